@@ -1,0 +1,119 @@
+/**
+ * The agent loop: send prompt and tools, carry out the calls of the reply, append their results, and
+ * so on until a reply has no calls (FuncBenchGen, section 3.4).
+ * @module
+ */
+
+import { type Message, type Model, type RequestContext, TimeLimitError } from "./model.ts";
+import type { Environment } from "./tool.ts";
+import type { TraceEvent } from "./trace.ts";
+
+/** What a trial may take. */
+export interface Limits {
+  /** Calls that may be made; default twice the fewest that solve the task. */
+  readonly calls?: number;
+  /** Model replies; default unlimited, as every reply but the last makes calls. */
+  readonly steps?: number;
+  /** Seconds, without waiting, retries and failed attempts; default unlimited. */
+  readonly seconds?: number;
+  /** Tokens read and written; default unlimited. */
+  readonly tokens?: number;
+}
+
+/** How the loop ended: with an answer, or by a limit. */
+export type Ending =
+  | { readonly kind: "answer"; readonly text: string }
+  | {
+    readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit";
+    readonly message: string;
+  };
+
+/** What the loop takes. */
+export interface LoopOptions {
+  /** The model that is asked. */
+  readonly model: Model;
+  /** Where its calls go. */
+  readonly environment: Environment;
+  /** The messages that open the conversation. */
+  readonly messages: readonly Message[];
+  /** Which trial this is. */
+  readonly context: Omit<RequestContext, "request">;
+  /** What it may take; calls are counted by the environment. */
+  readonly limits?: Omit<Limits, "calls">;
+  /** Gets every reply as an event. */
+  readonly record: (event: TraceEvent) => void;
+  /** Told of every reply's served model name. */
+  readonly served?: (name: string) => void;
+  /** Aborts the trial. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs the loop until the model answers or a limit is reached.
+ *
+ * @throws {InfrastructureError} If no usable reply could be had.
+ */
+export async function runLoop(options: LoopOptions): Promise<Ending> {
+  const { model, environment, context, limits = {}, record, signal } = options;
+  const messages = [...options.messages];
+  let milliseconds = 0;
+  let tokens = 0;
+  for (let request = 1;; request++) {
+    const timeLimit = limits.seconds === undefined
+      ? undefined
+      : Math.max(1, limits.seconds * 1000 - milliseconds);
+    let reply;
+    try {
+      reply = await model.reply({
+        messages: [...messages],
+        tools: environment.tools,
+        context: { ...context, request },
+        ...(timeLimit === undefined ? {} : { timeLimit }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (error) {
+      if (error instanceof TimeLimitError) return overTime(limits.seconds);
+      throw error;
+    }
+    milliseconds += reply.duration;
+    tokens += reply.usage.inputTokens + reply.usage.outputTokens;
+    options.served?.(reply.served);
+    record({
+      kind: "reply",
+      request,
+      text: reply.text,
+      calls: reply.calls.length,
+      ...reply.usage,
+      durationMs: reply.duration,
+      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs }),
+    });
+
+    if (reply.finish === "length") {
+      return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
+    }
+    if (limits.tokens !== undefined && tokens > limits.tokens) {
+      return { kind: "token_limit", message: `${tokens} tokens, ${limits.tokens} are allowed` };
+    }
+    if (limits.seconds !== undefined && milliseconds > limits.seconds * 1000) {
+      return overTime(limits.seconds);
+    }
+    if (reply.calls.length === 0) return { kind: "answer", text: reply.text };
+
+    messages.push({ role: "assistant", content: reply.text, calls: reply.calls });
+    const started = performance.now();
+    for (const result of await environment.execute(reply.calls)) {
+      messages.push({ role: "tool", ...result });
+    }
+    milliseconds += performance.now() - started;
+    if (environment.exhausted) {
+      return { kind: "call_limit", message: "a call past the limit was made" };
+    }
+    if (limits.steps !== undefined && request >= limits.steps) {
+      return { kind: "step_limit", message: `${limits.steps} replies, and no answer among them` };
+    }
+  }
+}
+
+function overTime(seconds: number | undefined): Ending {
+  return { kind: "time_limit", message: `${seconds} seconds are over` };
+}

@@ -1,0 +1,91 @@
+/**
+ * Assertions on finished trials, in the style of `@std/assert`.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert";
+import { describeVerdict, type RatePolicy, type Verdict } from "./gate.ts";
+import { parseWith } from "./input.ts";
+import { RATE_POLICY } from "./gate.ts";
+import { judge } from "./judge.ts";
+import { describeFailure, tellStory } from "./report.ts";
+import type { Trial } from "./trial.ts";
+
+/**
+ * Asserts that the trial ended with the right answer.
+ *
+ * @throws {AssertionError} Otherwise; the message tells the trial's story. An invalid trial does not
+ * pass either, and the message says that infrastructure is to blame.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertSolved } from "./assertions.ts";
+ * import { Connections } from "./connect.ts";
+ * import { runTrial } from "./trial.ts";
+ *
+ * await using connections = new Connections();
+ * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertSolved(await runTrial(task, connections.model({ model: "sim:planner" })));
+ * ```
+ */
+export function assertSolved(trial: Trial): void {
+  if (!trial.solved) throw new AssertionError(`The task is not solved.\n${tellStory(trial)}`);
+}
+
+/**
+ * Asserts that no call of the trial was wrong, and that the trial is valid.
+ *
+ * @throws {AssertionError} Otherwise; the message describes every wrong call.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertNoFailures } from "./assertions.ts";
+ * import { runTrial } from "./trial.ts";
+ * import { scripted } from "./models/scripted.ts";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertNoFailures(await runTrial(task, scripted("shrug", [{ text: "I cannot tell." }])));
+ * ```
+ */
+export function assertNoFailures(trial: Trial): void {
+  if (trial.outcome === "invalid") {
+    throw new AssertionError(`The trial is invalid.\n${tellStory(trial)}`);
+  }
+  if (trial.failures.length === 0) return;
+  const list = trial.failures.map((failure) => `  ${describeFailure(failure)}`);
+  throw new AssertionError(`Calls were wrong: ${list.length}.\n${list.join("\n")}`);
+}
+
+/**
+ * Asserts that the trials, all of one model, strategy and perturbation, pass a gate.
+ *
+ * @returns The verdict, which is `pass`, or `undecided` where the policy lets that pass.
+ * @throws {AssertionError} Otherwise; the message is the verdict.
+ * @throws {InputError} If the policy is not usable.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertSuccessRate } from "./assertions.ts";
+ * import { assertThrows } from "@std/assert";
+ *
+ * assertThrows(() => assertSuccessRate([], { successRate: 0.8 }), Error, "there are no trials");
+ * ```
+ */
+export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
+  const checked = parseWith(RATE_POLICY, policy, "the policy of assertSuccessRate");
+  const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
+  const judged = judge(trials, planned, checked);
+  const verdict: Verdict = judged.length === 1 ? judged[0]!.verdict : {
+    kind: "invalid",
+    reason: judged.length === 0
+      ? "there are no trials"
+      : "trials of several models, strategies or perturbations are mixed",
+  };
+  if (!passes(verdict, checked)) throw new AssertionError(describeVerdict(verdict, checked));
+  return verdict;
+}
+
+/** Whether a verdict lets a test pass. */
+export function passes({ kind }: Verdict, { undecided }: RatePolicy): boolean {
+  return kind === "pass" || (kind === "undecided" && undecided === "pass");
+}

@@ -1,0 +1,111 @@
+/**
+ * From a model's name in a suite to a model that can be asked.
+ * @module
+ */
+
+import { InputError, reasonOf } from "./input.ts";
+import type { Model } from "./model.ts";
+import { openai } from "./models/openai.ts";
+import {
+  parseSimulatedModel,
+  type SimulatedServer,
+  startSimulatedServer,
+} from "./models/simulated.ts";
+import type { RetryPolicy } from "./retry.ts";
+import { type ModelEntry, modelName } from "./suite.ts";
+
+/** What holds for all models of a run. */
+export interface ConnectOptions extends RetryPolicy {
+  /** The server of entries that name none; default OpenAI's. */
+  readonly baseURL?: string;
+  /** Milliseconds that simulated models take for a reply; default 0. */
+  readonly latency?: number;
+}
+
+/**
+ * Models by their entries. Simulated ones are asked over HTTP as all others are, from a loopback
+ * server that starts with the first of them and stops when this is disposed of.
+ *
+ * @example Usage
+ * ```ts
+ * import { Connections } from "./connect.ts";
+ * import { runTrial } from "./trial.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * await using connections = new Connections();
+ * const model = connections.model({ model: "sim:planner" });
+ * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertEquals((await runTrial(task, model)).outcome, "solved");
+ * ```
+ */
+export class Connections implements AsyncDisposable {
+  readonly #options: ConnectOptions;
+  #server: SimulatedServer | undefined;
+
+  constructor(options: ConnectOptions = {}) {
+    this.#options = options;
+  }
+
+  /**
+   * The model that `entry` names.
+   *
+   * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
+   */
+  model(entry: ModelEntry): Model {
+    const { latency: _, baseURL: usual, ...policy } = this.#options;
+    const { model, api: __, apiKeyVariable, baseURL = usual, ...options } = entry;
+    const name = modelName(entry);
+    // A server of one's own may serve simulated models too: `toolgate simulate` does.
+    if (model.startsWith("sim:") && baseURL === undefined) {
+      parseSimulatedModel(model);
+      return openai({
+        ...policy,
+        ...options,
+        model,
+        name,
+        simulated: true,
+        baseURL: this.#simulatedURL(),
+        apiKey: "simulated",
+        requestFields: ({ context }) => ({ seed: context.repetition }),
+      });
+    }
+    return openai({
+      ...policy,
+      ...options,
+      model,
+      name,
+      simulated: model.startsWith("sim:"),
+      ...(baseURL === undefined ? {} : { baseURL }),
+      ...(apiKeyVariable === undefined ? {} : { apiKey: readKey(apiKeyVariable, name) }),
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.close();
+    this.#server = undefined;
+  }
+
+  #simulatedURL(): string {
+    const { latency } = this.#options;
+    try {
+      this.#server ??= startSimulatedServer(latency === undefined ? {} : { latency });
+    } catch (error) {
+      throw new InputError(
+        `Cannot start the server of simulated models as it needs the permission ` +
+          `--allow-net=127.0.0.1: ${reasonOf(error)}`,
+      );
+    }
+    return this.#server.url;
+  }
+}
+
+function readKey(variable: string, model: string): string {
+  const permission = Deno.permissions.querySync({ name: "env", variable });
+  const key = permission.state === "granted" ? Deno.env.get(variable) : undefined;
+  if (key !== undefined && key !== "") return key;
+  throw new InputError(
+    permission.state === "granted"
+      ? `Cannot use model ${model} as the environment variable ${variable} is not set`
+      : `Cannot use model ${model} as Deno may not read ${variable}: add --allow-env=${variable}`,
+  );
+}

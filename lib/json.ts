@@ -1,0 +1,83 @@
+/**
+ * JSON values: their types, one canonical text for each, and text that is safe to show.
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+
+/** Any value that JSON can carry. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+
+/** A JSON object. Keys may come from a model: read them with `Object.hasOwn`. */
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** Whether `value` is an object, neither `null` nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The JSON text of `value` with the keys of every object sorted, so that equal values have equal
+ * texts. Keys whose value is `undefined` are left out, as `JSON.stringify` does.
+ *
+ * @example Usage
+ * ```ts
+ * import { canonicalJson } from "./json.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(canonicalJson({ b: 1, a: [true] }), '{"a":[true],"b":1}');
+ * ```
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) => {
+    if (!isJsonObject(inner)) return inner;
+    return Object.fromEntries(
+      Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)),
+    );
+  });
+}
+
+/**
+ * The parsed value of `text`, or `undefined` if it is no JSON (JSON itself has no `undefined`).
+ */
+export function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The SHA-256 of `text` in hexadecimal. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+// Control characters (line breaks and tabs too) and the invisible characters that reorder text.
+// deno-lint-ignore no-control-regex
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/**
+ * `text` on one line and without characters that could steer a terminal, cut to `limit` characters.
+ * Whatever a model or a server wrote passes through here before a person sees it.
+ *
+ * @example Usage
+ * ```ts
+ * import { printable } from "./json.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(printable("red\u001b[31m\n"), "red\\u001b[31m\\n");
+ * assertEquals(printable("abcdef", 4), "abc…");
+ * ```
+ */
+export function printable(text: string, limit = 200): string {
+  const cut = text.length > limit ? text.slice(0, Math.max(0, limit - 1)) + "…" : text;
+  return cut.replace(UNPRINTABLE, (character) => {
+    if (character === "\n") return "\\n";
+    if (character === "\r") return "\\r";
+    if (character === "\t") return "\\t";
+    return "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0");
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * Judging trials: one verdict for each model, strategy and perturbation.
+ * @module
+ */
+
+import { decide, type RatePolicy, type Unit, type Verdict, VERDICT_KINDS } from "./gate.ts";
+import { canonicalJson } from "./json.ts";
+import type { PlannedTrial, Trial } from "./trial.ts";
+
+/** What is judged as one. */
+export interface Subject {
+  /** The model, by the name it was asked for. */
+  readonly model: string;
+  readonly strategy: string;
+  readonly perturbation: string;
+}
+
+/** The verdict over one subject. */
+export interface Judged extends Subject {
+  readonly verdict: Verdict;
+}
+
+/** A subject as one line: the model, and strategy and perturbation where they are not the usual. */
+export function subjectName({ model, strategy, perturbation }: Subject): string {
+  return [
+    model,
+    ...(strategy === "baseline" ? [] : [strategy]),
+    ...(perturbation === "none" ? [] : [perturbation]),
+  ].join(" + ");
+}
+
+function keyOf({ model, strategy, perturbation }: Subject): string {
+  return canonicalJson([model, strategy, perturbation]);
+}
+
+/** The trials of each subject, in the order in which subjects first occur. */
+export function bySubject<T>(
+  items: readonly T[],
+  subjectOf: (item: T) => Subject,
+): { subject: Subject; items: T[] }[] {
+  const groups = new Map<string, { subject: Subject; items: T[] }>();
+  for (const item of items) {
+    const { model, strategy, perturbation } = subjectOf(item);
+    const subject = { model, strategy, perturbation };
+    const group = groups.get(keyOf(subject)) ?? { subject, items: [] };
+    groups.set(keyOf(subject), group);
+    group.items.push(item);
+  }
+  return [...groups.values()];
+}
+
+/** The subject of a finished trial. */
+export function subjectOf({ model, strategy, perturbation }: Trial): Subject {
+  return { model: model.requested, strategy, perturbation };
+}
+
+/**
+ * The partition that every statistic uses: the trials of each graph. Graphs are independent, the
+ * trials of one graph are not.
+ */
+export function byGraph(trials: readonly Trial[]): Trial[][] {
+  return [...Map.groupBy(trials, ({ task }) => canonicalJson(task)).values()];
+}
+
+/**
+ * Judges `trials` against what was `planned`, subject by subject. A subject whose served model
+ * changed on the way is invalid.
+ */
+export function judge(
+  trials: readonly Trial[],
+  planned: readonly PlannedTrial[],
+  policy: RatePolicy,
+): Judged[] {
+  return bySubject(planned, (trial) => trial).map(({ subject, items }) => {
+    const own = trials.filter((trial) => keyOf(subjectOf(trial)) === keyOf(subject));
+    return { ...subject, verdict: judgeSubject(own, items.length, policy) };
+  });
+}
+
+function judgeSubject(trials: readonly Trial[], planned: number, policy: RatePolicy): Verdict {
+  const served = new Set(
+    trials.filter(({ outcome }) => outcome !== "invalid").map(({ model }) => model.served),
+  );
+  if (served.size > 1) {
+    return {
+      kind: "invalid",
+      reason: `the served model changed on the way: ${[...served].sort().join(", ")}`,
+    };
+  }
+  const units = byGraph(trials).map((graph): Unit => ({
+    solved: graph.filter(({ solved }) => solved).length,
+    valid: graph.filter(({ outcome }) => outcome !== "invalid").length,
+    trials: graph.length,
+  }));
+  return decide(units, planned, policy);
+}
+
+/** The worst kind among `verdicts`; without any it is `invalid`. */
+export function worstKind(verdicts: readonly Verdict[]): Verdict["kind"] {
+  return VERDICT_KINDS.find((kind) => verdicts.some((verdict) => verdict.kind === kind)) ??
+    "invalid";
+}
+
+/** The exit code of commands: 0 pass, 1 fail, 3 undecided or invalid. */
+export function exitCodeOf(kind: Verdict["kind"]): 0 | 1 | 3 {
+  return kind === "pass" ? 0 : kind === "fail" ? 1 : 3;
+}

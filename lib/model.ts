@@ -1,0 +1,114 @@
+/**
+ * What a model is to toolgate: one function from a conversation and tools to one reply. Nothing here
+ * touches a network.
+ * @module
+ */
+
+import type { ToolCall, ToolSchema } from "./tool.ts";
+
+/** One message of a conversation. */
+export type Message =
+  | { readonly role: "system" | "user"; readonly content: string }
+  | { readonly role: "assistant"; readonly content: string; readonly calls: readonly ToolCall[] }
+  | {
+    readonly role: "tool";
+    readonly callId: string;
+    readonly name: string;
+    readonly content: string;
+  };
+
+/** Tokens that a reply took, as the provider counts them; 0 where it does not say. */
+export interface Usage {
+  /** Tokens read. */
+  readonly inputTokens: number;
+  /** Tokens written, hidden reasoning included. */
+  readonly outputTokens: number;
+}
+
+/** Which request of which trial this is. */
+export interface RequestContext {
+  /** The trial's id. */
+  readonly trial: string;
+  /** The repetition, from 1. */
+  readonly repetition: number;
+  /** The request within the trial, from 1. */
+  readonly request: number;
+}
+
+/** What a model is asked. */
+export interface ModelRequest {
+  /** The conversation so far. */
+  readonly messages: readonly Message[];
+  /** The functions on offer. */
+  readonly tools: readonly ToolSchema[];
+  /** Which request of which trial this is. */
+  readonly context: RequestContext;
+  /** Milliseconds that the trial has left; retries and failed attempts do not count. */
+  readonly timeLimit?: number;
+  /** Aborts the request, also while it waits for a retry. */
+  readonly signal?: AbortSignal;
+}
+
+/** Why a model stopped writing. `length` means that it ran out of tokens. */
+export type FinishReason = "stop" | "calls" | "length" | "filter" | "other";
+
+/** What a model answers. */
+export interface ModelReply {
+  /** What it said; empty when it only calls. */
+  readonly text: string;
+  /** Its calls, in order; their ids are unique within the reply. */
+  readonly calls: readonly ToolCall[];
+  /** Why it stopped. */
+  readonly finish: FinishReason;
+  /** The tokens it took. */
+  readonly usage: Usage;
+  /** The name of the model that the server says has answered. */
+  readonly served: string;
+  /** Milliseconds that the successful attempt took. */
+  readonly duration: number;
+  /** What had to be repaired in the reply, in words. */
+  readonly repairs: readonly string[];
+}
+
+/** A model. */
+export interface Model {
+  /** The name by which it was asked for. */
+  readonly name: string;
+  /** Whether it is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /**
+   * Replies once.
+   *
+   * @throws {InfrastructureError} If no usable reply could be had; the trial is then `invalid`.
+   * @throws {TimeLimitError} If `timeLimit` ran out.
+   */
+  reply(request: ModelRequest): Promise<ModelReply>;
+}
+
+/** How an {@linkcode InfrastructureError} may be met. */
+export interface InfrastructureErrorOptions extends ErrorOptions {
+  /** Whether the same request may succeed when sent again; default false. */
+  readonly retryable?: boolean;
+  /** Milliseconds that the server asks to wait before the next attempt. */
+  readonly retryAfter?: number;
+}
+
+/** No usable reply could be had: a fault of network, server or account, never of the model. */
+export class InfrastructureError extends Error {
+  override name = "InfrastructureError";
+  /** Whether the same request may succeed when sent again. */
+  readonly retryable: boolean;
+  /** Milliseconds that the server asks to wait, if it does. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, options: InfrastructureErrorOptions = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.retryable = options.retryable ?? false;
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** The trial's time ran out while the model was replying. */
+export class TimeLimitError extends Error {
+  override name = "TimeLimitError";
+}

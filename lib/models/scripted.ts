@@ -1,0 +1,68 @@
+/**
+ * Scripted models: doubles for users' own tests, which say what they are told to say.
+ * @module
+ */
+
+import type { JsonObject } from "../json.ts";
+import type { Model, ModelReply, ModelRequest, Usage } from "../model.ts";
+
+/** What a scripted model says: text, calls, or both. */
+export interface ScriptedReply {
+  /** The text; default empty. */
+  readonly text?: string;
+  /** The calls: names and arguments. */
+  readonly calls?: readonly { readonly name: string; readonly arguments: JsonObject | string }[];
+  /** The tokens that it claims; default none. */
+  readonly usage?: Usage;
+}
+
+/** The reply to the nth request, computed from it. */
+export type Script = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>;
+
+/**
+ * A model that replies as `script` says: a function of each request, or a list of replies of which
+ * the last is repeated.
+ *
+ * @throws {RangeError} If the list is empty.
+ *
+ * @example Usage
+ * ```ts
+ * import { scripted } from "./scripted.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const model = scripted("double", [{ calls: [{ name: "add", arguments: { a: 1 } }] }]);
+ * const context = { trial: "1", repetition: 1, request: 1 };
+ * const reply = await model.reply({ messages: [], tools: [], context });
+ * assertEquals(reply.calls[0]?.arguments, '{"a":1}');
+ * ```
+ */
+export function scripted(name: string, script: Script | readonly ScriptedReply[]): Model {
+  if (typeof script !== "function" && script.length === 0) {
+    throw new RangeError("Cannot script a model as it needs at least one reply: the list is empty");
+  }
+  return {
+    name,
+    simulated: true,
+    async reply(request: ModelRequest): Promise<ModelReply> {
+      const started = performance.now();
+      const { text = "", calls = [], usage } = typeof script === "function"
+        ? await script(request)
+        : script[Math.min(request.context.request, script.length) - 1]!;
+      return {
+        text,
+        calls: calls.map((call, index) => ({
+          id: `call_${request.context.request}_${index + 1}`,
+          name: call.name,
+          arguments: typeof call.arguments === "string"
+            ? call.arguments
+            : JSON.stringify(call.arguments),
+        })),
+        finish: calls.length > 0 ? "calls" : "stop",
+        usage: usage ?? { inputTokens: 0, outputTokens: 0 },
+        served: name,
+        duration: performance.now() - started,
+        repairs: [],
+      };
+    },
+  };
+}

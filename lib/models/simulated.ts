@@ -1,0 +1,33 @@
+/**
+ * Simulated models: programs that see only what a model sees, the body of an OpenAI chat
+ * completions request, and answer in OpenAI's format. They show that the tool works, with no key
+ * and no network, and say nothing about any language model.
+ *
+ * | file | what |
+ * | --- | --- |
+ * | `simulated/wire.ts` | OpenAI's format, as far as it is used |
+ * | `simulated/reading.ts` | what can be read from a conversation |
+ * | `simulated/planning.ts` | backward chaining, which all simulated models share |
+ * | `simulated/planner.ts` | the model that makes no mistakes |
+ * | `simulated/noisy.ts` | the model that errs at stated rates |
+ * | `simulated/names.ts` | names and options |
+ * | `simulated/server.ts` | the HTTP server |
+ * @module
+ */
+
+export { parseSimulatedModel, SIMULATED_MODELS } from "./simulated/names.ts";
+export type { MistakeRates } from "./simulated/noisy.ts";
+export {
+  type SimulatedServer,
+  type SimulatedServerOptions,
+  startSimulatedServer,
+} from "./simulated/server.ts";
+export type {
+  ChatAnswer,
+  ChatCall,
+  ChatContent,
+  ChatMessage,
+  ChatRequest,
+  ChatTool,
+  SimulatedModel,
+} from "./simulated/wire.ts";

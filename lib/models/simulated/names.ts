@@ -1,0 +1,71 @@
+/**
+ * The names of simulated models and their options.
+ * @module
+ */
+
+import { InputError } from "../../input.ts";
+import { printable } from "../../json.ts";
+import { createNoisy, type MistakeRates, MISTAKES } from "./noisy.ts";
+import { createPlanner } from "./planner.ts";
+import type { SimulatedModel } from "./wire.ts";
+
+/** The simulated models there are, without options. */
+export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy"];
+
+const KEYS: readonly string[] = [...MISTAKES, "seed"];
+
+/**
+ * The simulated model of a name: `sim:planner`, or
+ * `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&seed=` with rates from 0 to 1 and a
+ * whole number as seed, each 0 where it is left out; {@linkcode MistakeRates} says what they mean.
+ *
+ * @throws {InputError} If there is no such model or option, or a value is out of its range.
+ *
+ * @example Usage
+ * ```ts
+ * import { parseSimulatedModel } from "./names.ts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const model = parseSimulatedModel("sim:noisy?early=0.25&seed=7");
+ * const content = "Give me the value of variable bujxe.\nVariable bujxe = 4";
+ * const answer = model.reply({ model: model.name, messages: [{ role: "user", content }] });
+ * assertEquals(answer.choices[0].message.content, "bujxe = 4");
+ * assertThrows(() => parseSimulatedModel("sim:oracle"), Error, "sim:planner");
+ * ```
+ */
+export function parseSimulatedModel(name: string): SimulatedModel {
+  const mark = name.indexOf("?");
+  const base = mark === -1 ? name : name.slice(0, mark);
+  const options = new URLSearchParams(mark === -1 ? "" : name.slice(mark));
+  if (base === "sim:planner") {
+    if (mark !== -1) throw refusal("sim:planner takes no options", name);
+    return createPlanner(name);
+  }
+  if (base === "sim:noisy") return parseNoisy(name, options);
+  throw refusal(
+    `it must be sim:planner or sim:noisy?${KEYS.map((key) => `${key}=`).join("&")}`,
+    name,
+  );
+}
+
+function parseNoisy(name: string, options: URLSearchParams): SimulatedModel {
+  const values = new Map<string, number>();
+  for (const [key, text] of options) {
+    if (!KEYS.includes(key)) {
+      throw refusal(`the options of sim:noisy are ${KEYS.join(", ")}`, name);
+    }
+    if (values.has(key)) throw refusal(`each option may stand once, not so ${key}`, name);
+    const value = /^[-+.\de]+$/i.test(text) ? Number(text) : NaN;
+    if (key === "seed" ? !Number.isSafeInteger(value) : !(value >= 0 && value <= 1)) {
+      const range = key === "seed" ? "a whole number" : "a number from 0 to 1";
+      throw refusal(`${key} must be ${range}; all options are ${KEYS.join(", ")}`, name);
+    }
+    values.set(key, value);
+  }
+  const rates = Object.fromEntries(MISTAKES.map((key) => [key, values.get(key) ?? 0]));
+  return createNoisy(name, rates as MistakeRates, values.get("seed") ?? 0);
+}
+
+function refusal(rule: string, name: string): InputError {
+  return new InputError(`Cannot use the simulated model as ${rule}: it is ${printable(name)}`);
+}

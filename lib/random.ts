@@ -1,0 +1,66 @@
+/**
+ * Randomness as a value that is passed: streams forked from a seed by purpose, so that drawing more
+ * for one purpose never moves another.
+ * @module
+ */
+
+import { type Prng, randomSeeded } from "@std/random";
+
+/** A stream of random numbers, in the shape that every function of `@std/random` takes. */
+export interface Stream {
+  /** Draws a number in `[0, 1)`. */
+  readonly prng: Prng;
+}
+
+/**
+ * A 64-bit hash of `text`: two 32-bit lanes, each mixed as in MurmurHash3, one UTF-16 unit at a
+ * time. It is no cryptographic hash. Its values are part of the generator's version.
+ */
+export function hash64(text: string): bigint {
+  let high = 0x9e3779b9;
+  let low = 0x85ebca6b;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    high = Math.imul(high ^ unit, 0x85ebca77);
+    high = (high << 13) | (high >>> 19);
+    low = Math.imul(low ^ unit, 0xc2b2ae3d);
+    low = (low << 15) | (low >>> 17);
+  }
+  high = avalanche(high ^ text.length ^ (low >>> 3));
+  low = avalanche(low ^ high);
+  return (BigInt(high) << 32n) | BigInt(low);
+}
+
+function avalanche(word: number): number {
+  word = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
+  word = Math.imul(word ^ (word >>> 13), 0xc2b2ae35);
+  return (word ^ (word >>> 16)) >>> 0;
+}
+
+/**
+ * The stream that belongs to `seed` and a purpose. The same words give the same stream on every
+ * machine; different words give unrelated ones.
+ *
+ * @example Usage
+ * ```ts
+ * import { fork } from "./random.ts";
+ * import { assertEquals, assertNotEquals } from "@std/assert";
+ *
+ * assertEquals(fork(7, "names").prng(), fork(7, "names").prng());
+ * assertNotEquals(fork(7, "names").prng(), fork(7, "values").prng());
+ * ```
+ */
+export function fork(seed: number | string, ...purpose: readonly (number | string)[]): Stream {
+  return { prng: randomSeeded(hash64([seed, ...purpose].join("\u0000"))) };
+}
+
+/** A seed, a whole number of 48 bits, that belongs to `seed` and a purpose. */
+export function forkSeed(seed: number | string, ...purpose: readonly (number | string)[]): number {
+  return Number(hash64([seed, ...purpose].join("\u0000")) & 0xffff_ffff_ffffn);
+}
+
+/** A fresh seed, a whole number of 48 bits, from the system's entropy. */
+export function freshSeed(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number];
+  return (high & 0xffff) * 2 ** 32 + low;
+}

@@ -1,0 +1,296 @@
+/**
+ * Benchmarks as tests: one `Deno.test` case for each trial, and one test for the gate.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert";
+import { parseArgs } from "@std/cli/parse-args";
+import type { Limits } from "./agent.ts";
+import { assertSolved, passes } from "./assertions.ts";
+import { Connections } from "./connect.ts";
+import { RATE_POLICY, type RatePolicy } from "./gate.ts";
+import { InputError, parseWith } from "./input.ts";
+import { judge } from "./judge.ts";
+import type { Model } from "./model.ts";
+import { renderTables, renderVerdicts, summarize, tellStory } from "./report.ts";
+import { Run, seedToResume } from "./run.ts";
+import {
+  type Cells,
+  type Grid,
+  type ModelEntry,
+  parseShard,
+  type Plan,
+  planSuite,
+  type Shard,
+  SUITE,
+} from "./suite.ts";
+import { type Agent, parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
+
+/** Options of {@linkcode benchmark}. */
+export interface BenchmarkOptions {
+  /** The model or models: a name such as `sim:planner` or `gpt-5`, an entry with options, a model. */
+  readonly model: ModelChoice | readonly ModelChoice[];
+  /** The sizes of the tasks. */
+  readonly tasks: Grid | Cells | readonly (Grid | Cells)[];
+  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  readonly seed: number | "fresh";
+  /** Graphs a cell; default 5. */
+  readonly graphs?: number;
+  /** Trials of each graph; default 1. */
+  readonly repetitions?: number;
+  /** What a trial may take. */
+  readonly limits?: Limits;
+  /**
+   * The gate. With it only the gate's own test can fail; without it each unsolved case fails.
+   */
+  readonly gate?: RatePolicy;
+  /** Trials that run at the same time; default 8. */
+  readonly concurrency?: number;
+  /** The server of models that name none; default OpenAI's. */
+  readonly baseURL?: string;
+  /** A file to which finished trials are appended. */
+  readonly journal?: string;
+  /** Works on the tasks instead of the agent loop; `model` then only names it. */
+  readonly agent?: Agent;
+}
+
+/** A model, or how to get one. */
+export type ModelChoice = string | ModelEntry | Model;
+
+/** What users hand over on the command line, behind `--`. */
+interface Flags {
+  readonly only: string | undefined;
+  readonly shard: Shard | undefined;
+  readonly seed: number | undefined;
+  readonly out: string | undefined;
+  readonly concurrency: number | undefined;
+  readonly resume: boolean;
+  readonly retryInvalid: boolean;
+}
+
+/**
+ * Registers a benchmark: one test case for each trial and, with a gate, one test that decides.
+ *
+ * Cases run one after another, as all tests of a file do, but their trials run ahead of them. A case
+ * is never retried or repeated, whatever the flags of `deno test`: that would turn pass@1 into
+ * pass@k. With a gate, a case that is not solved prints its story and passes; the gate's test runs
+ * what no case has run, waits for all trials and fails unless the gate passes. Without a gate a case
+ * fails when its task is not solved, with the story of the trial and the line that replays it.
+ *
+ * Behind `--` a run takes `--only=ID` (just this trial), `--shard=1/4`, `--seed=7`, `--out=FILE`,
+ * `--resume`, `--retry-invalid` and `--concurrency=8`.
+ *
+ * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
+ *
+ * @example Usage
+ * ```ts
+ * import { benchmark } from "./register.ts";
+ * import { grid } from "./suite.ts";
+ *
+ * benchmark("tool calling", {
+ *   model: "sim:planner",
+ *   tasks: grid({ core: [3, 5], depth: 2, connected: [0, 2] }),
+ *   seed: 1,
+ *   graphs: 5,
+ *   gate: { successRate: 0.8 },
+ * });
+ * ```
+ */
+export function benchmark(name: string, options: BenchmarkOptions): void {
+  const flags = parseFlags(Deno.args);
+  const choices = [options.model].flat() as readonly ModelChoice[];
+  const journal = flags.out ?? options.journal;
+  const plan = planBenchmark(name, options, flags, choices, journal);
+  const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
+  const connections = new Connections(
+    options.baseURL === undefined ? {} : { baseURL: options.baseURL },
+  );
+  const concurrency = flags.concurrency ?? options.concurrency;
+  const run = new Run(plan, {
+    connect: (entry) => connect(entry, choices, connections, options.agent),
+    slowStart: true,
+    resume: flags.resume,
+    retryInvalid: flags.retryInvalid,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(flags.shard === undefined ? {} : { shard: flags.shard }),
+    ...(only === undefined ? {} : { only }),
+    // A replay looks at one trial; it is no part of any run.
+    ...(journal === undefined || only !== undefined ? {} : { journal }),
+    ...(options.agent === undefined ? {} : { agent: options.agent }),
+  });
+  for (const notice of run.notices) console.error(notice);
+  registerCases(name, plan, run);
+  if (plan.gate !== undefined) {
+    registerGate(name, plan, plan.gate, run, flags.shard !== undefined || only !== undefined);
+  }
+  Deno.test.afterAll(async () => {
+    run[Symbol.dispose]();
+    await connections[Symbol.asyncDispose]();
+  });
+}
+
+const NEVER_AGAIN = { retry: 0, repeats: 0 } as const;
+
+function registerCases(name: string, plan: Plan, run: Run): void {
+  const cases = run.trials.map((planned, place) => ({ title: titleOf(name, planned), place }));
+  const finished: Trial[] = [];
+  Deno.test.each(cases)("$title", NEVER_AGAIN, async ({ place }, context) => {
+    const trial = await run.trial(place);
+    finished.push({ ...trial, events: [] });
+    if (trial.solved) return;
+    const replay = `replay: ${replayLine(context.origin, trial)}`;
+    if (plan.gate === undefined) {
+      try {
+        assertSolved(trial);
+      } catch (error) {
+        throw new AssertionError(`${(error as Error).message}\n${replay}`);
+      }
+    }
+    console.log(`${summarize(trial)}\n${replay}`);
+  });
+  if (plan.gate !== undefined) return;
+  Deno.test.afterAll(() => {
+    if (finished.length > 1) console.log(`\n${name}\n\n${renderTables(finished)}\n`);
+  });
+}
+
+function registerGate(
+  name: string,
+  plan: Plan,
+  policy: RatePolicy,
+  run: Run,
+  partial: boolean,
+): void {
+  if (partial) {
+    console.error(`${name}: the gate needs all trials; this is a part of them, so it is ignored`);
+  }
+  Deno.test(`${name} > gate`, { ...NEVER_AGAIN, ignore: partial }, async () => {
+    const trials = await run.all();
+    const judged = judge(trials, plan.trials, policy);
+    const verdicts = renderVerdicts(judged, policy);
+    console.log(`\n${name}\n\n${renderTables(trials)}\n\n${verdicts}\n`);
+    if (!judged.every(({ verdict }) => passes(verdict, policy))) throw new AssertionError(verdicts);
+  });
+}
+
+function planBenchmark(
+  name: string,
+  options: BenchmarkOptions,
+  flags: Flags,
+  choices: readonly ModelChoice[],
+  journal: string | undefined,
+): Plan {
+  const { graphs, repetitions, limits, gate } = options;
+  const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
+  if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
+    throw new InputError(
+      `Cannot shard benchmark ${name} as all shards need the same seed and it is "fresh": ` +
+        "add --seed=NUMBER",
+    );
+  }
+  const seed = flags.seed ?? (options.seed === "fresh" ? resumed ?? "fresh" : options.seed);
+  const tasks = [options.tasks].flat() as readonly (Grid | Cells)[];
+  const grids = tasks.flatMap((one): readonly Grid[] => "cells" in one ? one.cells : [one]);
+  const suite = parseWith(SUITE, {
+    name,
+    seed,
+    tasks: grids,
+    models: choices.map((choice) =>
+      typeof choice === "object" && "reply" in choice ? choice.name : choice
+    ),
+    ...(graphs === undefined ? {} : { graphs }),
+    ...(repetitions === undefined ? {} : { repetitions }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(gate === undefined ? {} : { gate: parseWith(RATE_POLICY, gate, `${name}: gate`) }),
+  }, `benchmark ${name}`);
+  const plan = planSuite(suite);
+  if (seed === "fresh") {
+    const drawn = plan.resolved.seed;
+    console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
+  }
+  const skipped = tasks.reduce(
+    (sum, one) => sum + ("cells" in one ? one.skipped : 0),
+    plan.skipped,
+  );
+  if (skipped > 0) {
+    console.log(`${name}: skipped ${skipped} impossible crossings (depth must be below core)`);
+  }
+  return plan;
+}
+
+/** The one trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
+function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
+  const planned = plan.trials.filter((trial) => trial.id === id);
+  if (planned.length > 0) return planned;
+  const key = parseTrialId(id);
+  if (key === undefined) {
+    throw new InputError(`Cannot run --only=${id} as that is no trial id`);
+  }
+  const known = plan.trials.some(({ model }) => model === key.model);
+  // The file may have several benchmarks; the id belongs to those that have its model.
+  return known ? [{ ...key, id, index: 0, block: 0 }] : [];
+}
+
+function connect(
+  entry: ModelEntry,
+  choices: readonly ModelChoice[],
+  connections: Connections,
+  agent: Agent | undefined,
+): Model {
+  const own = choices.find((choice): choice is Model =>
+    typeof choice === "object" && "reply" in choice && choice.name === entry.model
+  );
+  if (own !== undefined) return own;
+  if (agent === undefined) return connections.model(entry);
+  return {
+    name: entry.model,
+    simulated: false,
+    reply: () => Promise.reject(new Error("this name stands for an agent of the user's own")),
+  };
+}
+
+function titleOf(name: string, { task, model, repetition, block }: PlannedTrial): string {
+  const { seed: _, ...sizes } = task;
+  const words = Object.entries(sizes).map(([size, value]) => `${size} ${value}`);
+  const repeated = repetition === 1 ? "" : `, repetition ${repetition}`;
+  return `${name} > ${words.join(", ")}, graph ${block + 1}, ${model}${repeated}`;
+}
+
+function replayLine(origin: string, { id }: Trial): string {
+  const file = decodeURIComponent(new URL(origin).pathname);
+  const here = `${Deno.cwd()}/`;
+  const path = file.startsWith(here) ? file.slice(here.length) : file;
+  return `deno test -A ${quoted(path)} -- --only=${quoted(id)}`;
+}
+
+/** A word for a shell, where nothing within single quotes has a meaning but their end. */
+function quoted(word: string): string {
+  return /^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Flags that are not ours belong to the user's own tests. */
+function parseFlags(arguments_: readonly string[]): Flags {
+  const parsed = parseArgs(arguments_, {
+    string: ["only", "shard", "seed", "out", "concurrency"],
+    boolean: ["resume", "retry-invalid"],
+  });
+  const text = (name: string) => parsed[name] as string | undefined;
+  const number = (name: string, least: number) => {
+    const written = text(name);
+    if (written === undefined) return undefined;
+    const value = Number(written);
+    if (/^\d+$/.test(written) && Number.isSafeInteger(value) && value >= least) return value;
+    throw new InputError(
+      `Cannot use --${name} as it must be a whole number from ${least} on: it is ${written}`,
+    );
+  };
+  return {
+    only: text("only"),
+    shard: text("shard") === undefined ? undefined : parseShard(text("shard")!),
+    seed: number("seed", 0),
+    out: text("out"),
+    concurrency: number("concurrency", 1),
+    resume: parsed["resume"] === true,
+    retryInvalid: parsed["retry-invalid"] === true,
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * Retrying: the one place that decides how long a model is waited for, and how often it is asked
+ * again.
+ * @module
+ */
+
+import { InputError } from "./input.ts";
+import {
+  InfrastructureError,
+  type ModelReply,
+  type ModelRequest,
+  TimeLimitError,
+} from "./model.ts";
+
+/** How patient to be with a model. */
+export interface RetryPolicy {
+  /** Attempts after the first one; default 3. */
+  retries?: number;
+  /** Milliseconds that one attempt may take; default 600,000 (ten minutes). */
+  requestTimeout?: number;
+  /** Milliseconds before the first retry, doubling with each, jittered, at most 8,000; default 500. */
+  backoff?: number;
+}
+
+/**
+ * Asks a model once, without retrying. It should stop when `signal` aborts; if it does not, it is
+ * left behind.
+ *
+ * @throws {InfrastructureError} If no usable reply came; `retryable` says whether to ask again.
+ */
+export type Attempt = (
+  request: ModelRequest,
+  signal: AbortSignal,
+) => Promise<Omit<ModelReply, "duration">>;
+
+const LONGEST_BACKOFF = 8_000;
+// Timers hold 31 bits; a longer one would fire at once.
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * A model's `reply` that makes up to `1 + retries` attempts.
+ *
+ * An attempt is stopped when `request.signal` aborts, when `requestTimeout` passes, or when it has
+ * taken `request.timeLimit` by itself: waiting and failed attempts do not count. A retryable
+ * {@linkcode InfrastructureError} is met with a pause of its `retryAfter`, however long, or of the
+ * backoff if that is longer; anything else that an attempt throws is thrown at once. The reply's
+ * `duration` is that of the successful attempt.
+ *
+ * The function that is returned throws
+ * - {@linkcode InfrastructureError} if the last attempt failed; the message says how many were made,
+ *   and the cause is the attempt's own error;
+ * - {@linkcode TimeLimitError} if one attempt took `request.timeLimit`;
+ * - the reason of `request.signal` as soon as that aborts, also during a pause.
+ *
+ * @throws {InputError} If `retries` is no whole number from 0, `requestTimeout` not above 0, or
+ * `backoff` below 0.
+ *
+ * @example Usage
+ * ```ts
+ * import { retrying } from "./retry.ts";
+ * import { InfrastructureError } from "./model.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * let attempts = 0;
+ * const reply = retrying(() => {
+ *   attempts++;
+ *   if (attempts < 3) throw new InfrastructureError("Too busy", { retryable: true });
+ *   const usage = { inputTokens: 0, outputTokens: 0 };
+ *   return Promise.resolve({
+ *     text: "hello",
+ *     calls: [],
+ *     finish: "stop",
+ *     usage,
+ *     served: "parrot",
+ *     repairs: [],
+ *   });
+ * }, { backoff: 1 });
+ *
+ * const context = { trial: "example", repetition: 1, request: 1 };
+ * const { text } = await reply({ messages: [], tools: [], context });
+ * assertEquals([text, attempts], ["hello", 3]);
+ * ```
+ */
+export function retrying(
+  attempt: Attempt,
+  policy: RetryPolicy = {},
+): (request: ModelRequest) => Promise<ModelReply> {
+  const { retries = 3, requestTimeout = 600_000, backoff = 500 } = policy;
+  if (!Number.isInteger(retries) || retries < 0) {
+    throw new InputError(`Cannot retry as retries must be a whole number from 0: it is ${retries}`);
+  }
+  if (!(requestTimeout > 0)) {
+    throw new InputError(`Cannot retry as requestTimeout must be above 0: it is ${requestTimeout}`);
+  }
+  if (!(backoff >= 0)) {
+    throw new InputError(`Cannot retry as backoff must be at least 0: it is ${backoff}`);
+  }
+  return async (request) => {
+    for (let made = 1;; made++) {
+      request.signal?.throwIfAborted();
+      const startedAt = performance.now();
+      try {
+        const reply = await bounded(attempt, request, requestTimeout);
+        return { ...reply, duration: performance.now() - startedAt };
+      } catch (error) {
+        request.signal?.throwIfAborted();
+        if (!(error instanceof InfrastructureError)) throw error;
+        if (!error.retryable || made > retries) throw counted(error, made);
+        await pause(Math.max(error.retryAfter ?? 0, backoffAfter(made, backoff)), request.signal);
+      }
+    }
+  };
+}
+
+/** One attempt that ends in time, whether or not it listens to its signal. */
+async function bounded(
+  attempt: Attempt,
+  request: ModelRequest,
+  requestTimeout: number,
+): Promise<Omit<ModelReply, "duration">> {
+  const { signal, timeLimit = Infinity } = request;
+  const outOfTime = () =>
+    timeLimit <= requestTimeout
+      ? new TimeLimitError(`The time limit of ${Math.max(0, timeLimit)} ms was reached`)
+      : new InfrastructureError(
+        `Cannot wait longer for a reply: ${requestTimeout} ms have passed`,
+        {
+          retryable: true,
+        },
+      );
+  if (timeLimit <= 0) throw outOfTime();
+
+  const controller = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  const stop = (reason: unknown) => {
+    // The rejection comes first, so that it wins over what the attempt makes of the abortion.
+    stopped.reject(reason);
+    controller.abort(reason);
+  };
+  const forward = () => stop(signal?.reason);
+  signal?.addEventListener("abort", forward, { once: true });
+  const timer = setTimeout(
+    () => stop(outOfTime()),
+    Math.min(timeLimit, requestTimeout, LONGEST_TIMER),
+  );
+  try {
+    // The race also watches the loser, so that its late rejection is a handled one.
+    return await Promise.race([stopped.promise, attempt(request, controller.signal)]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", forward);
+  }
+}
+
+/** `error`, with the number of attempts in its message. */
+function counted(error: InfrastructureError, made: number): InfrastructureError {
+  const { message, retryable, retryAfter } = error;
+  return new InfrastructureError(`${message} (${made} attempt${made === 1 ? "" : "s"})`, {
+    cause: error,
+    retryable,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+/** Milliseconds to wait after so many failed attempts: somewhere in the upper half of the step. */
+function backoffAfter(made: number, backoff: number): number {
+  const step = Math.min(backoff * 2 ** Math.min(made - 1, 30), LONGEST_BACKOFF);
+  const [draw = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return step * (0.5 + draw / 2 ** 33);
+}
+
+/** Waits, or throws the signal's reason as soon as that aborts. */
+async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = () => reject(signal?.reason);
+  const timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_TIMER));
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Runs: the trials of a plan, carried out ahead of those who await them, and kept in a journal.
+ * @module
+ */
+
+import { fileReason, InputError } from "./input.ts";
+import { JournalWriter, tornNotice } from "./journal.ts";
+import { LookAhead } from "./lookahead.ts";
+import type { Model } from "./model.ts";
+import {
+  differences,
+  type JournalFile,
+  type PlanLine,
+  planLine,
+  readJournalFile,
+} from "./results.ts";
+import { type ModelEntry, modelName, type Plan, type Shard, shardOf } from "./suite.ts";
+import { type Agent, type PlannedTrial, runTrial, type Trial } from "./trial.ts";
+
+/** Options of {@linkcode Run}. */
+export interface RunOptions {
+  /** Makes the model of an entry; called once for each entry that is used. */
+  readonly connect: (entry: ModelEntry) => Model;
+  /** How many trials run at the same time; default 8. */
+  readonly concurrency?: number;
+  /** Whether trials may be skipped by whoever awaits them; see {@linkcode LookAhead}. */
+  readonly slowStart?: boolean;
+  /** Only this part of the plan. */
+  readonly shard?: Shard;
+  /** Only these trials. */
+  readonly only?: readonly PlannedTrial[];
+  /** The file to which finished trials are appended. */
+  readonly journal?: string;
+  /** Continues the journal: what it has is not run again. */
+  readonly resume?: boolean;
+  /** When resuming, runs invalid trials again. */
+  readonly retryInvalid?: boolean;
+  /** Works on tasks instead of the agent loop. */
+  readonly agent?: Agent;
+  /** Stops the run: trials in flight are given up and leave no trace. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The seed of a journal that is to be continued, `undefined` if there is no such file: a suite whose
+ * seed is `fresh` goes on with it.
+ *
+ * @throws {InputError} If the journal cannot be read.
+ */
+export function seedToResume(path: string): number | undefined {
+  return exists(path) ? readJournalFile(path).plan?.seed : undefined;
+}
+
+/** Carries out the trials of a plan, each at most once. */
+export class Run implements Disposable {
+  /** The trials of this run, in plan order. */
+  readonly trials: readonly PlannedTrial[];
+  /** What a person should know, such as a dropped torn line. */
+  readonly notices: readonly string[];
+
+  readonly #plan: Plan;
+  readonly #options: RunOptions;
+  readonly #models = new Map<string, Model>();
+  readonly #finished: ReadonlyMap<string, Trial>;
+  readonly #resumed: JournalFile | undefined;
+  readonly #ahead: LookAhead<Trial>;
+  #writer: JournalWriter | undefined;
+
+  /**
+   * Prepares a run; nothing is started or written yet.
+   *
+   * @throws {InputError} If the journal exists and is not to be resumed, or is of another plan.
+   */
+  constructor(plan: Plan, options: RunOptions) {
+    const { journal, resume = false, retryInvalid = false, shard } = options;
+    this.#plan = plan;
+    this.#options = options;
+    this.trials = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
+    if (journal !== undefined && exists(journal)) {
+      if (!resume) throw JournalWriter.existing(journal);
+      this.#resumed = readJournalFile(journal);
+      assertSamePlan(this.#resumed, planLine(plan, shard));
+    }
+    const kept = this.#resumed?.trials ?? [];
+    this.#finished = new Map(
+      kept.filter(({ outcome }) => !(retryInvalid && outcome === "invalid"))
+        .map((trial) => [trial.id, trial]),
+    );
+    const torn = this.#resumed?.content.tornBytes ?? 0;
+    this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
+    this.#ahead = new LookAhead(this.trials.length, (place) => this.#run(this.trials[place]!), {
+      ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+      ...(options.slowStart === undefined ? {} : { slowStart: options.slowStart }),
+    });
+  }
+
+  /**
+   * Opens the journal, and makes the models, before anything is run, so that what cannot work is
+   * known before money is spent.
+   *
+   * @throws {InputError} If the journal cannot be written, or a model cannot be had.
+   */
+  open(): void {
+    for (const { model } of this.trials) this.#model(model);
+    this.#journal();
+  }
+
+  /** How many trials of this run the journal had already. */
+  get resumed(): number {
+    return this.trials.filter(({ id }) => this.#finished.has(id)).length;
+  }
+
+  /** The finished trial at a place of {@linkcode Run.trials}; it is carried out once. */
+  trial(place: number): Promise<Trial> {
+    return this.#ahead.get(place);
+  }
+
+  /** All trials, in plan order, once all of them are finished. */
+  all(): Promise<Trial[]> {
+    return this.#ahead.all();
+  }
+
+  /** Lets go of a finished trial, whose record the journal has. */
+  forget(place: number): void {
+    this.#ahead.forget(place);
+  }
+
+  [Symbol.dispose](): void {
+    this.#writer?.[Symbol.dispose]();
+    this.#writer = undefined;
+  }
+
+  async #run(planned: PlannedTrial): Promise<Trial> {
+    const known = this.#finished.get(planned.id);
+    if (known !== undefined) return known;
+    const { agent, signal } = this.#options;
+    signal?.throwIfAborted();
+    const model = this.#model(planned.model);
+    const journal = this.#journal();
+    const trial = await runTrial(planned, model, {
+      suite: this.#plan.suite,
+      limits: this.#plan.resolved.limits,
+      ...(agent === undefined ? {} : { agent }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    journal?.write(trial);
+    return trial;
+  }
+
+  #model(name: string): Model {
+    const known = this.#models.get(name);
+    if (known !== undefined) return known;
+    const entry = this.#plan.resolved.models.find((entry) => modelName(entry) === name)!;
+    const model = this.#options.connect(entry);
+    this.#models.set(name, model);
+    return model;
+  }
+
+  #journal(): JournalWriter | undefined {
+    const { journal, shard } = this.#options;
+    if (journal === undefined || this.#writer !== undefined) return this.#writer;
+    const resumed = this.#resumed;
+    this.#writer = resumed === undefined
+      ? JournalWriter.create(journal)
+      : JournalWriter.append(journal, resumed.content);
+    if (resumed?.plan === undefined) this.#writer.write(planLine(this.#plan, shard));
+    return this.#writer;
+  }
+}
+
+/** An empty journal is of any plan: its run died before it wrote a line. */
+function assertSamePlan({ path, plan, content }: JournalFile, wanted: PlanLine): void {
+  if (content.lines.length === 0) return;
+  if (plan === undefined) {
+    throw new InputError(`Cannot resume ${path} as its first line must be a plan: it is none`);
+  }
+  if (plan.planHash !== wanted.planHash) {
+    throw new InputError(
+      `Cannot resume ${path} as it must be of the same plan: it differs in ` +
+        (differences(plan, wanted).join(", ") || "its hash"),
+    );
+  }
+  const [one, other] = [plan.shard, wanted.shard].map(({ index, of }) => `${index}/${of}`);
+  if (one !== other) {
+    throw new InputError(`Cannot resume ${path} as it is of shard ${one}: this is shard ${other}`);
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw new InputError(`Cannot use the journal ${path}: ${fileReason(error)}`);
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * A stand-in for `@std/random`, which no npm registry carries: the same names, the same contracts
+ * and, for the same seed, the same sequence.
+ *
+ * The generator is PCG32 (XSH-RR, 64-bit state), seeded as Rust's `rand` crate does. The 64-bit
+ * state is kept as two 32-bit halves, as `bigint` arithmetic would dominate task generation.
+ *
+ * @see O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for
+ * Random Number Generation", 2014.
+ * @module
+ */
+
+/** A generator of numbers in `[0, 1)`, with the contract of `Math.random`. */
+export type Prng = () => number;
+
+/** Options of every function here: where the randomness comes from. */
+export interface RandomOptions {
+  /** The generator to draw from; `Math.random` when left out. */
+  prng?: Prng;
+}
+
+/** Options of {@linkcode sample}. */
+export interface SampleOptions extends RandomOptions {
+  /** One weight an item, none negative, their sum above zero. */
+  weights?: readonly number[];
+}
+
+// The multiplier 6364136223846793005 in parts. The two lowest have 15 bits, so that no product of
+// one with 16 bits of state leaves the range of 32-bit integers, where arithmetic is fast.
+const MULTIPLIER_HIGH = 0x5851f42d;
+const MULTIPLIER_LOW = 0x4c957f2d;
+const MULTIPLIER_1 = 0x4c95;
+const MULTIPLIER_0 = 0x7f2d;
+const SEEDING_INCREMENT = 11634580027462260723n;
+
+/** The PCG32 generator: 64 bits of state, 32 bits out. Halves are kept as signed integers. */
+class Pcg32 {
+  #high: number;
+  #low: number;
+  readonly #incrementHigh: number;
+  readonly #incrementLow: number;
+
+  constructor(state: bigint, increment: bigint) {
+    this.#high = Number(BigInt.asIntN(32, state >> 32n));
+    this.#low = Number(BigInt.asIntN(32, state));
+    this.#incrementHigh = Number(BigInt.asIntN(32, increment >> 32n));
+    this.#incrementLow = Number(BigInt.asIntN(32, increment));
+  }
+
+  /** The state becomes state * multiplier + increment, modulo 2^64. */
+  step(): void {
+    const low = this.#low;
+    const low1 = low >>> 16;
+    const low0 = low & 0xffff;
+    const middle = (low1 * MULTIPLIER_0 + ((low0 * MULTIPLIER_0) >>> 16)) | 0;
+    const other = (low0 * MULTIPLIER_1 + (middle & 0xffff)) | 0;
+    const carry = (low1 * MULTIPLIER_1 + (middle >>> 16) + (other >>> 16)) | 0;
+    const high = (Math.imul(low, MULTIPLIER_HIGH) + Math.imul(this.#high, MULTIPLIER_LOW)) | 0;
+    const sum = (Math.imul(low, MULTIPLIER_LOW) + this.#incrementLow) | 0;
+    const overflow = (sum >>> 0) < (this.#incrementLow >>> 0) ? 1 : 0;
+    this.#low = sum;
+    this.#high = (high + carry + this.#incrementHigh + overflow) | 0;
+  }
+
+  nextUint32(): number {
+    const high = this.#high;
+    const low = this.#low;
+    this.step();
+    // ((state >> 18) ^ state) >> 27, its low 32 bits, rotated right by the state's top five bits.
+    const shiftedHigh = (high >>> 18) ^ high;
+    const shiftedLow = ((low >>> 18) | (high << 14)) ^ low;
+    const mixed = (shiftedLow >>> 27) | (shiftedHigh << 5);
+    const rotation = high >>> 27;
+    return ((mixed >>> rotation) | (mixed << (-rotation & 31))) >>> 0;
+  }
+}
+
+/** Expands a 64-bit seed to PCG32's state and increment, as `rand_core` does. */
+function seedPcg32(seed: bigint): Pcg32 {
+  const expander = new Pcg32(BigInt.asUintN(64, seed), SEEDING_INCREMENT);
+  expander.step();
+  const word = () => BigInt(expander.nextUint32());
+  const state = word() | (word() << 32n);
+  const increment = word() | (word() << 32n) | 1n;
+  const pcg = new Pcg32(state + increment, increment);
+  pcg.step();
+  return pcg;
+}
+
+/**
+ * A generator whose whole sequence follows from `seed` (its lowest 64 bits).
+ *
+ * @example Usage
+ * ```ts
+ * import { randomSeeded } from "@std/random";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const prng = randomSeeded(1n);
+ * assertEquals(prng(), 0.20176767697557807);
+ * assertEquals(prng(), 0.4911644416861236);
+ * ```
+ */
+export function randomSeeded(seed: bigint): Prng {
+  const pcg = seedPcg32(seed);
+  return () => pcg.nextUint32() / 2 ** 32;
+}
+
+/**
+ * A number in `[min, max)`.
+ *
+ * @throws {RangeError} If a bound is not finite, or `max` is below `min`.
+ *
+ * @example Usage
+ * ```ts
+ * import { randomBetween, randomSeeded } from "@std/random";
+ * import { assert } from "@std/assert";
+ *
+ * const value = randomBetween(1, 10, { prng: randomSeeded(1n) });
+ * assert(value >= 1 && value < 10);
+ * ```
+ */
+export function randomBetween(min: number, max: number, options?: RandomOptions): number {
+  if (!Number.isFinite(min)) throw new RangeError(`min cannot be ${min}`);
+  if (!Number.isFinite(max)) throw new RangeError(`max cannot be ${max}`);
+  if (max < min) throw new RangeError("max must be greater than or equal to min");
+  return (options?.prng ?? Math.random)() * (max - min) + min;
+}
+
+/**
+ * An integer in `[min, max]`, both included.
+ *
+ * @throws {RangeError} If a bound is not finite, or no integer lies between them.
+ *
+ * @example Usage
+ * ```ts
+ * import { randomIntegerBetween, randomSeeded } from "@std/random";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(randomIntegerBetween(1, 10, { prng: randomSeeded(1n) }), 3);
+ * ```
+ */
+export function randomIntegerBetween(min: number, max: number, options?: RandomOptions): number {
+  if (!Number.isFinite(min) || !Number.isFinite(max)) {
+    throw new RangeError("min and max must be finite");
+  }
+  return Math.floor(randomBetween(Math.ceil(min), Math.floor(max) + 1, options));
+}
+
+/**
+ * A random item of `array`, or `undefined` if it is empty.
+ *
+ * @throws {RangeError} If there are not as many weights as items, or their sum is not above zero.
+ *
+ * @example Usage
+ * ```ts
+ * import { randomSeeded, sample } from "@std/random";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(sample(["a", "b"], { weights: [0, 1], prng: randomSeeded(1n) }), "b");
+ * ```
+ */
+export function sample<T>(array: readonly T[], options?: SampleOptions): T | undefined {
+  const weights = options?.weights;
+  if (weights === undefined) {
+    return array.length ? array[randomIntegerBetween(0, array.length - 1, options)] : undefined;
+  }
+  if (weights.length !== array.length) {
+    throw new RangeError(
+      "The length of the weights array must match the length of the input array",
+    );
+  }
+  if (array.length === 0) return undefined;
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) throw new RangeError("Total weight must be greater than 0");
+  const point = (options?.prng ?? Math.random)() * total;
+  let reached = 0;
+  const index = weights.findIndex((weight) => point < (reached += weight));
+  return array[index === -1 ? weights.findLastIndex((weight) => weight > 0) : index];
+}
+
+/**
+ * A shuffled copy of `items` (Fisher and Yates, from the last place down).
+ *
+ * @example Usage
+ * ```ts
+ * import { randomSeeded, shuffle } from "@std/random";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(shuffle([1, 2, 3], { prng: randomSeeded(1n) }).toSorted(), [1, 2, 3]);
+ * ```
+ */
+export function shuffle<T>(items: readonly T[], options?: RandomOptions): T[] {
+  const result = [...items];
+  for (let last = result.length - 1; last >= 1; last--) {
+    const other = randomIntegerBetween(0, last, options);
+    [result[last], result[other]] = [result[other]!, result[last]!];
+  }
+  return result;
+}

@@ -1,0 +1,406 @@
+/**
+ * Suites: declared sets of trials, and the plan that a suite comes to.
+ * @module
+ */
+
+import { z } from "zod";
+import type { Limits } from "./agent.ts";
+import { RATE_POLICY, type RatePolicy } from "./gate.ts";
+import { type GraphSpec, type Linking, LINKINGS } from "./graph.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { canonicalJson, type JsonObject, sha256 } from "./json.ts";
+import { forkSeed, freshSeed } from "./random.ts";
+import { briefSpec, GENERATOR_VERSION } from "./task.ts";
+import { type PlannedTrial, trialId } from "./trial.ts";
+
+/** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
+export interface Grid {
+  /** Functions needed for the target. */
+  readonly core: number | readonly number[];
+  /** Edges on the longest core path; `all` stands for 1 to `core - 1`. */
+  readonly depth: number | readonly number[] | "all";
+  /** Irrelevant functions fed by a core output; default 0. */
+  readonly connected?: number | readonly number[];
+  /** Irrelevant functions that have nothing to do with the core; default 0. */
+  readonly disconnected?: number | readonly number[];
+  /** In place of the two before: how many irrelevant functions there are, of the kind given next. */
+  readonly irrelevant?: number | readonly number[];
+  /** Which kind the irrelevant functions are of; half means half of each. */
+  readonly connection?: Connection | readonly Connection[];
+  /** How parameters are linked to outputs; default `types`. */
+  readonly linking?: Linking | readonly Linking[];
+  /** Size of the pool of types. */
+  readonly types?: number;
+  /** Fewest and most input variables of a source function. */
+  readonly inputs?: readonly [number, number];
+  /** Tries at adding a further edge between core functions. */
+  readonly extraEdges?: number;
+}
+
+/** The kinds of irrelevant functions (FuncBenchGen, section 4.1). */
+export const CONNECTIONS = ["connected", "disconnected", "half"] as const;
+
+/** Whether irrelevant functions are fed by the core, unrelated to it, or half and half. */
+export type Connection = typeof CONNECTIONS[number];
+
+/** One setting of all sizes: a spec without its seed. */
+export type Cell = Omit<GraphSpec, "seed">;
+
+/** The cells that grids come to, and how many impossible crossings were left out. */
+export interface Cells {
+  readonly cells: readonly Cell[];
+  /** Crossings with `depth >= core`. */
+  readonly skipped: number;
+}
+
+/** How much a model may think before it answers. */
+export const REASONING_EFFORTS = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] as const;
+
+/** A model as suites name it. Options other than these three go to its adapter. */
+export interface ModelEntry {
+  /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
+  readonly model: string;
+  /** How it is spoken to; default `chat`. */
+  readonly api?: "chat";
+  /** The server; default OpenAI's. */
+  readonly baseURL?: string;
+  /** The environment variable that holds the key; default `OPENAI_API_KEY`. */
+  readonly apiKeyVariable?: string;
+  /** Sampling temperature. */
+  readonly temperature?: number;
+  /** Nucleus sampling. */
+  readonly topP?: number;
+  /** Most tokens of a reply. */
+  readonly maxCompletionTokens?: number;
+  /** Thinking budget, such as `minimal` or `medium`. */
+  readonly reasoningEffort?: typeof REASONING_EFFORTS[number];
+  /** Sampling seed. */
+  readonly seed?: number;
+  /** Whether several calls in one reply are allowed. */
+  readonly parallelToolCalls?: boolean;
+  /** Further fields of the request's body. */
+  readonly body?: JsonObject;
+  /** The name in results, when several entries share a model; default `model`. */
+  readonly name?: string;
+}
+
+/** A suite as users write it. */
+export interface Suite {
+  /** The name, which stands in every record. */
+  readonly name: string;
+  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  readonly seed: number | "fresh";
+  /** Graphs a cell; default 5. */
+  readonly graphs?: number;
+  /** The sizes of the tasks. */
+  readonly tasks: readonly Grid[];
+  /** The models. */
+  readonly models: readonly (string | ModelEntry)[];
+  /** The strategies; default `["baseline"]`. */
+  readonly strategies?: readonly string[];
+  /** The perturbations; default `["none"]`. */
+  readonly perturbations?: readonly string[];
+  /** Trials of each graph; default 1. */
+  readonly repetitions?: number;
+  /** What a trial may take. */
+  readonly limits?: Limits;
+  /** The gate over each model, strategy and perturbation. */
+  readonly gate?: RatePolicy;
+}
+
+/** The strategies there are. */
+export const STRATEGIES = ["baseline"] as const;
+/** The perturbations there are. */
+export const PERTURBATIONS = ["none"] as const;
+
+const count = z.int().min(0);
+const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, z.array(item).min(1)]);
+
+const GRID = z.strictObject({
+  core: oneOrMore(z.int().min(1)),
+  depth: z.union([count, z.array(count).min(1), z.literal("all")]),
+  connected: oneOrMore(count).exactOptional(),
+  disconnected: oneOrMore(count).exactOptional(),
+  irrelevant: oneOrMore(count).exactOptional(),
+  connection: oneOrMore(z.enum(CONNECTIONS)).exactOptional(),
+  linking: oneOrMore(z.enum(LINKINGS)).exactOptional(),
+  types: z.int().min(1).exactOptional(),
+  inputs: z.tuple([z.int().min(1), z.int().min(1)]).exactOptional(),
+  extraEdges: count.exactOptional(),
+}).refine((grid) => grid.inputs === undefined || grid.inputs[0] <= grid.inputs[1], {
+  message: "the fewest inputs must not be above the most",
+  path: ["inputs"],
+}).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
+  message: "irrelevant and connection go together",
+  path: ["irrelevant"],
+}).refine(
+  (grid) =>
+    grid.irrelevant === undefined ||
+    (grid.connected === undefined && grid.disconnected === undefined),
+  { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
+);
+
+const MODEL = z.strictObject({
+  model: z.string().min(1),
+  api: z.literal("chat").exactOptional(),
+  baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).exactOptional(),
+  apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
+  temperature: z.number().min(0).max(2).exactOptional(),
+  topP: z.number().min(0).max(1).exactOptional(),
+  maxCompletionTokens: z.int().min(1).exactOptional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
+  seed: z.int().exactOptional(),
+  parallelToolCalls: z.boolean().exactOptional(),
+  body: z.record(z.string(), z.json()).exactOptional(),
+  name: z.string().min(1).exactOptional(),
+});
+
+/** What a trial may take, as suites write it. */
+const LIMITS = z.strictObject({
+  calls: z.int().min(1).exactOptional(),
+  steps: z.int().min(1).exactOptional(),
+  seconds: z.number().gt(0).exactOptional(),
+  tokens: z.int().min(1).exactOptional(),
+});
+
+/** The rules of a suite file. */
+export const SUITE: z.ZodType<Suite> = z.strictObject({
+  $schema: z.string().exactOptional(),
+  name: z.string().min(1).max(200),
+  seed: z.union([z.int().min(0), z.literal("fresh")], {
+    error: 'must be a whole number from 0 on, or "fresh"',
+  }),
+  graphs: z.int().min(1).exactOptional(),
+  tasks: z.array(GRID).min(1),
+  models: z.array(z.union([z.string().min(1), MODEL])).min(1),
+  strategies: z.array(z.enum(STRATEGIES)).min(1).exactOptional(),
+  perturbations: z.array(z.enum(PERTURBATIONS)).min(1).exactOptional(),
+  repetitions: z.int().min(1).exactOptional(),
+  limits: LIMITS.exactOptional(),
+  gate: RATE_POLICY.exactOptional(),
+});
+
+/**
+ * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted.
+ *
+ * @throws {InputError} If no combination is left.
+ *
+ * @example Usage
+ * ```ts
+ * import { grid } from "./suite.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { cells, skipped } = grid({ core: [3, 5], depth: [1, 4], connected: [0, 2] });
+ * assertEquals(cells.length, 6);
+ * assertEquals(skipped, 2);
+ * ```
+ */
+export function grid(sizes: Grid): Cells {
+  const cells: Cell[] = [];
+  let skipped = 0;
+  const { types, inputs, extraEdges } = sizes;
+  for (const core of listOf(sizes.core)) {
+    const depths = sizes.depth === "all"
+      ? core === 1 ? [0] : Array.from({ length: core - 1 }, (_, index) => index + 1)
+      : listOf(sizes.depth);
+    for (const depth of depths) {
+      for (const [connected, disconnected] of irrelevantCounts(sizes)) {
+        for (const linking of listOf(sizes.linking ?? "types")) {
+          if (depth >= core || (core > 1 && depth === 0)) {
+            skipped++;
+            continue;
+          }
+          const cell = {
+            core,
+            depth,
+            connected,
+            disconnected,
+            linking,
+            ...(types === undefined ? {} : { types }),
+            ...(inputs === undefined ? {} : { inputs }),
+            ...(extraEdges === undefined ? {} : { extraEdges }),
+          };
+          const { seed: _, ...brief } = briefSpec({ ...cell, seed: 0 });
+          cells.push(brief);
+        }
+      }
+    }
+  }
+  if (cells.length === 0) {
+    throw new InputError(
+      `Cannot make a grid as depth must be from 1 to core - 1 (0 for core 1): ` +
+        `core is ${JSON.stringify(sizes.core)}, depth is ${JSON.stringify(sizes.depth)}`,
+    );
+  }
+  return { cells, skipped };
+}
+
+function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number][] {
+  if (sizes.irrelevant === undefined) {
+    return listOf(sizes.connected ?? 0).flatMap((connected) =>
+      listOf(sizes.disconnected ?? 0)
+        .map((disconnected): [number, number] => [connected, disconnected])
+    );
+  }
+  const pairs = listOf(sizes.irrelevant).flatMap((irrelevant) =>
+    listOf(sizes.connection ?? "connected").map((connection): [number, number] => {
+      if (connection === "connected") return [irrelevant, 0];
+      if (connection === "disconnected") return [0, irrelevant];
+      return [Math.ceil(irrelevant / 2), Math.floor(irrelevant / 2)];
+    })
+  );
+  // Without irrelevant functions the kinds are one and the same.
+  return pairs.filter((pair, index) =>
+    pairs.findIndex((other) => `${other}` === `${pair}`) === index
+  );
+}
+
+function listOf<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? value : [value as T];
+}
+
+/** Which part of a plan a machine runs. */
+export interface Shard {
+  /** From 1. */
+  readonly index: number;
+  readonly of: number;
+}
+
+/** Everything that decides which trials there are. */
+export interface ResolvedSuite {
+  readonly generator: number;
+  readonly seed: number;
+  readonly graphs: number;
+  readonly cells: readonly Cell[];
+  readonly models: readonly ModelEntry[];
+  readonly strategies: readonly string[];
+  readonly perturbations: readonly string[];
+  readonly repetitions: number;
+  readonly limits: Limits;
+}
+
+/** A suite with every choice made: which trials there are, in which order. */
+export interface Plan {
+  /** The suite's name. */
+  readonly suite: string;
+  /** What decides the trials. */
+  readonly resolved: ResolvedSuite;
+  /** The trials, block by block: each block has one graph of every cell. */
+  readonly trials: readonly PlannedTrial[];
+  /** The gate, if there is one. */
+  readonly gate?: RatePolicy;
+}
+
+/** The name of a model entry in results. */
+export function modelName(entry: ModelEntry): string {
+  return entry.name ?? entry.model;
+}
+
+/**
+ * Makes every choice that `suite` leaves open and lists its trials. Each graph gets a seed of its
+ * own, so that graphs are independent; models, strategies and perturbations share graphs. How many
+ * impossible crossings were `skipped` is told beside the plan.
+ *
+ * @throws {InputError} If the suite is not usable; the message gives path and rule.
+ */
+export function planSuite(suite: Suite): Plan & { readonly skipped: number } {
+  const grids = suite.tasks.map((sizes, index) => {
+    try {
+      return grid(sizes);
+    } catch (error) {
+      throw new InputError(
+        `Cannot plan suite ${suite.name}: at tasks[${index}]: ${reasonOf(error)}`,
+      );
+    }
+  });
+  const all = grids.flatMap(({ cells }) => cells);
+  const cells = all.filter((cell, index) =>
+    all.findIndex((other) => canonicalJson(other) === canonicalJson(cell)) === index
+  );
+  const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
+  assertDistinct(suite.name, "models", models.map(modelName));
+  const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
+  const resolved: ResolvedSuite = {
+    generator: GENERATOR_VERSION,
+    seed,
+    graphs: suite.graphs ?? 5,
+    cells,
+    models,
+    strategies: suite.strategies ?? ["baseline"],
+    perturbations: suite.perturbations ?? ["none"],
+    repetitions: suite.repetitions ?? 1,
+    limits: suite.limits ?? {},
+  };
+  return {
+    suite: suite.name,
+    resolved,
+    trials: listTrials(resolved),
+    skipped: grids.reduce((sum, { skipped }) => sum + skipped, 0),
+    ...(suite.gate === undefined ? {} : { gate: suite.gate }),
+  };
+}
+
+function assertDistinct(suite: string, what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw new InputError(
+    `Cannot plan suite ${suite} as ${what} must have distinct names: ${twice} is there twice`,
+  );
+}
+
+/** The trials that a resolved suite comes to, in plan order. */
+export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
+  const { seed, graphs, cells, models, strategies, perturbations, repetitions } = resolved;
+  const trials: PlannedTrial[] = [];
+  for (let block = 0; block < graphs; block++) {
+    for (const cell of cells) {
+      const task = briefSpec({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
+      for (const entry of models) {
+        for (const strategy of strategies) {
+          for (const perturbation of perturbations) {
+            for (let repetition = 1; repetition <= repetitions; repetition++) {
+              const key = { model: modelName(entry), strategy, perturbation, task, repetition };
+              trials.push({ ...key, id: trialId(key), index: trials.length, block });
+            }
+          }
+        }
+      }
+    }
+  }
+  return trials;
+}
+
+/**
+ * Reads a shard such as `2/5`.
+ *
+ * @throws {InputError} If it is none.
+ */
+export function parseShard(text: string): Shard {
+  const [index, of] = (/^(\d{1,6})\/(\d{1,6})$/.exec(text)?.slice(1) ?? []).map(Number);
+  if (index !== undefined && of !== undefined && index >= 1 && index <= of) return { index, of };
+  throw new InputError(`Cannot use shard ${text} as it must be I/N with 1 <= I <= N, such as 2/5`);
+}
+
+/** The trials of one shard: every nth, so that each shard has its share of every cell. */
+export function shardOf(plan: Plan, { index, of }: Shard): readonly PlannedTrial[] {
+  return plan.trials.filter((trial) => trial.index % of === index - 1);
+}
+
+/** A hash of everything that decides which trials there are; shards of one plan share it. */
+export function planHash({ suite, resolved }: Pick<Plan, "suite" | "resolved">): string {
+  return sha256(canonicalJson({ suite, ...resolved }));
+}
+
+/** A hash of everything but the models: what two plans share whose results may be compared. */
+export function comparisonHash({ resolved }: Pick<Plan, "resolved">): string {
+  const { models: _, strategies: __, ...rest } = resolved;
+  return sha256(canonicalJson(rest));
+}

@@ -1,0 +1,277 @@
+/**
+ * Tasks: a graph made concrete with names, types, values, a prompt and tool schemas
+ * (FuncBenchGen, sections 3.1 and 3.4, appendices B.2 and B.3).
+ * @module
+ */
+
+import { randomIntegerBetween, sample, shuffle } from "@std/random";
+import {
+  type CompleteGraphSpec,
+  completeSpec,
+  generateGraph,
+  type Graph,
+  type GraphSpec,
+  type Linking,
+  type Role,
+} from "./graph.ts";
+import type { JsonObject } from "./json.ts";
+import { fork, type Stream } from "./random.ts";
+import { type ToolSchema, toOpenAITool } from "./tool.ts";
+import { Numbers, Vocabulary } from "./vocabulary.ts";
+
+/** The version of the generator: a spec and this number determine a task. */
+export const GENERATOR_VERSION = 1;
+
+/** A named value of a function: what it produces, or what it takes. */
+export interface Variable {
+  /** The name, unique in the task. */
+  readonly name: string;
+  /** The type, shared by several variables. */
+  readonly type: string;
+  /** The subtype, which belongs to one produced or given variable. */
+  readonly subtype: string;
+}
+
+/** A parameter: it takes the value of one variable. */
+export interface Parameter extends Variable {
+  /** The name of the variable whose value it expects. */
+  readonly variable: string;
+}
+
+/** A function of a task. */
+export interface TaskFunction {
+  /** The name under which it is called. */
+  readonly name: string;
+  /** What it is to the task; no model sees this. */
+  readonly role: Role;
+  /** What it takes, in the order of its schema. */
+  readonly parameters: readonly Parameter[];
+  /** What it produces. */
+  readonly output: Variable;
+  /** The functions whose outputs it takes, in the order of its parameters. */
+  readonly dependsOn: readonly string[];
+}
+
+/** A generated task. */
+export interface Task {
+  /** The {@linkcode GENERATOR_VERSION} it was made by. */
+  readonly version: number;
+  /** What it was made from. */
+  readonly spec: CompleteGraphSpec;
+  /** The user message. */
+  readonly prompt: string;
+  /** The values that the prompt gives, by variable. */
+  readonly inputs: ReadonlyMap<string, number>;
+  /** What is asked for, and the right answer. */
+  readonly target: { readonly variable: string; readonly value: number };
+  /** The fewest calls that solve the task. */
+  readonly minimumCalls: number;
+  /** The true value of every output and every given input, by variable. */
+  readonly values: ReadonlyMap<string, number>;
+  /** The functions, in the order in which they are offered. */
+  readonly functions: readonly TaskFunction[];
+  /** What the model is offered. */
+  readonly tools: readonly ToolSchema[];
+}
+
+const PROMPT_START =
+  "Using the tools at your disposal, use functions until you are able to give me the correct " +
+  "value of variable";
+const PROMPT_END = "You have all the information you need to get the correct result.";
+const RESERVED = `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce`
+  .toLowerCase().match(/[a-z]+/g)!;
+
+/**
+ * Generates the task of `spec`: a pure function of the spec and {@linkcode GENERATOR_VERSION}.
+ *
+ * @throws {RangeError} If a value of `spec` is out of its range.
+ *
+ * @example Usage
+ * ```ts
+ * import { generateTask } from "./task.ts";
+ * import { assertEquals, assertStringIncludes } from "@std/assert";
+ *
+ * const spec = { core: 5, depth: 2, connected: 1, disconnected: 1, seed: 7 };
+ * const task = generateTask(spec);
+ * assertEquals(task.tools.length, 7);
+ * assertEquals(task.values.get(task.target.variable), task.target.value);
+ * assertStringIncludes(task.prompt, `value of variable ${task.target.variable}.`);
+ * ```
+ */
+export function generateTask(spec: GraphSpec): Task {
+  const complete = completeSpec(spec);
+  const graph = generateGraph(complete);
+  const makers = new TaskMaker(complete, graph);
+  for (const role of ["core", "connected", "disconnected"] as const) makers.addRole(role);
+  return makers.finish();
+}
+
+/** Most functions have one parent, and nothing to shuffle. */
+function shuffled(items: readonly number[], stream: Stream): readonly number[] {
+  return items.length > 1 ? shuffle(items, stream) : items;
+}
+
+/** A function beside the random number by which it is put in its place among the tools. */
+interface Placed {
+  readonly place: number;
+  readonly made: TaskFunction;
+}
+
+/** Makes functions role by role, the core first, so that what it draws never depends on others. */
+class TaskMaker {
+  readonly #spec: CompleteGraphSpec;
+  readonly #graph: Graph;
+  readonly #vocabulary = new Vocabulary(RESERVED);
+  readonly #numbers = new Numbers();
+  readonly #types: string[];
+  readonly #functionNames: string[] = [];
+  readonly #outputs: Variable[] = [];
+  readonly #placed: Placed[] = [];
+  readonly #inputs = new Map<string, number>();
+  readonly #values = new Map<string, number>();
+
+  constructor(spec: CompleteGraphSpec, graph: Graph) {
+    this.#spec = spec;
+    this.#graph = graph;
+    const stream = fork(spec.seed, "types");
+    this.#types = Array.from(
+      { length: spec.types },
+      () => `type_${this.#vocabulary.word(stream, 3)}`,
+    );
+  }
+
+  addRole(role: Role): void {
+    const { seed, linking, inputs: [fewest, most] } = this.#spec;
+    const names = fork(seed, role, "names");
+    const values = fork(seed, role, "values");
+    const order = fork(seed, role, "order");
+    const inputs = fork(seed, role, "inputs");
+    const first = this.#graph.roles.indexOf(role);
+    const end = this.#graph.roles.lastIndexOf(role) + 1;
+    if (first === -1) return;
+
+    for (let node = first; node < end; node++) {
+      this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
+      const output = this.#variable(names);
+      this.#outputs.push(output);
+      this.#values.set(output.name, this.#numbers.next(values));
+    }
+    for (let node = first; node < end; node++) {
+      const parents = shuffled(this.#graph.parents[node]!, order);
+      const parameters: Parameter[] = [];
+      const dependsOn: string[] = [];
+      for (const parent of parents) {
+        const { name: variable, type, subtype } = this.#outputs[parent]!;
+        // Drawn in either linking, so that both have the same names elsewhere.
+        const own = this.#vocabulary.word(names, 4, 6);
+        parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
+        dependsOn.push(this.#functionNames[parent]!);
+      }
+      if (parents.length === 0) {
+        for (let left = randomIntegerBetween(fewest, most, inputs); left > 0; left--) {
+          const { name, type, subtype } = this.#variable(names);
+          parameters.push({ name, type, subtype, variable: name });
+          if (role === "core") this.#give(name, this.#numbers.next(values));
+        }
+      }
+      const name = this.#functionNames[node]!;
+      const output = this.#outputs[node]!;
+      const made = { name, role, parameters, output, dependsOn };
+      this.#placed.push({ place: order.prng(), made });
+    }
+  }
+
+  #variable(names: Stream): Variable {
+    return {
+      name: this.#vocabulary.word(names, 4, 6),
+      type: sample(this.#types, names)!,
+      subtype: `subtype_${this.#vocabulary.word(names, 3)}`,
+    };
+  }
+
+  #give(input: string, value: number): void {
+    this.#inputs.set(input, value);
+    this.#values.set(input, value);
+  }
+
+  finish(): Task {
+    const target = this.#outputs[this.#graph.target]!.name;
+    const functions = this.#placed.sort((one, other) => one.place - other.place)
+      .map(({ made }) => made);
+    const given = shuffle([...this.#inputs], fork(this.#spec.seed, "prompt"));
+    const lines = given.map(([name, value]) => `Variable ${name} = ${value}`);
+    return {
+      version: GENERATOR_VERSION,
+      spec: this.#spec,
+      prompt: `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`,
+      inputs: new Map(given),
+      target: { variable: target, value: this.#values.get(target)! },
+      minimumCalls: this.#spec.core,
+      values: this.#values,
+      functions,
+      tools: functions.map((made) => describe(made, this.#spec.linking)),
+    };
+  }
+}
+
+const INTEGER: JsonObject = { type: "integer" };
+
+function describe({ name, parameters, output }: TaskFunction, linking: Linking): ToolSchema {
+  // Without a prototype no name of a parameter can clash with an inherited one.
+  const properties: JsonObject = Object.create(null);
+  const required: string[] = [];
+  let clauses = "";
+  for (const parameter of parameters) {
+    properties[parameter.name] = INTEGER;
+    required.push(parameter.name);
+    clauses += (clauses === "" ? "" : ", ") + clause(parameter, linking);
+  }
+  return {
+    name,
+    description: `Processes ${clauses} to produce ${clause(output, linking)}`,
+    strict: true,
+    parameters: { type: "object", properties, required, additionalProperties: false },
+  };
+}
+
+function clause({ name, type, subtype }: Variable, linking: Linking): string {
+  return linking === "names" ? `variable ${name}` : `variable ${name} (${type} with ${subtype})`;
+}
+
+/**
+ * The task as plain JSON, for people and other programs: it holds roles, dependencies and answers.
+ *
+ * Its shape is `{version, spec, prompt, inputs, target, minimumCalls, values, functions, tools}`,
+ * where `tools` are OpenAI function tools and each of `functions` is
+ * `{name, role, parameters: [{name, type, subtype}], output, dependsOn}`.
+ */
+export function taskToJson(task: Task) {
+  return {
+    ...task,
+    inputs: Object.fromEntries(task.inputs),
+    values: Object.fromEntries(task.values),
+    functions: task.functions.map((made) => ({
+      ...made,
+      parameters: made.parameters.map(({ name, type, subtype }) => ({ name, type, subtype })),
+    })),
+    tools: task.tools.map(toOpenAITool),
+  };
+}
+
+/** The spec without what is default anyway: what a journal keeps of a task. */
+export function briefSpec(spec: GraphSpec): GraphSpec {
+  const { core, depth, connected, disconnected, seed } = spec;
+  const complete = completeSpec(spec);
+  const usual = completeSpec({ core, depth, connected, disconnected, seed });
+  return {
+    core,
+    depth,
+    connected,
+    disconnected,
+    seed,
+    ...(complete.types === usual.types ? {} : { types: complete.types }),
+    ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
+    ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
+    ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
+  };
+}

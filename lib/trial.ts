@@ -1,0 +1,321 @@
+/**
+ * One trial: a model works on a task, and what comes of it as one record.
+ * @module
+ */
+
+import { z } from "zod";
+import { type Limits, runLoop } from "./agent.ts";
+import { type Behaviour, behavioursOf } from "./behaviour.ts";
+import { createExecutor, type Executor } from "./executor.ts";
+import type { Failure } from "./failure.ts";
+import type { GraphSpec } from "./graph.ts";
+import { reasonOf } from "./input.ts";
+import { printable } from "./json.ts";
+import { InfrastructureError, type Model, type Usage } from "./model.ts";
+import { briefSpec, generateTask } from "./task.ts";
+import { failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
+
+/** How a trial can end. `invalid` is infrastructure only: no failure and no success of the model. */
+export const OUTCOMES = [
+  "solved",
+  "wrong_answer",
+  "no_answer",
+  "call_limit",
+  "step_limit",
+  "time_limit",
+  "token_limit",
+  "invalid",
+] as const;
+
+/** How a trial ended. */
+export type Outcome = typeof OUTCOMES[number];
+
+/** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
+export interface TrialKey {
+  /** The model, by the name it is asked for. */
+  readonly model: string;
+  /** The strategy's id. */
+  readonly strategy: string;
+  /** The perturbation's id; `none` for none. */
+  readonly perturbation: string;
+  /** What the task is generated from. */
+  readonly task: GraphSpec;
+  /** The repetition, from 1. */
+  readonly repetition: number;
+}
+
+/** A trial in its place in a plan. */
+export interface PlannedTrial extends TrialKey {
+  /** The one-line id. */
+  readonly id: string;
+  /** The place in the plan, from 0. */
+  readonly index: number;
+  /** The balanced block that it belongs to, from 0: one graph of every cell. */
+  readonly block: number;
+}
+
+/** The record of a finished trial: one line of a journal. */
+export interface Trial extends Omit<PlannedTrial, "model"> {
+  /** The version of this format. */
+  readonly v: 1;
+  readonly kind: "trial";
+  /** The name of the suite. */
+  readonly suite: string;
+  /** The model that was asked for, the one that answered, and whether it is a program. */
+  readonly model: {
+    readonly requested: string;
+    readonly served: string;
+    readonly simulated: boolean;
+  };
+  /** How it ended. */
+  readonly outcome: Outcome;
+  /** Whether it ended with the right answer. */
+  readonly solved: boolean;
+  /** Whether the target function had really returned the value that was answered. */
+  readonly grounded: boolean;
+  /** Calls within the limit, refused ones included. */
+  readonly calls: number;
+  /** The fewest calls that solve the task, where that is known. */
+  readonly minimumCalls: number | null;
+  /** What was wrong with its calls. */
+  readonly failures: readonly Failure[];
+  /** Habits that it showed. */
+  readonly behaviours: readonly Behaviour[];
+  /** Tokens that it took. */
+  readonly usage: Usage;
+  /** When it started, in ISO 8601. */
+  readonly startedAt: string;
+  /** Milliseconds that it took, without waiting, retries and failed attempts. */
+  readonly durationMs: number;
+  /** Why it is invalid; left out when it is not. */
+  readonly reason?: string;
+  /** Everything that happened, in order. */
+  readonly events: readonly TraceEvent[];
+}
+
+/** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
+export type Agent = (executor: Executor, options: { signal?: AbortSignal }) => Promise<string>;
+
+/** Options of {@linkcode runTrial}. */
+export interface TrialOptions {
+  /** The name of the suite; default empty. */
+  readonly suite?: string;
+  /** What the trial may take. */
+  readonly limits?: Limits;
+  /** Works on the task instead of the agent loop. */
+  readonly agent?: Agent;
+  /** Aborts the trial, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The one-line id of a trial: everything that is needed to run it again.
+ *
+ * @example Usage
+ * ```ts
+ * import { parseTrialId, trialId } from "./trial.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const key = {
+ *   model: "sim:planner",
+ *   strategy: "baseline",
+ *   perturbation: "none",
+ *   task: { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 17 },
+ *   repetition: 1,
+ * };
+ * assertEquals(parseTrialId(trialId(key)), key);
+ * ```
+ */
+export function trialId({ model, strategy, perturbation, task, repetition }: TrialKey): string {
+  const words = Object.entries(briefSpec(task)).map(([name, value]) =>
+    `${name}=${Array.isArray(value) ? value.join("..") : value}`
+  );
+  return [
+    ...words,
+    `model=${encodeURI(model)}`,
+    `strategy=${strategy}`,
+    `perturbation=${perturbation}`,
+    `repetition=${repetition}`,
+  ].join(" ");
+}
+
+/** What an id made by {@linkcode trialId} says, or `undefined` if it is none. */
+export function parseTrialId(id: string): TrialKey | undefined {
+  const words = new Map(
+    id.trim().split(/\s+/).map((word) => {
+      const sign = word.indexOf("=");
+      return [word.slice(0, Math.max(0, sign)), word.slice(sign + 1)] as const;
+    }),
+  );
+  const text = (name: string) => words.get(name);
+  const number = (name: string) => /^\d+$/.test(text(name) ?? "") ? Number(text(name)) : undefined;
+  const inputs = text("inputs")?.split("..").map(Number);
+  const fields = {
+    core: number("core"),
+    depth: number("depth"),
+    connected: number("connected"),
+    disconnected: number("disconnected"),
+    seed: number("seed"),
+    ...(words.has("types") ? { types: number("types") } : {}),
+    ...(inputs === undefined ? {} : { inputs }),
+    ...(words.has("extraEdges") ? { extraEdges: number("extraEdges") } : {}),
+    ...(words.has("linking") ? { linking: text("linking") } : {}),
+  };
+  const key = {
+    model: text("model"),
+    strategy: text("strategy"),
+    perturbation: text("perturbation"),
+    repetition: number("repetition"),
+  };
+  if ([...Object.values(fields), ...Object.values(key)].includes(undefined)) return undefined;
+  try {
+    const task = briefSpec(fields as unknown as GraphSpec);
+    return { ...key, model: decodeURI(key.model!), task } as TrialKey;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Runs one trial to its end. Whatever goes wrong on the way to the model makes it `invalid`.
+ *
+ * @throws The reason of `options.signal`, if that aborts it.
+ *
+ * @example Usage
+ * ```ts
+ * import { runTrial } from "./trial.ts";
+ * import { scripted } from "./models/scripted.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
+ * const trial = await runTrial(task, model);
+ * assertEquals(trial.outcome, "no_answer");
+ * ```
+ */
+export async function runTrial(
+  spec: GraphSpec | PlannedTrial,
+  model: Model,
+  options: TrialOptions = {},
+): Promise<Trial> {
+  const planned = "task" in spec ? spec : onlyTrial(spec, model.name);
+  const { limits = {}, signal } = options;
+  const startedAt = new Date().toISOString();
+  const started = performance.now();
+  const task = generateTask(planned.task);
+  using executor = createExecutor(
+    task,
+    limits.calls === undefined ? {} : { callLimit: limits.calls },
+  );
+  let served = "";
+  let replies = 0;
+  let inputTokens = 0;
+  let outputTokens = 0;
+  const record = (event: TraceEvent) => {
+    executor.record(event);
+    if (event.kind !== "reply") return;
+    replies += event.durationMs;
+    inputTokens += event.inputTokens;
+    outputTokens += event.outputTokens;
+  };
+
+  const stop = (kind: StopEvent["reason"], message: string) => {
+    executor.record({ kind: "stop", reason: kind, message });
+    return { outcome: kind, grounded: false };
+  };
+  const work = async () => {
+    if (options.agent !== undefined) {
+      return executor.answer(await options.agent(executor, signal === undefined ? {} : { signal }));
+    }
+    const ending = await runLoop({
+      model,
+      environment: executor,
+      messages: [{ role: "user", content: executor.prompt }],
+      context: { trial: planned.id, repetition: planned.repetition },
+      limits,
+      record,
+      served: (name) => served = name,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return ending.kind === "answer"
+      ? executor.answer(ending.text)
+      : stop(ending.kind, ending.message);
+  };
+  let reason: string | undefined;
+  const { outcome, grounded } = await work().catch((error) => {
+    signal?.throwIfAborted();
+    reason = printable(
+      error instanceof InfrastructureError
+        ? error.message
+        : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`,
+      500,
+    );
+    return stop("invalid", reason);
+  });
+
+  return {
+    v: 1,
+    kind: "trial",
+    ...planned,
+    suite: options.suite ?? "",
+    model: {
+      requested: model.name,
+      served: served === "" ? model.name : served,
+      simulated: model.simulated,
+    },
+    outcome,
+    solved: outcome === "solved",
+    grounded,
+    calls: executor.calls,
+    minimumCalls: task.minimumCalls,
+    failures: failuresOf(executor.events),
+    behaviours: behavioursOf(task, executor.events),
+    usage: { inputTokens, outputTokens },
+    startedAt,
+    durationMs: Math.round(options.agent === undefined ? replies : performance.now() - started),
+    ...(reason === undefined ? {} : { reason }),
+    events: executor.events,
+  };
+}
+
+function onlyTrial(task: GraphSpec, model: string): PlannedTrial {
+  const key = { model, strategy: "baseline", perturbation: "none", task, repetition: 1 };
+  return { ...key, id: trialId(key), index: 0, block: 0 };
+}
+
+/** What a line of a journal must hold to be read as a trial; further fields are kept as they are. */
+export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
+  v: z.literal(1),
+  kind: z.literal("trial"),
+  id: z.string().min(1),
+  suite: z.string(),
+  index: z.int().min(0).default(0),
+  block: z.int().min(0).default(0),
+  model: z.looseObject({
+    requested: z.string(),
+    served: z.string(),
+    simulated: z.boolean().optional(),
+  }).transform((model) => ({
+    ...model,
+    simulated: model.simulated ?? model.requested.startsWith("sim:"),
+  })),
+  strategy: z.string().default("baseline"),
+  perturbation: z.string().nullish().transform((id) => id ?? "none"),
+  task: z.looseObject({}),
+  repetition: z.int().min(1).default(1),
+  outcome: z.enum(OUTCOMES),
+  solved: z.boolean(),
+  grounded: z.boolean().default(false),
+  calls: z.int().min(0),
+  minimumCalls: z.int().min(0).nullable().default(null),
+  failures: z.array(z.looseObject({ type: z.string(), root: z.boolean() })).default([]),
+  behaviours: z.array(z.string()).default([]),
+  usage: z.looseObject({ inputTokens: z.number(), outputTokens: z.number() })
+    .default({ inputTokens: 0, outputTokens: 0 }),
+  startedAt: z.string().default(""),
+  durationMs: z.number().default(0),
+  events: z.array(z.looseObject({ kind: z.string() })).default([]),
+}).refine((trial) => trial.solved === (trial.outcome === "solved"), {
+  message: "solved must be true exactly when outcome is solved",
+  path: ["solved"],
+}) as unknown as z.ZodType<Trial>;

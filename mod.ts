@@ -1,0 +1,121 @@
+/**
+ * toolgate: tests of how well language models call tools.
+ *
+ * Generated multi-step function-calling tasks that no model has seen become `Deno.test` cases; a
+ * recording executor classifies every wrong call; a gate decides with known error rates.
+ *
+ * @example A benchmark file, to be run by `deno test`
+ * ```ts
+ * import { benchmark, grid } from "@toolgate/toolgate";
+ *
+ * benchmark("tool calling", {
+ *   model: "sim:planner",
+ *   tasks: grid({ core: [3, 5], depth: [1, 2], connected: [0, 5] }),
+ *   seed: "fresh",
+ *   gate: { successRate: 0.8 },
+ * });
+ * ```
+ * @module
+ */
+
+export { type Ending, type Limits, type LoopOptions, runLoop } from "./lib/agent.ts";
+export { parseAnswer } from "./lib/answer.ts";
+export { assertNoFailures, assertSolved, assertSuccessRate } from "./lib/assertions.ts";
+export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
+export { Connections, type ConnectOptions } from "./lib/connect.ts";
+export {
+  createExecutor,
+  type Executor,
+  type ExecutorOptions,
+  type Judgement,
+} from "./lib/executor.ts";
+export {
+  type Failure,
+  FAILURE_TYPES,
+  type FailureCause,
+  type FailureType,
+  type Origin,
+  type SchemaFault,
+  type WrongArgument,
+} from "./lib/failure.ts";
+export {
+  completePolicy,
+  type CompleteRatePolicy,
+  decide,
+  describeVerdict,
+  type Evidence,
+  type RatePolicy,
+  type Unit,
+  type Verdict,
+} from "./lib/gate.ts";
+export {
+  type CompleteGraphSpec,
+  completeSpec,
+  generateGraph,
+  type Graph,
+  type GraphSpec,
+  type Linking,
+  type Role,
+} from "./lib/graph.ts";
+export { InputError } from "./lib/input.ts";
+export type { JsonObject, JsonValue } from "./lib/json.ts";
+export {
+  type FinishReason,
+  InfrastructureError,
+  type InfrastructureErrorOptions,
+  type Message,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  type RequestContext,
+  TimeLimitError,
+  type Usage,
+} from "./lib/model.ts";
+export { openai, type OpenAIOptions } from "./lib/models/openai.ts";
+export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
+export {
+  parseSimulatedModel,
+  type SimulatedModel,
+  type SimulatedServer,
+  type SimulatedServerOptions,
+  startSimulatedServer,
+} from "./lib/models/simulated.ts";
+export { benchmark, type BenchmarkOptions, type ModelChoice } from "./lib/register.ts";
+export { describeFailure, renderTables, tellStory } from "./lib/report.ts";
+export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
+export {
+  type Cell,
+  type Cells,
+  type Connection,
+  type Grid,
+  grid,
+  type ModelEntry,
+} from "./lib/suite.ts";
+export {
+  generateTask,
+  GENERATOR_VERSION,
+  type Parameter,
+  type Task,
+  type TaskFunction,
+  taskToJson,
+  type Variable,
+} from "./lib/task.ts";
+export type { Environment, Tool, ToolCall, ToolResult, ToolSchema } from "./lib/tool.ts";
+export type {
+  AnswerEvent,
+  CallEvent,
+  OverLimitEvent,
+  ReplyEvent,
+  StopEvent,
+  TraceEvent,
+} from "./lib/trace.ts";
+export {
+  type Agent,
+  type Outcome,
+  OUTCOMES,
+  type PlannedTrial,
+  runTrial,
+  type Trial,
+  type TrialKey,
+  type TrialOptions,
+} from "./lib/trial.ts";

@@ -1,0 +1,94 @@
+/**
+ * What the tests of generated tasks share: specs of every shape, and the plain facts about graphs
+ * and tasks, worked out anew and slowly, so that they can be held against the code.
+ */
+
+import fc from "fast-check";
+import { type GraphSpec, LINKINGS } from "../lib/graph.ts";
+import type { Task, TaskFunction } from "../lib/task.ts";
+
+/** A test that may leave no operation and no resource behind. */
+export function test(name: string, fn: () => void | Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true });
+}
+
+/** Specs over the whole space of parameters, up to `most` core and `most` of either distractor. */
+export function specs(most = 60): fc.Arbitrary<GraphSpec> {
+  const count = fc.nat({ max: most });
+  return fc.integer({ min: 1, max: most }).chain((core) =>
+    fc.record({
+      core: fc.constant(core),
+      depth: core === 1 ? fc.constant(0) : fc.integer({ min: 1, max: core - 1 }),
+      connected: count,
+      disconnected: count,
+      seed: fc.maxSafeNat(),
+      types: fc.integer({ min: 1, max: 40 }),
+      inputs: fc.tuple(fc.integer({ min: 1, max: 4 }), fc.nat({ max: 3 }))
+        .map(([fewest, more]): [number, number] => [fewest, fewest + more]),
+      extraEdges: fc.nat({ max: 200 }),
+      linking: fc.constantFrom(...LINKINGS),
+    }, { requiredKeys: ["core", "depth", "connected", "disconnected", "seed"] })
+  );
+}
+
+/** The largest specs that must work. */
+export const BIG_SPECS: readonly GraphSpec[] = [1, 20, 199].map((depth) => ({
+  core: 200,
+  depth,
+  connected: 500,
+  disconnected: 500,
+  seed: 2 ** 53 - 1 - depth,
+}));
+
+/** Runs `check` on random specs and on the big ones. */
+export function everySpec(check: (spec: GraphSpec) => void, numRuns = 150): void {
+  for (const spec of BIG_SPECS) check(spec);
+  fc.assert(fc.property(specs(), check), { numRuns });
+}
+
+/** The length of the longest path that ends at each node; throws if there is a cycle. */
+export function longestPaths(parents: readonly (readonly number[])[]): number[] {
+  const length = new Array<number>(parents.length).fill(0);
+  const waiting = parents.map((of) => of.length);
+  const children = parents.map((): number[] => []);
+  parents.forEach((of, node) => of.forEach((parent) => children[parent]!.push(node)));
+  const ready = waiting.flatMap((left, node) => left === 0 ? [node] : []);
+  for (const node of ready) {
+    for (const child of children[node]!) {
+      length[child] = Math.max(length[child]!, length[node]! + 1);
+      if (--waiting[child]! === 0) ready.push(child);
+    }
+  }
+  if (ready.length !== parents.length) throw new Error("the graph has a cycle");
+  return length;
+}
+
+/** Every node from which a path leads to `target`, and `target` itself. */
+export function ancestors(parents: readonly (readonly number[])[], target: number): Set<number> {
+  const found = new Set([target]);
+  for (const node of found) parents[node]!.forEach((parent) => found.add(parent));
+  return found;
+}
+
+/** The core functions of a task, producers before consumers. */
+export function coreInOrder(task: Task): TaskFunction[] {
+  const core = task.functions.filter(({ role }) => role === "core");
+  const done = new Set<string>();
+  const order: TaskFunction[] = [];
+  while (order.length < core.length) {
+    const ready = core.filter(({ name, dependsOn }) =>
+      !done.has(name) && dependsOn.every((other) => done.has(other))
+    );
+    if (ready.length === 0) throw new Error("the core functions wait for each other");
+    for (const made of ready) done.add(made.name);
+    order.push(...ready);
+  }
+  return order;
+}
+
+/** The right arguments of a function, as far as its variables have values. */
+export function rightArguments(task: Task, made: TaskFunction): Record<string, number> {
+  return Object.fromEntries(
+    made.parameters.map(({ name, variable }) => [name, task.values.get(variable) ?? 999_999]),
+  );
+}
