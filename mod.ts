@@ -55,6 +55,7 @@ export {
   type Graph,
   type GraphSpec,
   type Linking,
+  LINKINGS,
   type Role,
 } from "./lib/graph.ts";
 export { InputError } from "./lib/input.ts";
@@ -73,7 +74,14 @@ export {
 } from "./lib/model.ts";
 export { openai, type OpenAIOptions } from "./lib/models/openai.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
+export type { Bounds } from "./lib/statistics.ts";
 export {
+  type ChatAnswer,
+  type ChatCall,
+  type ChatContent,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatTool,
   parseSimulatedModel,
   type SimulatedModel,
   type SimulatedServer,
@@ -87,9 +95,11 @@ export {
   type Cell,
   type Cells,
   type Connection,
+  CONNECTIONS,
   type Grid,
   grid,
   type ModelEntry,
+  REASONING_EFFORTS,
 } from "./lib/suite.ts";
 export {
   generateTask,
@@ -97,10 +107,18 @@ export {
   type Parameter,
   type Task,
   type TaskFunction,
+  type TaskJson,
   taskToJson,
   type Variable,
 } from "./lib/task.ts";
-export type { Environment, Tool, ToolCall, ToolResult, ToolSchema } from "./lib/tool.ts";
+export type {
+  Environment,
+  OpenAITool,
+  Tool,
+  ToolCall,
+  ToolResult,
+  ToolSchema,
+} from "./lib/tool.ts";
 export type {
   AnswerEvent,
   CallEvent,

@@ -84,7 +84,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
       text: reply.text,
       calls: reply.calls.length,
       ...reply.usage,
-      durationMs: reply.duration,
+      durationMs: Math.round(reply.duration),
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs }),
     });
 

@@ -42,6 +42,7 @@ export class Connections implements AsyncDisposable {
   readonly #options: ConnectOptions;
   #server: SimulatedServer | undefined;
 
+  /** Makes no connection yet: each begins when its model is first asked for. */
   constructor(options: ConnectOptions = {}) {
     this.#options = options;
   }
@@ -55,8 +56,8 @@ export class Connections implements AsyncDisposable {
     const { latency: _, baseURL: usual, ...policy } = this.#options;
     const { model, api: __, apiKeyVariable, baseURL = usual, ...options } = entry;
     const name = modelName(entry);
-    // A server of one's own may serve simulated models too: `toolgate simulate` does.
-    if (model.startsWith("sim:") && baseURL === undefined) {
+    // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
+    if (model.startsWith("sim:") && entry.baseURL === undefined) {
       parseSimulatedModel(model);
       return openai({
         ...policy,
@@ -80,6 +81,7 @@ export class Connections implements AsyncDisposable {
     });
   }
 
+  /** Stops the server of simulated models. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server?.close();
     this.#server = undefined;

@@ -97,6 +97,7 @@ export class Executor implements Environment, Disposable {
   #exhausted = false;
   #closed = false;
 
+  /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
   constructor(task: Task, { callLimit }: ExecutorOptions = {}) {
     this.task = task;
     this.prompt = task.prompt;

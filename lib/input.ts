@@ -8,6 +8,7 @@ import { z } from "zod";
 
 /** Input that cannot be used. Its message is for the user: action, rule, state; one line or a few. */
 export class InputError extends Error {
+  /** The name of the class. */
   override name = "InputError";
 }
 

@@ -10,6 +10,7 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObj
 
 /** A JSON object. Keys may come from a model: read them with `Object.hasOwn`. */
 export interface JsonObject {
+  /** A value by its key. */
   [key: string]: JsonValue;
 }
 

@@ -95,12 +95,14 @@ export interface InfrastructureErrorOptions extends ErrorOptions {
 
 /** No usable reply could be had: a fault of network, server or account, never of the model. */
 export class InfrastructureError extends Error {
+  /** The name of the class. */
   override name = "InfrastructureError";
   /** Whether the same request may succeed when sent again. */
   readonly retryable: boolean;
   /** Milliseconds that the server asks to wait, if it does. */
   readonly retryAfter: number | undefined;
 
+  /** Makes the error; its message is for a person, and holds no secret. */
   constructor(message: string, options: InfrastructureErrorOptions = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.retryable = options.retryable ?? false;
@@ -110,5 +112,6 @@ export class InfrastructureError extends Error {
 
 /** The trial's time ran out while the model was replying. */
 export class TimeLimitError extends Error {
+  /** The name of the class. */
   override name = "TimeLimitError";
 }

@@ -12,7 +12,7 @@ import { RATE_POLICY, type RatePolicy } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
 import { judge } from "./judge.ts";
 import type { Model } from "./model.ts";
-import { renderTables, renderVerdicts, summarize, tellStory } from "./report.ts";
+import { renderTables, renderVerdicts, summarize } from "./report.ts";
 import { Run, seedToResume } from "./run.ts";
 import {
   type Cells,

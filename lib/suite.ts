@@ -48,6 +48,7 @@ export type Cell = Omit<GraphSpec, "seed">;
 
 /** The cells that grids come to, and how many impossible crossings were left out. */
 export interface Cells {
+  /** The cells, in the order of the crossing. */
   readonly cells: readonly Cell[];
   /** Crossings with `depth >= core`. */
   readonly skipped: number;

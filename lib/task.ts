@@ -16,7 +16,7 @@ import {
 } from "./graph.ts";
 import type { JsonObject } from "./json.ts";
 import { fork, type Stream } from "./random.ts";
-import { type ToolSchema, toOpenAITool } from "./tool.ts";
+import { type OpenAITool, type ToolSchema, toOpenAITool } from "./tool.ts";
 import { Numbers, Vocabulary } from "./vocabulary.ts";
 
 /** The version of the generator: a spec and this number determine a task. */
@@ -238,14 +238,47 @@ function clause({ name, type, subtype }: Variable, linking: Linking): string {
   return linking === "names" ? `variable ${name}` : `variable ${name} (${type} with ${subtype})`;
 }
 
+/** A task as plain JSON, for people and other programs: it holds roles, dependencies and answers. */
+export interface TaskJson {
+  /** The version of the generator. */
+  readonly version: number;
+  /** What it was made from. */
+  readonly spec: CompleteGraphSpec;
+  /** The user message. */
+  readonly prompt: string;
+  /** The values that the prompt gives. */
+  readonly inputs: Readonly<Record<string, number>>;
+  /** What is asked for, and the right answer. */
+  readonly target: { readonly variable: string; readonly value: number };
+  /** The fewest calls that solve it. */
+  readonly minimumCalls: number;
+  /** All outputs and given inputs. */
+  readonly values: Readonly<Record<string, number>>;
+  /** The functions, in the order in which they are offered. */
+  readonly functions: readonly {
+    readonly name: string;
+    readonly role: Role;
+    readonly parameters: readonly Variable[];
+    readonly output: Variable;
+    readonly dependsOn: readonly string[];
+  }[];
+  /** What the model is offered. */
+  readonly tools: readonly OpenAITool[];
+}
+
 /**
- * The task as plain JSON, for people and other programs: it holds roles, dependencies and answers.
+ * The task as plain JSON.
  *
- * Its shape is `{version, spec, prompt, inputs, target, minimumCalls, values, functions, tools}`,
- * where `tools` are OpenAI function tools and each of `functions` is
- * `{name, role, parameters: [{name, type, subtype}], output, dependsOn}`.
+ * @example Usage
+ * ```ts
+ * import { generateTask, taskToJson } from "./task.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertEquals(taskToJson(generateTask(spec)).tools[0]?.type, "function");
+ * ```
  */
-export function taskToJson(task: Task) {
+export function taskToJson(task: Task): TaskJson {
   return {
     ...task,
     inputs: Object.fromEntries(task.inputs),

@@ -53,11 +53,24 @@ export interface Environment {
   execute(calls: readonly ToolCall[]): Promise<readonly ToolResult[]>;
 }
 
+/** A function tool in OpenAI's form. */
+export interface OpenAITool {
+  /** What kind of tool it is. */
+  readonly type: "function";
+  /** The function. */
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly strict?: boolean;
+    readonly parameters: JsonObject;
+  };
+}
+
 /** The tool as OpenAI's chat completions take it (FuncBenchGen, appendix B.3). */
-export function toOpenAITool(tool: ToolSchema) {
+export function toOpenAITool(tool: ToolSchema): OpenAITool {
   const { name, description, strict, parameters } = tool;
   return {
-    type: "function" as const,
+    type: "function",
     function: { name, description, ...(strict === undefined ? {} : { strict }), parameters },
   };
 }

@@ -9,6 +9,7 @@ import type { Role } from "./graph.ts";
 
 /** A reply of the model. */
 export interface ReplyEvent {
+  /** What kind of event it is. */
   readonly kind: "reply";
   /** The number of the request that it answers, from 1. */
   readonly request: number;
@@ -28,6 +29,7 @@ export interface ReplyEvent {
 
 /** A call and its answer. */
 export interface CallEvent {
+  /** What kind of event it is. */
   readonly kind: "call";
   /** The number of the call in its trial, from 1. */
   readonly call: number;
@@ -53,6 +55,7 @@ export interface CallEvent {
 
 /** The first call past the limit: it is neither checked nor answered, and does not count. */
 export interface OverLimitEvent {
+  /** What kind of event it is. */
   readonly kind: "over_limit";
   /** The name that was called. */
   readonly function: string;
@@ -62,6 +65,7 @@ export interface OverLimitEvent {
 
 /** The final answer. */
 export interface AnswerEvent {
+  /** What kind of event it is. */
   readonly kind: "answer";
   /** The text. */
   readonly text: string;
@@ -71,6 +75,7 @@ export interface AnswerEvent {
 
 /** Why a trial ended without an answer of its own. */
 export interface StopEvent {
+  /** What kind of event it is. */
   readonly kind: "stop";
   /** What ended it. */
   readonly reason: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "invalid";

@@ -58,6 +58,7 @@ export interface PlannedTrial extends TrialKey {
 export interface Trial extends Omit<PlannedTrial, "model"> {
   /** The version of this format. */
   readonly v: 1;
+  /** What kind of line it is. */
   readonly kind: "trial";
   /** The name of the suite. */
   readonly suite: string;
@@ -256,13 +257,19 @@ export async function runTrial(
   return {
     v: 1,
     kind: "trial",
-    ...planned,
+    id: planned.id,
     suite: options.suite ?? "",
+    index: planned.index,
+    block: planned.block,
     model: {
       requested: model.name,
       served: served === "" ? model.name : served,
       simulated: model.simulated,
     },
+    strategy: planned.strategy,
+    perturbation: planned.perturbation,
+    task: planned.task,
+    repetition: planned.repetition,
     outcome,
     solved: outcome === "solved",
     grounded,

@@ -558,7 +558,8 @@ test("execute() does not keep a huge name of an argument", async () => {
 
 test("execute() shows no control characters of a name", async () => {
   const event = await after([call("func\u001b[31m\n\u202e", "{}")]);
-  assertEquals(/[\u001b\n\u202e]/.test(JSON.parse(event.result).error), false);
+  const { error } = JSON.parse(event.result);
+  for (const control of ["\u001b", "\n", "\u202e"]) assert(!error.includes(control));
 });
 
 test("Tool.execute() classifies whatever an agent's own code hands in", async () => {

@@ -9,8 +9,8 @@ import {
   assertThrows,
 } from "@std/assert";
 // Only this test needs it.
-// deno-lint-ignore no-import-prefix
-import { Ajv2020 } from "npm:ajv@^8/dist/2020.js";
+
+import { Ajv2020 } from "ajv/2020";
 import { InputError } from "../../lib/input.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import {

@@ -68,6 +68,7 @@ export interface ChatRequest {
 export interface ChatAnswer {
   /** A hash of model and request. */
   readonly id: string;
+  /** Always `chat.completion`, or whatever the field says in OpenAI's format. */
   readonly object: "chat.completion";
   /** Always 0, so that equal requests have equal answers. */
   readonly created: number;

@@ -1,0 +1,65 @@
+/**
+ * The command line: `deno task toolgate COMMAND`.
+ *
+ * Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.
+ * @module
+ */
+
+import { gate, GATE_HELP } from "./commands/gate.ts";
+import { generate, GENERATE_HELP } from "./commands/generate.ts";
+import { run, RUN_HELP } from "./commands/run.ts";
+import { simulate, SIMULATE_HELP } from "./commands/simulate.ts";
+import { InputError } from "./input.ts";
+
+interface Command {
+  readonly run: (arguments_: readonly string[]) => number | Promise<number>;
+  readonly summary: string;
+  readonly help: string;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  generate: { run: generate, summary: "prints one task", help: GENERATE_HELP },
+  run: { run, summary: "runs the trials of a suite file", help: RUN_HELP },
+  gate: { run: gate, summary: "decides over the trials of journals", help: GATE_HELP },
+  simulate: { run: simulate, summary: "serves simulated models over HTTP", help: SIMULATE_HELP },
+};
+
+const HELP = `toolgate: tests of how well language models call tools
+
+Usage: deno task toolgate COMMAND [OPTIONS]
+
+${
+  Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`).join(
+    "\n",
+  )
+}
+
+toolgate COMMAND --help tells a command's options.
+Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
+
+/** Carries out one command and gives its exit code; bad input is told on stderr. */
+export async function main(arguments_: readonly string[]): Promise<number> {
+  const [name, ...rest] = arguments_;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    console.log(HELP);
+    return name === undefined ? 2 : 0;
+  }
+  if (!Object.hasOwn(COMMANDS, name)) {
+    console.error(`Cannot run toolgate: there is no command ${name}\n\n${HELP}`);
+    return 2;
+  }
+  const command = COMMANDS[name]!;
+  if (rest.includes("--help") || rest.includes("-h")) {
+    console.log(command.help);
+    return 0;
+  }
+  try {
+    return await command.run(rest);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    console.error(error.message);
+    return 2;
+  }
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

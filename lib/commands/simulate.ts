@@ -1,0 +1,37 @@
+/**
+ * `simulate`: a server of simulated models.
+ * @module
+ */
+
+import { InputError, reasonOf } from "../input.ts";
+import { SIMULATED_MODELS, startSimulatedServer } from "../models/simulated.ts";
+import { Arguments } from "./arguments.ts";
+
+export const SIMULATE_HELP =
+  `toolgate simulate: serves simulated models over HTTP, in OpenAI's format
+
+  --port N       the port (default 8099; 0 for any free one)
+  --latency MS   milliseconds that every reply takes (default 0)
+
+It listens on 127.0.0.1 alone and runs until it is interrupted. Simulated models are programs: they
+show that a tool works, and say nothing about any language model.`;
+
+/** Serves until the process is interrupted. */
+export async function simulate(arguments_: readonly string[]): Promise<number> {
+  const options = new Arguments("simulate", arguments_, { values: ["port", "latency"] });
+  if (options.operands.length > 0) {
+    throw options.error(`it takes no file: ${options.operands[0]} is given`);
+  }
+  const port = options.integer("port") ?? 8099;
+  if (port > 65535) throw options.error(`--port must be at most 65535: it is ${port}`);
+  const latency = options.integer("latency") ?? 0;
+  let server;
+  try {
+    server = startSimulatedServer({ port, latency });
+  } catch (error) {
+    throw new InputError(`Cannot serve on port ${port}: ${reasonOf(error)}`);
+  }
+  console.log(`Simulated models at ${server.url}: ${SIMULATED_MODELS.join(", ")}`);
+  await server.finished;
+  return 0;
+}
