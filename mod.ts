@@ -23,6 +23,7 @@ export { parseAnswer } from "./lib/answer.ts";
 export { assertNoFailures, assertSolved, assertSuccessRate } from "./lib/assertions.ts";
 export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
 export { Connections, type ConnectOptions } from "./lib/connect.ts";
+export type { EndpointOptions } from "./lib/endpoint.ts";
 export {
   createExecutor,
   type Executor,

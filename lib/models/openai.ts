@@ -3,11 +3,11 @@
  * @module
  */
 
-import process from "node:process";
-import OpenAI, { APIConnectionError, APIError } from "openai";
+import type OpenAI from "openai";
 import { z } from "zod";
-import { InputError, reasonOf } from "../input.ts";
-import { isJsonObject, type JsonObject, printable } from "../json.ts";
+import { clientOf, type Endpoint, endpointOf, type EndpointOptions, faultOf } from "../endpoint.ts";
+import { InputError } from "../input.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import {
   type FinishReason,
   InfrastructureError,
@@ -16,21 +16,11 @@ import {
   type ModelReply,
   type ModelRequest,
 } from "../model.ts";
-import { redact } from "../redact.ts";
 import { type Attempt, retrying, type RetryPolicy } from "../retry.ts";
 import { type ToolCall, toOpenAITool } from "../tool.ts";
 
 /** Which model to ask, where, and how. */
-export interface OpenAIOptions extends RetryPolicy {
-  /** The model's name, as the server knows it. */
-  model: string;
-  /** The address up to and without `/chat/completions`; default `https://api.openai.com/v1`. */
-  baseURL?: string;
-  /**
-   * The key; default the environment's `OPENAI_API_KEY`, if Deno may read that without asking.
-   * Required for OpenAI's own servers only.
-   */
-  apiKey?: string;
+export interface OpenAIOptions extends EndpointOptions, RetryPolicy {
   /** The sampling temperature, 0 to 2. */
   temperature?: number;
   /** The probability mass to sample from, 0 to 1. */
@@ -43,8 +33,6 @@ export interface OpenAIOptions extends RetryPolicy {
   seed?: number;
   /** Whether one reply may hold several calls; sent only along with tools. */
   parallelToolCalls?: boolean;
-  /** Headers to send with every request. Their values are treated as secrets. */
-  headers?: Record<string, string>;
   /** Further fields of the request body; they win over those that the other options make. */
   body?: JsonObject;
   /** The name under which the model appears in results; default `model`. */
@@ -57,11 +45,6 @@ export interface OpenAIOptions extends RetryPolicy {
    */
   requestFields?: (request: ModelRequest) => JsonObject;
 }
-
-const OPENAI_URL = "https://api.openai.com/v1";
-const KEY_VARIABLE = "OPENAI_API_KEY";
-// Retrying bounds every attempt; the client's own clock, set to the longest timer, stays out of it.
-const CLIENT_TIMEOUT = 2 ** 31 - 1;
 
 /**
  * A model that is asked through OpenAI's chat completions.
@@ -120,113 +103,6 @@ export function openai(options: OpenAIOptions): Model {
     return readReply(answer, endpoint);
   };
   return { name, simulated, reply: retrying(attempt, options) };
-}
-
-// The endpoint: where to ask, as whom, and what must not be said about it.
-
-/** The checked address of a model, with what it takes to speak about its faults. */
-interface Endpoint {
-  readonly model: string;
-  /** The model and its host, as messages name them. */
-  readonly who: string;
-  readonly url: URL;
-  readonly key: string | undefined;
-  readonly headers: Headers;
-  /** What a server said, without secrets, on one line, cut. */
-  readonly quote: (text: string) => string;
-}
-
-function endpointOf(options: OpenAIOptions): Endpoint {
-  const { model, baseURL = OPENAI_URL } = options;
-  const url = URL.canParse(baseURL) ? new URL(baseURL) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const shown = printable(redact(baseURL));
-    throw new InputError(
-      `Cannot ask ${model} as a base URL must start with http:// or https://: it is "${shown}"`,
-    );
-  }
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
-    setHeader(headers, name, value, `the header "${printable(name)}"`);
-  }
-  const key = options.apiKey?.trim() || keyOfEnvironment();
-  if (key !== undefined) setHeader(new Headers(), "authorization", `Bearer ${key}`, "the API key");
-  if (key === undefined && isOpenAI(url) && !headers.has("authorization")) {
-    throw new InputError(
-      `Cannot ask ${model} as OpenAI requires a key: ${
-        mayReadKey()
-          ? `${KEY_VARIABLE} is not set; set it, or pass apiKey`
-          : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or pass apiKey`
-      }`,
-    );
-  }
-  const secrets = [
-    ...(key === undefined ? [] : [key]),
-    // Of "Bearer abc" a server may echo "abc" alone.
-    ...[...headers.values()].flatMap((value) => [value, ...value.split(" ")]),
-    ...url.searchParams.values(),
-  ];
-  // A page of HTML is not searched to its end for the 300 characters that are shown.
-  const quote = (text: string) => printable(redact(text.slice(0, 20_000), secrets), 300);
-  return { model, who: `${printable(model)} at ${url.host}`, url, key, headers, quote };
-}
-
-/** Sets a header; the runtime's own error is not passed on, as it may hold the value. */
-function setHeader(headers: Headers, name: string, value: string, what: string) {
-  try {
-    headers.set(name, value);
-  } catch {
-    throw new InputError(`Cannot send ${what} as HTTP does not allow some of its characters`);
-  }
-}
-
-function isOpenAI(url: URL): boolean {
-  return url.hostname === "api.openai.com" || url.hostname.endsWith(".api.openai.com");
-}
-
-/** Whether the key may be read without a question at the terminal. */
-function mayReadKey(): boolean {
-  return Deno.permissions.querySync({ name: "env", variable: KEY_VARIABLE }).state === "granted";
-}
-
-function keyOfEnvironment(): string | undefined {
-  return mayReadKey() ? Deno.env.get(KEY_VARIABLE)?.trim() || undefined : undefined;
-}
-
-/** OpenAI's client, which also says what is wrong when a server puts that elsewhere than `error`. */
-class OpenAIClient extends OpenAI {
-  protected override makeStatusError(
-    status: number,
-    error: object | undefined,
-    message: string | undefined,
-    headers: Headers,
-  ): APIError {
-    const text = message ?? (error === undefined ? undefined : JSON.stringify(error));
-    return super.makeStatusError(status, error as object, text, headers);
-  }
-}
-
-function clientOf({ url, key, headers }: Endpoint): OpenAI {
-  // The client reads variables that no option can overrule (OPENAI_CUSTOM_HEADERS). While it is made
-  // it sees none, so that none changes what is sent and no terminal is asked for permission.
-  const environment = process.env;
-  process.env = {};
-  try {
-    return new OpenAIClient({
-      baseURL: url.href,
-      apiKey: key ?? "none",
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      defaultHeaders: headers,
-      maxRetries: 0,
-      timeout: CLIENT_TIMEOUT,
-      logLevel: "off",
-    });
-  } finally {
-    process.env = environment;
-  }
 }
 
 // The request.
@@ -381,80 +257,4 @@ function readCalls(wireCalls: readonly WireCall[], taken: Set<string>) {
     return { id, name, arguments: JSON.stringify(given ?? {}) };
   });
   return { calls, repairs };
-}
-
-// The faults.
-
-/** Whatever the client threw, as a fault that says whether asking again may help. */
-function faultOf(error: unknown, endpoint: Endpoint): InfrastructureError {
-  const { who, url, quote } = endpoint;
-  const refused = causesOf(error).find((cause) => cause instanceof Deno.errors.NotCapable);
-  if (refused !== undefined) {
-    // After a redirection it may be another host than the one that was asked.
-    const named = /access to "([^"]+)"/.exec(refused.message)?.[1] ?? url.host;
-    const host = named.startsWith(`${url.hostname}:`) ? url.host : named;
-    return new InfrastructureError(
-      `Cannot reach ${url.host} as Deno was not given the permission: add --allow-net=${
-        quote(host)
-      }`,
-    );
-  }
-  const action = `Cannot get a reply of ${who}`;
-  if (error instanceof APIConnectionError) {
-    // The client's own message, "Connection error.", says nothing that its cause does not.
-    const reason = causesOf(error.cause ?? error).map((cause) => cause.message).join(": ");
-    return new InfrastructureError(`${action}: ${quote(reason)}`, { retryable: true });
-  }
-  if (error instanceof APIError && error.status !== undefined) {
-    const retryAfter = retryAfterOf(error.headers);
-    const tooLong = isContextLength(error);
-    return new InfrastructureError(
-      tooLong
-        ? `${action} as the conversation exceeds its context length: ${quote(error.message)}`
-        : `${action}: ${quote(error.message)}`,
-      {
-        retryable: !tooLong && isRetryable(error.status, error.headers),
-        ...(retryAfter === undefined ? {} : { retryAfter }),
-      },
-    );
-  }
-  // The client lets pass what reading a body throws: a SyntaxError when it is no JSON, which quotes
-  // the body too briefly for a key in it to be recognised, a TypeError when the connection breaks.
-  if (error instanceof SyntaxError) {
-    return new InfrastructureError(`${action}: the body is no JSON`, { retryable: true });
-  }
-  const retryable = error instanceof TypeError;
-  return new InfrastructureError(`${action}: ${quote(reasonOf(error))}`, { retryable });
-}
-
-/** An error and its causes, the outermost first. */
-function causesOf(error: unknown): Error[] {
-  const causes: Error[] = [];
-  for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) {
-    causes.push(cause);
-  }
-  return causes;
-}
-
-function isRetryable(status: number, headers: Headers | undefined): boolean {
-  const wish = headers?.get("x-should-retry");
-  if (wish === "true" || wish === "false") return wish === "true";
-  return status === 408 || status === 409 || status === 429 || status >= 500;
-}
-
-function isContextLength({ status, code, message }: APIError): boolean {
-  if (status !== 400 && status !== 413) return false;
-  return code === "context_length_exceeded" ||
-    /context.{0,12}(length|window|size)|prompt is too long/i.test(message);
-}
-
-/** Milliseconds that the server asks to wait: seconds or a date, or the finer `retry-after-ms`. */
-function retryAfterOf(headers: Headers | undefined): number | undefined {
-  const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (milliseconds >= 0) return milliseconds;
-  const text = headers?.get("retry-after") ?? "";
-  const seconds = Number.parseFloat(text);
-  if (seconds >= 0) return seconds * 1000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }

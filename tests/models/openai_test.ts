@@ -8,8 +8,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-// Only this test needs it.
-
 import { Ajv2020 } from "ajv/2020";
 import { InputError } from "../../lib/input.ts";
 import type { JsonObject } from "../../lib/json.ts";

@@ -1,0 +1,598 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import type { GraphSpec } from "../lib/graph.ts";
+import { InfrastructureError, type Model, type ModelReply } from "../lib/model.ts";
+import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
+import { briefSpec, generateTask, type Task } from "../lib/task.ts";
+import { callsOf, failuresOf } from "../lib/trace.ts";
+import {
+  type Agent,
+  OUTCOMES,
+  parseTrialId,
+  runTrial,
+  type Trial,
+  TRIAL_LINE,
+  trialId,
+  type TrialKey,
+  type TrialOptions,
+} from "../lib/trial.ts";
+import { coreInOrder, rightArguments, specs, test } from "./generated.ts";
+
+const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed: 11 };
+const TASK = generateTask(SPEC);
+
+/** A reply for each core function in order, and the answer. */
+function perfect(task: Task = TASK, answer = task.target.value): ScriptedReply[] {
+  const calls = coreInOrder(task).map((made) => ({
+    text: `Now ${made.name}.`,
+    calls: [{ name: made.name, arguments: rightArguments(task, made) }],
+  }));
+  return [...calls, { text: `${task.target.variable} = ${answer}` }];
+}
+
+function run(script: readonly ScriptedReply[], options: TrialOptions = {}): Promise<Trial> {
+  return runTrial(SPEC, scripted("parrot", script), options);
+}
+
+/** A scripted model that fails at a request. */
+function failing(error: unknown, at = 1): Model {
+  const model = scripted("broken", perfect());
+  return {
+    ...model,
+    reply: (request) => request.context.request < at ? model.reply(request) : Promise.reject(error),
+  };
+}
+
+/** The record as a journal gives it back. */
+function journalled(trial: unknown): unknown {
+  return JSON.parse(JSON.stringify(trial));
+}
+
+// What comes of a trial
+
+test("runTrial() records a trial that is solved", async () => {
+  const usage = { inputTokens: 5, outputTokens: 2 };
+  const trial = await run(perfect().map((reply) => ({ ...reply, usage })), { suite: "a suite" });
+  const { startedAt, durationMs, events, ...rest } = trial;
+  assertEquals<unknown>(rest, {
+    v: 1,
+    kind: "trial",
+    id: trialId({
+      model: "parrot",
+      strategy: "baseline",
+      perturbation: "none",
+      task: SPEC,
+      repetition: 1,
+    }),
+    index: 0,
+    block: 0,
+    suite: "a suite",
+    model: { requested: "parrot", served: "parrot", simulated: true },
+    strategy: "baseline",
+    perturbation: "none",
+    task: SPEC,
+    repetition: 1,
+    outcome: "solved",
+    solved: true,
+    grounded: true,
+    calls: 4,
+    minimumCalls: 4,
+    failures: [],
+    behaviours: [],
+    usage: { inputTokens: 25, outputTokens: 10 },
+  });
+  assertEquals(new Date(startedAt).toISOString(), startedAt);
+  assert(Number.isInteger(durationMs) && durationMs >= 0);
+  assertEquals(events.map(({ kind }) => kind), [
+    "reply",
+    "call",
+    "reply",
+    "call",
+    "reply",
+    "call",
+    "reply",
+    "call",
+    "reply",
+    "answer",
+  ]);
+});
+
+test("runTrial() gives every task to its model as it was generated", async () => {
+  let prompt: unknown;
+  let tools: unknown;
+  await runTrial(
+    SPEC,
+    scripted("parrot", (request) => {
+      prompt = request.messages;
+      tools = journalled(request.tools);
+      return {};
+    }),
+  );
+  assertEquals(prompt, [{ role: "user", content: TASK.prompt }]);
+  assertEquals(tools, journalled(TASK.tools));
+});
+
+test("runTrial() tells right, wrong and missing answers apart", async () => {
+  const table: [string, string, boolean, boolean][] = [
+    [`${TASK.target.variable} = ${TASK.target.value}`, "solved", true, true],
+    [`${TASK.target.variable} = ${TASK.target.value + 1}`, "wrong_answer", false, false],
+    ["I cannot tell.", "no_answer", false, false],
+    ["", "no_answer", false, false],
+  ];
+  for (const [text, outcome, solved, grounded] of table) {
+    const trial = await run([...perfect().slice(0, -1), { text }]);
+    assertEquals<unknown>(
+      [trial.outcome, trial.solved, trial.grounded],
+      [outcome, solved, grounded],
+    );
+    assertEquals(trial.reason, undefined);
+  }
+});
+
+test("runTrial() counts a right answer out of the blue as solved, not grounded", async () => {
+  const trial = await run(perfect().slice(-1));
+  assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", false, 0]);
+  assertEquals(trial.behaviours, ["aversion"]);
+});
+
+test("runTrial() ends a trial at each of its limits", async () => {
+  const endless: ScriptedReply[] = [{ calls: [{ name: "nobody", arguments: "{}" }] }];
+  const table: [TrialOptions["limits"], string, number][] = [
+    [undefined, "call_limit", 8],
+    [{ calls: 3 }, "call_limit", 3],
+    [{ calls: 0 }, "call_limit", 0],
+    [{ steps: 2 }, "step_limit", 2],
+    [{ tokens: 0 }, "token_limit", 0],
+  ];
+  for (const [limits, outcome, calls] of table) {
+    const usage = { inputTokens: 1, outputTokens: 0 };
+    const model = scripted(
+      "loop",
+      outcome === "token_limit" ? [{ ...endless[0], usage }] : endless,
+    );
+    const trial = await runTrial(SPEC, model, limits === undefined ? {} : { limits });
+    assertEquals<unknown>([trial.outcome, trial.calls], [outcome, calls]);
+    const last = trial.events.at(-1)!;
+    assert(last.kind === "stop" && last.reason === outcome && last.message !== "");
+    assertEquals([trial.solved, trial.grounded, trial.reason], [false, false, undefined]);
+    assertEquals(trial.failures.length, calls);
+  }
+});
+
+test("runTrial() goes by the durations that replies report, not by the clock", async () => {
+  const model = scripted("slow", perfect());
+  const slow: Model = {
+    ...model,
+    reply: async (request) => ({ ...await model.reply(request), duration: 600 }),
+  };
+  const trial = await runTrial(SPEC, slow, { limits: { seconds: 1 } });
+  assertEquals([trial.outcome, trial.calls, trial.durationMs], ["time_limit", 1, 1200]);
+  assertEquals((await runTrial(SPEC, slow)).durationMs, 3000);
+});
+
+test("runTrial() ends with token_limit when a reply is cut off", async () => {
+  const model = scripted("short", perfect());
+  const cut: Model = {
+    ...model,
+    reply: async (request): Promise<ModelReply> => ({
+      ...await model.reply(request),
+      finish: "length",
+    }),
+  };
+  const trial = await runTrial(SPEC, cut);
+  assertEquals([trial.outcome, trial.calls], ["token_limit", 0]);
+});
+
+test("runTrial() makes a trial invalid when no usable reply could be had", async () => {
+  const trial = await runTrial(SPEC, failing(new InfrastructureError("no network\u001b[31m"), 3));
+  assertEquals([trial.outcome, trial.solved, trial.grounded], ["invalid", false, false]);
+  assertEquals(trial.reason, "no network\\u001b[31m");
+  assertEquals(trial.failures, []);
+  assertEquals(trial.calls, 2);
+  const last = trial.events.at(-1)!;
+  assertEquals<unknown>(last, { kind: "stop", reason: "invalid", message: trial.reason });
+});
+
+test("runTrial() makes a trial invalid when its model throws anything else", async () => {
+  for (const error of [new TypeError("a slip"), "a slip", undefined, null]) {
+    const trial = await runTrial(SPEC, failing(error));
+    assertEquals(trial.outcome, "invalid");
+    assertStringIncludes(trial.reason!, error == null ? "threw" : "a slip");
+  }
+});
+
+test("runTrial() keeps the reason of an invalid trial short", async () => {
+  const trial = await runTrial(SPEC, failing(new InfrastructureError("x".repeat(1_000_000))));
+  assert(trial.reason!.length <= 500);
+});
+
+test("runTrial() tells no served name where nobody has answered", async () => {
+  const trial = await runTrial(SPEC, failing(new InfrastructureError("no network")));
+  assertEquals(trial.model, { requested: "broken", served: "", simulated: true });
+});
+
+test("runTrial() tells the served name that the last reply told", async () => {
+  const model = scripted("parrot", perfect());
+  const served: Model = {
+    ...model,
+    simulated: false,
+    reply: async (request) => ({ ...await model.reply(request), served: "parrot-2025" }),
+  };
+  const trial = await runTrial(SPEC, served);
+  assertEquals(trial.model, { requested: "parrot", served: "parrot-2025", simulated: false });
+});
+
+test("runTrial() rejects with the reason when it is aborted", async () => {
+  const controller = new AbortController();
+  const waiting: Model = {
+    ...failing(undefined),
+    reply: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal!.addEventListener("abort", () => reject(new InfrastructureError("cut off")));
+        controller.abort(new RangeError("enough"));
+      }),
+  };
+  await assertRejects(
+    () => runTrial(SPEC, waiting, { signal: controller.signal }),
+    RangeError,
+    "enough",
+  );
+});
+
+test("runTrial() rejects with the reason, though neither model nor agent takes notice", async () => {
+  const aborting = () => {
+    const controller = new AbortController();
+    controller.abort(new RangeError("enough"));
+    return controller.signal;
+  };
+  await assertRejects(() => run(perfect(), { signal: aborting() }), RangeError, "enough");
+  const agent: Agent = () => Promise.resolve("42");
+  await assertRejects(() => run([{}], { signal: aborting(), agent }), RangeError, "enough");
+});
+
+test("runTrial() runs a planned trial in its place", async () => {
+  const key: TrialKey = {
+    model: "parrot",
+    strategy: "baseline",
+    perturbation: "none",
+    task: SPEC,
+    repetition: 3,
+  };
+  const planned = { ...key, id: trialId(key), index: 17, block: 4 };
+  let context: unknown;
+  const model = scripted("parrot", (request) => {
+    context = request.context;
+    return {};
+  });
+  const trial = await runTrial(planned, model);
+  assertEquals(context, { trial: planned.id, repetition: 3, request: 1 });
+  assertEquals(
+    [trial.id, trial.index, trial.block, trial.repetition],
+    [planned.id, 17, 4, 3],
+  );
+});
+
+test("runTrial() refuses a spec that no task can be made from", async () => {
+  await assertRejects(
+    () => runTrial({ ...SPEC, depth: 9 }, scripted("parrot", [{}])),
+    RangeError,
+    "depth is 9, core is 4",
+  );
+});
+
+// Agents of one's own
+
+test("runTrial() lets an agent of one's own work on the task", async () => {
+  const agent: Agent = async (executor) => {
+    for (const made of coreInOrder(executor.task)) {
+      const tool = executor.tools.find(({ name }) => name === made.name)!;
+      await tool.execute(rightArguments(executor.task, made));
+    }
+    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+  };
+  const trial = await run([{ text: "never asked" }], { agent });
+  assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 4]);
+  assertEquals(trial.failures, []);
+  assertEquals(callsOf(trial.events).map(({ step }) => step), [1, 2, 3, 4]);
+  assertEquals(trial.events.filter(({ kind }) => kind === "reply"), []);
+});
+
+test("runTrial() holds an agent to the limit of calls", async () => {
+  const agent: Agent = async (executor) => {
+    for (let calls = 0; calls < 9; calls++) await executor.tools[0]!.execute({});
+    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+  };
+  const trial = await run([{}], { agent });
+  assertEquals([trial.outcome, trial.calls, trial.solved], ["call_limit", 8, false]);
+});
+
+test("runTrial() makes a trial invalid when its agent throws", async () => {
+  const agent: Agent = () => Promise.reject(new TypeError("a slip"));
+  const trial = await run([{}], { agent });
+  assertEquals([trial.outcome, trial.reason], ["invalid", "the agent threw: a slip"]);
+});
+
+test("runTrial() makes a trial invalid when its agent ends it by itself", async () => {
+  const answering: Agent = (executor) => {
+    executor.answer("42");
+    return Promise.resolve("42");
+  };
+  const disposing: Agent = (executor) => {
+    executor[Symbol.dispose]();
+    return Promise.resolve("42");
+  };
+  for (const agent of [answering, disposing]) {
+    const trial = await run([{}], { agent });
+    assertEquals(trial.outcome, "invalid");
+    assertStringIncludes(trial.reason!, "the trial is over");
+  }
+});
+
+test("runTrial() counts a trial past the limit as call_limit, though its agent then throws", async () => {
+  const agent: Agent = async (executor) => {
+    for (;;) {
+      const result = JSON.parse(await executor.tools[0]!.execute({}));
+      if (executor.exhausted) throw new Error(result.error);
+    }
+  };
+  assertEquals((await run([{}], { agent })).outcome, "call_limit");
+});
+
+// Ids
+
+const NAMES = fc.oneof(
+  fc.constantFrom(
+    "gpt-5",
+    "Qwen/Qwen3-235B A22B",
+    "sim:noisy?early=0.1&seed=3",
+    "a=b c%20d%",
+    "a+b#c;d,e@f$g[h]'i\"j",
+    "名前 模型",
+    "🦜",
+    "e\u0301 \u202e \u2028\u00a0",
+    " x ",
+    "core=3",
+    "%2F %25",
+    "..",
+    "",
+  ),
+  fc.string(),
+  fc.string({ unit: "grapheme" }),
+);
+
+const KEYS: fc.Arbitrary<TrialKey> = fc.record({
+  model: NAMES,
+  strategy: fc.constantFrom("baseline", "restate", "plan_then_call"),
+  perturbation: fc.constantFrom("none", "RD", "RP_F"),
+  task: specs().map(briefSpec),
+  repetition: fc.integer({ min: 1, max: 1000 }),
+});
+
+test("parseTrialId() gives back what trialId() was given", () => {
+  fc.assert(fc.property(KEYS, (key) => {
+    const id = trialId(key);
+    assertEquals(parseTrialId(id), key);
+    assert(/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(id), id);
+  }));
+});
+
+test("trialId() is the same for a spec with and without its defaults, and short", () => {
+  const key: TrialKey = {
+    model: "sim:planner",
+    strategy: "baseline",
+    perturbation: "none",
+    task: { ...SPEC, types: 2, inputs: [1, 2], extraEdges: 8, linking: "types" },
+    repetition: 1,
+  };
+  const id = "core=4 depth=2 connected=2 disconnected=2 seed=11 model=sim:planner " +
+    "strategy=baseline perturbation=none repetition=1";
+  assertEquals(trialId(key), id);
+  assertEquals(trialId({ ...key, task: SPEC }), id);
+});
+
+test("trialId() is another for every other trial", () => {
+  fc.assert(fc.property(KEYS, KEYS, (one, other) => {
+    const same = JSON.stringify(one) === JSON.stringify(other);
+    assertEquals(trialId(one) === trialId(other), same);
+  }));
+});
+
+test("trialId() keeps any strategy and perturbation apart from the words around them", () => {
+  fc.assert(fc.property(KEYS, NAMES, NAMES, (key, strategy, perturbation) => {
+    const strange = { ...key, strategy: `s${strategy}`, perturbation: `p${perturbation}` };
+    assertEquals(parseTrialId(trialId(strange)), strange);
+  }));
+});
+
+test("trialId() copes with half a character in a name", () => {
+  const key = { model: "x\ud800", strategy: "baseline", perturbation: "none", repetition: 1 };
+  const id = trialId({ ...key, task: SPEC });
+  assert(parseTrialId(id) !== undefined);
+});
+
+const ID = trialId({
+  model: "gpt-5",
+  strategy: "baseline",
+  perturbation: "none",
+  task: { ...SPEC, inputs: [1, 3] },
+  repetition: 1,
+});
+
+test("parseTrialId() takes space around and between the words for nothing", () => {
+  assertEquals(parseTrialId(`  ${ID.replaceAll(" ", " \t ")}\n`), parseTrialId(ID));
+});
+
+test("parseTrialId() gives undefined for what is no id", () => {
+  for (
+    const text of [
+      "",
+      "nonsense",
+      ID.replace("core=4", ""),
+      ID.replace("core=4", "core="),
+      ID.replace("core=4", "core=four"),
+      ID.replace("core=4", "core=-4"),
+      ID.replace("core=4", "core=4.5"),
+      ID.replace("depth=2", "depth=4"),
+      ID.replace("seed=11", "seed=9007199254740992"),
+      ID.replace("inputs=1..3", "inputs=3..1"),
+      ID.replace("inputs=1..3", "inputs=1"),
+      ID.replace("inputs=1..3", "inputs=x..y"),
+      ID.replace("model=gpt-5", ""),
+      ID.replace("model=gpt-5", "model=%"),
+      ID.replace("repetition=1", ""),
+      ID.replace("strategy=baseline", ""),
+      ID + " linking=other",
+      ID + " types=0",
+    ]
+  ) assertEquals(parseTrialId(text), undefined, text);
+});
+
+test("parseTrialId() gives undefined for an id with a word too many, or twice", () => {
+  for (
+    const text of [
+      ID + " extraedges=3",
+      ID + " core=5",
+      ID + " more",
+      ID.replace("inputs=1..3", "inputs=1..3..5"),
+      ID.replace("inputs=1..3", "inputs=1..0x3"),
+    ]
+  ) assertEquals(parseTrialId(text), undefined, text);
+});
+
+test("parseTrialId() gives undefined for a repetition 0, as they count from 1", () => {
+  assertEquals(parseTrialId(ID.replace("repetition=1", "repetition=0")), undefined);
+});
+
+test("parseTrialId() takes any text without an error", () => {
+  fc.assert(fc.property(fc.string(), (text) => {
+    parseTrialId(text);
+    parseTrialId(`${ID} ${text}`);
+  }));
+});
+
+// Records
+
+test("TRIAL_LINE takes what runTrial() records, unchanged, however the trial ended", async () => {
+  const wrong = { ...perfect()[0]!, calls: [{ name: "nobody", arguments: "[" }] };
+  const trials = await Promise.all([
+    run(perfect()),
+    run([wrong, ...perfect()]),
+    run(perfect(TASK, 1)),
+    run([{ text: "" }]),
+    run([wrong]),
+    run(perfect(), { limits: { steps: 1 } }),
+    runTrial(SPEC, failing(new InfrastructureError("no network"))),
+    run([{}], { agent: () => Promise.resolve("42") }),
+  ]);
+  assertEquals(new Set(trials.map(({ outcome }) => outcome)).size, 6);
+  for (const trial of trials) {
+    assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
+    assertEquals(journalled(trial), trial);
+  }
+});
+
+test("TRIAL_LINE takes records of random calls, unchanged", async () => {
+  const scripts = fc.array(
+    fc.record({
+      text: fc.string(),
+      calls: fc.array(
+        fc.record({
+          name: fc.oneof(fc.string(), fc.constantFrom(...TASK.functions.map(({ name }) => name))),
+          arguments: fc.oneof(fc.json(), fc.string()),
+        }),
+        { maxLength: 3 },
+      ),
+    }),
+    { minLength: 1, maxLength: 5 },
+  );
+  await fc.assert(
+    fc.asyncProperty(scripts, async (script) => {
+      const trial = await run(script);
+      const { outcome, solved, failures, events, calls } = trial;
+      assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
+      assert(outcome !== "invalid" && OUTCOMES.includes(outcome));
+      assertEquals(solved, outcome === "solved");
+      assertEquals(failures, failuresOf(events));
+      assertEquals(calls, callsOf(events).length);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("TRIAL_LINE rejects records that contradict themselves or are none", async () => {
+  const good = journalled(await run(perfect())) as Record<string, unknown>;
+  assert(TRIAL_LINE.safeParse(good).success);
+  const changes: Record<string, unknown>[] = [
+    { solved: false },
+    { outcome: "wrong_answer" },
+    { outcome: "lost", solved: false },
+    { v: 2 },
+    { kind: "plan" },
+    { id: "" },
+    { id: undefined },
+    { calls: -1 },
+    { calls: 1.5 },
+    { repetition: 0 },
+    { minimumCalls: "4" },
+    { model: "parrot" },
+    { model: { requested: "parrot" } },
+    { task: 4 },
+    { failures: [{ type: "function_not_found" }] },
+    { failures: [{ root: true }] },
+    { events: [{}] },
+    { usage: { inputTokens: 1 } },
+  ];
+  for (const change of changes) {
+    const { success } = TRIAL_LINE.safeParse({ ...good, ...change });
+    assert(!success, JSON.stringify(change));
+  }
+  for (const value of [null, [], "trial", 4, undefined]) {
+    assert(!TRIAL_LINE.safeParse(value).success);
+  }
+});
+
+test("TRIAL_LINE fills in what other tools leave out", () => {
+  const least = {
+    v: 1,
+    kind: "trial",
+    id: "1",
+    suite: "",
+    model: { requested: "sim:planner", served: "sim:planner" },
+    task: {},
+    outcome: "solved",
+    solved: true,
+    calls: 0,
+  };
+  const trial = TRIAL_LINE.parse(least);
+  assertEquals<unknown>(trial, {
+    ...least,
+    index: 0,
+    block: 0,
+    model: { ...least.model, simulated: true },
+    strategy: "baseline",
+    perturbation: "none",
+    repetition: 1,
+    grounded: false,
+    minimumCalls: null,
+    failures: [],
+    behaviours: [],
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: "",
+    durationMs: 0,
+    events: [],
+  });
+  assertEquals(TRIAL_LINE.parse({ ...least, perturbation: null }).perturbation, "none");
+  assertEquals(
+    TRIAL_LINE.parse({ ...least, model: { requested: "gpt-5", served: "x" } }).model.simulated,
+    false,
+  );
+});
+
+test("TRIAL_LINE keeps fields that it does not know", () => {
+  const line = { v: 1, kind: "trial", id: "1", suite: "", task: { set: "x" }, outcome: "invalid" };
+  const model = { requested: "a", served: "b", region: "c" };
+  const trial = TRIAL_LINE.parse({ ...line, model, solved: false, calls: 0, reason: "r", more: 1 });
+  assertEquals<unknown>(trial, { ...trial, reason: "r", more: 1 });
+  assertEquals<unknown>(trial.task, { set: "x" });
+  assertEquals<unknown>(trial.model, { ...model, simulated: false });
+});
