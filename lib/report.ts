@@ -134,10 +134,8 @@ export function tellStory(trial: Trial): string {
   if (root !== undefined) {
     lines.push(`first root failure: ${describeFailure(root)}`);
     const others = failures.length - 1;
-    if (others > 0) {
-      const cascades = failures.filter((failure) => !failure.root).length;
-      lines.push(`then ${others} more wrong calls, ${cascades} of them cascades`);
-    }
+    const cascades = failures.filter((failure) => !failure.root).length;
+    if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
   }
   // The calls up to just after the first root failure tell how it came about.
   const end = Math.max(STORY_CALLS, (root?.call ?? 0) + 2);

@@ -214,15 +214,13 @@ class TaskMaker {
   }
 }
 
-const INTEGER: JsonObject = { type: "integer" };
-
 function describe({ name, parameters, output }: TaskFunction, linking: Linking): ToolSchema {
   // Without a prototype no name of a parameter can clash with an inherited one.
   const properties: JsonObject = Object.create(null);
   const required: string[] = [];
   let clauses = "";
   for (const parameter of parameters) {
-    properties[parameter.name] = INTEGER;
+    properties[parameter.name] = { type: "integer" };
     required.push(parameter.name);
     clauses += (clauses === "" ? "" : ", ") + clause(parameter, linking);
   }

@@ -1,0 +1,176 @@
+// The architecture: one ordered list of modules, each of which imports only what stands before it.
+
+import { assert, assertEquals } from "@std/assert";
+
+const LIB = new URL("../lib/", import.meta.url);
+
+/** The floors of the house, the lowest first. */
+const FLOORS: Readonly<Record<string, readonly string[]>> = {
+  // What any program might need: it knows neither tasks nor models.
+  ground: ["json", "input", "std/random", "random", "statistics", "journal", "lookahead", "redact"],
+  // Tasks, the calls on them and what is wrong with these: it knows no model.
+  world: [
+    "vocabulary",
+    "graph",
+    "tool",
+    "task",
+    "drawing",
+    "failure",
+    "trace",
+    "answer",
+    "executor",
+    "behaviour",
+  ],
+  // What is kept and decided about models: it reaches no network.
+  record: ["model", "gate"],
+  // Who works on a task: models, and the loop around them.
+  subject: [
+    "retry",
+    "endpoint",
+    "models/scripted",
+    "models/openai",
+    "models/simulated/wire",
+    "models/simulated/reading",
+    "models/simulated/planning",
+    "models/simulated/planner",
+    "models/simulated/noisy",
+    "models/simulated/names",
+    "models/simulated/server",
+    "models/simulated",
+    "agent",
+  ],
+  // Trials, from the planned one to the judged one.
+  run: ["trial", "judge", "metrics", "suite", "results", "connect", "run"],
+  // Where people and other programs come in.
+  edge: [
+    "report",
+    "assertions",
+    "register",
+    "commands/arguments",
+    "commands/generate",
+    "commands/run",
+    "commands/gate",
+    "commands/simulate",
+    "cli",
+  ],
+};
+
+const ORDER = Object.values(FLOORS).flat();
+
+/** Folders whose files are bodies of one contract, and what of their own folder they may import. */
+const BODIES: Readonly<Record<string, readonly string[]>> = {
+  "models/": [],
+  "commands/": ["commands/arguments"],
+};
+
+interface Source {
+  /** Path in `lib/`, without the extension. */
+  readonly name: string;
+  readonly text: string;
+  /** What it imports, as written. */
+  readonly specifiers: readonly string[];
+  /** What it imports of `lib/`, by name. */
+  readonly modules: readonly string[];
+}
+
+/** Imports stand at the beginning of a line; those of examples stand behind a star. */
+function specifiersOf(text: string): string[] {
+  const statement = /^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*["']([^"']+)["']/gm;
+  const dynamic = /^(?!\s*(?:\*|\/\/)).*\bimport\(\s*["']([^"']+)["']/gm;
+  return [statement, dynamic].flatMap((one) => [...text.matchAll(one)].map(([, path]) => path!));
+}
+
+function namesIn(folder: URL, prefix = ""): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? namesIn(new URL(`${name}/`, folder), `${prefix}${name}/`)
+      : name.endsWith(".ts") && !name.endsWith(".d.ts")
+      ? [prefix + name.slice(0, -".ts".length)]
+      : []
+  ).sort();
+}
+
+function readSource(name: string): Source {
+  const place = new URL(`${name}.ts`, LIB);
+  const text = Deno.readTextFileSync(place);
+  const specifiers = specifiersOf(text);
+  const modules = specifiers.flatMap((specifier) => {
+    if (specifier === "@std/random") return ["std/random"];
+    if (!specifier.startsWith(".")) return [];
+    return [new URL(specifier, place).href.slice(LIB.href.length).replace(/\.ts$/, "")];
+  });
+  return { name, text, specifiers, modules };
+}
+
+const SOURCES = namesIn(LIB).map(readSource);
+
+Deno.test("specifiersOf() finds every kind of import, and none in comments", () => {
+  const text = [
+    'import one from "1";',
+    "import {",
+    "  type Two,",
+    "  two,",
+    '} from "2";',
+    'import "3";',
+    'export * from "4";',
+    'export type { Five } from "5";',
+    'const six = await import("6");',
+    ' * import { no } from "7";',
+    '// import { no } from "8";',
+    'export const nine = "9";',
+  ].join("\n");
+  assertEquals(specifiersOf(text).sort(), ["1", "2", "3", "4", "5", "6"]);
+});
+
+Deno.test("every module of lib is on the list once", () => {
+  assertEquals([...ORDER].sort(), SOURCES.map(({ name }) => name).sort());
+});
+
+Deno.test("each module imports only modules that stand before it on the list", () => {
+  const wrong = SOURCES.flatMap(({ name, modules }) =>
+    modules
+      .filter((imported) => !ORDER.slice(0, ORDER.indexOf(name)).includes(imported))
+      .map((imported) => `${name} imports ${imported}`)
+  );
+  assertEquals(wrong, []);
+  assert(SOURCES.some(({ modules }) => modules.length > 0), "no import was found at all");
+});
+
+Deno.test("lib never imports mod.ts or itself by its published name", () => {
+  const wrong = SOURCES.flatMap(({ name, specifiers }) =>
+    specifiers
+      .filter((specifier) => /(^|\/)mod\.ts$/.test(specifier) || specifier.includes("toolgate"))
+      .map((specifier) => `${name} imports ${specifier}`)
+  );
+  assertEquals(wrong, []);
+});
+
+Deno.test("bodies in a plural folder import nothing of each other", () => {
+  const wrong = Object.entries(BODIES).flatMap(([folder, shared]) => {
+    // A file and the folder of its name are one body, such as models/simulated.
+    const bodyOf = (name: string) =>
+      name.startsWith(folder) ? name.slice(folder.length).split("/")[0] : undefined;
+    return SOURCES.filter(({ name }) => bodyOf(name) !== undefined).flatMap(({ name, modules }) =>
+      modules.filter((imported) =>
+        bodyOf(imported) !== undefined && bodyOf(imported) !== bodyOf(name) &&
+        !shared.includes(imported)
+      ).map((imported) => `${name} imports ${imported}`)
+    );
+  });
+  assertEquals(wrong, []);
+});
+
+Deno.test("lib draws no random numbers but from a seed", () => {
+  // The copy of @std/random keeps the standard library's defaults.
+  const wrong = SOURCES.filter(({ name, text }) =>
+    !name.startsWith("std/") && text.includes("Math.random")
+  );
+  assertEquals(wrong.map(({ name }) => name), []);
+});
+
+Deno.test("lib has no default exports", () => {
+  const wrong = SOURCES.filter(({ text }) =>
+    /^export\s+default\b|^export\s*\{[^}]*\bdefault\b/m.test(text)
+  );
+  assertEquals(wrong.map(({ name }) => name), []);
+});
