@@ -269,12 +269,14 @@ test("Tool.execute() shares a step among calls that begin together", async () =>
 
 test("Tool.execute() shares a step among calls that an async agent begins in turns", async () => {
   const executor = patient();
-  const later = async (name: string, input: JsonObject) => {
-    await Promise.resolve();
-    await null;
+  const later = async (turns: number, name: string, input: JsonObject) => {
+    for (let turn = 0; turn < turns; turn++) await null;
     return await tool(executor, name).execute(input);
   };
-  await Promise.all([later("func_src", { given: 731 }), later("func_con", { con: 111 })]);
+  await Promise.all([
+    later(1, "func_src", { given: 731 }),
+    later(40, "func_con", { con: 111 }),
+  ]);
   assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
   assertEquals(lastCall(executor).guessed, true);
 });

@@ -284,3 +284,7 @@ test("completeSpec() refuses a bigint with a RangeError too", () => {
 test("completeSpec() names the upper bound of a seed that is too large", () => {
   assertRefused({ seed: 2 ** 53 }, "2^53");
 });
+
+test("completeSpec() blames the field that was given, not a default that follows from it", () => {
+  assertRefused({ core: 2 ** 52 }, "core");
+});

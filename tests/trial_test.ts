@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import type { GraphSpec } from "../lib/graph.ts";
-import { InfrastructureError, type Model, type ModelReply } from "../lib/model.ts";
+import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { briefSpec, generateTask, type Task } from "../lib/task.ts";
 import { callsOf, failuresOf } from "../lib/trace.ts";
@@ -209,6 +209,11 @@ test("runTrial() keeps the reason of an invalid trial short", async () => {
 test("runTrial() tells no served name where nobody has answered", async () => {
   const trial = await runTrial(SPEC, failing(new InfrastructureError("no network")));
   assertEquals(trial.model, { requested: "broken", served: "", simulated: true });
+});
+
+test("runTrial() tells no served name where the time was over before the first reply", async () => {
+  const trial = await runTrial(SPEC, failing(new TimeLimitError("1 second is over")));
+  assertEquals([trial.outcome, trial.model.served], ["time_limit", ""]);
 });
 
 test("runTrial() tells the served name that the last reply told", async () => {

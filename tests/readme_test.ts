@@ -1,0 +1,148 @@
+// Every code block of the README is run, in a copy of the project beside a project of a user's own.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Connections } from "../lib/connect.ts";
+import { tellStory } from "../lib/report.ts";
+import { parseTrialId, runTrial } from "../lib/trial.ts";
+
+const ROOT = new URL("../", import.meta.url).pathname;
+const README = await Deno.readTextFile(`${ROOT}README.md`);
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+const blocks: Block[] = [...README.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+  .map(([, language, text]) => ({ language: language!, text: text! }));
+
+function blocksOf(language: string): string[] {
+  return blocks.filter((block) => block.language === language).map(({ text }) => text);
+}
+
+/** A copy of what a clone holds, and an empty folder beside it. */
+class Workplace implements AsyncDisposable {
+  private constructor(readonly folder: string) {}
+
+  static async make(): Promise<Workplace> {
+    const folder = await Deno.makeTempDir();
+    await Deno.mkdir(`${folder}/toolgate`);
+    await Deno.mkdir(`${folder}/mine`);
+    for (const name of ["deno.json", "deno.lock", "mod.ts", "lib", "fixtures"]) {
+      await copy(`${ROOT}${name}`, `${folder}/toolgate/${name}`);
+    }
+    return new Workplace(folder);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  if ((await Deno.stat(from)).isFile) return await Deno.copyFile(from, to);
+  await Deno.mkdir(to);
+  for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
+}
+
+/** Runs a line as a shell does, with this very Deno. */
+async function shell(line: string, cwd: string): Promise<{ code: number; output: string }> {
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", line.replace(/^npx --yes deno@\S+/, "deno")],
+    cwd,
+    env: {
+      NO_COLOR: "1",
+      OPENAI_API_KEY: "sk-none",
+      PATH: `${Deno.execPath().replace(/[^/]*$/, "")}:${Deno.env.get("PATH")}`,
+    },
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+/** Answers what would go to servers that are not there by the simulated planner. */
+const STAND_IN = `
+import { parseSimulatedModel } from "./lib/models/simulated.ts";
+const real = globalThis.fetch;
+const planner = parseSimulatedModel("sim:planner");
+globalThis.fetch = async (input, init) => {
+  const { hostname } = new URL(String(input instanceof Request ? input.url : input));
+  if (hostname === "127.0.0.1") return real(input, init);
+  return Response.json(planner.reply(JSON.parse(String(init.body))));
+};
+`;
+
+for (const [index, text] of blocksOf("ts").entries()) {
+  Deno.test(`README: TypeScript block ${index + 1} runs in a clone`, async () => {
+    await using place = await Workplace.make();
+    const clone = `${place.folder}/toolgate`;
+    await Deno.writeTextFile(`${clone}/my_benchmark.ts`, text);
+    await Deno.writeTextFile(`${clone}/stand_in.ts`, STAND_IN);
+    // The permissions of the shell block that follows, and those of the stand-in.
+    const at = README.indexOf(text);
+    const next = /^deno test (.*) my_benchmark\.ts$/m.exec(README.slice(at).split("\n## ")[0]!);
+    const flags = next?.[1] ?? "--allow-net=127.0.0.1";
+    const { code, output } = await shell(
+      `deno test --no-check --no-prompt --preload=./stand_in.ts ${flags} my_benchmark.ts`,
+      clone,
+    );
+    assertEquals(code, 0, output);
+    assertStringIncludes(output, " | 0 failed");
+  });
+}
+
+Deno.test("README: the deno.json of a user's own project finds the clone", async () => {
+  await using place = await Workplace.make();
+  const [config] = blocksOf("json");
+  await Deno.writeTextFile(`${place.folder}/mine/deno.json`, config!);
+  await Deno.writeTextFile(`${place.folder}/mine/my_benchmark.ts`, blocksOf("ts")[0]!);
+  const line = "deno test --no-prompt --allow-net=127.0.0.1 my_benchmark.ts";
+  const { code, output } = await shell(line, `${place.folder}/mine`);
+  assertEquals(code, 0, output);
+  assertStringIncludes(output, "tool calling > gate ... ok");
+});
+
+Deno.test("README: the shell blocks of commands run in a clone", async () => {
+  await using place = await Workplace.make();
+  const lines = blocksOf("sh").flatMap((text) => text.trim().split("\n"))
+    .filter((line) => line.startsWith("deno task toolgate"));
+  assert(lines.length >= 4);
+  for (const line of lines) {
+    const { code, output } = await shell(line, `${place.folder}/toolgate`);
+    assertEquals(code, 0, `${line}\n${output}`);
+  }
+});
+
+Deno.test("README: the two commands are tasks, and the first prints what is shown", async () => {
+  await using place = await Workplace.make();
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+  const [bench, test] = blocksOf("sh")[0]!.trim().split("\n");
+  assertEquals(bench, "npx --yes deno@2.9.6 task bench");
+  assertEquals(test, "npx --yes deno@2.9.6 task test");
+  assert("bench" in tasks && "test" in tasks);
+  const { code, output } = await shell(bench!, `${place.folder}/toolgate`);
+  assertEquals(code, 0, output);
+  // Numbers differ from run to run; everything else of the example stands in the output.
+  const shape = (text: string) => text.replace(/[\d.%]+|-(?= )/g, "#").replace(/ +/g, " ");
+  const shown = shape(blocksOf("text")[0]!).split("\n").filter((line) => /[a-z]/.test(line));
+  for (const line of shown) assertStringIncludes(shape(output), line);
+});
+
+Deno.test("README: the suite runs", async () => {
+  await using place = await Workplace.make();
+  const clone = `${place.folder}/toolgate`;
+  await Deno.writeTextFile(`${clone}/nightly.jsonc`, blocksOf("jsonc")[0]!);
+  const { code, output } = await shell("deno task toolgate run nightly.jsonc", clone);
+  assertEquals(code, 0, output);
+});
+
+Deno.test("README: the story of a failure is what its replay line gives", async () => {
+  const [, shown] = blocksOf("text");
+  const [, id] = /--only='([^']+)'/.exec(shown!)!;
+  const key = parseTrialId(id!)!;
+  await using connections = new Connections();
+  const model = connections.model({ model: key.model });
+  const trial = await runTrial({ ...key, id: id!, index: 0, block: 0 }, model);
+  const replay = `replay: deno test -A my_benchmark.ts -- --only='${id}'`;
+  assertEquals(shown!.trim(), `The task is not solved.\n${tellStory(trial)}\n${replay}`);
+});
