@@ -4,9 +4,10 @@
  * @module
  */
 
+import { abortable } from "@std/async/abortable";
 import { type Message, type Model, type RequestContext, TimeLimitError } from "./model.ts";
-import type { Environment } from "./tool.ts";
-import type { TraceEvent } from "./trace.ts";
+import type { Environment, Tool, ToolSchema } from "./tool.ts";
+import { LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
 /** What a trial may take. */
 export interface Limits {
@@ -58,19 +59,26 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
   const messages = [...options.messages];
   let milliseconds = 0;
   let tokens = 0;
+  // A model sees what tools are; only its reply can call them.
+  const tools = environment.tools.map((tool): ToolSchema => {
+    const { execute: _, ...schema } = tool as Tool;
+    return schema;
+  });
   for (let request = 1;; request++) {
+    signal?.throwIfAborted();
     const timeLimit = limits.seconds === undefined
       ? undefined
       : Math.max(1, limits.seconds * 1000 - milliseconds);
     let reply;
     try {
-      reply = await model.reply({
+      const replying = model.reply({
         messages: [...messages],
-        tools: environment.tools,
+        tools,
         context: { ...context, request },
         ...(timeLimit === undefined ? {} : { timeLimit }),
         ...(signal === undefined ? {} : { signal }),
       });
+      reply = await (signal === undefined ? replying : abortable(replying, signal));
     } catch (error) {
       if (error instanceof TimeLimitError) return overTime(limits.seconds);
       throw error;
@@ -81,7 +89,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
     record({
       kind: "reply",
       request,
-      text: reply.text,
+      text: reply.text.slice(0, LONGEST_KEPT),
       calls: reply.calls.length,
       ...reply.usage,
       durationMs: Math.round(reply.duration),
@@ -115,5 +123,8 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
 }
 
 function overTime(seconds: number | undefined): Ending {
-  return { kind: "time_limit", message: `${seconds} seconds are over` };
+  const message = seconds === undefined
+    ? "the model's time is over"
+    : `${seconds} seconds are over`;
+  return { kind: "time_limit", message };
 }

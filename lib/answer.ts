@@ -4,9 +4,9 @@
  */
 
 /**
- * The value that `text` gives for `variable`: as it is stated (`x = 512`, `x is 512`, also with
- * emphasis or a colon), the last such statement counting; else the only or the last integer of the
- * text; else `null`.
+ * The value that `text` gives for `variable`: as it is stated (`x = 512`, `x is 512`, `x → 512`, also
+ * with emphasis or in a table), the last such statement counting; else the only or the last integer
+ * of the text; else `null`. Numbers of lists, decimals, and what no double holds exactly do not count.
  *
  * @example Usage
  * ```ts
@@ -21,33 +21,48 @@
 export function parseAnswer(text: string, variable: string): number | null {
   const integers = [...text.matchAll(INTEGER)].filter(isWhole);
   const stated = integers.findLast((match) => statesValueOf(variable, text, match.index));
-  const found = stated ?? integers.at(-1);
-  return found === undefined ? null : Number(found[0].replaceAll(/[,_]/g, ""));
+  const found = stated ?? integers.findLast((match) => !isListNumber(match));
+  return found === undefined ? null : valueOf(found);
 }
 
-// Digits that no letter or digit touches, with thousands separators where they are regular.
-const INTEGER = /(?<![\p{L}\p{N}_.])-?(?:\d{1,3}(?:[,_]\d{3})+|\d{1,15})(?![\p{L}\p{N}_])/gu;
+// Digits that no letter or digit touches, with thousands separators where they are regular. One or
+// two underscores may touch them, as emphasis does, if nothing else touches those.
+const INTEGER =
+  /(?<![\p{L}\p{N}.]|[\p{L}\p{N}]_{1,2}|\d,)[-\u2212]?(?:\d{1,3}(?:[,_]\d{3}){1,5}|\d{1,16})(?!_{0,2}[\p{L}\p{N}])/gu;
 /** Between a variable and its value there stand no more characters than these words need. */
 const REACH = 60;
 const LINK =
-  /^(?:\b(?:value|now|then|therefore|equals|equal|to|is|of|has|the|a)\b|[\s*`_"'()[\]{}:=])*$/i;
+  /^(?:\b(?:value|now|then|therefore|equals|equal|to|is|of|has|the|a)\b|[\s*`_"'()[\]{}:=|>→⇒-])*$/i;
+
+function valueOf(match: RegExpExecArray): number {
+  return Number(match[0].replaceAll(/[,_]/g, "").replace("\u2212", "-")) + 0;
+}
 
 /** Whether the text before `index` ends with the variable and words that join it to a value. */
 function statesValueOf(variable: string, text: string, index: number): boolean {
-  const before = text.slice(Math.max(0, index - REACH - variable.length), index);
-  const place = before.lastIndexOf(variable);
-  if (place === -1) return false;
+  const start = Math.max(0, index - REACH - variable.length);
+  const before = text.slice(start, index);
+  const place = before.toLowerCase().lastIndexOf(variable.toLowerCase());
+  // Where the text is cut, what the name is a part of cannot be seen.
+  if (place === -1 || (place === 0 && start > 0)) return false;
   const link = before.slice(place + variable.length);
-  const standsAlone = !/[\p{L}\p{N}_]$/u.test(before.slice(0, place).replace(/[*_`]+$/, "")) &&
-    !/^[\p{L}\p{N}]/u.test(link);
-  return standsAlone && link.trim() !== "" && LINK.test(link);
+  const alone = !/[\p{L}\p{N}]_*$/u.test(before.slice(0, place)) && !/^_*[\p{L}\p{N}]/u.test(link);
+  return alone && link.trim() !== "" && LINK.test(link) && !/\n\s*$/.test(link);
 }
 
-/** A number with decimals is no integer, unless they are all zero. */
+/** A number with decimals is no integer, unless they are all zero; nor is one that lost digits. */
 function isWhole(match: RegExpExecArray): boolean {
   const after = match.input.slice(
     match.index + match[0].length,
     match.index + match[0].length + 20,
   );
-  return !/^[.,]\d/.test(after) || /^\.0+(?!\d)/.test(after);
+  const fraction = /^[.,]\d/.test(after) && !/^\.0+(?!\d)/.test(after);
+  return !fraction && Number.isSafeInteger(valueOf(match));
+}
+
+/** Whether it stands at the beginning of a line as the number of a list: `1.` or `2)`. */
+function isListNumber({ input, index, 0: digits }: RegExpExecArray): boolean {
+  const after = input.slice(index + digits.length, index + digits.length + 2);
+  return /(?:^|\n)[ \t]*$/.test(input.slice(Math.max(0, index - 10), index)) &&
+    /^[.)]\s/.test(after);
 }

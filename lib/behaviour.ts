@@ -4,6 +4,7 @@
  * @module
  */
 
+import { canonicalJson, parseJson } from "./json.ts";
 import type { Task } from "./task.ts";
 import { callsOf, type TraceEvent } from "./trace.ts";
 
@@ -14,7 +15,7 @@ export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"
  * - `aversion`: it answered with a value although it had never called a function that the task needs.
  * - `ignored_result`: its answer is none of the values that the target function returned to it.
  * - `silent`: it made calls and never wrote a word beside them.
- * - `forced_loop`: it reached the limit while repeating calls that it had made before.
+ * - `forced_loop`: it ran into a limit while repeating calls that it had made before.
  */
 export type Behaviour = typeof BEHAVIOURS[number];
 
@@ -28,16 +29,19 @@ export function behavioursOf(task: Task, events: readonly TraceEvent[]): Behavio
   );
   const talking = events.filter((event) => event.kind === "reply" && event.calls > 0);
   const limited = events.some((event) =>
-    event.kind === "over_limit" || event.kind === "stop" && event.reason === "step_limit"
+    event.kind === "over_limit" || event.kind === "stop" && event.reason !== "invalid"
   );
-  const repeated = new Set(calls.map((call) => `${call.function} ${call.arguments}`)).size;
+  const different = new Set(calls.map((call) => {
+    const given = parseJson(call.arguments);
+    return canonicalJson([call.function, given ?? call.arguments]);
+  })).size;
   const shown: Record<Behaviour, boolean> = {
     aversion: answer !== null &&
       task.functions.some(({ role, name }) => role === "core" && !called.has(name)),
     ignored_result: answer !== null && returned.length > 0 && !returned.includes(answer),
     silent: talking.length > 0 &&
       talking.every((event) => event.kind === "reply" && event.text.trim() === ""),
-    forced_loop: limited && repeated < calls.length,
+    forced_loop: limited && different < calls.length,
   };
   return BEHAVIOURS.filter((behaviour) => shown[behaviour]);
 }

@@ -24,7 +24,7 @@ export interface ConnectOptions extends RetryPolicy {
 
 /**
  * Models by their entries. Simulated ones are asked over HTTP as all others are, from a loopback
- * server that starts with the first of them and stops when this is disposed of.
+ * server that starts with the first request to one and stops when this is disposed of.
  *
  * @example Usage
  * ```ts
@@ -59,16 +59,20 @@ export class Connections implements AsyncDisposable {
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       parseSimulatedModel(model);
-      return openai({
-        ...policy,
-        ...options,
-        model,
-        name,
-        simulated: true,
-        baseURL: this.#simulatedURL(),
-        apiKey: "simulated",
-        requestFields: ({ context }) => ({ seed: context.repetition }),
-      });
+      // The server starts with the first request, not with a model that may never be asked.
+      let asked: Model | undefined;
+      const connected = () =>
+        asked ??= openai({
+          ...policy,
+          ...options,
+          model,
+          name,
+          simulated: true,
+          baseURL: this.#simulatedURL(),
+          apiKey: "simulated",
+          requestFields: ({ context }) => ({ seed: context.repetition }),
+        });
+      return { name, simulated: true, reply: async (request) => await connected().reply(request) };
     }
     return openai({
       ...policy,

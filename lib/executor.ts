@@ -17,12 +17,7 @@ import { type JsonObject, printable } from "./json.ts";
 import { hash64 } from "./random.ts";
 import type { Task, TaskFunction } from "./task.ts";
 import type { Environment, Tool, ToolCall, ToolResult } from "./tool.ts";
-import type { TraceEvent } from "./trace.ts";
-
-/** How many numbers have three digits. */
-const THREE_DIGITS = 900n;
-/** Nothing that a model writes as a name or as arguments is kept longer than this. */
-const LONGEST_KEPT = 10_000;
+import { LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
 /** Options of {@linkcode createExecutor}. */
 export interface ExecutorOptions {
@@ -89,7 +84,7 @@ export class Executor implements Environment, Disposable {
   readonly #functions: ReadonlyMap<string, TaskFunction>;
   readonly #events: TraceEvent[] = [];
   readonly #returns: Return[] = [];
-  #trueValues: ReadonlySet<number> | undefined;
+  #coreValues: ReadonlySet<number> | undefined;
   #calls = 0;
   #step = 0;
   #pending = 0;
@@ -98,17 +93,30 @@ export class Executor implements Environment, Disposable {
   #closed = false;
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
-  constructor(task: Task, { callLimit }: ExecutorOptions = {}) {
+  constructor(task: Task, { callLimit = 2 * task.minimumCalls }: ExecutorOptions = {}) {
+    if (!Number.isSafeInteger(callLimit) || callLimit < 0) {
+      throw new RangeError(
+        `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
+      );
+    }
     this.task = task;
     this.prompt = task.prompt;
-    this.callLimit = callLimit ?? 2 * task.minimumCalls;
+    this.callLimit = callLimit;
     this.#functions = new Map(task.functions.map((made) => [made.name, made]));
     this.tools = task.tools.map((tool) => ({
       ...tool,
       execute: async (input: JsonObject) => {
-        this.#begin();
-        const { content } = this.#answerCall({ id: "", name: tool.name, arguments: input });
-        await this.#end();
+        this.#assertOpen(`call ${tool.name}`);
+        if (this.#pending === 0 && !this.#stepsByHand) this.#step++;
+        this.#pending++;
+        const { content } = this.#answerCall({
+          id: "",
+          name: tool.name,
+          arguments: toText(input),
+        });
+        // A turn of the event loop passes, in which other calls of the same reply can begin.
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        this.#pending--;
         return content;
       },
     }));
@@ -129,6 +137,11 @@ export class Executor implements Environment, Disposable {
     return this.#exhausted;
   }
 
+  /** Whether the trial was answered or disposed of. */
+  get ended(): boolean {
+    return this.#closed;
+  }
+
   /**
    * Begins a new step. From the first use on, steps begin here and nowhere else: for agents that
    * carry out the calls of one reply one after another.
@@ -139,9 +152,11 @@ export class Executor implements Environment, Disposable {
   }
 
   /** Answers the calls of one reply, in order; calls past the limit get an error. */
-  execute(calls: readonly ToolCall[]): Promise<readonly ToolResult[]> {
-    this.#step++;
-    return Promise.resolve(calls.map((call) => this.#answerCall(call)));
+  // deno-lint-ignore require-await
+  async execute(calls: readonly ToolCall[]): Promise<readonly ToolResult[]> {
+    this.#assertOpen("carry out calls");
+    if (!this.#stepsByHand) this.#step++;
+    return calls.map((call) => this.#answerCall(call));
   }
 
   /** Adds an event that is not the executor's own to the trace. */
@@ -155,7 +170,7 @@ export class Executor implements Environment, Disposable {
     this.#assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
     const value = parseAnswer(text, variable);
-    this.#events.push({ kind: "answer", text, value });
+    this.#events.push({ kind: "answer", text: text.slice(0, LONGEST_KEPT), value });
     this.#closed = true;
     const grounded = value !== null &&
       this.#returns.some((made) => made.variable === variable && made.value === value);
@@ -169,19 +184,7 @@ export class Executor implements Environment, Disposable {
     this.#closed = true;
   }
 
-  #begin(): void {
-    if (this.#pending === 0 && !this.#stepsByHand) this.#step++;
-    this.#pending++;
-  }
-
-  /** A turn of the event loop passes, in which the other calls of the same reply can begin. */
-  async #end(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    this.#pending--;
-  }
-
-  #answerCall(call: Omit<ToolCall, "arguments"> & { arguments: string | JsonObject }): ToolResult {
-    this.#assertOpen(`call ${call.name}`);
+  #answerCall(call: ToolCall): ToolResult {
     const answered = (content: string) => ({ callId: call.id, name: call.name, content });
     if (this.#calls >= this.callLimit) {
       if (!this.#exhausted) {
@@ -202,7 +205,7 @@ export class Executor implements Environment, Disposable {
   }
 
   /** Checks a call, records it and gives the text that goes back. */
-  #check(name: string, written: string | JsonObject): string {
+  #check(name: string, written: string): string {
     const made = this.#functions.get(name);
     const event = {
       kind: "call" as const,
@@ -210,8 +213,7 @@ export class Executor implements Environment, Disposable {
       step: this.#step,
       function: name.slice(0, LONGEST_KEPT),
       ...(made === undefined ? {} : { role: made.role }),
-      arguments: (typeof written === "string" ? written : JSON.stringify(written))
-        .slice(0, LONGEST_KEPT),
+      arguments: written.slice(0, LONGEST_KEPT),
     };
     const refuse = (failure: FailureCause, error: string): string => {
       const result = JSON.stringify({ error });
@@ -262,7 +264,7 @@ export class Executor implements Environment, Disposable {
         inputs.has(variable) || seen.some((made) => made.variable === variable),
       ownerOf: (value) =>
         inputs.entries().find((given) => given[1] === value)?.[0] ??
-          seen.find((made) => made.value === value && !made.wrong)?.variable,
+          seen.find((made) => made.value === value)?.variable,
       wrongReturn: (value, variable) => {
         const wrong = seen.filter((made) => made.wrong && made.value === value);
         return (wrong.find((made) => made.variable === variable) ?? wrong[0])?.call;
@@ -271,18 +273,21 @@ export class Executor implements Environment, Disposable {
   }
 
   /**
-   * A three-digit value that follows from task, function and arguments and is never the true one;
-   * nor is it another variable's, as long as there are free ones, so that its origin stays plain.
+   * A value with as many digits as the true one, that follows from task, function and arguments.
+   * It is never the true one, nor one of the core's as long as there are free ones: so its origin
+   * stays plain, and distractors do not change it.
    */
   #wrongValue(made: TaskFunction, values: readonly number[], truth: number): number {
-    const { seed } = this.task.spec;
-    const words = ["wrong", seed, made.name, ...values];
-    const start = Number(hash64(words.join("\u0000")) % THREE_DIGITS);
-    const taken = this.#trueValues ??= new Set(this.task.values.values());
+    const words = ["wrong", this.task.spec.seed, made.name, ...values];
+    const least = 10 ** (String(truth).length - 1);
+    const range = 9 * least;
+    const start = Number(hash64(words.join("\u0000")) % BigInt(range));
+    this.#coreValues ??= coreValuesOf(this.task);
     let fallback = truth;
-    for (let shift = 0; shift < Number(THREE_DIGITS); shift++) {
-      const value = 100 + (start + shift) % Number(THREE_DIGITS);
-      if (!taken.has(value)) return value;
+    for (let shift = 0; shift < range; shift++) {
+      const value = least + (start + shift) % range;
+      if (value === truth) continue;
+      if (!this.#coreValues.has(value)) return value;
       if (fallback === truth) fallback = value;
     }
     return fallback;
@@ -293,6 +298,20 @@ export class Executor implements Environment, Disposable {
       throw new Error(`Cannot ${action} as the trial is over: it was answered or disposed of`);
     }
   }
+}
+
+/** The arguments as text; what JSON cannot carry becomes text that is no JSON. */
+function toText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? String(input);
+  } catch {
+    return String(input);
+  }
+}
+
+function coreValuesOf({ functions, inputs, values }: Task): ReadonlySet<number> {
+  const core = functions.filter(({ role }) => role === "core");
+  return new Set([...inputs.values(), ...core.map(({ output }) => values.get(output.name)!)]);
 }
 
 function schemaError({ name, parameters }: TaskFunction): string {

@@ -5,7 +5,7 @@
  */
 
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "./json.ts";
+import { isJsonObject, type JsonValue, parseJson } from "./json.ts";
 import type { Parameter, TaskFunction } from "./task.ts";
 
 /** The failure types, in the order in which they are checked. */
@@ -89,8 +89,10 @@ export interface Conforming {
   readonly coerced: readonly string[];
 }
 
-/** A name longer than this is no misspelling, and comparing it would cost time. */
+/** A name longer than this is no misspelling; nor is more of it worth keeping. */
 const LONGEST_NAME = 100;
+/** No more unexpected arguments than this are listed. */
+const MOST_NAMES = 100;
 
 /** Predicate 1 has failed: no function has this name. The nearest existing name is told. */
 export function functionNotFound(name: string, existing: Iterable<string>): FailureCause {
@@ -111,9 +113,9 @@ export function functionNotFound(name: string, existing: Iterable<string>): Fail
  */
 export function checkSchema(
   { parameters }: TaskFunction,
-  written: string | JsonObject,
+  written: string,
 ): Conforming | FailureCause {
-  const given = typeof written === "string" ? parseJson(written) : written;
+  const given = parseJson(written);
   const type = "wrong_number_of_inputs";
   const missing: string[] = [];
   const wrongType: string[] = [];
@@ -121,7 +123,9 @@ export function checkSchema(
     return { type, detail: { missing, unexpected: [], wrongType, malformed: true } };
   }
   const unexpected = Object.keys(given)
-    .filter((key) => !parameters.some(({ name }) => name === key));
+    .filter((key) => !parameters.some(({ name }) => name === key))
+    .slice(0, MOST_NAMES)
+    .map((key) => key.slice(0, LONGEST_NAME));
   const values: number[] = [];
   const coerced: string[] = [];
   for (const { name } of parameters) {
@@ -139,7 +143,7 @@ export function checkSchema(
 }
 
 function toInteger(value: JsonValue): number | undefined {
-  const number = typeof value === "string" && /^-?(0|[1-9][0-9]{0,15})$/.test(value)
+  const number = typeof value === "string" && /^(0|-?[1-9][0-9]{0,15})$/.test(value)
     ? Number(value)
     : value;
   return typeof number === "number" && Number.isSafeInteger(number) ? number : undefined;

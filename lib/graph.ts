@@ -67,11 +67,11 @@ export interface Graph {
  */
 export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   const { core, depth, connected, disconnected, seed } = spec;
-  wholeNumber("core", core, 1);
-  wholeNumber("depth", depth, 0);
-  wholeNumber("connected", connected, 0);
-  wholeNumber("disconnected", disconnected, 0);
-  wholeNumber("seed", seed, 0);
+  wholeNumber("core", core, 1, MOST);
+  wholeNumber("depth", depth, 0, MOST);
+  wholeNumber("connected", connected, 0, MOST);
+  wholeNumber("disconnected", disconnected, 0, MOST);
+  wholeNumber("seed", seed, 0, Number.MAX_SAFE_INTEGER);
   if (core === 1 && depth !== 0) refuse("depth must be 0 when core is 1", `depth is ${depth}`);
   if (core > 1 && depth === 0) {
     refuse("depth must be at least 1 when core is above 1", `depth is 0, core is ${core}`);
@@ -80,26 +80,34 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
     refuse("depth must be below core", `depth is ${depth}, core is ${core}`);
   }
   const types = spec.types ?? Math.ceil(core / 2);
-  wholeNumber("types", types, 1);
-  const inputs = spec.inputs ?? [1, 2];
-  wholeNumber("the fewest inputs", inputs[0], 1);
-  wholeNumber("the most inputs", inputs[1], 1);
-  if (inputs[0] > inputs[1]) {
-    refuse("the fewest inputs must not be above the most", `inputs are ${inputs.join("..")}`);
+  wholeNumber("types", types, 1, MOST);
+  const range = spec.inputs ?? [1, 2];
+  if (!Array.isArray(range) || range.length !== 2) {
+    refuse("inputs must be a pair", `it is [${range}]`);
+  }
+  const [fewest, most] = range;
+  wholeNumber("the fewest inputs", fewest, 1, MOST);
+  wholeNumber("the most inputs", most, 1, MOST);
+  if (fewest > most) {
+    refuse("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
   }
   const extraEdges = spec.extraEdges ?? 2 * core;
-  wholeNumber("extraEdges", extraEdges, 0);
+  wholeNumber("extraEdges", extraEdges, 0, 100 * MOST);
   const linking = spec.linking ?? "types";
   if (!LINKINGS.includes(linking)) {
-    refuse(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${JSON.stringify(linking)}`);
+    refuse(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
   }
+  const inputs = [fewest, most] as const;
   return { core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking };
 }
 
-function wholeNumber(name: string, value: unknown, least: number): void {
-  if (Number.isSafeInteger(value) && (value as number) >= least) return;
-  const shown = typeof value === "number" ? value : JSON.stringify(value);
-  refuse(`${name} must be a whole number from ${least} on`, `it is ${shown}`);
+/** Far above what any model can be offered, and low enough for a task to fit in memory. */
+const MOST = 100_000;
+
+function wholeNumber(name: string, value: unknown, least: number, most: number): void {
+  if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;
+  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
+  refuse(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
 }
 
 function refuse(rule: string, state: string): never {
@@ -143,7 +151,6 @@ export function generateGraph(spec: GraphSpec): Graph {
 
 function coreParents({ core, depth, extraEdges, seed }: CompleteGraphSpec): number[][] {
   const dag = new DepthBoundedDag(core, depth);
-  for (let node = 1; node <= depth; node++) dag.add(node - 1, node);
 
   // A new node has no parents, so no path grows but the one that starts at it.
   const backbone = fork(seed, "core", "graph");
@@ -164,7 +171,10 @@ function coreParents({ core, depth, extraEdges, seed }: CompleteGraphSpec): numb
   return dag.parents;
 }
 
-/** A directed acyclic graph that knows, for each node, the longest paths above and below it. */
+/**
+ * A directed acyclic graph that knows, for each node, the longest paths above and below it. It
+ * begins as a path over the first `depth + 1` nodes.
+ */
 class DepthBoundedDag {
   readonly parents: number[][];
   readonly #children: number[][];
@@ -178,6 +188,12 @@ class DepthBoundedDag {
     this.#above = new Array(nodes).fill(0);
     this.#below = new Array(nodes).fill(0);
     this.#depth = depth;
+    for (let node = 0; node <= depth; node++) {
+      this.#above[node] = node;
+      this.#below[node] = depth - node;
+      if (node > 0) this.parents[node]!.push(node - 1);
+      if (node < depth) this.#children[node]!.push(node + 1);
+    }
   }
 
   /** Edges on the longest path that starts at `node`. */
@@ -213,9 +229,13 @@ class DepthBoundedDag {
 
 /** Raises the longest path at `node` to `length` and passes that on along `edges`. */
 function raise(longest: number[], edges: readonly number[][], node: number, length: number): void {
-  if (longest[node]! >= length) return;
-  longest[node] = length;
-  for (const next of edges[node]!) raise(longest, edges, next, length + 1);
+  const raised: [node: number, length: number][] = [[node, length]];
+  for (let next = raised.pop(); next !== undefined; next = raised.pop()) {
+    const [reached, least] = next;
+    if (longest[reached]! >= least) continue;
+    longest[reached] = least;
+    for (const further of edges[reached]!) raised.push([further, least + 1]);
+  }
 }
 
 function connectedParents(core: number, count: number, stream: Stream): number[][] {

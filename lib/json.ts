@@ -56,13 +56,14 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-// Control characters (line breaks and tabs too) and the invisible characters that reorder text.
-// deno-lint-ignore no-control-regex
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// Control characters (line breaks and tabs too), halves of characters, and invisible characters that
+// reorder or hide text.
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /**
- * `text` on one line and without characters that could steer a terminal, cut to `limit` characters.
- * Whatever a model or a server wrote passes through here before a person sees it.
+ * `text` on one line and without characters that could steer a terminal, cut to about `limit`
+ * characters. Whatever a model or a server wrote passes through here before a person sees it.
  *
  * @example Usage
  * ```ts
@@ -74,11 +75,14 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060
  * ```
  */
 export function printable(text: string, limit = 200): string {
-  const cut = text.length > limit ? text.slice(0, Math.max(0, limit - 1)) + "…" : text;
-  return cut.replace(UNPRINTABLE, (character) => {
-    if (character === "\n") return "\\n";
-    if (character === "\r") return "\\r";
-    if (character === "\t") return "\\t";
-    return "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0");
+  const shown = text.slice(0, limit + 1).replace(UNPRINTABLE, (character) => {
+    const short = SHORT_ESCAPES[character];
+    if (short !== undefined) return short;
+    const code = character.codePointAt(0)!.toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
   });
+  if (shown.length <= limit) return shown;
+  return shown.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, "") + "…";
 }
+
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

@@ -79,7 +79,8 @@ export function judge(
 
 function judgeSubject(trials: readonly Trial[], planned: number, policy: RatePolicy): Verdict {
   const served = new Set(
-    trials.filter(({ outcome }) => outcome !== "invalid").map(({ model }) => model.served),
+    trials.filter(({ outcome, model }) => outcome !== "invalid" && model.served !== "")
+      .map(({ model }) => model.served),
   );
   if (served.size > 1) {
     return {

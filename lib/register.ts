@@ -118,8 +118,10 @@ export function benchmark(name: string, options: BenchmarkOptions): void {
     ...(journal === undefined || only !== undefined ? {} : { journal }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
   });
+  run.connect();
   for (const notice of run.notices) console.error(notice);
-  registerCases(name, plan, run);
+  // A replay is there to look at one trial, so it fails as the trial did.
+  registerCases(name, run, plan.gate === undefined || only !== undefined);
   if (plan.gate !== undefined) {
     registerGate(name, plan, plan.gate, run, flags.shard !== undefined || only !== undefined);
   }
@@ -129,17 +131,18 @@ export function benchmark(name: string, options: BenchmarkOptions): void {
   });
 }
 
-const NEVER_AGAIN = { retry: 0, repeats: 0 } as const;
+/** Retries would turn pass@1 into pass@k; sanitizers take trials that run ahead for leaks. */
+const ONCE_AND_AHEAD = { retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false };
 
-function registerCases(name: string, plan: Plan, run: Run): void {
+function registerCases(name: string, run: Run, strict: boolean): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(name, planned), place }));
   const finished: Trial[] = [];
-  Deno.test.each(cases)("$title", NEVER_AGAIN, async ({ place }, context) => {
+  Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     const trial = await run.trial(place);
     finished.push({ ...trial, events: [] });
     if (trial.solved) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
-    if (plan.gate === undefined) {
+    if (strict) {
       try {
         assertSolved(trial);
       } catch (error) {
@@ -148,7 +151,7 @@ function registerCases(name: string, plan: Plan, run: Run): void {
     }
     console.log(`${summarize(trial)}\n${replay}`);
   });
-  if (plan.gate !== undefined) return;
+  if (!strict) return;
   Deno.test.afterAll(() => {
     if (finished.length > 1) console.log(`\n${name}\n\n${renderTables(finished)}\n`);
   });
@@ -164,7 +167,7 @@ function registerGate(
   if (partial) {
     console.error(`${name}: the gate needs all trials; this is a part of them, so it is ignored`);
   }
-  Deno.test(`${name} > gate`, { ...NEVER_AGAIN, ignore: partial }, async () => {
+  Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async () => {
     const trials = await run.all();
     const judged = judge(trials, plan.trials, policy);
     const verdicts = renderVerdicts(judged, policy);
@@ -181,6 +184,12 @@ function planBenchmark(
   journal: string | undefined,
 ): Plan {
   const { graphs, repetitions, limits, gate } = options;
+  if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
+    throw new InputError(
+      `Cannot limit benchmark ${name} as an agent of your own can only be limited by calls: ` +
+        `limits are ${JSON.stringify(limits)}`,
+    );
+  }
   const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
   if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
     throw new InputError(

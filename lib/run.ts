@@ -95,13 +95,20 @@ export class Run implements Disposable {
   }
 
   /**
-   * Opens the journal, and makes the models, before anything is run, so that what cannot work is
-   * known before money is spent.
+   * Makes all models before anything is run, so that what cannot work is known early.
    *
-   * @throws {InputError} If the journal cannot be written, or a model cannot be had.
+   * @throws {InputError} If a model cannot be had.
+   */
+  connect(): void {
+    for (const { model } of this.trials) this.#model(model);
+  }
+
+  /**
+   * Opens the journal before anything is run, so that no trial is paid for and then lost.
+   *
+   * @throws {InputError} If the journal cannot be written.
    */
   open(): void {
-    for (const { model } of this.trials) this.#model(model);
     this.#journal();
   }
 

@@ -78,8 +78,9 @@ const PROMPT_START =
   "Using the tools at your disposal, use functions until you are able to give me the correct " +
   "value of variable";
 const PROMPT_END = "You have all the information you need to get the correct result.";
-const RESERVED = `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce`
-  .toLowerCase().match(/[a-z]+/g)!;
+const RESERVED =
+  `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce is equal equals now then therefore has`
+    .toLowerCase().match(/[a-z]+/g)!;
 
 /**
  * Generates the task of `spec`: a pure function of the spec and {@linkcode GENERATOR_VERSION}.

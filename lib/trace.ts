@@ -7,6 +7,9 @@
 import type { Failure, FailureCause } from "./failure.ts";
 import type { Role } from "./graph.ts";
 
+/** Nothing that a model writes is kept longer than this in a trace. */
+export const LONGEST_KEPT = 10_000;
+
 /** A reply of the model. */
 export interface ReplyEvent {
   /** What kind of event it is. */

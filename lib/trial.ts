@@ -3,12 +3,13 @@
  * @module
  */
 
+import { abortable } from "@std/async/abortable";
 import { z } from "zod";
 import { type Limits, runLoop } from "./agent.ts";
 import { type Behaviour, behavioursOf } from "./behaviour.ts";
 import { createExecutor, type Executor } from "./executor.ts";
 import type { Failure } from "./failure.ts";
-import type { GraphSpec } from "./graph.ts";
+import { type GraphSpec, LINKINGS } from "./graph.ts";
 import { reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError, type Model, type Usage } from "./model.ts";
@@ -62,7 +63,10 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly kind: "trial";
   /** The name of the suite. */
   readonly suite: string;
-  /** The model that was asked for, the one that answered, and whether it is a program. */
+  /**
+   * The model that was asked for, the one that says to have answered (empty when none did), and
+   * whether it is a program.
+   */
   readonly model: {
     readonly requested: string;
     readonly served: string;
@@ -128,50 +132,46 @@ export interface TrialOptions {
  * ```
  */
 export function trialId({ model, strategy, perturbation, task, repetition }: TrialKey): string {
-  const words = Object.entries(briefSpec(task)).map(([name, value]) =>
-    `${name}=${Array.isArray(value) ? value.join("..") : value}`
-  );
-  return [
-    ...words,
-    `model=${encodeURI(model)}`,
-    `strategy=${strategy}`,
-    `perturbation=${perturbation}`,
-    `repetition=${repetition}`,
-  ].join(" ");
+  const words = { ...briefSpec(task), model, strategy, perturbation, repetition };
+  return Object.entries(words).map(([name, value]) => {
+    const text = Array.isArray(value) ? value.join("..") : String(value);
+    return `${name}=${encodeURI(text.toWellFormed())}`;
+  }).join(" ");
 }
+
+const WHOLE = z.stringFormat("whole number", /^(0|[1-9]\d*)$/).transform(Number);
+const TEXT = z.string().transform((text) => decodeURI(text));
+
+/** The words of an id, no more and no fewer. */
+const ID_WORDS = z.strictObject({
+  core: WHOLE,
+  depth: WHOLE,
+  connected: WHOLE,
+  disconnected: WHOLE,
+  seed: WHOLE,
+  types: WHOLE.exactOptional(),
+  inputs: z.stringFormat("range", /^\d+\.\.\d+$/)
+    .transform((range) => range.split("..").map(Number) as [number, number]).exactOptional(),
+  extraEdges: WHOLE.exactOptional(),
+  linking: z.enum(LINKINGS).exactOptional(),
+  model: TEXT,
+  strategy: TEXT,
+  perturbation: TEXT,
+  repetition: WHOLE.refine((repetition) => repetition >= 1),
+});
 
 /** What an id made by {@linkcode trialId} says, or `undefined` if it is none. */
 export function parseTrialId(id: string): TrialKey | undefined {
-  const words = new Map(
-    id.trim().split(/\s+/).map((word) => {
-      const sign = word.indexOf("=");
-      return [word.slice(0, Math.max(0, sign)), word.slice(sign + 1)] as const;
-    }),
-  );
-  const text = (name: string) => words.get(name);
-  const number = (name: string) => /^\d+$/.test(text(name) ?? "") ? Number(text(name)) : undefined;
-  const inputs = text("inputs")?.split("..").map(Number);
-  const fields = {
-    core: number("core"),
-    depth: number("depth"),
-    connected: number("connected"),
-    disconnected: number("disconnected"),
-    seed: number("seed"),
-    ...(words.has("types") ? { types: number("types") } : {}),
-    ...(inputs === undefined ? {} : { inputs }),
-    ...(words.has("extraEdges") ? { extraEdges: number("extraEdges") } : {}),
-    ...(words.has("linking") ? { linking: text("linking") } : {}),
-  };
-  const key = {
-    model: text("model"),
-    strategy: text("strategy"),
-    perturbation: text("perturbation"),
-    repetition: number("repetition"),
-  };
-  if ([...Object.values(fields), ...Object.values(key)].includes(undefined)) return undefined;
+  const words = id.trim().split(/\s+/).map((word) => {
+    const sign = word.indexOf("=");
+    return [word.slice(0, Math.max(0, sign)), word.slice(sign + 1)] as const;
+  });
+  if (new Set(words.map(([name]) => name)).size < words.length) return undefined;
   try {
-    const task = briefSpec(fields as unknown as GraphSpec);
-    return { ...key, model: decodeURI(key.model!), task } as TrialKey;
+    const { model, strategy, perturbation, repetition, ...spec } = ID_WORDS.parse(
+      Object.fromEntries(words),
+    );
+    return { model, strategy, perturbation, task: briefSpec(spec), repetition };
   } catch {
     return undefined;
   }
@@ -221,12 +221,14 @@ export async function runTrial(
   };
 
   const stop = (kind: StopEvent["reason"], message: string) => {
-    executor.record({ kind: "stop", reason: kind, message });
+    if (!executor.ended) executor.record({ kind: "stop", reason: kind, message });
     return { outcome: kind, grounded: false };
   };
   const work = async () => {
+    signal?.throwIfAborted();
     if (options.agent !== undefined) {
-      return executor.answer(await options.agent(executor, signal === undefined ? {} : { signal }));
+      const working = options.agent(executor, signal === undefined ? {} : { signal });
+      return executor.answer(await (signal === undefined ? working : abortable(working, signal)));
     }
     const ending = await runLoop({
       model,
@@ -245,6 +247,8 @@ export async function runTrial(
   let reason: string | undefined;
   const { outcome, grounded } = await work().catch((error) => {
     signal?.throwIfAborted();
+    // An agent that trips over the error of a call past the limit has reached the limit.
+    if (executor.exhausted) return stop("call_limit", "a call past the limit was made");
     reason = printable(
       error instanceof InfrastructureError
         ? error.message
@@ -263,7 +267,7 @@ export async function runTrial(
     block: planned.block,
     model: {
       requested: model.name,
-      served: served === "" ? model.name : served,
+      served,
       simulated: model.simulated,
     },
     strategy: planned.strategy,

@@ -17,6 +17,11 @@ import { TASK } from "./handmade.ts";
 const TARGET = TASK.functions.find(({ name }) => name === "func_tgt")!;
 const SOURCE = TASK.functions.find(({ name }) => name === "func_src")!;
 
+/** Arguments as a model writes them. */
+function textOf(written: string | JsonObject): string {
+  return typeof written === "string" ? written : JSON.stringify(written);
+}
+
 test("FAILURE_TYPES are the paper's, in the order of its predicates", () => {
   assertEquals(FAILURE_TYPES, [
     "function_not_found",
@@ -60,12 +65,12 @@ const WELL = { missing: [], unexpected: [], wrongType: [], malformed: false };
 
 function assertFault(written: string | JsonObject, fault: Partial<SchemaFault>, of = TARGET): void {
   const expected = { type: "wrong_number_of_inputs", detail: { ...WELL, ...fault } };
-  assertEquals<unknown>(checkSchema(of, written), expected, String(written));
+  assertEquals<unknown>(checkSchema(of, textOf(written)), expected, textOf(written));
 }
 
 test("checkSchema() gives the values in the function's order", () => {
   for (const written of ['{"two":2,"one":1}', { two: 2, one: 1 }]) {
-    assertEquals(checkSchema(TARGET, written), { values: [1, 2], coerced: [] });
+    assertEquals(checkSchema(TARGET, textOf(written)), { values: [1, 2], coerced: [] });
   }
 });
 
@@ -86,12 +91,15 @@ test("checkSchema() takes every JSON form of a whole number", () => {
 
 test("checkSchema() takes whole numbers written as text if nothing is lost, and marks them", () => {
   for (const value of [731, 0, -731, 2 ** 53 - 1, -(2 ** 53 - 1)]) {
-    assertEquals(checkSchema(SOURCE, { given: String(value) }), {
+    assertEquals(checkSchema(SOURCE, textOf({ given: String(value) })), {
       values: [value],
       coerced: ["given"],
     });
   }
-  assertEquals(checkSchema(TARGET, { one: 1, two: "2" }), { values: [1, 2], coerced: ["two"] });
+  assertEquals(checkSchema(TARGET, textOf({ one: 1, two: "2" })), {
+    values: [1, 2],
+    coerced: ["two"],
+  });
 });
 
 for (

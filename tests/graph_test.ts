@@ -250,8 +250,8 @@ for (const field of ["types", "extraEdges"]) {
 }
 
 test("completeSpec() refuses counts below their least and depths that cannot be", () => {
-  assertRefused({ core: 0 }, "core must be a whole number from 1 on: it is 0");
-  assertRefused({ types: 0 }, "types must be a whole number from 1 on: it is 0");
+  assertRefused({ core: 0 }, "core must be a whole number from 1 to 100000: it is 0");
+  assertRefused({ types: 0 }, "types must be a whole number from 1 to 100000: it is 0");
   assertRefused({ depth: 5 }, "depth must be below core: depth is 5, core is 5");
   assertRefused({ depth: 9 }, "depth must be below core: depth is 9, core is 5");
   assertRefused({ depth: 0 }, "depth must be at least 1", "depth is 0, core is 5");
@@ -282,7 +282,7 @@ test("completeSpec() refuses a bigint with a RangeError too", () => {
 });
 
 test("completeSpec() names the upper bound of a seed that is too large", () => {
-  assertRefused({ seed: 2 ** 53 }, "2^53");
+  assertRefused({ seed: 2 ** 53 }, "from 0 to 9007199254740991");
 });
 
 test("completeSpec() blames the field that was given, not a default that follows from it", () => {

@@ -81,6 +81,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   };
   using running = new Run(plan, runOptions);
   for (const notice of running.notices) console.error(notice);
+  running.connect();
   running.open();
   if (out === undefined) console.error("Without --out the trials are not kept");
   if (running.resumed > 0) {

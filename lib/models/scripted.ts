@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "../json.ts";
-import type { Model, ModelReply, ModelRequest, Usage } from "../model.ts";
+import type { FinishReason, Model, ModelReply, ModelRequest, Usage } from "../model.ts";
 
 /** What a scripted model says: text, calls, or both. */
 export interface ScriptedReply {
@@ -14,6 +14,12 @@ export interface ScriptedReply {
   readonly calls?: readonly { readonly name: string; readonly arguments: JsonObject | string }[];
   /** The tokens that it claims; default none. */
   readonly usage?: Usage;
+  /** Why it stops; default `calls` or `stop`. */
+  readonly finish?: FinishReason;
+  /** Milliseconds that it claims to have taken; default what it took. */
+  readonly duration?: number;
+  /** The name under which it claims to answer; default its own. */
+  readonly served?: string;
 }
 
 /** The reply to the nth request, computed from it. */
@@ -45,7 +51,7 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
     simulated: true,
     async reply(request: ModelRequest): Promise<ModelReply> {
       const started = performance.now();
-      const { text = "", calls = [], usage } = typeof script === "function"
+      const { text = "", calls = [], ...claims } = typeof script === "function"
         ? await script(request)
         : script[Math.min(request.context.request, script.length) - 1]!;
       return {
@@ -58,10 +64,11 @@ export function scripted(name: string, script: Script | readonly ScriptedReply[]
             : JSON.stringify(call.arguments),
         })),
         finish: calls.length > 0 ? "calls" : "stop",
-        usage: usage ?? { inputTokens: 0, outputTokens: 0 },
+        usage: { inputTokens: 0, outputTokens: 0 },
         served: name,
         duration: performance.now() - started,
         repairs: [],
+        ...claims,
       };
     },
   };

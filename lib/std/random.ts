@@ -129,7 +129,7 @@ export function randomBetween(min: number, max: number, options?: RandomOptions)
 /**
  * An integer in `[min, max]`, both included.
  *
- * @throws {RangeError} If a bound is not finite, or no integer lies between them.
+ * @throws {RangeError} If a bound is not finite, or `max` is more than 1 below `min` when rounded.
  *
  * @example Usage
  * ```ts

@@ -44,6 +44,10 @@ declare module "@std/assert" {
   ): Promise<E>;
 }
 
+declare module "@std/async/abortable" {
+  export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
 declare module "@std/cli/parse-args" {
   export interface ParseOptions {
     boolean?: readonly string[] | boolean;

@@ -1,0 +1,484 @@
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertLessOrEqual,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import type { Prng } from "@std/random";
+import {
+  completePolicy,
+  decide,
+  describeVerdict,
+  RATE_POLICY,
+  type RatePolicy,
+  type Unit,
+  type Verdict,
+} from "../lib/gate.ts";
+import { InputError, parseWith } from "../lib/input.ts";
+import { fork } from "../lib/random.ts";
+import { bettingLowerBound, binomialProbability, clopperPearson } from "../lib/statistics.ts";
+import { test } from "./generated.ts";
+import { once } from "./records.ts";
+
+/** Decides over graphs that were run once and all planned. */
+function gate(solved: number, trials: number, policy: RatePolicy): Verdict {
+  return decide(once(solved, trials - solved), trials, policy);
+}
+
+/** `count` graphs of which `solved` of `valid` of `trials` trials were solved. */
+function graphs(count: number, solved: number, valid: number, trials = valid): Unit[] {
+  return new Array(count).fill({ solved, valid, trials });
+}
+
+function trialsOf(units: readonly Unit[]): number {
+  return units.reduce((sum, { trials }) => sum + trials, 0);
+}
+
+function moreTrialsOf(verdict: Verdict): number | null {
+  assert(verdict.kind === "undecided", verdict.kind);
+  return verdict.moreTrials;
+}
+
+test("decide() passes from exactly the count on whose lower bound reaches the floor", () => {
+  for (
+    const [trials, policy] of [[100, { successRate: 0.8 }], [60, { successRate: 0.5 }]] as const
+  ) {
+    const floor = policy.successRate - 0.05;
+    for (let solved = 0; solved <= trials; solved++) {
+      const reached = clopperPearson(solved, trials, 0.95).lower >= floor;
+      assertEquals(gate(solved, trials, policy).kind === "pass", reached, `${solved}`);
+    }
+  }
+});
+
+test("decide() passes when the lower bound is exactly the floor, not a hair below it", () => {
+  const { lower } = clopperPearson(90, 100, 0.95);
+  assertEquals(gate(90, 100, { successRate: lower, margin: 0 }).kind, "pass");
+  const above = lower + 2e-16;
+  assertNotEquals(above, lower);
+  assertEquals(gate(90, 100, { successRate: above, margin: 0 }).kind, "undecided");
+});
+
+test("decide() fails when the upper bound is below the success rate, not when it is that", () => {
+  const { upper } = clopperPearson(60, 100, 0.95);
+  assertEquals(gate(60, 100, { successRate: upper, margin: 0 }).kind, "undecided");
+  assertEquals(gate(60, 100, { successRate: upper + 2e-16, margin: 0 }).kind, "fail");
+});
+
+test("decide() prefers pass where both bounds would decide", () => {
+  // 4,600 of 5,000: the true rate is proved to be above 0.9, and to be below 0.94.
+  assertEquals(gate(4_600, 5_000, { successRate: 0.94 }).kind, "pass");
+  assertEquals(gate(4_600, 5_000, { successRate: 0.94, margin: 0 }).kind, "fail");
+});
+
+test("decide() is undecided between the bounds, and goes fail, undecided, pass with the count", () => {
+  const kinds = Array.from(
+    { length: 101 },
+    (_, solved) => gate(solved, 100, { successRate: 0.8 }).kind,
+  );
+  assertEquals([...new Set(kinds)], ["fail", "undecided", "pass"]);
+  // The upper bound of 72 of 100 is 79.3%, that of 73 of 100 is 80.1%.
+  assertEquals([kinds[72], kinds[73], kinds[81], kinds[83]], [
+    "fail",
+    "undecided",
+    "undecided",
+    "pass",
+  ]);
+});
+
+test("decide() with margin 0 asks for proof of the rate itself", () => {
+  assertEquals(gate(95, 100, { successRate: 0.9, margin: 0 }).kind, "undecided");
+  assertEquals(gate(96, 100, { successRate: 0.9, margin: 0 }).kind, "pass");
+  assertEquals(gate(92, 100, { successRate: 0.9 }).kind, "pass");
+  assertEquals(gate(10_000, 10_000, { successRate: 1, margin: 0 }).kind, "undecided");
+  assertEquals(gate(9_999, 10_000, { successRate: 1, margin: 0 }).kind, "fail");
+});
+
+test("decide() shows its evidence", () => {
+  const verdict = decide(once(17, 3, 1), 21, { successRate: 0.5 });
+  const { lower, upper } = clopperPearson(17, 20, 0.95);
+  assertEquals(verdict, {
+    kind: "pass",
+    evidence: {
+      solved: 17,
+      valid: 20,
+      invalid: 1,
+      rate: 0.85,
+      lower,
+      upper,
+      method: "clopper-pearson",
+    },
+  });
+});
+
+test("decide() takes the confidence of the policy", () => {
+  assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.95 }).kind, "pass");
+  assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.99 }).kind, "undecided");
+  assertEquals(gate(82, 100, { successRate: 0.8, confidence: 0.9 }).kind, "pass");
+});
+
+test("decide() is invalid without trials, planned or run", () => {
+  const policy = { successRate: 0.8 };
+  assertEquals(decide([], 0, policy), { kind: "invalid", reason: "there are no trials" });
+  assertEquals(decide([], 10, policy), { kind: "invalid", reason: "there are no trials" });
+  assertEquals(decide(once(5, 0), 0, policy).kind, "invalid");
+});
+
+test("decide() is invalid when every trial is", () => {
+  assertEquals(decide(once(0, 0, 4), 4, { successRate: 0.8, coverage: 0.01 }), {
+    kind: "invalid",
+    reason: "all 4 trials are invalid",
+  });
+});
+
+test("decide() is invalid with fewer valid trials than the coverage asks for", () => {
+  const policy = { successRate: 0.5 };
+  assertEquals(decide(once(95, 0, 5), 100, policy).kind, "pass");
+  const verdict = decide(once(94, 0, 6), 100, policy);
+  assert(verdict.kind === "invalid");
+  assertEquals(
+    verdict.reason,
+    "94 of 100 planned trials are valid, fewer than the coverage of 95.0% asks for",
+  );
+  assertEquals(verdict.evidence?.invalid, 6);
+});
+
+test("decide() counts trials that were never run against the coverage", () => {
+  assertEquals(decide(once(95, 0), 100, { successRate: 0.5 }).kind, "pass");
+  assertEquals(decide(once(94, 0), 100, { successRate: 0.5 }).kind, "invalid");
+  assertEquals(decide(once(94, 0), 100, { successRate: 0.5, coverage: 0.94 }).kind, "pass");
+});
+
+test("decide() is valid with exactly the share that the coverage asks for, whatever the share", () => {
+  for (let percent = 1; percent <= 100; percent++) {
+    const verdict = decide(once(percent, 0), 100, {
+      successRate: 0.01,
+      margin: 0,
+      coverage: percent / 100,
+    });
+    assertNotEquals(verdict.kind, "invalid", `coverage ${percent / 100}`);
+  }
+});
+
+test("decide() bets on graph means as soon as one graph was repeated", () => {
+  const units = [...once(20, 5), { solved: 1, valid: 2, trials: 2 }];
+  const verdict = decide(units, 27, { successRate: 0.6 });
+  assert(verdict.kind !== "invalid");
+  assertEquals(verdict.evidence.method, "betting");
+  const means = [...new Array(20).fill(1), ...new Array(5).fill(0), 0.5];
+  assertAlmostEquals(verdict.evidence.lower, bettingLowerBound(means, 0.95), 1e-12);
+  assertAlmostEquals(
+    verdict.evidence.upper,
+    1 - bettingLowerBound(means.map((mean) => 1 - mean), 0.95),
+    1e-12,
+  );
+});
+
+test("decide() does not take repetitions of a graph for independent trials", () => {
+  // Eight graphs, each solved always or never: 400 trials, but eight draws.
+  const units = [...graphs(7, 50, 50), ...graphs(1, 0, 50)];
+  assertEquals(gate(350, 400, { successRate: 0.85 }).kind, "pass");
+  assertEquals(decide(units, 400, { successRate: 0.85 }).kind, "undecided");
+});
+
+test("decide() counts a repeated graph without a valid trial as the worst case of each bound", () => {
+  const whole = graphs(60, 3, 3);
+  const spoiled = [...whole, ...graphs(2, 0, 0, 3)];
+  const verdict = decide(spoiled, 186, { successRate: 0.7 });
+  assert(verdict.kind !== "invalid");
+  const [means, worst] = [new Array(60).fill(1), [0, 0]];
+  assertAlmostEquals(
+    verdict.evidence.lower,
+    bettingLowerBound([...means, ...worst], 0.95),
+    1e-12,
+  );
+  assertAlmostEquals(
+    verdict.evidence.upper,
+    1 - bettingLowerBound([...means.map(() => 0), ...worst], 0.95),
+    1e-12,
+  );
+  assertEquals([verdict.evidence.valid, verdict.evidence.invalid], [180, 6]);
+  const clean = decide(whole, 180, { successRate: 0.7 });
+  assert(clean.kind !== "invalid");
+  assertGreater(clean.evidence.lower, verdict.evidence.lower);
+});
+
+test("decide() takes the mean of the valid trials of a graph", () => {
+  const partly = decide(graphs(80, 2, 2, 3), 240, { successRate: 0.7, coverage: 0.5 });
+  const fully = decide(graphs(80, 3, 3), 240, { successRate: 0.7, coverage: 0.5 });
+  assert(partly.kind !== "invalid" && fully.kind !== "invalid");
+  assertEquals(partly.evidence.lower, fully.evidence.lower);
+});
+
+test("decide() says how many more trials would decide: that many do, one fewer does not", () => {
+  for (const successRate of [0.6, 0.8, 0.9]) {
+    for (const trials of [20, 45, 130]) {
+      for (let solved = 0; solved <= trials; solved++) {
+        const verdict = gate(solved, trials, { successRate });
+        if (verdict.kind !== "undecided" || verdict.moreTrials === null) continue;
+        const decides = (count: number) =>
+          gate(Math.round(solved / trials * count), count, { successRate }).kind !== "undecided";
+        const enough = trials + verdict.moreTrials;
+        assert(decides(enough), `${solved} of ${trials} and ${verdict.moreTrials} more`);
+        assert(!decides(enough - 1), `${solved} of ${trials} and ${verdict.moreTrials} more`);
+      }
+    }
+  }
+});
+
+test("decide() says that no number of trials would decide where the rate is exactly the one asked for", () => {
+  assertEquals(moreTrialsOf(gate(45, 50, { successRate: 0.9, margin: 0 })), null);
+  assertEquals(moreTrialsOf(gate(50, 50, { successRate: 1, margin: 0 })), null);
+  // With a margin every rate is decided some day.
+  assert(moreTrialsOf(gate(45, 50, { successRate: 0.9 })) !== null);
+});
+
+test("decide() over repeated graphs says how many more trials would decide by its own bounds", () => {
+  // 52 of 60 graphs are always solved. The bets cannot tell; exact bounds on 300 trials could.
+  const units = [...graphs(52, 5, 5), ...graphs(8, 0, 5)];
+  const policy = { successRate: 0.85 };
+  const more = moreTrialsOf(decide(units, trialsOf(units), policy));
+  assert(more !== null);
+  const copies = Math.ceil((trialsOf(units) + more) / trialsOf(units) * 1.1);
+  const grown = Array.from({ length: copies }, () => units).flat();
+  const verdict = decide(grown, trialsOf(grown), policy);
+  assertNotEquals(verdict.kind, "undecided", `${more} more trials do not decide`);
+});
+
+test("decide() gives the same verdict whatever the order of the graphs", () => {
+  const units = [
+    ...graphs(30, 2, 3),
+    ...graphs(10, 0, 3),
+    ...graphs(2, 0, 0, 3),
+    ...graphs(9, 1, 1),
+  ];
+  const policy = { successRate: 0.5 };
+  const planned = trialsOf(units);
+  const one = decide(units, planned, policy);
+  const other = decide(units.toReversed(), planned, policy);
+  assertEquals(one.kind, other.kind);
+  assertAlmostEquals(one.evidence!.lower, other.evidence!.lower, 1e-12);
+  assertAlmostEquals(one.evidence!.upper, other.evidence!.upper, 1e-12);
+});
+
+const GATES = 20_000;
+/** The most errors that simulated gates come to, but for one run in 700. */
+const MOST_ERRORS = 0.05 + 3 * Math.sqrt(0.05 * 0.95 / GATES);
+const RATES = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
+
+/** How often simulated gates end with `kind`; equal sets of graphs are decided only once. */
+function shareOf(kind: Verdict["kind"], policy: RatePolicy, draw: () => Unit[]): number {
+  const known = new Map<string, boolean>();
+  let count = 0;
+  for (let round = 0; round < GATES; round++) {
+    const units = draw().sort((one, other) => one.solved - other.solved || one.valid - other.valid);
+    const key = units.map(({ solved, valid }) => `${solved}/${valid}`).join();
+    if (!known.has(key)) known.set(key, decide(units, trialsOf(units), policy).kind === kind);
+    if (known.get(key)) count++;
+  }
+  return count / GATES;
+}
+
+/** A graph of which every trial is solved at `rate`. */
+function drawGraph(prng: Prng, rate: number, repetitions = 1): Unit {
+  let solved = 0;
+  for (let trial = 0; trial < repetitions; trial++) solved += prng() < rate ? 1 : 0;
+  return { solved, valid: repetitions, trials: repetitions };
+}
+
+/** Graphs of two kinds of cells, as far apart in difficulty as their mean allows. */
+function drawUnequal(prng: Prng, rate: number, count: number): Unit[] {
+  const spread = Math.min(rate, 1 - rate);
+  return Array.from(
+    { length: count },
+    (_, place) => drawGraph(prng, place % 2 === 0 ? rate + spread : rate - spread),
+  );
+}
+
+/** Repeated graphs: half of them are solved always or never. */
+function drawRepeated(prng: Prng, rate: number, count: number): Unit[] {
+  return Array.from({ length: count }, (_, place) => {
+    if (place % 2 === 0) return drawGraph(prng, rate, 2);
+    const all = prng() < rate ? 2 : 0;
+    return { solved: all, valid: 2, trials: 2 };
+  });
+}
+
+const WAYS: [string, (prng: Prng, rate: number) => Unit[]][] = [
+  ["graphs run once", (prng, rate) => Array.from({ length: 80 }, () => drawGraph(prng, rate))],
+  ["cells of unequal difficulty", (prng, rate) => drawUnequal(prng, rate, 80)],
+  ["repeated graphs", (prng, rate) => drawRepeated(prng, rate, 24)],
+];
+
+for (const [way, draw] of WAYS) {
+  test(`decide() passes a model that lies the margin too low in at most 5% of gates: ${way}`, () => {
+    for (const rate of RATES) {
+      const policy = { successRate: Math.min(1, rate + 0.05), margin: 0.05 };
+      const { prng } = fork(1, "false pass", way, rate);
+      assertLessOrEqual(shareOf("pass", policy, () => draw(prng, rate)), MOST_ERRORS, `${rate}`);
+    }
+  });
+
+  test(`decide() fails a model that is good enough in at most 5% of gates: ${way}`, () => {
+    for (const rate of RATES) {
+      const { prng } = fork(2, "false fail", way, rate);
+      const policy = { successRate: rate };
+      assertLessOrEqual(shareOf("fail", policy, () => draw(prng, rate)), MOST_ERRORS, `${rate}`);
+    }
+  });
+}
+
+test("decide() errs in at most 5% of gates over graphs run once, exactly", () => {
+  for (const trials of [20, 120]) {
+    for (const rate of RATES) {
+      let [passed, failed] = [0, 0];
+      for (let solved = 0; solved <= trials; solved++) {
+        const chance = binomialProbability(solved, trials, rate);
+        if (gate(solved, trials, { successRate: rate + 0.05 }).kind === "pass") passed += chance;
+        if (gate(solved, trials, { successRate: rate }).kind === "fail") failed += chance;
+      }
+      assertLessOrEqual(passed, 0.05 + 1e-9);
+      assertLessOrEqual(failed, 0.05 + 1e-9);
+      // A gate that never decided would keep its errors too.
+      if (trials === 120) assertGreater(passed + failed, 0.01);
+    }
+  }
+});
+
+test("decide() with 960 trials tells 0.7 from 0.65 as often as planned", () => {
+  // The fixed size of the design for r 0.7 and margin 0.05: both errors at most 5%.
+  const passes = Array.from(
+    { length: 961 },
+    (_, solved) => gate(solved, 960, { successRate: 0.7 }).kind === "pass",
+  );
+  const passRate = (rate: number) =>
+    passes.reduce((sum, pass, k) => pass ? sum + binomialProbability(k, 960, rate) : sum, 0);
+  assertLessOrEqual(passRate(0.65), 0.05);
+  assertGreater(passRate(0.7), 0.95);
+});
+
+test("completePolicy() fills in the defaults, and keeps what is given", () => {
+  assertEquals(completePolicy({ successRate: 0.9 }), {
+    successRate: 0.9,
+    margin: 0.05,
+    confidence: 0.95,
+    coverage: 0.95,
+    undecided: "fail",
+  });
+  const policy = {
+    successRate: 0.9,
+    margin: 0,
+    confidence: 0.99,
+    coverage: 1,
+    undecided: "pass",
+  } as const;
+  assertEquals(completePolicy(policy), policy);
+});
+
+test("RATE_POLICY accepts every value at the edge of its range", () => {
+  const policies: RatePolicy[] = [
+    { successRate: 1 },
+    { successRate: 0.051 },
+    { successRate: 0.01, margin: 0 },
+    { successRate: 0.9, margin: 0.89, confidence: 0.501, coverage: 1, undecided: "pass" },
+    { successRate: 0.9, confidence: 0.9999, coverage: 0.01, undecided: "fail" },
+  ];
+  for (const policy of policies) assertEquals(parseWith(RATE_POLICY, policy, "it"), policy);
+});
+
+test("RATE_POLICY names every value that is not usable", () => {
+  const faults: [Record<string, unknown>, string][] = [
+    [{}, "successRate"],
+    [{ successRate: 0 }, "successRate"],
+    [{ successRate: 1.01 }, "successRate"],
+    [{ successRate: "0.9" }, "successRate"],
+    [{ successRate: NaN }, "successRate"],
+    [{ successRate: 0.9, margin: -0.01 }, "margin"],
+    [{ successRate: 0.9, margin: 1 }, "margin"],
+    [{ successRate: 0.9, margin: 0.9 }, "margin"],
+    [{ successRate: 0.05 }, "margin"],
+    [{ successRate: 0.9, confidence: 0.5 }, "confidence"],
+    [{ successRate: 0.9, confidence: 1 }, "confidence"],
+    [{ successRate: 0.9, confidence: 95 }, "confidence"],
+    [{ successRate: 0.9, coverage: 0 }, "coverage"],
+    [{ successRate: 0.9, coverage: 1.1 }, "coverage"],
+    [{ successRate: 0.9, undecided: "maybe" }, "undecided"],
+    [{ successRate: 0.9, sucessRate: 0.8 }, "sucessRate"],
+  ];
+  for (const [policy, name] of faults) {
+    const error = assertThrows(() => parseWith(RATE_POLICY, policy, "the policy"), InputError);
+    assertStringIncludes(error.message, "Cannot use the policy");
+    assertStringIncludes(error.message, name, JSON.stringify(policy));
+  }
+});
+
+test("RATE_POLICY tells all faults at once", () => {
+  const policy = { successRate: 2, margin: -1, confidence: 0.2, coverage: 0, undecided: "x" };
+  const { message } = assertThrows(() => parseWith(RATE_POLICY, policy, "it"), InputError);
+  for (const name of Object.keys(policy)) assertStringIncludes(message, `at ${name}: `);
+});
+
+test("RATE_POLICY says that the default margin is too large for a small success rate", () => {
+  assertThrows(
+    () => parseWith(RATE_POLICY, { successRate: 0.04 }, "it"),
+    InputError,
+    "at margin: margin (default 0.05) must be below successRate",
+  );
+});
+
+test("describeVerdict() of a pass says what was asked, seen and bounded", () => {
+  const policy = { successRate: 0.9 };
+  const text = describeVerdict(gate(190, 200, policy), policy);
+  assertEquals(
+    text,
+    "PASS: the model shows a success rate of 90.0%, or at most 5 points below it. " +
+      "190 of 200 valid trials were solved (95.0%); the true rate is at least 91.7% and at most " +
+      "97.3%, each with 95.0% confidence.",
+  );
+});
+
+test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => {
+  const policy = { successRate: 0.9, margin: 0 };
+  const text = describeVerdict(gate(80, 100, policy), policy);
+  assertStringIncludes(text, "FAIL: the model does not show a success rate of 90.0%. 80 of 100");
+});
+
+test("describeVerdict() of an undecided gate says how many more trials would probably decide", () => {
+  const policy = { successRate: 0.9 };
+  const verdict = gate(45, 50, policy);
+  const text = describeVerdict(verdict, policy);
+  assertStringIncludes(text, "UNDECIDED: these trials cannot tell whether the model has");
+  assertStringIncludes(text, `about ${moreTrialsOf(verdict)} further trials would decide`);
+  const never = { successRate: 0.9, margin: 0 };
+  assertStringIncludes(
+    describeVerdict(gate(45, 50, never), never),
+    "no number of further trials would decide",
+  );
+});
+
+test("describeVerdict() of an invalid gate gives the reason", () => {
+  const policy = { successRate: 0.9 };
+  assertEquals(
+    describeVerdict(decide([], 5, policy), policy),
+    "INVALID: nothing can be said, as there are no trials.",
+  );
+  const text = describeVerdict(decide(once(90, 0, 10), 100, policy), policy);
+  assertStringIncludes(text, "90 of 100 planned trials are valid");
+  assertStringIncludes(text, "10 invalid trials do not count.");
+});
+
+test("describeVerdict() says when bounds are by graph", () => {
+  const policy = { successRate: 0.5 };
+  const verdict = decide(graphs(100, 3, 3), 300, policy);
+  assertStringIncludes(describeVerdict(verdict, policy), "by graph, as graphs were repeated");
+});
+
+test("describeVerdict() never rounds a confidence or a wanted rate up to 100%", () => {
+  const policy = { successRate: 0.9996, margin: 0, confidence: 0.9999 };
+  const text = describeVerdict(gate(90, 100, policy), policy);
+  assert(!text.includes("100.0%"), text);
+});

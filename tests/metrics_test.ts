@@ -1,0 +1,193 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { Failure } from "../lib/failure.ts";
+import { cellName, measure, tally } from "../lib/metrics.ts";
+import { wilson } from "../lib/statistics.ts";
+import type { Trial } from "../lib/trial.ts";
+import { test } from "./generated.ts";
+import { manyRecords, record, records } from "./records.ts";
+
+const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
+
+/** A failure of `type`; a root unless told otherwise. */
+function failure(type: Failure["type"], root = true): Failure {
+  return { type, root, call: 1, step: 1, function: "func_abc", detail: {} } as unknown as Failure;
+}
+
+test("tally() counts trials, valid ones and solved ones", () => {
+  const { trials, valid, solved, rate } = tally(
+    records(["solved", "wrong_answer", "invalid", "no_answer", "solved", "call_limit"]),
+  );
+  assertEquals({ trials, valid, solved, rate }, { trials: 6, valid: 5, solved: 2, rate: 0.4 });
+});
+
+test("tally() has nothing to say of no trials, and of invalid ones alone", () => {
+  const nothing = {
+    valid: 0,
+    solved: 0,
+    rate: null,
+    interval: null,
+    callsSolved: null,
+    callsFailed: null,
+    minimumCalls: null,
+    duration: null,
+  };
+  assertEquals(tally([]), { ...nothing, trials: 0, tokens: 0 });
+  assertEquals(tally(records(["invalid", "invalid"])), { ...nothing, trials: 2, tokens: 24 });
+});
+
+test("tally() has Wilson's interval when every graph was run once", () => {
+  assertEquals(tally(manyRecords(8, 10)).interval, wilson(8, 10));
+  assertEquals(
+    tally([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]).interval,
+    wilson(8, 10),
+  );
+});
+
+test("tally() has the clustered interval when graphs were repeated", () => {
+  // Four graphs of two trials: 2, 2, 0 and 1 solved. The mean is 5/8; the excess sums are 3/4, 3/4,
+  // -5/4 and -1/4, their squares sum to 44/16; sqrt(4/3 * 44/16) / 8 = 0.239357.
+  const solvedOf = [2, 2, 0, 1];
+  const trials = solvedOf.flatMap((solved, graph) =>
+    [1, 2].map((repetition): Trial =>
+      record({ seed: graph, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
+    )
+  );
+  const { interval, rate } = tally(trials);
+  assertEquals(rate, 0.625);
+  const half = 1.959963984540054 * Math.sqrt(4 / 3 * 44 / 16) / 8;
+  assertAlmostEquals(interval!.lower, 0.625 - half, 1e-9);
+  assertAlmostEquals(interval!.upper, Math.min(1, 0.625 + half), 1e-9);
+});
+
+test("tally() has no interval for repetitions of a single graph", () => {
+  const trials = [1, 2, 3].map((repetition) => record({ repetition }));
+  assertEquals(tally(trials).rate, 1);
+  assertEquals(tally(trials).interval, null);
+});
+
+test("tally() of repeated graphs that are all solved does not claim certainty", () => {
+  const trials = [1, 2].flatMap((seed) =>
+    [1, 2, 3].map((repetition) => record({ seed, repetition }))
+  );
+  const { interval } = tally(trials);
+  assert(interval === null || interval.lower < 1, "two graphs do not prove a rate of 100%");
+});
+
+test("tally() has the mean calls of solved and of failed trials, and the fewest", () => {
+  const { callsSolved, callsFailed, minimumCalls } = tally([
+    record({ seed: 1, calls: 3, minimumCalls: 3 }),
+    record({ seed: 2, calls: 6, minimumCalls: 5 }),
+    record({ seed: 3, calls: 8, minimumCalls: 4, outcome: "wrong_answer" }),
+    record({ seed: 4, calls: 0, minimumCalls: 4, outcome: "no_answer" }),
+    record({ seed: 5, calls: 99, minimumCalls: 99, outcome: "invalid" }),
+  ]);
+  assertEquals({ callsSolved, callsFailed, minimumCalls }, {
+    callsSolved: 4.5,
+    callsFailed: 4,
+    minimumCalls: 4,
+  });
+});
+
+test("tally() does not know the fewest calls when one trial does not", () => {
+  const trials = [record({ seed: 1 }), record({ seed: 2, minimumCalls: null })];
+  assertEquals(tally(trials).minimumCalls, null);
+});
+
+test("tally() sums the tokens of all trials, as invalid ones cost too", () => {
+  const usage = { inputTokens: 100, outputTokens: 20 };
+  const trials = [record({ usage }), record({ seed: 2, usage, outcome: "invalid" })];
+  assertEquals(tally(trials).tokens, 240);
+});
+
+test("tally() has the mean duration of valid trials", () => {
+  const trials = [
+    record({ seed: 1, durationMs: 100 }),
+    record({ seed: 2, durationMs: 300, outcome: "no_answer" }),
+    record({ seed: 3, durationMs: 9_000, outcome: "invalid" }),
+  ];
+  assertEquals(tally(trials).duration, 200);
+});
+
+test("measure() keeps subjects and cells apart, in the order in which they first occur", () => {
+  const large = (seed: number) => ({ ...CELL, core: 8, seed });
+  const small = (seed: number) => ({ ...CELL, seed });
+  const trials = [
+    record({ task: large(1) }),
+    record({ task: small(2), outcome: "no_answer" }),
+    record({ model: "other", task: small(2) }),
+    record({ task: large(3) }),
+  ];
+  const measured = measure(trials);
+  assertEquals(measured.map(({ subject }) => subject.model), ["m", "other"]);
+  assertEquals(measured[0]!.cells.map(({ name, tally }) => [name, tally.trials, tally.rate]), [
+    ["core 8, depth 2, connected 0, disconnected 0", 2, 1],
+    ["core 3, depth 2, connected 0, disconnected 0", 1, 0],
+  ]);
+  assertEquals(measured[0]!.total.trials, 3);
+  assertEquals(measured[1]!.total.trials, 1);
+});
+
+test("measure() counts failures by type, roots apart from cascades, all types in order", () => {
+  const trials = [
+    record({
+      seed: 1,
+      outcome: "wrong_answer",
+      failures: [
+        failure("value_not_yet_known"),
+        failure("incorrect_value", false),
+        failure("incorrect_value", false),
+      ],
+    }),
+    record({ seed: 2, failures: [failure("incorrect_value"), failure("function_not_found")] }),
+  ];
+  assertEquals(measure(trials)[0]!.failures, [
+    { type: "function_not_found", roots: 1, cascades: 0 },
+    { type: "wrong_number_of_inputs", roots: 0, cascades: 0 },
+    { type: "value_not_yet_known", roots: 1, cascades: 0 },
+    { type: "incorrect_value", roots: 1, cascades: 2 },
+  ]);
+});
+
+test("measure() counts no failure of an invalid trial, as it says nothing about the model", () => {
+  const trials = [
+    record({ seed: 1 }),
+    record({ seed: 2, outcome: "invalid", failures: [failure("incorrect_value")] }),
+  ];
+  const counts = measure(trials)[0]!.failures.map(({ roots, cascades }) => roots + cascades);
+  assertEquals(counts, [0, 0, 0, 0]);
+});
+
+test("measure() counts the trials that show a behaviour, and ungrounded solutions", () => {
+  const trials = [
+    record({ seed: 1, behaviours: ["silent"] }),
+    record({ seed: 2, behaviours: ["silent", "aversion"], outcome: "wrong_answer" }),
+    record({ seed: 3, behaviours: ["silent"], outcome: "invalid" }),
+    record({ seed: 4, grounded: false }),
+    record({ seed: 5, grounded: false, outcome: "no_answer" }),
+  ];
+  assertEquals({ ...measure(trials)[0]!.behaviours }, { silent: 2, aversion: 1, ungrounded: 1 });
+});
+
+test("measure() is not led astray by behaviours named like parts of an object", () => {
+  const behaviours = ["constructor", "__proto__"] as unknown as Trial["behaviours"];
+  const counted = measure([record({ behaviours })])[0]!.behaviours;
+  assertEquals(Object.entries(counted), [["constructor", 1], ["__proto__", 1]]);
+});
+
+test("measure() marks programs that stand in for a model", () => {
+  const trials = [record({ model: "sim:planner", simulated: true }), record({ model: "real" })];
+  assertEquals(measure(trials).map(({ simulated }) => simulated), [true, false]);
+});
+
+test("cellName() tells everything but the seed", () => {
+  const inputs = [1, 3] as const;
+  const trial = record({ task: { ...CELL, seed: 7, linking: "names", inputs } });
+  assertEquals(
+    cellName(trial),
+    "core 3, depth 2, connected 0, disconnected 0, linking names, inputs [1,3]",
+  );
+  assertEquals(
+    cellName({ ...trial, task: { case: "refunds" } as unknown as Trial["task"] }),
+    "case refunds",
+  );
+});

@@ -1,0 +1,104 @@
+/**
+ * Records of finished trials made by hand, for the tests of whatever reads them: gates, metrics,
+ * reports, journals.
+ */
+
+import type { Unit } from "../lib/gate.ts";
+import type { GraphSpec } from "../lib/graph.ts";
+import type { CallEvent } from "../lib/trace.ts";
+import { type Outcome, type Trial, trialId } from "../lib/trial.ts";
+
+/** What matters of a trial to the test at hand; the rest is usual. */
+export interface TrialTraits
+  extends Partial<Omit<Trial, "model" | "task" | "id" | "solved" | "v" | "kind">> {
+  readonly model?: string;
+  readonly served?: string;
+  readonly simulated?: boolean;
+  /** Tells graphs apart; default 1. */
+  readonly seed?: number;
+  readonly task?: GraphSpec;
+  readonly id?: string;
+}
+
+/** A trial; solved unless told otherwise. */
+export function record(traits: TrialTraits = {}): Trial {
+  const {
+    model = "m",
+    served = model,
+    simulated = false,
+    seed = 1,
+    task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed },
+    outcome = "solved",
+    ...others
+  } = traits;
+  const { strategy = "baseline", perturbation = "none", repetition = 1 } = others;
+  return {
+    v: 1,
+    kind: "trial",
+    id: traits.id ?? trialId({ model, strategy, perturbation, task, repetition }),
+    suite: "s",
+    index: 0,
+    block: 0,
+    model: { requested: model, served, simulated },
+    strategy,
+    perturbation,
+    task,
+    repetition,
+    outcome,
+    solved: outcome === "solved",
+    grounded: outcome === "solved",
+    calls: 3,
+    minimumCalls: 3,
+    failures: [],
+    behaviours: [],
+    usage: { inputTokens: 10, outputTokens: 2 },
+    startedAt: "2026-01-01T00:00:00.000Z",
+    durationMs: 100,
+    events: [],
+    ...others,
+  };
+}
+
+/** One trial an outcome, each on a graph of its own. */
+export function records(outcomes: readonly Outcome[], traits: TrialTraits = {}): Trial[] {
+  return outcomes.map((outcome, index) => record({ seed: index + 1, index, outcome, ...traits }));
+}
+
+/** `solved` solved trials and others up to `trials`, each on a graph of its own. */
+export function manyRecords(solved: number, trials: number, traits: TrialTraits = {}): Trial[] {
+  return records(
+    Array.from({ length: trials }, (_, index) => index < solved ? "solved" : "wrong_answer"),
+    traits,
+  );
+}
+
+/** Graphs that were run once: solved ones, failed ones, invalid ones. */
+export function once(solved: number, failed: number, invalid = 0): Unit[] {
+  return [
+    ...new Array(solved).fill({ solved: 1, valid: 1, trials: 1 }),
+    ...new Array(failed).fill({ solved: 0, valid: 1, trials: 1 }),
+    ...new Array(invalid).fill({ solved: 0, valid: 0, trials: 1 }),
+  ];
+}
+
+/** A call event; right and answered unless told otherwise. */
+export function callEvent(call: number, traits: Partial<CallEvent> = {}): CallEvent {
+  return {
+    kind: "call",
+    call,
+    step: call,
+    function: `func_${call}`,
+    role: "core",
+    arguments: '{"abc":111}',
+    result: '{"xyz":222}',
+    returned: { variable: "xyz", value: 222 },
+    ...traits,
+  };
+}
+
+/** Escape sequences, other control characters and invisible ones, as a hostile server sends them. */
+export const HOSTILE = "evil\u001b[2J\u001b]0;owned\u0007\r\n\u202egnp\u0000\u009b31m\u2066x";
+
+/** Characters that must not reach a terminal; a line break may. */
+// deno-lint-ignore no-control-regex
+export const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;

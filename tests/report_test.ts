@@ -1,0 +1,347 @@
+import {
+  assert,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import stringWidth from "string-width";
+import type { Failure, FailureCause } from "../lib/failure.ts";
+import { judge } from "../lib/judge.ts";
+import {
+  describeFailure,
+  renderTables,
+  renderVerdicts,
+  summarize,
+  tellStory,
+} from "../lib/report.ts";
+import { callsOf, failuresOf, type TraceEvent } from "../lib/trace.ts";
+import type { Trial } from "../lib/trial.ts";
+import { test } from "./generated.ts";
+import {
+  callEvent,
+  HOSTILE,
+  manyRecords,
+  record,
+  records,
+  STEERING,
+  type TrialTraits,
+} from "./records.ts";
+
+const NOT_FOUND: FailureCause = { type: "function_not_found", detail: { nearest: "func_abc" } };
+
+function wrongValue(given: number, originCall?: number): FailureCause {
+  const origin = originCall === undefined
+    ? { origin: "fabricated" as const }
+    : { origin: "wrong_return" as const, originCall };
+  return {
+    type: "incorrect_value",
+    detail: { arguments: [{ parameter: "para", variable: "vari", given, ...origin }] },
+  };
+}
+
+/** A trial with these events, and the failures that are in them. */
+function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial {
+  return record({
+    outcome: "wrong_answer",
+    calls: callsOf(events).length,
+    failures: failuresOf(events),
+    events,
+    ...traits,
+  });
+}
+
+/** `count` calls, of which the numbered ones fail. */
+function calls(count: number, failing: Record<number, FailureCause & { root: boolean }> = {}) {
+  return Array.from({ length: count }, (_, index) => {
+    const failure = failing[index + 1];
+    return callEvent(index + 1, failure === undefined ? {} : { failure });
+  });
+}
+
+test("renderTables() shows each cell's trials, rate, interval, calls and invalid trials", () => {
+  const text = renderTables([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]);
+  const [title, , header, row] = text.split("\n");
+  assertEquals(title, "m");
+  assertMatch(header!, /cell +trials +solved +95% interval +calls solved +failed +fewest +invalid/);
+  assertMatch(row!, /^core 3, .* 11 +80\.0% +49\.0% to 94\.3% +3\.0 +3\.0 +3\.0 +1$/);
+});
+
+test("renderTables() sums up all cells only when there are several", () => {
+  const one = manyRecords(8, 10);
+  const other = manyRecords(2, 10).map((trial) => ({
+    ...trial,
+    task: { ...trial.task, core: 9 },
+  }));
+  assertNotMatch(renderTables(one), /^all /m);
+  assertMatch(renderTables([...one, ...other]), /^all +20 +50\.0%/m);
+});
+
+test("renderTables() shows a dash where there is nothing to tell", () => {
+  assertMatch(renderTables(records(["invalid"])), / 1 +- +- +- +- +- +1$/m);
+});
+
+test("renderTables() aligns columns, whatever the width of the characters", () => {
+  const wide = { case: "退款流程" } as unknown as Trial["task"];
+  const narrow = { case: "refund" } as unknown as Trial["task"];
+  const text = renderTables([record({ task: wide, id: "1" }), record({ task: narrow, id: "2" })]);
+  const rows = text.split("\n").slice(2, 6);
+  assertEquals(rows.length, 4);
+  assertEquals(new Set(rows.map((row) => stringWidth(row))).size, 1, text);
+});
+
+test("renderTables() shows the share of each failure type, roots and cascades", () => {
+  const root = { ...NOT_FOUND, root: true };
+  const text = renderTables([
+    traced(calls(5, {
+      1: root,
+      2: { ...wrongValue(1), root: true },
+      3: { ...wrongValue(1, 2), root: false },
+      4: { ...wrongValue(1, 3), root: false },
+    })),
+  ]);
+  assertMatch(text, /failure type +calls +share +roots +cascades/);
+  assertMatch(text, /^function_not_found +1 +25\.0% +1 +0$/m);
+  assertMatch(text, /^wrong_number_of_inputs +0 +0\.0% +0 +0$/m);
+  assertMatch(text, /^incorrect_value +3 +75\.0% +1 +2$/m);
+});
+
+test("renderTables() says when no call was wrong", () => {
+  assertStringIncludes(renderTables([record()]), "no call was wrong");
+});
+
+test("renderTables() names behaviours, and leaves the line out without any", () => {
+  const text = renderTables([record({ behaviours: ["silent"], grounded: false })]);
+  assertStringIncludes(text, "behaviours (trials): silent 1, ungrounded 1");
+  assertEquals(renderTables([record()]).includes("behaviours"), false);
+});
+
+test("renderTables() marks simulated models, and only them", () => {
+  const text = renderTables([
+    record({ model: "sim:planner", simulated: true }),
+    record({ model: "real" }),
+  ]);
+  assertStringIncludes(text, "sim:planner  (simulated: a program, no language model)");
+  assertMatch(text, /^real$/m);
+});
+
+test("renderTables() lets no escape sequence of a hostile name through", () => {
+  const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
+  const task = { case: HOSTILE, [HOSTILE]: 1 } as unknown as Trial["task"];
+  const text = renderTables([
+    record({ model: HOSTILE, strategy: HOSTILE, perturbation: HOSTILE, behaviours, task, id: "x" }),
+  ]);
+  assertNotMatch(text, STEERING);
+  assertStringIncludes(text, "evil\\u001b[2J");
+});
+
+test("renderVerdicts() has one paragraph a subject", () => {
+  const trials = [...manyRecords(95, 100), ...manyRecords(9, 100, { model: "bad" })];
+  const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
+  const lines = renderVerdicts(judge(trials, planned, { successRate: 0.8 }), { successRate: 0.8 })
+    .split("\n");
+  assertMatch(lines[0]!, /^m: PASS: /);
+  assertMatch(lines[1]!, /^bad: FAIL: /);
+  assertEquals(lines.length, 2);
+});
+
+test("renderVerdicts() lets no escape sequence of a model's name through", () => {
+  const trials = manyRecords(95, 100, { model: HOSTILE, id: "x" });
+  const planned = trials.map((trial) => ({ ...trial, model: HOSTILE }));
+  const policy = { successRate: 0.8 };
+  assertNotMatch(renderVerdicts(judge(trials, planned, policy), policy), STEERING);
+});
+
+test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
+  const trials = [...manyRecords(5, 5), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
+  const planned = trials.map((trial) => ({ ...trial, model: "m" }));
+  const policy = { successRate: 0.8 };
+  const text = renderVerdicts(judge(trials, planned, policy), policy);
+  assertStringIncludes(text, "the served model changed on the way");
+  assertNotMatch(text, STEERING);
+});
+
+test("summarize() says how the trial ended, and what was wrong", () => {
+  assertEquals(summarize(record()), "solved after 3 calls (fewest 3)");
+  assertEquals(summarize(record({ minimumCalls: null })), "solved after 3 calls");
+  const wrong = traced([
+    ...calls(3, {
+      1: { ...NOT_FOUND, root: true },
+      2: { ...wrongValue(4), root: true },
+      3: { ...wrongValue(4, 2), root: false },
+    }),
+    { kind: "answer", text: "It is 12.", value: 12 },
+  ]);
+  assertEquals(
+    summarize(wrong),
+    "wrong_answer after 3 calls (fewest 3); answered 12; " +
+      "wrong calls: 1 function_not_found, 2 incorrect_value",
+  );
+});
+
+test("summarize() blames infrastructure for an invalid trial, in printable words", () => {
+  const text = summarize(record({ outcome: "invalid", reason: `502 ${HOSTILE}` }));
+  assertStringIncludes(text, "invalid after 3 calls (fewest 3); infrastructure: 502 evil");
+  assertNotMatch(text, STEERING);
+});
+
+test("tellStory() names the first root failure, not a cascade before it", () => {
+  const story = tellStory(traced(calls(4, {
+    2: { ...wrongValue(4, 1), root: false },
+    3: { ...NOT_FOUND, root: true },
+    4: { ...wrongValue(5), root: true },
+  })));
+  assertStringIncludes(
+    story,
+    "first root failure: call 3 (step 3) func_3: function_not_found: " +
+      "there is no such function, the nearest is func_abc",
+  );
+  assertStringIncludes(story, "further wrong calls: 2, cascades among them: 1");
+});
+
+test("tellStory() lists the calls with arguments, returns and marks", () => {
+  const story = tellStory(traced([
+    callEvent(1),
+    callEvent(2, { role: "connected" }),
+    callEvent(3, { role: "disconnected" }),
+    callEvent(4, { guessed: true }),
+    callEvent(5, { failure: { ...wrongValue(7), root: true } }),
+    callEvent(6, { failure: { ...wrongValue(7, 5), root: false } }),
+    { kind: "answer", text: "I say 12.", value: 12 },
+  ]));
+  assertStringIncludes(story, "  1. step 1 func_1(abc=111) -> xyz = 222\n");
+  assertStringIncludes(story, "func_2(abc=111) -> xyz = 222  (irrelevant, connected)\n");
+  assertStringIncludes(story, "func_3(abc=111) -> xyz = 222  (irrelevant, disconnected)\n");
+  assertStringIncludes(story, "func_4(abc=111) -> xyz = 222  (guessed)\n");
+  assertStringIncludes(story, "xyz = 222  <- incorrect_value\n");
+  assertStringIncludes(story, "xyz = 222  <- incorrect_value (cascade)\n");
+  assertMatch(story, / {2}said "I say 12\."$/);
+});
+
+test("tellStory() shows the text of a refused call, and arguments that are no object as written", () => {
+  const { returned: _, ...refused } = callEvent(1, {
+    arguments: "{oops",
+    result: '{"error":"malformed"}',
+    failure: {
+      type: "wrong_number_of_inputs",
+      detail: { missing: [], unexpected: [], wrongType: [], malformed: true },
+      root: true,
+    },
+  });
+  const story = tellStory(traced([refused]));
+  assertStringIncludes(
+    story,
+    '1. step 1 func_1({oops) -> {"error":"malformed"}  <- wrong_number_of_inputs',
+  );
+  assertStringIncludes(story, "the arguments are not a JSON object");
+});
+
+test("tellStory() tells why a trial was stopped", () => {
+  const story = tellStory(
+    traced([...calls(1), { kind: "stop", reason: "step_limit", message: "3 replies" }], {
+      outcome: "step_limit",
+    }),
+  );
+  assertMatch(story, / {2}stopped: 3 replies$/);
+});
+
+test("tellStory() cuts a long trace around the first root failure", () => {
+  for (
+    const [count, root] of [[40, 1], [40, 11], [40, 20], [40, 40], [13, 12], [12, 12]] as const
+  ) {
+    const story = tellStory(traced(calls(count, { [root]: { ...NOT_FOUND, root: true } })));
+    const shown = story.split("\n").flatMap((line) => /^ {2}(\d+)\. step/.exec(line)?.[1] ?? [])
+      .map(Number);
+    assert(shown.includes(root), `${count} calls, root ${root}: ${shown}`);
+    assertLess(shown.length, 13);
+    const before = Number(/\.\.\. (\d+) calls? before/.exec(story)?.[1] ?? 0);
+    const after = Number(/\.\.\. (\d+) calls? after/.exec(story)?.[1] ?? 0);
+    assertEquals(before, shown[0]! - 1);
+    assertEquals(before + shown.length + after, count, `${count} calls, root ${root}`);
+    // The call after it shows what the failure led to.
+    if (root < count) assert(shown.includes(root + 1));
+  }
+});
+
+test("tellStory() shows a short trace whole", () => {
+  const story = tellStory(traced(calls(12)));
+  assertEquals(story.includes("..."), false);
+  assertEquals(story.match(/\d+\. step/g)?.length, 12);
+});
+
+test("tellStory() marks simulated models", () => {
+  assertMatch(
+    tellStory(record({ model: "sim:noisy", simulated: true })),
+    /^sim:noisy \(simulated\): /,
+  );
+  assertMatch(tellStory(record()), /^m: solved/);
+});
+
+test("tellStory() lets no escape sequence through, wherever a model put it", () => {
+  const { returned: _, ...refused } = callEvent(1, {
+    function: HOSTILE,
+    arguments: HOSTILE,
+    result: HOSTILE,
+    failure: {
+      type: "wrong_number_of_inputs",
+      detail: { missing: [], unexpected: [HOSTILE], wrongType: [], malformed: false },
+      root: true,
+    },
+  });
+  const story = tellStory(traced([
+    refused,
+    callEvent(2, { arguments: JSON.stringify({ [HOSTILE]: HOSTILE }) }),
+    { kind: "answer", text: HOSTILE, value: null },
+  ], { model: HOSTILE, id: "x", outcome: "no_answer" }));
+  assertNotMatch(story, STEERING);
+  assertEquals(story.split("\n").length, 5, story);
+});
+
+test("tellStory() quotes what the model said as it said it, escaped once", () => {
+  const story = tellStory(traced([{ kind: "answer", text: 'a "b"\nc', value: null }]));
+  assertStringIncludes(story, String.raw`said "a \"b\"\nc"`);
+});
+
+test("describeFailure() says where, what and why, for each type", () => {
+  const where = { call: 4, step: 2, function: "func_xyz", root: true };
+  const wrong = { parameter: "para", variable: "vari", given: 7 };
+  const cases: [FailureCause, string][] = [
+    [NOT_FOUND, "function_not_found: there is no such function, the nearest is func_abc"],
+    [
+      { type: "function_not_found", detail: { nearest: null } },
+      "function_not_found: there is no such function",
+    ],
+    [
+      {
+        type: "wrong_number_of_inputs",
+        detail: { missing: ["a"], unexpected: ["b", "c"], wrongType: ["d"], malformed: false },
+      },
+      "wrong_number_of_inputs: missing a; unexpected b, c; not an integer: d",
+    ],
+    [
+      {
+        type: "value_not_yet_known",
+        detail: { arguments: [{ ...wrong, origin: "fabricated" }] },
+      },
+      "value_not_yet_known: para expects the value of vari but got 7, which nothing had returned",
+    ],
+    [
+      {
+        type: "incorrect_value",
+        detail: {
+          arguments: [
+            { ...wrong, origin: "wrong_return", originCall: 3 },
+            { ...wrong, origin: "other_variable", originVariable: "else" },
+          ],
+        },
+      },
+      "incorrect_value: para expects the value of vari but got 7, which call 3 had returned " +
+      "wrongly; para expects the value of vari but got 7, which is the value of else",
+    ],
+  ];
+  for (const [cause, text] of cases) {
+    const failure: Failure = { ...where, ...cause };
+    assertEquals(describeFailure(failure), `call 4 (step 2) func_xyz: ${text}`);
+  }
+});

@@ -1,0 +1,166 @@
+/**
+ * What end-to-end tests share: child processes, temporary folders, and a server that counts.
+ */
+
+import { type ChatRequest, parseSimulatedModel } from "../../lib/models/simulated.ts";
+
+/** The project's folder. */
+export const ROOT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+
+/** What a child process left. */
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both, and how it was started: for the message of an assertion. */
+  readonly all: string;
+}
+
+/** How a child process is started. */
+export interface ChildOptions {
+  /** Default: the project's folder. */
+  readonly cwd?: string;
+  /** Added to the few variables that every child gets. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A running child process. */
+export interface Child {
+  readonly process: Deno.ChildProcess;
+  /** Resolves when the process has ended. */
+  readonly finished: Promise<Finished>;
+}
+
+/** Starts a program with next to no environment. */
+export function start(
+  program: string,
+  arguments_: readonly string[],
+  { cwd = ROOT, env = {} }: ChildOptions = {},
+): Child {
+  const kept = ["PATH", "HOME", "DENO_DIR"].flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const process = new Deno.Command(program, {
+    args: [...arguments_],
+    cwd,
+    clearEnv: true,
+    env: { ...Object.fromEntries(kept), NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const shown = [program === Deno.execPath() ? "deno" : program, ...arguments_].join(" ");
+  return {
+    process,
+    finished: process.output().then(({ code, stdout, stderr }) => {
+      const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+      const all = `$ ${shown}\n${out}\n--- stderr\n${err}\n--- exit code ${code}`;
+      return { code, stdout: out!, stderr: err!, all };
+    }),
+  };
+}
+
+/** Runs `deno` to its end. */
+export function deno(arguments_: readonly string[], options?: ChildOptions): Promise<Finished> {
+  return start(Deno.execPath(), arguments_, options).finished;
+}
+
+/** A temporary folder that goes when its scope ends. */
+export interface Folder extends AsyncDisposable {
+  readonly path: string;
+  /** The path of something in it. */
+  file(name: string): string;
+  /** Writes a file in it and gives its path. */
+  write(name: string, text: string): string;
+  /** The names of all that is in it. */
+  names(): string[];
+}
+
+/** Makes a temporary folder. */
+export async function folder(): Promise<Folder> {
+  const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "toolgate-" }));
+  const file = (name: string) => `${path}/${name}`;
+  return {
+    path,
+    file,
+    write(name, text) {
+      Deno.writeTextFileSync(file(name), text);
+      return file(name);
+    },
+    names: () => [...Deno.readDirSync(path)].map(({ name }) => name).sort(),
+    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
+  };
+}
+
+/** The values of a file of JSON lines. */
+// deno-lint-ignore no-explicit-any
+export function readLines(path: string): any[] {
+  return Deno.readTextFileSync(path).trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+/** A server of simulated models that keeps count. */
+export interface CountingServer extends AsyncDisposable {
+  readonly url: string;
+  /** Requests so far. */
+  readonly requests: number;
+  /** The most requests that were answered at the same time. */
+  readonly mostAtOnce: number;
+  /** How often a trial was begun, by its first message. */
+  readonly begun: ReadonlyMap<string, number>;
+  /** How often a trial got its last reply, by its first message. */
+  readonly ended: ReadonlyMap<string, number>;
+  /** How many trials were begun. */
+  readonly trials: number;
+  /** Resolves as soon as so many requests have come in. */
+  reached(requests: number): Promise<void>;
+}
+
+/** Serves `model`, whatever a request names, and takes `latency` milliseconds for each reply. */
+export function countingServer(model = "sim:planner", latency = 0): CountingServer {
+  const simulated = parseSimulatedModel(model);
+  const begun = new Map<string, number>();
+  const ended = new Map<string, number>();
+  const waiting = new Set<{ requests: number; resolve: () => void }>();
+  const add = (counts: Map<string, number>, key: string) =>
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  let requests = 0;
+  let atOnce = 0;
+  let mostAtOnce = 0;
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const asked: ChatRequest = await request.json();
+    const prompt = String(asked.messages[0]!.content);
+    requests++;
+    mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+    if (asked.messages.length === 1) add(begun, prompt);
+    for (const one of waiting) if (requests >= one.requests) one.resolve();
+    const answer = simulated.reply(asked);
+    // One name for all, as the gate asks for one served model.
+    const named = { ...answer, model: asked.model };
+    if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
+    atOnce--;
+    if (answer.choices[0]!.message.tool_calls === undefined) add(ended, prompt);
+    return Response.json(named);
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    begun,
+    ended,
+    get requests() {
+      return requests;
+    },
+    get mostAtOnce() {
+      return mostAtOnce;
+    },
+    get trials() {
+      return [...begun.values()].reduce((sum, count) => sum + count, 0);
+    },
+    reached(count) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (requests >= count) resolve();
+      else waiting.add({ requests: count, resolve });
+      return promise;
+    },
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
