@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../lib/input.ts";
+import { InputError, parseWith } from "../lib/input.ts";
 import {
   differences,
   type PlanLine,
@@ -14,7 +14,15 @@ import {
   readJournalFile,
   readResults,
 } from "../lib/results.ts";
-import { type Plan, planHash, planSuite, type Shard, shardOf, type Suite } from "../lib/suite.ts";
+import {
+  type Plan,
+  planHash,
+  planSuite,
+  type Shard,
+  shardOf,
+  SUITE as SUITE_RULES,
+  type Suite,
+} from "../lib/suite.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
 import { Folder } from "./folders.ts";
 import { test } from "./generated.ts";
@@ -79,7 +87,8 @@ test("planLine() holds no credentials of a baseURL", () => {
   const model = { model: "m", baseURL: "https://user:hunter22@example.com/v1" };
   let text = "";
   try {
-    text = JSON.stringify(planLine(planSuite({ ...SUITE, models: [model] })));
+    const suite = parseWith(SUITE_RULES, { ...SUITE, models: [model] }, "the suite");
+    text = JSON.stringify(planLine(planSuite(suite)));
   } catch (error) {
     assert(error instanceof InputError);
   }
