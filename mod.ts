@@ -5,7 +5,7 @@
  * recording executor classifies every wrong call; a gate decides with known error rates.
  *
  * @example A benchmark file, to be run by `deno test`
- * ```ts
+ * ```ts ignore
  * import { benchmark, grid } from "@toolgate/toolgate";
  *
  * benchmark("tool calling", {

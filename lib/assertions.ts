@@ -4,9 +4,8 @@
  */
 
 import { AssertionError } from "@std/assert";
-import { describeVerdict, type RatePolicy, type Verdict } from "./gate.ts";
+import { describeVerdict, RATE_POLICY, type RatePolicy, type Verdict } from "./gate.ts";
 import { parseWith } from "./input.ts";
-import { RATE_POLICY } from "./gate.ts";
 import { judge } from "./judge.ts";
 import { describeFailure, tellStory } from "./report.ts";
 import type { Trial } from "./trial.ts";

@@ -5,6 +5,7 @@
  */
 
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
+import { z } from "zod";
 import { isJsonObject, type JsonValue, parseJson } from "./json.ts";
 import type { Parameter, TaskFunction } from "./task.ts";
 
@@ -70,6 +71,46 @@ export type Failure = FailureCause & {
   /** Whether it is a first mistake: `false` when every wrong argument is an earlier failure's return. */
   readonly root: boolean;
 };
+
+const names = z.array(z.string());
+
+/** What a failure must hold where it is read from a file. */
+export const FAILURE: z.ZodType<Failure> = z.intersection(
+  z.looseObject({
+    call: z.int().min(1),
+    step: z.int().min(1),
+    function: z.string(),
+    root: z.boolean(),
+  }),
+  z.discriminatedUnion("type", [
+    z.looseObject({
+      type: z.literal("function_not_found"),
+      detail: z.looseObject({ nearest: z.string().nullable() }),
+    }),
+    z.looseObject({
+      type: z.literal("wrong_number_of_inputs"),
+      detail: z.looseObject({
+        missing: names,
+        unexpected: names,
+        wrongType: names,
+        malformed: z.boolean(),
+      }),
+    }),
+    z.looseObject({
+      type: z.enum(["value_not_yet_known", "incorrect_value"]),
+      detail: z.looseObject({
+        arguments: z.array(z.looseObject({
+          parameter: z.string(),
+          variable: z.string(),
+          given: z.number(),
+          origin: z.enum(["other_variable", "wrong_return", "fabricated"]),
+          originVariable: z.string().exactOptional(),
+          originCall: z.int().exactOptional(),
+        })),
+      }),
+    }),
+  ]),
+);
 
 /** What the calls of earlier steps have made known. */
 export interface Knowledge {

@@ -45,9 +45,9 @@ export function completePolicy(policy: RatePolicy): CompleteRatePolicy {
 export interface Unit {
   /** Valid trials that were solved. */
   readonly solved: number;
-  /** Trials that are no `invalid` ones. */
+  /** Trials that ended, and not as `invalid`. */
   readonly valid: number;
-  /** Trials, invalid ones too. */
+  /** Planned trials: valid, invalid and missing ones. */
   readonly trials: number;
 }
 
@@ -57,8 +57,8 @@ export interface Evidence extends Bounds {
   readonly solved: number;
   /** Trials that are no `invalid` ones. */
   readonly valid: number;
-  /** Trials that infrastructure spoiled. */
-  readonly invalid: number;
+  /** Planned trials that are invalid or missing. */
+  readonly unknown: number;
   /** The share of valid trials that were solved. */
   readonly rate: number;
   /** How the bounds were found: exactly, or by bets on the means of repeated graphs. */
@@ -71,7 +71,7 @@ export type Verdict =
   | {
     readonly kind: "undecided";
     readonly evidence: Evidence;
-    /** How many more trials would probably decide; `null` when no number of them would. */
+    /** How many more trials would probably decide; `null` when a million would not. */
     readonly moreTrials: number | null;
   }
   | { readonly kind: "invalid"; readonly reason: string; readonly evidence?: Evidence };
@@ -82,11 +82,12 @@ export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
 /**
  * Decides an absolute gate of fixed size: it passes when the lower bound reaches
  * `successRate - margin`, fails when the upper bound is below `successRate`, and is undecided
- * otherwise. It is invalid without trials or with too few valid ones among the `planned`.
+ * otherwise. It is invalid without trials or with too few valid ones.
  *
- * Bounds are Clopper and Pearson's when every graph was run once. Repetitions of a graph are not
- * independent, so then the bounds are those of bets on graph means, where a graph without a valid
- * trial counts as the worst case of each.
+ * Bounds are Clopper and Pearson's when every graph is run once. Repetitions of a graph are not
+ * independent, so then the bounds are those of bets on graph means. What is invalid or missing counts
+ * as the worst case of each bound: trials fail to end for reasons that may go with hard tasks, and
+ * leaving them out would let a gate pass on what it did not see.
  *
  * @example Usage
  * ```ts
@@ -94,22 +95,23 @@ export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
  * import { assertEquals } from "@std/assert";
  *
  * const units = Array.from({ length: 200 }, (_, n) => ({ solved: n < 190 ? 1 : 0, valid: 1, trials: 1 }));
- * assertEquals(decide(units, 200, { successRate: 0.9 }).kind, "pass");
- * assertEquals(decide(units, 200, { successRate: 0.99, margin: 0 }).kind, "fail");
- * assertEquals(decide([], 200, { successRate: 0.9 }).kind, "invalid");
+ * assertEquals(decide(units, { successRate: 0.9 }).kind, "pass");
+ * assertEquals(decide(units, { successRate: 0.99, margin: 0 }).kind, "fail");
+ * assertEquals(decide([], { successRate: 0.9 }).kind, "invalid");
  * ```
  */
-export function decide(units: readonly Unit[], planned: number, policy: RatePolicy): Verdict {
+export function decide(units: readonly Unit[], policy: RatePolicy): Verdict {
   const { successRate, margin, confidence, coverage } = completePolicy(policy);
   const valid = sum(units, (unit) => unit.valid);
   const trials = sum(units, (unit) => unit.trials);
-  if (planned === 0 || trials === 0) return { kind: "invalid", reason: "there are no trials" };
-  if (valid === 0) return { kind: "invalid", reason: `all ${trials} trials are invalid` };
+  if (trials === 0) return { kind: "invalid", reason: "there are no trials" };
+  if (valid === 0) return { kind: "invalid", reason: `none of ${trials} planned trials is valid` };
   const evidence = weigh(units, confidence);
-  if (valid < coverage * planned) {
+  // The smallest part of a trial is no reason, where the product is not exact.
+  if (valid < coverage * trials - 1e-9) {
     return {
       kind: "invalid",
-      reason: `${valid} of ${planned} planned trials are valid, ` +
+      reason: `${valid} of ${trials} planned trials are valid, ` +
         `fewer than the coverage of ${percent(coverage)} asks for`,
       evidence,
     };
@@ -117,23 +119,29 @@ export function decide(units: readonly Unit[], planned: number, policy: RatePoli
   const floor = successRate - margin;
   if (evidence.lower >= floor) return { kind: "pass", evidence };
   if (evidence.upper < successRate) return { kind: "fail", evidence };
-  return { kind: "undecided", evidence, moreTrials: moreTrials(evidence, policy) };
+  return { kind: "undecided", evidence, moreTrials: moreTrials(units, policy) };
 }
 
-function weigh(units: readonly Unit[], confidence: number): Evidence {
+/** Counts the units and finds the bounds, as if there were `copies` times as many of the same. */
+function weigh(units: readonly Unit[], confidence: number, copies = 1): Evidence {
   const solved = sum(units, (unit) => unit.solved);
   const valid = sum(units, (unit) => unit.valid);
   const trials = sum(units, (unit) => unit.trials);
-  const counts = { solved, valid, invalid: trials - valid, rate: solved / valid };
+  const counts = { solved, valid, unknown: trials - valid, rate: solved / valid };
   if (units.every((unit) => unit.trials === 1)) {
-    return { ...counts, ...clopperPearson(solved, valid, confidence), method: "clopper-pearson" };
+    const grown = Math.round(copies * trials);
+    const bound = (successes: number) =>
+      clopperPearson(Math.round(grown * successes / trials), grown, confidence);
+    const lower = bound(solved).lower;
+    const upper = bound(solved + counts.unknown).upper;
+    return { ...counts, lower, upper, method: "clopper-pearson" };
   }
-  const means = (worst: number) =>
-    units.map((unit) => unit.valid === 0 ? worst : unit.solved / unit.valid);
+  const worst = units.map((unit) => unit.solved / unit.trials);
+  const best = units.map((unit) => (unit.solved + unit.trials - unit.valid) / unit.trials);
   return {
     ...counts,
-    lower: bettingLowerBound(means(0), confidence),
-    upper: 1 - bettingLowerBound(means(1).map((mean) => 1 - mean), confidence),
+    lower: bettingLowerBound(worst, confidence, copies),
+    upper: 1 - bettingLowerBound(best.map((mean) => 1 - mean), confidence, copies),
     method: "betting",
   };
 }
@@ -141,25 +149,25 @@ function weigh(units: readonly Unit[], confidence: number): Evidence {
 /** The largest number of trials that is thought about. */
 const MOST_TRIALS = 1_000_000;
 
-/** At the rate seen so far, how many more trials until the exact bounds decide. */
-function moreTrials({ rate, valid }: Evidence, policy: RatePolicy): number | null {
+/** If all went on as so far, how many more trials until the bounds decide. */
+function moreTrials(units: readonly Unit[], policy: RatePolicy): number | null {
   const { successRate, margin, confidence } = completePolicy(policy);
+  const planned = sum(units, (unit) => unit.trials);
   const decides = (trials: number) => {
-    const { lower, upper } = clopperPearson(Math.round(rate * trials), trials, confidence);
+    const { lower, upper } = weigh(units, confidence, trials / planned);
     return lower >= successRate - margin || upper < successRate;
   };
-  let above = valid;
+  let [below, above] = [planned, 2 * planned];
   while (!decides(above)) {
-    above *= 2;
     if (above > MOST_TRIALS) return null;
+    [below, above] = [above, 2 * above];
   }
-  let below = valid;
   while (above - below > 1) {
     const middle = Math.floor((above + below) / 2);
     if (decides(middle)) above = middle;
     else below = middle;
   }
-  return Math.max(1, above - valid);
+  return above - planned;
 }
 
 /**
@@ -171,7 +179,7 @@ function moreTrials({ rate, valid }: Evidence, policy: RatePolicy): number | nul
  * import { assertStringIncludes } from "@std/assert";
  *
  * const policy = { successRate: 0.9 };
- * assertStringIncludes(describeVerdict(decide([], 10, policy), policy), "INVALID");
+ * assertStringIncludes(describeVerdict(decide([], policy), policy), "INVALID");
  * ```
  */
 export function describeVerdict(verdict: Verdict, policy: RatePolicy): string {
@@ -179,25 +187,30 @@ export function describeVerdict(verdict: Verdict, policy: RatePolicy): string {
   const asked = `a success rate of ${percent(successRate)}` +
     (margin === 0 ? "" : `, or at most ${points(margin)} below it`);
   const { kind, evidence } = verdict;
-  const seen = evidence === undefined
+  const counted = evidence === undefined
     ? ""
-    : `${evidence.solved} of ${evidence.valid} valid trials were solved ` +
-      `(${percent(evidence.rate)}); the true rate is at least ${percent(evidence.lower)} and at ` +
-      `most ${percent(evidence.upper)}, each with ${percent(confidence)} confidence` +
-      (evidence.method === "betting" ? " (by graph, as graphs were repeated)" : "") + "." +
-      (evidence.invalid === 0 ? "" : ` ${evidence.invalid} invalid trials do not count.`);
+    : `${evidence.solved} of ${evidence.valid} valid trials were solved (${
+      percent(evidence.rate)
+    }).`;
+  const bounded = evidence === undefined ? "" : `${counted} The true rate is at least ` +
+    `${percent(Math.floor(1000 * evidence.lower) / 1000)} and at most ` +
+    `${percent(Math.ceil(1000 * evidence.upper) / 1000)}, each with ${percent(confidence)} ` +
+    "confidence" + (evidence.method === "betting" ? " (by graph, as graphs were repeated)" : "") +
+    (evidence.unknown === 0
+      ? "."
+      : `; ${evidence.unknown} invalid or missing trials count as the worst case of each.`);
   switch (kind) {
     case "pass":
-      return `PASS: the model shows ${asked}. ${seen}`;
+      return `PASS: the model shows ${asked}. ${bounded}`;
     case "fail":
-      return `FAIL: the model does not show ${asked}. ${seen}`;
+      return `FAIL: the model does not show ${asked}. ${bounded}`;
     case "undecided":
-      return `UNDECIDED: these trials cannot tell whether the model has ${asked}. ${seen} ` +
+      return `UNDECIDED: these trials cannot tell whether the model has ${asked}. ${bounded} ` +
         (verdict.moreTrials === null
-          ? "At this rate no number of further trials would decide."
-          : `At this rate about ${verdict.moreTrials} further trials would decide.`);
+          ? "If it went on like this, not even a million trials would decide."
+          : `If it went on like this, about ${verdict.moreTrials} further trials would decide.`);
     case "invalid":
-      return `INVALID: nothing can be said, as ${verdict.reason}.${seen === "" ? "" : ` ${seen}`}`;
+      return `INVALID: nothing can be said, as ${verdict.reason}. ${counted}`.trimEnd();
   }
 }
 
@@ -205,8 +218,14 @@ function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
   return items.reduce((total, item) => total + valueOf(item), 0);
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)}%`;
+/** A share in percent, with enough decimals for what is not all, or none, not to look so. */
+export function percent(share: number): string {
+  let decimals = 1;
+  const shown = () => Number((100 * share).toFixed(decimals));
+  while (decimals < 8 && ((shown() === 100 && share < 1) || (shown() === 0 && share > 0))) {
+    decimals++;
+  }
+  return `${(100 * share).toFixed(decimals)}%`;
 }
 
 function points(share: number): string {

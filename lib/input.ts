@@ -18,16 +18,25 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
+ * Reads a file.
+ *
+ * @throws {InputError} If it cannot be read; the message names the file.
+ */
+export function readBytes(path: string): Uint8Array {
+  try {
+    return Deno.readFileSync(path);
+  } catch (error) {
+    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+  }
+}
+
+/**
  * Reads a text file.
  *
  * @throws {InputError} If it cannot be read; the message names the file.
  */
 export function readText(path: string): string {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch (error) {
-    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
-  }
+  return new TextDecoder().decode(readBytes(path));
 }
 
 /** Why a file operation failed, in words. */
@@ -38,6 +47,8 @@ export function fileReason(error: unknown): string {
     return `Deno was not given the permission: ${error.message.split(",")[0]}`;
   }
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
+  if (error instanceof Deno.errors.AlreadyExists) return "there is a file in its place";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no folder";
   return reasonOf(error);
 }
 
@@ -49,10 +60,35 @@ export function fileReason(error: unknown): string {
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) =>
-    `  at ${z.core.toDotPath(issue.path) || "the top"}: ${issue.message}`
-  );
+  const faults = result.error.issues.flatMap((issue) => faultsOf(issue))
+    .map(({ path, message }) => `  at ${z.core.toDotPath(path) || "the top"}: ${message}`);
   throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
+}
+
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/**
+ * The faults of an issue. Of a value that may be of several kinds, those of the kind that it is; or,
+ * when it is of none, one that lists them.
+ */
+function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
+  const path = [...above, ...issue.path];
+  const ownWords = issue.message !== "Invalid input";
+  if (issue.code !== "invalid_union" || issue.errors.length === 0 || ownWords) {
+    return [{ path, message: issue.message }];
+  }
+  const kinds = issue.errors.map((issues) => issues.flatMap((inner) => faultsOf(inner, path)));
+  const deepest = (faults: readonly Fault[]) =>
+    Math.max(...faults.map((fault) => fault.path.length));
+  const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
+  if (deepest(own) > path.length) return own;
+  const messages = kinds.flat().map(({ message }) =>
+    message.replace(/^Invalid (input|option): /, "")
+  );
+  return [{ path, message: [...new Set(messages)].join(", or ") }];
 }
 
 /**

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { fileReason, InputError, readText } from "./input.ts";
-import type { JsonValue } from "./json.ts";
+import { fileReason, InputError, readBytes } from "./input.ts";
+import { type JsonValue, parseJson } from "./json.ts";
 
 /** What a journal holds. */
 export interface JournalContent {
@@ -27,27 +27,28 @@ export interface JournalContent {
  * the file and the line.
  */
 export function readJournal(path: string): JournalContent {
-  const text = readText(path);
-  const rows = text.split("\n");
-  const last = rows.at(-1)!;
-  const lines: { value: JsonValue; line: number }[] = [];
-  let tornBytes = 0;
-  let unended = false;
-  for (const [index, row] of rows.entries()) {
-    if (row.trim() === "") continue;
-    try {
-      lines.push({ value: JSON.parse(row), line: index + 1 });
-      unended = index === rows.length - 1;
-    } catch {
-      if (index < rows.length - 1) {
-        throw new InputError(`Cannot use ${path}: line ${index + 1} is not JSON`);
-      }
-      tornBytes = new TextEncoder().encode(last).length;
-    }
+  const bytes = readBytes(path);
+  // A line may be cut within a character, so the last line is told apart before it is decoded.
+  const wholeBytes = bytes.lastIndexOf(LINE_BREAK) + 1;
+  const decoder = new TextDecoder();
+  const rows = decoder.decode(bytes.subarray(0, wholeBytes)).split("\n").slice(0, -1);
+  const lines = rows.flatMap((row, index) => {
+    const line = index + 1;
+    const value = parseJson(row);
+    if (value !== undefined) return [{ value, line }];
+    if (row.trim() === "") return [];
+    throw new InputError(`Cannot use ${path}: line ${line} is not JSON`);
+  });
+  const last = decoder.decode(bytes.subarray(wholeBytes));
+  const value = parseJson(last);
+  if (value !== undefined) {
+    lines.push({ value, line: rows.length + 1 });
+    return { lines, tornBytes: 0, wholeBytes: bytes.length, unended: true };
   }
-  const wholeBytes = new TextEncoder().encode(text).length - tornBytes;
-  return { lines, tornBytes, wholeBytes, unended };
+  return { lines, tornBytes: bytes.length - wholeBytes, wholeBytes, unended: false };
 }
+
+const LINE_BREAK = "\n".charCodeAt(0);
 
 /** What is said of a torn last line. */
 export function tornNotice(path: string, bytes: number): string {
@@ -58,6 +59,7 @@ export function tornNotice(path: string, bytes: number): string {
 export class JournalWriter implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
+  #broken: InputError | undefined;
 
   private constructor(path: string, file: Deno.FsFile) {
     this.#path = path;
@@ -73,6 +75,10 @@ export class JournalWriter implements Disposable {
     const folder = path.replace(/[/\\]?[^/\\]*$/, "");
     try {
       if (folder !== "") Deno.mkdirSync(folder, { recursive: true });
+    } catch (error) {
+      throw new InputError(`Cannot write the journal ${path}: its folder: ${fileReason(error)}`);
+    }
+    try {
       return new JournalWriter(path, Deno.openSync(path, { write: true, createNew: true })).#lock();
     } catch (error) {
       if (error instanceof InputError) throw error;
@@ -118,10 +124,13 @@ export class JournalWriter implements Disposable {
    * @throws {InputError} If it cannot be written.
    */
   write(value: unknown): void {
+    // After half a line, as on a full disk, another one would spoil the middle of the file.
+    if (this.#broken !== undefined) throw this.#broken;
     try {
       this.#write(JSON.stringify(value) + "\n");
     } catch (error) {
-      throw new InputError(`Cannot write the journal ${this.#path}: ${fileReason(error)}`);
+      this.#broken = new InputError(`Cannot write the journal ${this.#path}: ${fileReason(error)}`);
+      throw this.#broken;
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { decide, type RatePolicy, type Unit, type Verdict, VERDICT_KINDS } from "./gate.ts";
-import { canonicalJson } from "./json.ts";
+import { canonicalJson, printable } from "./json.ts";
 import type { PlannedTrial, Trial } from "./trial.ts";
 
 /** What is judged as one. */
@@ -58,7 +58,7 @@ export function subjectOf({ model, strategy, perturbation }: Trial): Subject {
  * The partition that every statistic uses: the trials of each graph. Graphs are independent, the
  * trials of one graph are not.
  */
-export function byGraph(trials: readonly Trial[]): Trial[][] {
+export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
   return [...Map.groupBy(trials, ({ task }) => canonicalJson(task)).values()];
 }
 
@@ -71,29 +71,31 @@ export function judge(
   planned: readonly PlannedTrial[],
   policy: RatePolicy,
 ): Judged[] {
+  const finished = new Map(trials.map((trial) => [trial.id, trial]));
   return bySubject(planned, (trial) => trial).map(({ subject, items }) => {
-    const own = trials.filter((trial) => keyOf(subjectOf(trial)) === keyOf(subject));
-    return { ...subject, verdict: judgeSubject(own, items.length, policy) };
+    const own = items.flatMap(({ id }) => finished.get(id) ?? []);
+    const served = servedModels(own);
+    if (served.length > 1) {
+      const names = served.map((name) => printable(name)).join(", ");
+      const reason = `the served model changed on the way: ${names}`;
+      return { ...subject, verdict: { kind: "invalid", reason } };
+    }
+    const units = byGraph(items).map((graph): Unit => {
+      const ended = graph.flatMap(({ id }) => finished.get(id) ?? []);
+      return {
+        solved: ended.filter(({ solved }) => solved).length,
+        valid: ended.filter(({ outcome }) => outcome !== "invalid").length,
+        trials: graph.length,
+      };
+    });
+    return { ...subject, verdict: decide(units, policy) };
   });
 }
 
-function judgeSubject(trials: readonly Trial[], planned: number, policy: RatePolicy): Verdict {
-  const served = new Set(
-    trials.filter(({ outcome, model }) => outcome !== "invalid" && model.served !== "")
-      .map(({ model }) => model.served),
-  );
-  if (served.size > 1) {
-    return {
-      kind: "invalid",
-      reason: `the served model changed on the way: ${[...served].sort().join(", ")}`,
-    };
-  }
-  const units = byGraph(trials).map((graph): Unit => ({
-    solved: graph.filter(({ solved }) => solved).length,
-    valid: graph.filter(({ outcome }) => outcome !== "invalid").length,
-    trials: graph.length,
-  }));
-  return decide(units, planned, policy);
+/** The models that answered, by their own names. */
+function servedModels(trials: readonly Trial[]): string[] {
+  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  return [...new Set(valid.map(({ model }) => model.served))].filter((name) => name !== "").sort();
 }
 
 /** The worst kind among `verdicts`; without any it is `invalid`. */

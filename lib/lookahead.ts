@@ -45,20 +45,27 @@ export class LookAhead<T> {
   #last = -2;
   #next = 0;
   #running = 0;
+  #entered = 0;
   readonly #urgent: number[] = [];
 
   constructor(count: number, work: (index: number) => Promise<T>, options: LookAheadOptions = {}) {
     this.#count = count;
     this.#work = work;
-    this.#concurrency = Math.max(1, options.concurrency ?? 8);
+    const { concurrency = 8 } = options;
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+      throw new RangeError(
+        `Cannot look ahead as concurrency must be a whole number from 1 on: it is ${concurrency}`,
+      );
+    }
+    this.#concurrency = concurrency;
     this.#largest = 4 * this.#concurrency;
     this.#slowStart = options.slowStart ?? false;
-    this.#window = this.#slowStart ? 1 : this.#largest;
+    this.#window = this.#largest;
   }
 
   /** How many pieces have started. */
   get started(): number {
-    return this.#results.size + this.#forgotten.size;
+    return this.#entered;
   }
 
   /** The result of one piece; asking again gives the same. */
@@ -93,9 +100,13 @@ export class LookAhead<T> {
     return results;
   }
 
-  /** Lets go of a result that nobody will ask for again. */
+  /** Lets go of a result that nobody will ask for again, once it is there. */
   forget(index: number): void {
-    if (this.#results.delete(index)) this.#forgotten.add(index);
+    const known = this.#results.get(index);
+    if (known === undefined) return;
+    this.#forgotten.add(index);
+    const release = () => void this.#results.delete(index);
+    known.promise.then(release, release);
   }
 
   #enter(index: number): PromiseWithResolvers<T> {
@@ -103,6 +114,7 @@ export class LookAhead<T> {
     // Nobody may be awaiting it yet: a failure must wait to be asked for.
     entry.promise.catch(() => {});
     this.#results.set(index, entry);
+    this.#entered++;
     return entry;
   }
 

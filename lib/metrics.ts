@@ -65,9 +65,8 @@ export function measure(trials: readonly Trial[]): SubjectMetrics[] {
     cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
     total: tally(items),
     failures: FAILURE_TYPES.map((type) => {
-      const own = items.flatMap(({ failures }) =>
-        failures.filter((failure) => failure.type === type)
-      );
+      const own = items.filter(({ outcome }) => outcome !== "invalid")
+        .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));
       const roots = own.filter(({ root }) => root).length;
       return { type, roots, cascades: own.length - roots };
     }),
@@ -115,6 +114,8 @@ function intervalOf(valid: readonly Trial[]): Bounds | null {
   );
   if (error === null) return null;
   const rate = solved / valid.length;
+  // Graphs that are all alike have no spread, and yet prove no more than so many trials would.
+  if (rate === 0 || rate === 1) return wilson(rate * graphs.length, graphs.length);
   const half = normalQuantile(0.975) * error;
   return { lower: Math.max(0, rate - half), upper: Math.min(1, rate + half) };
 }

@@ -82,10 +82,9 @@ interface Flags {
  *
  * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
  *
- * @example Usage
- * ```ts
- * import { benchmark } from "./register.ts";
- * import { grid } from "./suite.ts";
+ * @example In a test file
+ * ```ts ignore
+ * import { benchmark, grid } from "@toolgate/toolgate";
  *
  * benchmark("tool calling", {
  *   model: "sim:planner",

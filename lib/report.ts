@@ -5,7 +5,7 @@
 
 import stringWidth from "string-width";
 import type { Failure, WrongArgument } from "./failure.ts";
-import { describeVerdict, type RatePolicy } from "./gate.ts";
+import { describeVerdict, percent, type RatePolicy } from "./gate.ts";
 import { isJsonObject, parseJson, printable } from "./json.ts";
 import { type Judged, subjectName } from "./judge.ts";
 import { type FailureTally, measure, type SubjectMetrics, type Tally } from "./metrics.ts";
@@ -84,10 +84,6 @@ function table(rows: readonly (readonly string[])[]): string {
   ).join("\n");
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)}%`;
-}
-
 function fixed(value: number | null): string {
   return value === null ? "-" : value.toFixed(1);
 }
@@ -99,7 +95,9 @@ export function summarize(trial: Trial): string {
   const counts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
   return [
-    `${outcome} after ${calls} calls${minimumCalls === null ? "" : ` (fewest ${minimumCalls})`}`,
+    `${outcome} after ${calls} ${calls === 1 ? "call" : "calls"}${
+      minimumCalls === null ? "" : ` (fewest ${minimumCalls})`
+    }`,
     ...(outcome === "invalid" ? [`infrastructure: ${printable(reason ?? "unknown", 500)}`] : []),
     ...(outcome === "wrong_answer" ? [`answered ${answer?.value}`] : []),
     ...(counts.length === 0 ? [] : [`wrong calls: ${counts.join(", ")}`]),
@@ -144,7 +142,9 @@ export function tellStory(trial: Trial): string {
   lines.push(...calls.slice(start, end).map((call) => `  ${describeCall(call)}`));
   if (calls.length > end) lines.push(`  ... ${calls.length - end} calls after`);
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
-  if (last?.kind === "answer") lines.push(`  said ${JSON.stringify(printable(last.text, 160))}`);
+  if (last?.kind === "answer") {
+    lines.push(`  said ${printable(JSON.stringify(last.text.slice(0, 160)), 200)}`);
+  }
   if (last?.kind === "stop") lines.push(`  stopped: ${printable(last.message, 300)}`);
   return lines.join("\n");
 }

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { completePolicy, RATE_POLICY, type RatePolicy } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
-import { isJsonObject, type JsonValue } from "./json.ts";
+import { canonicalJson, isJsonObject, type JsonValue } from "./json.ts";
 import { type JournalContent, readJournal, tornNotice } from "./journal.ts";
 import {
   comparisonHash,
@@ -157,10 +157,13 @@ export function readResults(paths: readonly string[]): Results {
     const problem = mixedProblem(files) ?? doubledProblem(files);
     return { suite, planned, trials, gate: undefined, notices, problem };
   }
-  const planned = listTrials(first.plan.resolved);
-  const problem = mixedProblem(files) ?? tamperedProblem(first.plan, planned.length) ??
-    shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned);
-  return { suite, planned, trials, gate: first.plan.gate ?? undefined, notices, problem };
+  const planned = trialsOf(first.plan);
+  const problem = mixedProblem(files) ??
+    (planned === undefined
+      ? "the plan line does not agree with its own hash: it was changed, or made by another version"
+      : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned));
+  const gate = first.plan.gate ?? undefined;
+  return { suite, planned: planned ?? [], trials, gate, notices, problem };
 }
 
 function mixedProblem(files: readonly JournalFile[]): string | undefined {
@@ -170,8 +173,11 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
       return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
     }
     if (first!.plan !== undefined && other.plan!.planHash !== first!.plan.planHash) {
-      const fields = differences(first!.plan, other.plan!).join(", ");
+      const fields = differences(first!.plan, other.plan!).join(", ") || "their hashes";
       return `${first!.path} and ${other.path} are of different plans: they differ in ${fields}`;
+    }
+    if (canonicalJson(first!.plan?.gate) !== canonicalJson(other.plan?.gate)) {
+      return `${first!.path} and ${other.path} declare different gates`;
     }
   }
 }
@@ -184,13 +190,18 @@ export function differences(one: PlanLine, other: PlanLine): string[] {
   });
   const names = new Set([...Object.keys(fields(one)), ...Object.keys(fields(other))]);
   return [...names].filter((name) =>
-    JSON.stringify(fields(one)[name]) !== JSON.stringify(fields(other)[name])
+    canonicalJson(fields(one)[name]) !== canonicalJson(fields(other)[name])
   );
 }
 
-function tamperedProblem(line: PlanLine, trials: number): string | undefined {
-  if (planHash(line) !== line.planHash || trials !== line.trials) {
-    return "the plan line does not agree with its own hash: it was changed, or made by another version";
+/** The trials that a plan line stands for; `undefined` if it does not agree with its own hash. */
+function trialsOf(line: PlanLine): readonly PlannedTrial[] | undefined {
+  if (planHash(line) !== line.planHash) return undefined;
+  try {
+    const planned = listTrials(line.resolved);
+    return planned.length === line.trials ? planned : undefined;
+  } catch {
+    return undefined;
   }
 }
 

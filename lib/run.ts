@@ -65,6 +65,8 @@ export class Run implements Disposable {
   readonly #resumed: JournalFile | undefined;
   readonly #ahead: LookAhead<Trial>;
   #writer: JournalWriter | undefined;
+  /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
+  #ended: Error | undefined;
 
   /**
    * Prepares a run; nothing is started or written yet.
@@ -132,7 +134,9 @@ export class Run implements Disposable {
     this.#ahead.forget(place);
   }
 
+  /** Closes the journal; trials that have not started never will. */
   [Symbol.dispose](): void {
+    this.#ended ??= new Error("Cannot run a trial as the run is over: it was disposed of");
     this.#writer?.[Symbol.dispose]();
     this.#writer = undefined;
   }
@@ -142,6 +146,7 @@ export class Run implements Disposable {
     if (known !== undefined) return known;
     const { agent, signal } = this.#options;
     signal?.throwIfAborted();
+    if (this.#ended !== undefined) throw this.#ended;
     const model = this.#model(planned.model);
     const journal = this.#journal();
     const trial = await runTrial(planned, model, {
@@ -150,7 +155,13 @@ export class Run implements Disposable {
       ...(agent === undefined ? {} : { agent }),
       ...(signal === undefined ? {} : { signal }),
     });
-    journal?.write(trial);
+    try {
+      journal?.write(trial);
+    } catch (error) {
+      // Trials that cannot be kept are not paid for.
+      this.#ended ??= error as Error;
+      throw error;
+    }
     return trial;
   }
 

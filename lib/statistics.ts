@@ -111,6 +111,11 @@ export function binomialUpperTail(successes: number, trials: number, rate: numbe
  */
 export function clopperPearson(successes: number, trials: number, confidence: number): Bounds {
   assertCounts(successes, trials);
+  if (!(confidence > 0 && confidence < 1)) {
+    throw new RangeError(
+      `Cannot bound a rate as confidence must be between 0 and 1: it is ${confidence}`,
+    );
+  }
   const error = 1 - confidence;
   const lowerOf = (count: number) =>
     count === 0 ? 0 : bisect((rate) => binomialUpperTail(count, trials, rate) >= error);
@@ -142,7 +147,7 @@ function assertCounts(successes: number, trials: number): void {
 
 /** The probability that a standard normal variable is at most `x`. @see Marsaglia, 2004. */
 export function normalCumulative(x: number): number {
-  if (x < -8) return 0;
+  if (!(x > -8)) return Number.isNaN(x) ? NaN : 0;
   if (x > 8) return 1;
   let sum = x;
   for (let term = x, odd = 3; sum !== sum + term; odd += 2) {
@@ -217,7 +222,8 @@ const STAKES = [0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.8
  * A lower bound, one-sided at `confidence`, of the mean of independent values in [0, 1], whatever
  * their distributions: the smallest mean against which no gambler, averaged over fixed stakes, has
  * multiplied the capital by 1 / (1 - confidence). The order of the values does not matter. An upper
- * bound of x is 1 less the lower bound of 1 - x.
+ * bound of x is 1 less the lower bound of 1 - x. With `copies`, any number above zero, it is the bound
+ * that so many times the values would give, for planning.
  *
  * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
  *
@@ -230,12 +236,16 @@ const STAKES = [0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.8
  * assert(bound > 0.8 && bound < 0.9);
  * ```
  */
-export function bettingLowerBound(values: readonly number[], confidence: number): number {
+export function bettingLowerBound(
+  values: readonly number[],
+  confidence: number,
+  copies = 1,
+): number {
   const needed = Math.log(1 / (1 - confidence)) + Math.log(STAKES.length);
   return bisect((mean) => {
     if (mean <= 0) return false;
     const capitals = STAKES.map((stake) =>
-      values.reduce((log, value) => log + Math.log1p(stake * (value / mean - 1)), 0)
+      copies * values.reduce((log, value) => log + Math.log1p(stake * (value / mean - 1)), 0)
     );
     const largest = Math.max(...capitals);
     const sum = capitals.reduce((total, log) => total + Math.exp(log - largest), 0);

@@ -152,7 +152,11 @@ const GRID = z.strictObject({
 const MODEL = z.strictObject({
   model: z.string().min(1),
   api: z.literal("chat").exactOptional(),
-  baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).exactOptional(),
+  baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
+    .refine((url) => !new URL(url).username && !new URL(url).password, {
+      message: "must hold no name or password: plans are kept in journals",
+      abort: true,
+    }).exactOptional(),
   apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
   temperature: z.number().min(0).max(2).exactOptional(),
   topP: z.number().min(0).max(1).exactOptional(),
@@ -306,8 +310,8 @@ export function modelName(entry: ModelEntry): string {
 }
 
 /**
- * Makes every choice that `suite` leaves open and lists its trials. Each graph gets a seed of its
- * own, so that graphs are independent; models, strategies and perturbations share graphs. How many
+ * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets a
+ * seed of its own, so that graphs are independent, as gates assume; models, strategies and perturbations share graphs. How many
  * impossible crossings were `skipped` is told beside the plan.
  *
  * @throws {InputError} If the suite is not usable; the message gives path and rule.
@@ -328,6 +332,8 @@ export function planSuite(suite: Suite): Plan & { readonly skipped: number } {
   );
   const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
   assertDistinct(suite.name, "models", models.map(modelName));
+  assertDistinct(suite.name, "strategies", suite.strategies ?? []);
+  assertDistinct(suite.name, "perturbations", suite.perturbations ?? []);
   const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
   const resolved: ResolvedSuite = {
     generator: GENERATOR_VERSION,
@@ -390,9 +396,17 @@ export function parseShard(text: string): Shard {
   throw new InputError(`Cannot use shard ${text} as it must be I/N with 1 <= I <= N, such as 2/5`);
 }
 
-/** The trials of one shard: every nth, so that each shard has its share of every cell. */
-export function shardOf(plan: Plan, { index, of }: Shard): readonly PlannedTrial[] {
-  return plan.trials.filter((trial) => trial.index % of === index - 1);
+/**
+ * The trials of one shard. They are dealt out place by place of the blocks, so that each shard has
+ * its share of every cell and of every model.
+ */
+export function shardOf({ trials, resolved }: Plan, { index, of }: Shard): readonly PlannedTrial[] {
+  const { graphs } = resolved;
+  const blockSize = trials.length / graphs;
+  return trials.filter((trial) => {
+    const place = trial.index % blockSize;
+    return (place * graphs + trial.block) % of === index - 1;
+  });
 }
 
 /** A hash of everything that decides which trials there are; shards of one plan share it. */

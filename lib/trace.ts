@@ -4,6 +4,7 @@
  * @module
  */
 
+import { z } from "zod";
 import type { Failure, FailureCause } from "./failure.ts";
 import type { Role } from "./graph.ts";
 
@@ -88,6 +89,30 @@ export interface StopEvent {
 
 /** One event of a trial. */
 export type TraceEvent = ReplyEvent | CallEvent | OverLimitEvent | AnswerEvent | StopEvent;
+
+/** What an event must hold where it is read from a file. */
+export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
+  z.looseObject({
+    kind: z.literal("reply"),
+    request: z.int(),
+    text: z.string(),
+    calls: z.int(),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+    durationMs: z.number(),
+  }),
+  z.looseObject({
+    kind: z.literal("call"),
+    call: z.int(),
+    step: z.int(),
+    function: z.string(),
+    arguments: z.string(),
+    result: z.string(),
+  }),
+  z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),
+  z.looseObject({ kind: z.literal("answer"), text: z.string(), value: z.number().nullable() }),
+  z.looseObject({ kind: z.literal("stop"), reason: z.string(), message: z.string() }),
+]) as unknown as z.ZodType<TraceEvent>;
 
 /** The calls of a trace, in order. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {

@@ -8,13 +8,13 @@ import { z } from "zod";
 import { type Limits, runLoop } from "./agent.ts";
 import { type Behaviour, behavioursOf } from "./behaviour.ts";
 import { createExecutor, type Executor } from "./executor.ts";
-import type { Failure } from "./failure.ts";
+import { FAILURE, type Failure } from "./failure.ts";
 import { type GraphSpec, LINKINGS } from "./graph.ts";
 import { reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError, type Model, type Usage } from "./model.ts";
 import { briefSpec, generateTask } from "./task.ts";
-import { failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
+import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
 
 /** How a trial can end. `invalid` is infrastructure only: no failure and no success of the model. */
 export const OUTCOMES = [
@@ -208,7 +208,7 @@ export async function runTrial(
     task,
     limits.calls === undefined ? {} : { callLimit: limits.calls },
   );
-  let served = "";
+  const served = new Set<string>();
   let replies = 0;
   let inputTokens = 0;
   let outputTokens = 0;
@@ -237,7 +237,7 @@ export async function runTrial(
       context: { trial: planned.id, repetition: planned.repetition },
       limits,
       record,
-      served: (name) => served = name,
+      served: (name) => served.add(name),
       ...(signal === undefined ? {} : { signal }),
     });
     return ending.kind === "answer"
@@ -267,7 +267,7 @@ export async function runTrial(
     block: planned.block,
     model: {
       requested: model.name,
-      served,
+      served: [...served].join(", "),
       simulated: model.simulated,
     },
     strategy: planned.strategy,
@@ -319,13 +319,14 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   grounded: z.boolean().default(false),
   calls: z.int().min(0),
   minimumCalls: z.int().min(0).nullable().default(null),
-  failures: z.array(z.looseObject({ type: z.string(), root: z.boolean() })).default([]),
+  failures: z.array(FAILURE).default([]),
   behaviours: z.array(z.string()).default([]),
   usage: z.looseObject({ inputTokens: z.number(), outputTokens: z.number() })
     .default({ inputTokens: 0, outputTokens: 0 }),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
-  events: z.array(z.looseObject({ kind: z.string() })).default([]),
+  // Other tools may keep other events; nothing that is decided rests on them.
+  events: z.array(EVENT).catch([]),
 }).refine((trial) => trial.solved === (trial.outcome === "solved"), {
   message: "solved must be true exactly when outcome is solved",
   path: ["solved"],

@@ -9,12 +9,15 @@ function valuesOf({ lines }: JournalContent): unknown[] {
   return lines.map(({ value }) => value);
 }
 
-/** The bytes of a journal as runs write it, of two real records and a line with every sort of text. */
-function realJournal(folder: Folder): { bytes: Uint8Array; values: unknown[] } {
+/** The bytes of a journal as runs write it; its last line has the given words. */
+function realJournal(
+  folder: Folder,
+  words = "words",
+): { bytes: Uint8Array; values: unknown[] } {
   const values = [
     { v: 1, kind: "plan", suite: "s", planHash: "0".repeat(64) },
     record({ seed: 1 }),
-    { text: 'quotes " and \\ and \n breaks', emoji: "🜁", words: "é 日本" },
+    { text: 'quotes " and \\ and \n breaks', words },
   ];
   using journal = JournalWriter.create(folder.file("real.jsonl"));
   for (const value of values) journal.write(value);
@@ -134,9 +137,10 @@ test("JournalWriter.write() names the file when it cannot be written any more", 
   assertThrows(() => journal.write(1), InputError, `Cannot write the journal ${path}: `);
 });
 
-test("readJournal() loses nothing but the torn line, wherever a journal is cut", () => {
+/** Cuts a journal at every byte, and reads what is left. */
+function cutEverywhere(words: string): void {
   using folder = new Folder();
-  const { bytes, values } = realJournal(folder);
+  const { bytes, values } = realJournal(folder, words);
   const expected = JSON.parse(JSON.stringify(values)) as unknown[];
   const ends = [...bytes.entries()].flatMap(([index, byte]) => byte === 10 ? [index] : []);
   for (let cut = 0; cut <= bytes.length; cut++) {
@@ -150,11 +154,12 @@ test("readJournal() loses nothing but the torn line, wherever a journal is cut",
     assertEquals(content.wholeBytes, begun, `whole bytes, cut at ${cut}`);
     assertEquals(content.unended, ends.includes(cut), `unended, cut at ${cut}`);
   }
-});
+}
 
-test("JournalWriter.append() continues a journal wherever it was cut", () => {
+/** Cuts a journal at every byte, and continues it. */
+function continueEverywhere(words: string): void {
   using folder = new Folder();
-  const { bytes, values } = realJournal(folder);
+  const { bytes, values } = realJournal(folder, words);
   const expected = JSON.parse(JSON.stringify(values)) as unknown[];
   for (let cut = 0; cut <= bytes.length; cut++) {
     const path = folder.write("cut.jsonl", bytes.subarray(0, cut));
@@ -171,6 +176,25 @@ test("JournalWriter.append() continues a journal wherever it was cut", () => {
       `cut at ${cut}`,
     );
   }
+}
+
+/** Characters of two, three and four bytes. */
+const WIDE = "é 日本 🜁";
+
+test("readJournal() loses nothing but the torn line, wherever a journal is cut", () => {
+  cutEverywhere("words");
+});
+
+test("readJournal() loses nothing but the torn line, also when a character is cut in two", () => {
+  cutEverywhere(WIDE);
+});
+
+test("JournalWriter.append() continues a journal wherever it was cut", () => {
+  continueEverywhere("words");
+});
+
+test("JournalWriter.append() continues a journal also when a character was cut in two", () => {
+  continueEverywhere(WIDE);
 });
 
 test("tornNotice() is what the design says", () => {

@@ -72,8 +72,19 @@ globalThis.fetch = async (input, init) => {
 };
 `;
 
-for (const [index, text] of blocksOf("ts").entries()) {
-  Deno.test(`README: TypeScript block ${index + 1} runs in a clone`, async () => {
+/** Examples that register tests, which the runner of documentation cannot nest in its own. */
+const examples = ["mod.ts", "lib/register.ts"].map((path) => {
+  const [, text] = /```ts ignore\n(.*?)```/s.exec(Deno.readTextFileSync(`${ROOT}${path}`))!;
+  return { name: `${path}: the example`, text: text!.replaceAll(/^ \* ?/gm, "") };
+});
+
+const runnable = [
+  ...blocksOf("ts").map((text, index) => ({ name: `README: block ${index + 1}`, text })),
+  ...examples,
+];
+
+for (const { name, text } of runnable) {
+  Deno.test(`${name} runs in a clone`, async () => {
     await using place = await Workplace.make();
     const clone = `${place.folder}/toolgate`;
     await Deno.writeTextFile(`${clone}/my_benchmark.ts`, text);

@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import stringWidth from "string-width";
 import type { Failure, FailureCause } from "../lib/failure.ts";
+import { parseWith } from "../lib/input.ts";
 import { judge } from "../lib/judge.ts";
 import {
   describeFailure,
@@ -17,7 +18,7 @@ import {
   tellStory,
 } from "../lib/report.ts";
 import { callsOf, failuresOf, type TraceEvent } from "../lib/trace.ts";
-import type { Trial } from "../lib/trial.ts";
+import { type Trial, TRIAL_LINE } from "../lib/trial.ts";
 import { test } from "./generated.ts";
 import {
   callEvent,
@@ -296,6 +297,13 @@ test("tellStory() lets no escape sequence through, wherever a model put it", () 
   ], { model: HOSTILE, id: "x", outcome: "no_answer" }));
   assertNotMatch(story, STEERING);
   assertEquals(story.split("\n").length, 5, story);
+});
+
+test("tellStory() tells also of a trial whose journal line another tool wrote in brief", () => {
+  const line = record({ outcome: "wrong_answer" });
+  const brief = { ...line, failures: [{ type: "theirs", root: true }], events: [{ kind: "call" }] };
+  const trial = parseWith(TRIAL_LINE, JSON.parse(JSON.stringify(brief)), "the line");
+  assertStringIncludes(tellStory(trial), "m: wrong_answer after 3 calls");
 });
 
 test("tellStory() quotes what the model said as it said it, escaped once", () => {

@@ -5,6 +5,7 @@
 
 import { RATE_POLICY, type RatePolicy } from "../gate.ts";
 import { parseWith } from "../input.ts";
+import { printable } from "../json.ts";
 import { exitCodeOf, judge, worstKind } from "../judge.ts";
 import { renderTables, renderVerdicts } from "../report.ts";
 import { readResults } from "../results.ts";
@@ -35,7 +36,7 @@ export function gate(arguments_: readonly string[]): number {
   const policy = policyOf(options, results.gate);
   if (results.trials.length > 0) console.log(`${renderTables(results.trials)}\n`);
   if (results.problem !== undefined) {
-    console.log(`INVALID: nothing can be said, as ${results.problem}.`);
+    console.log(`INVALID: nothing can be said, as ${printable(results.problem, 1000)}.`);
     return exitCodeOf("invalid");
   }
   const judged = judge(results.trials, results.planned, policy);

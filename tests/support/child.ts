@@ -31,17 +31,17 @@ export interface Child {
   readonly finished: Promise<Finished>;
 }
 
-/** Starts a program with next to no environment. */
-export function start(
+/** A program with next to no environment, whose output is piped. */
+export function command(
   program: string,
   arguments_: readonly string[],
   { cwd = ROOT, env = {} }: ChildOptions = {},
-): Child {
+): Deno.Command {
   const kept = ["PATH", "HOME", "DENO_DIR"].flatMap((name) => {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value] as const];
   });
-  const process = new Deno.Command(program, {
+  return new Deno.Command(program, {
     args: [...arguments_],
     cwd,
     clearEnv: true,
@@ -49,7 +49,16 @@ export function start(
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
+}
+
+/** Starts a program, and collects what it writes. */
+export function start(
+  program: string,
+  arguments_: readonly string[],
+  options?: ChildOptions,
+): Child {
+  const process = command(program, arguments_, options).spawn();
   const shown = [program === Deno.execPath() ? "deno" : program, ...arguments_].join(" ");
   return {
     process,
@@ -66,6 +75,9 @@ export function deno(arguments_: readonly string[], options?: ChildOptions): Pro
   return start(Deno.execPath(), arguments_, options).finished;
 }
 
+/** Where temporary folders are made: all that children may write to. */
+export const TEMPORARY = Deno.realPathSync(Deno.env.get("TMPDIR") ?? "/tmp");
+
 /** A temporary folder that goes when its scope ends. */
 export interface Folder extends AsyncDisposable {
   readonly path: string;
@@ -79,7 +91,7 @@ export interface Folder extends AsyncDisposable {
 
 /** Makes a temporary folder. */
 export async function folder(): Promise<Folder> {
-  const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "toolgate-" }));
+  const path = await Deno.makeTempDir({ dir: TEMPORARY, prefix: "toolgate-" });
   const file = (name: string) => `${path}/${name}`;
   return {
     path,

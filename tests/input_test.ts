@@ -1,0 +1,100 @@
+import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
+import { z } from "zod";
+import { fileReason, InputError, parseWith, readJsonc, readText, reasonOf } from "../lib/input.ts";
+import { Folder } from "./folders.ts";
+import { test } from "./generated.ts";
+
+const SCHEMA = z.strictObject({
+  name: z.string(),
+  sizes: z.array(z.strictObject({ core: z.int().min(1) })),
+});
+
+test("parseWith() gives the value that the schema makes of it", () => {
+  const schema = z.object({ count: z.int().default(5) });
+  assertEquals(parseWith(schema, {}, "it"), { count: 5 });
+});
+
+test("parseWith() names the source, and path and rule of every fault", () => {
+  const value = { name: 1, sizes: [{ core: 2 }, { core: 0 }], more: true };
+  const error = assertThrows(() => parseWith(SCHEMA, value, "the suite"), InputError);
+  const [title, ...faults] = error.message.split("\n");
+  assertEquals(title, "Cannot use the suite:");
+  assertEquals(faults.length, 3);
+  assertStringIncludes(error.message, "  at name: Invalid input: expected string");
+  assertStringIncludes(error.message, "  at sizes[1].core: Too small: expected number to be >=1");
+  assertStringIncludes(error.message, '  at the top: Unrecognized key: "more"');
+});
+
+test("parseWith() calls the whole value the top", () => {
+  for (const value of [null, 7, "text", []]) {
+    assertThrows(() => parseWith(SCHEMA, value, "it"), InputError, "at the top: ");
+  }
+});
+
+test("InputError is an error with a name of its own", () => {
+  const error = new InputError("no");
+  assertInstanceOf(error, Error);
+  assertEquals(`${error}`, "InputError: no");
+});
+
+test("reasonOf() gives the message alone", () => {
+  assertEquals(reasonOf(new TypeError("it broke")), "it broke");
+  assertEquals(reasonOf("it broke"), "it broke");
+  assertEquals(reasonOf(undefined), "undefined");
+});
+
+test("fileReason() puts the usual causes into words", () => {
+  assertEquals(fileReason(new Deno.errors.NotFound("x")), "there is no such file or folder");
+  assertEquals(fileReason(new Deno.errors.PermissionDenied("x")), "the system does not permit it");
+  assertEquals(fileReason(new Deno.errors.IsADirectory("x")), "it is a folder");
+  const refused = new Deno.errors.NotCapable(
+    'Requires read access to "a.txt", run again with the --allow-read flag',
+  );
+  assertEquals(
+    fileReason(refused),
+    'Deno was not given the permission: Requires read access to "a.txt"',
+  );
+  assertEquals(fileReason(new Error("odd")), "odd");
+});
+
+test("readText() gives a file's text", () => {
+  using folder = new Folder();
+  assertEquals(readText(folder.write("a.txt", "é\n日本")), "é\n日本");
+});
+
+test("readText() names a file that cannot be read, and why", () => {
+  using folder = new Folder();
+  const path = folder.file("none.txt");
+  const error = assertThrows(() => readText(path), InputError);
+  assertEquals(error.message, `Cannot read ${path}: there is no such file or folder`);
+  assertThrows(
+    () => readText(folder.path),
+    InputError,
+    `Cannot read ${folder.path}: it is a folder`,
+  );
+});
+
+test("readJsonc() reads JSON with comments and trailing commas", () => {
+  using folder = new Folder();
+  const path = folder.write(
+    "a.jsonc",
+    '// a comment\n{ "name": "n", /* another */ "sizes": [{ "core": 1 },], }\n',
+  );
+  assertEquals(readJsonc(path, SCHEMA), { name: "n", sizes: [{ core: 1 }] });
+});
+
+test("readJsonc() names a file that is no JSON", () => {
+  using folder = new Folder();
+  for (const text of ["", "{", '{ "name": }', "name: n"]) {
+    const path = folder.write("a.jsonc", text);
+    const error = assertThrows(() => readJsonc(path, SCHEMA), InputError);
+    assertStringIncludes(error.message, `Cannot use ${path}: it is not JSON with comments: `);
+  }
+});
+
+test("readJsonc() names file, path and rule of a wrong value", () => {
+  using folder = new Folder();
+  const path = folder.write("a.jsonc", '{ "name": "n", "sizes": [{ "core": 0 }] }');
+  const error = assertThrows(() => readJsonc(path, SCHEMA), InputError);
+  assertStringIncludes(error.message, `Cannot use ${path}:\n  at sizes[0].core: Too small`);
+});

@@ -1,0 +1,438 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError } from "../lib/input.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+} from "../lib/model.ts";
+import { scripted } from "../lib/models/scripted.ts";
+import { planLine, readResults } from "../lib/results.ts";
+import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
+import { planSuite, shardOf, type Suite } from "../lib/suite.ts";
+import { parseTrialId } from "../lib/trial.ts";
+import { Folder } from "./folders.ts";
+import { test } from "./generated.ts";
+
+const SUITE: Suite = {
+  name: "run",
+  seed: 1,
+  graphs: 4,
+  tasks: [{ core: 2, depth: 1 }],
+  models: ["shrug"],
+};
+const PLAN = planSuite(SUITE);
+
+/** Connects every entry to a model that shrugs, and counts what it is asked. */
+function shrugging() {
+  const asked: string[] = [];
+  const connected: string[] = [];
+  const connect: RunOptions["connect"] = ({ model }) => {
+    connected.push(model);
+    return scripted(model, ({ context }) => {
+      asked.push(context.trial);
+      return { text: "I cannot tell." };
+    });
+  };
+  return { asked, connected, connect };
+}
+
+/** A model of which the test decides what and when it replies. */
+function model(reply: (request: ModelRequest) => Promise<ModelReply>): Model {
+  return { name: "shrug", simulated: true, reply };
+}
+
+function linesOf(text: string): Record<string, unknown>[] {
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+/** Runs all of PLAN, and gives the journal's path. */
+async function finishedJournal(folder: Folder, name = "a.jsonl"): Promise<string> {
+  const journal = folder.file(name);
+  using run = new Run(PLAN, { ...shrugging(), journal });
+  await run.all();
+  return journal;
+}
+
+/** Leaves the first `lines` lines of a journal. */
+function cutAfter(path: string, lines: number): void {
+  const kept = Deno.readTextFileSync(path).split("\n").slice(0, lines);
+  Deno.writeTextFileSync(path, kept.map((line) => line + "\n").join(""));
+}
+
+test("Run.all() carries out every trial once, in plan order", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect });
+  const trials = await run.all();
+  assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+  assertEquals(asked.toSorted(), PLAN.trials.map(({ id }) => id).toSorted());
+  assertEquals(trials[0]!.outcome, "no_answer");
+  assertEquals(trials[2]!.suite, "run");
+});
+
+test("Run.trial() gives the trial at its place, and carries it out once", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, slowStart: true });
+  assertEquals((await run.trial(2)).id, PLAN.trials[2]!.id);
+  assertEquals((await run.trial(2)).id, PLAN.trials[2]!.id);
+  assertEquals(asked, [PLAN.trials[2]!.id]);
+});
+
+test("Run makes each model once, and only those that are used", async () => {
+  const { connected, connect } = shrugging();
+  const plan = planSuite({ ...SUITE, models: ["one", "two", "three"] });
+  const only = plan.trials.filter((trial) => trial.model !== "three");
+  using run = new Run(plan, { connect, only });
+  await run.all();
+  assertEquals(connected.toSorted(), ["one", "two"]);
+});
+
+test("Run hands the limits of the plan to its trials", async () => {
+  const plan = planSuite({ ...SUITE, graphs: 1, limits: { steps: 2 } });
+  const connect = () => scripted("shrug", () => ({ calls: [{ name: "no_such", arguments: {} }] }));
+  using run = new Run(plan, { connect });
+  const [trial] = await run.all();
+  assertEquals([trial!.outcome, trial!.calls], ["step_limit", 2]);
+});
+
+test("Run.trial() resolves only when the trial stands in the journal", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  using run = new Run(PLAN, { ...shrugging(), journal, concurrency: 1 });
+  for (const place of PLAN.trials.keys()) {
+    const { id } = await run.trial(place);
+    assert(linesOf(folder.read("a.jsonl")).some((line) => line["id"] === id), id);
+  }
+});
+
+test("Run writes the plan first, then a line for each trial", async () => {
+  using folder = new Folder();
+  const path = await finishedJournal(folder);
+  const [plan, ...trials] = linesOf(Deno.readTextFileSync(path));
+  assertEquals(plan, JSON.parse(JSON.stringify(planLine(PLAN))));
+  assertEquals(trials.map(({ kind }) => kind), ["trial", "trial", "trial", "trial"]);
+  assertEquals(readResults([path]).problem, undefined);
+  assertEquals(readResults([path]).trials.length, 4);
+});
+
+test("Run writes nothing before it is opened or asked", () => {
+  using folder = new Folder();
+  using run = new Run(PLAN, { ...shrugging(), journal: folder.file("a.jsonl") });
+  assertEquals([...Deno.readDirSync(folder.path)], []);
+  run.open();
+  assertEquals(linesOf(folder.read("a.jsonl")).length, 1);
+});
+
+test("Run.open() fails before anything is run when the journal cannot be written", async () => {
+  using folder = new Folder();
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, journal: folder.file("file/deep/a.jsonl") });
+  folder.write("file", "");
+  assertThrows(() => run.open(), InputError, "Cannot write the journal");
+  await assertRejects(() => run.trial(0), InputError, "Cannot write the journal");
+  assertEquals(asked, [], "no model is asked for what cannot be kept");
+});
+
+test("Run.connect() fails before anything is run or written when a model cannot be had", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SUITE, models: ["one", "two"] });
+  const { asked, connect } = shrugging();
+  using run = new Run(plan, {
+    journal: folder.file("a.jsonl"),
+    connect: (entry) => {
+      if (entry.model === "two") throw new InputError("Cannot use model two");
+      return connect(entry);
+    },
+  });
+  assertThrows(() => run.connect(), InputError, "Cannot use model two");
+  assertEquals(asked, []);
+  assertEquals([...Deno.readDirSync(folder.path)], []);
+});
+
+test("Run.trial() rejects when the disk of the journal is full", async () => {
+  using folder = new Folder();
+  const { connect } = shrugging();
+  using run = new Run(PLAN, { connect, journal: folder.file("a.jsonl"), slowStart: true });
+  run.open();
+  const { writeSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.writeSync = () => {
+    throw new Error("No space left on device");
+  };
+  try {
+    await assertRejects(() => run.trial(0), InputError, "No space left on device");
+  } finally {
+    Deno.FsFile.prototype.writeSync = writeSync;
+  }
+});
+
+test("Run refuses a journal that is there, unless it is to be resumed", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const before = Deno.readTextFileSync(journal);
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal }),
+    InputError,
+    "there is such a file already",
+  );
+  assertEquals(Deno.readTextFileSync(journal), before);
+});
+
+test("Run with resume carries out the missing trials, and none again", async () => {
+  for (const kept of [1, 2, 4, 5]) {
+    using folder = new Folder();
+    const journal = await finishedJournal(folder);
+    const before = readResults([journal]).trials;
+    cutAfter(journal, kept);
+    const present = new Set(readResults([journal]).trials.map(({ id }) => id));
+    const { asked, connect } = shrugging();
+    using run = new Run(PLAN, { connect, journal, resume: true });
+    assertEquals(run.resumed, kept - 1);
+    const trials = await run.all();
+    assertEquals(
+      asked.toSorted(),
+      PLAN.trials.map(({ id }) => id).filter((id) => !present.has(id)).toSorted(),
+    );
+    assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, 5);
+    assertEquals(readResults([journal]).problem, undefined);
+    assertEquals(before.length, 4);
+  }
+});
+
+test("Run with resume of a torn journal drops the torn line, says so, and runs it again", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const bytes = Deno.readFileSync(journal);
+  Deno.writeFileSync(journal, bytes.subarray(0, bytes.length - 30));
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, journal, resume: true });
+  assertEquals(run.notices.length, 1);
+  assertStringIncludes(run.notices[0]!, `Dropped a torn last line of ${journal} (`);
+  await run.all();
+  assertEquals(asked.length, 1);
+  assertEquals(readResults([journal]).trials.length, 4);
+  assertEquals(readResults([journal]).notices, []);
+});
+
+test("Run with resume begins a journal that is not there, is empty, or has a torn plan only", async () => {
+  const torn = JSON.stringify(planLine(PLAN)).slice(0, 100);
+  for (const text of [undefined, "", torn]) {
+    using folder = new Folder();
+    const journal = text === undefined ? folder.file("a.jsonl") : folder.write("a.jsonl", text);
+    const { asked, connect } = shrugging();
+    using run = new Run(PLAN, { connect, journal, resume: true });
+    await run.all();
+    assertEquals(asked.length, 4);
+    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, 5);
+    assertEquals(readResults([journal]).problem, undefined);
+  }
+});
+
+test("Run with resume keeps invalid trials, unless told to run them again", async () => {
+  for (const retryInvalid of [false, true]) {
+    using folder = new Folder();
+    const journal = folder.file("a.jsonl");
+    const broken = PLAN.trials[1]!.id;
+    {
+      const connect = () =>
+        model(({ context }) =>
+          context.trial === broken
+            ? Promise.reject(new InfrastructureError("502"))
+            : scripted("shrug", [{ text: "?" }]).reply({ messages: [], tools: [], context })
+        );
+      using run = new Run(PLAN, { connect, journal });
+      assertEquals((await run.all()).map(({ outcome }) => outcome === "invalid"), [
+        false,
+        true,
+        false,
+        false,
+      ]);
+    }
+    const { asked, connect } = shrugging();
+    using run = new Run(PLAN, { connect, journal, resume: true, retryInvalid });
+    const trials = await run.all();
+    assertEquals(asked, retryInvalid ? [broken] : []);
+    assertEquals(trials[1]!.outcome, retryInvalid ? "no_answer" : "invalid");
+    // The last line of an id counts.
+    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, retryInvalid ? 6 : 5);
+    assertEquals(readResults([journal]).trials[1]!.outcome, trials[1]!.outcome);
+  }
+});
+
+test("Run refuses to resume the journal of another plan, and names what differs", async () => {
+  const others: [Suite, string][] = [
+    [{ ...SUITE, seed: 2 }, "seed"],
+    [{ ...SUITE, name: "other" }, "suite"],
+    [{ ...SUITE, graphs: 5, repetitions: 2 }, "graphs, repetitions"],
+    [{ ...SUITE, models: ["other"] }, "models"],
+    [{ ...SUITE, tasks: [{ core: 3, depth: 1 }] }, "cells"],
+    [{ ...SUITE, limits: { calls: 1 } }, "limits"],
+  ];
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const before = Deno.readTextFileSync(journal);
+  for (const [suite, fields] of others) {
+    const error = assertThrows(
+      () => new Run(planSuite(suite), { ...shrugging(), journal, resume: true }),
+      InputError,
+    );
+    assertEquals(
+      error.message,
+      `Cannot resume ${journal} as it must be of the same plan: it differs in ${fields}`,
+    );
+  }
+  assertEquals(Deno.readTextFileSync(journal), before);
+});
+
+test("Run refuses to resume the journal of another shard", () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(PLAN, { ...shrugging(), journal, shard: { index: 1, of: 2 } });
+    run.open();
+  }
+  for (const shard of [{ index: 2, of: 2 }, { index: 1, of: 3 }]) {
+    assertThrows(
+      () => new Run(PLAN, { ...shrugging(), journal, resume: true, shard }),
+      InputError,
+      `it is of shard 1/2: this is shard ${shard.index}/${shard.of}`,
+    );
+  }
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "it is of shard 1/2: this is shard 1/1",
+  );
+});
+
+test("Run refuses to resume a journal without a plan", () => {
+  using folder = new Folder();
+  const journal = folder.write(
+    "a.jsonl",
+    JSON.stringify({
+      v: 1,
+      kind: "trial",
+      id: "x",
+      suite: "s",
+      model: { requested: "m", served: "m" },
+      task: {},
+      outcome: "solved",
+      solved: true,
+      calls: 1,
+    }) + "\n",
+  );
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "its first line must be a plan",
+  );
+});
+
+test("Run of a shard carries out that part, and shards together the whole plan", async () => {
+  using folder = new Folder();
+  const paths: string[] = [];
+  for (const index of [1, 2, 3]) {
+    const shard = { index, of: 3 };
+    const journal = folder.file(`${index}.jsonl`);
+    paths.push(journal);
+    using run = new Run(PLAN, { ...shrugging(), journal, shard });
+    assertEquals(run.trials, shardOf(PLAN, shard));
+    await run.all();
+  }
+  const { problem, trials } = readResults(paths);
+  assertEquals(problem, undefined);
+  assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+});
+
+test("Run holds its journal alone: another run cannot resume it meanwhile", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  using run = new Run(PLAN, { ...shrugging(), journal });
+  run.open();
+  using other = new Run(PLAN, { ...shrugging(), journal, resume: true });
+  assertThrows(() => other.open(), InputError, "another run is writing to it");
+  await run.all();
+});
+
+test("Run with an aborted signal leaves no line, and rejects with the signal's reason", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const controller = new AbortController();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const connect = () =>
+    model(({ context, signal }) => {
+      if (context.trial === PLAN.trials[0]!.id) {
+        return scripted("shrug", [{ text: "?" }]).reply({ messages: [], tools: [], context });
+      }
+      begin();
+      return new Promise((_resolve, reject) => {
+        signal!.addEventListener("abort", () => reject(signal!.reason));
+      });
+    });
+  using run = new Run(PLAN, { connect, journal, signal: controller.signal, concurrency: 2 });
+  await run.trial(0);
+  const stopped = assertRejects(() => run.trial(1), RangeError, "enough");
+  await begun;
+  controller.abort(new RangeError("enough"));
+  await stopped;
+  await assertRejects(() => run.trial(3), RangeError, "enough");
+  assertEquals(linesOf(Deno.readTextFileSync(journal)).map((line) => line["kind"]), [
+    "plan",
+    "trial",
+  ]);
+  const { asked, connect: again } = shrugging();
+  run[Symbol.dispose]();
+  using resumed = new Run(PLAN, { connect: again, journal, resume: true });
+  await resumed.all();
+  assertEquals(asked.length, 3);
+});
+
+test("Run keeps an agent's trials as it keeps a model's", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, {
+    connect,
+    journal,
+    agent: (executor) => Promise.resolve(`It is ${executor.tools.length}.`),
+  });
+  const trials = await run.all();
+  assertEquals(asked, []);
+  assertEquals(trials.map(({ outcome }) => outcome), new Array(4).fill("wrong_answer"));
+  assertEquals(readResults([journal]).trials.length, 4);
+});
+
+test("Run.forget() lets go of a trial that the journal has", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  using run = new Run(PLAN, { ...shrugging(), journal });
+  await run.trial(0);
+  run.forget(0);
+  assertThrows(() => run.trial(0), Error, "forgotten");
+  for (const place of [1, 2, 3]) await run.trial(place);
+  assertEquals(readResults([journal]).trials.length, 4);
+});
+
+test("seedToResume() gives the seed of a journal, and none where there is no journal", async () => {
+  using folder = new Folder();
+  const fresh = planSuite({ ...SUITE, seed: "fresh" });
+  const journal = folder.file("a.jsonl");
+  assertEquals(seedToResume(journal), undefined);
+  {
+    using run = new Run(fresh, { ...shrugging(), journal });
+    await run.all();
+  }
+  const seed = seedToResume(journal);
+  assertEquals(seed, fresh.resolved.seed);
+  const { asked, connect } = shrugging();
+  using run = new Run(planSuite({ ...SUITE, seed: seed! }), { connect, journal, resume: true });
+  await run.all();
+  assertEquals(asked, []);
+  assert(parseTrialId(run.trials[0]!.id) !== undefined);
+});
