@@ -56,10 +56,19 @@ export async function main(arguments_: readonly string[]): Promise<number> {
   try {
     return await command.run(rest);
   } catch (error) {
+    // Whoever reads the output has had enough of it, as `head` does.
+    if (error instanceof Deno.errors.BrokenPipe) return 0;
     if (!(error instanceof InputError)) throw error;
     console.error(error.message);
     return 2;
   }
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) {
+  // An error of ours is no verdict: it must not look like a gate that failed.
+  const code = await main(Deno.args).catch((error) => {
+    console.error(error);
+    return 3;
+  });
+  Deno.exit(code);
+}

@@ -184,8 +184,10 @@ function moreTrials(units: readonly Unit[], policy: RatePolicy): number | null {
  */
 export function describeVerdict(verdict: Verdict, policy: RatePolicy): string {
   const { successRate, margin, confidence } = completePolicy(policy);
-  const asked = `a success rate of ${percent(successRate)}` +
-    (margin === 0 ? "" : `, or at most ${points(margin)} below it`);
+  const floor = percent(successRate - margin);
+  const enough = margin === 0
+    ? `at least ${floor}`
+    : `at least ${floor}, which is ${percent(successRate)} less a margin of ${points(margin)}`;
   const { kind, evidence } = verdict;
   const counted = evidence === undefined
     ? ""
@@ -201,11 +203,12 @@ export function describeVerdict(verdict: Verdict, policy: RatePolicy): string {
       : `; ${evidence.unknown} invalid or missing trials count as the worst case of each.`);
   switch (kind) {
     case "pass":
-      return `PASS: the model shows ${asked}. ${bounded}`;
+      return `PASS: the true success rate is ${enough}. ${bounded}`;
     case "fail":
-      return `FAIL: the model does not show ${asked}. ${bounded}`;
+      return `FAIL: the true success rate is below ${percent(successRate)}. ${bounded}`;
     case "undecided":
-      return `UNDECIDED: these trials cannot tell whether the model has ${asked}. ${bounded} ` +
+      return `UNDECIDED: these trials cannot tell whether the true success rate is ${enough}. ` +
+        `${bounded} ` +
         (verdict.moreTrials === null
           ? "If it went on like this, not even a million trials would decide."
           : `If it went on like this, about ${verdict.moreTrials} further trials would decide.`);

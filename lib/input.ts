@@ -52,6 +52,14 @@ export function fileReason(error: unknown): string {
   return reasonOf(error);
 }
 
+/** A parser's message with line and column in place of a position. */
+function withLine(message: string, text: string): string {
+  return message.replace(/position (\d+)/, (_, position) => {
+    const rows = text.slice(0, Number(position)).split("\n");
+    return `line ${rows.length}, column ${rows.at(-1)!.length + 1}`;
+  });
+}
+
 /**
  * Checks `value` against `schema`.
  *
@@ -102,7 +110,9 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   try {
     value = parseJsonc(text);
   } catch (error) {
-    throw new InputError(`Cannot use ${path}: it is not JSON with comments: ${reasonOf(error)}`);
+    throw new InputError(
+      `Cannot use ${path}: it is not JSON with comments: ${withLine(reasonOf(error), text)}`,
+    );
   }
   return parseWith(schema, value, path);
 }

@@ -74,6 +74,9 @@ export function judge(
   const finished = new Map(trials.map((trial) => [trial.id, trial]));
   return bySubject(planned, (trial) => trial).map(({ subject, items }) => {
     const own = items.flatMap(({ id }) => finished.get(id) ?? []);
+    if (own.length === 0) {
+      return { ...subject, verdict: { kind: "invalid", reason: "there are no trials" } };
+    }
     const served = servedModels(own);
     if (served.length > 1) {
       const names = served.map((name) => printable(name)).join(", ");

@@ -46,6 +46,10 @@ export interface BenchmarkOptions {
   readonly gate?: RatePolicy;
   /** Trials that run at the same time; default 8. */
   readonly concurrency?: number;
+  /** Further attempts of a failed request; default 3. */
+  readonly retries?: number;
+  /** Milliseconds that one attempt of a request may take; default 600,000. */
+  readonly requestTimeout?: number;
   /** The server of models that name none; default OpenAI's. */
   readonly baseURL?: string;
   /** A file to which finished trials are appended. */
@@ -96,14 +100,30 @@ interface Flags {
  * ```
  */
 export function benchmark(name: string, options: BenchmarkOptions): void {
+  try {
+    register(name, options);
+  } catch (error) {
+    // The message says what is wrong with the user's own words; a stack would lead into this file.
+    if (error instanceof InputError) error.stack = `${error.name}: ${error.message}`;
+    throw error;
+  }
+}
+
+function register(name: string, options: BenchmarkOptions): void {
+  assertOptions(name, options);
   const flags = parseFlags(Deno.args);
   const choices = [options.model].flat() as readonly ModelChoice[];
   const journal = flags.out ?? options.journal;
   const plan = planBenchmark(name, options, flags, choices, journal);
   const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
-  const connections = new Connections(
-    options.baseURL === undefined ? {} : { baseURL: options.baseURL },
-  );
+  if (only !== undefined) claimReplay(name, only.length > 0, flags.only!);
+  if (journal !== undefined && only === undefined) claimJournal(name, journal);
+  const { baseURL, retries, requestTimeout } = options;
+  const connections = new Connections({
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(retries === undefined ? {} : { retries }),
+    ...(requestTimeout === undefined ? {} : { requestTimeout }),
+  });
   const concurrency = flags.concurrency ?? options.concurrency;
   const run = new Run(plan, {
     connect: (entry) => connect(entry, choices, connections, options.agent),
@@ -130,12 +150,16 @@ export function benchmark(name: string, options: BenchmarkOptions): void {
   });
 }
 
+/** So many replay lines a benchmark with a gate prints. */
+const MOST_REPLAYS = 5;
+
 /** Retries would turn pass@1 into pass@k; sanitizers take trials that run ahead for leaks. */
 const ONCE_AND_AHEAD = { retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false };
 
 function registerCases(name: string, run: Run, strict: boolean): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(name, planned), place }));
   const finished: Trial[] = [];
+  let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     const trial = await run.trial(place);
     finished.push({ ...trial, events: [] });
@@ -148,7 +172,8 @@ function registerCases(name: string, run: Run, strict: boolean): void {
         throw new AssertionError(`${(error as Error).message}\n${replay}`);
       }
     }
-    console.log(`${summarize(trial)}\n${replay}`);
+    // Hundreds of replay lines would bury the verdict.
+    console.log(replays++ < MOST_REPLAYS ? `${summarize(trial)}\n${replay}` : summarize(trial));
   });
   if (!strict) return;
   Deno.test.afterAll(() => {
@@ -171,7 +196,8 @@ function registerGate(
     const judged = judge(trials, plan.trials, policy);
     const verdicts = renderVerdicts(judged, policy);
     console.log(`\n${name}\n\n${renderTables(trials)}\n\n${verdicts}\n`);
-    if (!judged.every(({ verdict }) => passes(verdict, policy))) throw new AssertionError(verdicts);
+    const failed = judged.filter(({ verdict }) => !passes(verdict, policy));
+    if (failed.length > 0) throw new AssertionError(renderVerdicts(failed, policy));
   });
 }
 
@@ -209,10 +235,12 @@ function planBenchmark(
     ...(graphs === undefined ? {} : { graphs }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
-    ...(gate === undefined ? {} : { gate: parseWith(RATE_POLICY, gate, `${name}: gate`) }),
+    ...(gate === undefined
+      ? {}
+      : { gate: parseWith(RATE_POLICY, gate, `the gate of benchmark ${name}`) }),
   }, `benchmark ${name}`);
   const plan = planSuite(suite);
-  if (seed === "fresh") {
+  if (seed === "fresh" && flags.only === undefined) {
     const drawn = plan.resolved.seed;
     console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
   }
@@ -234,9 +262,75 @@ function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
   if (key === undefined) {
     throw new InputError(`Cannot run --only=${id} as that is no trial id`);
   }
-  const known = plan.trials.some(({ model }) => model === key.model);
-  // The file may have several benchmarks; the id belongs to those that have its model.
+  // The file may have several benchmarks; the id belongs to those that have all but its task.
+  const known = plan.trials.some((trial) =>
+    trial.model === key.model && trial.strategy === key.strategy &&
+    trial.perturbation === key.perturbation
+  );
   return known ? [{ ...key, id, index: 0, block: 0 }] : [];
+}
+
+/** Whether any benchmark of this file has the trial of `--only`. */
+let replayFound = false;
+
+/** A benchmark that lacks the trial fails unless another of its file has it. */
+function claimReplay(name: string, found: boolean, id: string): void {
+  replayFound ||= found;
+  if (found) return;
+  Deno.test(`${name} > replay`, ONCE_AND_AHEAD, () => {
+    if (replayFound) return;
+    throw new AssertionError(
+      `Cannot run --only=${id} as no benchmark of this file has its model, strategy and perturbation`,
+    );
+  });
+}
+
+/** The journals of this file's benchmarks: each is of one plan. */
+const journals = new Map<string, string>();
+
+function claimJournal(name: string, journal: string): void {
+  const other = journals.get(journal);
+  if (other !== undefined) {
+    throw new InputError(
+      `Cannot keep the trials of benchmark ${name} in ${journal} as a journal is of one benchmark: ` +
+        `${other} has it. Run one file at a time, or give each benchmark a journal of its own`,
+    );
+  }
+  journals.set(journal, name);
+}
+
+const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
+  "model",
+  "tasks",
+  "seed",
+  "graphs",
+  "repetitions",
+  "limits",
+  "gate",
+  "concurrency",
+  "retries",
+  "requestTimeout",
+  "baseURL",
+  "journal",
+  "agent",
+];
+
+/** What the rules of suites do not say. */
+function assertOptions(name: string, { concurrency, ...others }: BenchmarkOptions): void {
+  const unknown = Object.keys(others)
+    .find((option) => !(OPTION_NAMES as readonly string[]).includes(option));
+  if (unknown !== undefined) {
+    throw new InputError(
+      `Cannot use benchmark ${name} as there is no option ${unknown}: ` +
+        `there are ${OPTION_NAMES.join(", ")}`,
+    );
+  }
+  if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
+    throw new InputError(
+      `Cannot use benchmark ${name} as concurrency must be a whole number from 1 on: ` +
+        `it is ${concurrency}`,
+    );
+  }
 }
 
 function connect(

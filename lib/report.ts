@@ -24,7 +24,16 @@ function renderSubject(metrics: SubjectMetrics): string {
     printable(subjectName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
     table([
-      ["cell", "trials", "solved", "95% interval", "calls solved", "failed", "fewest", "invalid"],
+      [
+        "cell",
+        "trials",
+        "solved",
+        "95% interval",
+        "calls if solved",
+        "if not",
+        "fewest calls",
+        "invalid",
+      ],
       ...rows,
       ...(cells.length > 1 ? [["all", ...tallyColumns(total)]] : []),
     ]),
@@ -196,6 +205,8 @@ function describeCause(failure: Failure): string {
       ].join("; ");
     }
     case "value_not_yet_known":
+      return `before step ${failure.step} nothing had returned what it takes: ` +
+        failure.detail.arguments.map(describeArgument).join("; ");
     case "incorrect_value":
       return failure.detail.arguments.map(describeArgument).join("; ");
   }

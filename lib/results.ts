@@ -109,6 +109,10 @@ export function readJournalFile(path: string): JournalFile {
         throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
       }
       plan = parseWith(PLAN_LINE, value, source);
+    } else if (kindOf(value) !== "trial") {
+      throw new InputError(
+        `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
+      );
     } else {
       const trial = parseWith(TRIAL_LINE, value, source);
       trials.set(trial.id, trial);

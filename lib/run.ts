@@ -206,7 +206,8 @@ function assertSamePlan({ path, plan, content }: JournalFile, wanted: PlanLine):
 
 function exists(path: string): boolean {
   try {
-    Deno.statSync(path);
+    const { isDirectory } = Deno.statSync(path);
+    if (isDirectory) throw new Deno.errors.IsADirectory();
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;

@@ -123,11 +123,12 @@ export const STRATEGIES = ["baseline"] as const;
 export const PERTURBATIONS = ["none"] as const;
 
 const count = z.int().min(0);
-const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, z.array(item).min(1)]);
+const filled = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
+const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, filled(item)]);
 
 const GRID = z.strictObject({
   core: oneOrMore(z.int().min(1)),
-  depth: z.union([count, z.array(count).min(1), z.literal("all")]),
+  depth: z.union([count, filled(count), z.literal("all")]),
   connected: oneOrMore(count).exactOptional(),
   disconnected: oneOrMore(count).exactOptional(),
   irrelevant: oneOrMore(count).exactOptional(),
@@ -184,10 +185,10 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
     error: 'must be a whole number from 0 on, or "fresh"',
   }),
   graphs: z.int().min(1).exactOptional(),
-  tasks: z.array(GRID).min(1),
-  models: z.array(z.union([z.string().min(1), MODEL])).min(1),
-  strategies: z.array(z.enum(STRATEGIES)).min(1).exactOptional(),
-  perturbations: z.array(z.enum(PERTURBATIONS)).min(1).exactOptional(),
+  tasks: filled(GRID),
+  models: filled(z.union([z.string().min(1), MODEL])),
+  strategies: filled(z.enum(STRATEGIES)).exactOptional(),
+  perturbations: filled(z.enum(PERTURBATIONS)).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
   gate: RATE_POLICY.exactOptional(),
@@ -241,7 +242,7 @@ export function grid(sizes: Grid): Cells {
   }
   if (cells.length === 0) {
     throw new InputError(
-      `Cannot make a grid as depth must be from 1 to core - 1 (0 for core 1): ` +
+      `Cannot make a grid as core must be at least 1 and depth from 1 to core - 1 (0 for core 1): ` +
         `core is ${JSON.stringify(sizes.core)}, depth is ${JSON.stringify(sizes.depth)}`,
     );
   }
@@ -314,15 +315,18 @@ export function modelName(entry: ModelEntry): string {
  * seed of its own, so that graphs are independent, as gates assume; models, strategies and perturbations share graphs. How many
  * impossible crossings were `skipped` is told beside the plan.
  *
- * @throws {InputError} If the suite is not usable; the message gives path and rule.
+ * @throws {InputError} If the suite is not usable; the message names `source`, path and rule.
  */
-export function planSuite(suite: Suite): Plan & { readonly skipped: number } {
+export function planSuite(
+  suite: Suite,
+  source = `suite ${suite.name}`,
+): Plan & { readonly skipped: number } {
   const grids = suite.tasks.map((sizes, index) => {
     try {
       return grid(sizes);
     } catch (error) {
       throw new InputError(
-        `Cannot plan suite ${suite.name}: at tasks[${index}]: ${reasonOf(error)}`,
+        `Cannot plan ${source}: at tasks[${index}]: ${reasonOf(error)}`,
       );
     }
   });
@@ -331,9 +335,9 @@ export function planSuite(suite: Suite): Plan & { readonly skipped: number } {
     all.findIndex((other) => canonicalJson(other) === canonicalJson(cell)) === index
   );
   const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
-  assertDistinct(suite.name, "models", models.map(modelName));
-  assertDistinct(suite.name, "strategies", suite.strategies ?? []);
-  assertDistinct(suite.name, "perturbations", suite.perturbations ?? []);
+  assertDistinct(source, "models", models.map(modelName));
+  assertDistinct(source, "strategies", suite.strategies ?? []);
+  assertDistinct(source, "perturbations", suite.perturbations ?? []);
   const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
   const resolved: ResolvedSuite = {
     generator: GENERATOR_VERSION,
@@ -355,11 +359,11 @@ export function planSuite(suite: Suite): Plan & { readonly skipped: number } {
   };
 }
 
-function assertDistinct(suite: string, what: string, names: readonly string[]): void {
+function assertDistinct(source: string, what: string, names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return;
   throw new InputError(
-    `Cannot plan suite ${suite} as ${what} must have distinct names: ${twice} is there twice`,
+    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice`,
   );
 }
 

@@ -12,8 +12,8 @@ import {
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import type { ToolCall } from "../lib/tool.ts";
 import type { TraceEvent } from "../lib/trace.ts";
-import { test } from "./generated.ts";
-import { OTH, SRC, TASK, TGT } from "./handmade.ts";
+import { test } from "./support/generated.ts";
+import { OTH, SRC, TASK, TGT } from "./support/handmade.ts";
 
 const PROMPT: Message = { role: "user", content: TASK.prompt };
 

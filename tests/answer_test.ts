@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { parseAnswer } from "../lib/answer.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 
 /** Each text has 512 for the value of bujxe. */
 const STATED: Record<string, readonly string[]> = {

@@ -3,8 +3,8 @@ import { assertNoFailures, assertSolved, assertSuccessRate, passes } from "../li
 import type { Failure } from "../lib/failure.ts";
 import { decide, type Verdict } from "../lib/gate.ts";
 import { InputError } from "../lib/input.ts";
-import { test } from "./generated.ts";
-import { callEvent, HOSTILE, manyRecords, once, record, STEERING } from "./records.ts";
+import { test } from "./support/generated.ts";
+import { callEvent, HOSTILE, manyRecords, once, record, STEERING } from "./support/records.ts";
 
 const FAILURE: Failure = {
   call: 2,
@@ -58,7 +58,7 @@ test("assertNoFailures() does not pass an invalid trial", () => {
 
 test("assertSuccessRate() gives the verdict of trials that pass", () => {
   const verdict = assertSuccessRate(manyRecords(95, 100), { successRate: 0.8 });
-  assertEquals(verdict, decide(once(95, 5), 100, { successRate: 0.8 }));
+  assertEquals(verdict, decide(once(95, 5), { successRate: 0.8 }));
 });
 
 test("assertSuccessRate() fails with the verdict in words", () => {
@@ -66,7 +66,7 @@ test("assertSuccessRate() fails with the verdict in words", () => {
     () => assertSuccessRate(manyRecords(50, 100), { successRate: 0.8 }),
     AssertionError,
   );
-  assertStringIncludes(message, "FAIL: the model does not show a success rate of 80.0%");
+  assertStringIncludes(message, "FAIL: the true success rate is below 80.0%");
 });
 
 test("assertSuccessRate() fails undecided trials, unless the policy lets them pass", () => {
@@ -120,10 +120,10 @@ test("assertSuccessRate() lets no escape sequence of a served model's name into 
 
 test("passes() lets pass pass, undecided where the policy says so, and nothing else", () => {
   const verdicts: Verdict[] = [
-    decide(once(100, 0), 100, { successRate: 0.8 }),
-    decide(once(8, 2), 10, { successRate: 0.8 }),
-    decide(once(10, 90), 100, { successRate: 0.8 }),
-    decide([], 0, { successRate: 0.8 }),
+    decide(once(100, 0), { successRate: 0.8 }),
+    decide(once(8, 2), { successRate: 0.8 }),
+    decide(once(10, 90), { successRate: 0.8 }),
+    decide([], { successRate: 0.8 }),
   ];
   assertEquals(verdicts.map(({ kind }) => kind), ["pass", "undecided", "fail", "invalid"]);
   const under = (policy: { undecided?: "pass" | "fail" }) =>

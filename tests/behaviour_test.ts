@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { type Behaviour, BEHAVIOURS, behavioursOf } from "../lib/behaviour.ts";
 import { createExecutor } from "../lib/executor.ts";
 import type { ReplyEvent, TraceEvent } from "../lib/trace.ts";
-import { test } from "./generated.ts";
-import { call, OTH, SRC, TASK, TGT } from "./handmade.ts";
+import { test } from "./support/generated.ts";
+import { call, OTH, SRC, TASK, TGT } from "./support/handmade.ts";
 
 function reply(text: string, calls: number): ReplyEvent {
   const tokens = { inputTokens: 0, outputTokens: 0 };

@@ -265,7 +265,7 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
         bad("depth", suiteOf(["m"], 1, { tasks: [{ core: [2, 3], depth: [3, 4] }] })),
         ...out,
       ],
-      /depth\.jsonc.*tasks\[0\].*depth must be .*core is \[2,3\], depth is \[3,4\]/,
+      /depth\.jsonc.*tasks\[0\].*depth from 1 to core - 1.*core is \[2,3\], depth is \[3,4\]/,
     ],
     [["run", bad("none", suiteOf([], 1)), ...out], /none\.jsonc:\n {2}at models: /],
     [["run", bad("twice", suiteOf(["m", "m"], 1)), ...out], /twice\.jsonc.*distinct names: m/],

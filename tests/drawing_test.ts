@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { toDot, toMermaid, toSvg } from "../lib/drawing.ts";
 import { generateTask, type Task } from "../lib/task.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 
 const TASK = generateTask({ core: 5, depth: 2, connected: 2, disconnected: 4, seed: 7 });
 const ALONE = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });

@@ -13,8 +13,8 @@ import type { JsonObject } from "../lib/json.ts";
 import { generateTask, type Task } from "../lib/task.ts";
 import type { Tool, ToolCall } from "../lib/tool.ts";
 import { callsOf, failuresOf } from "../lib/trace.ts";
-import { coreInOrder, rightArguments, specs, test } from "./generated.ts";
-import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "./handmade.ts";
+import { coreInOrder, rightArguments, specs, test } from "./support/generated.ts";
+import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "./support/handmade.ts";
 
 function patient(task: Task = TASK): Executor {
   return createExecutor(task, { callLimit: 10_000 });

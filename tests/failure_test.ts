@@ -11,8 +11,8 @@ import {
   type SchemaFault,
 } from "../lib/failure.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { test } from "./generated.ts";
-import { TASK } from "./handmade.ts";
+import { test } from "./support/generated.ts";
+import { TASK } from "./support/handmade.ts";
 
 const TARGET = TASK.functions.find(({ name }) => name === "func_tgt")!;
 const SOURCE = TASK.functions.find(({ name }) => name === "func_src")!;

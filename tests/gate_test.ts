@@ -21,12 +21,18 @@ import {
 import { InputError, parseWith } from "../lib/input.ts";
 import { fork } from "../lib/random.ts";
 import { bettingLowerBound, binomialProbability, clopperPearson } from "../lib/statistics.ts";
-import { test } from "./generated.ts";
-import { once } from "./records.ts";
+import { test } from "./support/generated.ts";
+import { once } from "./support/records.ts";
+
+/** Decides over units and, up to the number of planned trials, missing ones. */
+function decideOf(units: readonly Unit[], planned: number, policy: RatePolicy): Verdict {
+  const missing = Math.max(0, planned - trialsOf(units));
+  return decide([...units, ...Array(missing).fill({ solved: 0, valid: 0, trials: 1 })], policy);
+}
 
 /** Decides over graphs that were run once and all planned. */
 function gate(solved: number, trials: number, policy: RatePolicy): Verdict {
-  return decide(once(solved, trials - solved), trials, policy);
+  return decideOf(once(solved, trials - solved), trials, policy);
 }
 
 /** `count` graphs of which `solved` of `valid` of `trials` trials were solved. */
@@ -99,14 +105,16 @@ test("decide() with margin 0 asks for proof of the rate itself", () => {
 });
 
 test("decide() shows its evidence", () => {
-  const verdict = decide(once(17, 3, 1), 21, { successRate: 0.5 });
-  const { lower, upper } = clopperPearson(17, 20, 0.95);
+  const verdict = decideOf(once(17, 3, 1), 21, { successRate: 0.5 });
+  // The one that is unknown is the worst case of each bound.
+  const { lower } = clopperPearson(17, 21, 0.95);
+  const { upper } = clopperPearson(18, 21, 0.95);
   assertEquals(verdict, {
     kind: "pass",
     evidence: {
       solved: 17,
       valid: 20,
-      invalid: 1,
+      unknown: 1,
       rate: 0.85,
       lower,
       upper,
@@ -123,39 +131,41 @@ test("decide() takes the confidence of the policy", () => {
 
 test("decide() is invalid without trials, planned or run", () => {
   const policy = { successRate: 0.8 };
-  assertEquals(decide([], 0, policy), { kind: "invalid", reason: "there are no trials" });
-  assertEquals(decide([], 10, policy), { kind: "invalid", reason: "there are no trials" });
-  assertEquals(decide(once(5, 0), 0, policy).kind, "invalid");
+  assertEquals(decideOf([], 0, policy), { kind: "invalid", reason: "there are no trials" });
+  assertEquals(decideOf([], 10, policy), {
+    kind: "invalid",
+    reason: "none of 10 planned trials is valid",
+  });
 });
 
 test("decide() is invalid when every trial is", () => {
-  assertEquals(decide(once(0, 0, 4), 4, { successRate: 0.8, coverage: 0.01 }), {
+  assertEquals(decideOf(once(0, 0, 4), 4, { successRate: 0.8, coverage: 0.01 }), {
     kind: "invalid",
-    reason: "all 4 trials are invalid",
+    reason: "none of 4 planned trials is valid",
   });
 });
 
 test("decide() is invalid with fewer valid trials than the coverage asks for", () => {
   const policy = { successRate: 0.5 };
-  assertEquals(decide(once(95, 0, 5), 100, policy).kind, "pass");
-  const verdict = decide(once(94, 0, 6), 100, policy);
+  assertEquals(decideOf(once(95, 0, 5), 100, policy).kind, "pass");
+  const verdict = decideOf(once(94, 0, 6), 100, policy);
   assert(verdict.kind === "invalid");
   assertEquals(
     verdict.reason,
     "94 of 100 planned trials are valid, fewer than the coverage of 95.0% asks for",
   );
-  assertEquals(verdict.evidence?.invalid, 6);
+  assertEquals(verdict.evidence?.unknown, 6);
 });
 
 test("decide() counts trials that were never run against the coverage", () => {
-  assertEquals(decide(once(95, 0), 100, { successRate: 0.5 }).kind, "pass");
-  assertEquals(decide(once(94, 0), 100, { successRate: 0.5 }).kind, "invalid");
-  assertEquals(decide(once(94, 0), 100, { successRate: 0.5, coverage: 0.94 }).kind, "pass");
+  assertEquals(decideOf(once(95, 0), 100, { successRate: 0.5 }).kind, "pass");
+  assertEquals(decideOf(once(94, 0), 100, { successRate: 0.5 }).kind, "invalid");
+  assertEquals(decideOf(once(94, 0), 100, { successRate: 0.5, coverage: 0.94 }).kind, "pass");
 });
 
 test("decide() is valid with exactly the share that the coverage asks for, whatever the share", () => {
   for (let percent = 1; percent <= 100; percent++) {
-    const verdict = decide(once(percent, 0), 100, {
+    const verdict = decideOf(once(percent, 0), 100, {
       successRate: 0.01,
       margin: 0,
       coverage: percent / 100,
@@ -166,7 +176,7 @@ test("decide() is valid with exactly the share that the coverage asks for, whate
 
 test("decide() bets on graph means as soon as one graph was repeated", () => {
   const units = [...once(20, 5), { solved: 1, valid: 2, trials: 2 }];
-  const verdict = decide(units, 27, { successRate: 0.6 });
+  const verdict = decideOf(units, 27, { successRate: 0.6 });
   assert(verdict.kind !== "invalid");
   assertEquals(verdict.evidence.method, "betting");
   const means = [...new Array(20).fill(1), ...new Array(5).fill(0), 0.5];
@@ -182,13 +192,13 @@ test("decide() does not take repetitions of a graph for independent trials", () 
   // Eight graphs, each solved always or never: 400 trials, but eight draws.
   const units = [...graphs(7, 50, 50), ...graphs(1, 0, 50)];
   assertEquals(gate(350, 400, { successRate: 0.85 }).kind, "pass");
-  assertEquals(decide(units, 400, { successRate: 0.85 }).kind, "undecided");
+  assertEquals(decideOf(units, 400, { successRate: 0.85 }).kind, "undecided");
 });
 
 test("decide() counts a repeated graph without a valid trial as the worst case of each bound", () => {
   const whole = graphs(60, 3, 3);
   const spoiled = [...whole, ...graphs(2, 0, 0, 3)];
-  const verdict = decide(spoiled, 186, { successRate: 0.7 });
+  const verdict = decideOf(spoiled, 186, { successRate: 0.7 });
   assert(verdict.kind !== "invalid");
   const [means, worst] = [new Array(60).fill(1), [0, 0]];
   assertAlmostEquals(
@@ -201,17 +211,36 @@ test("decide() counts a repeated graph without a valid trial as the worst case o
     1 - bettingLowerBound([...means.map(() => 0), ...worst], 0.95),
     1e-12,
   );
-  assertEquals([verdict.evidence.valid, verdict.evidence.invalid], [180, 6]);
-  const clean = decide(whole, 180, { successRate: 0.7 });
+  assertEquals([verdict.evidence.valid, verdict.evidence.unknown], [180, 6]);
+  const clean = decideOf(whole, 180, { successRate: 0.7 });
   assert(clean.kind !== "invalid");
   assertGreater(clean.evidence.lower, verdict.evidence.lower);
 });
 
-test("decide() takes the mean of the valid trials of a graph", () => {
-  const partly = decide(graphs(80, 2, 2, 3), 240, { successRate: 0.7, coverage: 0.5 });
-  const fully = decide(graphs(80, 3, 3), 240, { successRate: 0.7, coverage: 0.5 });
-  assert(partly.kind !== "invalid" && fully.kind !== "invalid");
-  assertEquals(partly.evidence.lower, fully.evidence.lower);
+test("decide() counts an invalid trial of a graph as the worst case of each bound", () => {
+  const policy = { successRate: 0.7, coverage: 0.5 };
+  const evidenceOf = (units: Unit[]) => decide(units, policy).evidence!;
+  const partly = evidenceOf(graphs(80, 1, 2, 3));
+  assertEquals(partly.lower, evidenceOf(graphs(80, 1, 3)).lower);
+  assertEquals(partly.upper, evidenceOf(graphs(80, 2, 3)).upper);
+});
+
+test("decide() does not pass on what infrastructure hid, were it only hard tasks", () => {
+  // A model at 65% whose would-be failures end as invalid as often as the coverage allows.
+  const policy = { successRate: 0.7 };
+  const { prng } = fork(20261121, "informative");
+  const [gates, trials] = [500, 240];
+  let passed = 0;
+  for (let gate = 0; gate < gates; gate++) {
+    let [solved, failed, hidden] = [0, 0, 0];
+    for (let trial = 0; trial < trials; trial++) {
+      if (prng() < 0.65) solved++;
+      else if (hidden < 0.05 * trials) hidden++;
+      else failed++;
+    }
+    if (decide(once(solved, failed, hidden), policy).kind === "pass") passed++;
+  }
+  assertLessOrEqual(passed / gates, 0.05 + 3 * Math.sqrt(0.05 * 0.95 / gates));
 });
 
 test("decide() says how many more trials would decide: that many do, one fewer does not", () => {
@@ -241,11 +270,11 @@ test("decide() over repeated graphs says how many more trials would decide by it
   // 52 of 60 graphs are always solved. The bets cannot tell; exact bounds on 300 trials could.
   const units = [...graphs(52, 5, 5), ...graphs(8, 0, 5)];
   const policy = { successRate: 0.85 };
-  const more = moreTrialsOf(decide(units, trialsOf(units), policy));
+  const more = moreTrialsOf(decideOf(units, trialsOf(units), policy));
   assert(more !== null);
   const copies = Math.ceil((trialsOf(units) + more) / trialsOf(units) * 1.1);
   const grown = Array.from({ length: copies }, () => units).flat();
-  const verdict = decide(grown, trialsOf(grown), policy);
+  const verdict = decideOf(grown, trialsOf(grown), policy);
   assertNotEquals(verdict.kind, "undecided", `${more} more trials do not decide`);
 });
 
@@ -258,14 +287,14 @@ test("decide() gives the same verdict whatever the order of the graphs", () => {
   ];
   const policy = { successRate: 0.5 };
   const planned = trialsOf(units);
-  const one = decide(units, planned, policy);
-  const other = decide(units.toReversed(), planned, policy);
+  const one = decideOf(units, planned, policy);
+  const other = decideOf(units.toReversed(), planned, policy);
   assertEquals(one.kind, other.kind);
   assertAlmostEquals(one.evidence!.lower, other.evidence!.lower, 1e-12);
   assertAlmostEquals(one.evidence!.upper, other.evidence!.upper, 1e-12);
 });
 
-const GATES = 20_000;
+const GATES = 10_000;
 /** The most errors that simulated gates come to, but for one run in 700. */
 const MOST_ERRORS = 0.05 + 3 * Math.sqrt(0.05 * 0.95 / GATES);
 const RATES = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
@@ -277,7 +306,7 @@ function shareOf(kind: Verdict["kind"], policy: RatePolicy, draw: () => Unit[]):
   for (let round = 0; round < GATES; round++) {
     const units = draw().sort((one, other) => one.solved - other.solved || one.valid - other.valid);
     const key = units.map(({ solved, valid }) => `${solved}/${valid}`).join();
-    if (!known.has(key)) known.set(key, decide(units, trialsOf(units), policy).kind === kind);
+    if (!known.has(key)) known.set(key, decideOf(units, trialsOf(units), policy).kind === kind);
     if (known.get(key)) count++;
   }
   return count / GATES;
@@ -435,8 +464,8 @@ test("describeVerdict() of a pass says what was asked, seen and bounded", () => 
   const text = describeVerdict(gate(190, 200, policy), policy);
   assertEquals(
     text,
-    "PASS: the model shows a success rate of 90.0%, or at most 5 points below it. " +
-      "190 of 200 valid trials were solved (95.0%); the true rate is at least 91.7% and at most " +
+    "PASS: the true success rate is at least 85.0%, which is 90.0% less a margin of 5 points. " +
+      "190 of 200 valid trials were solved (95.0%). The true rate is at least 91.6% and at most " +
       "97.3%, each with 95.0% confidence.",
   );
 });
@@ -444,36 +473,40 @@ test("describeVerdict() of a pass says what was asked, seen and bounded", () => 
 test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => {
   const policy = { successRate: 0.9, margin: 0 };
   const text = describeVerdict(gate(80, 100, policy), policy);
-  assertStringIncludes(text, "FAIL: the model does not show a success rate of 90.0%. 80 of 100");
+  assertStringIncludes(text, "FAIL: the true success rate is below 90.0%. 80 of 100");
 });
 
 test("describeVerdict() of an undecided gate says how many more trials would probably decide", () => {
   const policy = { successRate: 0.9 };
   const verdict = gate(45, 50, policy);
   const text = describeVerdict(verdict, policy);
-  assertStringIncludes(text, "UNDECIDED: these trials cannot tell whether the model has");
+  assertStringIncludes(
+    text,
+    "UNDECIDED: these trials cannot tell whether the true success rate is at least 85.0%",
+  );
   assertStringIncludes(text, `about ${moreTrialsOf(verdict)} further trials would decide`);
   const never = { successRate: 0.9, margin: 0 };
   assertStringIncludes(
     describeVerdict(gate(45, 50, never), never),
-    "no number of further trials would decide",
+    "not even a million trials would decide",
   );
 });
 
 test("describeVerdict() of an invalid gate gives the reason", () => {
   const policy = { successRate: 0.9 };
   assertEquals(
-    describeVerdict(decide([], 5, policy), policy),
-    "INVALID: nothing can be said, as there are no trials.",
+    describeVerdict(decideOf([], 5, policy), policy),
+    "INVALID: nothing can be said, as none of 5 planned trials is valid.",
   );
-  const text = describeVerdict(decide(once(90, 0, 10), 100, policy), policy);
+  const text = describeVerdict(decideOf(once(90, 0, 10), 100, policy), policy);
   assertStringIncludes(text, "90 of 100 planned trials are valid");
-  assertStringIncludes(text, "10 invalid trials do not count.");
+  const passed = describeVerdict(decideOf(once(97, 0, 3), 100, policy), policy);
+  assertStringIncludes(passed, "3 invalid or missing trials count as the worst case of each.");
 });
 
 test("describeVerdict() says when bounds are by graph", () => {
   const policy = { successRate: 0.5 };
-  const verdict = decide(graphs(100, 3, 3), 300, policy);
+  const verdict = decideOf(graphs(100, 3, 3), 300, policy);
   assertStringIncludes(describeVerdict(verdict, policy), "by graph, as graphs were repeated");
 });
 

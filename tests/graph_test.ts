@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertNotEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { completeSpec, generateGraph, type GraphSpec } from "../lib/graph.ts";
-import { ancestors, everySpec, longestPaths, specs, test } from "./generated.ts";
+import { ancestors, everySpec, longestPaths, specs, test } from "./support/generated.ts";
 
 const PLAIN: GraphSpec = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 1 };
 

@@ -1,8 +1,8 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
 import { z } from "zod";
 import { fileReason, InputError, parseWith, readJsonc, readText, reasonOf } from "../lib/input.ts";
-import { Folder } from "./folders.ts";
-import { test } from "./generated.ts";
+import { Folder } from "./support/folders.ts";
+import { test } from "./support/generated.ts";
 
 const SCHEMA = z.strictObject({
   name: z.string(),

@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../lib/input.ts";
 import { type JournalContent, JournalWriter, readJournal, tornNotice } from "../lib/journal.ts";
-import { Folder } from "./folders.ts";
-import { test } from "./generated.ts";
-import { record } from "./records.ts";
+import { Folder } from "./support/folders.ts";
+import { test } from "./support/generated.ts";
+import { record } from "./support/records.ts";
 
 function valuesOf({ lines }: JournalContent): unknown[] {
   return lines.map(({ value }) => value);

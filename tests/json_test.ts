@@ -1,8 +1,8 @@
 import { assertEquals, assertLessOrEqual, assertMatch, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "../lib/json.ts";
-import { test } from "./generated.ts";
-import { HOSTILE, STEERING } from "./records.ts";
+import { test } from "./support/generated.ts";
+import { HOSTILE, STEERING } from "./support/records.ts";
 
 /** The value with the keys of all its objects in the opposite order. */
 function turned(value: unknown): unknown {

@@ -10,8 +10,8 @@ import {
   worstKind,
 } from "../lib/judge.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
-import { test } from "./generated.ts";
-import { manyRecords, once, record, records } from "./records.ts";
+import { test } from "./support/generated.ts";
+import { manyRecords, once, record, records } from "./support/records.ts";
 
 /** The plan of which `trials` are all. */
 function planOf(trials: readonly Trial[]): PlannedTrial[] {
@@ -43,7 +43,7 @@ test("judge() gives one verdict a model, strategy and perturbation, in plan orde
 test("judge() decides as decide() does over the graphs of a subject", () => {
   const trials = manyRecords(70, 90);
   const [judged] = judge(trials, planOf(trials), POLICY);
-  assertEquals(judged!.verdict, decide(once(70, 20), 90, POLICY));
+  assertEquals(judged!.verdict, decide(once(70, 20), POLICY));
 });
 
 test("judge() does not depend on the order of the trials", () => {
@@ -60,7 +60,7 @@ test("judge() takes the repetitions of a graph as one unit", () => {
     ...new Array(40).fill({ solved: 3, valid: 3, trials: 3 }),
     ...new Array(10).fill({ solved: 0, valid: 3, trials: 3 }),
   ];
-  assertEquals(judged!.verdict, decide(units, 150, POLICY));
+  assertEquals(judged!.verdict, decide(units, POLICY));
 });
 
 test("judge() counts an invalid trial neither as solved nor as failed", () => {
@@ -68,15 +68,13 @@ test("judge() counts an invalid trial neither as solved nor as failed", () => {
     ...manyRecords(97, 97),
     ...records(["invalid", "invalid", "invalid"]).map((trial, index) =>
       record({
-        ...trial,
-        model: "m",
+        outcome: trial.outcome,
         seed: 200 + index,
-        task: { ...trial.task, seed: 200 + index },
       })
     ),
   ];
   const [judged] = judge(trials, planOf(trials), POLICY);
-  assertEquals(judged!.verdict, decide(once(97, 0, 3), 100, POLICY));
+  assertEquals(judged!.verdict, decide(once(97, 0, 3), POLICY));
   assertEquals(judged!.verdict.evidence?.rate, 1);
 });
 
@@ -171,7 +169,7 @@ test("worstKind() puts fail before invalid before undecided before pass", () => 
   const evidence = {
     solved: 1,
     valid: 1,
-    invalid: 0,
+    unknown: 0,
     rate: 1,
     lower: 0,
     upper: 1,

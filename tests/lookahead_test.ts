@@ -10,7 +10,7 @@ import { randomIntegerBetween, shuffle } from "@std/random";
 import fc from "fast-check";
 import { LookAhead, type LookAheadOptions } from "../lib/lookahead.ts";
 import { fork } from "../lib/random.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 
 /** Lets everything that is ready to go on do so. */
 async function settle(): Promise<void> {

@@ -3,8 +3,8 @@ import type { Failure } from "../lib/failure.ts";
 import { cellName, measure, tally } from "../lib/metrics.ts";
 import { wilson } from "../lib/statistics.ts";
 import type { Trial } from "../lib/trial.ts";
-import { test } from "./generated.ts";
-import { manyRecords, record, records } from "./records.ts";
+import { test } from "./support/generated.ts";
+import { manyRecords, record, records } from "./support/records.ts";
 
 const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertLess, assertNotEquals } from "@std/assert";
 import { fork, forkSeed, freshSeed, hash64, type Stream } from "../lib/random.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 
 function draw({ prng }: Stream, count: number): number[] {
   return Array.from({ length: count }, () => prng());

@@ -5,10 +5,11 @@ import {
   assertMatch,
   assertNotMatch,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import stringWidth from "string-width";
 import type { Failure, FailureCause } from "../lib/failure.ts";
-import { parseWith } from "../lib/input.ts";
+import { InputError, parseWith } from "../lib/input.ts";
 import { judge } from "../lib/judge.ts";
 import {
   describeFailure,
@@ -19,7 +20,7 @@ import {
 } from "../lib/report.ts";
 import { callsOf, failuresOf, type TraceEvent } from "../lib/trace.ts";
 import { type Trial, TRIAL_LINE } from "../lib/trial.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 import {
   callEvent,
   HOSTILE,
@@ -28,7 +29,7 @@ import {
   records,
   STEERING,
   type TrialTraits,
-} from "./records.ts";
+} from "./support/records.ts";
 
 const NOT_FOUND: FailureCause = { type: "function_not_found", detail: { nearest: "func_abc" } };
 
@@ -65,7 +66,10 @@ test("renderTables() shows each cell's trials, rate, interval, calls and invalid
   const text = renderTables([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]);
   const [title, , header, row] = text.split("\n");
   assertEquals(title, "m");
-  assertMatch(header!, /cell +trials +solved +95% interval +calls solved +failed +fewest +invalid/);
+  assertMatch(
+    header!,
+    /cell +trials +solved +95% interval +calls if solved +if not +fewest calls +invalid/,
+  );
   assertMatch(row!, /^core 3, .* 11 +80\.0% +49\.0% to 94\.3% +3\.0 +3\.0 +3\.0 +1$/);
 });
 
@@ -301,9 +305,13 @@ test("tellStory() lets no escape sequence through, wherever a model put it", () 
 
 test("tellStory() tells also of a trial whose journal line another tool wrote in brief", () => {
   const line = record({ outcome: "wrong_answer" });
-  const brief = { ...line, failures: [{ type: "theirs", root: true }], events: [{ kind: "call" }] };
-  const trial = parseWith(TRIAL_LINE, JSON.parse(JSON.stringify(brief)), "the line");
+  const parsed = (brief: unknown) =>
+    parseWith(TRIAL_LINE, JSON.parse(JSON.stringify(brief)), "the line");
+  const trial = parsed({ ...line, events: [{ kind: "call" }] });
+  assertEquals(trial.events, []);
   assertStringIncludes(tellStory(trial), "m: wrong_answer after 3 calls");
+  const failures = [{ type: "theirs", root: true }];
+  assertThrows(() => parsed({ ...line, failures }), InputError, "at failures[0].type: ");
 });
 
 test("tellStory() quotes what the model said as it said it, escaped once", () => {
@@ -332,7 +340,8 @@ test("describeFailure() says where, what and why, for each type", () => {
         type: "value_not_yet_known",
         detail: { arguments: [{ ...wrong, origin: "fabricated" }] },
       },
-      "value_not_yet_known: para expects the value of vari but got 7, which nothing had returned",
+      "value_not_yet_known: before step 2 nothing had returned what it takes: " +
+      "para expects the value of vari but got 7, which nothing had returned",
     ],
     [
       {

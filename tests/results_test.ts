@@ -24,9 +24,9 @@ import {
   type Suite,
 } from "../lib/suite.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
-import { Folder } from "./folders.ts";
-import { test } from "./generated.ts";
-import { record, type TrialTraits } from "./records.ts";
+import { Folder } from "./support/folders.ts";
+import { test } from "./support/generated.ts";
+import { record, type TrialTraits } from "./support/records.ts";
 
 const SUITE: Suite = {
   name: "small",
@@ -359,7 +359,7 @@ test("readJournalFile() names file, line, path and rule of a malformed trial", (
   const good = finish(PLAN.trials[0]!);
   const faults: [unknown, string][] = [
     [{ ...good, v: 2 }, "at v: "],
-    [{ ...good, kind: "trail" }, "at kind: "],
+    [{ ...good, kind: "trail" }, "whose kind is"],
     [{ ...good, id: "" }, "at id: "],
     [{ ...good, model: "m" }, "at model: "],
     [{ ...good, model: { requested: "m" } }, "at model.served: "],
@@ -375,9 +375,9 @@ test("readJournalFile() names file, line, path and rule of a malformed trial", (
     [{ ...good, failures: [{ type: "x", root: true }, { type: "x" }] }, "at failures[1].root: "],
     [{ ...good, usage: { inputTokens: 1 } }, "at usage.outputTokens: "],
     [{ ...good, task: "core=3" }, "at task: "],
-    [7, "at the top: "],
-    [null, "at the top: "],
-    [[], "at the top: "],
+    [7, "whose kind is"],
+    [null, "whose kind is"],
+    [[], "whose kind is"],
   ];
   for (const [value, fault] of faults) {
     using folder = new Folder();

@@ -17,8 +17,8 @@ import { planLine, readResults } from "../lib/results.ts";
 import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
 import { planSuite, shardOf, type Suite } from "../lib/suite.ts";
 import { parseTrialId } from "../lib/trial.ts";
-import { Folder } from "./folders.ts";
-import { test } from "./generated.ts";
+import { Folder } from "./support/folders.ts";
+import { test } from "./support/generated.ts";
 
 const SUITE: Suite = {
   name: "run",

@@ -21,7 +21,7 @@ import {
   normalQuantile,
   wilson,
 } from "../lib/statistics.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 
 /** Relative closeness, for numbers of any size. */
 function assertRelative(actual: number, expected: number, tolerance: number, message = ""): void {

@@ -22,7 +22,7 @@ import {
   type Suite,
 } from "../lib/suite.ts";
 import { parseTrialId } from "../lib/trial.ts";
-import { test } from "./generated.ts";
+import { test } from "./support/generated.ts";
 
 const SMALL: Suite = {
   name: "small",
@@ -120,7 +120,7 @@ test("grid() hands on what is not crossed", () => {
 test("grid() refuses sizes of which nothing is left, and names them", () => {
   for (const [core, depth] of [[3, 3], [[2, 3], [5, 9]], [4, 0], [1, 1]] as const) {
     const error = assertThrows(() => grid({ core, depth }), InputError);
-    assertStringIncludes(error.message, "Cannot make a grid as depth must be");
+    assertStringIncludes(error.message, "Cannot make a grid as core must be at least 1 and depth");
     assertStringIncludes(
       error.message,
       `core is ${JSON.stringify(core)}, depth is ${JSON.stringify(depth)}`,
@@ -376,14 +376,14 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ seed: undefined }, "seed", 'must be a whole number from 0 on, or "fresh"'],
   [{ graphs: 0 }, "graphs", ">=1"],
   [{ graphs: 2.5 }, "graphs", "int"],
-  [{ tasks: [] }, "tasks", ">=1 items"],
+  [{ tasks: [] }, "tasks", "must not be empty"],
   [{ tasks: [{ core: 3 }] }, "tasks[0].depth", ""],
   [{ tasks: [{ depth: 3 }] }, "tasks[0].core", ""],
   [{ tasks: [{ core: 0, depth: 0 }] }, "tasks[0].core", ">=1"],
-  [{ tasks: [{ core: [], depth: 0 }] }, "tasks[0].core", ">=1 items"],
+  [{ tasks: [{ core: [], depth: 0 }] }, "tasks[0].core", "must not be empty"],
   [{ tasks: [{ core: [3, 0], depth: 0 }] }, "tasks[0].core[1]", ">=1"],
   [{ tasks: [{ core: 3, depth: -1 }] }, "tasks[0].depth", ">=0"],
-  [{ tasks: [{ core: 3, depth: [] }] }, "tasks[0].depth", ">=1 items"],
+  [{ tasks: [{ core: 3, depth: [] }] }, "tasks[0].depth", "must not be empty"],
   [{ tasks: [{ core: 3, depth: 1, connected: -1 }] }, "tasks[0].connected", ">=0"],
   [{ tasks: [{ core: 3, depth: 1, disconnected: [-1] }] }, "tasks[0].disconnected[0]", ">=0"],
   [{ tasks: [{ core: 3, depth: 1, linking: "words" }] }, "tasks[0].linking", ""],
@@ -412,7 +412,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "give either irrelevant or connected and disconnected",
   ],
   [{ tasks: [{ core: 3, depth: 1, kore: 3 }] }, "tasks[0]", '"kore"'],
-  [{ models: [] }, "models", ">=1 items"],
+  [{ models: [] }, "models", "must not be empty"],
   [{ models: [""] }, "models[0]", ">=1 characters"],
   [{ models: [{ model: "" }] }, "models[0].model", ">=1 characters"],
   [{ models: [{ model: "a", baseURL: "ftp://x" }] }, "models[0].baseURL", "http or https URL"],
@@ -421,7 +421,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ models: [{ model: "a", topP: -0.1 }] }, "models[0].topP", ">=0"],
   [{ models: [{ model: "a", maxCompletionTokens: 0 }] }, "models[0].maxCompletionTokens", ">=1"],
   [{ models: [{ model: "a", apiKey: "sk-1" }] }, "models[0]", '"apiKey"'],
-  [{ strategies: [] }, "strategies", ">=1 items"],
+  [{ strategies: [] }, "strategies", "must not be empty"],
   [{ strategies: ["guess"] }, "strategies[0]", "baseline"],
   [{ perturbations: ["XX"] }, "perturbations[0]", "none"],
   [{ repetitions: 0 }, "repetitions", ">=1"],

@@ -10,7 +10,7 @@ import {
   taskToJson,
   type Variable,
 } from "../lib/task.ts";
-import { coreInOrder, everySpec, longestPaths, specs, test } from "./generated.ts";
+import { coreInOrder, everySpec, longestPaths, specs, test } from "./support/generated.ts";
 
 const PLAIN: GraphSpec = { core: 6, depth: 3, connected: 4, disconnected: 4, seed: 1 };
 

@@ -16,7 +16,7 @@ import {
   type TrialKey,
   type TrialOptions,
 } from "../lib/trial.ts";
-import { coreInOrder, rightArguments, specs, test } from "./generated.ts";
+import { coreInOrder, rightArguments, specs, test } from "./support/generated.ts";
 
 const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed: 11 };
 const TASK = generateTask(SPEC);
@@ -544,7 +544,6 @@ test("TRIAL_LINE rejects records that contradict themselves or are none", async 
     { task: 4 },
     { failures: [{ type: "function_not_found" }] },
     { failures: [{ root: true }] },
-    { events: [{}] },
     { usage: { inputTokens: 1 } },
   ];
   for (const change of changes) {

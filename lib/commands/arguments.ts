@@ -27,7 +27,7 @@ export class Arguments {
   constructor(command: string, arguments_: readonly string[], names: OptionNames) {
     const { values = [], lists = [], switches = [] } = names;
     this.#command = command;
-    const parsed = parseArgs(arguments_, {
+    const parsed = parseArgs(joined(arguments_, [...values, ...lists]), {
       string: [...values, ...lists, "_"],
       collect: [...values, ...lists],
       boolean: switches,
@@ -84,6 +84,19 @@ export class Arguments {
       `Cannot run toolgate ${this.#command}: ${reason} (see toolgate ${this.#command} --help)`,
     );
   }
+}
+
+/** `--core -3` is a value, if a wrong one, and not an option `-3`. */
+function joined(arguments_: readonly string[], valued: readonly string[]): string[] {
+  const result: string[] = [];
+  for (const argument of arguments_) {
+    const last = result.at(-1);
+    const negative = /^-[\d.]/.test(argument) && last !== undefined &&
+      valued.some((name) => last === `--${name}`);
+    if (negative) result[result.length - 1] = `${last}=${argument}`;
+    else result.push(argument);
+  }
+  return result;
 }
 
 /** `path` as the user meant it: `deno task` changes to the project's folder and tells the user's. */

@@ -59,5 +59,5 @@ function policyOf(options: Arguments, declared: RatePolicy | undefined): RatePol
   if (declared === undefined && given.successRate === undefined) {
     throw options.error("the plan declares no gate, so --success-rate is needed");
   }
-  return parseWith(RATE_POLICY, { ...declared, ...set }, "the gate");
+  return parseWith(RATE_POLICY, { ...declared, ...set }, "the gate with the options given");
 }

@@ -27,6 +27,20 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --task JSON        in place of all these: the "task" of a journal line
   --format F         json (default), tools, dot, mermaid or svg`;
 
+const VALUES = [
+  "core",
+  "depth",
+  "connected",
+  "disconnected",
+  "seed",
+  "linking",
+  "types",
+  "inputs",
+  "extra-edges",
+  "task",
+  "format",
+];
+
 const FORMATS: Readonly<Record<string, (task: Task) => string | Promise<string>>> = {
   json: (task) => JSON.stringify(taskToJson(task), null, 2) + "\n",
   tools: (task) => JSON.stringify(task.tools.map(toOpenAITool), null, 2) + "\n",
@@ -49,21 +63,7 @@ const SPEC: z.ZodType<GraphSpec> = z.strictObject({
 
 /** Prints a task to stdout. */
 export async function generate(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("generate", arguments_, {
-    values: [
-      "core",
-      "depth",
-      "connected",
-      "disconnected",
-      "seed",
-      "linking",
-      "types",
-      "inputs",
-      "extra-edges",
-      "task",
-      "format",
-    ],
-  });
+  const options = new Arguments("generate", arguments_, { values: VALUES });
   if (options.operands.length > 0) {
     throw options.error(`it takes no file: ${options.operands[0]} is given`);
   }
@@ -79,15 +79,23 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
   } catch (error) {
     throw error instanceof RangeError ? new InputError(reasonOf(error)) : error;
   }
-  await Deno.stdout.write(new TextEncoder().encode(await FORMATS[format]!(task)));
+  console.log((await FORMATS[format]!(task)).trimEnd());
   return 0;
 }
 
 function specOf(options: Arguments): GraphSpec {
   const written = options.text("task");
-  if (written !== undefined) return parseWith(SPEC, parseJson(written), "the JSON of --task");
-  const needed = (name: string) => {
-    const value = options.integer(name);
+  if (written !== undefined) {
+    const other = VALUES.find((name) =>
+      name !== "task" && name !== "format" && options.text(name) !== undefined
+    );
+    if (other !== undefined) throw options.error(`--task goes without --${other}`);
+    const value = parseJson(written);
+    if (value === undefined) throw options.error(`--task must be JSON: it is ${written}`);
+    return parseWith(SPEC, value, "the JSON of --task");
+  }
+  const needed = (name: string, least: number) => {
+    const value = options.integer(name, least);
     if (value === undefined) throw options.error(`--${name} is needed`);
     return value;
   };
@@ -97,8 +105,8 @@ function specOf(options: Arguments): GraphSpec {
   const [types, extraEdges] = [options.integer("types"), options.integer("extra-edges")];
   const linking = options.text("linking");
   return {
-    core: needed("core"),
-    depth: needed("depth"),
+    core: needed("core", 1),
+    depth: needed("depth", 0),
     connected: options.integer("connected") ?? 0,
     disconnected: options.integer("disconnected") ?? 0,
     seed: options.integer("seed") ?? freshSeed(),

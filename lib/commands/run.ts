@@ -51,6 +51,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const out = options.text("out") === undefined ? undefined : userPath(options.text("out")!);
   const resume = options.has("resume");
   if (resume && out === undefined) throw options.error("--resume needs --out");
+  if (options.has("retry-invalid") && !resume) {
+    throw options.error("--retry-invalid needs --resume");
+  }
+  const connecting = connectOptions(options);
+  const concurrency = options.integer("concurrency", 1);
   const shardText = options.text("shard");
   const shard = shardText === undefined ? undefined : parseShard(shardText);
 
@@ -61,15 +66,14 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (seed === "fresh" && shard !== undefined) {
     throw options.error('all shards need the same seed and it is "fresh": add --seed N');
   }
-  const plan = planSuite({ ...suite, seed });
+  const plan = planSuite({ ...suite, seed }, path);
   if (plan.skipped > 0) {
     console.error(`Skipped ${plan.skipped} impossible crossings (depth must be below core)`);
   }
   if (seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
 
-  await using connections = new Connections(connectOptions(options));
+  await using connections = new Connections(connecting);
   using interrupt = new Interrupt();
-  const concurrency = options.integer("concurrency", 1);
   const runOptions: RunOptions = {
     connect: (entry) => connections.model(entry),
     signal: interrupt.signal,

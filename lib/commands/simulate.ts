@@ -25,6 +25,7 @@ export async function simulate(arguments_: readonly string[]): Promise<number> {
   const port = options.integer("port") ?? 8099;
   if (port > 65535) throw options.error(`--port must be at most 65535: it is ${port}`);
   const latency = options.integer("latency") ?? 0;
+  if (latency > 600_000) throw options.error(`--latency must be at most 600000: it is ${latency}`);
   let server;
   try {
     server = startSimulatedServer({ port, latency });

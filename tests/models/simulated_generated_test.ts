@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { Connections } from "../../lib/connect.ts";
 import type { FailureType } from "../../lib/failure.ts";
 import { runTrial, type Trial } from "../../lib/trial.ts";
-import { BIG_SPECS, specs, test } from "../generated.ts";
+import { BIG_SPECS, specs, test } from "../support/generated.ts";
 
 function assertPerfect({ outcome, grounded, calls, minimumCalls, failures }: Trial): void {
   assertEquals({ outcome, grounded, calls, failures }, {

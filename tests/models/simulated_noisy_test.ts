@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertNotMatch } from "@std/assert";
 import { parseSimulatedModel } from "../../lib/models/simulated.ts";
-import { assertRate, isFaithful, makeWorld, talk, type World } from "./simulated_world.ts";
+import { assertRate, isFaithful, makeWorld, talk, type World } from "../support/simulated_world.ts";
 
 const sanitize = { sanitizeOps: true, sanitizeResources: true };
 

@@ -11,7 +11,7 @@ import {
   type SimulatedServer,
   startSimulatedServer,
 } from "../../lib/models/simulated.ts";
-import { makeWorld, talk } from "./simulated_world.ts";
+import { makeWorld, talk } from "../support/simulated_world.ts";
 
 const sanitize = { sanitizeOps: true, sanitizeResources: true };
 const GOOD: ChatRequest = {

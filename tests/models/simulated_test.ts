@@ -7,7 +7,7 @@ import {
   parseSimulatedModel,
 } from "../../lib/models/simulated.ts";
 import { readConversation } from "../../lib/models/simulated/reading.ts";
-import { makePrompt, makeTool, makeWorld, talk } from "./simulated_world.ts";
+import { makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
 
 const sanitize = { sanitizeOps: true, sanitizeResources: true };
 const planner = parseSimulatedModel("sim:planner");

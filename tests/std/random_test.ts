@@ -8,7 +8,7 @@ import {
   shuffle,
 } from "@std/random";
 import fc from "fast-check";
-import { test } from "../generated.ts";
+import { test } from "../support/generated.ts";
 
 const MASK = 2n ** 64n - 1n;
 

@@ -3,10 +3,10 @@
  * reports, journals.
  */
 
-import type { Unit } from "../lib/gate.ts";
-import type { GraphSpec } from "../lib/graph.ts";
-import type { CallEvent } from "../lib/trace.ts";
-import { type Outcome, type Trial, trialId } from "../lib/trial.ts";
+import type { Unit } from "../../lib/gate.ts";
+import type { GraphSpec } from "../../lib/graph.ts";
+import type { CallEvent } from "../../lib/trace.ts";
+import { type Outcome, type Trial, trialId } from "../../lib/trial.ts";
 
 /** What matters of a trial to the test at hand; the rest is usual. */
 export interface TrialTraits

@@ -8,13 +8,13 @@
  *     never -------> func_dis -> delta (555) ---> func_dip -> theta (666)
  */
 
-import { completeSpec, type Role } from "../lib/graph.ts";
-import type { JsonObject } from "../lib/json.ts";
-import type { Task, TaskFunction } from "../lib/task.ts";
-import type { ToolCall } from "../lib/tool.ts";
-import type { CallEvent } from "../lib/trace.ts";
-import { callsOf } from "../lib/trace.ts";
-import type { Executor } from "../lib/executor.ts";
+import { completeSpec, type Role } from "../../lib/graph.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Task, TaskFunction } from "../../lib/task.ts";
+import type { ToolCall } from "../../lib/tool.ts";
+import type { CallEvent } from "../../lib/trace.ts";
+import { callsOf } from "../../lib/trace.ts";
+import type { Executor } from "../../lib/executor.ts";
 
 function make(
   name: string,

@@ -4,8 +4,8 @@
  */
 
 import fc from "fast-check";
-import { type GraphSpec, LINKINGS } from "../lib/graph.ts";
-import type { Task, TaskFunction } from "../lib/task.ts";
+import { type GraphSpec, LINKINGS } from "../../lib/graph.ts";
+import type { Task, TaskFunction } from "../../lib/task.ts";
 
 /** A test that may leave no operation and no resource behind. */
 export function test(name: string, fn: () => void | Promise<void>): void {
