@@ -72,8 +72,10 @@ export function assertNoFailures(trial: Trial): void {
  */
 export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
   const checked = parseWith(RATE_POLICY, policy, "the policy of assertSuccessRate");
-  const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
-  const judged = judge(trials, planned, checked);
+  // Trials that were run by hand may share an id; each of them counts.
+  const counted = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
+  const planned = counted.map((trial) => ({ ...trial, model: trial.model.requested }));
+  const judged = judge(counted, planned, checked);
   const verdict: Verdict = judged.length === 1 ? judged[0]!.verdict : {
     kind: "invalid",
     reason: judged.length === 0

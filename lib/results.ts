@@ -89,8 +89,10 @@ export interface JournalFile {
   readonly content: JournalContent;
   /** The plan line; `undefined` in journals that other tools wrote. */
   readonly plan: PlanLine | undefined;
-  /** The trials; of several lines with one id the last counts. */
+  /** The trials; of several lines with one id the last counts, as invalid trials may be run again. */
   readonly trials: readonly Trial[];
+  /** The id of a trial that is there again although it had ended validly. */
+  readonly doubled: string | undefined;
 }
 
 /**
@@ -102,6 +104,7 @@ export function readJournalFile(path: string): JournalFile {
   const content = readJournal(path);
   let plan: PlanLine | undefined;
   const trials = new Map<string, Trial>();
+  let doubled: string | undefined;
   for (const [index, { value, line }] of content.lines.entries()) {
     const source = `${path}, line ${line}`;
     if (kindOf(value) === "plan") {
@@ -115,10 +118,12 @@ export function readJournalFile(path: string): JournalFile {
       );
     } else {
       const trial = parseWith(TRIAL_LINE, value, source);
+      const before = trials.get(trial.id);
+      if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
       trials.set(trial.id, trial);
     }
   }
-  return { path, content, plan, trials: [...trials.values()] };
+  return { path, content, plan, trials: [...trials.values()], doubled };
 }
 
 function kindOf(value: JsonValue): unknown {
@@ -230,7 +235,8 @@ function shardProblem(files: readonly JournalFile[]): string | undefined {
 
 function doubledProblem(files: readonly JournalFile[]): string | undefined {
   const seen = new Map<string, string>();
-  for (const { path, trials } of files) {
+  for (const { path, trials, doubled } of files) {
+    if (doubled !== undefined) return `trial ${doubled} is in ${path} twice`;
     for (const { id } of trials) {
       const before = seen.get(id);
       if (before !== undefined) return `trial ${id} is both in ${before} and in ${path}`;

@@ -56,6 +56,17 @@ test("assertNoFailures() does not pass an invalid trial", () => {
   assertThrows(() => assertNoFailures(trial), AssertionError, "The trial is invalid.");
 });
 
+test("assertSuccessRate() counts every trial, also those that share an id", () => {
+  const failed = manyRecords(0, 100);
+  const solved = manyRecords(100, 100);
+  assertEquals(failed.map(({ id }) => id), solved.map(({ id }) => id));
+  const { message } = assertThrows(
+    () => assertSuccessRate([...failed, ...solved], { successRate: 0.9 }),
+    AssertionError,
+  );
+  assertStringIncludes(message, "100 of 200 valid trials were solved");
+});
+
 test("assertSuccessRate() gives the verdict of trials that pass", () => {
   const verdict = assertSuccessRate(manyRecords(95, 100), { successRate: 0.8 });
   assertEquals(verdict, decide(once(95, 5), { successRate: 0.8 }));

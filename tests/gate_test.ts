@@ -123,6 +123,18 @@ test("decide() shows its evidence", () => {
   });
 });
 
+test("decide() counts what is unknown as the worst case of each bound, invalid or missing", () => {
+  const policy = { successRate: 0.7, coverage: 0.5 };
+  for (const [solved, failed, unknown] of [[90, 5, 5], [50, 20, 30], [0, 60, 40], [60, 0, 40]]) {
+    const planned = solved! + failed! + unknown!;
+    const { evidence } = decide(once(solved!, failed!, unknown!), policy);
+    assertEquals(evidence!.unknown, unknown);
+    assertEquals(evidence!.lower, clopperPearson(solved!, planned, 0.95).lower);
+    assertEquals(evidence!.upper, clopperPearson(solved! + unknown!, planned, 0.95).upper);
+    assertEquals(decideOf(once(solved!, failed!), planned, policy).evidence, evidence);
+  }
+});
+
 test("decide() takes the confidence of the policy", () => {
   assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.95 }).kind, "pass");
   assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.99 }).kind, "undecided");
@@ -474,6 +486,9 @@ test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => 
   const policy = { successRate: 0.9, margin: 0 };
   const text = describeVerdict(gate(80, 100, policy), policy);
   assertStringIncludes(text, "FAIL: the true success rate is below 90.0%. 80 of 100");
+  assert(!text.includes("margin"), text);
+  // The bounds are 72.28% and 86.33%.
+  assertStringIncludes(text, "at least 72.2% and at most 86.4%");
 });
 
 test("describeVerdict() of an undecided gate says how many more trials would probably decide", () => {
@@ -498,8 +513,11 @@ test("describeVerdict() of an invalid gate gives the reason", () => {
     describeVerdict(decideOf([], 5, policy), policy),
     "INVALID: nothing can be said, as none of 5 planned trials is valid.",
   );
-  const text = describeVerdict(decideOf(once(90, 0, 10), 100, policy), policy);
-  assertStringIncludes(text, "90 of 100 planned trials are valid");
+  assertEquals(
+    describeVerdict(decideOf(once(81, 9, 10), 100, policy), policy),
+    "INVALID: nothing can be said, as 90 of 100 planned trials are valid, fewer than the " +
+      "coverage of 95.0% asks for. 81 of 90 valid trials were solved (90.0%).",
+  );
   const passed = describeVerdict(decideOf(once(97, 0, 3), 100, policy), policy);
   assertStringIncludes(passed, "3 invalid or missing trials count as the worst case of each.");
 });

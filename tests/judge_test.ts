@@ -11,7 +11,7 @@ import {
 } from "../lib/judge.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
-import { manyRecords, once, record, records } from "./support/records.ts";
+import { manyRecords, once, record } from "./support/records.ts";
 
 /** The plan of which `trials` are all. */
 function planOf(trials: readonly Trial[]): PlannedTrial[] {
@@ -63,19 +63,15 @@ test("judge() takes the repetitions of a graph as one unit", () => {
   assertEquals(judged!.verdict, decide(units, POLICY));
 });
 
-test("judge() counts an invalid trial neither as solved nor as failed", () => {
-  const trials = [
-    ...manyRecords(97, 97),
-    ...records(["invalid", "invalid", "invalid"]).map((trial, index) =>
-      record({
-        outcome: trial.outcome,
-        seed: 200 + index,
-      })
-    ),
-  ];
-  const [judged] = judge(trials, planOf(trials), POLICY);
-  assertEquals(judged!.verdict, decide(once(97, 0, 3), POLICY));
-  assertEquals(judged!.verdict.evidence?.rate, 1);
+test("judge() counts invalid and missing trials alike, as the worst case of each bound", () => {
+  const invalid = [200, 201, 202].map((seed) => record({ seed, outcome: "invalid" }));
+  const planned = planOf([...manyRecords(97, 97), ...invalid]);
+  const expected = decide(once(97, 0, 3), POLICY);
+  for (const shown of [invalid, invalid.slice(1), []]) {
+    const [judged] = judge([...manyRecords(97, 97), ...shown], planned, POLICY);
+    assertEquals(judged!.verdict, expected);
+  }
+  assertEquals([expected.evidence?.rate, expected.evidence?.unknown], [1, 3]);
 });
 
 test("judge() counts missing trials against the coverage", () => {

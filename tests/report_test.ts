@@ -303,15 +303,23 @@ test("tellStory() lets no escape sequence through, wherever a model put it", () 
   assertEquals(story.split("\n").length, 5, story);
 });
 
-test("tellStory() tells also of a trial whose journal line another tool wrote in brief", () => {
+test("tellStory() tells also of a trial whose events another tool wrote, but not its failures", () => {
   const line = record({ outcome: "wrong_answer" });
   const parsed = (brief: unknown) =>
     parseWith(TRIAL_LINE, JSON.parse(JSON.stringify(brief)), "the line");
   const trial = parsed({ ...line, events: [{ kind: "call" }] });
   assertEquals(trial.events, []);
   assertStringIncludes(tellStory(trial), "m: wrong_answer after 3 calls");
-  const failures = [{ type: "theirs", root: true }];
-  assertThrows(() => parsed({ ...line, failures }), InputError, "at failures[0].type: ");
+  const where = { call: 1, step: 1, function: "f", root: true };
+  for (
+    const [failure, path] of [[{ type: "theirs" }, "type"], [
+      { type: "function_not_found" },
+      "detail",
+    ]] as const
+  ) {
+    const failures = [{ ...where, ...failure }];
+    assertThrows(() => parsed({ ...line, failures }), InputError, `at failures[0].${path}: `);
+  }
 });
 
 test("tellStory() quotes what the model said as it said it, escaped once", () => {

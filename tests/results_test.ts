@@ -345,6 +345,19 @@ test("readJournalFile() lets the last line of an id count", () => {
   assertEquals(readResults([path]).problem, undefined);
 });
 
+test("readResults() finds a failed trial that was written over by a solved one", () => {
+  using folder = new Folder();
+  const path = writeJournal(folder, undefined, [
+    finish(PLAN.trials[0]!, { outcome: "wrong_answer" }),
+    finish(PLAN.trials[1]!),
+    finish(PLAN.trials[0]!, { outcome: "solved" }),
+  ]);
+  assertStringIncludes(
+    readResults([path]).problem!,
+    `trial ${PLAN.trials[0]!.id} is in ${path} twice`,
+  );
+});
+
 test("readJournalFile() takes a plan as first line only", () => {
   using folder = new Folder();
   const path = folder.write(
@@ -357,9 +370,11 @@ test("readJournalFile() takes a plan as first line only", () => {
 
 test("readJournalFile() names file, line, path and rule of a malformed trial", () => {
   const good = finish(PLAN.trials[0]!);
+  const noLine = 'it is no line of a journal, whose kind is "plan" or "trial"';
   const faults: [unknown, string][] = [
     [{ ...good, v: 2 }, "at v: "],
-    [{ ...good, kind: "trail" }, "whose kind is"],
+    [{ ...good, kind: "trail" }, noLine],
+    [{ ...good, kind: undefined }, noLine],
     [{ ...good, id: "" }, "at id: "],
     [{ ...good, model: "m" }, "at model: "],
     [{ ...good, model: { requested: "m" } }, "at model.served: "],
@@ -375,9 +390,9 @@ test("readJournalFile() names file, line, path and rule of a malformed trial", (
     [{ ...good, failures: [{ type: "x", root: true }, { type: "x" }] }, "at failures[1].root: "],
     [{ ...good, usage: { inputTokens: 1 } }, "at usage.outputTokens: "],
     [{ ...good, task: "core=3" }, "at task: "],
-    [7, "whose kind is"],
-    [null, "whose kind is"],
-    [[], "whose kind is"],
+    [7, noLine],
+    [null, noLine],
+    [[], noLine],
   ];
   for (const [value, fault] of faults) {
     using folder = new Folder();

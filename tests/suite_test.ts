@@ -245,6 +245,13 @@ test("planSuite() names the grid of which nothing is left", () => {
   assertStringIncludes(error.message, "core is 3, depth is 7");
 });
 
+test("planSuite() names its source in every fault, where it is told", () => {
+  for (const wrong of [{ tasks: [{ core: 3, depth: 7 }] }, { models: ["a", "a"] }]) {
+    const error = assertThrows(() => planSuite({ ...SMALL, ...wrong }, "s.jsonc"), InputError);
+    assertMatch(error.message, /^Cannot plan s\.jsonc[: ]/);
+  }
+});
+
 test("planSuite() refuses two models of one name, unless they are given others", () => {
   const one = { model: "a", temperature: 0 };
   assertThrows(
@@ -510,15 +517,15 @@ test("shardOf() splits a plan exactly: every trial is in one shard, in order", (
 
 test("shardOf() gives each shard its share of every cell and of every model", () => {
   const plan = planSuite({ ...SMALL, graphs: 10 });
-  for (const  of of[2, 4, 5]) {
-    for (let index = 1; index <= of; index++) {
-      const trials = shardOf(plan, { index, of });
+  for (const parts of [2, 4, 5]) {
+    for (let index = 1; index <= parts; index++) {
+      const trials = shardOf(plan, { index, of: parts });
       for (const core of [3, 5]) {
         for (const model of SMALL.models) {
           const own = trials.filter((trial) => trial.task.core === core && trial.model === model);
           assert(
             own.length > 0,
-            `shard ${index}/${of} has no trial of core ${core} and model ${model}`,
+            `shard ${index}/${parts} has no trial of core ${core} and model ${model}`,
           );
         }
       }

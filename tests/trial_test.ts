@@ -1,6 +1,13 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import fc from "fast-check";
 import type { GraphSpec } from "../lib/graph.ts";
+import { InputError, parseWith } from "../lib/input.ts";
 import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { briefSpec, generateTask, type Task } from "../lib/task.ts";
@@ -552,6 +559,50 @@ test("TRIAL_LINE rejects records that contradict themselves or are none", async 
   }
   for (const value of [null, [], "trial", 4, undefined]) {
     assert(!TRIAL_LINE.safeParse(value).success);
+  }
+});
+
+test("TRIAL_LINE checks every failure fully, and names the path of what is wrong", async () => {
+  const good = journalled(await run(perfect())) as Record<string, unknown>;
+  const base = { call: 1, step: 1, function: "func_abc", root: true };
+  const fault = { missing: [], unexpected: [], wrongType: [], malformed: true };
+  const wrong = { parameter: "a", variable: "b", given: 7, origin: "fabricated" };
+  const notFound = { ...base, type: "function_not_found", detail: { nearest: null } };
+  const inputs = { ...base, type: "wrong_number_of_inputs", detail: fault };
+  const value = { ...base, type: "incorrect_value", detail: { arguments: [wrong] } };
+  const early = { ...value, type: "value_not_yet_known" };
+  const sound = [notFound, inputs, value, early];
+  const { failures } = parseWith(TRIAL_LINE, { ...good, failures: sound }, "the line");
+  assertEquals<unknown>(failures, sound);
+
+  const faults: [Record<string, unknown>, string][] = [
+    [{ ...notFound, type: "theirs" }, "type"],
+    ...sound.map((one): [Record<string, unknown>, string] => [{ ...one, detail: {} }, "detail."]),
+    [{ ...notFound, detail: undefined }, "detail"],
+    [{ ...notFound, call: 0 }, "call"],
+    [{ ...notFound, step: 0 }, "step"],
+    [{ ...notFound, function: 7 }, "function"],
+    [{ ...notFound, root: undefined }, "root"],
+    [{ ...inputs, detail: { ...fault, missing: [7] } }, "detail.missing[0]"],
+    [{ ...inputs, detail: { ...fault, malformed: "no" } }, "detail.malformed"],
+    [{ ...value, detail: { arguments: [{ ...wrong, given: "7" }] } }, "detail.arguments[0].given"],
+    [{ ...early, detail: { arguments: [wrong, { ...wrong, origin: "luck" }] } }, "[1].origin"],
+  ];
+  for (const [failure, path] of faults) {
+    const { message } = assertThrows(
+      () => parseWith(TRIAL_LINE, { ...good, failures: [notFound, failure] }, "the line"),
+      InputError,
+    );
+    assertStringIncludes(message, "at failures[1].", JSON.stringify(failure));
+    assertStringIncludes(message, path, JSON.stringify(failure));
+  }
+});
+
+test("TRIAL_LINE drops the events of other tools, all of them, and keeps the rest", async () => {
+  const good = journalled(await run(perfect())) as Record<string, unknown>;
+  const own = good["events"] as unknown[];
+  for (const events of [[{}], [{ kind: "theirs" }], [...own, { kind: "call" }], "none", null, 7]) {
+    assertEquals<unknown>(TRIAL_LINE.parse({ ...good, events }), { ...good, events: [] });
   }
 });
 
