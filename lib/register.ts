@@ -4,26 +4,18 @@
  */
 
 import { AssertionError } from "@std/assert";
-import { parseArgs } from "@std/cli/parse-args";
 import type { Limits } from "./agent.ts";
 import { assertSolved, passes } from "./assertions.ts";
 import { Connections } from "./connect.ts";
+import { type Flags, parseFlags } from "./flags.ts";
 import { RATE_POLICY, type RatePolicy } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
 import { judge } from "./judge.ts";
 import type { Model } from "./model.ts";
 import { renderTables, renderVerdicts, summarize } from "./report.ts";
 import { Run, seedToResume } from "./run.ts";
-import {
-  type Cells,
-  type Grid,
-  type ModelEntry,
-  parseShard,
-  type Plan,
-  planSuite,
-  type Shard,
-  SUITE,
-} from "./suite.ts";
+import { type Plan, planSuite } from "./plan.ts";
+import { type Cells, type Grid, type ModelEntry, SUITE } from "./suite.ts";
 import { type Agent, parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
 
 /** Options of {@linkcode benchmark}. */
@@ -60,17 +52,6 @@ export interface BenchmarkOptions {
 
 /** A model, or how to get one. */
 export type ModelChoice = string | ModelEntry | Model;
-
-/** What users hand over on the command line, behind `--`. */
-interface Flags {
-  readonly only: string | undefined;
-  readonly shard: Shard | undefined;
-  readonly seed: number | undefined;
-  readonly out: string | undefined;
-  readonly concurrency: number | undefined;
-  readonly resume: boolean;
-  readonly retryInvalid: boolean;
-}
 
 /**
  * Registers a benchmark: one test case for each trial and, with a gate, one test that decides.
@@ -368,31 +349,4 @@ function replayLine(origin: string, { id }: Trial): string {
 /** A word for a shell, where nothing within single quotes has a meaning but their end. */
 function quoted(word: string): string {
   return /^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-/** Flags that are not ours belong to the user's own tests. */
-function parseFlags(arguments_: readonly string[]): Flags {
-  const parsed = parseArgs(arguments_, {
-    string: ["only", "shard", "seed", "out", "concurrency"],
-    boolean: ["resume", "retry-invalid"],
-  });
-  const text = (name: string) => parsed[name] as string | undefined;
-  const number = (name: string, least: number) => {
-    const written = text(name);
-    if (written === undefined) return undefined;
-    const value = Number(written);
-    if (/^\d+$/.test(written) && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InputError(
-      `Cannot use --${name} as it must be a whole number from ${least} on: it is ${written}`,
-    );
-  };
-  return {
-    only: text("only"),
-    shard: text("shard") === undefined ? undefined : parseShard(text("shard")!),
-    seed: number("seed", 0),
-    out: text("out"),
-    concurrency: number("concurrency", 1),
-    resume: parsed["resume"] === true,
-    retryInvalid: parsed["retry-invalid"] === true,
-  };
 }

@@ -15,7 +15,7 @@ import {
   planHash,
   type ResolvedSuite,
   type Shard,
-} from "./suite.ts";
+} from "./plan.ts";
 import { type PlannedTrial, type Trial, TRIAL_LINE } from "./trial.ts";
 
 /** The first line of a journal: what was planned. */

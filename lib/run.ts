@@ -14,7 +14,8 @@ import {
   planLine,
   readJournalFile,
 } from "./results.ts";
-import { type ModelEntry, modelName, type Plan, type Shard, shardOf } from "./suite.ts";
+import { type Plan, type Shard, shardOf } from "./plan.ts";
+import { type ModelEntry, modelName } from "./suite.ts";
 import { type Agent, type PlannedTrial, runTrial, type Trial } from "./trial.ts";
 
 /** Options of {@linkcode Run}. */

@@ -40,11 +40,12 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "agent",
   ],
   // Trials, from the planned one to the judged one.
-  run: ["trial", "judge", "metrics", "suite", "results", "connect", "run"],
+  run: ["trial", "judge", "metrics", "suite", "plan", "results", "connect", "run"],
   // Where people and other programs come in.
   edge: [
     "report",
     "assertions",
+    "flags",
     "register",
     "commands/arguments",
     "commands/generate",

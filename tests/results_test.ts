@@ -14,15 +14,8 @@ import {
   readJournalFile,
   readResults,
 } from "../lib/results.ts";
-import {
-  type Plan,
-  planHash,
-  planSuite,
-  type Shard,
-  shardOf,
-  SUITE as SUITE_RULES,
-  type Suite,
-} from "../lib/suite.ts";
+import { type Plan, planHash, planSuite, type Shard, shardOf } from "../lib/plan.ts";
+import { SUITE as SUITE_RULES, type Suite } from "../lib/suite.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";

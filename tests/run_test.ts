@@ -15,7 +15,8 @@ import {
 import { scripted } from "../lib/models/scripted.ts";
 import { planLine, readResults } from "../lib/results.ts";
 import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
-import { planSuite, shardOf, type Suite } from "../lib/suite.ts";
+import { planSuite, shardOf } from "../lib/plan.ts";
+import type { Suite } from "../lib/suite.ts";
 import { parseTrialId } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";

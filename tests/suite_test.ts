@@ -9,18 +9,14 @@ import {
 import fc from "fast-check";
 import { InputError, parseWith } from "../lib/input.ts";
 import {
-  type Cell,
   comparisonHash,
-  grid,
   listTrials,
-  modelName,
   parseShard,
   planHash,
   planSuite,
   shardOf,
-  SUITE,
-  type Suite,
-} from "../lib/suite.ts";
+} from "../lib/plan.ts";
+import { type Cell, grid, modelName, SUITE, type Suite } from "../lib/suite.ts";
 import { parseTrialId } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
 

@@ -7,7 +7,8 @@ import { Connections } from "../connect.ts";
 import { InputError, parseWith, readJsonc } from "../input.ts";
 import { renderTables } from "../report.ts";
 import { Run, type RunOptions, seedToResume } from "../run.ts";
-import { type ModelEntry, modelName, parseShard, planSuite, SUITE, type Suite } from "../suite.ts";
+import { parseShard, planSuite } from "../plan.ts";
+import { type ModelEntry, modelName, SUITE, type Suite } from "../suite.ts";
 import type { Trial } from "../trial.ts";
 import { Arguments, userPath } from "./arguments.ts";
 

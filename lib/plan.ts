@@ -1,0 +1,159 @@
+/**
+ * Plans: what a suite comes to, trial by trial, and which part of it a machine runs.
+ * @module
+ */
+
+import type { Limits } from "./agent.ts";
+import type { RatePolicy } from "./gate.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { canonicalJson, sha256 } from "./json.ts";
+import { forkSeed, freshSeed } from "./random.ts";
+import { type Cell, grid, type ModelEntry, modelName, type Suite } from "./suite.ts";
+import { briefSpec, GENERATOR_VERSION } from "./task.ts";
+import { type PlannedTrial, trialId } from "./trial.ts";
+
+/** Which part of a plan a machine runs. */
+export interface Shard {
+  /** From 1. */
+  readonly index: number;
+  readonly of: number;
+}
+
+/** Everything that decides which trials there are. */
+export interface ResolvedSuite {
+  readonly generator: number;
+  readonly seed: number;
+  readonly graphs: number;
+  readonly cells: readonly Cell[];
+  readonly models: readonly ModelEntry[];
+  readonly strategies: readonly string[];
+  readonly perturbations: readonly string[];
+  readonly repetitions: number;
+  readonly limits: Limits;
+}
+
+/** A suite with every choice made: which trials there are, in which order. */
+export interface Plan {
+  /** The suite's name. */
+  readonly suite: string;
+  /** What decides the trials. */
+  readonly resolved: ResolvedSuite;
+  /** The trials, block by block: each block has one graph of every cell. */
+  readonly trials: readonly PlannedTrial[];
+  /** The gate, if there is one. */
+  readonly gate?: RatePolicy;
+}
+
+/**
+ * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets a
+ * seed of its own, so that graphs are independent, as gates assume; models, strategies and perturbations share graphs. How many
+ * impossible crossings were `skipped` is told beside the plan.
+ *
+ * @throws {InputError} If the suite is not usable; the message names `source`, path and rule.
+ */
+export function planSuite(
+  suite: Suite,
+  source = `suite ${suite.name}`,
+): Plan & { readonly skipped: number } {
+  const grids = suite.tasks.map((sizes, index) => {
+    try {
+      return grid(sizes);
+    } catch (error) {
+      throw new InputError(
+        `Cannot plan ${source}: at tasks[${index}]: ${reasonOf(error)}`,
+      );
+    }
+  });
+  const all = grids.flatMap(({ cells }) => cells);
+  const cells = all.filter((cell, index) =>
+    all.findIndex((other) => canonicalJson(other) === canonicalJson(cell)) === index
+  );
+  const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
+  assertDistinct(source, "models", models.map(modelName));
+  assertDistinct(source, "strategies", suite.strategies ?? []);
+  assertDistinct(source, "perturbations", suite.perturbations ?? []);
+  const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
+  const resolved: ResolvedSuite = {
+    generator: GENERATOR_VERSION,
+    seed,
+    graphs: suite.graphs ?? 5,
+    cells,
+    models,
+    strategies: suite.strategies ?? ["baseline"],
+    perturbations: suite.perturbations ?? ["none"],
+    repetitions: suite.repetitions ?? 1,
+    limits: suite.limits ?? {},
+  };
+  return {
+    suite: suite.name,
+    resolved,
+    trials: listTrials(resolved),
+    skipped: grids.reduce((sum, { skipped }) => sum + skipped, 0),
+    ...(suite.gate === undefined ? {} : { gate: suite.gate }),
+  };
+}
+
+function assertDistinct(source: string, what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw new InputError(
+    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice`,
+  );
+}
+
+/** The trials that a resolved suite comes to, in plan order. */
+export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
+  const { seed, graphs, cells, models, strategies, perturbations, repetitions } = resolved;
+  const trials: PlannedTrial[] = [];
+  for (let block = 0; block < graphs; block++) {
+    for (const cell of cells) {
+      const task = briefSpec({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
+      for (const entry of models) {
+        for (const strategy of strategies) {
+          for (const perturbation of perturbations) {
+            for (let repetition = 1; repetition <= repetitions; repetition++) {
+              const key = { model: modelName(entry), strategy, perturbation, task, repetition };
+              trials.push({ ...key, id: trialId(key), index: trials.length, block });
+            }
+          }
+        }
+      }
+    }
+  }
+  return trials;
+}
+
+/**
+ * Reads a shard such as `2/5`.
+ *
+ * @throws {InputError} If it is none.
+ */
+export function parseShard(text: string): Shard {
+  const [index, of] = (/^(\d{1,6})\/(\d{1,6})$/.exec(text)?.slice(1) ?? []).map(Number);
+  if (index !== undefined && of !== undefined && index >= 1 && index <= of) return { index, of };
+  throw new InputError(`Cannot use shard ${text} as it must be I/N with 1 <= I <= N, such as 2/5`);
+}
+
+/**
+ * The trials of one shard. They are dealt out place by place of the blocks, so that each shard has
+ * its share of every cell and of every model.
+ */
+export function shardOf({ trials, resolved }: Plan, { index, of }: Shard): readonly PlannedTrial[] {
+  const { graphs } = resolved;
+  const blockSize = trials.length / graphs;
+  return trials.filter((trial) => {
+    const place = trial.index % blockSize;
+    return (place * graphs + trial.block) % of === index - 1;
+  });
+}
+
+/** A hash of everything that decides which trials there are; shards of one plan share it. */
+export function planHash({ suite, resolved }: Pick<Plan, "suite" | "resolved">): string {
+  return sha256(canonicalJson({ suite, ...resolved }));
+}
+
+/** A hash of everything but the models: what two plans share whose results may be compared. */
+export function comparisonHash({ resolved }: Pick<Plan, "resolved">): string {
+  const { models: _, strategies: __, ...rest } = resolved;
+  return sha256(canonicalJson(rest));
+}
