@@ -83,17 +83,22 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
       if (error instanceof TimeLimitError) return overTime(limits.seconds);
       throw error;
     }
-    milliseconds += reply.duration;
-    tokens += reply.usage.inputTokens + reply.usage.outputTokens;
-    options.served?.(reply.served);
+    // Servers and models of the user's own claim what they like; a journal must stay readable.
+    const duration = count(reply.duration);
+    const inputTokens = count(reply.usage.inputTokens);
+    const outputTokens = count(reply.usage.outputTokens);
+    milliseconds += duration;
+    tokens += inputTokens + outputTokens;
+    if (reply.served !== "") options.served?.(reply.served.slice(0, LONGEST_NAME));
     record({
       kind: "reply",
       request,
       text: reply.text.slice(0, LONGEST_KEPT),
       calls: reply.calls.length,
-      ...reply.usage,
-      durationMs: Math.round(reply.duration),
-      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs }),
+      inputTokens,
+      outputTokens,
+      durationMs: duration,
+      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MOST_REPAIRS) }),
     });
 
     if (reply.finish === "length") {
@@ -120,6 +125,18 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
       return { kind: "step_limit", message: `${limits.steps} replies, and no answer among them` };
     }
   }
+}
+
+/** No name of a model is kept longer than this. */
+const LONGEST_NAME = 200;
+/** So many repairs of one reply are told. */
+const MOST_REPAIRS = 20;
+/** Above what any reply takes, and low enough for sums to stay exact. */
+const MOST = 1e12;
+
+/** A whole number from 0 on, whatever was claimed. */
+function count(claimed: number): number {
+  return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
 }
 
 function overTime(seconds: number | undefined): Ending {

@@ -19,9 +19,10 @@
  * ```
  */
 export function parseAnswer(text: string, variable: string): number | null {
-  const integers = [...text.matchAll(INTEGER)].filter(isWhole);
-  const stated = integers.findLast((match) => statesValueOf(variable, text, match.index));
-  const found = stated ?? integers.findLast((match) => !isListNumber(match));
+  const integers = [...text.slice(-LONGEST_READ).matchAll(INTEGER)].filter(isWhole);
+  const counted = integers.filter((match) => !isListNumber(match));
+  const stated = counted.findLast((match) => statesValueOf(variable, match.input, match.index));
+  const found = stated ?? counted.at(-1);
   return found === undefined ? null : valueOf(found);
 }
 
@@ -29,10 +30,17 @@ export function parseAnswer(text: string, variable: string): number | null {
 // two underscores may touch them, as emphasis does, if nothing else touches those.
 const INTEGER =
   /(?<![\p{L}\p{N}.]|[\p{L}\p{N}]_{1,2}|\d,)[-\u2212]?(?:\d{1,3}(?:[,_]\d{3}){1,5}|\d{1,16})(?!_{0,2}[\p{L}\p{N}])/gu;
+/** An answer stands at the end of a text, so that no more of it is read. */
+const LONGEST_READ = 100_000;
 /** Between a variable and its value there stand no more characters than these words need. */
 const REACH = 60;
-const LINK =
-  /^(?:\b(?:value|now|then|therefore|equals|equal|to|is|of|has|the|a)\b|[\s*`_"'()[\]{}:=|>→⇒-])*$/i;
+const WORDS =
+  "value now then therefore thus equals equal to is was be as of has the a should must " +
+  "comes out found boxed text s";
+const LINK = new RegExp(
+  `^(?:\\b(?:${WORDS.replaceAll(" ", "|")})\\b|[\\s*\`_"'()[\\]{}:=|>→⇒≈—–’$\\\\-])*$`,
+  "i",
+);
 
 function valueOf(match: RegExpExecArray): number {
   return Number(match[0].replaceAll(/[,_]/g, "").replace("\u2212", "-")) + 0;
@@ -47,7 +55,7 @@ function statesValueOf(variable: string, text: string, index: number): boolean {
   if (place === -1 || (place === 0 && start > 0)) return false;
   const link = before.slice(place + variable.length);
   const alone = !/[\p{L}\p{N}]_*$/u.test(before.slice(0, place)) && !/^_*[\p{L}\p{N}]/u.test(link);
-  return alone && link.trim() !== "" && LINK.test(link) && !/\n\s*$/.test(link);
+  return alone && link.trim() !== "" && LINK.test(link);
 }
 
 /** A number with decimals is no integer, unless they are all zero; nor is one that lost digits. */

@@ -6,7 +6,7 @@
 
 import { canonicalJson, parseJson } from "./json.ts";
 import type { Task } from "./task.ts";
-import { callsOf, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
 /** Every behaviour. */
 export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"] as const;
@@ -18,6 +18,16 @@ export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"
  * - `forced_loop`: it ran into a limit while repeating calls that it had made before.
  */
 export type Behaviour = typeof BEHAVIOURS[number];
+
+/** A text that is the same for calls that differ only in how they are written. */
+function writtenAlike({ function: name, arguments: written }: CallEvent): string {
+  try {
+    return canonicalJson([name, parseJson(written) ?? written]);
+  } catch {
+    // Thousands of brackets within each other exceed the stack.
+    return canonicalJson([name, written]);
+  }
+}
 
 /** The behaviours that the trace of one trial shows, in the order of {@linkcode BEHAVIOURS}. */
 export function behavioursOf(task: Task, events: readonly TraceEvent[]): Behaviour[] {
@@ -31,10 +41,7 @@ export function behavioursOf(task: Task, events: readonly TraceEvent[]): Behavio
   const limited = events.some((event) =>
     event.kind === "over_limit" || event.kind === "stop" && event.reason !== "invalid"
   );
-  const different = new Set(calls.map((call) => {
-    const given = parseJson(call.arguments);
-    return canonicalJson([call.function, given ?? call.arguments]);
-  })).size;
+  const different = new Set(calls.map(writtenAlike)).size;
   const shown: Record<Behaviour, boolean> = {
     aversion: answer !== null &&
       task.functions.some(({ role, name }) => role === "core" && !called.has(name)),

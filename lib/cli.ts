@@ -56,8 +56,6 @@ export async function main(arguments_: readonly string[]): Promise<number> {
   try {
     return await command.run(rest);
   } catch (error) {
-    // Whoever reads the output has had enough of it, as `head` does.
-    if (error instanceof Deno.errors.BrokenPipe) return 0;
     if (!(error instanceof InputError)) throw error;
     console.error(error.message);
     return 2;

@@ -9,7 +9,7 @@ import OpenAI, { APIConnectionError, APIError } from "openai";
 import { InputError, reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError } from "./model.ts";
-import { redact } from "./redact.ts";
+import { hideSecrets, redact } from "./redact.ts";
 
 /** Where a model is asked, and as whom. */
 export interface EndpointOptions {
@@ -45,6 +45,8 @@ export interface Endpoint {
   readonly headers: Headers;
   /** What a server said, without secrets, on one line, cut. */
   readonly quote: (text: string) => string;
+  /** A text as it was said, but for the endpoint's own secrets. */
+  readonly hide: (text: string) => string;
 }
 
 /**
@@ -94,7 +96,8 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   ];
   // A page of HTML is not searched to its end for the 300 characters that are shown.
   const quote = (text: string) => printable(redact(text.slice(0, 20_000), secrets), 300);
-  return { model, who: `${printable(model)} at ${url.host}`, url, key, headers, quote };
+  const hide = (text: string) => hideSecrets(text, secrets);
+  return { model, who: `${printable(model)} at ${url.host}`, url, key, headers, quote, hide };
 }
 
 /** Sets a header; the runtime's own error is not passed on, as it may hold the value. */
@@ -147,6 +150,8 @@ export function clientOf({ url, key, headers }: Endpoint): OpenAI {
       project: null,
       webhookSecret: null,
       defaultHeaders: headers,
+      // A redirection would carry headers to a host that nobody named.
+      fetchOptions: { redirect: "error" },
       maxRetries: 0,
       timeout: CLIENT_TIMEOUT,
       logLevel: "off",

@@ -191,8 +191,8 @@ function toInteger(value: JsonValue): number | undefined {
 }
 
 /**
- * Predicates 3 and 4: every value is available, and every value is the right one. A right value is
- * never wrong, even when it could not be known yet.
+ * Predicates 3 and 4: every value is available, and every value is the right one. A call whose values
+ * are all right is no failure, even when one of them could not be known yet.
  */
 export function checkValues(
   { parameters }: TaskFunction,
@@ -205,7 +205,7 @@ export function checkValues(
     return given === truth.get(parameter.variable) ? [] : [wrongArgument(parameter, given, known)];
   });
   if (wrong.length === 0) return undefined;
-  const unavailable = wrong.some(({ variable }) => !known.isEstablished(variable));
+  const unavailable = parameters.some(({ variable }) => !known.isEstablished(variable));
   return {
     type: unavailable ? "value_not_yet_known" : "incorrect_value",
     detail: { arguments: wrong },

@@ -5,6 +5,7 @@
 
 import { parse as parseJsonc } from "@std/jsonc";
 import { z } from "zod";
+import { printable } from "./json.ts";
 
 /** Input that cannot be used. Its message is for the user: action, rule, state; one line or a few. */
 export class InputError extends Error {
@@ -69,7 +70,9 @@ export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: strin
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const faults = result.error.issues.flatMap((issue) => faultsOf(issue))
-    .map(({ path, message }) => `  at ${z.core.toDotPath(path) || "the top"}: ${message}`);
+    .map(({ path, message }) =>
+      `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${printable(message, 300)}`
+    );
   throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
 }
 

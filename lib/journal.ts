@@ -13,6 +13,8 @@ export interface JournalContent {
   readonly lines: readonly { readonly value: JsonValue; readonly line: number }[];
   /** Bytes of a torn last line, which a process left that died while writing; 0 for none. */
   readonly tornBytes: number;
+  /** The beginning of the torn last line. */
+  readonly torn: string;
   /** Bytes of everything but the torn last line. */
   readonly wholeBytes: number;
   /** Whether the last whole line lacks its line break. */
@@ -43,9 +45,10 @@ export function readJournal(path: string): JournalContent {
   const value = parseJson(last);
   if (value !== undefined) {
     lines.push({ value, line: rows.length + 1 });
-    return { lines, tornBytes: 0, wholeBytes: bytes.length, unended: true };
+    return { lines, torn: "", tornBytes: 0, wholeBytes: bytes.length, unended: true };
   }
-  return { lines, tornBytes: bytes.length - wholeBytes, wholeBytes, unended: false };
+  const torn = last.slice(0, 100);
+  return { lines, torn, tornBytes: bytes.length - wholeBytes, wholeBytes, unended: false };
 }
 
 const LINE_BREAK = "\n".charCodeAt(0);

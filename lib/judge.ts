@@ -5,7 +5,7 @@
 
 import { decide, type RatePolicy, type Unit, type Verdict, VERDICT_KINDS } from "./gate.ts";
 import { canonicalJson, printable } from "./json.ts";
-import type { PlannedTrial, Trial } from "./trial.ts";
+import { type PlannedTrial, SERVED_SEPARATOR, type Trial } from "./trial.ts";
 
 /** What is judged as one. */
 export interface Subject {
@@ -17,6 +17,8 @@ export interface Subject {
 
 /** The verdict over one subject. */
 export interface Judged extends Subject {
+  /** Whether the model is a program that stands in for a model. */
+  readonly simulated: boolean;
   readonly verdict: Verdict;
 }
 
@@ -75,13 +77,15 @@ export function judge(
   return bySubject(planned, (trial) => trial).map(({ subject, items }) => {
     const own = items.flatMap(({ id }) => finished.get(id) ?? []);
     if (own.length === 0) {
-      return { ...subject, verdict: { kind: "invalid", reason: "there are no trials" } };
+      const verdict = { kind: "invalid", reason: "there are no trials" } as const;
+      return { ...subject, simulated: subject.model.startsWith("sim:"), verdict };
     }
+    const simulated = own.some(({ model }) => model.simulated);
     const served = servedModels(own);
     if (served.length > 1) {
       const names = served.map((name) => printable(name)).join(", ");
       const reason = `the served model changed on the way: ${names}`;
-      return { ...subject, verdict: { kind: "invalid", reason } };
+      return { ...subject, simulated, verdict: { kind: "invalid", reason } };
     }
     const units = byGraph(items).map((graph): Unit => {
       const ended = graph.flatMap(({ id }) => finished.get(id) ?? []);
@@ -91,14 +95,15 @@ export function judge(
         trials: graph.length,
       };
     });
-    return { ...subject, verdict: decide(units, policy) };
+    return { ...subject, simulated, verdict: decide(units, policy) };
   });
 }
 
 /** The models that answered, by their own names. */
 function servedModels(trials: readonly Trial[]): string[] {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
-  return [...new Set(valid.map(({ model }) => model.served))].filter((name) => name !== "").sort();
+  const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
+  return [...new Set(names)].filter((name) => name !== "").sort();
 }
 
 /** The worst kind among `verdicts`; without any it is `invalid`. */

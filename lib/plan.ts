@@ -152,7 +152,7 @@ export function planHash({ suite, resolved }: Pick<Plan, "suite" | "resolved">):
   return sha256(canonicalJson({ suite, ...resolved }));
 }
 
-/** A hash of everything but the models: what two plans share whose results may be compared. */
+/** A hash of everything but models and strategies: what plans share whose results may be compared. */
 export function comparisonHash({ resolved }: Pick<Plan, "resolved">): string {
   const { models: _, strategies: __, ...rest } = resolved;
   return sha256(canonicalJson(rest));

@@ -43,6 +43,13 @@ const KEY_LIKE = [
  * ```
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
+  let clean = hideSecrets(text, secrets);
+  for (const pattern of KEY_LIKE) clean = clean.replace(pattern, `$1${MARK}`);
+  return clean;
+}
+
+/** `text` without the given secrets, and otherwise as it is. */
+export function hideSecrets(text: string, secrets: readonly string[]): string {
   const forms = secrets
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodedForUrl(secret)])
@@ -50,7 +57,6 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     .sort((left, right) => right.length - left.length);
   let clean = text;
   for (const form of forms) clean = clean.replaceAll(form, MARK);
-  for (const pattern of KEY_LIKE) clean = clean.replace(pattern, `$1${MARK}`);
   return clean;
 }
 

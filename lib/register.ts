@@ -95,6 +95,7 @@ function register(name: string, options: BenchmarkOptions): void {
   const flags = parseFlags(Deno.args);
   const choices = [options.model].flat() as readonly ModelChoice[];
   const journal = flags.out ?? options.journal;
+  assertFlags(name, flags, journal, options.gate !== undefined);
   const plan = planBenchmark(name, options, flags, choices, journal);
   const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
   if (only !== undefined) claimReplay(name, only.length > 0, flags.only!);
@@ -295,6 +296,23 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "journal",
   "agent",
 ];
+
+/** Flags that would do nothing, or lose what was paid for, are errors. */
+function assertFlags(
+  name: string,
+  flags: Flags,
+  journal: string | undefined,
+  gated: boolean,
+): void {
+  const fault = flags.resume && journal === undefined
+    ? "--resume needs --out=FILE"
+    : flags.retryInvalid && !flags.resume
+    ? "--retry-invalid needs --resume"
+    : flags.shard !== undefined && gated && journal === undefined
+    ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
+    : undefined;
+  if (fault !== undefined) throw new InputError(`Cannot run benchmark ${name}: ${fault}`);
+}
 
 /** What the rules of suites do not say. */
 function assertOptions(name: string, { concurrency, ...others }: BenchmarkOptions): void {

@@ -75,7 +75,8 @@ function renderFailures(failures: readonly FailureTally[]): string {
 /** The verdicts as paragraphs, one a subject. */
 export function renderVerdicts(judged: readonly Judged[], policy: RatePolicy): string {
   return judged.map((one) =>
-    `${printable(subjectName(one))}: ${describeVerdict(one.verdict, policy)}`
+    `${printable(subjectName(one))}${one.simulated ? " (simulated)" : ""}: ` +
+    describeVerdict(one.verdict, policy)
   ).join("\n");
 }
 
@@ -162,7 +163,10 @@ function describeCall(
   { call, step, function: name, arguments: written, result, ...event }: CallEvent,
 ) {
   const parsed = parseJson(written);
-  const given = isJsonObject(parsed)
+  // Only plain values are shown one by one: a model may have nested thousands of brackets.
+  const plain = isJsonObject(parsed) &&
+    Object.values(parsed).every((value) => typeof value !== "object");
+  const given = plain
     ? Object.entries(parsed).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
     : written;
   const back = event.returned === undefined

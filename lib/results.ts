@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { completePolicy, RATE_POLICY, type RatePolicy } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
-import { canonicalJson, isJsonObject, type JsonValue } from "./json.ts";
+import { canonicalJson, isJsonObject, type JsonValue, printable } from "./json.ts";
 import { type JournalContent, readJournal, tornNotice } from "./journal.ts";
 import {
   comparisonHash,
@@ -16,7 +16,7 @@ import {
   type ResolvedSuite,
   type Shard,
 } from "./plan.ts";
-import { type PlannedTrial, type Trial, TRIAL_LINE } from "./trial.ts";
+import { type PlannedTrial, type Trial, TRIAL_LINE, type TrialKey } from "./trial.ts";
 
 /** The first line of a journal: what was planned. */
 export interface PlanLine {
@@ -200,7 +200,7 @@ export function differences(one: PlanLine, other: PlanLine): string[] {
   const names = new Set([...Object.keys(fields(one)), ...Object.keys(fields(other))]);
   return [...names].filter((name) =>
     canonicalJson(fields(one)[name]) !== canonicalJson(fields(other)[name])
-  );
+  ).map((name) => printable(name, 50));
 }
 
 /** The trials that a plan line stands for; `undefined` if it does not agree with its own hash. */
@@ -249,11 +249,24 @@ function foreignProblem(
   files: readonly JournalFile[],
   planned: readonly PlannedTrial[],
 ): string | undefined {
-  const ids = new Set(planned.map(({ id }) => id));
   for (const { path, trials } of files) {
-    const foreign = trials.find(({ id }) => !ids.has(id));
-    if (foreign !== undefined) {
-      return `${path} has a trial that its plan does not have: ${foreign.id}`;
-    }
+    const foreign = foreignTrial(trials, planned);
+    if (foreign !== undefined) return `${path} has a trial that its plan does not have: ${foreign}`;
   }
+}
+
+/** The id of a trial that is not planned, or whose fields are not those of its id. */
+export function foreignTrial(
+  trials: readonly Trial[],
+  planned: readonly PlannedTrial[],
+): string | undefined {
+  const known = new Map(planned.map((trial) => [trial.id, keyText(trial, trial.model)]));
+  return trials.find((trial) => known.get(trial.id) !== keyText(trial, trial.model.requested))?.id;
+}
+
+function keyText(
+  { task, strategy, perturbation, repetition }: Omit<TrialKey, "model">,
+  model: string,
+) {
+  return canonicalJson([model, task, strategy, perturbation, repetition]);
 }

@@ -106,11 +106,20 @@ export function retrying(
         request.signal?.throwIfAborted();
         if (!(error instanceof InfrastructureError)) throw error;
         if (!error.retryable || made > retries) throw counted(error, made);
+        const wait = error.retryAfter ?? 0;
+        if (wait > LONGEST_WAIT) {
+          const seconds = Math.round(wait / 1000);
+          const message = `${error.message}; the server asks to wait ${seconds} seconds, too long`;
+          throw counted(new InfrastructureError(message, { cause: error }), made);
+        }
         await pause(Math.max(error.retryAfter ?? 0, backoffAfter(made, backoff)), request.signal);
       }
     }
   };
 }
+
+/** Milliseconds beyond which a server's wish to wait is a failure that a person should see. */
+const LONGEST_WAIT = 600_000;
 
 /** One attempt that ends in time, whether or not it listens to its signal. */
 async function bounded(

@@ -4,11 +4,13 @@
  */
 
 import { fileReason, InputError } from "./input.ts";
+import { canonicalJson } from "./json.ts";
 import { JournalWriter, tornNotice } from "./journal.ts";
 import { LookAhead } from "./lookahead.ts";
 import type { Model } from "./model.ts";
 import {
   differences,
+  foreignTrial,
   type JournalFile,
   type PlanLine,
   planLine,
@@ -85,6 +87,12 @@ export class Run implements Disposable {
       assertSamePlan(this.#resumed, planLine(plan, shard));
     }
     const kept = this.#resumed?.trials ?? [];
+    const foreign = foreignTrial(kept, this.trials);
+    if (foreign !== undefined) {
+      throw new InputError(
+        `Cannot resume ${journal} as it has a trial that is none of its plan: ${foreign}`,
+      );
+    }
     this.#finished = new Map(
       kept.filter(({ outcome }) => !(retryInvalid && outcome === "invalid"))
         .map((trial) => [trial.id, trial]),
@@ -187,9 +195,16 @@ export class Run implements Disposable {
   }
 }
 
-/** An empty journal is of any plan: its run died before it wrote a line. */
+/** What every journal of ours begins with. */
+const PLAN_START = '{"v":1,"kind":"plan",';
+
+/** An empty journal, or a torn plan, is of any plan: its run died before it wrote a line. */
 function assertSamePlan({ path, plan, content }: JournalFile, wanted: PlanLine): void {
-  if (content.lines.length === 0) return;
+  if (
+    content.lines.length === 0 && PLAN_START.startsWith(content.torn.slice(0, PLAN_START.length))
+  ) {
+    return;
+  }
   if (plan === undefined) {
     throw new InputError(`Cannot resume ${path} as its first line must be a plan: it is none`);
   }
@@ -197,6 +212,11 @@ function assertSamePlan({ path, plan, content }: JournalFile, wanted: PlanLine):
     throw new InputError(
       `Cannot resume ${path} as it must be of the same plan: it differs in ` +
         (differences(plan, wanted).join(", ") || "its hash"),
+    );
+  }
+  if (canonicalJson(plan.gate) !== canonicalJson(wanted.gate)) {
+    throw new InputError(
+      `Cannot resume ${path} as it must declare the same gate: its gate differs`,
     );
   }
   const [one, other] = [plan.shard, wanted.shard].map(({ index, of }) => `${index}/${of}`);

@@ -152,9 +152,8 @@ const MODEL = z.strictObject({
   model: z.string().min(1),
   api: z.literal("chat").exactOptional(),
   baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
-    .refine((url) => !new URL(url).username && !new URL(url).password, {
-      message: "must hold no name or password: plans are kept in journals",
-      abort: true,
+    .refine((url) => !/[?#@]/.test(url), {
+      message: "must hold no name, password or query: plans are kept in journals",
     }).exactOptional(),
   apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
   temperature: z.number().min(0).max(2).exactOptional(),
@@ -163,7 +162,12 @@ const MODEL = z.strictObject({
   reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
   seed: z.int().exactOptional(),
   parallelToolCalls: z.boolean().exactOptional(),
-  body: z.record(z.string(), z.json()).exactOptional(),
+  body: z.record(
+    z.string().refine((key) => !/key|token$|secret|password|authorization/i.test(key), {
+      message: "must hold no secret: plans are kept in journals",
+    }),
+    z.json(),
+  ).exactOptional(),
   name: z.string().min(1).exactOptional(),
 });
 

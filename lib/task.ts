@@ -102,9 +102,9 @@ const RESERVED =
 export function generateTask(spec: GraphSpec): Task {
   const complete = completeSpec(spec);
   const graph = generateGraph(complete);
-  const makers = new TaskMaker(complete, graph);
-  for (const role of ["core", "connected", "disconnected"] as const) makers.addRole(role);
-  return makers.finish();
+  const maker = new TaskMaker(complete, graph);
+  for (const role of ["core", "connected", "disconnected"] as const) maker.addRole(role);
+  return maker.finish();
 }
 
 /** Most functions have one parent, and nothing to shuffle. */

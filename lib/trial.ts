@@ -13,6 +13,7 @@ import { type GraphSpec, LINKINGS } from "./graph.ts";
 import { reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError, type Model, type Usage } from "./model.ts";
+import { redact } from "./redact.ts";
 import { briefSpec, generateTask } from "./task.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
 
@@ -30,6 +31,9 @@ export const OUTCOMES = [
 
 /** How a trial ended. */
 export type Outcome = typeof OUTCOMES[number];
+
+/** Stands between the names of served models, should they change within a trial. */
+export const SERVED_SEPARATOR = ", ";
 
 /** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
 export interface TrialKey {
@@ -249,12 +253,10 @@ export async function runTrial(
     signal?.throwIfAborted();
     // An agent that trips over the error of a call past the limit has reached the limit.
     if (executor.exhausted) return stop("call_limit", "a call past the limit was made");
-    reason = printable(
-      error instanceof InfrastructureError
-        ? error.message
-        : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`,
-      500,
-    );
+    const said = error instanceof InfrastructureError
+      ? error.message
+      : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
+    reason = printable(redact(said), 500);
     return stop("invalid", reason);
   });
 
@@ -267,7 +269,7 @@ export async function runTrial(
     block: planned.block,
     model: {
       requested: model.name,
-      served: [...served].join(", "),
+      served: [...served].join(SERVED_SEPARATOR),
       simulated: model.simulated,
     },
     strategy: planned.strategy,

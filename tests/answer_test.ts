@@ -215,3 +215,17 @@ test("parseAnswer() comes to an end with a million characters of any kind", () =
     assertEquals(parseAnswer(`${text} bujxe = 512 `, "bujxe"), 512, kind);
   }
 });
+
+test("parseAnswer() takes the stated value, whatever is counted after it", () => {
+  for (
+    const text of [
+      "bujxe = \\boxed{512}. It took 5 calls.",
+      "**bujxe**:\n512\n\nThis used 3 steps.",
+      "The value of `bujxe` was 512; 5 calls.",
+      "bujxe should be 512. 5 calls.",
+      "bujxe ≈ 512; 5 calls",
+      "bujxe's value is 512 and 5 calls were made",
+      "bujxe comes out as 512 after 5 calls",
+    ]
+  ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
+});

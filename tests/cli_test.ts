@@ -427,7 +427,7 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   assertEquals(gate.code, 1, gate.all);
   assertEquals(gate.stderr, "");
   assertStringIncludes(gate.stdout, run.stdout.trimEnd());
-  assertMatch(gate.stdout, /^sim:planner: PASS: /m);
+  assertMatch(gate.stdout, /^sim:planner \(simulated\): PASS: /m);
   assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05: FAIL: /m);
   const milder = await toolgate(["gate", out, "--success-rate", "0.3"]);
   assertEquals(milder.code, 0, milder.all);

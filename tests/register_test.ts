@@ -307,6 +307,21 @@ Deno.test("benchmark() refuses shards of a fresh seed, and takes --seed for them
   assertEquals(storiesIn(first!).filter((one) => storiesIn(second!).includes(one)), []);
 });
 
+Deno.test("benchmark() refuses flags that would do nothing, or lose what was paid for", async () => {
+  for (
+    const [own, message] of [
+      [["--resume"], "--resume needs --out=FILE"],
+      [["--retry-invalid"], "--retry-invalid needs --resume"],
+      [["--shard=1/2"], "--shard needs --out=FILE"],
+    ] as const
+  ) {
+    const finished = await run("weak", { own: [...own] });
+    assertEquals(finished.code, 1, finished.all);
+    assertStringIncludes(finished.all, message);
+    assertEquals(/ \.\.\. ok/.test(finished.all), false, "a case was run");
+  }
+});
+
 Deno.test("benchmark() resumes a journal, and runs only what is missing", async () => {
   await using temporary = await folder();
   const journal = temporary.file("out.jsonl");

@@ -437,3 +437,41 @@ test("seedToResume() gives the seed of a journal, and none where there is no jou
   assertEquals(asked, []);
   assert(parseTrialId(run.trials[0]!.id) !== undefined);
 });
+
+test("Run refuses to resume under another gate: the old one would decide", async () => {
+  using folder = new Folder();
+  const gated = planSuite({ ...SUITE, gate: { successRate: 0.5 } });
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(gated, { ...shrugging(), journal });
+    await run.all();
+  }
+  const other = planSuite({ ...SUITE, gate: { successRate: 0.9 } });
+  assertThrows(
+    () => new Run(other, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "it must declare the same gate",
+  );
+});
+
+test("Run never cuts a file that is no journal", () => {
+  using folder = new Folder();
+  const journal = folder.write("notes.txt", "my only copy of something dear");
+  assertThrows(() => new Run(PLAN, { ...shrugging(), journal, resume: true }), InputError);
+  assertEquals(folder.read("notes.txt"), "my only copy of something dear");
+});
+
+test("Run refuses to resume a journal whose trials are not those of their ids", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const changed = folder.read("a.jsonl").replace('"repetition":1', '"repetition":7');
+  const path = folder.write("b.jsonl", changed);
+  assert(changed !== folder.read("a.jsonl"));
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
+    InputError,
+    "it has a trial that is none of its plan",
+  );
+  assertStringIncludes(readResults([path]).problem!, "a trial that its plan does not have");
+  assertEquals(readResults([journal]).problem, undefined);
+});

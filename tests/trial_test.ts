@@ -8,6 +8,7 @@ import {
 import fc from "fast-check";
 import type { GraphSpec } from "../lib/graph.ts";
 import { InputError, parseWith } from "../lib/input.ts";
+import { judge } from "../lib/judge.ts";
 import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { briefSpec, generateTask, type Task } from "../lib/task.ts";
@@ -650,4 +651,44 @@ test("TRIAL_LINE keeps fields that it does not know", () => {
   assertEquals<unknown>(trial, { ...trial, reason: "r", more: 1 });
   assertEquals<unknown>(trial.task, { set: "x" });
   assertEquals<unknown>(trial.model, { ...model, simulated: false });
+});
+
+test("runTrial() keeps a journal readable, whatever a model claims or nests", async () => {
+  const deep = `{"x":${"[".repeat(4000)}${"]".repeat(4000)}}`;
+  const model = scripted("odd", [
+    {
+      calls: [{ name: "func_abc", arguments: deep }],
+      usage: { inputTokens: 1e308, outputTokens: NaN },
+      duration: Infinity,
+      served: "x".repeat(1000),
+    },
+    { text: "1".repeat(200_000), usage: { inputTokens: 1e308, outputTokens: -1 } },
+  ]);
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(spec, model);
+  assertEquals(trial.usage, { inputTokens: 0, outputTokens: 0 });
+  const text = JSON.stringify(trial);
+  assert(text.length < 50_000, String(text.length));
+  assertEquals(parseWith(TRIAL_LINE, JSON.parse(text), "the line").id, trial.id);
+});
+
+test("runTrial() keeps no key of an agent's error", async () => {
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const agent = () => Promise.reject(new Error("401 for Bearer sk-live-abcdefghijklmnop"));
+  const trial = await runTrial(spec, scripted("mine", [{}]), { agent });
+  assertEquals(trial.outcome, "invalid");
+  assert(!JSON.stringify(trial).includes("abcdefghijklmnop"));
+});
+
+test("runTrial() tells of a model that changes within a trial", async () => {
+  const model = scripted("m", [
+    { calls: [{ name: "func_abc", arguments: {} }], served: "m-1" },
+    { text: "7", served: "m-2" },
+  ]);
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(spec, model);
+  const planned = [{ ...trial, model: "m" }];
+  const [judged] = judge([trial], planned, { successRate: 0.5 });
+  assert(judged!.verdict.kind === "invalid");
+  assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
 });

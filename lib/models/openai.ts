@@ -203,22 +203,30 @@ function readReply(response: unknown, endpoint: Endpoint): Omit<ModelReply, "dur
   if (!parsed.success) throw unusable(whyUnusable(response, parsed.error));
   const { choices: [choice], model, usage } = parsed.data;
   if (choice === undefined) throw unusable("it has no choices");
+  const error = parsed.data["error"] ?? choice["error"];
+  if ((error !== undefined && error !== null) || choice.finish_reason === "error") {
+    throw unusable(`it is an error: ${JSON.stringify(error ?? "no more is said")}`);
+  }
 
   const { content, refusal, tool_calls } = choice.message;
   const wireCalls = tool_calls ?? [];
+  if (FINISH.get(choice.finish_reason ?? "") === "calls" && wireCalls.length === 0) {
+    throw unusable("it announces calls, and has none");
+  }
   const ids = wireCalls.flatMap(({ id }) => id ? [id] : []);
-  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  const seen = new Set<string>();
+  const twice = ids.find((id) => seen.size === seen.add(id).size);
   if (twice !== undefined) throw unusable(`two of its calls have the id "${twice}"`);
   const { calls, repairs } = readCalls(wireCalls, new Set(ids));
   return {
-    text: content || refusal || "",
+    text: endpoint.hide(content || refusal || ""),
     calls,
     finish: FINISH.get(choice.finish_reason ?? "") ?? "other",
     usage: {
       inputTokens: usage?.prompt_tokens ?? 0,
       outputTokens: usage?.completion_tokens ?? 0,
     },
-    served: model || endpoint.model,
+    served: endpoint.hide(model ?? ""),
     repairs,
   };
 }

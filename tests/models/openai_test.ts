@@ -508,8 +508,6 @@ test("openai() reads calls as the model wrote them", async () => {
 test("openai() maps the reasons to stop", async () => {
   const expected = {
     stop: "stop",
-    tool_calls: "calls",
-    function_call: "calls",
     length: "length",
     content_filter: "filter",
     eos: "other",
@@ -521,6 +519,22 @@ test("openai() maps the reasons to stop", async () => {
     assertEquals((await server.model().reply(asked())).finish, finish);
   }
 });
+
+for (
+  const [what, fields, choice] of [
+    ["an error beside choices", { error: { message: "upstream died" } }, {}],
+    ["an error in a choice", {}, { error: { message: "upstream died" } }],
+    ["the finish reason error", {}, { finish_reason: "error" }],
+    ["calls that are announced and absent", {}, { finish_reason: "tool_calls" }],
+  ] as const
+) {
+  test(`openai() retries a reply with ${what}`, async () => {
+    const choices = [{ finish_reason: "stop", message: { content: "x" }, ...choice }];
+    await using server = serving(answering(completion({}, { choices, ...fields })), sound);
+    assertEquals((await server.model().reply(asked())).text, "hello");
+    assertEquals(server.received.length, 2);
+  });
+}
 
 test("openai() takes a refusal's text for the text", async () => {
   await using server = serving(answering(completion({ content: null, refusal: "I will not" })));
@@ -535,7 +549,7 @@ test("openai() bears a reply without usage, model, content and finish reason", a
     calls: [],
     finish: "other",
     usage: { inputTokens: 0, outputTokens: 0 },
-    served: "parrot",
+    served: "",
     repairs: [],
   });
 });
@@ -726,7 +740,7 @@ for (
   const headers of [
     { "retry-after": "90" },
     { "retry-after-ms": "90000" },
-    { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() },
+    { "retry-after": new Date(Date.now() + 300_000).toUTCString() },
     { "retry-after-ms": "90000", "retry-after": "0" },
   ]
 ) {
