@@ -428,7 +428,7 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   assertEquals(gate.stderr, "");
   assertStringIncludes(gate.stdout, run.stdout.trimEnd());
   assertMatch(gate.stdout, /^sim:planner \(simulated\): PASS: /m);
-  assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05: FAIL: /m);
+  assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05 \(simulated\): FAIL: /m);
   const milder = await toolgate(["gate", out, "--success-rate", "0.3"]);
   assertEquals(milder.code, 0, milder.all);
   const finer = await toolgate(["gate", out, "--success-rate", "0.6", "--margin", "0.01"]);
