@@ -148,6 +148,9 @@ const GRID = z.strictObject({
   { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
 );
 
+/** Names of fields that hold keys; `max_tokens` and the like do not. */
+const SECRET_NAME = /key|token$|secret|password|authorization/i;
+
 const MODEL = z.strictObject({
   model: z.string().min(1),
   api: z.literal("chat").exactOptional(),
@@ -162,12 +165,10 @@ const MODEL = z.strictObject({
   reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
   seed: z.int().exactOptional(),
   parallelToolCalls: z.boolean().exactOptional(),
-  body: z.record(
-    z.string().refine((key) => !/key|token$|secret|password|authorization/i.test(key), {
+  body: z.record(z.string(), z.json())
+    .refine((body) => !Object.keys(body).some((name) => SECRET_NAME.test(name)), {
       message: "must hold no secret: plans are kept in journals",
-    }),
-    z.json(),
-  ).exactOptional(),
+    }).exactOptional(),
   name: z.string().min(1).exactOptional(),
 });
 

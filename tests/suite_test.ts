@@ -528,3 +528,22 @@ test("shardOf() gives each shard its share of every cell and of every model", ()
     }
   }
 });
+
+test("SUITE takes no secrets, as plans are kept in journals", () => {
+  for (
+    const entry of [
+      { model: "m", baseURL: "https://user:hunter22@example.com/v1" },
+      { model: "m", baseURL: "https://example.com/v1?api-key=hunter22" },
+      { model: "m", body: { user_token: "hunter22" } },
+      { model: "m", body: { apiKey: "hunter22" } },
+    ]
+  ) {
+    const error = assertThrows(
+      () => parseWith(SUITE, { ...SMALL, models: [entry] }, "it"),
+      InputError,
+      "plans are kept in journals",
+    );
+    assert(!error.message.includes("hunter22"), error.message);
+  }
+  parseWith(SUITE, { ...SMALL, models: [{ model: "m", body: { max_tokens: 9 } }] }, "it");
+});
