@@ -108,6 +108,12 @@ export class Executor implements Environment, Disposable {
       execute: async (input: JsonObject) => {
         // An agent may leave a call behind; an error here would be one that nobody awaits.
         if (this.#closed) return JSON.stringify({ error: "The trial is over" });
+        // An agent that does not heed the error of the first call past the limit would loop for ever.
+        if (this.#exhausted) {
+          throw new Error(
+            `Cannot call ${tool.name} as no more than ${this.callLimit} calls are allowed`,
+          );
+        }
         if (this.#pending === 0 && !this.#stepsByHand) this.#step++;
         this.#pending++;
         const { content } = this.#answerCall({

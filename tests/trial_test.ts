@@ -692,3 +692,13 @@ test("runTrial() tells of a model that changes within a trial", async () => {
   assert(judged!.verdict.kind === "invalid");
   assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
 });
+
+test("runTrial() ends an agent that calls on for ever as call_limit", async () => {
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(spec, scripted("mine", [{}]), {
+    agent: async ({ tools }) => {
+      for (;;) await tools[0]!.execute({});
+    },
+  });
+  assertEquals([trial.outcome, trial.calls], ["call_limit", 6]);
+});
