@@ -22,6 +22,7 @@ export { type Ending, type Limits, type LoopOptions, runLoop } from "./lib/agent
 export { parseAnswer } from "./lib/answer.ts";
 export { assertNoFailures, assertSolved, assertSuccessRate } from "./lib/assertions.ts";
 export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
+export type { BenchmarkOptions, ModelChoice } from "./lib/benchmark.ts";
 export { Connections, type ConnectOptions } from "./lib/connect.ts";
 export type { EndpointOptions } from "./lib/endpoint.ts";
 export {
@@ -40,12 +41,15 @@ export {
   type WrongArgument,
 } from "./lib/failure.ts";
 export {
-  completePolicy,
-  type CompleteRatePolicy,
+  type CeilingCheck,
   decide,
-  describeVerdict,
+  type DecideOptions,
+  decideUpgrade,
+  type DifferenceEvidence,
   type Evidence,
-  type RatePolicy,
+  type Method,
+  type Pair,
+  type RateEvidence,
   type Unit,
   type Verdict,
 } from "./lib/gate.ts";
@@ -75,7 +79,30 @@ export {
 } from "./lib/model.ts";
 export { openai, type OpenAIOptions } from "./lib/models/openai.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
-export type { Bounds } from "./lib/statistics.ts";
+export { type Check, type Outcomes, selfCheck, type SelfCheckOptions } from "./lib/selfcheck.ts";
+export { type SequentialRule, sequentialRule } from "./lib/sequential.ts";
+export {
+  pairedDetectableEffect,
+  pairedSampleSize,
+  rateDetectableEffect,
+  rateSampleSize,
+  type SizingOptions,
+  unpairedDetectableEffect,
+  unpairedSampleSize,
+} from "./lib/sizing.ts";
+export {
+  type Alternative,
+  binomialTest,
+  type Bounds,
+  clopperPearson,
+  clusteredInterval,
+  clusteredStandardError,
+  mcNemar,
+  passAtK,
+  passHatK,
+  tango,
+  wilson,
+} from "./lib/statistics.ts";
 export {
   type ChatAnswer,
   type ChatCall,
@@ -89,7 +116,22 @@ export {
   type SimulatedServerOptions,
   startSimulatedServer,
 } from "./lib/models/simulated.ts";
-export { benchmark, type BenchmarkOptions, type ModelChoice } from "./lib/register.ts";
+export {
+  type BaselineChoice,
+  type Ceilings,
+  type CompletePolicy,
+  completePolicy,
+  type CompleteRatePolicy,
+  type CompleteUpgradePolicy,
+  type GateOptions,
+  type GatePolicy,
+  type RatePolicy,
+  type Sign,
+  SIGNS,
+  type UpgradePolicy,
+} from "./lib/policy.ts";
+export { type Budget, costOf, type Price, type Prices } from "./lib/prices.ts";
+export { benchmark } from "./lib/register.ts";
 export { describeFailure, renderTables, tellStory } from "./lib/report.ts";
 export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
 export {
@@ -138,3 +180,4 @@ export {
   type TrialKey,
   type TrialOptions,
 } from "./lib/trial.ts";
+export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";

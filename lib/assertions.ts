@@ -4,11 +4,13 @@
  */
 
 import { AssertionError } from "@std/assert";
-import { describeVerdict, RATE_POLICY, type RatePolicy, type Verdict } from "./gate.ts";
-import { parseWith } from "./input.ts";
+import type { Verdict } from "./gate.ts";
+import { InputError, parseWith } from "./input.ts";
 import { judge } from "./judge.ts";
+import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "./policy.ts";
 import { describeFailure, tellStory } from "./report.ts";
 import type { Trial } from "./trial.ts";
+import { describeVerdict, verdictNumbers } from "./verdict.ts";
 
 /**
  * Asserts that the trial ended with the right answer.
@@ -59,7 +61,7 @@ export function assertNoFailures(trial: Trial): void {
  * Asserts that the trials, all of one model, strategy and perturbation, pass a gate.
  *
  * @returns The verdict, which is `pass`, or `undecided` where the policy lets that pass.
- * @throws {AssertionError} Otherwise; the message is the verdict.
+ * @throws {AssertionError} Otherwise; the message is the verdict with its numbers.
  * @throws {InputError} If the policy is not usable.
  *
  * @example Usage
@@ -71,7 +73,13 @@ export function assertNoFailures(trial: Trial): void {
  * ```
  */
 export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
-  const checked = parseWith(RATE_POLICY, policy, "the policy of assertSuccessRate");
+  const checked = parseWith(GATE_POLICY, policy, "the policy of assertSuccessRate");
+  if (isUpgrade(checked) || checked.sequential) {
+    throw new InputError(
+      "Cannot use the policy of assertSuccessRate as finished trials are decided at a fixed size " +
+        "against a success rate: baseline and sequential belong to benchmarks",
+    );
+  }
   // Trials that were run by hand may share an id; each of them counts.
   const counted = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
   const planned = counted.map((trial) => ({ ...trial, model: trial.model.requested }));
@@ -82,11 +90,14 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
       ? "there are no trials"
       : "trials of several models, strategies or perturbations are mixed",
   };
-  if (!passes(verdict, checked)) throw new AssertionError(describeVerdict(verdict, checked));
+  if (!passes(verdict, checked)) {
+    const lines = [describeVerdict(verdict, checked), ...verdictNumbers(verdict, checked)];
+    throw new AssertionError(lines.join("\n  "));
+  }
   return verdict;
 }
 
 /** Whether a verdict lets a test pass. */
-export function passes({ kind }: Verdict, { undecided }: RatePolicy): boolean {
+export function passes({ kind }: Verdict, { undecided }: GatePolicy): boolean {
   return kind === "pass" || (kind === "undecided" && undecided === "pass");
 }

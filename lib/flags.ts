@@ -4,8 +4,10 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
+import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { InputError } from "./input.ts";
 import { parseShard, type Shard } from "./plan.ts";
+import type { Budget } from "./prices.ts";
 
 /** What users hand over on the command line, behind `--`. */
 export interface Flags {
@@ -23,7 +25,15 @@ export interface Flags {
   readonly resume: boolean;
   /** When resuming, runs invalid trials again. */
   readonly retryInvalid: boolean;
+  /** What the run may spend, in place of the benchmark's budget. */
+  readonly budget: Budget;
+  /** The file to which the verdicts are written as JSON. */
+  readonly verdict: string | undefined;
 }
+
+/** All flags, as users write them. */
+const TEXTS = ["only", "shard", "seed", "out", "concurrency", "max-tokens", "max-usd", "verdict"];
+const SWITCHES = ["resume", "retry-invalid"];
 
 /**
  * Reads the flags of a benchmark. Others are left alone: they belong to the user's own tests.
@@ -39,11 +49,15 @@ export interface Flags {
  * ```
  */
 export function parseFlags(arguments_: readonly string[]): Flags {
-  const parsed = parseArgs(arguments_, {
-    string: ["only", "shard", "seed", "out", "concurrency"],
-    boolean: ["resume", "retry-invalid"],
-  });
-  const text = (name: string) => parsed[name] as string | undefined;
+  assertNoSlip(arguments_);
+  const parsed = parseArgs(arguments_, { string: TEXTS, boolean: SWITCHES });
+  const text = (name: string) => {
+    const written = parsed[name] as string | undefined;
+    if (written === "") {
+      throw new InputError(`Cannot use --${name} as it needs a value: it has none`);
+    }
+    return written;
+  };
   const number = (name: string, least: number) => {
     const written = text(name);
     if (written === undefined) return undefined;
@@ -53,6 +67,8 @@ export function parseFlags(arguments_: readonly string[]): Flags {
       `Cannot use --${name} as it must be a whole number from ${least} on: it is ${written}`,
     );
   };
+  const tokens = number("max-tokens", 1);
+  const usd = amount(text("max-usd"));
   return {
     only: text("only"),
     shard: text("shard") === undefined ? undefined : parseShard(text("shard")!),
@@ -61,5 +77,37 @@ export function parseFlags(arguments_: readonly string[]): Flags {
     concurrency: number("concurrency", 1),
     resume: parsed["resume"] === true,
     retryInvalid: parsed["retry-invalid"] === true,
+    budget: {
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(usd === undefined ? {} : { usd }),
+    },
+    verdict: text("verdict"),
   };
+}
+
+function amount(written: string | undefined): number | undefined {
+  if (written === undefined) return undefined;
+  const value = Number(written);
+  if (/^(\d+\.?\d*|\.\d+)$/.test(written) && value > 0) return value;
+  throw new InputError(
+    `Cannot use --max-usd as it must be a number of US dollars above 0: it is ${written}`,
+  );
+}
+
+/** A flag that differs from ours by a letter or two is a slip, and not one of the user's own. */
+function assertNoSlip(arguments_: readonly string[]): void {
+  const known = [...TEXTS, ...SWITCHES];
+  for (const argument of arguments_) {
+    const name = /^--([\w-]+)/.exec(argument)?.[1];
+    if (name === undefined || known.includes(name)) continue;
+    const meant = known.find((flag) => flag.length > 3 && levenshteinDistance(flag, name) <= 2);
+    if (meant !== undefined) {
+      throw new InputError(
+        `Cannot use --${name} as there is no such flag: did you mean --${meant}?`,
+      );
+    }
+    // It may be one of the user's own; whoever thinks that it is ours must hear that it is not.
+    const ours = known.map((flag) => `--${flag}`).join(", ");
+    console.error(`toolgate has no flag --${name} and leaves it alone; it has ${ours}`);
+  }
 }

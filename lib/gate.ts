@@ -1,47 +1,28 @@
 /**
- * The gate: whether a model's success rate is good enough, with known error rates, and an honest
- * "undecided" where the trials cannot tell.
+ * The gate: whether a model is good enough, or as good as the one it replaces, with known error rates,
+ * and an honest "undecided" where the trials cannot tell.
  * @module
  */
 
-import { z } from "zod";
-import { bettingLowerBound, type Bounds, clopperPearson } from "./statistics.ts";
+import { parseWith } from "./input.ts";
+import {
+  type CompletePolicy,
+  completePolicy,
+  GATE_POLICY,
+  hypothesesOf,
+  type RatePolicy,
+  type UpgradePolicy,
+} from "./policy.ts";
+import {
+  Bets,
+  type Sample,
+  sequentialBounds,
+  type SequentialRule,
+  stakesOf,
+} from "./sequential.ts";
+import { bettingLowerBound, type Bounds, clopperPearson, mcNemar, tango } from "./statistics.ts";
 
-/** What an absolute gate asks for, as users write it. */
-export interface RatePolicy {
-  /** The success rate that is wanted, above 0, at most 1. */
-  readonly successRate: number;
-  /** How far below it is still good enough, from 0, below `successRate`; default 0.05. */
-  readonly margin?: number;
-  /** The confidence of each one-sided bound; default 0.95. */
-  readonly confidence?: number;
-  /** The share of the planned trials that must be valid; default 0.95. */
-  readonly coverage?: number;
-  /** What an undecided gate does to `deno test`; default `fail`. */
-  readonly undecided?: "fail" | "pass";
-}
-
-/** The policy as suites and plans hold it. */
-export const RATE_POLICY: z.ZodType<RatePolicy> = z.strictObject({
-  successRate: z.number().gt(0).max(1),
-  margin: z.number().min(0).lt(1).exactOptional(),
-  confidence: z.number().gt(0.5).lt(1).exactOptional(),
-  coverage: z.number().gt(0).max(1).exactOptional(),
-  undecided: z.enum(["fail", "pass"]).exactOptional(),
-}).refine(({ successRate, margin = 0.05 }) => margin < successRate, {
-  message: "margin (default 0.05) must be below successRate",
-  path: ["margin"],
-});
-
-/** A policy with its defaults. */
-export type CompleteRatePolicy = Required<RatePolicy>;
-
-/** The defaults of a policy filled in; its values are checked where they are read. */
-export function completePolicy(policy: RatePolicy): CompleteRatePolicy {
-  return { margin: 0.05, confidence: 0.95, coverage: 0.95, undecided: "fail", ...policy };
-}
-
-/** The independent unit: one graph with all its trials. */
+/** The independent unit: one graph with all trials of one model on it. */
 export interface Unit {
   /** Valid trials that were solved. */
   readonly solved: number;
@@ -51,36 +32,129 @@ export interface Unit {
   readonly trials: number;
 }
 
-/** The numbers under a verdict. */
-export interface Evidence extends Bounds {
+/** The independent unit of a comparison: one graph on which two models worked. */
+export interface Pair {
+  /** The trials of the model that is to be used. */
+  readonly candidate: Unit;
+  /** The trials of the model that it is compared with. */
+  readonly baseline: Unit;
+}
+
+/** How bounds were found: exactly; by the score; by bets on graphs, whenever one stops; at each look. */
+export type Method = "clopper-pearson" | "tango" | "betting" | "sequential";
+
+/** The numbers under a verdict on a success rate. The bounds are of the true rate. */
+export interface RateEvidence extends Bounds {
+  /** What the numbers are of. */
+  readonly of: "rate";
+  /** Graphs that the verdict rests on. */
+  readonly graphs: number;
   /** Valid trials that were solved. */
   readonly solved: number;
   /** Trials that are no `invalid` ones. */
   readonly valid: number;
-  /** Planned trials that are invalid or missing. */
+  /** Trials on these graphs that are invalid or missing. */
   readonly unknown: number;
   /** The share of valid trials that were solved. */
   readonly rate: number;
-  /** How the bounds were found: exactly, or by bets on the means of repeated graphs. */
-  readonly method: "clopper-pearson" | "betting";
+  /** How the bounds were found. */
+  readonly method: Method;
+}
+
+/**
+ * The numbers under a verdict on a difference: the candidate's success rate less the baseline's. The
+ * bounds are of the true difference.
+ */
+export interface DifferenceEvidence extends Bounds {
+  /** What the numbers are of. */
+  readonly of: "difference";
+  /** Graphs that the verdict rests on. */
+  readonly graphs: number;
+  /** The candidate's success rate on the graphs with a valid trial of both; each counts the same. */
+  readonly candidate: number;
+  /** The baseline's. */
+  readonly baseline: number;
+  /** The candidate's less the baseline's. */
+  readonly difference: number;
+  /** Graphs that the candidate solved more often. */
+  readonly gained: number;
+  /** Graphs that the baseline solved more often. */
+  readonly lost: number;
+  /** Trials of both that are no `invalid` ones. */
+  readonly valid: number;
+  /** Trials of both on these graphs that are invalid or missing. */
+  readonly unknown: number;
+  /**
+   * Exact two-sided p-values of "there is no difference at all"; `null` where graphs were repeated.
+   * They do not decide: they know of no margin.
+   */
+  readonly mcNemar: { readonly exact: number; readonly midP: number } | null;
+  /** How the bounds were found. */
+  readonly method: Method;
+}
+
+/** The numbers under a verdict. */
+export type Evidence = RateEvidence | DifferenceEvidence;
+
+/** How a ceiling was kept. */
+export interface CeilingCheck {
+  /** What it is a ceiling of, as a path in the policy, such as `failures.incorrect_value`. */
+  readonly ceiling: string;
+  /** What the policy allows. */
+  readonly limit: number;
+  /** What was seen. */
+  readonly seen: number;
+  /**
+   * The lower bound of its true value, at the gate's confidence; `null` for means, of which what was
+   * seen counts.
+   */
+  readonly lower: number | null;
+  /** Whether it was exceeded: proved to be, or seen to be where there is no bound. */
+  readonly exceeded: boolean;
 }
 
 /** What a gate says. Everything but `invalid` comes with its evidence. */
 export type Verdict =
-  | { readonly kind: "pass" | "fail"; readonly evidence: Evidence }
+  | {
+    readonly kind: "pass" | "fail";
+    readonly evidence: Evidence;
+    /** The policy's ceilings; one that was exceeded makes it fail. */
+    readonly ceilings?: readonly CeilingCheck[];
+    /** What it would have been, had no ceiling been exceeded. */
+    readonly otherwise?: "pass" | "fail" | "undecided";
+    /** Why fewer trials than planned were run, if something else than the gate ended them. */
+    readonly stopped?: string;
+  }
   | {
     readonly kind: "undecided";
     readonly evidence: Evidence;
-    /** How many more trials would probably decide; `null` when a million would not. */
+    /** How many more trials of a model would probably decide; `null` where none would. */
     readonly moreTrials: number | null;
+    /** The policy's ceilings. */
+    readonly ceilings?: readonly CeilingCheck[];
+    /** Why fewer trials than planned were run, if something else than the gate ended them. */
+    readonly stopped?: string;
   }
   | { readonly kind: "invalid"; readonly reason: string; readonly evidence?: Evidence };
 
 /** The kinds of verdicts, the worst first. */
 export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
 
+/** How the units came about. */
+export interface DecideOptions {
+  /** The rule of a sequential gate; units then come in plan order, and in whole blocks. */
+  readonly rule?: SequentialRule;
+  /**
+   * Why trials were ended before all planned ones were run, such as a budget; units are then the
+   * graphs that come first in plan order. The bounds are those of bets, which hold wherever one stops.
+   */
+  readonly stopped?: string;
+  /** Whether to work out how many more trials would decide; default true. It takes longest of all. */
+  readonly advise?: boolean;
+}
+
 /**
- * Decides an absolute gate of fixed size: it passes when the lower bound reaches
+ * Decides an absolute gate: it passes when the lower bound of the success rate reaches
  * `successRate - margin`, fails when the upper bound is below `successRate`, and is undecided
  * otherwise. It is invalid without trials or with too few valid ones.
  *
@@ -88,6 +162,8 @@ export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
  * independent, so then the bounds are those of bets on graph means. What is invalid or missing counts
  * as the worst case of each bound: trials fail to end for reasons that may go with hard tasks, and
  * leaving them out would let a gate pass on what it did not see.
+ *
+ * @throws {InputError} If the policy is not usable.
  *
  * @example Usage
  * ```ts
@@ -100,63 +176,294 @@ export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
  * assertEquals(decide([], { successRate: 0.9 }).kind, "invalid");
  * ```
  */
-export function decide(units: readonly Unit[], policy: RatePolicy): Verdict {
-  const { successRate, margin, confidence, coverage } = completePolicy(policy);
-  const valid = sum(units, (unit) => unit.valid);
-  const trials = sum(units, (unit) => unit.trials);
-  if (trials === 0) return { kind: "invalid", reason: "there are no trials" };
-  if (valid === 0) return { kind: "invalid", reason: `none of ${trials} planned trials is valid` };
-  const evidence = weigh(units, confidence);
+export function decide(
+  units: readonly Unit[],
+  policy: RatePolicy,
+  options: DecideOptions = {},
+): Verdict {
+  const checked = parseWith(GATE_POLICY, policy, "the policy of decide()") as RatePolicy;
+  return conclude(units, RATES, completePolicy(checked), options);
+}
+
+/**
+ * Decides an upgrade gate: with d the candidate's success rate less the baseline's, it passes when the
+ * lower bound of d reaches `-margin`, fails when the upper bound is below 0, and is undecided otherwise.
+ *
+ * Bounds are Tango's score bounds for paired proportions when every graph is run once by either model,
+ * else those of bets on the differences of graph means. What is invalid or missing on either side
+ * counts as the worst case of each bound.
+ *
+ * @throws {InputError} If the policy is not usable.
+ * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
+ * paired-sample design", 1998.
+ *
+ * @example Usage
+ * ```ts
+ * import { decideUpgrade } from "./gate.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const solved = { solved: 1, valid: 1, trials: 1 };
+ * const failed = { solved: 0, valid: 1, trials: 1 };
+ * const pairs = Array.from({ length: 400 }, (_, n) => ({
+ *   candidate: n % 5 > 0 ? solved : failed,
+ *   baseline: n % 5 > 0 ? solved : failed,
+ * }));
+ * assertEquals(decideUpgrade(pairs, { baseline: "gpt-5" }).kind, "pass");
+ * const worse = pairs.map(({ baseline }) => ({ candidate: failed, baseline }));
+ * assertEquals(decideUpgrade(worse, { baseline: "gpt-5" }).kind, "fail");
+ * ```
+ */
+export function decideUpgrade(
+  pairs: readonly Pair[],
+  policy: UpgradePolicy,
+  options: DecideOptions = {},
+): Verdict {
+  const checked = parseWith(GATE_POLICY, policy, "the policy of decideUpgrade()");
+  return conclude(pairs, DIFFERENCES, completePolicy(checked), options);
+}
+
+/** What the two gates do not share. */
+interface Measure<T> {
+  /** The smallest value of a unit; the largest is 1. */
+  readonly least: 0 | -1;
+  sample(unit: T): Sample;
+  /** The trials of a unit: all that were to be run, valid ones, and those of one model. */
+  trials(unit: T): { planned: number; valid: number; each: number };
+  /** Whether each model has one trial on the graph. */
+  single(unit: T): boolean;
+  /** Bounds for graphs that are run once, as if there were `copies` times as many of the same. */
+  exact(samples: readonly Sample[], confidence: number, copies: number): Bounds;
+  readonly exactly: Method;
+  describe(units: readonly T[], bounds: Bounds, method: Method): Evidence;
+}
+
+const RATES: Measure<Unit> = {
+  least: 0,
+  sample: unitSample,
+  trials: ({ trials, valid }) => ({ planned: trials, valid, each: trials }),
+  single: ({ trials }) => trials === 1,
+  exact(samples, confidence, copies) {
+    const grown = Math.round(copies * samples.length);
+    const bound = (valueOf: (sample: Sample) => number) =>
+      clopperPearson(Math.round(copies * sum(samples, valueOf)), grown, confidence);
+    return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
+  },
+  exactly: "clopper-pearson",
+  describe(units, bounds, method) {
+    const solved = sum(units, (unit) => unit.solved);
+    const valid = sum(units, (unit) => unit.valid);
+    const unknown = sum(units, ({ trials }) => trials) - valid;
+    const rate = solved / valid;
+    return { of: "rate", graphs: units.length, solved, valid, unknown, rate, ...bounds, method };
+  },
+};
+
+const DIFFERENCES: Measure<Pair> = {
+  least: -1,
+  sample: pairSample,
+  trials: ({ candidate, baseline }) => ({
+    planned: candidate.trials + baseline.trials,
+    valid: candidate.valid + baseline.valid,
+    each: candidate.trials,
+  }),
+  single: ({ candidate, baseline }) => candidate.trials === 1 && baseline.trials === 1,
+  exact(samples, confidence, copies) {
+    const grown = Math.round(copies * samples.length);
+    const bound = (valueOf: (sample: Sample) => number) => {
+      const count = (value: number) =>
+        Math.round(copies * samples.filter((sample) => valueOf(sample) === value).length);
+      const gained = count(1);
+      // Two halves may have been rounded up to one pair too many.
+      return tango(gained, Math.min(count(-1), grown - gained), grown, confidence);
+    };
+    return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
+  },
+  exactly: "tango",
+  describe(pairs, bounds, method) {
+    const seen = pairs.filter(({ candidate, baseline }) =>
+      candidate.valid > 0 && baseline.valid > 0
+    );
+    const share = ({ solved, valid }: Unit) => solved / valid;
+    const differences = seen.map((pair) => share(pair.candidate) - share(pair.baseline));
+    const gained = differences.filter((difference) => difference > 0).length;
+    const lost = differences.filter((difference) => difference < 0).length;
+    const mean = (valueOf: (pair: Pair) => number) => sum(seen, valueOf) / seen.length;
+    const trials = pairs.map(DIFFERENCES.trials);
+    const valid = sum(trials, (pair) => pair.valid);
+    return {
+      of: "difference",
+      graphs: pairs.length,
+      candidate: mean(({ candidate }) => share(candidate)),
+      baseline: mean(({ baseline }) => share(baseline)),
+      difference: sum(differences, (difference) => difference) / seen.length,
+      gained,
+      lost,
+      valid,
+      unknown: sum(trials, (pair) => pair.planned) - valid,
+      mcNemar: pairs.every(DIFFERENCES.single) ? mcNemar(gained, lost) : null,
+      ...bounds,
+      method,
+    };
+  },
+};
+
+/** The share of a graph's trials that is solved, if what is unknown were all failed, or all solved. */
+export function unitSample({ solved, valid, trials }: Unit): Sample {
+  return { worst: solved / trials, best: (solved + trials - valid) / trials };
+}
+
+/** The difference of those shares, candidate less baseline, at its worst and at its best. */
+export function pairSample({ candidate, baseline }: Pair): Sample {
+  const [own, other] = [unitSample(candidate), unitSample(baseline)];
+  return { worst: own.worst - other.best, best: own.best - other.worst };
+}
+
+function conclude<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  policy: CompletePolicy,
+  { rule, stopped, advise = true }: DecideOptions,
+): Verdict {
+  const planned = sum(units, (unit) => measure.trials(unit).planned);
+  if (planned === 0) return { kind: "invalid", reason: "there are no trials" };
+  const looked = rule === undefined ? undefined : bet(units, measure, policy, rule);
+  const used = looked === undefined ? units : units.slice(0, looked.units);
+  const counted = used.map(measure.trials);
+  const needed = sum(counted, (unit) => unit.planned);
+  const valid = sum(counted, (unit) => unit.valid);
+  if (valid === 0) return { kind: "invalid", reason: `none of ${needed} planned trials is valid` };
+  const { bounds, method } = looked ?? bound(used, measure, policy, stopped !== undefined);
+  const evidence = measure.describe(used, bounds, method);
+  if (Number.isNaN(rateOf(evidence))) {
+    return { kind: "invalid", reason: `none of ${used.length} graphs has a valid trial of both` };
+  }
+  const { coverage } = policy;
   // The smallest part of a trial is no reason, where the product is not exact.
-  if (valid < coverage * trials - 1e-9) {
+  if (valid < coverage * needed - 1e-9) {
     return {
       kind: "invalid",
-      reason: `${valid} of ${trials} planned trials are valid, ` +
-        `fewer than the coverage of ${percent(coverage)} asks for`,
+      reason: `${valid} of ${needed} planned trials are valid, ` +
+        `fewer than the coverage of ${Number((100 * coverage).toPrecision(12))}% asks for`,
       evidence,
     };
   }
-  const floor = successRate - margin;
-  if (evidence.lower >= floor) return { kind: "pass", evidence };
-  if (evidence.upper < successRate) return { kind: "fail", evidence };
-  return { kind: "undecided", evidence, moreTrials: moreTrials(units, policy) };
+  if (looked?.decision !== undefined) return { kind: looked.decision, evidence };
+  const told = stopped === undefined ? {} : { stopped };
+  const kind = looked === undefined ? kindOf(bounds, policy) : undefined;
+  if (kind !== undefined) return { kind, evidence, ...told };
+  if (looked !== undefined && stopped === undefined && looked.units < rule!.largestSize) {
+    return {
+      kind: "invalid",
+      reason: `the run was interrupted: ${looked.units} of ${rule!.largestSize} graphs were run, ` +
+        "and the gate has not decided; continue it with --resume",
+      evidence,
+    };
+  }
+  const more = looked === undefined && advise
+    ? moreTrials(used, measure, policy, stopped !== undefined)
+    : null;
+  return { kind: "undecided", evidence, moreTrials: more, ...told };
 }
 
-/** Counts the units and finds the bounds, as if there were `copies` times as many of the same. */
-function weigh(units: readonly Unit[], confidence: number, copies = 1): Evidence {
-  const solved = sum(units, (unit) => unit.solved);
-  const valid = sum(units, (unit) => unit.valid);
-  const trials = sum(units, (unit) => unit.trials);
-  const counts = { solved, valid, unknown: trials - valid, rate: solved / valid };
-  if (units.every((unit) => unit.trials === 1)) {
-    const grown = Math.round(copies * trials);
-    const bound = (successes: number) =>
-      clopperPearson(Math.round(grown * successes / trials), grown, confidence);
-    const lower = bound(solved).lower;
-    const upper = bound(solved + counts.unknown).upper;
-    return { ...counts, lower, upper, method: "clopper-pearson" };
+/** What was seen of what is judged; not a number where no graph has a valid trial of both. */
+function rateOf(evidence: Evidence): number {
+  return evidence.of === "rate" ? evidence.rate : evidence.difference;
+}
+
+function kindOf({ lower, upper }: Bounds, policy: CompletePolicy): "pass" | "fail" | undefined {
+  const { pass, fail } = hypothesesOf(policy);
+  return lower >= pass ? "pass" : upper < fail ? "fail" : undefined;
+}
+
+/** Follows the bets of a sequential gate up to its decision. */
+function bet<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  policy: CompletePolicy,
+  rule: SequentialRule,
+) {
+  const bets = new Bets(rule, hypothesesOf(policy));
+  const blocks: Sample[][] = [];
+  const { blockSize, largestSize } = rule;
+  const end = Math.min(units.length, largestSize);
+  for (let start = 0; start + blockSize <= end && bets.decision === undefined; start += blockSize) {
+    const block = units.slice(start, start + blockSize).map(measure.sample);
+    blocks.push(block);
+    bets.look(block);
   }
-  const worst = units.map((unit) => unit.solved / unit.trials);
-  const best = units.map((unit) => (unit.solved + unit.trials - unit.valid) / unit.trials);
+  const bounds = sequentialBounds(blocks, rule, measure.least);
+  return { decision: bets.decision, units: bets.units, bounds, method: "sequential" as const };
+}
+
+/** Bounds of a gate of fixed size, as if there were `copies` times as many units of the same. */
+function bound<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  policy: CompletePolicy,
+  stopped: boolean,
+  copies = 1,
+): { bounds: Bounds; method: Method } {
+  const samples = units.map(measure.sample);
+  const { confidence } = policy;
+  if (!stopped && units.every(measure.single)) {
+    return { bounds: measure.exact(samples, confidence, copies), method: measure.exactly };
+  }
+  const { least } = measure;
+  const range = 1 - least;
+  const stakes = stakesOf(policy);
+  // Values are brought to 0..1, and stakes to shares of the largest one, which could lose everything.
+  const lowest = (values: readonly number[], stake: number) =>
+    bettingLowerBound(values, confidence, {
+      copies,
+      ...(stake > 0 ? { stake: (mean) => Math.min(0.98, range * stake * mean) } : {}),
+    });
+  const worst = samples.map((sample) => (sample.worst - least) / range);
+  const best = samples.map((sample) => (1 - sample.best) / range);
   return {
-    ...counts,
-    lower: bettingLowerBound(worst, confidence, copies),
-    upper: 1 - bettingLowerBound(best.map((mean) => 1 - mean), confidence, copies),
+    bounds: {
+      lower: least + range * lowest(worst, stakes.pass),
+      upper: 1 - range * lowest(best, -stakes.fail),
+    },
     method: "betting",
   };
+}
+
+/**
+ * Bounds of the share that units show, one-sided at the policy's confidence; with `anytime` they hold
+ * whenever one stops.
+ */
+export function rateBounds(
+  units: readonly Unit[],
+  policy: CompletePolicy,
+  anytime: boolean,
+): Bounds {
+  return bound(units, RATES, policy, anytime).bounds;
+}
+
+/** The difference that pairs show, each graph counting the same, and bounds as {@linkcode rateBounds}. */
+export function differenceBounds(
+  pairs: readonly Pair[],
+  policy: CompletePolicy,
+  anytime: boolean,
+): Bounds & { readonly difference: number } {
+  const { bounds, method } = bound(pairs, DIFFERENCES, policy, anytime);
+  const { difference } = DIFFERENCES.describe(pairs, bounds, method) as DifferenceEvidence;
+  return { ...bounds, difference };
 }
 
 /** The largest number of trials that is thought about. */
 const MOST_TRIALS = 1_000_000;
 
-/** If all went on as so far, how many more trials until the bounds decide. */
-function moreTrials(units: readonly Unit[], policy: RatePolicy): number | null {
-  const { successRate, margin, confidence } = completePolicy(policy);
-  const planned = sum(units, (unit) => unit.trials);
-  const decides = (trials: number) => {
-    const { lower, upper } = weigh(units, confidence, trials / planned);
-    return lower >= successRate - margin || upper < successRate;
-  };
+/** If all went on as so far, how many more trials of a model until the bounds decide. */
+function moreTrials<T>(
+  units: readonly T[],
+  measure: Measure<T>,
+  policy: CompletePolicy,
+  stopped: boolean,
+): number | null {
+  const planned = sum(units, (unit) => measure.trials(unit).each);
+  const decides = (trials: number) =>
+    kindOf(bound(units, measure, policy, stopped, trials / planned).bounds, policy) !== undefined;
   let [below, above] = [planned, 2 * planned];
   while (!decides(above)) {
     if (above > MOST_TRIALS) return null;
@@ -170,67 +477,15 @@ function moreTrials(units: readonly Unit[], policy: RatePolicy): number | null {
   return above - planned;
 }
 
-/**
- * The verdict as a paragraph that a release manager understands.
- *
- * @example Usage
- * ```ts
- * import { decide, describeVerdict } from "./gate.ts";
- * import { assertStringIncludes } from "@std/assert";
- *
- * const policy = { successRate: 0.9 };
- * assertStringIncludes(describeVerdict(decide([], policy), policy), "INVALID");
- * ```
- */
-export function describeVerdict(verdict: Verdict, policy: RatePolicy): string {
-  const { successRate, margin, confidence } = completePolicy(policy);
-  const floor = percent(successRate - margin);
-  const enough = margin === 0
-    ? `at least ${floor}`
-    : `at least ${floor}, which is ${percent(successRate)} less a margin of ${points(margin)}`;
-  const { kind, evidence } = verdict;
-  const counted = evidence === undefined
-    ? ""
-    : `${evidence.solved} of ${evidence.valid} valid trials were solved (${
-      percent(evidence.rate)
-    }).`;
-  const bounded = evidence === undefined ? "" : `${counted} The true rate is at least ` +
-    `${percent(Math.floor(1000 * evidence.lower) / 1000)} and at most ` +
-    `${percent(Math.ceil(1000 * evidence.upper) / 1000)}, each with ${percent(confidence)} ` +
-    "confidence" + (evidence.method === "betting" ? " (by graph, as graphs were repeated)" : "") +
-    (evidence.unknown === 0
-      ? "."
-      : `; ${evidence.unknown} invalid or missing trials count as the worst case of each.`);
-  switch (kind) {
-    case "pass":
-      return `PASS: the true success rate is ${enough}. ${bounded}`;
-    case "fail":
-      return `FAIL: the true success rate is below ${percent(successRate)}. ${bounded}`;
-    case "undecided":
-      return `UNDECIDED: these trials cannot tell whether the true success rate is ${enough}. ` +
-        `${bounded} ` +
-        (verdict.moreTrials === null
-          ? "If it went on like this, not even a million trials would decide."
-          : `If it went on like this, about ${verdict.moreTrials} further trials would decide.`);
-    case "invalid":
-      return `INVALID: nothing can be said, as ${verdict.reason}. ${counted}`.trimEnd();
-  }
+/** A verdict with the policy's ceilings: one that was exceeded is enough to fail. */
+export function withCeilings(verdict: Verdict, ceilings: readonly CeilingCheck[]): Verdict {
+  if (ceilings.length === 0 || verdict.kind === "invalid") return verdict;
+  if (!ceilings.some(({ exceeded }) => exceeded)) return { ...verdict, ceilings };
+  const { kind: otherwise, evidence, stopped } = verdict;
+  const told = stopped === undefined ? {} : { stopped };
+  return { kind: "fail", evidence, ceilings, otherwise, ...told };
 }
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
   return items.reduce((total, item) => total + valueOf(item), 0);
-}
-
-/** A share in percent, with enough decimals for what is not all, or none, not to look so. */
-export function percent(share: number): string {
-  let decimals = 1;
-  const shown = () => Number((100 * share).toFixed(decimals));
-  while (decimals < 8 && ((shown() === 100 && share < 1) || (shown() === 0 && share > 0))) {
-    decimals++;
-  }
-  return `${(100 * share).toFixed(decimals)}%`;
-}
-
-function points(share: number): string {
-  return `${Number((100 * share).toFixed(1))} points`;
 }

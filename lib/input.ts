@@ -11,7 +11,14 @@ import { printable } from "./json.ts";
 export class InputError extends Error {
   /** The name of the class. */
   override name = "InputError";
+
+  /** Makes the error. Messages quote files and servers, which must not steer a terminal. */
+  constructor(message: string) {
+    super(message.split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"));
+  }
 }
+
+const LONGEST_LINE = 2_000;
 
 /** The text of an error's cause, without the prefix of its class. */
 export function reasonOf(error: unknown): string {

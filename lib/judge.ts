@@ -3,107 +3,184 @@
  * @module
  */
 
-import { decide, type RatePolicy, type Unit, type Verdict, VERDICT_KINDS } from "./gate.ts";
-import { canonicalJson, printable } from "./json.ts";
+import { checkCeilings } from "./ceilings.ts";
+import {
+  type Contest,
+  type ContestGraph,
+  contestsOf,
+  type Scored,
+  Scores,
+  type Subject,
+  subjectName,
+} from "./contest.ts";
+import {
+  decide,
+  type DecideOptions,
+  decideUpgrade,
+  type Verdict,
+  VERDICT_KINDS,
+  withCeilings,
+} from "./gate.ts";
+import { printable } from "./json.ts";
+import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
+import type { Prices } from "./prices.ts";
+import type { SequentialRule } from "./sequential.ts";
 import { type PlannedTrial, SERVED_SEPARATOR, type Trial } from "./trial.ts";
-
-/** What is judged as one. */
-export interface Subject {
-  /** The model, by the name it was asked for. */
-  readonly model: string;
-  readonly strategy: string;
-  readonly perturbation: string;
-}
 
 /** The verdict over one subject. */
 export interface Judged extends Subject {
-  /** Whether the model is a program that stands in for a model. */
+  /** Whether the model, or the one it is compared with, is a program that stands in for a model. */
   readonly simulated: boolean;
+  /** What it was compared with, in words; left out in an absolute gate. */
+  readonly baseline?: string;
   readonly verdict: Verdict;
 }
 
-/** A subject as one line: the model, and strategy and perturbation where they are not the usual. */
-export function subjectName({ model, strategy, perturbation }: Subject): string {
-  return [
-    model,
-    ...(strategy === "baseline" ? [] : [strategy]),
-    ...(perturbation === "none" ? [] : [perturbation]),
-  ].join(" + ");
+/** Results to compare with, that were not made in the same run. */
+export interface BaselineScores {
+  /** Where they come from. */
+  readonly file: string;
+  readonly trials: readonly Scored[];
 }
 
-function keyOf({ model, strategy, perturbation }: Subject): string {
-  return canonicalJson([model, strategy, perturbation]);
-}
-
-/** The trials of each subject, in the order in which subjects first occur. */
-export function bySubject<T>(
-  items: readonly T[],
-  subjectOf: (item: T) => Subject,
-): { subject: Subject; items: T[] }[] {
-  const groups = new Map<string, { subject: Subject; items: T[] }>();
-  for (const item of items) {
-    const { model, strategy, perturbation } = subjectOf(item);
-    const subject = { model, strategy, perturbation };
-    const group = groups.get(keyOf(subject)) ?? { subject, items: [] };
-    groups.set(keyOf(subject), group);
-    group.items.push(item);
-  }
-  return [...groups.values()];
-}
-
-/** The subject of a finished trial. */
-export function subjectOf({ model, strategy, perturbation }: Trial): Subject {
-  return { model: model.requested, strategy, perturbation };
-}
-
-/**
- * The partition that every statistic uses: the trials of each graph. Graphs are independent, the
- * trials of one graph are not.
- */
-export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
-  return [...Map.groupBy(trials, ({ task }) => canonicalJson(task)).values()];
+/** Options of {@linkcode judge}. */
+export interface JudgeOptions {
+  /** The rule of a sequential gate. */
+  readonly rule?: SequentialRule | undefined;
+  /** What the policy's baseline file holds. */
+  readonly baseline?: BaselineScores | undefined;
+  /** For ceilings of cost. */
+  readonly prices?: Prices | undefined;
+  /** Why something else than the gate ended the run, such as a budget. */
+  readonly stopped?: string | undefined;
 }
 
 /**
  * Judges `trials` against what was `planned`, subject by subject. A subject whose served model
  * changed on the way is invalid.
+ *
+ * @throws {InputError} If a ceiling of cost lacks a price.
  */
 export function judge(
   trials: readonly Trial[],
   planned: readonly PlannedTrial[],
-  policy: RatePolicy,
+  gate: GatePolicy,
+  options: JudgeOptions = {},
 ): Judged[] {
-  const finished = new Map(trials.map((trial) => [trial.id, trial]));
-  return bySubject(planned, (trial) => trial).map(({ subject, items }) => {
-    const own = items.flatMap(({ id }) => finished.get(id) ?? []);
-    if (own.length === 0) {
-      const verdict = { kind: "invalid", reason: "there are no trials" } as const;
-      return { ...subject, simulated: subject.model.startsWith("sim:"), verdict };
-    }
-    const simulated = own.some(({ model }) => model.simulated);
-    const served = servedModels(own);
-    if (served.length > 1) {
-      const names = served.map((name) => printable(name)).join(", ");
-      const reason = `the served model changed on the way: ${names}`;
-      return { ...subject, simulated, verdict: { kind: "invalid", reason } };
-    }
-    const units = byGraph(items).map((graph): Unit => {
-      const ended = graph.flatMap(({ id }) => finished.get(id) ?? []);
-      return {
-        solved: ended.filter(({ solved }) => solved).length,
-        valid: ended.filter(({ outcome }) => outcome !== "invalid").length,
-        trials: graph.length,
-      };
-    });
-    return { ...subject, simulated, verdict: decide(units, policy) };
+  const policy = completePolicy(gate);
+  const scores = new Scores(isUpgrade(policy), options.baseline);
+  for (const trial of trials) scores.add(trial);
+  return contestsOf(planned, policy, options.baseline).map((contest): Judged => {
+    const { subject, baseline } = contest;
+    const own = scores.of(contest.graphs.flatMap(({ candidate }) => candidate));
+    const other = scores.of(contest.graphs.flatMap((graph) => graph.baseline));
+    const shown = [...own, ...other];
+    const simulated = shown.length === 0
+      ? subject.model.startsWith("sim:")
+      : shown.some(({ model }) => model.simulated);
+    const { file } = options.baseline ?? {};
+    const compared = baseline === undefined
+      ? {}
+      : { baseline: subjectName(baseline) + (file === undefined ? "" : ` (${file})`) };
+    const reason = own.length === 0
+      ? "there are no trials"
+      : baseline !== undefined && other.length === 0
+      ? `there are no trials of the baseline ${printable(compared.baseline!)}`
+      : changed(own, "the served model") ?? changed(other, "the served model of the baseline");
+    const verdict: Verdict = reason === undefined
+      ? settle(contest, scores, policy, options)
+      : { kind: "invalid", reason };
+    return { ...subject, simulated, ...compared, verdict };
   });
 }
 
-/** The models that answered, by their own names. */
-function servedModels(trials: readonly Trial[]): string[] {
+/** Whoever reads that too few of the trials are valid needs to know what spoiled the others. */
+function blamed(
+  verdict: Extract<Verdict, { kind: "invalid" }>,
+  { coverage }: CompletePolicy,
+  trials: readonly Scored[],
+): Verdict {
+  const { valid = 0, unknown = 1 } = verdict.evidence ?? {};
+  if (valid >= coverage * (valid + unknown) - 1e-9) return verdict;
+  const spoiled = trials.filter(({ outcome }) => outcome === "invalid");
+  const reasons = Map.groupBy(spoiled, ({ reason }) => reason ?? "unknown");
+  const [commonest] = [...reasons].sort(([, one], [, other]) => other.length - one.length);
+  if (commonest === undefined) return verdict;
+  const [reason, own] = commonest;
+  const told = `${verdict.reason}; most often (${own.length} of ${spoiled.length}) as ` +
+    printable(reason, 300);
+  return { ...verdict, reason: told };
+}
+
+function settle(
+  contest: Contest,
+  scores: Scores,
+  policy: CompletePolicy,
+  { rule, stopped, prices, baseline: file }: JudgeOptions,
+): Verdict {
+  const inOrder = rule !== undefined || stopped !== undefined;
+  const { graphs, ended } = inOrder ? completeGraphs(contest, scores) : { graphs: contest.graphs };
+  // A run that was cut short is to be continued; results from elsewhere are what they are. What ended
+  // the run after the last trial of the plan has left nothing out.
+  const why = graphs.length === contest.graphs.length
+    ? undefined
+    : stopped ?? (file === undefined ? undefined : ended);
+  if (graphs.length === 0) {
+    const reason = `not even one graph of each cell was complete${why ? `: ${why}` : ""}`;
+    return { kind: "invalid", reason };
+  }
+  const decideOptions: DecideOptions = {
+    ...(rule === undefined ? {} : { rule }),
+    ...(why === undefined ? {} : { stopped: why }),
+  };
+  const verdict = isUpgrade(policy)
+    ? decideUpgrade(
+      graphs.map(({ candidate, baseline }) => ({
+        candidate: scores.unit(candidate),
+        baseline: scores.unit(baseline),
+      })),
+      policy,
+      decideOptions,
+    )
+    : decide(graphs.map(({ candidate }) => scores.unit(candidate)), policy, decideOptions);
+  const used = graphs.slice(0, verdict.evidence?.graphs);
+  if (verdict.kind === "invalid") {
+    const names = used.flatMap(({ candidate, baseline }) => [...candidate, ...baseline]);
+    return blamed(verdict, policy, scores.of(names));
+  }
+  return withCeilings(
+    verdict,
+    checkCeilings(used, scores, policy, {
+      anytime: rule !== undefined || why !== undefined,
+      ...(prices === undefined ? {} : { prices }),
+    }),
+  );
+}
+
+/**
+ * The graphs that come first in plan order and whose trials have all ended, in whole blocks. If it is
+ * a baseline from elsewhere that ends, that is told.
+ */
+function completeGraphs({ graphs }: Contest, scores: Scores) {
+  const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
+  const open = graphs.find(({ candidate, baseline }) =>
+    !finished(candidate) || !finished(baseline)
+  );
+  if (open === undefined) return { graphs };
+  const complete = graphs.filter(({ block }) => block < open.block);
+  const ended = finished(open.baseline)
+    ? undefined
+    : `the baseline ends after ${complete.length} graphs`;
+  return { graphs: complete as readonly ContestGraph[], ended };
+}
+
+/** Why models that answered under several names cannot be judged as one. */
+export function changed(trials: readonly Scored[], what: string): string | undefined {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
-  return [...new Set(names)].filter((name) => name !== "").sort();
+  const served = [...new Set(names)].filter((name) => name !== "").sort();
+  if (served.length < 2) return undefined;
+  return `${what} changed on the way: ${served.map((name) => printable(name)).join(", ")}`;
 }
 
 /** The worst kind among `verdicts`; without any it is `invalid`. */

@@ -12,6 +12,11 @@ export interface LookAheadOptions {
    * window grows from 1 while results are asked for in order; else all of it is open at once.
    */
   readonly slowStart?: boolean;
+  /**
+   * Whether the order of the pieces matters more than that of the requests: once these are known to be
+   * shuffled, pieces start in their own order, and a request waits until it is its turn; default false.
+   */
+  readonly inOrder?: boolean;
 }
 
 /**
@@ -41,11 +46,14 @@ export class LookAhead<T> {
   readonly #largest: number;
   #window: number;
   #slowStart: boolean;
+  readonly #inOrder: boolean;
   /** Below any number, so that the first request never counts as consecutive. */
   #last = -2;
+  /** The furthest piece that was asked for. */
+  #furthest = -1;
   #next = 0;
   #running = 0;
-  #entered = 0;
+  readonly #begun = new Set<number>();
   readonly #urgent: number[] = [];
 
   constructor(count: number, work: (index: number) => Promise<T>, options: LookAheadOptions = {}) {
@@ -60,12 +68,13 @@ export class LookAhead<T> {
     this.#concurrency = concurrency;
     this.#largest = 4 * this.#concurrency;
     this.#slowStart = options.slowStart ?? false;
+    this.#inOrder = options.inOrder ?? false;
     this.#window = this.#largest;
   }
 
   /** How many pieces have started. */
   get started(): number {
-    return this.#entered;
+    return this.#begun.size;
   }
 
   /** The result of one piece; asking again gives the same. */
@@ -74,7 +83,10 @@ export class LookAhead<T> {
       throw new Error(`Cannot get the result of ${index} as it was forgotten`);
     }
     if (this.#slowStart) {
-      if (index < this.#last) this.#slowStart = false;
+      if (index < this.#last) {
+        this.#slowStart = false;
+        if (this.#inOrder) this.#next = 0;
+      }
       this.#window = !this.#slowStart
         ? this.#largest
         : index === this.#last + 1
@@ -82,17 +94,21 @@ export class LookAhead<T> {
         : 1;
     }
     this.#last = index;
-    const known = this.#results.get(index);
-    if (known === undefined) this.#urgent.push(index);
-    const wanted = known ?? this.#enter(index);
-    // Whoever shuffles has passed places that are still open: look there again.
-    this.#next = this.#slowStart ? index : Math.min(this.#next, index);
+    this.#furthest = Math.max(this.#furthest, index);
+    const waits = this.#inOrder && !this.#slowStart;
+    if (!waits) {
+      if (!this.#begun.has(index) && !this.#results.has(index)) this.#urgent.push(index);
+      // Whoever shuffles has passed places that are still open: look there again.
+      this.#next = this.#slowStart ? index : Math.min(this.#next, index);
+    }
+    const wanted = this.#entry(index);
     this.#fill();
     return wanted.promise;
   }
 
   /** The results of all pieces, in order. */
   async all(): Promise<T[]> {
+    if (this.#slowStart) this.#next = 0;
     this.#slowStart = false;
     this.#window = this.#largest;
     const results: T[] = [];
@@ -109,12 +125,13 @@ export class LookAhead<T> {
     known.promise.then(release, release);
   }
 
-  #enter(index: number): PromiseWithResolvers<T> {
+  #entry(index: number): PromiseWithResolvers<T> {
+    const known = this.#results.get(index);
+    if (known !== undefined) return known;
     const entry = Promise.withResolvers<T>();
     // Nobody may be awaiting it yet: a failure must wait to be asked for.
     entry.promise.catch(() => {});
     this.#results.set(index, entry);
-    this.#entered++;
     return entry;
   }
 
@@ -128,18 +145,16 @@ export class LookAhead<T> {
 
   /** The next piece within the window that has not started. */
   #ahead(): number | undefined {
-    const end = Math.min(this.#count, this.#last + this.#window);
+    const from = this.#inOrder && !this.#slowStart ? this.#furthest : this.#last;
+    const end = Math.min(this.#count, from + this.#window);
     for (; this.#next < end; this.#next++) {
-      if (!this.#results.has(this.#next) && !this.#forgotten.has(this.#next)) {
-        const index = this.#next++;
-        this.#enter(index);
-        return index;
-      }
+      if (!this.#begun.has(this.#next)) return this.#next++;
     }
   }
 
   #start(index: number): void {
-    const { resolve, reject } = this.#results.get(index)!;
+    this.#begun.add(index);
+    const { resolve, reject } = this.#entry(index);
     this.#running++;
     Promise.try(this.#work, index).then(resolve, reject).finally(() => {
       this.#running--;

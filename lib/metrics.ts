@@ -4,9 +4,11 @@
  */
 
 import { FAILURE_TYPES, type FailureType } from "./failure.ts";
-import { byGraph, bySubject, type Subject, subjectOf } from "./judge.ts";
+import { signsOf } from "./ceilings.ts";
+import { byGraph, bySubject, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
-import { type Bounds, clusteredStandardError, normalQuantile, wilson } from "./statistics.ts";
+import type { Usage } from "./model.ts";
+import { type Bounds, clusteredInterval, passAtK, passHatK, wilson } from "./statistics.ts";
 import type { Trial } from "./trial.ts";
 
 /** What a set of trials comes to. */
@@ -42,6 +44,19 @@ export interface FailureTally {
   readonly cascades: number;
 }
 
+/** How repetitions of a graph agree: means over the graphs that have k valid trials or more. */
+export interface Repetition {
+  /** Trials that are looked at together: as many as a graph has at most. */
+  readonly k: number;
+  /** Graphs with k valid trials, and those with fewer, for which neither is available. */
+  readonly graphs: number;
+  readonly unavailable: number;
+  /** pass@k: at least one of k trials is solved; `null` if it is available for no graph. */
+  readonly passAtK: number | null;
+  /** pass^k: all of k trials are solved; `null` if it is available for no graph. */
+  readonly passHatK: number | null;
+}
+
 /** What the trials of one model, strategy and perturbation come to. */
 export interface SubjectMetrics {
   readonly subject: Subject;
@@ -51,6 +66,12 @@ export interface SubjectMetrics {
   readonly cells: readonly { readonly name: string; readonly tally: Tally }[];
   /** Over all cells. */
   readonly total: Tally;
+  /** Of graphs that were repeated; `null` if none was. */
+  readonly repetition: Repetition | null;
+  /** Calls of all valid trials. */
+  readonly calls: number;
+  /** Tokens of all trials, invalid ones too. */
+  readonly usage: Usage;
   /** Failures by type, all types in order. */
   readonly failures: readonly FailureTally[];
   /** How many valid trials showed a behaviour, or were solved without the target's return. */
@@ -64,6 +85,12 @@ export function measure(trials: readonly Trial[]): SubjectMetrics[] {
     simulated: items.some(({ model }) => model.simulated),
     cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
     total: tally(items),
+    repetition: repetitionOf(items),
+    calls: items.reduce((sum, { outcome, calls }) => outcome === "invalid" ? sum : sum + calls, 0),
+    usage: {
+      inputTokens: items.reduce((sum, { usage }) => sum + usage.inputTokens, 0),
+      outputTokens: items.reduce((sum, { usage }) => sum + usage.outputTokens, 0),
+    },
     failures: FAILURE_TYPES.map((type) => {
       const own = items.filter(({ outcome }) => outcome !== "invalid")
         .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));
@@ -109,15 +136,35 @@ function intervalOf(valid: readonly Trial[]): Bounds | null {
   const graphs = byGraph(valid);
   const solved = valid.filter((trial) => trial.solved).length;
   if (graphs.length === valid.length) return wilson(solved, valid.length);
-  const error = clusteredStandardError(
+  const interval = clusteredInterval(
     graphs.map((graph) => graph.map((trial) => Number(trial.solved))),
   );
-  if (error === null) return null;
+  if (interval === null) return null;
   const rate = solved / valid.length;
   // Graphs that are all alike have no spread, and yet prove no more than so many trials would.
   if (rate === 0 || rate === 1) return wilson(rate * graphs.length, graphs.length);
-  const half = normalQuantile(0.975) * error;
-  return { lower: Math.max(0, rate - half), upper: Math.min(1, rate + half) };
+  return interval;
+}
+
+function repetitionOf(trials: readonly Trial[]): Repetition | null {
+  const graphs = byGraph(trials);
+  const k = Math.max(...graphs.map((graph) => graph.length));
+  if (k < 2) return null;
+  const valid = graphs.map((graph) => graph.filter(({ outcome }) => outcome !== "invalid"));
+  const meanOf = (estimate: typeof passAtK) =>
+    mean(
+      valid.flatMap((graph) =>
+        estimate(graph.filter(({ solved }) => solved).length, graph.length, k) ?? []
+      ),
+    );
+  const available = valid.filter((graph) => graph.length >= k).length;
+  return {
+    k,
+    graphs: available,
+    unavailable: graphs.length - available,
+    passAtK: meanOf(passAtK),
+    passHatK: meanOf(passHatK),
+  };
 }
 
 /** The sizes of a trial's task, in words; other tasks go by their own names. */
@@ -130,9 +177,9 @@ export function cellName({ task }: Trial): string {
 
 function behaviourCounts(trials: readonly Trial[]): Record<string, number> {
   const counts: Record<string, number> = Object.create(null);
-  for (const { behaviours, outcome, solved, grounded } of trials) {
-    if (outcome === "invalid") continue;
-    for (const behaviour of [...behaviours, ...(solved && !grounded ? ["ungrounded"] : [])]) {
+  for (const trial of trials) {
+    if (trial.outcome === "invalid") continue;
+    for (const behaviour of signsOf(trial)) {
       counts[behaviour] = (counts[behaviour] ?? 0) + 1;
     }
   }

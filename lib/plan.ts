@@ -4,10 +4,12 @@
  */
 
 import type { Limits } from "./agent.ts";
-import type { RatePolicy } from "./gate.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { canonicalJson, sha256 } from "./json.ts";
+import { type CompletePolicy, completePolicy, isUpgrade } from "./policy.ts";
+import { assertPriced, type Budget, type Prices } from "./prices.ts";
 import { forkSeed, freshSeed } from "./random.ts";
+import { type SequentialRule, sequentialRule } from "./sequential.ts";
 import { type Cell, grid, type ModelEntry, modelName, type Suite } from "./suite.ts";
 import { briefSpec, GENERATOR_VERSION } from "./task.ts";
 import { type PlannedTrial, trialId } from "./trial.ts";
@@ -41,8 +43,28 @@ export interface Plan {
   /** The trials, block by block: each block has one graph of every cell. */
   readonly trials: readonly PlannedTrial[];
   /** The gate, if there is one. */
-  readonly gate?: RatePolicy;
+  readonly gate?: CompletePolicy;
+  /** The rule by which a sequential gate stops. */
+  readonly rule?: SequentialRule;
+  /** What may be spent. */
+  readonly budget?: Budget;
+  /** What models cost. */
+  readonly prices?: Prices;
 }
+
+/** Options of {@linkcode planSuite}. */
+export interface PlanOptions {
+  /** What errors call the suite. */
+  readonly source?: string;
+  /**
+   * Whether it is run in shards, none of which sees enough to stop: a sequential gate then plans the
+   * fixed size and decides by its rule.
+   */
+  readonly sharded?: boolean;
+}
+
+/** The most trials of a plan. */
+export const MOST_TRIALS = 1_000_000;
 
 /**
  * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets a
@@ -53,7 +75,7 @@ export interface Plan {
  */
 export function planSuite(
   suite: Suite,
-  source = `suite ${suite.name}`,
+  { source = `suite ${suite.name}`, sharded = false }: PlanOptions = {},
 ): Plan & { readonly skipped: number } {
   const grids = suite.tasks.map((sizes, index) => {
     try {
@@ -73,10 +95,15 @@ export function planSuite(
   assertDistinct(source, "strategies", suite.strategies ?? []);
   assertDistinct(source, "perturbations", suite.perturbations ?? []);
   const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
+  const names = models.map(modelName);
+  const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
+  assertGate(source, gate, names, suite);
+  const rule = gate?.sequential ? ruleOf(source, gate, cells.length) : undefined;
+  const units = sharded ? rule?.fixedSize : rule?.largestSize;
   const resolved: ResolvedSuite = {
     generator: GENERATOR_VERSION,
     seed,
-    graphs: suite.graphs ?? 5,
+    graphs: units === undefined ? suite.graphs ?? 5 : Math.ceil(units / cells.length),
     cells,
     models,
     strategies: suite.strategies ?? ["baseline"],
@@ -84,13 +111,65 @@ export function planSuite(
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
   };
+  const count = countTrials(resolved);
+  if (count > MOST_TRIALS) {
+    throw new InputError(
+      `Cannot plan ${source} as it must have at most ${MOST_TRIALS} trials: it has ${count}`,
+    );
+  }
   return {
     suite: suite.name,
     resolved,
     trials: listTrials(resolved),
     skipped: grids.reduce((sum, { skipped }) => sum + skipped, 0),
-    ...(suite.gate === undefined ? {} : { gate: suite.gate }),
+    ...(gate === undefined ? {} : { gate }),
+    ...(rule === undefined || sharded ? {} : { rule }),
+    ...(suite.budget === undefined ? {} : { budget: suite.budget }),
+    ...(suite.prices === undefined ? {} : { prices: suite.prices }),
   };
+}
+
+function ruleOf(source: string, gate: CompletePolicy, blockSize: number): SequentialRule {
+  try {
+    return sequentialRule(gate, blockSize);
+  } catch (error) {
+    throw new InputError(`Cannot plan ${source}: at gate: ${reasonOf(error)}`);
+  }
+}
+
+/** What policies and suites ask of each other. */
+function assertGate(
+  source: string,
+  gate: CompletePolicy | undefined,
+  models: readonly string[],
+  { graphs, budget, prices = {}, strategies = ["baseline"], perturbations = ["none"] }: Suite,
+): void {
+  if (gate?.sequential && graphs !== undefined) {
+    throw new InputError(
+      `Cannot plan ${source} as a sequential gate sets the number of graphs itself: ` +
+        `graphs is ${graphs}; leave it out`,
+    );
+  }
+  if (gate !== undefined && isUpgrade(gate) && gate.baseline.file === undefined) {
+    const { model } = gate.baseline;
+    if (model !== undefined && !models.includes(model)) {
+      throw new InputError(
+        `Cannot plan ${source} as gate.baseline must be one of its models, or name a file: ` +
+          `it is ${model}, and the models are ${models.join(", ")}`,
+      );
+    }
+    const { strategy, perturbation } = gate.baseline;
+    const has = (names: readonly string[], chosen: string | undefined) =>
+      chosen !== undefined && names.some((name) => name !== chosen);
+    // A gate that compares nothing would pass.
+    if (!has(models, model) && !has(strategies, strategy) && !has(perturbations, perturbation)) {
+      throw new InputError(
+        `Cannot plan ${source} as gate.baseline must leave something to compare with it: ` +
+          "all trials are the baseline's",
+      );
+    }
+  }
+  if (budget?.usd !== undefined || gate?.atMost.usd !== undefined) assertPriced(models, prices);
 }
 
 function assertDistinct(source: string, what: string, names: readonly string[]): void {
@@ -99,6 +178,13 @@ function assertDistinct(source: string, what: string, names: readonly string[]):
   throw new InputError(
     `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice`,
   );
+}
+
+/** How many trials a resolved suite comes to. */
+export function countTrials(resolved: ResolvedSuite): number {
+  const { cells, graphs, models, strategies, perturbations, repetitions } = resolved;
+  const lists = [cells, models, strategies, perturbations];
+  return lists.reduce((product, { length }) => product * length, graphs * repetitions);
 }
 
 /** The trials that a resolved suite comes to, in plan order. */

@@ -4,54 +4,37 @@
  */
 
 import { AssertionError } from "@std/assert";
-import type { Limits } from "./agent.ts";
 import { assertSolved, passes } from "./assertions.ts";
+import { assertComparable, type Baseline, baselineOfGate, missingBaseline } from "./baseline.ts";
+import {
+  assertFlags,
+  assertOptions,
+  type BenchmarkOptions,
+  connectChoice,
+  type ModelChoice,
+  planBenchmark,
+} from "./benchmark.ts";
 import { Connections } from "./connect.ts";
-import { type Flags, parseFlags } from "./flags.ts";
-import { RATE_POLICY, type RatePolicy } from "./gate.ts";
-import { InputError, parseWith } from "./input.ts";
-import { judge } from "./judge.ts";
-import type { Model } from "./model.ts";
-import { renderTables, renderVerdicts, summarize } from "./report.ts";
-import { Run, seedToResume } from "./run.ts";
-import { type Plan, planSuite } from "./plan.ts";
-import { type Cells, type Grid, type ModelEntry, SUITE } from "./suite.ts";
-import { type Agent, parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
-
-/** Options of {@linkcode benchmark}. */
-export interface BenchmarkOptions {
-  /** The model or models: a name such as `sim:planner` or `gpt-5`, an entry with options, a model. */
-  readonly model: ModelChoice | readonly ModelChoice[];
-  /** The sizes of the tasks. */
-  readonly tasks: Grid | Cells | readonly (Grid | Cells)[];
-  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
-  readonly seed: number | "fresh";
-  /** Graphs a cell; default 5. */
-  readonly graphs?: number;
-  /** Trials of each graph; default 1. */
-  readonly repetitions?: number;
-  /** What a trial may take. */
-  readonly limits?: Limits;
-  /**
-   * The gate. With it only the gate's own test can fail; without it each unsolved case fails.
-   */
-  readonly gate?: RatePolicy;
-  /** Trials that run at the same time; default 8. */
-  readonly concurrency?: number;
-  /** Further attempts of a failed request; default 3. */
-  readonly retries?: number;
-  /** Milliseconds that one attempt of a request may take; default 600,000. */
-  readonly requestTimeout?: number;
-  /** The server of models that name none; default OpenAI's. */
-  readonly baseURL?: string;
-  /** A file to which finished trials are appended. */
-  readonly journal?: string;
-  /** Works on the tasks instead of the agent loop; `model` then only names it. */
-  readonly agent?: Agent;
-}
-
-/** A model, or how to get one. */
-export type ModelChoice = string | ModelEntry | Model;
+import { parseFlags } from "./flags.ts";
+import { estimateUsage, forecast, forecastCost } from "./forecast.ts";
+import { fileReason, InputError, parseWith } from "./input.ts";
+import type { JsonObject } from "./json.ts";
+import { judge, type Judged } from "./judge.ts";
+import type { Plan } from "./plan.ts";
+import { type CompletePolicy, GATE_POLICY } from "./policy.ts";
+import {
+  problemToJson,
+  problemToMarkdown,
+  renderTables,
+  renderVerdicts,
+  summarize,
+  verdictsToJson,
+  verdictsToMarkdown,
+} from "./report.ts";
+import { Run } from "./run.ts";
+import type { Needless } from "./stopping.ts";
+import { summarizeJob } from "./summary.ts";
+import { parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
 
 /**
  * Registers a benchmark: one test case for each trial and, with a gate, one test that decides.
@@ -63,7 +46,8 @@ export type ModelChoice = string | ModelEntry | Model;
  * fails when its task is not solved, with the story of the trial and the line that replays it.
  *
  * Behind `--` a run takes `--only=ID` (just this trial), `--shard=1/4`, `--seed=7`, `--out=FILE`,
- * `--resume`, `--retry-invalid` and `--concurrency=8`.
+ * `--resume`, `--retry-invalid`, `--concurrency=8`, `--max-tokens=100000`, `--max-usd=5` and
+ * `--verdict=FILE` (the verdicts as JSON).
  *
  * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
  *
@@ -96,10 +80,26 @@ function register(name: string, options: BenchmarkOptions): void {
   const choices = [options.model].flat() as readonly ModelChoice[];
   const journal = flags.out ?? options.journal;
   assertFlags(name, flags, journal, options.gate !== undefined);
-  const plan = planBenchmark(name, options, flags, choices, journal);
+  const gate = options.gate === undefined
+    ? undefined
+    : parseWith(GATE_POLICY, options.gate, `the gate of benchmark ${name}`);
+  const baseline = baselineOfGate(gate);
+  for (const notice of baseline?.notices ?? []) console.error(`${name}: ${notice}`);
+  const missing = missingBaseline(gate, baseline);
+  if (missing !== undefined && journal === undefined) {
+    throw new InputError(`Cannot run benchmark ${name} as ${missing}`);
+  }
+  const plan = planBenchmark(name, options, flags, choices, journal, baseline);
+  if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
   if (only !== undefined) claimReplay(name, only.length > 0, flags.only!);
-  if (journal !== undefined && only === undefined) claimJournal(name, journal);
+  if (journal !== undefined && only === undefined) claimFile(name, journal, "trials");
+  if (flags.verdict !== undefined) {
+    claimFile(name, flags.verdict, "verdicts");
+    // A file that cannot be written is told before anything is paid for, and an old verdict goes.
+    const text = "INVALID: nothing can be said, as the run has not come to its end.";
+    writeVerdicts(flags.verdict, problemToJson(name, text));
+  }
   const { baseURL, retries, requestTimeout } = options;
   const connections = new Connections({
     ...(baseURL === undefined ? {} : { baseURL }),
@@ -108,13 +108,14 @@ function register(name: string, options: BenchmarkOptions): void {
   });
   const concurrency = flags.concurrency ?? options.concurrency;
   const run = new Run(plan, {
-    connect: (entry) => connect(entry, choices, connections, options.agent),
+    connect: (entry) => connectChoice(entry, choices, connections, options.agent),
     slowStart: true,
     resume: flags.resume,
     retryInvalid: flags.retryInvalid,
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(flags.shard === undefined ? {} : { shard: flags.shard }),
     ...(only === undefined ? {} : { only }),
+    ...(baseline === undefined ? {} : { baseline }),
     // A replay looks at one trial; it is no part of any run.
     ...(journal === undefined || only !== undefined ? {} : { journal }),
     ...(options.agent === undefined ? {} : { agent: options.agent }),
@@ -124,7 +125,10 @@ function register(name: string, options: BenchmarkOptions): void {
   // A replay is there to look at one trial, so it fails as the trial did.
   registerCases(name, run, plan.gate === undefined || only !== undefined);
   if (plan.gate !== undefined) {
-    registerGate(name, plan, plan.gate, run, flags.shard !== undefined || only !== undefined);
+    const partial = flags.shard !== undefined || only !== undefined;
+    if (!partial) tellForecast(name, plan);
+    const file = flags.verdict;
+    registerGate(name, { plan, policy: plan.gate, run, baseline, missing, partial, file });
   }
   Deno.test.afterAll(async () => {
     run[Symbol.dispose]();
@@ -144,6 +148,7 @@ function registerCases(name: string, run: Run, strict: boolean): void {
   let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     const trial = await run.trial(place);
+    if (trial.kind === "needless") return await skip(trial, strict, context);
     finished.push({ ...trial, events: [] });
     if (trial.solved) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
@@ -163,77 +168,87 @@ function registerCases(name: string, run: Run, strict: boolean): void {
   });
 }
 
-function registerGate(
-  name: string,
-  plan: Plan,
-  policy: RatePolicy,
-  run: Run,
-  partial: boolean,
-): void {
+/** A case that was not needed ends at once and says so; without a gate nothing vouches for it. */
+async function skip(
+  { by, reason }: Needless,
+  strict: boolean,
+  context: Deno.TestContext,
+): Promise<void> {
+  if (strict) throw new AssertionError(`The trial was not run as ${reason}`);
+  const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
+  await context.step({ name, ignore: true, fn() {} });
+}
+
+/** What the gate can tell and, with prices, what it may cost: before anything is spent. */
+function tellForecast(name: string, plan: Plan): void {
+  const told = forecast(plan)!;
+  const { lines, warnings } = told;
+  const cost = forecastCost(plan, estimateUsage(plan), told);
+  for (const line of [...lines, ...cost]) console.log(`${name}: ${line}`);
+  for (const warning of warnings) console.error(`${name}: warning: ${warning}`);
+}
+
+interface GateTest {
+  readonly plan: Plan;
+  readonly policy: CompletePolicy;
+  readonly run: Run;
+  readonly baseline: Baseline | undefined;
+  /** Why there is nothing to compare with, if that is so. */
+  readonly missing: string | undefined;
+  /** Whether only a part of the plan is run. */
+  readonly partial: boolean;
+  /** Where the verdicts go as JSON. */
+  readonly file: string | undefined;
+}
+
+function registerGate(name: string, test: GateTest): void {
+  const { plan, policy, run, baseline, missing, partial, file } = test;
   if (partial) {
-    console.error(`${name}: the gate needs all trials; this is a part of them, so it is ignored`);
+    console.error(
+      `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
+        (policy.sequential ? ", and nothing is stopped early" : "") +
+        ". Over the journals of all shards decides: deno task toolgate gate",
+    );
   }
+  let decided = false;
   Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async () => {
     const trials = await run.all();
-    const judged = judge(trials, plan.trials, policy);
+    const { rule, prices } = plan;
+    decided = true;
+    if (missing !== undefined) {
+      const text = `INVALID: nothing can be said, as ${missing}.`;
+      console.log(`\n${name}\n\n${renderTables(trials)}\n\n${text}\n`);
+      summarizeJob(problemToMarkdown(name, text));
+      if (file !== undefined) writeVerdicts(file, problemToJson(name, text));
+      throw new AssertionError(text);
+    }
+    const judged: readonly Judged[] = judge(trials, plan.trials, policy, {
+      rule,
+      prices,
+      baseline,
+      stopped: run.stopped,
+    });
     const verdicts = renderVerdicts(judged, policy);
     console.log(`\n${name}\n\n${renderTables(trials)}\n\n${verdicts}\n`);
+    summarizeJob(verdictsToMarkdown(name, judged, policy));
+    if (file !== undefined) writeVerdicts(file, verdictsToJson(name, judged, policy));
     const failed = judged.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) throw new AssertionError(renderVerdicts(failed, policy));
+    if (judged.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
+  });
+  if (partial) return;
+  Deno.test.afterAll(() => {
+    if (!decided) console.error(`${name}: the gate did not run: nothing was decided`);
   });
 }
 
-function planBenchmark(
-  name: string,
-  options: BenchmarkOptions,
-  flags: Flags,
-  choices: readonly ModelChoice[],
-  journal: string | undefined,
-): Plan {
-  const { graphs, repetitions, limits, gate } = options;
-  if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
-    throw new InputError(
-      `Cannot limit benchmark ${name} as an agent of your own can only be limited by calls: ` +
-        `limits are ${JSON.stringify(limits)}`,
-    );
+/** @throws {InputError} If the file cannot be written. */
+function writeVerdicts(file: string, verdicts: JsonObject): void {
+  try {
+    Deno.writeTextFileSync(file, `${JSON.stringify(verdicts, null, 2)}\n`);
+  } catch (error) {
+    throw new InputError(`Cannot write the verdicts to ${file}: ${fileReason(error)}`);
   }
-  const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
-  if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
-    throw new InputError(
-      `Cannot shard benchmark ${name} as all shards need the same seed and it is "fresh": ` +
-        "add --seed=NUMBER",
-    );
-  }
-  const seed = flags.seed ?? (options.seed === "fresh" ? resumed ?? "fresh" : options.seed);
-  const tasks = [options.tasks].flat() as readonly (Grid | Cells)[];
-  const grids = tasks.flatMap((one): readonly Grid[] => "cells" in one ? one.cells : [one]);
-  const suite = parseWith(SUITE, {
-    name,
-    seed,
-    tasks: grids,
-    models: choices.map((choice) =>
-      typeof choice === "object" && "reply" in choice ? choice.name : choice
-    ),
-    ...(graphs === undefined ? {} : { graphs }),
-    ...(repetitions === undefined ? {} : { repetitions }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(gate === undefined
-      ? {}
-      : { gate: parseWith(RATE_POLICY, gate, `the gate of benchmark ${name}`) }),
-  }, `benchmark ${name}`);
-  const plan = planSuite(suite);
-  if (seed === "fresh" && flags.only === undefined) {
-    const drawn = plan.resolved.seed;
-    console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
-  }
-  const skipped = tasks.reduce(
-    (sum, one) => sum + ("cells" in one ? one.skipped : 0),
-    plan.skipped,
-  );
-  if (skipped > 0) {
-    console.log(`${name}: skipped ${skipped} impossible crossings (depth must be below core)`);
-  }
-  return plan;
 }
 
 /** The one trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
@@ -267,87 +282,18 @@ function claimReplay(name: string, found: boolean, id: string): void {
   });
 }
 
-/** The journals of this file's benchmarks: each is of one plan. */
-const journals = new Map<string, string>();
+/** The files that this file's benchmarks write: each is of one benchmark. */
+const files = new Map<string, string>();
 
-function claimJournal(name: string, journal: string): void {
-  const other = journals.get(journal);
+function claimFile(name: string, file: string, what: string): void {
+  const other = files.get(file);
   if (other !== undefined) {
     throw new InputError(
-      `Cannot keep the trials of benchmark ${name} in ${journal} as a journal is of one benchmark: ` +
-        `${other} has it. Run one file at a time, or give each benchmark a journal of its own`,
+      `Cannot keep the ${what} of benchmark ${name} in ${file} as a file is of one benchmark: ` +
+        `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
     );
   }
-  journals.set(journal, name);
-}
-
-const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
-  "model",
-  "tasks",
-  "seed",
-  "graphs",
-  "repetitions",
-  "limits",
-  "gate",
-  "concurrency",
-  "retries",
-  "requestTimeout",
-  "baseURL",
-  "journal",
-  "agent",
-];
-
-/** Flags that would do nothing, or lose what was paid for, are errors. */
-function assertFlags(
-  name: string,
-  flags: Flags,
-  journal: string | undefined,
-  gated: boolean,
-): void {
-  const fault = flags.resume && journal === undefined
-    ? "--resume needs --out=FILE"
-    : flags.retryInvalid && !flags.resume
-    ? "--retry-invalid needs --resume"
-    : flags.shard !== undefined && gated && journal === undefined
-    ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
-    : undefined;
-  if (fault !== undefined) throw new InputError(`Cannot run benchmark ${name}: ${fault}`);
-}
-
-/** What the rules of suites do not say. */
-function assertOptions(name: string, { concurrency, ...others }: BenchmarkOptions): void {
-  const unknown = Object.keys(others)
-    .find((option) => !(OPTION_NAMES as readonly string[]).includes(option));
-  if (unknown !== undefined) {
-    throw new InputError(
-      `Cannot use benchmark ${name} as there is no option ${unknown}: ` +
-        `there are ${OPTION_NAMES.join(", ")}`,
-    );
-  }
-  if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
-    throw new InputError(
-      `Cannot use benchmark ${name} as concurrency must be a whole number from 1 on: ` +
-        `it is ${concurrency}`,
-    );
-  }
-}
-
-function connect(
-  entry: ModelEntry,
-  choices: readonly ModelChoice[],
-  connections: Connections,
-  agent: Agent | undefined,
-): Model {
-  const own = choices.find((choice): choice is Model =>
-    typeof choice === "object" && "reply" in choice && choice.name === entry.model
-  );
-  if (own !== undefined) return own;
-  if (agent === undefined) return connections.model(entry);
-  return {
-    name: entry.model,
-    simulated: false,
-    reply: () => Promise.reject(new Error("this name stands for an agent of the user's own")),
-  };
+  files.set(file, name);
 }
 
 function titleOf(name: string, { task, model, repetition, block }: PlannedTrial): string {

@@ -5,12 +5,21 @@
 
 import stringWidth from "string-width";
 import type { Failure, WrongArgument } from "./failure.ts";
-import { describeVerdict, percent, type RatePolicy } from "./gate.ts";
-import { isJsonObject, parseJson, printable } from "./json.ts";
-import { type Judged, subjectName } from "./judge.ts";
-import { type FailureTally, measure, type SubjectMetrics, type Tally } from "./metrics.ts";
+import { subjectName } from "./contest.ts";
+import { isJsonObject, type JsonObject, parseJson, printable } from "./json.ts";
+import { exitCodeOf, type Judged, worstKind } from "./judge.ts";
+import {
+  type FailureTally,
+  measure,
+  type Repetition,
+  type SubjectMetrics,
+  type Tally,
+} from "./metrics.ts";
+import { completePolicy, type GatePolicy } from "./policy.ts";
+import type { Check } from "./selfcheck.ts";
 import { type CallEvent, callsOf } from "./trace.ts";
 import type { Trial } from "./trial.ts";
+import { describeVerdict, percent, verdictNumbers } from "./verdict.ts";
 
 /** The tables of all trials: success by cell, failures by type, behaviours. */
 export function renderTables(trials: readonly Trial[]): string {
@@ -18,7 +27,8 @@ export function renderTables(trials: readonly Trial[]): string {
 }
 
 function renderSubject(metrics: SubjectMetrics): string {
-  const { subject, simulated, cells, total, failures, behaviours } = metrics;
+  const { subject, simulated, cells, total, repetition, failures, behaviours, calls, usage } =
+    metrics;
   const rows = cells.map(({ name, tally }) => [name, ...tallyColumns(tally)]);
   const parts = [
     printable(subjectName(subject)) +
@@ -37,7 +47,9 @@ function renderSubject(metrics: SubjectMetrics): string {
       ...rows,
       ...(cells.length > 1 ? [["all", ...tallyColumns(total)]] : []),
     ]),
-    renderFailures(failures),
+    ...(repetition === null ? [] : [renderRepetition(repetition)]),
+    renderFailures(failures, calls),
+    `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written`,
   ];
   const shown = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
   if (shown.length > 0) parts.push(`behaviours (trials): ${printable(shown.join(", "))}`);
@@ -57,9 +69,18 @@ function tallyColumns(tally: Tally): string[] {
   ];
 }
 
-function renderFailures(failures: readonly FailureTally[]): string {
+function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {
+  const show = (rate: number | null) => rate === null ? "not available" : percent(rate);
+  const missing = unavailable === 0
+    ? ""
+    : `, not available for ${unavailable} with fewer than ${k} valid trials`;
+  return `of ${k} trials of a graph at least one solved (pass@${k}): ${show(rates.passAtK)}, ` +
+    `all solved (pass^${k}): ${show(rates.passHatK)}; ${graphs} graphs${missing}`;
+}
+
+function renderFailures(failures: readonly FailureTally[], calls: number): string {
   const count = failures.reduce((sum, { roots, cascades }) => sum + roots + cascades, 0);
-  if (count === 0) return "no call was wrong";
+  if (count === 0) return calls === 0 ? "no call was made" : "no call was wrong";
   return table([
     ["failure type", "calls", "share", "roots", "cascades"],
     ...failures.map(({ type, roots, cascades }) => [
@@ -72,12 +93,103 @@ function renderFailures(failures: readonly FailureTally[]): string {
   ]);
 }
 
-/** The verdicts as paragraphs, one a subject. */
-export function renderVerdicts(judged: readonly Judged[], policy: RatePolicy): string {
-  return judged.map((one) =>
-    `${printable(subjectName(one))}${one.simulated ? " (simulated)" : ""}: ` +
-    describeVerdict(one.verdict, policy)
-  ).join("\n");
+/** The verdicts as paragraphs, one a subject, each with its numbers under it. */
+export function renderVerdicts(judged: readonly Judged[], policy: GatePolicy): string {
+  return judged.map((one) => {
+    const numbers = verdictNumbers(one.verdict, policy).map((line) => `  ${line}`);
+    return [`${judgedName(one)}: ${paragraphOf(one, policy)}`, ...numbers].join("\n");
+  }).join("\n\n");
+}
+
+/** How gates decided where the truth was known, as a table. */
+export function renderChecks(checks: readonly Check[]): string {
+  return table([
+    ["truth", "error", "allowed", "seen", "95% interval", "pass", "fail", "undecided", "invalid"],
+    ...checks.map(({ truth, error, allowed, rate, interval, gates }) => [
+      truth,
+      error,
+      percent(allowed),
+      percent(rate),
+      `${percent(interval.lower)} to ${percent(interval.upper)}`,
+      ...[gates.pass, gates.fail, gates.undecided, gates.invalid].map(String),
+    ]),
+  ]);
+}
+
+/** Names come from suites, servers and journals: they are shown, never trusted. */
+function judgedName(judged: Judged): string {
+  return `${printable(subjectName(judged))}${judged.simulated ? " (simulated)" : ""}`;
+}
+
+function paragraphOf({ verdict, baseline }: Judged, policy: GatePolicy): string {
+  return describeVerdict(
+    verdict,
+    policy,
+    baseline === undefined ? {} : { baseline: printable(baseline) },
+  );
+}
+
+/** The verdicts as one JSON value: the worst kind, and each with its words and its numbers. */
+export function verdictsToJson(
+  suite: string,
+  judged: readonly Judged[],
+  policy: GatePolicy,
+): JsonObject {
+  const kind = worstKind(judged.map(({ verdict }) => verdict));
+  const verdicts = judged.map((one) => {
+    const { verdict, ...subject } = one;
+    return {
+      ...subject,
+      ...verdict,
+      text: paragraphOf(one, policy),
+      numbers: verdictNumbers(verdict, policy),
+    };
+  });
+  return JSON.parse(JSON.stringify({
+    v: 1,
+    suite,
+    verdict: kind,
+    exitCode: exitCodeOf(kind),
+    gate: completePolicy(policy),
+    verdicts,
+  }));
+}
+
+/** The one verdict over results that cannot be judged at all, as JSON. */
+export function problemToJson(suite: string, problem: string): JsonObject {
+  return { v: 1, suite, verdict: "invalid", exitCode: 3, gate: null, verdicts: [], text: problem };
+}
+
+/** The one verdict over results that cannot be judged at all, as Markdown. */
+export function problemToMarkdown(suite: string, problem: string): string {
+  return `### ${markdownText(printable(suite))}: invalid\n\n${markdownText(problem)}\n`;
+}
+
+/** The verdicts as Markdown, for the summary of a job. */
+export function verdictsToMarkdown(
+  suite: string,
+  judged: readonly Judged[],
+  policy: GatePolicy,
+): string {
+  const parts = judged.map((one) => {
+    const numbers = verdictNumbers(one.verdict, policy).map((line) => `- ${markdownText(line)}`);
+    const paragraph = paragraphOf(one, policy).replace(/^[A-Z]+(?=: )/, "**$&**");
+    const [kind, ...words] = paragraph.split(": ");
+    return `#### ${markdownText(judgedName(one))}\n\n${kind}: ${
+      markdownText(words.join(": "))
+    }\n\n` +
+      numbers.join("\n");
+  });
+  const kind = worstKind(judged.map(({ verdict }) => verdict));
+  return `### ${markdownText(printable(suite))}: ${kind}\n\n${parts.join("\n\n")}\n`;
+}
+
+/** Text in which nothing is Markdown or HTML, nor what GitHub makes a link of. */
+function markdownText(text: string): string {
+  return text.replace(
+    /[\\`*_{}[\]()<>#+!|&~$@:]|(?<=www)\./gi,
+    (character) => `&#${character.charCodeAt(0)};`,
+  );
 }
 
 /** Rows as aligned columns: the first to the left, the others to the right. */

@@ -4,19 +4,30 @@
  */
 
 import { z } from "zod";
-import { completePolicy, RATE_POLICY, type RatePolicy } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
 import { canonicalJson, isJsonObject, type JsonValue, printable } from "./json.ts";
 import { type JournalContent, readJournal, tornNotice } from "./journal.ts";
 import {
   comparisonHash,
+  countTrials,
   listTrials,
+  MOST_TRIALS,
   type Plan,
   planHash,
   type ResolvedSuite,
   type Shard,
+  shardOf,
 } from "./plan.ts";
-import { type PlannedTrial, type Trial, TRIAL_LINE, type TrialKey } from "./trial.ts";
+import {
+  type CompletePolicy,
+  completePolicy,
+  GATE_POLICY,
+  hypothesesOf,
+  isUpgrade,
+} from "./policy.ts";
+import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
+import { SEQUENTIAL_RULE, type SequentialRule } from "./sequential.ts";
+import { type PlannedTrial, type Trial, TRIAL_LINE } from "./trial.ts";
 
 /** The first line of a journal: what was planned. */
 export interface PlanLine {
@@ -36,10 +47,48 @@ export interface PlanLine {
   readonly seed: number;
   /** Which part of it this journal is for; `{index: 1, of: 1}` for all of it. */
   readonly shard: Shard;
-  /** The gate with its defaults filled in, or `null`. */
-  readonly gate: RatePolicy | null;
+  /** The gate with its defaults filled in, and the rule of a sequential one; or `null`. */
+  readonly gate: PlannedGate | null;
+  /** What the run might spend. */
+  readonly budget?: Budget;
+  /** What models cost. */
+  readonly prices?: Prices;
   /** Everything that decides which trials there are. */
   readonly resolved: ResolvedSuite;
+}
+
+/** A gate as plan lines hold it. */
+export type PlannedGate = CompletePolicy & Partial<SequentialRule>;
+
+const RULE_FIELDS = ["lambda", "alpha", "beta", "blockSize", "fixedSize", "largestSize"];
+
+/** The policy and the rule stand side by side in one object: each is read by its own schema. */
+const PLANNED_GATE = z.looseObject({}).transform((gate, context): PlannedGate => {
+  const [rule, policy] = [true, false].map((ofRule) =>
+    Object.fromEntries(
+      Object.entries(gate).filter(([name]) => RULE_FIELDS.includes(name) === ofRule),
+    )
+  );
+  const read = GATE_POLICY.safeParse(policy);
+  const readRule = SEQUENTIAL_RULE.optional().safeParse(
+    Object.keys(rule!).length === 0 ? undefined : rule,
+  );
+  for (const { error } of [read, readRule]) {
+    context.issues.push(...(error?.issues ?? []) as never[]);
+  }
+  if (!read.success) return z.NEVER;
+  return { ...completePolicy(read.data), ...readRule.data };
+});
+
+/** The policy and the rule of a planned gate, apart. */
+export function splitGate(
+  gate: PlannedGate | null,
+): { gate?: CompletePolicy; rule?: SequentialRule } {
+  if (gate === null) return {};
+  const { lambda, alpha, beta, blockSize, fixedSize, largestSize, ...policy } = gate;
+  if (lambda === undefined) return { gate: policy as CompletePolicy };
+  const rule = { lambda, alpha, beta, blockSize, fixedSize, largestSize } as SequentialRule;
+  return { gate: policy as CompletePolicy, rule };
 }
 
 const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
@@ -52,7 +101,9 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   trials: z.int().min(0),
   seed: z.int().min(0),
   shard: z.object({ index: z.int().min(1), of: z.int().min(1) }),
-  gate: RATE_POLICY.nullable(),
+  gate: PLANNED_GATE.nullable(),
+  budget: BUDGET.exactOptional(),
+  prices: PRICES.exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
     seed: z.int().min(0),
@@ -78,7 +129,9 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     trials: plan.trials.length,
     seed: plan.resolved.seed,
     shard,
-    gate: plan.gate === undefined ? null : completePolicy(plan.gate),
+    gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
+    ...(plan.budget === undefined ? {} : { budget: plan.budget }),
+    ...(plan.prices === undefined ? {} : { prices: plan.prices }),
     resolved: plan.resolved,
   };
 }
@@ -93,6 +146,8 @@ export interface JournalFile {
   readonly trials: readonly Trial[];
   /** The id of a trial that is there again although it had ended validly. */
   readonly doubled: string | undefined;
+  /** Why its run began nothing more, as the last line says. */
+  readonly ends: string | undefined;
 }
 
 /**
@@ -105,6 +160,7 @@ export function readJournalFile(path: string): JournalFile {
   let plan: PlanLine | undefined;
   const trials = new Map<string, Trial>();
   let doubled: string | undefined;
+  let ends: string | undefined;
   for (const [index, { value, line }] of content.lines.entries()) {
     const source = `${path}, line ${line}`;
     if (kindOf(value) === "plan") {
@@ -121,9 +177,10 @@ export function readJournalFile(path: string): JournalFile {
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
       trials.set(trial.id, trial);
+      ends = trial.ends;
     }
   }
-  return { path, content, plan, trials: [...trials.values()], doubled };
+  return { path, content, plan, trials: [...trials.values()], doubled, ends };
 }
 
 function kindOf(value: JsonValue): unknown {
@@ -138,8 +195,14 @@ export interface Results {
   readonly planned: readonly PlannedTrial[];
   /** The finished trials, in plan order. */
   readonly trials: readonly Trial[];
-  /** The gate that the plan declares. */
-  readonly gate: RatePolicy | undefined;
+  /** The gate that the plan declares, the rule of a sequential one, and prices. */
+  readonly gate: CompletePolicy | undefined;
+  readonly rule: SequentialRule | undefined;
+  readonly prices: Prices | undefined;
+  /** Why the run was ended before all of its plan, such as a budget; `undefined` if it was not. */
+  readonly stopped: string | undefined;
+  /** The plan line; `undefined` in journals that other tools wrote. */
+  readonly plan: PlanLine | undefined;
   /** What a person should know, such as dropped torn lines. */
   readonly notices: readonly string[];
   /** Why no verdict can rest on these results; `undefined` when one can. */
@@ -164,19 +227,71 @@ export function readResults(paths: readonly string[]): Results {
   if (first?.plan === undefined) {
     const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
     const problem = mixedProblem(files) ?? doubledProblem(files);
-    return { suite, planned, trials, gate: undefined, notices, problem };
+    const none = { gate: undefined, rule: undefined, prices: undefined, stopped: undefined };
+    const unknown = problem === undefined && trials.length > 0
+      ? ["Without a plan line nobody knows whether all trials are there"]
+      : [];
+    const told = [...notices, ...unknown];
+    return { suite, planned, trials, ...none, plan: undefined, notices: told, problem };
   }
   const planned = trialsOf(first.plan);
   const problem = mixedProblem(files) ??
     (planned === undefined
       ? "the plan line does not agree with its own hash: it was changed, or made by another version"
-      : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned));
-  const gate = first.plan.gate ?? undefined;
-  return { suite, planned: planned ?? [], trials, gate, notices, problem };
+      : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned) ??
+        ruleProblem(first.plan));
+  const { gate, rule } = splitGate(first.plan.gate);
+  const { prices } = first.plan;
+  return {
+    suite,
+    planned: planned ?? [],
+    trials,
+    gate,
+    rule,
+    prices,
+    stopped: problem === undefined ? stoppedBy(files, first.plan) : undefined,
+    plan: first.plan,
+    notices,
+    problem,
+  };
+}
+
+/** Trials may be missing only where the journal that lacks them says why. */
+function stoppedBy(files: readonly JournalFile[], { resolved, suite }: PlanLine) {
+  const plan = { suite, resolved, trials: listTrials(resolved) };
+  const short = files.filter(({ trials, plan: line }) =>
+    trials.length < shardOf(plan, line!.shard).length
+  );
+  return short.every(({ ends }) => ends !== undefined) ? short[0]?.ends : undefined;
+}
+
+/** A rule that was fixed in advance keeps its errors; one that does not fit the policy was not. */
+function ruleProblem({ gate: planned, resolved, trials }: PlanLine): string | undefined {
+  const { gate, rule } = splitGate(planned);
+  if (gate === undefined || rule === undefined) return undefined;
+  const { cells, graphs } = resolved;
+  const { pass, fail } = hypothesesOf(gate);
+  const least = isUpgrade(gate) ? -1 : 0;
+  const close = (one: number, other: number) => Math.abs(one - other) < 1e-9;
+  const fits = close(rule.alpha, 1 - gate.confidence) && close(rule.beta, 1 - gate.power) &&
+    rule.blockSize === cells.length && rule.largestSize === cells.length * graphs &&
+    rule.lambda.pass * (pass - least) <= 1 + 1e-9 &&
+    (fail === 1 || -rule.lambda.fail * (1 - fail) <= 1 + 1e-9);
+  if (fits && trials > 0) return undefined;
+  return "the rule of the plan's sequential gate does not fit its policy: it was changed";
 }
 
 function mixedProblem(files: readonly JournalFile[]): string | undefined {
   const [first, ...others] = files;
+  const suites = new Set(
+    files.flatMap((
+      { plan, trials },
+    ) => [...(plan === undefined ? [] : [plan.suite]), ...trials.map((trial) => trial.suite)]),
+  );
+  if (suites.size > 1) {
+    const names = [...suites].slice(0, 5).map((name) => printable(name, 60)).join(", ");
+    return `trials of several suites are mixed: ${names}`;
+  }
   for (const other of others) {
     if ((other.plan === undefined) !== (first!.plan === undefined)) {
       return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
@@ -191,11 +306,17 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
   }
 }
 
+/** What is looked at to tell plans apart. */
+interface Distinct {
+  readonly suite?: string;
+  readonly resolved: object;
+}
+
 /** The fields in which two plans differ. */
-export function differences(one: PlanLine, other: PlanLine): string[] {
-  const fields = (plan: PlanLine): Record<string, unknown> => ({
-    suite: plan.suite,
-    ...plan.resolved,
+export function differences(one: Distinct, other: Distinct): string[] {
+  const fields = ({ suite, resolved }: Distinct): Record<string, unknown> => ({
+    suite,
+    ...resolved,
   });
   const names = new Set([...Object.keys(fields(one)), ...Object.keys(fields(other))]);
   return [...names].filter((name) =>
@@ -206,9 +327,10 @@ export function differences(one: PlanLine, other: PlanLine): string[] {
 /** The trials that a plan line stands for; `undefined` if it does not agree with its own hash. */
 function trialsOf(line: PlanLine): readonly PlannedTrial[] | undefined {
   if (planHash(line) !== line.planHash) return undefined;
+  const count = countTrials(line.resolved);
+  if (count !== line.trials || count > MOST_TRIALS) return undefined;
   try {
-    const planned = listTrials(line.resolved);
-    return planned.length === line.trials ? planned : undefined;
+    return listTrials(line.resolved);
   } catch {
     return undefined;
   }
@@ -236,10 +358,12 @@ function shardProblem(files: readonly JournalFile[]): string | undefined {
 function doubledProblem(files: readonly JournalFile[]): string | undefined {
   const seen = new Map<string, string>();
   for (const { path, trials, doubled } of files) {
-    if (doubled !== undefined) return `trial ${doubled} is in ${path} twice`;
+    if (doubled !== undefined) return `trial ${printable(doubled)} is in ${path} twice`;
     for (const { id } of trials) {
       const before = seen.get(id);
-      if (before !== undefined) return `trial ${id} is both in ${before} and in ${path}`;
+      if (before !== undefined) {
+        return `trial ${printable(id)} is both in ${before} and in ${path}`;
+      }
     }
     for (const { id } of trials) seen.set(id, path);
   }
@@ -251,7 +375,9 @@ function foreignProblem(
 ): string | undefined {
   for (const { path, trials } of files) {
     const foreign = foreignTrial(trials, planned);
-    if (foreign !== undefined) return `${path} has a trial that its plan does not have: ${foreign}`;
+    if (foreign !== undefined) {
+      return `${path} has a trial that its plan does not have: ${printable(foreign)}`;
+    }
   }
 }
 
@@ -260,13 +386,15 @@ export function foreignTrial(
   trials: readonly Trial[],
   planned: readonly PlannedTrial[],
 ): string | undefined {
-  const known = new Map(planned.map((trial) => [trial.id, keyText(trial, trial.model)]));
-  return trials.find((trial) => known.get(trial.id) !== keyText(trial, trial.model.requested))?.id;
+  const known = new Map(planned.map((trial) => [trial.id, placeText(trial, trial.model)]));
+  return trials.find((trial) => known.get(trial.id) !== placeText(trial, trial.model.requested))
+    ?.id;
 }
 
-function keyText(
-  { task, strategy, perturbation, repetition }: Omit<TrialKey, "model">,
+/** A trial with its place in the plan: looks are taken in plan order. */
+function placeText(
+  { task, strategy, perturbation, repetition, index, block }: Omit<PlannedTrial, "model">,
   model: string,
 ) {
-  return canonicalJson([model, task, strategy, perturbation, repetition]);
+  return canonicalJson([model, task, strategy, perturbation, repetition, index, block]);
 }

@@ -6,6 +6,7 @@
 import { fileReason, InputError } from "./input.ts";
 import { canonicalJson } from "./json.ts";
 import { JournalWriter, tornNotice } from "./journal.ts";
+import type { BaselineScores } from "./judge.ts";
 import { LookAhead } from "./lookahead.ts";
 import type { Model } from "./model.ts";
 import {
@@ -17,6 +18,7 @@ import {
   readJournalFile,
 } from "./results.ts";
 import { type Plan, type Shard, shardOf } from "./plan.ts";
+import { type Needless, Stopping } from "./stopping.ts";
 import { type ModelEntry, modelName } from "./suite.ts";
 import { type Agent, type PlannedTrial, runTrial, type Trial } from "./trial.ts";
 
@@ -38,6 +40,8 @@ export interface RunOptions {
   readonly resume?: boolean;
   /** When resuming, runs invalid trials again. */
   readonly retryInvalid?: boolean;
+  /** What a sequential upgrade gate compares with, if it comes from a file. */
+  readonly baseline?: BaselineScores;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
   /** Stops the run: trials in flight are given up and leave no trace. */
@@ -66,7 +70,8 @@ export class Run implements Disposable {
   readonly #models = new Map<string, Model>();
   readonly #finished: ReadonlyMap<string, Trial>;
   readonly #resumed: JournalFile | undefined;
-  readonly #ahead: LookAhead<Trial>;
+  readonly #ahead: LookAhead<Trial | Needless>;
+  readonly #stopping: Stopping;
   #writer: JournalWriter | undefined;
   /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
   #ended: Error | undefined;
@@ -97,11 +102,21 @@ export class Run implements Disposable {
       kept.filter(({ outcome }) => !(retryInvalid && outcome === "invalid"))
         .map((trial) => [trial.id, trial]),
     );
+    // A replay or a part of the plan cannot tell what the whole needs; a budget holds for it all the same.
+    const watched = options.only !== undefined || shard !== undefined ? unruled(plan) : plan;
+    this.#stopping = new Stopping(watched, options.baseline);
+    // Invalid trials that are run again have cost what they cost.
+    for (const trial of kept) {
+      if (this.#finished.has(trial.id)) this.#stopping.record(trial);
+      else this.#stopping.charge(trial);
+    }
     const torn = this.#resumed?.content.tornBytes ?? 0;
     this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
     this.#ahead = new LookAhead(this.trials.length, (place) => this.#run(this.trials[place]!), {
       ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
       ...(options.slowStart === undefined ? {} : { slowStart: options.slowStart }),
+      // A run that may end early is of use only up to the first trial that is missing.
+      inOrder: watched.rule !== undefined || watched.budget !== undefined,
     });
   }
 
@@ -128,14 +143,22 @@ export class Run implements Disposable {
     return this.trials.filter(({ id }) => this.#finished.has(id)).length;
   }
 
-  /** The finished trial at a place of {@linkcode Run.trials}; it is carried out once. */
-  trial(place: number): Promise<Trial> {
+  /**
+   * The finished trial at a place of {@linkcode Run.trials}; it is carried out once. One that a
+   * sequential gate or a budget has made needless is not carried out.
+   */
+  trial(place: number): Promise<Trial | Needless> {
     return this.#ahead.get(place);
   }
 
-  /** All trials, in plan order, once all of them are finished. */
-  all(): Promise<Trial[]> {
-    return this.#ahead.all();
+  /** All trials that were needed, in plan order, once all of them are finished. */
+  async all(): Promise<Trial[]> {
+    return (await this.#ahead.all()).filter((trial): trial is Trial => trial.kind === "trial");
+  }
+
+  /** Which budget ended the run before its gate could; `undefined` if none did. */
+  get stopped(): string | undefined {
+    return this.#stopping.stopped;
   }
 
   /** Lets go of a finished trial, whose record the journal has. */
@@ -150,20 +173,26 @@ export class Run implements Disposable {
     this.#writer = undefined;
   }
 
-  async #run(planned: PlannedTrial): Promise<Trial> {
+  async #run(planned: PlannedTrial): Promise<Trial | Needless> {
     const known = this.#finished.get(planned.id);
     if (known !== undefined) return known;
+    const needless = this.#stopping.needless(planned);
+    if (needless !== undefined) return needless;
     const { agent, signal } = this.#options;
     signal?.throwIfAborted();
     if (this.#ended !== undefined) throw this.#ended;
     const model = this.#model(planned.model);
     const journal = this.#journal();
-    const trial = await runTrial(planned, model, {
+    const ended = await runTrial(planned, model, {
       suite: this.#plan.suite,
       limits: this.#plan.resolved.limits,
       ...(agent === undefined ? {} : { agent }),
       ...(signal === undefined ? {} : { signal }),
     });
+    this.#stopping.record(ended);
+    // Whoever reads the journal must know a run that was ended from one that was cut short.
+    const ends = this.#stopping.spent;
+    const trial = ends === undefined ? ended : { ...ended, ends };
     try {
       journal?.write(trial);
     } catch (error) {
@@ -193,6 +222,11 @@ export class Run implements Disposable {
     if (resumed?.plan === undefined) this.#writer.write(planLine(this.#plan, shard));
     return this.#writer;
   }
+}
+
+/** A plan that is run to its end. */
+function unruled({ rule: _, ...plan }: Plan): Plan {
+  return plan;
 }
 
 /** What every journal of ours begins with. */

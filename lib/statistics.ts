@@ -3,100 +3,30 @@
  * @module
  */
 
-/** A lower and an upper bound of a rate. */
+import {
+  binomialLowerTail,
+  binomialProbability,
+  binomialUpperTail,
+  bisect,
+  bisectWhole,
+  normalQuantile,
+} from "./distributions.ts";
+
+/** A lower and an upper bound: of a rate, within 0..1, or of a difference of two, within -1..1. */
 export interface Bounds {
-  /** The lower bound, from 0. */
+  /** The lower bound. */
   readonly lower: number;
-  /** The upper bound, to 1. */
+  /** The upper bound. */
   readonly upper: number;
 }
 
 /**
- * The probability of exactly `successes` in `trials` independent trials of the given `rate`, by
- * Loader's saddle-point expansion, which keeps its relative accuracy for any number of trials.
+ * Clopper and Pearson's exact bounds. With one side, each of them holds at `confidence`: the rate lies
+ * above `lower` with at least that confidence, and below `upper` with at least that confidence. With
+ * two sides, it lies between them with at least that confidence.
  *
- * @see Loader, "Fast and Accurate Computation of Binomial Probabilities", 2000.
- *
- * @example Usage
- * ```ts
- * import { binomialProbability } from "./statistics.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(binomialProbability(5, 10, 0.5), 252 / 1024, 1e-14);
- * ```
- */
-export function binomialProbability(successes: number, trials: number, rate: number): number {
-  if (rate <= 0) return successes === 0 ? 1 : 0;
-  if (rate >= 1) return successes === trials ? 1 : 0;
-  if (successes === 0) return Math.exp(trials * Math.log1p(-rate));
-  if (successes === trials) return Math.exp(trials * Math.log(rate));
-  const failures = trials - successes;
-  const exponent = stirlingError(trials) - stirlingError(successes) - stirlingError(failures) -
-    deviance(successes, trials * rate) - deviance(failures, trials * (1 - rate));
-  return Math.exp(exponent) * Math.sqrt(trials / (2 * Math.PI * successes * failures));
-}
-
-/** log(n!) less Stirling's approximation of it. */
-function stirlingError(n: number): number {
-  if (n < 16) {
-    let logFactorial = 0;
-    for (let factor = 2; factor <= n; factor++) logFactorial += Math.log(factor);
-    return logFactorial - (n + 0.5) * Math.log(n) + n - 0.5 * Math.log(2 * Math.PI);
-  }
-  const square = n * n;
-  return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) /
-      square) / n;
-}
-
-/** x log(x/mean) + mean - x, without cancellation where the two are close. */
-function deviance(x: number, mean: number): number {
-  const difference = x - mean;
-  if (Math.abs(difference) >= 0.1 * (x + mean)) return x * Math.log(x / mean) - difference;
-  const ratio = difference / (x + mean);
-  let sum = difference * ratio;
-  let term = 2 * x * ratio;
-  for (let odd = 3;; odd += 2) {
-    term *= ratio * ratio;
-    const next = sum + term / odd;
-    if (next === sum) return sum;
-    sum = next;
-  }
-}
-
-/**
- * The probability of at least `successes` in `trials` independent trials of the given `rate`.
- *
- * @example Usage
- * ```ts
- * import { binomialUpperTail } from "./statistics.ts";
- * import { assertAlmostEquals } from "@std/assert";
- *
- * assertAlmostEquals(binomialUpperTail(9, 10, 0.5), 11 / 1024, 1e-14);
- * ```
- */
-export function binomialUpperTail(successes: number, trials: number, rate: number): number {
-  if (successes <= 0) return 1;
-  if (successes > trials || rate <= 0) return 0;
-  if (rate >= 1) return 1;
-  // Terms are summed away from the mode, where they only fall, until they no longer count.
-  if (successes <= trials * rate) {
-    return 1 - binomialUpperTail(trials - successes + 1, trials, 1 - rate);
-  }
-  let term = binomialProbability(successes, trials, rate);
-  let sum = term;
-  for (let count = successes; count < trials && term > sum * 1e-18; count++) {
-    term *= (trials - count) / (count + 1) * rate / (1 - rate);
-    sum += term;
-  }
-  return Math.min(1, sum);
-}
-
-/**
- * Clopper and Pearson's exact bounds, each one-sided at `confidence`: the rate lies above `lower`
- * with at least that confidence, and below `upper` with at least that confidence. A two-sided
- * interval at confidence c is the pair at (1 + c) / 2.
- *
- * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1.
+ * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1, if
+ * the confidence is not between 0 and 1, or if there are not 1 or 2 sides.
  * @see Clopper and Pearson, "The Use of Confidence or Fiducial Limits", 1934.
  *
  * @example Usage
@@ -104,62 +34,45 @@ export function binomialUpperTail(successes: number, trials: number, rate: numbe
  * import { clopperPearson } from "./statistics.ts";
  * import { assertAlmostEquals } from "@std/assert";
  *
- * const { lower, upper } = clopperPearson(8, 10, 0.975);
+ * const { lower, upper } = clopperPearson(8, 10, 0.95, 2);
  * assertAlmostEquals(lower, 0.44390453769, 1e-10);
  * assertAlmostEquals(upper, 0.97478927367, 1e-10);
  * ```
  */
-export function clopperPearson(successes: number, trials: number, confidence: number): Bounds {
-  assertCounts(successes, trials);
-  if (!(confidence > 0 && confidence < 1)) {
-    throw new RangeError(
-      `Cannot bound a rate as confidence must be between 0 and 1: it is ${confidence}`,
-    );
+export function clopperPearson(
+  successes: number,
+  trials: number,
+  confidence: number,
+  sides: 1 | 2 = 1,
+): Bounds {
+  assertCounts("bound a rate", successes, trials);
+  assertConfidence("bound a rate", confidence);
+  if (sides !== 1 && sides !== 2) {
+    throw new RangeError(`Cannot bound a rate as there must be 1 or 2 sides: there are ${sides}`);
   }
-  const error = 1 - confidence;
+  const error = (1 - confidence) / sides;
   const lowerOf = (count: number) =>
     count === 0 ? 0 : bisect((rate) => binomialUpperTail(count, trials, rate) >= error);
   return { lower: lowerOf(successes), upper: 1 - lowerOf(trials - successes) };
 }
 
-/** The place in [0, 1] from which on `holds` is true. */
-function bisect(holds: (value: number) => boolean): number {
-  let [below, above] = [0, 1];
-  for (let halving = 0; halving < 100 && below < above; halving++) {
-    const middle = (below + above) / 2;
-    if (middle === below || middle === above) break;
-    if (holds(middle)) above = middle;
-    else below = middle;
-  }
-  return above;
-}
-
-function assertCounts(successes: number, trials: number): void {
-  if (
-    Number.isSafeInteger(trials) && trials >= 1 && Number.isSafeInteger(successes) &&
-    successes >= 0 && successes <= trials
-  ) return;
+function assertCounts(action: string, successes: number, trials: number): void {
+  if (isCount(successes) && isCount(trials) && trials >= 1 && successes <= trials) return;
   throw new RangeError(
-    `Cannot bound a rate as it needs whole numbers with 0 <= successes <= trials and trials >= 1: ` +
+    `Cannot ${action} as it needs whole numbers with 0 <= successes <= trials and trials >= 1: ` +
       `there are ${successes} of ${trials}`,
   );
 }
 
-/** The probability that a standard normal variable is at most `x`. @see Marsaglia, 2004. */
-export function normalCumulative(x: number): number {
-  if (!(x > -8)) return Number.isNaN(x) ? NaN : 0;
-  if (x > 8) return 1;
-  let sum = x;
-  for (let term = x, odd = 3; sum !== sum + term; odd += 2) {
-    term *= x * x / odd;
-    sum += term;
-  }
-  return 0.5 + sum * Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI);
+function assertConfidence(action: string, confidence: number): void {
+  if (confidence > 0 && confidence < 1) return;
+  throw new RangeError(
+    `Cannot ${action} as confidence must be between 0 and 1: it is ${confidence}`,
+  );
 }
 
-/** The x that a standard normal variable stays below with the given probability, within -8..8. */
-export function normalQuantile(probability: number): number {
-  return 16 * bisect((place) => normalCumulative(16 * place - 8) >= probability) - 8;
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
 }
 
 /**
@@ -179,7 +92,8 @@ export function normalQuantile(probability: number): number {
  * ```
  */
 export function wilson(successes: number, trials: number, confidence = 0.95): Bounds {
-  assertCounts(successes, trials);
+  assertCounts("bound a rate", successes, trials);
+  assertConfidence("bound a rate", confidence);
   const z = normalQuantile((1 + confidence) / 2);
   const rate = successes / trials;
   const scale = 1 + z * z / trials;
@@ -189,6 +103,244 @@ export function wilson(successes: number, trials: number, confidence = 0.95): Bo
     lower: successes === 0 ? 0 : Math.max(0, center - half),
     upper: successes === trials ? 1 : Math.min(1, center + half),
   };
+}
+
+/** What a test looks for: a true rate on either side of the given one, below it, or above it. */
+export type Alternative = "two-sided" | "less" | "greater";
+
+/** Chances that are equal but for rounding count as equal: as in R and SciPy. */
+const TIES = 1 + 1e-7;
+
+/**
+ * The exact p-value of so many successes if the true rate is `rate`. Two-sided, it is the chance of
+ * all counts that are no likelier than this one (the method of small p-values), as in R's
+ * `binom.test` and SciPy's `binomtest`.
+ *
+ * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1, or
+ * the rate is not in 0..1.
+ * @see Hirji, "Exact Analysis of Discrete Data", 2006, section 2.7.
+ *
+ * @example Usage
+ * ```ts
+ * import { binomialTest } from "./statistics.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(binomialTest(3, 15, 0.1, "greater"), 0.18406106910, 1e-10);
+ * ```
+ */
+export function binomialTest(
+  successes: number,
+  trials: number,
+  rate: number,
+  alternative: Alternative = "two-sided",
+): number {
+  assertCounts("test a rate", successes, trials);
+  if (!(rate >= 0 && rate <= 1)) {
+    throw new RangeError(`Cannot test a rate as it must be from 0 to 1: it is ${rate}`);
+  }
+  const below = binomialLowerTail(successes, trials, rate);
+  const above = binomialUpperTail(successes, trials, rate);
+  if (alternative === "less") return below;
+  if (alternative === "greater") return above;
+  const mean = trials * rate;
+  const most = TIES * binomialProbability(successes, trials, rate);
+  const chance = (count: number) => binomialProbability(count, trials, rate);
+  // Chances only fall away from the mean, so that the counts of the other tail begin at one place.
+  if (successes < mean) {
+    const start = bisectWhole(Math.ceil(mean), trials, (count) => chance(count) <= most);
+    return Math.min(1, below + binomialUpperTail(start, trials, rate));
+  }
+  const start = bisectWhole(0, Math.floor(mean), (count) => chance(count) > most);
+  return Math.min(1, above + binomialLowerTail(start - 1, trials, rate));
+}
+
+/**
+ * Exact two-sided p-values of "neither of two models is better" from pairs that only one of them
+ * solved: `gained` by the one, `lost` to the other. `exact` never errs too often, and `midP`, which
+ * counts the split that was seen by half, is closer to what it promises.
+ *
+ * @throws {RangeError} If the counts are no whole numbers from 0.
+ * @see McNemar, "Note on the Sampling Error of the Difference Between Correlated Proportions or
+ * Percentages", 1947.
+ * @see Fagerland, Lydersen and Laake, "The McNemar Test for Binary Matched-Pairs Data: Mid-p and
+ * Asymptotic Are Better than Exact Conditional", 2013.
+ *
+ * @example Usage
+ * ```ts
+ * import { mcNemar } from "./statistics.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const { exact, midP } = mcNemar(10, 2);
+ * assertAlmostEquals(exact, 158 / 4096, 1e-14);
+ * assertAlmostEquals(midP, 92 / 4096, 1e-14);
+ * ```
+ */
+export function mcNemar(
+  gained: number,
+  lost: number,
+): { readonly exact: number; readonly midP: number } {
+  if (!isCount(gained) || !isCount(lost)) {
+    throw new RangeError(
+      `Cannot compare pairs as counts must be whole numbers from 0: ` +
+        `${gained} are gained, ${lost} are lost`,
+    );
+  }
+  const discordant = gained + lost;
+  const point = binomialProbability(gained, discordant, 0.5);
+  if (gained === lost) return { exact: 1, midP: 1 - point / 2 };
+  const exact = Math.min(1, 2 * binomialUpperTail(Math.max(gained, lost), discordant, 0.5));
+  return { exact, midP: exact - point };
+}
+
+/**
+ * Tango's score statistic of pairs of trials, `gained` of which only the candidate solved and `lost`
+ * only the baseline: how many standard errors the difference of success rates lies above `difference`,
+ * where the standard error is the one that is likeliest if that were the true difference.
+ *
+ * @param difference The candidate's success rate less the baseline's, -1..1.
+ * @returns It is infinite where a difference of -1 or 1 is contradicted by a single pair.
+ * @throws {RangeError} If the counts are no whole numbers with gained + lost <= pairs, pairs >= 1, or
+ * the difference is not in -1..1.
+ * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
+ * paired-sample design", Statistics in Medicine 17:891-908, 1998.
+ *
+ * @example Usage
+ * ```ts
+ * import { tangoStatistic } from "./statistics.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * // Without a difference, it is McNemar's statistic.
+ * assertAlmostEquals(tangoStatistic(10, 2, 100, 0), (10 - 2) / Math.sqrt(10 + 2), 1e-14);
+ * ```
+ */
+export function tangoStatistic(
+  gained: number,
+  lost: number,
+  pairs: number,
+  difference: number,
+): number {
+  assertPairs(gained, lost, pairs);
+  if (!(difference >= -1 && difference <= 1)) {
+    throw new RangeError(
+      `Cannot compare pairs as difference must be from -1 to 1: it is ${difference}`,
+    );
+  }
+  // For a difference from 0 on nothing below cancels; the other half is its mirror image.
+  return difference < 0
+    ? 0 - scoreAbove(lost, gained, pairs, -difference)
+    : scoreAbove(gained, lost, pairs, difference);
+}
+
+function scoreAbove(gained: number, lost: number, pairs: number, difference: number): number {
+  const excess = gained - lost - pairs * difference;
+  if (excess === 0) return 0;
+  // The likeliest share of lost pairs, a, solves 2 n a^2 + linear a - constant = 0.
+  const linear = (2 * pairs - gained + lost) * difference - gained - lost;
+  const constant = lost * difference * (1 - difference);
+  const root = Math.sqrt(linear * linear + 8 * pairs * constant);
+  const share = linear > 0 ? 2 * constant / (root + linear) : (root - linear) / (4 * pairs);
+  return excess / Math.sqrt(pairs * (2 * share + difference * (1 - difference)));
+}
+
+function assertPairs(gained: number, lost: number, pairs: number): void {
+  if (
+    isCount(gained) && isCount(lost) && isCount(pairs) && pairs >= 1 && gained + lost <= pairs
+  ) return;
+  throw new RangeError(
+    `Cannot compare pairs as it needs whole numbers with gained + lost <= pairs and pairs >= 1: ` +
+      `${gained} are gained, ${lost} are lost of ${pairs}`,
+  );
+}
+
+/**
+ * Tango's score bounds, each one-sided at `confidence`, of the difference of two success rates that
+ * were found on the same tasks: `lower` reaches x exactly when {@linkcode tangoStatistic} for x
+ * reaches the normal quantile of the confidence.
+ *
+ * @throws {RangeError} As {@linkcode tangoStatistic}, or if the confidence is not between 0 and 1.
+ * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
+ * paired-sample design", Statistics in Medicine 17:891-908, 1998.
+ *
+ * @example Usage
+ * ```ts
+ * import { tango } from "./statistics.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * // Tango's own example.
+ * const { lower, upper } = tango(0, 1, 44, 0.95);
+ * assertAlmostEquals(lower, -0.096, 1e-3);
+ * assertAlmostEquals(upper, 0.037, 1e-3);
+ * ```
+ */
+export function tango(gained: number, lost: number, pairs: number, confidence: number): Bounds {
+  assertPairs(gained, lost, pairs);
+  assertConfidence("bound a difference", confidence);
+  const z = normalQuantile(confidence);
+  const lowerOf = (up: number, down: number) =>
+    2 * bisect((place) => tangoStatistic(up, down, pairs, 2 * place - 1) < z) - 1;
+  return { lower: lowerOf(gained, lost), upper: -lowerOf(lost, gained) };
+}
+
+/**
+ * pass@k: the chance that at least one of `k` of the valid trials, drawn without putting back, is a
+ * solved one. It is not available, `null`, for fewer than `k` valid trials.
+ *
+ * @throws {RangeError} If the counts are no whole numbers with 0 <= solved <= valid, k >= 1.
+ * @see Chen et al., "Evaluating Large Language Models Trained on Code", 2021, section 2.1.
+ *
+ * @example Usage
+ * ```ts
+ * import { passAtK } from "./statistics.ts";
+ * import { assertAlmostEquals, assertEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(passAtK(2, 4, 2)!, 5 / 6, 1e-14);
+ * assertEquals(passAtK(2, 4, 5), null);
+ * ```
+ */
+export function passAtK(solved: number, valid: number, k: number): number | null {
+  assertDraws(solved, valid, k);
+  return valid < k ? null : 1 - chanceOfNone(solved, valid, k);
+}
+
+/**
+ * pass^k: the chance that all of `k` of the valid trials, drawn without putting back, are solved
+ * ones. It is not available, `null`, for fewer than `k` valid trials.
+ *
+ * @throws {RangeError} As {@linkcode passAtK}.
+ * @see Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
+ * 2024, section 3.
+ *
+ * @example Usage
+ * ```ts
+ * import { passHatK } from "./statistics.ts";
+ * import { assertAlmostEquals, assertEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(passHatK(2, 4, 2)!, 1 / 6, 1e-14);
+ * assertEquals(passHatK(2, 4, 5), null);
+ * ```
+ */
+export function passHatK(solved: number, valid: number, k: number): number | null {
+  assertDraws(solved, valid, k);
+  return valid < k ? null : chanceOfNone(valid - solved, valid, k);
+}
+
+/** C(all - marked, drawn) / C(all, drawn), of the two equal products the shorter one. */
+function chanceOfNone(marked: number, all: number, drawn: number): number {
+  const [factors, larger] = [Math.min(marked, drawn), Math.max(marked, drawn)];
+  if (factors + larger > all) return 0;
+  let chance = 1;
+  for (let factor = 0; factor < factors; factor++) {
+    chance *= (all - larger - factor) / (all - factor);
+  }
+  return chance;
+}
+
+function assertDraws(solved: number, valid: number, k: number): void {
+  if (isCount(solved) && isCount(valid) && isCount(k) && solved <= valid && k >= 1) return;
+  throw new RangeError(
+    `Cannot draw trials as it needs whole numbers with 0 <= solved <= valid and k >= 1: ` +
+      `${solved} of ${valid} are solved, k is ${k}`,
+  );
 }
 
 /**
@@ -215,16 +367,62 @@ export function clusteredStandardError(clusters: readonly (readonly number[])[])
   return Math.sqrt(filled.length / (filled.length - 1) * squares) / count;
 }
 
+/**
+ * The mean of clustered values with so many standard errors on either side that it covers the true
+ * mean with about that confidence (the normal approximation), cut to [0, 1]: for values in [0, 1]. It
+ * is not available, `null`, for fewer than two clusters.
+ *
+ * @throws {RangeError} If the confidence is not between 0 and 1.
+ * @see Miller, "Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations",
+ * 2024, section 2.2.
+ *
+ * @example Usage
+ * ```ts
+ * import { clusteredInterval } from "./statistics.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const { lower, upper } = clusteredInterval([[1, 1], [1, 0], [1, 1], [1, 0]])!;
+ * assertAlmostEquals(lower, 0.4671036, 1e-7);
+ * assertAlmostEquals(upper, 1, 1e-7);
+ * ```
+ */
+export function clusteredInterval(
+  clusters: readonly (readonly number[])[],
+  confidence = 0.95,
+): Bounds | null {
+  assertConfidence("bound a mean", confidence);
+  const error = clusteredStandardError(clusters);
+  if (error === null) return null;
+  const values = clusters.flat();
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const half = normalQuantile((1 + confidence) / 2) * error;
+  return { lower: Math.max(0, mean - half), upper: Math.min(1, mean + half) };
+}
+
 /** The shares of the largest possible stake that the bets of {@linkcode bettingLowerBound} put up. */
 const STAKES = [0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 0.98];
+
+/** What {@linkcode bettingLowerBound} may be told besides. */
+export interface BettingOptions {
+  /** Bounds what so many times the values would give, for planning: any number above 0; default 1. */
+  readonly copies?: number;
+  /**
+   * The share of the largest possible stake, in [0, 1), that half of the capital puts up against a
+   * mean in (0, 1). As the mean grows, `stake(mean)` must not fall, and `stake(mean) (1 / mean - 1)`
+   * must not rise: then a larger mean is never refuted where a smaller one is not. Both hold for
+   * `min(c, lambda mean)`, which bets the same `lambda` on whatever lies above the mean.
+   */
+  readonly stake?: (mean: number) => number;
+}
 
 /**
  * A lower bound, one-sided at `confidence`, of the mean of independent values in [0, 1], whatever
  * their distributions: the smallest mean against which no gambler, averaged over fixed stakes, has
  * multiplied the capital by 1 / (1 - confidence). The order of the values does not matter. An upper
- * bound of x is 1 less the lower bound of 1 - x. With `copies`, any number above zero, it is the bound
- * that so many times the values would give, for planning.
+ * bound of x is 1 less the lower bound of 1 - x.
  *
+ * @throws {RangeError} If a value is not in 0..1, the confidence not between 0 and 1, `copies` not
+ * above 0, or a stake not in [0, 1).
  * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
  *
  * @example Usage
@@ -232,23 +430,53 @@ const STAKES = [0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.8
  * import { bettingLowerBound } from "./statistics.ts";
  * import { assert } from "@std/assert";
  *
- * const bound = bettingLowerBound(new Array(100).fill(0.9), 0.95);
+ * const values = new Array(100).fill(0.9);
+ * const bound = bettingLowerBound(values, 0.95);
  * assert(bound > 0.8 && bound < 0.9);
+ * // Stakes that suit the question find out more.
+ * assert(bettingLowerBound(values, 0.95, { stake: (mean) => 0.9 * mean }) > bound);
  * ```
  */
 export function bettingLowerBound(
   values: readonly number[],
   confidence: number,
-  copies = 1,
+  options: BettingOptions = {},
 ): number {
-  const needed = Math.log(1 / (1 - confidence)) + Math.log(STAKES.length);
+  const { copies = 1, stake } = options;
+  assertConfidence("bound a mean", confidence);
+  if (!(copies > 0 && copies < Infinity)) {
+    throw new RangeError(`Cannot bound a mean as copies must be above 0: there are ${copies}`);
+  }
+  const counts = countValues(values);
+  const needed = -Math.log(1 - confidence);
   return bisect((mean) => {
-    if (mean <= 0) return false;
-    const capitals = STAKES.map((stake) =>
-      copies * values.reduce((log, value) => log + Math.log1p(stake * (value / mean - 1)), 0)
-    );
+    const capital = (share: number, portion: number) => {
+      let log = 0;
+      for (const [value, count] of counts) log += count * Math.log1p(share * (value / mean - 1));
+      return Math.log(portion) + copies * log;
+    };
+    const spread = (stake === undefined ? 1 : 0.5) / STAKES.length;
+    const capitals = STAKES.map((share) => capital(share, spread));
+    if (stake !== undefined) capitals.push(capital(shareOf(stake(mean)), 0.5));
     const largest = Math.max(...capitals);
     const sum = capitals.reduce((total, log) => total + Math.exp(log - largest), 0);
     return largest + Math.log(sum) < needed;
   });
+}
+
+/** How often each value occurs, the smallest first. */
+function countValues(values: readonly number[]): [value: number, count: number][] {
+  const counts = new Map<number, number>();
+  for (const value of values) {
+    if (!(value >= 0 && value <= 1)) {
+      throw new RangeError(`Cannot bound a mean as values must be from 0 to 1: one is ${value}`);
+    }
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return [...counts].sort(([one], [other]) => one - other);
+}
+
+function shareOf(stake: number): number {
+  if (stake >= 0 && stake < 1) return stake;
+  throw new RangeError(`Cannot bound a mean as stakes must be from 0 to below 1: one is ${stake}`);
 }

@@ -5,10 +5,11 @@
 
 import { z } from "zod";
 import type { Limits } from "./agent.ts";
-import { RATE_POLICY, type RatePolicy } from "./gate.ts";
 import { type GraphSpec, type Linking, LINKINGS } from "./graph.ts";
 import { InputError } from "./input.ts";
 import type { JsonObject } from "./json.ts";
+import { GATE_POLICY, type GatePolicy } from "./policy.ts";
+import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
 import { briefSpec } from "./task.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
@@ -97,7 +98,7 @@ export interface Suite {
   readonly name: string;
   /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
-  /** Graphs a cell; default 5. */
+  /** Graphs a cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
   /** The sizes of the tasks. */
   readonly tasks: readonly Grid[];
@@ -112,7 +113,11 @@ export interface Suite {
   /** What a trial may take. */
   readonly limits?: Limits;
   /** The gate over each model, strategy and perturbation. */
-  readonly gate?: RatePolicy;
+  readonly gate?: GatePolicy;
+  /** What the run may spend: when it is reached, nothing more is begun. */
+  readonly budget?: Budget;
+  /** What models cost; needed for budgets and ceilings in US dollars. */
+  readonly prices?: Prices;
 }
 
 /** The strategies there are. */
@@ -194,7 +199,9 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
   perturbations: filled(z.enum(PERTURBATIONS)).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
-  gate: RATE_POLICY.exactOptional(),
+  gate: GATE_POLICY.exactOptional(),
+  budget: BUDGET.exactOptional(),
+  prices: PRICES.exactOptional(),
 });
 
 /**

@@ -98,6 +98,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly durationMs: number;
   /** Why it is invalid; left out when it is not. */
   readonly reason?: string;
+  /** Why nothing was begun after it, such as a budget; left out when nothing ended the run. */
+  readonly ends?: string;
   /** Everything that happened, in order. */
   readonly events: readonly TraceEvent[];
 }
@@ -323,10 +325,11 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   minimumCalls: z.int().min(0).nullable().default(null),
   failures: z.array(FAILURE).default([]),
   behaviours: z.array(z.string()).default([]),
-  usage: z.looseObject({ inputTokens: z.number(), outputTokens: z.number() })
+  usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
     .default({ inputTokens: 0, outputTokens: 0 }),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
+  ends: z.string().exactOptional(),
   // Other tools may keep other events; nothing that is decided rests on them.
   events: z.array(EVENT).catch([]),
 }).refine((trial) => trial.solved === (trial.outcome === "solved"), {

@@ -7,7 +7,18 @@ const LIB = new URL("../lib/", import.meta.url);
 /** The floors of the house, the lowest first. */
 const FLOORS: Readonly<Record<string, readonly string[]>> = {
   // What any program might need: it knows neither tasks nor models.
-  ground: ["json", "input", "std/random", "random", "statistics", "journal", "lookahead", "redact"],
+  ground: [
+    "json",
+    "input",
+    "std/random",
+    "random",
+    "distributions",
+    "statistics",
+    "sizing",
+    "journal",
+    "lookahead",
+    "redact",
+  ],
   // Tasks, the calls on them and what is wrong with these: it knows no model.
   world: [
     "vocabulary",
@@ -22,7 +33,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "behaviour",
   ],
   // What is kept and decided about models: it reaches no network.
-  record: ["model", "gate"],
+  record: ["model", "policy", "prices", "sequential", "gate", "verdict", "selfcheck"],
   // Who works on a task: models, and the loop around them.
   subject: [
     "retry",
@@ -40,17 +51,37 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "agent",
   ],
   // Trials, from the planned one to the judged one.
-  run: ["trial", "judge", "metrics", "suite", "plan", "results", "connect", "run"],
+  run: [
+    "trial",
+    "contest",
+    "ceilings",
+    "judge",
+    "metrics",
+    "suite",
+    "plan",
+    "results",
+    "baseline",
+    "forecast",
+    "stopping",
+    "connect",
+    "run",
+  ],
   // Where people and other programs come in.
   edge: [
     "report",
+    "summary",
     "assertions",
     "flags",
+    "benchmark",
     "register",
     "commands/arguments",
+    "commands/running",
     "commands/generate",
     "commands/run",
     "commands/gate",
+    "commands/accept",
+    "commands/plan",
+    "commands/selfcheck",
     "commands/simulate",
     "cli",
   ],
@@ -61,7 +92,7 @@ const ORDER = Object.values(FLOORS).flat();
 /** Folders whose files are bodies of one contract, and what of their own folder they may import. */
 const BODIES: Readonly<Record<string, readonly string[]>> = {
   "models/": [],
-  "commands/": ["commands/arguments"],
+  "commands/": ["commands/arguments", "commands/running"],
 };
 
 interface Source {

@@ -64,7 +64,7 @@ test("assertSuccessRate() counts every trial, also those that share an id", () =
     () => assertSuccessRate([...failed, ...solved], { successRate: 0.9 }),
     AssertionError,
   );
-  assertStringIncludes(message, "100 of 200 valid trials were solved");
+  assertStringIncludes(message, "solved: 100 of 200 valid trials");
 });
 
 test("assertSuccessRate() gives the verdict of trials that pass", () => {

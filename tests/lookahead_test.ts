@@ -61,6 +61,10 @@ class Bench {
   }
 }
 
+function byNumber(one: number, other: number): number {
+  return one - other;
+}
+
 /** Numbers from `first` on, up to before `end`. */
 function range(first: number, end: number): number[] {
   return Array.from({ length: end - first }, (_, index) => first + index);
@@ -256,8 +260,10 @@ test("LookAhead.all() gives all results in order", async () => {
 
 test("LookAhead.all() after some pieces were asked for runs the others, and none again", async () => {
   for (const asked of [[0], [7], [29], [5, 6, 20, 3], range(0, 30)]) {
-    for (const slowStart of [false, true]) {
-      const bench = new Bench(30, { concurrency: 4, slowStart });
+    for (
+      const [slowStart, inOrder] of [[false, false], [true, false], [false, true], [true, true]]
+    ) {
+      const bench = new Bench(30, { concurrency: 4, slowStart: slowStart!, inOrder: inOrder! });
       for (const index of asked) void bench.ahead.get(index);
       await bench.finishAll();
       const all = bench.ahead.all();
@@ -342,10 +348,11 @@ test("LookAhead.get() keeps its promises whatever the order of requests", async 
       fc.integer({ min: 1, max: 40 }),
       fc.integer({ min: 1, max: 6 }),
       fc.boolean(),
+      fc.boolean(),
       fc.nat(),
-      async (count, concurrency, slowStart, seed) => {
+      async (count, concurrency, slowStart, inOrder, seed) => {
         const stream = fork(seed, "orders");
-        const bench = new Bench(count, { concurrency, slowStart });
+        const bench = new Bench(count, { concurrency, slowStart, inOrder });
         const wanted = new Map<number, Promise<number>>();
         const failing = new Set<number>();
         for (const index of shuffle(range(0, count), stream)) {
@@ -371,10 +378,62 @@ test("LookAhead.get() keeps its promises whatever the order of requests", async 
         assertEquals(new Set(bench.started).size, bench.started.length);
         assert(bench.started.every((index) => index >= 0 && index < count));
         assertLessOrEqual(bench.most, concurrency);
+        if (inOrder && !slowStart) assertEquals(bench.started, bench.started.toSorted(byNumber));
       },
     ),
-    { numRuns: 200, seed: 1 },
+    { numRuns: 400, seed: 1 },
   );
+});
+
+test("LookAhead.get() with inOrder starts what comes before, whatever is asked for", async () => {
+  const bench = new Bench(100, { concurrency: 3, inOrder: true });
+  const wanted = bench.ahead.get(50);
+  assertEquals(bench.running, [0, 1, 2]);
+  await bench.finish(1);
+  assertEquals(bench.started, [0, 1, 2, 3]);
+  await bench.finishAll();
+  assertEquals(await wanted, 500);
+  // The window reaches from the furthest piece that was asked for.
+  assertEquals(bench.started, range(0, 62));
+});
+
+test("LookAhead.get() with inOrder starts pieces that are awaited in order as ever", async () => {
+  const bench = new Bench(60, { concurrency: 4, slowStart: true, inOrder: true });
+  for (let index = 0; index < 60; index++) {
+    const wanted = bench.ahead.get(index);
+    if (index >= 2) assertEquals(bench.running.length, Math.min(4, 60 - index), `at ${index}`);
+    await bench.finish(index);
+    await wanted;
+  }
+  assertEquals(bench.started, range(0, 60));
+});
+
+test("LookAhead.get() with inOrder starts a filtered piece alone, until requests are shuffled", async () => {
+  const bench = new Bench(100, { concurrency: 2, slowStart: true, inOrder: true });
+  void bench.ahead.get(60);
+  await bench.finishAll();
+  assertEquals(bench.started, [60]);
+  // A request before it can only come from a shuffle: from now on the order of the pieces holds.
+  const wanted = bench.ahead.get(10);
+  assertEquals(bench.running, [0, 1]);
+  await bench.finishAll();
+  assertEquals(await wanted, 100);
+  assertEquals(bench.started, [60, ...range(0, 60), ...range(61, 68)]);
+  void bench.ahead.get(90);
+  await bench.finishAll();
+  assertEquals(bench.started, [60, ...range(0, 60), ...range(61, 98)]);
+});
+
+test("LookAhead.all() with inOrder runs what was passed by, in order", async () => {
+  // A filter has chosen some pieces and, at last, whoever wants all of them.
+  const bench = new Bench(12, { concurrency: 2, slowStart: true, inOrder: true });
+  for (const index of [3, 7]) void bench.ahead.get(index);
+  await bench.finishAll();
+  const before = bench.started.length;
+  const all = bench.ahead.all();
+  while (bench.running.length > 0) await bench.finishAll();
+  assertEquals(await all, range(0, 12).map((index) => 10 * index));
+  assertEquals(bench.started.slice(before), bench.started.slice(before).toSorted(byNumber));
 });
 
 test("LookAhead.get() reaches the bound on concurrency when there is enough to do", async () => {

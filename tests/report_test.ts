@@ -10,14 +10,7 @@ import {
 import stringWidth from "string-width";
 import type { Failure, FailureCause } from "../lib/failure.ts";
 import { InputError, parseWith } from "../lib/input.ts";
-import { judge } from "../lib/judge.ts";
-import {
-  describeFailure,
-  renderTables,
-  renderVerdicts,
-  summarize,
-  tellStory,
-} from "../lib/report.ts";
+import { describeFailure, renderTables, summarize, tellStory } from "../lib/report.ts";
 import { callsOf, failuresOf, type TraceEvent } from "../lib/trace.ts";
 import { type Trial, TRIAL_LINE } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
@@ -141,30 +134,17 @@ test("renderTables() lets no escape sequence of a hostile name through", () => {
   assertStringIncludes(text, "evil\\u001b[2J");
 });
 
-test("renderVerdicts() has one paragraph a subject", () => {
-  const trials = [...manyRecords(95, 100), ...manyRecords(9, 100, { model: "bad" })];
-  const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
-  const lines = renderVerdicts(judge(trials, planned, { successRate: 0.8 }), { successRate: 0.8 })
-    .split("\n");
-  assertMatch(lines[0]!, /^m: PASS: /);
-  assertMatch(lines[1]!, /^bad: FAIL: /);
-  assertEquals(lines.length, 2);
-});
-
-test("renderVerdicts() lets no escape sequence of a model's name through", () => {
-  const trials = manyRecords(95, 100, { model: HOSTILE, id: "x" });
-  const planned = trials.map((trial) => ({ ...trial, model: HOSTILE }));
-  const policy = { successRate: 0.8 };
-  assertNotMatch(renderVerdicts(judge(trials, planned, policy), policy), STEERING);
-});
-
-test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
-  const trials = [...manyRecords(5, 5), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
-  const planned = trials.map((trial) => ({ ...trial, model: "m" }));
-  const policy = { successRate: 0.8 };
-  const text = renderVerdicts(judge(trials, planned, policy), policy);
-  assertStringIncludes(text, "the served model changed on the way");
-  assertNotMatch(text, STEERING);
+test("renderTables() tells of repeated graphs how often one, and how often all trials solve", () => {
+  const trials = [2, 1, 0, 2].flatMap((solved, seed) =>
+    [1, 2].map((repetition) =>
+      record({ seed, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
+    )
+  );
+  assertStringIncludes(
+    renderTables(trials),
+    "of 2 trials of a graph at least one solved (pass@2): 75.0%, all solved (pass^2): 50.0%; 4 graphs",
+  );
+  assertNotMatch(renderTables(manyRecords(3, 4)), /pass@/);
 });
 
 test("summarize() says how the trial ended, and what was wrong", () => {

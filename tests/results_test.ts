@@ -14,6 +14,7 @@ import {
   readJournalFile,
   readResults,
 } from "../lib/results.ts";
+import { completePolicy } from "../lib/policy.ts";
 import { type Plan, planHash, planSuite, type Shard, shardOf } from "../lib/plan.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../lib/suite.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
@@ -67,7 +68,7 @@ test("planLine() has what the design says, and the gate with its defaults", () =
     trials: 12,
     seed: 1,
     shard: { index: 2, of: 3 },
-    gate: { successRate: 0.5, margin: 0.05, confidence: 0.95, coverage: 0.95, undecided: "fail" },
+    gate: completePolicy({ successRate: 0.5 }),
   });
   assertMatch(hash, /^[0-9a-f]{64}$/);
   assertMatch(comparisonHash, /^[0-9a-f]{64}$/);
@@ -94,7 +95,7 @@ test("readResults() reads a whole journal", () => {
   assertEquals(results.suite, "small");
   assertEquals(results.problem, undefined);
   assertEquals(results.notices, []);
-  assertEquals(results.gate?.successRate, 0.5);
+  assertEquals(results.gate, PLAN.gate);
   assertEquals(results.planned, PLAN.trials);
   assertEquals(results.trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
 });
@@ -182,7 +183,6 @@ test("readResults() finds shards whose gates differ: neither may win silently", 
 
 test("readResults() finds a tampered plan", () => {
   const changes: ((line: PlanLine) => unknown)[] = [
-    (line) => ({ ...line, suite: "other" }),
     (line) => ({ ...line, trials: 11 }),
     (line) => ({ ...line, planHash: "0".repeat(64) }),
     (line) => ({ ...line, resolved: { ...line.resolved, graphs: 2 } }),
@@ -231,7 +231,7 @@ test("readResults() names what differs when two journals differ in their hash al
 
 test("readResults() finds a trial that the plan does not have", () => {
   using folder = new Folder();
-  const foreign = record({ model: "a", seed: 123 });
+  const foreign = record({ model: "a", seed: 123, suite: SUITE.name });
   const path = writeJournal(folder, undefined, [finish(PLAN.trials[0]!), foreign]);
   assertEquals(
     readResults([path]).problem,
@@ -313,10 +313,24 @@ test("readResults() joins journals of other tools, unless they share a trial", (
 test("readResults() does not mix journals with and without a plan", () => {
   using folder = new Folder();
   const planned = writeJournal(folder);
-  const other = folder.write("other.jsonl", textOf([record()]));
+  const other = folder.write("other.jsonl", textOf([record({ suite: SUITE.name })]));
   for (const paths of [[planned, other], [other, planned]]) {
     assertStringIncludes(readResults(paths).problem!, "only one of them has a plan");
   }
+});
+
+test("readResults() does not mix suites, with and without a plan", () => {
+  using folder = new Folder();
+  const mixed = "trials of several suites are mixed: ";
+  const [planned, ...others] = PLAN.trials.map((one) => finish(one));
+  const path = writeJournal(folder, undefined, [{ ...planned, suite: "other" }, ...others]);
+  assertEquals(readResults([path]).problem, `${mixed}small, other`);
+  const renamed = writeJournal(folder, (line) => ({ ...line, suite: "other" }));
+  assertEquals(readResults([renamed]).problem, `${mixed}other, small`);
+  const paths = ["one", "two"].map((suite, seed) =>
+    folder.write(`${suite}.jsonl`, textOf([record({ suite, seed })]))
+  );
+  assertEquals(readResults(paths).problem, `${mixed}one, two`);
 });
 
 test("readResults() of nothing, and of an empty journal, has no trials", () => {

@@ -17,7 +17,7 @@ import { planLine, readResults } from "../lib/results.ts";
 import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
 import { planSuite, shardOf } from "../lib/plan.ts";
 import type { Suite } from "../lib/suite.ts";
-import { parseTrialId } from "../lib/trial.ts";
+import { parseTrialId, type Trial } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
 
@@ -53,6 +53,13 @@ function linesOf(text: string): Record<string, unknown>[] {
   return text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
+/** A trial that is needed. */
+async function finishedTrial(run: Run, place: number): Promise<Trial> {
+  const trial = await run.trial(place);
+  assert(trial.kind === "trial");
+  return trial;
+}
+
 /** Runs all of PLAN, and gives the journal's path. */
 async function finishedJournal(folder: Folder, name = "a.jsonl"): Promise<string> {
   const journal = folder.file(name);
@@ -80,8 +87,8 @@ test("Run.all() carries out every trial once, in plan order", async () => {
 test("Run.trial() gives the trial at its place, and carries it out once", async () => {
   const { asked, connect } = shrugging();
   using run = new Run(PLAN, { connect, slowStart: true });
-  assertEquals((await run.trial(2)).id, PLAN.trials[2]!.id);
-  assertEquals((await run.trial(2)).id, PLAN.trials[2]!.id);
+  assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
+  assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
   assertEquals(asked, [PLAN.trials[2]!.id]);
 });
 
@@ -107,7 +114,7 @@ test("Run.trial() resolves only when the trial stands in the journal", async () 
   const journal = folder.file("a.jsonl");
   using run = new Run(PLAN, { ...shrugging(), journal, concurrency: 1 });
   for (const place of PLAN.trials.keys()) {
-    const { id } = await run.trial(place);
+    const { id } = await finishedTrial(run, place);
     assert(linesOf(folder.read("a.jsonl")).some((line) => line["id"] === id), id);
   }
 });

@@ -78,6 +78,26 @@ export function deno(arguments_: readonly string[], options?: ChildOptions): Pro
 /** Where temporary folders are made: all that children may write to. */
 export const TEMPORARY = Deno.realPathSync(Deno.env.get("TMPDIR") ?? "/tmp");
 
+/** What `deno` needs to run the command line with as few permissions as most commands need. */
+export const LAUNCH: readonly string[] = [
+  ...["run", "--no-check", "--no-prompt", "--allow-net=127.0.0.1", "--allow-read"],
+  ...["--allow-env", `--allow-write=${TEMPORARY}`],
+  `${ROOT}/lib/cli.ts`,
+];
+
+/** Starts a command of toolgate. */
+export function beginToolgate(arguments_: readonly string[], options?: ChildOptions): Child {
+  return start(Deno.execPath(), [...LAUNCH, ...arguments_], options);
+}
+
+/** Runs a command of toolgate to its end. */
+export function toolgate(
+  arguments_: readonly string[],
+  options?: ChildOptions,
+): Promise<Finished> {
+  return beginToolgate(arguments_, options).finished;
+}
+
 /** A temporary folder that goes when its scope ends. */
 export interface Folder extends AsyncDisposable {
   readonly path: string;
@@ -128,9 +148,15 @@ export interface CountingServer extends AsyncDisposable {
   reached(requests: number): Promise<void>;
 }
 
-/** Serves `model`, whatever a request names, and takes `latency` milliseconds for each reply. */
-export function countingServer(model = "sim:planner", latency = 0): CountingServer {
-  const simulated = parseSimulatedModel(model);
+/**
+ * Serves `model`, whatever a request names, or what it names if that is `null`; and takes `latency`
+ * milliseconds for each reply.
+ */
+export function countingServer(
+  model: string | null = "sim:planner",
+  latency = 0,
+): CountingServer {
+  const simulated = model === null ? undefined : parseSimulatedModel(model);
   const begun = new Map<string, number>();
   const ended = new Map<string, number>();
   const waiting = new Set<{ requests: number; resolve: () => void }>();
@@ -146,7 +172,7 @@ export function countingServer(model = "sim:planner", latency = 0): CountingServ
     mostAtOnce = Math.max(mostAtOnce, ++atOnce);
     if (asked.messages.length === 1) add(begun, prompt);
     for (const one of waiting) if (requests >= one.requests) one.resolve();
-    const answer = simulated.reply(asked);
+    const answer = (simulated ?? parseSimulatedModel(asked.model)).reply(asked);
     // One name for all, as the gate asks for one served model.
     const named = { ...answer, model: asked.model };
     if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));

@@ -3,10 +3,11 @@
  * reports, journals.
  */
 
-import type { Unit } from "../../lib/gate.ts";
+import type { Failure, FailureType } from "../../lib/failure.ts";
+import type { Pair, Unit } from "../../lib/gate.ts";
 import type { GraphSpec } from "../../lib/graph.ts";
 import type { CallEvent } from "../../lib/trace.ts";
-import { type Outcome, type Trial, trialId } from "../../lib/trial.ts";
+import { type Outcome, type PlannedTrial, type Trial, trialId } from "../../lib/trial.ts";
 
 /** What matters of a trial to the test at hand; the rest is usual. */
 export interface TrialTraits
@@ -72,12 +73,51 @@ export function manyRecords(solved: number, trials: number, traits: TrialTraits 
   );
 }
 
+/** The plan of which `trials` are all. */
+export function planOf(trials: readonly Trial[]): PlannedTrial[] {
+  return trials.map((trial) => ({ ...trial, model: trial.model.requested }));
+}
+
+/** The record of a planned trial that has ended. */
+export function finish(planned: PlannedTrial, traits: TrialTraits = {}): Trial {
+  return record({ ...planned, ...traits });
+}
+
+/** A wrong call of a type, as journals hold it. */
+export function failureOf(type: FailureType): Failure {
+  const detail = {
+    function_not_found: { nearest: null },
+    wrong_number_of_inputs: { missing: [], unexpected: [], wrongType: [], malformed: true },
+    value_not_yet_known: { arguments: [] },
+    incorrect_value: { arguments: [] },
+  }[type];
+  return { type, detail, root: true, call: 1, step: 1, function: "func_abc" } as Failure;
+}
+
 /** Graphs that were run once: solved ones, failed ones, invalid ones. */
 export function once(solved: number, failed: number, invalid = 0): Unit[] {
   return [
     ...new Array(solved).fill({ solved: 1, valid: 1, trials: 1 }),
     ...new Array(failed).fill({ solved: 0, valid: 1, trials: 1 }),
     ...new Array(invalid).fill({ solved: 0, valid: 0, trials: 1 }),
+  ];
+}
+
+/** Graphs on which two models worked once, by the one or ones that solved them. */
+export function pairsOf(
+  { both = 0, gained = 0, lost = 0, neither = 0 }: {
+    readonly both?: number;
+    readonly gained?: number;
+    readonly lost?: number;
+    readonly neither?: number;
+  },
+): Pair[] {
+  const [solved, failed] = [...once(1, 0), ...once(0, 1)] as [Unit, Unit];
+  return [
+    ...new Array<Pair>(both).fill({ candidate: solved, baseline: solved }),
+    ...new Array<Pair>(gained).fill({ candidate: solved, baseline: failed }),
+    ...new Array<Pair>(lost).fill({ candidate: failed, baseline: solved }),
+    ...new Array<Pair>(neither).fill({ candidate: failed, baseline: failed }),
   ];
 }
 

@@ -1,0 +1,198 @@
+/**
+ * Benchmark options: what users hand to `benchmark()`, checked, and the plan that comes of it.
+ * @module
+ */
+
+import type { Limits } from "./agent.ts";
+import type { Baseline } from "./baseline.ts";
+import type { Connections } from "./connect.ts";
+import type { Flags } from "./flags.ts";
+import { InputError, parseWith } from "./input.ts";
+import type { Model } from "./model.ts";
+import { type Plan, planSuite } from "./plan.ts";
+import type { GatePolicy } from "./policy.ts";
+import type { Budget, Prices } from "./prices.ts";
+import { seedToResume } from "./run.ts";
+import { type Cells, type Grid, type ModelEntry, SUITE } from "./suite.ts";
+import type { Agent } from "./trial.ts";
+
+/** Options of `benchmark()`. */
+export interface BenchmarkOptions {
+  /** The model or models: a name such as `sim:planner` or `gpt-5`, an entry with options, a model. */
+  readonly model: ModelChoice | readonly ModelChoice[];
+  /** The sizes of the tasks. */
+  readonly tasks: Grid | Cells | readonly (Grid | Cells)[];
+  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  readonly seed: number | "fresh";
+  /** Graphs a cell; default 5. A sequential gate sets it itself. */
+  readonly graphs?: number;
+  /** Trials of each graph; default 1. */
+  readonly repetitions?: number;
+  /** What a trial may take. */
+  readonly limits?: Limits;
+  /**
+   * The gate: against a success rate, or against a baseline on the very same graphs. With it only the
+   * gate's own test can fail; without it each unsolved case fails.
+   */
+  readonly gate?: GatePolicy;
+  /** What the run may spend: when it is reached, nothing more is begun. */
+  readonly budget?: Budget;
+  /** What models cost, in US dollars a million tokens; needed for budgets and ceilings in dollars. */
+  readonly prices?: Prices;
+  /** Trials that run at the same time; default 8. */
+  readonly concurrency?: number;
+  /** Further attempts of a failed request; default 3. */
+  readonly retries?: number;
+  /** Milliseconds that one attempt of a request may take; default 600,000. */
+  readonly requestTimeout?: number;
+  /** The server of models that name none; default OpenAI's. */
+  readonly baseURL?: string;
+  /** A file to which finished trials are appended. */
+  readonly journal?: string;
+  /** Works on the tasks instead of the agent loop; `model` then only names it. */
+  readonly agent?: Agent;
+}
+
+/** A model, or how to get one. */
+export type ModelChoice = string | ModelEntry | Model;
+
+const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
+  "model",
+  "tasks",
+  "seed",
+  "graphs",
+  "repetitions",
+  "limits",
+  "gate",
+  "budget",
+  "prices",
+  "concurrency",
+  "retries",
+  "requestTimeout",
+  "baseURL",
+  "journal",
+  "agent",
+];
+
+/** Flags that would do nothing, or lose what was paid for, are errors. */
+export function assertFlags(
+  name: string,
+  flags: Flags,
+  journal: string | undefined,
+  gated: boolean,
+): void {
+  const fault = flags.resume && journal === undefined
+    ? "--resume needs --out=FILE"
+    : flags.retryInvalid && !flags.resume
+    ? "--retry-invalid needs --resume"
+    : flags.verdict !== undefined &&
+        (!gated || flags.shard !== undefined || flags.only !== undefined)
+    ? "--verdict needs a gate that decides, over all trials"
+    : flags.shard !== undefined && gated && journal === undefined
+    ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
+    : undefined;
+  if (fault !== undefined) throw new InputError(`Cannot run benchmark ${name}: ${fault}`);
+}
+
+/** What the rules of suites do not say. */
+export function assertOptions(name: string, { concurrency, ...others }: BenchmarkOptions): void {
+  const unknown = Object.keys(others)
+    .find((option) => !(OPTION_NAMES as readonly string[]).includes(option));
+  if (unknown !== undefined) {
+    throw new InputError(
+      `Cannot use benchmark ${name} as there is no option ${unknown}: ` +
+        `there are ${OPTION_NAMES.join(", ")}`,
+    );
+  }
+  if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
+    throw new InputError(
+      `Cannot use benchmark ${name} as concurrency must be a whole number from 1 on: ` +
+        `it is ${concurrency}`,
+    );
+  }
+}
+
+/** The plan of a benchmark; a fresh seed and what is left out are told. */
+export function planBenchmark(
+  name: string,
+  options: BenchmarkOptions,
+  flags: Flags,
+  choices: readonly ModelChoice[],
+  journal: string | undefined,
+  baseline: Baseline | undefined,
+): Plan {
+  const { graphs, repetitions, limits, gate, prices } = options;
+  const budget = { ...options.budget, ...flags.budget };
+  if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
+    throw new InputError(
+      `Cannot limit benchmark ${name} as an agent of your own can only be limited by calls: ` +
+        `limits are ${JSON.stringify(limits)}`,
+    );
+  }
+  const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
+  if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
+    throw new InputError(
+      `Cannot shard benchmark ${name} as all shards need the same seed and it is "fresh": ` +
+        "add --seed=NUMBER",
+    );
+  }
+  // Only the same graphs can be compared, or continued.
+  const known = resumed ?? baseline?.plan?.seed;
+  if (
+    flags.seed === undefined && options.seed === "fresh" && resumed === undefined && baseline?.plan
+  ) {
+    console.log(`${name}: seed ${known} of the baseline, as only the same graphs can be compared`);
+  }
+  const seed = flags.seed ?? (options.seed === "fresh" ? known ?? "fresh" : options.seed);
+  const tasks = [options.tasks].flat() as readonly (Grid | Cells)[];
+  const grids = tasks.flatMap((one): readonly Grid[] => "cells" in one ? one.cells : [one]);
+  const suite = parseWith(SUITE, {
+    name,
+    seed,
+    tasks: grids,
+    models: choices.map((choice) =>
+      typeof choice === "object" && "reply" in choice ? choice.name : choice
+    ),
+    ...(graphs === undefined ? {} : { graphs }),
+    ...(repetitions === undefined ? {} : { repetitions }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(gate === undefined ? {} : { gate }),
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    ...(prices === undefined ? {} : { prices }),
+  }, `benchmark ${name}`);
+  const plan = planSuite(suite, {
+    source: `benchmark ${name}`,
+    sharded: flags.shard !== undefined,
+  });
+  if (seed === "fresh" && flags.only === undefined) {
+    const drawn = plan.resolved.seed;
+    console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
+  }
+  const skipped = tasks.reduce(
+    (sum, one) => sum + ("cells" in one ? one.skipped : 0),
+    plan.skipped,
+  );
+  if (skipped > 0) {
+    console.log(`${name}: skipped ${skipped} impossible crossings (depth must be below core)`);
+  }
+  return plan;
+}
+
+/** The model of an entry: the user's own, one of a server, or a name for an agent. */
+export function connectChoice(
+  entry: ModelEntry,
+  choices: readonly ModelChoice[],
+  connections: Connections,
+  agent: Agent | undefined,
+): Model {
+  const own = choices.find((choice): choice is Model =>
+    typeof choice === "object" && "reply" in choice && choice.name === entry.model
+  );
+  if (own !== undefined) return own;
+  if (agent === undefined) return connections.model(entry);
+  return {
+    name: entry.model,
+    simulated: false,
+    reply: () => Promise.reject(new Error("this name stands for an agent of the user's own")),
+  };
+}

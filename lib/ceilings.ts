@@ -1,0 +1,86 @@
+/**
+ * Ceilings: what a gate allows at most, and whether trials prove that it is exceeded.
+ * @module
+ */
+
+import type { ContestGraph, Scored, Scores } from "./contest.ts";
+import { type CeilingCheck, differenceBounds, rateBounds } from "./gate.ts";
+import type { FailureType } from "./failure.ts";
+import { type CompletePolicy, SIGNS } from "./policy.ts";
+import { costOf, type Prices } from "./prices.ts";
+import type { Trial } from "./trial.ts";
+
+/** Options of {@linkcode checkCeilings}. */
+export interface CeilingOptions {
+  /** Needed for a ceiling of cost. */
+  readonly prices?: Prices;
+  /** Whether the trials were ended by what they showed, so that bounds must hold at any time. */
+  readonly anytime: boolean;
+}
+
+/**
+ * Holds `graphs` against the ceilings of a policy. A share is exceeded when that is proved at the
+ * policy's confidence, by the bounds of the gate, what is invalid counting as not showing it: each
+ * ceiling by itself is exceeded by a model that is just at it at most as often as the gate errs. Means of
+ * tokens and cost, which have no largest value, are exceeded when what was seen is above them.
+ *
+ * @throws {InputError} If a price is needed and not there.
+ */
+export function checkCeilings(
+  graphs: readonly ContestGraph[],
+  scores: Scores,
+  policy: CompletePolicy,
+  { prices = {}, anytime }: CeilingOptions,
+): CeilingCheck[] {
+  const { failures = {}, failureShifts = {}, behaviours = {}, tokens, usd } = policy.atMost;
+  const checks: CeilingCheck[] = [];
+  const weigh = (ceiling: string, limit: number, seen: number, lower: number | null) => {
+    checks.push({ ceiling, limit, seen, lower, exceeded: (lower ?? seen) > limit });
+  };
+  const shareOf = (shows: (trial: Scored) => boolean) => {
+    const units = graphs.map(({ candidate }) => scores.unit(candidate, shows));
+    const [solved, valid] = [units.map((unit) => unit.solved), units.map((unit) => unit.valid)]
+      .map((counts) => counts.reduce((sum, count) => sum + count, 0));
+    return { seen: solved! / valid!, lower: rateBounds(units, policy, anytime).lower };
+  };
+  for (const [type, limit] of Object.entries(failures) as [FailureType, number][]) {
+    const { seen, lower } = shareOf(fails(type));
+    weigh(`failures.${type}`, limit, seen, lower);
+  }
+  for (const sign of SIGNS) {
+    const limit = behaviours[sign];
+    if (limit === undefined) continue;
+    const { seen, lower } = shareOf((trial) => signsOf(trial as Trial).includes(sign));
+    weigh(`behaviours.${sign}`, limit, seen, lower);
+  }
+  for (const [type, limit] of Object.entries(failureShifts) as [FailureType, number][]) {
+    const pairs = graphs.map(({ candidate, baseline }) => ({
+      candidate: scores.unit(candidate, fails(type)),
+      baseline: scores.unit(baseline, fails(type)),
+    }));
+    const { difference, lower } = differenceBounds(pairs, policy, anytime);
+    weigh(`failureShifts.${type}`, limit, difference, lower);
+  }
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as Trial[])
+    .filter(({ outcome }) => outcome !== "invalid");
+  const mean = (valueOf: (trial: Trial) => number) =>
+    trials.reduce((sum, trial) => sum + valueOf(trial), 0) / trials.length;
+  if (tokens !== undefined) {
+    weigh("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
+  }
+  if (usd !== undefined) {
+    weigh("usd", usd, mean(({ usage, model }) => costOf(usage, model.requested, prices)), null);
+  }
+  return checks;
+}
+
+function fails(type: FailureType): (trial: Scored) => boolean {
+  return ({ failures }) => failures.some((failure) => failure.type === type);
+}
+
+/** The behaviours of a trial, and whether it was solved without the target's return. */
+export function signsOf(
+  { behaviours, solved, grounded }: Pick<Trial, "behaviours" | "solved" | "grounded">,
+): string[] {
+  return [...behaviours, ...(solved && !grounded ? ["ungrounded"] : [])];
+}

@@ -1,0 +1,234 @@
+/**
+ * The binomial and the normal distribution, and searches for the place where something begins to hold.
+ * @module
+ */
+
+/**
+ * The probability of exactly `successes` in `trials` independent trials of the given `rate`, by
+ * Loader's saddle-point expansion, which keeps its relative accuracy for any number of trials.
+ *
+ * @throws {RangeError} If the counts are no whole numbers, or the rate is not in 0..1.
+ * @see Loader, "Fast and Accurate Computation of Binomial Probabilities", 2000.
+ *
+ * @example Usage
+ * ```ts
+ * import { binomialProbability } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(binomialProbability(5, 10, 0.5), 252 / 1024, 1e-14);
+ * ```
+ */
+export function binomialProbability(successes: number, trials: number, rate: number): number {
+  assertBinomial(successes, trials, rate);
+  if (successes < 0 || successes > trials) return 0;
+  if (rate === 0) return successes === 0 ? 1 : 0;
+  if (rate === 1) return successes === trials ? 1 : 0;
+  if (successes === 0) return Math.exp(trials * Math.log1p(-rate));
+  if (successes === trials) return Math.exp(trials * Math.log(rate));
+  const failures = trials - successes;
+  const exponent = stirlingError(trials) - stirlingError(successes) - stirlingError(failures) -
+    deviance(successes, trials * rate) - deviance(failures, trials * (1 - rate));
+  return Math.exp(exponent) * Math.sqrt(trials / (2 * Math.PI * successes * failures));
+}
+
+function assertBinomial(successes: number, trials: number, rate: number): void {
+  if (!Number.isSafeInteger(successes) || !Number.isSafeInteger(trials) || trials < 0) {
+    throw new RangeError(
+      `Cannot tell a chance as counts must be whole numbers, and trials from 0: ` +
+        `there are ${successes} of ${trials}`,
+    );
+  }
+  if (!(rate >= 0 && rate <= 1)) {
+    throw new RangeError(`Cannot tell a chance as rate must be from 0 to 1: it is ${rate}`);
+  }
+}
+
+/** log(n!) less Stirling's approximation of it. */
+function stirlingError(n: number): number {
+  if (n < SMALL_ERRORS.length) return SMALL_ERRORS[n]!;
+  const square = n * n;
+  return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) /
+      square) / n;
+}
+
+/** The errors below 16, where the series is not yet accurate. */
+const SMALL_ERRORS: readonly number[] = Array.from({ length: 16 }, (_, n) => {
+  let logFactorial = 0;
+  for (let factor = 2; factor <= n; factor++) logFactorial += Math.log(factor);
+  return logFactorial - (n + 0.5) * Math.log(n) + n - 0.5 * Math.log(2 * Math.PI);
+});
+
+/** x log(x/mean) + mean - x, without cancellation where the two are close. */
+function deviance(x: number, mean: number): number {
+  const difference = x - mean;
+  if (Math.abs(difference) >= 0.1 * (x + mean)) return x * Math.log(x / mean) - difference;
+  const ratio = difference / (x + mean);
+  let sum = difference * ratio;
+  let term = 2 * x * ratio;
+  for (let odd = 3;; odd += 2) {
+    term *= ratio * ratio;
+    const next = sum + term / odd;
+    if (next === sum) return sum;
+    sum = next;
+  }
+}
+
+/**
+ * The probability of at least `successes` in `trials` independent trials of the given `rate`.
+ *
+ * @throws {RangeError} As {@linkcode binomialProbability}.
+ *
+ * @example Usage
+ * ```ts
+ * import { binomialUpperTail } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(binomialUpperTail(9, 10, 0.5), 11 / 1024, 1e-14);
+ * ```
+ */
+export function binomialUpperTail(successes: number, trials: number, rate: number): number {
+  assertBinomial(successes, trials, rate);
+  if (successes <= 0) return 1;
+  if (successes > trials || rate === 0) return 0;
+  if (rate === 1) return 1;
+  // Terms are summed away from the mode, where they only fall, until they no longer count.
+  if (successes <= trials * rate) return 1 - binomialLowerTail(successes - 1, trials, rate);
+  let term = binomialProbability(successes, trials, rate);
+  let sum = term;
+  for (let count = successes; count < trials && term > sum * 1e-18; count++) {
+    term *= (trials - count) / (count + 1) * rate / (1 - rate);
+    sum += term;
+  }
+  return Math.min(1, sum);
+}
+
+/**
+ * The probability of at most `successes` in `trials` independent trials of the given `rate`.
+ *
+ * @throws {RangeError} As {@linkcode binomialProbability}.
+ *
+ * @example Usage
+ * ```ts
+ * import { binomialLowerTail } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(binomialLowerTail(1, 10, 0.5), 11 / 1024, 1e-14);
+ * ```
+ */
+export function binomialLowerTail(successes: number, trials: number, rate: number): number {
+  assertBinomial(successes, trials, rate);
+  if (successes < 0) return 0;
+  if (successes >= trials || rate === 0) return 1;
+  if (rate === 1) return 0;
+  if (successes >= trials * rate) return 1 - binomialUpperTail(successes + 1, trials, rate);
+  let term = binomialProbability(successes, trials, rate);
+  let sum = term;
+  for (let count = successes; count > 0 && term > sum * 1e-18; count--) {
+    term *= count / (trials - count + 1) * (1 - rate) / rate;
+    sum += term;
+  }
+  return Math.min(1, sum);
+}
+
+/**
+ * The probability that a standard normal variable is at most `x`: by Marsaglia's series, and in the
+ * tails, where that cancels, by Laplace's continued fraction.
+ *
+ * @see Marsaglia, "Evaluating the Normal Distribution", 2004.
+ * @see Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.2.14.
+ *
+ * @example Usage
+ * ```ts
+ * import { normalCumulative } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(normalCumulative(1.959963984540054), 0.975, 1e-14);
+ * ```
+ */
+export function normalCumulative(x: number): number {
+  if (x > 0) return 1 - normalCumulative(-x);
+  const density = Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI);
+  if (x < -3) {
+    let fraction = 0;
+    for (let level = 100; level >= 1; level--) fraction = level / (fraction - x);
+    return density / (fraction - x);
+  }
+  let sum = x;
+  for (let term = x, odd = 3; Math.abs(term) > 1e-18; odd += 2) {
+    term *= x * x / odd;
+    sum += term;
+  }
+  return 0.5 + sum * density;
+}
+
+/**
+ * The x that a standard normal variable stays below with the given probability.
+ *
+ * @throws {RangeError} If the probability is not between 0 and 1.
+ *
+ * @example Usage
+ * ```ts
+ * import { normalQuantile } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(normalQuantile(0.975), 1.959963984540054, 1e-12);
+ * ```
+ */
+export function normalQuantile(probability: number): number {
+  if (!(probability > 0 && probability < 1)) {
+    throw new RangeError(
+      `Cannot find a quantile as probability must be between 0 and 1: it is ${probability}`,
+    );
+  }
+  if (probability > 0.5) return 0 - normalQuantile(1 - probability);
+  // Below -40 no probability is left that a number could hold.
+  return 40 * bisect((place) => normalCumulative(40 * place - 40) >= probability) - 40;
+}
+
+/**
+ * The place in [0, 1] from which on `holds` is true; 1 if there is none.
+ *
+ * @example Usage
+ * ```ts
+ * import { bisect } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(bisect((place) => place * place >= 0.5), Math.SQRT1_2, 1e-15);
+ * ```
+ */
+export function bisect(holds: (place: number) => boolean): number {
+  let [below, above] = [0, 1];
+  for (let halving = 0; halving < 100 && below < above; halving++) {
+    const middle = (below + above) / 2;
+    if (middle === below || middle === above) break;
+    if (holds(middle)) above = middle;
+    else below = middle;
+  }
+  return above;
+}
+
+/**
+ * The whole number in `least..most` from which on `holds` is true; `most + 1` if there is none.
+ *
+ * @example Usage
+ * ```ts
+ * import { bisectWhole } from "./distributions.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(bisectWhole(0, 10, (count) => count * count >= 50), 8);
+ * assertEquals(bisectWhole(0, 10, () => false), 11);
+ * ```
+ */
+export function bisectWhole(
+  least: number,
+  most: number,
+  holds: (count: number) => boolean,
+): number {
+  let [below, above] = [least - 1, most + 1];
+  while (above - below > 1) {
+    const middle = Math.floor((below + above) / 2);
+    if (holds(middle)) above = middle;
+    else below = middle;
+  }
+  return above;
+}

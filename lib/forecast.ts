@@ -1,0 +1,254 @@
+/**
+ * Forecasts: what a plan can tell, and what it will probably cost, before anything is spent.
+ * @module
+ */
+
+import { decide, decideUpgrade, type Pair, type Unit } from "./gate.ts";
+import { printable } from "./json.ts";
+import type { Usage } from "./model.ts";
+import type { Plan } from "./plan.ts";
+import {
+  type CompletePolicy,
+  type CompleteRatePolicy,
+  type CompleteUpgradePolicy,
+  hypothesesOf,
+  isUpgrade,
+} from "./policy.ts";
+import { costOf } from "./prices.ts";
+import { fork } from "./random.ts";
+import {
+  drawDifference,
+  drawOutcome,
+  type SequentialChances,
+  type SequentialRule,
+  simulateGates,
+} from "./sequential.ts";
+import {
+  pairedDetectableEffect,
+  pairedGatePower,
+  pairedSampleSize,
+  rateDetectableEffect,
+  rateGateChances,
+  rateSampleSize,
+} from "./sizing.ts";
+import { generateTask } from "./task.ts";
+import { percent, points } from "./verdict.ts";
+
+/** What a gate will be able to tell. */
+export interface Forecast {
+  /** Graphs of each model. */
+  readonly graphs: number;
+  /**
+   * The minimum detectable effect: the smallest margin that so many graphs decide with both errors of
+   * the policy; `null` if there is none, as a share else.
+   */
+  readonly detectable: number | null;
+  /** The share of the graphs that is expected to be run; below 1 where a gate stops early. */
+  readonly expectedShare?: number;
+  /** What to print, a line each. */
+  readonly lines: readonly string[];
+  /** What to warn of; empty if the gate can decide. */
+  readonly warnings: readonly string[];
+}
+
+/** Counts are whole, so that power goes up and down by a hair from one size to the next. */
+const HAIR = 0.01;
+
+/** Gates that are simulated for an expectation: it is then good to about two percent. */
+const GATES = 1_000;
+
+/** What the gate of `plan` will be able to tell; `undefined` if it has none. */
+export function forecast(plan: Plan): Forecast | undefined {
+  const { gate, rule, resolved } = plan;
+  if (gate === undefined) return undefined;
+  const graphs = resolved.cells.length * resolved.graphs;
+  if (rule !== undefined) return sequentialForecast(gate, rule);
+  const size = {
+    graphs,
+    cells: resolved.cells.length,
+    repetitions: resolved.repetitions,
+  };
+  return isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
+}
+
+interface Size {
+  readonly graphs: number;
+  readonly cells: number;
+  readonly repetitions: number;
+}
+
+function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
+  const { successRate, margin } = policy;
+  const { graphs, repetitions } = size;
+  const detectable = rateDetectableEffect(graphs, successRate, policy);
+  const lines = [
+    `${graphs} graphs of a model tell a success rate of ${percent(successRate)} from ` +
+    (detectable === null ? "no lower one" : `one that is ${points(detectable)} lower`) +
+    // Repetitions may all be alike, and then say no more than one.
+    (repetitions > 1 ? ", at least if their repetitions differ" : ""),
+  ];
+  const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
+  if (decide(best, policy, { advise: false }).kind !== "pass") {
+    const why = `the gate cannot pass: not even if all ${graphs} graphs were solved`;
+    return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
+  }
+  const { pass, fail, undecided } = rateGateChances(graphs, successRate, {
+    rate: successRate,
+    margin,
+    confidence: policy.confidence,
+  });
+  return {
+    graphs,
+    detectable,
+    lines,
+    warnings: pass >= policy.power - HAIR || repetitions > 1 ? [] : [
+      `the gate is too small for its margin of ${points(margin)}: a model at exactly ` +
+      `${percent(successRate)} would pass with ${percent(pass)}, fail with ${
+        percent(fail)
+      } and be ` +
+      `undecided with ${percent(undecided)}. ${advice(policy, size)}`,
+    ],
+  };
+}
+
+function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
+  const { margin, discordance, confidence } = policy;
+  const { graphs, repetitions } = size;
+  const detectable = pairedDetectableEffect(graphs, discordance, policy);
+  const lines = [
+    `${graphs} graphs tell two models that are alike from a drop of ` +
+    (detectable === null ? "no size" : points(detectable)) +
+    `, where one in ${fixed(1 / discordance)} graphs is solved by only one of them`,
+  ];
+  const unit = solvedUnit(repetitions);
+  const tied = new Array<Pair>(graphs).fill({ candidate: unit, baseline: unit });
+  if (decideUpgrade(tied, policy, { advise: false }).kind !== "pass") {
+    const why = `the gate cannot pass: not even if both solved all ${graphs} graphs`;
+    return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
+  }
+  const power = margin === 0 ? 0 : pairedGatePower(graphs, margin, discordance, 0, confidence);
+  return {
+    graphs,
+    detectable,
+    lines,
+    warnings: power >= policy.power - HAIR || repetitions > 1 ? [] : [
+      `the gate is too small for its margin of ${
+        points(margin)
+      }: a model as good as the baseline ` +
+      `would pass with ${percent(power)}. ${advice(policy, size)}`,
+    ],
+  };
+}
+
+function solvedUnit(repetitions: number): Unit {
+  return { solved: repetitions, valid: repetitions, trials: repetitions };
+}
+
+/** How many graphs would do, or what else. */
+function advice(policy: CompletePolicy, { cells }: Size): string {
+  if (policy.margin === 0) return "With margin 0 no number of graphs is sure to do";
+  let needed: number;
+  try {
+    needed = isUpgrade(policy)
+      ? pairedSampleSize(policy.margin, policy.discordance, policy)
+      : rateSampleSize(policy.successRate, policy.margin, policy);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return "No number of graphs that can be planned is sure to do: take another margin";
+  }
+  const each = Math.ceil(needed / cells);
+  return `It takes graphs: ${each}` + (cells === 1 ? "" : ` (${needed} over ${cells} cells)`) +
+    ", or a larger margin, or sequential: true, which plans the size itself";
+}
+
+function sequentialForecast(policy: CompletePolicy, rule: SequentialRule): Forecast {
+  const { good, bad } = sequentialChances(policy, rule);
+  const { fixedSize, largestSize } = rule;
+  const [better, worse] = isUpgrade(policy)
+    ? ["as good as the baseline", `${points(policy.margin)} below it`]
+    : [policy.successRate, hypothesesOf(policy).pass].map((rate) => `at ${percent(rate)}`);
+  return {
+    graphs: largestSize,
+    detectable: policy.margin,
+    expectedShare: Math.max(good.units, bad.units) / largestSize,
+    lines: [
+      `a sequential gate, of at most ${largestSize} graphs of a model: about ` +
+      `${Math.round(good.units)} if it is ${better}, ${Math.round(bad.units)} if it is ${worse}; ` +
+      `a gate of fixed size takes ${fixedSize}`,
+    ],
+    warnings: [],
+  };
+}
+
+/** How a sequential gate ends where either hypothesis just holds, by simulation. */
+export function sequentialChances(
+  policy: CompletePolicy,
+  rule: SequentialRule,
+  gates = GATES,
+): { good: SequentialChances; bad: SequentialChances } {
+  const { pass, fail } = hypothesesOf(policy);
+  const chances = (truth: number) => {
+    const { prng } = fork("forecast", truth);
+    return simulateGates(
+      rule,
+      policy,
+      gates,
+      () =>
+        isUpgrade(policy)
+          ? drawDifference(prng, policy.discordance, truth)
+          : drawOutcome(prng, truth),
+    );
+  };
+  return { good: chances(fail), bad: chances(pass) };
+}
+
+/** Characters of a token, about, in prompts and tools of generated tasks. */
+const CHARACTERS_A_TOKEN = 3;
+/** Tokens that a call and its result take, about. */
+const CALL_TOKENS = 40;
+
+/**
+ * The tokens that a trial takes, roughly: the prompt and the tools are read again at each step, and one
+ * call is made a step. Models that think take more; past results tell better.
+ */
+export function estimateUsage(plan: Plan): Usage {
+  const [first] = plan.resolved.models;
+  const block = plan.trials.filter((trial) =>
+    trial.block === 0 && trial.repetition === 1 && trial.model === (first!.name ?? first!.model)
+  );
+  const estimates = block.map(({ task }) => {
+    const { prompt, tools, minimumCalls: calls } = generateTask(task);
+    const start = (prompt.length + JSON.stringify(tools).length) / CHARACTERS_A_TOKEN;
+    return {
+      inputTokens: (calls + 1) * start + CALL_TOKENS * calls * (calls + 1) / 2,
+      outputTokens: CALL_TOKENS * (calls + 1) / 2,
+    };
+  });
+  const mean = (name: keyof Usage) =>
+    Math.round(estimates.reduce((sum, one) => sum + one[name], 0) / estimates.length);
+  return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
+}
+
+/** What the whole plan will cost, a line a model; none without prices. */
+export function forecastCost(plan: Plan, usage: Usage, told = forecast(plan)): string[] {
+  const { prices, trials, resolved } = plan;
+  if (prices === undefined) return [];
+  const each = trials.length / resolved.models.length;
+  const share = told?.expectedShare ?? 1;
+  return resolved.models.map(({ model, name = model }) => {
+    const cost = each * costOf(usage, name, prices);
+    const most = `$${dollars(cost)} for ${each} trials`;
+    return `${printable(name)}: ` +
+      (share < 1
+        ? `about $${dollars(share * cost)} if it stops early, at most ${most}`
+        : `about ${most}`);
+  });
+}
+
+function dollars(value: number): string {
+  return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2);
+}
+
+function fixed(value: number): string {
+  return String(Number(value.toFixed(1)));
+}

@@ -1,0 +1,296 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../lib/input.ts";
+import {
+  comparisonHash,
+  listTrials,
+  parseShard,
+  planHash,
+  planSuite,
+  shardOf,
+} from "../lib/plan.ts";
+import { type Cell, modelName, type Suite } from "../lib/suite.ts";
+import { parseTrialId } from "../lib/trial.ts";
+import { test } from "./support/generated.ts";
+
+const SMALL: Suite = {
+  name: "small",
+  seed: 1,
+  graphs: 3,
+  tasks: [{ core: [3, 5], depth: 2 }],
+  models: ["a", "b"],
+};
+
+/** The sizes of cells in short: core, depth, connected, disconnected. */
+function sizesOf(cells: readonly Cell[]): string[] {
+  return cells.map(({ core, depth, connected, disconnected }) =>
+    [core, depth, connected, disconnected].join(" ")
+  );
+}
+
+test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
+  const { trials } = planSuite({ ...SMALL, repetitions: 2 });
+  assertEquals(
+    trials.map(({ block, task, model, repetition }) =>
+      `${block} ${task.core} ${model} ${repetition}`
+    ),
+    [0, 1, 2].flatMap((block) =>
+      [3, 5].flatMap((core) =>
+        ["a", "b"].flatMap((model) => [1, 2].map((run) => `${block} ${core} ${model} ${run}`))
+      )
+    ),
+  );
+  assertEquals(trials.map(({ index }) => index), trials.map((_, index) => index));
+});
+
+test("planSuite() has five graphs a cell, baseline, no perturbation, once, unless told otherwise", () => {
+  const { trials, resolved, gate } = planSuite({
+    name: "usual",
+    seed: 1,
+    tasks: [{ core: 3, depth: 2 }],
+    models: ["a"],
+  });
+  assertEquals(trials.length, 5);
+  const { graphs, strategies, perturbations, repetitions, limits } = resolved;
+  assertEquals({ graphs, strategies, perturbations, repetitions, limits, gate }, {
+    graphs: 5,
+    strategies: ["baseline"],
+    perturbations: ["none"],
+    repetitions: 1,
+    limits: {},
+    gate: undefined,
+  });
+});
+
+test("planSuite() gives every trial an id of its own, which says all of it", () => {
+  const { trials } = planSuite({
+    ...SMALL,
+    tasks: [{ core: [3, 5], depth: "all", connected: [0, 2], linking: ["types", "names"] }],
+    repetitions: 2,
+  });
+  assertEquals(new Set(trials.map(({ id }) => id)).size, trials.length);
+  for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
+});
+
+test("planSuite() gives every graph a seed of its own", () => {
+  const { trials } = planSuite({
+    ...SMALL,
+    graphs: 200,
+    tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 1], linking: ["types", "names"] }],
+    models: ["a"],
+  });
+  assertEquals(new Set(trials.map(({ task }) => task.seed)).size, trials.length);
+  assert(trials.every(({ task }) => Number.isSafeInteger(task.seed) && task.seed >= 0));
+});
+
+test("planSuite() lets models and repetitions share graphs", () => {
+  const { trials } = planSuite({ ...SMALL, repetitions: 2 });
+  const seeds = (model: string, repetition: number) =>
+    trials.filter((trial) => trial.model === model && trial.repetition === repetition)
+      .map(({ task }) => task.seed);
+  assertEquals(seeds("a", 1), seeds("b", 2));
+});
+
+test("planSuite() gives a cell the same graphs whatever else is in the suite", () => {
+  const seedsOf = (suite: Suite) =>
+    planSuite(suite).trials.filter(({ task, model }) => task.core === 5 && model === "b")
+      .map(({ task }) => task.seed);
+  const seeds = seedsOf(SMALL);
+  assertEquals(seeds.length, 3);
+  assertEquals(seedsOf({ ...SMALL, models: ["b"] }), seeds);
+  assertEquals(seedsOf({ ...SMALL, name: "other", models: ["c", "b", "a"] }), seeds);
+  assertEquals(
+    seedsOf({ ...SMALL, tasks: [{ core: [9, 5, 3], depth: [2, 1] }] }).filter((seed) =>
+      seeds.includes(seed)
+    ),
+    seeds,
+  );
+  assertEquals(seedsOf({ ...SMALL, graphs: 9 }).slice(0, 3), seeds);
+  assertNotEquals(seedsOf({ ...SMALL, seed: 2 }), seeds);
+});
+
+test("planSuite() makes the same plan from the same suite, and pins its seeds", () => {
+  assertEquals(planSuite(SMALL), planSuite(structuredClone(SMALL)));
+  assertEquals(
+    planSuite({ ...SMALL, models: ["a"], graphs: 2 }).trials.map(({ task }) => task.seed),
+    [161203124124199, 122123892438017, 153149577547493, 47940628134256],
+  );
+});
+
+test("planSuite() draws a fresh seed each time, which repeats the plan", () => {
+  const fresh = planSuite({ ...SMALL, seed: "fresh" });
+  const again = planSuite({ ...SMALL, seed: "fresh" });
+  assertNotEquals(fresh.resolved.seed, again.resolved.seed);
+  assertEquals(planSuite({ ...SMALL, seed: fresh.resolved.seed }), fresh);
+});
+
+test("planSuite() takes a cell that two grids have once", () => {
+  const { resolved, trials } = planSuite({
+    ...SMALL,
+    tasks: [{ core: [3, 5], depth: 2 }, { core: 5, depth: [1, 2], linking: "types" }],
+  });
+  assertEquals(sizesOf(resolved.cells), ["3 2 0 0", "5 2 0 0", "5 1 0 0"]);
+  assertEquals(trials.length, 3 * 3 * 2);
+});
+
+test("planSuite() counts the skipped crossings of all grids", () => {
+  const tasks = [{ core: [2, 3], depth: [1, 2] }, { core: 3, depth: [2, 3, 4] }];
+  assertEquals(planSuite({ ...SMALL, tasks }).skipped, 3);
+});
+
+test("planSuite() names the grid of which nothing is left", () => {
+  const tasks = [{ core: 3, depth: 2 }, { core: 3, depth: 7 }];
+  const error = assertThrows(() => planSuite({ ...SMALL, tasks }), InputError);
+  assertStringIncludes(error.message, "Cannot plan suite small: at tasks[1]: ");
+  assertStringIncludes(error.message, "core is 3, depth is 7");
+});
+
+test("planSuite() names its source in every fault, where it is told", () => {
+  for (const wrong of [{ tasks: [{ core: 3, depth: 7 }] }, { models: ["a", "a"] }]) {
+    const error = assertThrows(
+      () => planSuite({ ...SMALL, ...wrong }, { source: "s.jsonc" }),
+      InputError,
+    );
+    assertMatch(error.message, /^Cannot plan s\.jsonc[: ]/);
+  }
+});
+
+test("planSuite() refuses two models of one name, unless they are given others", () => {
+  const one = { model: "a", temperature: 0 };
+  assertThrows(
+    () => planSuite({ ...SMALL, models: ["a", one] }),
+    InputError,
+    "models must have distinct names: a is there twice",
+  );
+  const { trials } = planSuite({ ...SMALL, models: ["a", { ...one, name: "a cold" }] });
+  assertEquals([...new Set(trials.map(({ model }) => model))], ["a", "a cold"]);
+  assertEquals(modelName({ model: "a", name: "a cold" }), "a cold");
+});
+
+test("planSuite() refuses a strategy or a perturbation that is there twice", () => {
+  // Their trials would have the same ids.
+  for (
+    const twice of [{ strategies: ["baseline", "baseline"] }, { perturbations: ["none", "none"] }]
+  ) {
+    assertThrows(() => planSuite({ ...SMALL, ...twice }), InputError, "twice");
+  }
+});
+
+test("listTrials() lists the trials of the resolved suite alone", () => {
+  const { resolved, trials } = planSuite(SMALL);
+  assertEquals(listTrials(JSON.parse(JSON.stringify(resolved))), trials);
+});
+
+/** Every change to SMALL, and which hashes it moves. */
+const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = [
+  ["nothing", {}, false, false],
+  ["the gate", { gate: { successRate: 0.9 } }, false, false],
+  ["the budget", { budget: { tokens: 9 } }, false, false],
+  ["the prices", { prices: { a: { input: 1, output: 1 } } }, false, false],
+  ["a default spelled out", { repetitions: 1, limits: {} }, false, false],
+  [
+    "a grid spelled otherwise",
+    { tasks: [{ core: 3, depth: 2 }, { core: 5, depth: 2 }] },
+    false,
+    false,
+  ],
+  ["the name", { name: "other" }, true, false],
+  ["a model", { models: ["a", "c"] }, true, false],
+  ["an option of a model", { models: ["a", { model: "b", temperature: 0.5 }] }, true, false],
+  ["the strategies", { strategies: ["restate"] }, true, false],
+  ["the seed", { seed: 2 }, true, true],
+  ["the graphs", { graphs: 4 }, true, true],
+  ["the sizes", { tasks: [{ core: [3, 5], depth: 1 }] }, true, true],
+  ["the order of cells", { tasks: [{ core: [5, 3], depth: 2 }] }, true, true],
+  ["the repetitions", { repetitions: 2 }, true, true],
+  ["the perturbations", { perturbations: ["RD"] }, true, true],
+  ["the limits", { limits: { calls: 3 } }, true, true],
+];
+
+test("planHash() moves with everything that decides the trials, and with nothing else", () => {
+  const before = planHash(planSuite(SMALL));
+  assertMatch(before, /^[0-9a-f]{64}$/);
+  for (const [what, change, moves] of CHANGES) {
+    assertEquals(planHash(planSuite({ ...SMALL, ...change })) !== before, moves, what);
+  }
+});
+
+test("comparisonHash() moves as planHash() does, but for name, models and strategies", () => {
+  const before = comparisonHash(planSuite(SMALL));
+  for (const [what, change, , moves] of CHANGES) {
+    assertEquals(comparisonHash(planSuite({ ...SMALL, ...change })) !== before, moves, what);
+  }
+});
+
+test("planHash() and comparisonHash() do not depend on the order of keys", () => {
+  const one = planSuite({ ...SMALL, limits: { calls: 3, steps: 4 } });
+  const other = planSuite({ ...SMALL, limits: { steps: 4, calls: 3 } });
+  assertEquals(planHash(one), planHash(other));
+  assertEquals(comparisonHash(one), comparisonHash(other));
+});
+
+test("parseShard() reads I/N", () => {
+  assertEquals(parseShard("2/5"), { index: 2, of: 5 });
+  assertEquals(parseShard("1/1"), { index: 1, of: 1 });
+});
+
+test("parseShard() refuses what is no shard, and names it", () => {
+  for (
+    const text of ["", "2", "0/5", "6/5", "-1/5", "1/0", "1.5/2", "a/b", "1/2/3", " 1/2", "1/2\n"]
+  ) {
+    const error = assertThrows(() => parseShard(text), InputError);
+    assertStringIncludes(error.message, `Cannot use shard ${text} as it must be I/N`);
+  }
+});
+
+test("shardOf() splits a plan exactly: every trial is in one shard, in order", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 12 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 3 }),
+      (of, graphs, repetitions) => {
+        const plan = planSuite({ ...SMALL, graphs, repetitions });
+        const shards = Array.from(
+          { length: of },
+          (_, place) => shardOf(plan, { index: place + 1, of }),
+        );
+        const all = shards.flat().toSorted((one, other) => one.index - other.index);
+        assertEquals(all, [...plan.trials]);
+        for (const shard of shards) {
+          assert(
+            shard.every((trial, place) => place === 0 || trial.index > shard[place - 1]!.index),
+          );
+        }
+        const sizes = shards.map(({ length }) => length);
+        assert(Math.max(...sizes) - Math.min(...sizes) <= 1, `${sizes}`);
+      },
+    ),
+    { numRuns: 60, seed: 1 },
+  );
+});
+
+test("shardOf() gives each shard its share of every cell and of every model", () => {
+  const plan = planSuite({ ...SMALL, graphs: 10 });
+  for (const parts of [2, 4, 5]) {
+    for (let index = 1; index <= parts; index++) {
+      const trials = shardOf(plan, { index, of: parts });
+      for (const core of [3, 5]) {
+        for (const model of SMALL.models) {
+          const own = trials.filter((trial) => trial.task.core === core && trial.model === model);
+          assert(
+            own.length > 0,
+            `shard ${index}/${parts} has no trial of core ${core} and model ${model}`,
+          );
+        }
+      }
+    }
+  }
+});

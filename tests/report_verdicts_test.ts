@@ -1,0 +1,236 @@
+// Verdicts as text, as JSON and as Markdown, and the table of the self-check.
+
+import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { decideUpgrade } from "../lib/gate.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { judge, type Judged } from "../lib/judge.ts";
+import { completePolicy, type GatePolicy } from "../lib/policy.ts";
+import {
+  problemToJson,
+  problemToMarkdown,
+  renderChecks,
+  renderVerdicts,
+  verdictsToJson,
+  verdictsToMarkdown,
+} from "../lib/report.ts";
+import { selfCheck } from "../lib/selfcheck.ts";
+import type { Trial } from "../lib/trial.ts";
+import { describeVerdict, verdictNumbers } from "../lib/verdict.ts";
+import { test } from "./support/generated.ts";
+import { HOSTILE, manyRecords, planOf, records, STEERING } from "./support/records.ts";
+
+const POLICY = { successRate: 0.8 };
+
+/** The verdicts over trials of which all were planned. */
+function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): Judged[] {
+  return judge(trials, planOf(trials), policy);
+}
+
+test("renderVerdicts() has one paragraph a subject, and its numbers under it", () => {
+  const judged = judgedOf([...manyRecords(95, 100), ...manyRecords(9, 100, { model: "bad" })]);
+  const [good, bad, ...others] = renderVerdicts(judged, POLICY).split("\n\n");
+  assertMatch(good!, /^m: PASS: .*\n {2}solved: 95 of 100 .*\n {2}true rate: .*$/);
+  assertMatch(bad!, /^bad: FAIL: .*\n {2}solved: 9 of 100 .*\n {2}true rate: .*$/);
+  assertEquals(others, []);
+});
+
+test("renderVerdicts() names the baseline, and marks what is simulated", () => {
+  const trials = ["sim:new", "sim:old"].flatMap((model) =>
+    manyRecords(400, 400, { model, simulated: true })
+  );
+  const policy = { baseline: "sim:old" };
+  const text = renderVerdicts(judgedOf(trials, policy), policy);
+  assertMatch(
+    text,
+    /^sim:new \(simulated\): PASS: on the same graphs, .* at most 5 points below that of sim:old\. /,
+  );
+});
+
+test("renderVerdicts() of an invalid verdict is its reason alone, unless there is evidence", () => {
+  const invalid = judgedOf(records(["invalid"], { reason: "502" }));
+  assertEquals(
+    renderVerdicts(invalid, POLICY),
+    "m: INVALID: nothing can be said, as none of 1 planned trials is valid; most often (1 of 1) as " +
+      "502.",
+  );
+  assertEquals(renderVerdicts([], POLICY), "");
+});
+
+test("renderVerdicts() lets no escape sequence of a model's name through", () => {
+  const trials = manyRecords(95, 100, { model: HOSTILE, id: "x" });
+  assertNotMatch(renderVerdicts(judgedOf(trials), POLICY), STEERING);
+});
+
+test("renderVerdicts() lets no escape sequence of a baseline's name through, or of its file's", () => {
+  const trials = ["m", HOSTILE].flatMap((model) => manyRecords(90, 100, { model }));
+  const policy = { baseline: HOSTILE };
+  const text = renderVerdicts(judgedOf(trials, policy), policy);
+  assertStringIncludes(text, "below that of evil\\u001b[2J");
+  assertNotMatch(text, STEERING);
+  const gate = { baseline: { file: HOSTILE } };
+  const baseline = { file: HOSTILE, trials: manyRecords(90, 100) };
+  const judged = judge(manyRecords(90, 100), planOf(manyRecords(90, 100)), gate, { baseline });
+  assertNotMatch(renderVerdicts(judged, gate), STEERING);
+});
+
+test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
+  const trials = [...manyRecords(5, 5), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
+  const text = renderVerdicts(judgedOf(trials), POLICY);
+  assertStringIncludes(text, "the served model changed on the way");
+  assertNotMatch(text, STEERING);
+});
+
+test("verdictsToJson() has the worst kind, its exit code, the whole policy and every verdict", () => {
+  const judged = judgedOf([...manyRecords(95, 100), ...manyRecords(9, 100, { model: "bad" })]);
+  const json = verdictsToJson("tool calling", judged, POLICY);
+  const { verdicts, ...head } = json;
+  assertEquals(head, {
+    v: 1,
+    suite: "tool calling",
+    verdict: "fail",
+    exitCode: 1,
+    gate: { ...completePolicy(POLICY) },
+  } as unknown);
+  const [good] = verdicts as JsonObject[];
+  const [{ verdict }] = judged as [Judged];
+  assertEquals(good as unknown, {
+    model: "m",
+    strategy: "baseline",
+    perturbation: "none",
+    simulated: false,
+    ...verdict,
+    text: describeVerdict(verdict, POLICY),
+    numbers: verdictNumbers(verdict, POLICY),
+  });
+  assertEquals((verdicts as JsonObject[]).map(({ model, kind }) => [model, kind]), [
+    ["m", "pass"],
+    ["bad", "fail"],
+  ]);
+});
+
+test("verdictsToJson() names the baseline, and the reason of an invalid verdict", () => {
+  const policy = { baseline: "old" };
+  const trials = [...manyRecords(9, 10), ...records(["invalid"], { model: "old", seed: 99 })];
+  const [verdict] = verdictsToJson(
+    "s",
+    judgedOf(trials, policy),
+    policy,
+  )["verdicts"] as JsonObject[];
+  assertEquals([verdict!["baseline"], verdict!["kind"], verdict!["reason"]], [
+    "old",
+    "invalid",
+    "there are no trials of the baseline old",
+  ]);
+});
+
+test("verdictsToJson() of no verdicts is invalid", () => {
+  const { verdict, exitCode, verdicts } = verdictsToJson("s", [], POLICY);
+  assertEquals([verdict, exitCode, verdicts], ["invalid", 3, []]);
+});
+
+test("verdictsToJson() is JSON and nothing else, whatever the verdict", () => {
+  const never = {
+    candidate: { solved: 1, valid: 1, trials: 1 },
+    baseline: { solved: 0, valid: 0, trials: 1 },
+  };
+  const policy = { baseline: "old", coverage: 0.1 };
+  const verdict = decideUpgrade([never, never], policy);
+  const subject = { model: "m", strategy: "baseline", perturbation: "none", simulated: false };
+  const json = verdictsToJson("s", [{ ...subject, verdict }], policy);
+  assertEquals(JSON.parse(JSON.stringify(json)), json);
+  assertNotMatch(JSON.stringify(json), /NaN|null/);
+});
+
+test("verdictsToMarkdown() is a heading, and for each subject a heading, a paragraph and a list", () => {
+  const judged = judgedOf([
+    ...manyRecords(95, 100),
+    ...records(["invalid"], { model: "none", reason: "[502](x)" }),
+  ]);
+  assertEquals(
+    verdictsToMarkdown("tool calling", judged, POLICY).trimEnd(),
+    `### tool calling: invalid
+
+#### m
+
+**PASS**: the true success rate is at least 75.0%, which is 80.0% less a margin of 5 points. If that were not so, the gate would pass in at most 5.0% of runs.
+
+- solved&#58; 95 of 100 valid trials &#40;95.0%&#41;, 100 graphs
+- true rate&#58; at least 89.7%, at most 98.1%, each with 95.0% confidence &#40;exact, Clopper-Pearson&#41;
+
+#### none
+
+**INVALID**: nothing can be said, as none of 1 planned trials is valid; most often &#40;1 of 1&#41; as &#91;502&#93;&#40;x&#41;.`,
+  );
+});
+
+/** What a reader sees of text in which characters are written as entities. */
+function shown(text: string): string {
+  return text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+}
+
+test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", () => {
+  const names = [
+    "<script>alert(1)</script>",
+    "<!-- comment -->",
+    "[click](https://evil.example)",
+    "![image](https://evil.example/x.png)",
+    "https://evil.example",
+    "www.evil.example",
+    "WWW.EVIL.EXAMPLE",
+    "`code` *bold* _it_ ~~gone~~ $x$",
+    "# heading",
+    "| cell | cell |",
+    "&lt;b&gt; &#60;b&#62;",
+    "\\<b>",
+    "@everyone :tada: #1",
+    "{{ liquid }}",
+  ];
+  for (const name of names) {
+    const lines = verdictsToMarkdown(name, judgedOf(manyRecords(95, 100, { model: name })), POLICY)
+      .trimEnd().split("\n");
+    for (const line of lines) {
+      const text = line.replace(/^(#{3,4} |- |\*\*[A-Z]+\*\*: )/, "").replace(/: pass$/, "");
+      assertNotMatch(text.replace(/&#\d+;/g, ""), /[\\`*_{}[\]()<>#!|&~$@:]|www\./i, line);
+    }
+    assertEquals(shown(lines[0]!), `### ${name}: pass`);
+    assertEquals(shown(lines[2]!), `#### ${name}`);
+  }
+});
+
+test("verdictsToMarkdown() lets no line break or escape sequence of a name through", () => {
+  const model = `c\n\n# d\r\n- e ${HOSTILE}`;
+  const text = verdictsToMarkdown("a\n# b", judgedOf(manyRecords(95, 100, { model })), POLICY);
+  assertNotMatch(text, STEERING);
+  const starts = text.split("\n").filter((line) => line !== "").map((line) => line.split(" ")[0]);
+  assertEquals(starts, ["###", "####", "**PASS**:", "-", "-"]);
+});
+
+test("problemToJson() and problemToMarkdown() are an invalid verdict over all, with the reason", () => {
+  assertEquals(problemToJson("s", "shards are missing: 1/2"), {
+    v: 1,
+    suite: "s",
+    verdict: "invalid",
+    exitCode: 3,
+    gate: null,
+    verdicts: [],
+    text: "shards are missing: 1/2",
+  });
+  assertEquals(
+    problemToMarkdown("<b>", "shards are missing: 1/2"),
+    "### &#60;b&#62;: invalid\n\nshards are missing&#58; 1/2\n",
+  );
+});
+
+test("renderChecks() is a table of what was true, what may happen and what did", () => {
+  const checks = selfCheck([new Array(90).fill([true, true])], { baseline: "itself" }, {
+    gates: 50,
+  });
+  const [header, alike, worse, ...others] = renderChecks(checks).split("\n");
+  assertMatch(
+    header!,
+    /^truth +error +allowed +seen +95% interval +pass +fail +undecided +invalid$/,
+  );
+  assertMatch(alike!, /^the two are alike +fail +5\.0% +0\.0% +0\.0% to 7\.1% +50 +0 +0 +0$/);
+  assertMatch(worse!, /^the candidate is worse by the margin +pass +5\.0% /);
+  assertEquals(others, []);
+});

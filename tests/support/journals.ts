@@ -1,0 +1,30 @@
+/**
+ * Journals and baselines on disk, made by hand, for the tests of whatever reads them.
+ */
+
+import { acceptResults, baselineText } from "../../lib/baseline.ts";
+import type { Plan } from "../../lib/plan.ts";
+import { planLine, readResults } from "../../lib/results.ts";
+import type { Trial } from "../../lib/trial.ts";
+import type { Folder } from "./folders.ts";
+import { finish } from "./records.ts";
+
+/** JSON lines. */
+export function linesOf(values: readonly unknown[]): string {
+  return values.map((value) => JSON.stringify(value) + "\n").join("");
+}
+
+/** Writes the journal of a plan: all of its trials solved, unless told otherwise. */
+export function writeJournal(
+  folder: Folder,
+  plan: Plan,
+  trials: readonly Trial[] = plan.trials.map((planned) => finish(planned)),
+  name = "a.jsonl",
+): string {
+  return folder.write(name, linesOf([planLine(plan), ...trials]));
+}
+
+/** Accepts a journal, and gives the path of the baseline. */
+export function accept(folder: Folder, journal: string, name = "b.json"): string {
+  return folder.write(name, baselineText(acceptResults(readResults([journal]), journal)));
+}
