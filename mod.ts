@@ -41,16 +41,18 @@ export {
   type WrongArgument,
 } from "./lib/failure.ts";
 export {
-  type CeilingCheck,
-  decide,
-  type DecideOptions,
-  decideUpgrade,
   type DifferenceEvidence,
   type Evidence,
   type Method,
   type Pair,
   type RateEvidence,
   type Unit,
+} from "./lib/evidence.ts";
+export {
+  type CeilingCheck,
+  decide,
+  type DecideOptions,
+  decideUpgrade,
   type Verdict,
 } from "./lib/gate.ts";
 export {

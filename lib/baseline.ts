@@ -9,7 +9,7 @@ import { FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { InputError, parseWith, readText } from "./input.ts";
 import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "./json.ts";
 import { bySubject, type Scored, subjectOf } from "./contest.ts";
-import { type BaselineScores, changed } from "./judge.ts";
+import { type BaselineScores, changed, judge } from "./judge.ts";
 import {
   comparisonHash,
   countTrials,
@@ -162,6 +162,8 @@ function runsOf(trials: readonly Trial[]): Set<string> {
  * @throws {InputError} If they are.
  */
 export function assertOtherRun(baseline: Baseline, trials: readonly Trial[]): void {
+  // Other tools may not say when trials began, and then nothing tells runs apart.
+  if (trials.every(({ startedAt }) => startedAt === "")) return;
   if (runsOf(trials).isDisjointFrom(baseline.runs)) return;
   throw new InputError(
     `Cannot compare with ${baseline.file} as a candidate needs trials of its own: ` +
@@ -278,10 +280,12 @@ export function acceptResults(results: Results, source: string): BaselineFile {
 }
 
 /** Results that say nothing must not take the place of a baseline that does. */
-function unacceptable({ trials, planned, rule, stopped }: Results): string | undefined {
+function unacceptable({ trials, planned, gate, rule, stopped }: Results): string | undefined {
   if (trials.length === 0) return "there are no trials";
   const missing = planned.length - trials.length;
-  if (missing > 0 && rule === undefined && stopped === undefined) {
+  const judged = rule === undefined || missing === 0 ? [] : judge(trials, planned, gate!, { rule });
+  const decided = judged.length > 0 && judged.every(({ verdict }) => verdict.kind !== "invalid");
+  if (missing > 0 && stopped === undefined && !decided) {
     return `${missing} of ${planned.length} trials were not run; continue the run with --resume`;
   }
   const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;

@@ -4,7 +4,8 @@
  */
 
 import type { ContestGraph, Scored, Scores } from "./contest.ts";
-import { type CeilingCheck, differenceBounds, rateBounds } from "./gate.ts";
+import { differenceBounds, rateBounds } from "./evidence.ts";
+import type { CeilingCheck } from "./gate.ts";
 import type { FailureType } from "./failure.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { costOf, type Prices } from "./prices.ts";

@@ -5,7 +5,7 @@
 
 import type { FailureType } from "./failure.ts";
 import { canonicalJson } from "./json.ts";
-import type { Unit } from "./gate.ts";
+import type { Unit } from "./evidence.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { PlannedTrial, Trial, TrialKey } from "./trial.ts";
 

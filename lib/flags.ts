@@ -100,7 +100,9 @@ function assertNoSlip(arguments_: readonly string[]): void {
   for (const argument of arguments_) {
     const name = /^--([\w-]+)/.exec(argument)?.[1];
     if (name === undefined || known.includes(name)) continue;
-    const meant = known.find((flag) => flag.length > 3 && levenshteinDistance(flag, name) <= 2);
+    const near = (flag: string) => levenshteinDistance(flag, name) <= (flag.length > 6 ? 2 : 1);
+    // Short words are too close to others: --send is no slip of --seed.
+    const meant = known.find((flag) => flag.length > 5 && near(flag));
     if (meant !== undefined) {
       throw new InputError(
         `Cannot use --${name} as there is no such flag: did you mean --${meant}?`,

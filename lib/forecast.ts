@@ -3,7 +3,8 @@
  * @module
  */
 
-import { decide, decideUpgrade, type Pair, type Unit } from "./gate.ts";
+import type { Pair, Unit } from "./evidence.ts";
+import { decide, decideUpgrade } from "./gate.ts";
 import { printable } from "./json.ts";
 import type { Usage } from "./model.ts";
 import type { Plan } from "./plan.ts";

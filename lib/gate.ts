@@ -4,6 +4,17 @@
  * @module
  */
 
+import {
+  bound,
+  DIFFERENCES,
+  type Evidence,
+  type Measure,
+  type Pair,
+  rateOf,
+  RATES,
+  sum,
+  type Unit,
+} from "./evidence.ts";
 import { parseWith } from "./input.ts";
 import {
   type CompletePolicy,
@@ -13,88 +24,8 @@ import {
   type RatePolicy,
   type UpgradePolicy,
 } from "./policy.ts";
-import {
-  Bets,
-  type Sample,
-  sequentialBounds,
-  type SequentialRule,
-  stakesOf,
-} from "./sequential.ts";
-import { bettingLowerBound, type Bounds, clopperPearson, mcNemar, tango } from "./statistics.ts";
-
-/** The independent unit: one graph with all trials of one model on it. */
-export interface Unit {
-  /** Valid trials that were solved. */
-  readonly solved: number;
-  /** Trials that ended, and not as `invalid`. */
-  readonly valid: number;
-  /** Planned trials: valid, invalid and missing ones. */
-  readonly trials: number;
-}
-
-/** The independent unit of a comparison: one graph on which two models worked. */
-export interface Pair {
-  /** The trials of the model that is to be used. */
-  readonly candidate: Unit;
-  /** The trials of the model that it is compared with. */
-  readonly baseline: Unit;
-}
-
-/** How bounds were found: exactly; by the score; by bets on graphs, whenever one stops; at each look. */
-export type Method = "clopper-pearson" | "tango" | "betting" | "sequential";
-
-/** The numbers under a verdict on a success rate. The bounds are of the true rate. */
-export interface RateEvidence extends Bounds {
-  /** What the numbers are of. */
-  readonly of: "rate";
-  /** Graphs that the verdict rests on. */
-  readonly graphs: number;
-  /** Valid trials that were solved. */
-  readonly solved: number;
-  /** Trials that are no `invalid` ones. */
-  readonly valid: number;
-  /** Trials on these graphs that are invalid or missing. */
-  readonly unknown: number;
-  /** The share of valid trials that were solved. */
-  readonly rate: number;
-  /** How the bounds were found. */
-  readonly method: Method;
-}
-
-/**
- * The numbers under a verdict on a difference: the candidate's success rate less the baseline's. The
- * bounds are of the true difference.
- */
-export interface DifferenceEvidence extends Bounds {
-  /** What the numbers are of. */
-  readonly of: "difference";
-  /** Graphs that the verdict rests on. */
-  readonly graphs: number;
-  /** The candidate's success rate on the graphs with a valid trial of both; each counts the same. */
-  readonly candidate: number;
-  /** The baseline's. */
-  readonly baseline: number;
-  /** The candidate's less the baseline's. */
-  readonly difference: number;
-  /** Graphs that the candidate solved more often. */
-  readonly gained: number;
-  /** Graphs that the baseline solved more often. */
-  readonly lost: number;
-  /** Trials of both that are no `invalid` ones. */
-  readonly valid: number;
-  /** Trials of both on these graphs that are invalid or missing. */
-  readonly unknown: number;
-  /**
-   * Exact two-sided p-values of "there is no difference at all"; `null` where graphs were repeated.
-   * They do not decide: they know of no margin.
-   */
-  readonly mcNemar: { readonly exact: number; readonly midP: number } | null;
-  /** How the bounds were found. */
-  readonly method: Method;
-}
-
-/** The numbers under a verdict. */
-export type Evidence = RateEvidence | DifferenceEvidence;
+import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
+import type { Bounds } from "./statistics.ts";
 
 /** How a ceiling was kept. */
 export interface CeilingCheck {
@@ -222,102 +153,6 @@ export function decideUpgrade(
   return conclude(pairs, DIFFERENCES, completePolicy(checked), options);
 }
 
-/** What the two gates do not share. */
-interface Measure<T> {
-  /** The smallest value of a unit; the largest is 1. */
-  readonly least: 0 | -1;
-  sample(unit: T): Sample;
-  /** The trials of a unit: all that were to be run, valid ones, and those of one model. */
-  trials(unit: T): { planned: number; valid: number; each: number };
-  /** Whether each model has one trial on the graph. */
-  single(unit: T): boolean;
-  /** Bounds for graphs that are run once, as if there were `copies` times as many of the same. */
-  exact(samples: readonly Sample[], confidence: number, copies: number): Bounds;
-  readonly exactly: Method;
-  describe(units: readonly T[], bounds: Bounds, method: Method): Evidence;
-}
-
-const RATES: Measure<Unit> = {
-  least: 0,
-  sample: unitSample,
-  trials: ({ trials, valid }) => ({ planned: trials, valid, each: trials }),
-  single: ({ trials }) => trials === 1,
-  exact(samples, confidence, copies) {
-    const grown = Math.round(copies * samples.length);
-    const bound = (valueOf: (sample: Sample) => number) =>
-      clopperPearson(Math.round(copies * sum(samples, valueOf)), grown, confidence);
-    return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
-  },
-  exactly: "clopper-pearson",
-  describe(units, bounds, method) {
-    const solved = sum(units, (unit) => unit.solved);
-    const valid = sum(units, (unit) => unit.valid);
-    const unknown = sum(units, ({ trials }) => trials) - valid;
-    const rate = solved / valid;
-    return { of: "rate", graphs: units.length, solved, valid, unknown, rate, ...bounds, method };
-  },
-};
-
-const DIFFERENCES: Measure<Pair> = {
-  least: -1,
-  sample: pairSample,
-  trials: ({ candidate, baseline }) => ({
-    planned: candidate.trials + baseline.trials,
-    valid: candidate.valid + baseline.valid,
-    each: candidate.trials,
-  }),
-  single: ({ candidate, baseline }) => candidate.trials === 1 && baseline.trials === 1,
-  exact(samples, confidence, copies) {
-    const grown = Math.round(copies * samples.length);
-    const bound = (valueOf: (sample: Sample) => number) => {
-      const count = (value: number) =>
-        Math.round(copies * samples.filter((sample) => valueOf(sample) === value).length);
-      const gained = count(1);
-      // Two halves may have been rounded up to one pair too many.
-      return tango(gained, Math.min(count(-1), grown - gained), grown, confidence);
-    };
-    return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
-  },
-  exactly: "tango",
-  describe(pairs, bounds, method) {
-    const seen = pairs.filter(({ candidate, baseline }) =>
-      candidate.valid > 0 && baseline.valid > 0
-    );
-    const share = ({ solved, valid }: Unit) => solved / valid;
-    const differences = seen.map((pair) => share(pair.candidate) - share(pair.baseline));
-    const gained = differences.filter((difference) => difference > 0).length;
-    const lost = differences.filter((difference) => difference < 0).length;
-    const mean = (valueOf: (pair: Pair) => number) => sum(seen, valueOf) / seen.length;
-    const trials = pairs.map(DIFFERENCES.trials);
-    const valid = sum(trials, (pair) => pair.valid);
-    return {
-      of: "difference",
-      graphs: pairs.length,
-      candidate: mean(({ candidate }) => share(candidate)),
-      baseline: mean(({ baseline }) => share(baseline)),
-      difference: sum(differences, (difference) => difference) / seen.length,
-      gained,
-      lost,
-      valid,
-      unknown: sum(trials, (pair) => pair.planned) - valid,
-      mcNemar: pairs.every(DIFFERENCES.single) ? mcNemar(gained, lost) : null,
-      ...bounds,
-      method,
-    };
-  },
-};
-
-/** The share of a graph's trials that is solved, if what is unknown were all failed, or all solved. */
-export function unitSample({ solved, valid, trials }: Unit): Sample {
-  return { worst: solved / trials, best: (solved + trials - valid) / trials };
-}
-
-/** The difference of those shares, candidate less baseline, at its worst and at its best. */
-export function pairSample({ candidate, baseline }: Pair): Sample {
-  const [own, other] = [unitSample(candidate), unitSample(baseline)];
-  return { worst: own.worst - other.best, best: own.best - other.worst };
-}
-
 function conclude<T>(
   units: readonly T[],
   measure: Measure<T>,
@@ -365,11 +200,6 @@ function conclude<T>(
   return { kind: "undecided", evidence, moreTrials: more, ...told };
 }
 
-/** What was seen of what is judged; not a number where no graph has a valid trial of both. */
-function rateOf(evidence: Evidence): number {
-  return evidence.of === "rate" ? evidence.rate : evidence.difference;
-}
-
 function kindOf({ lower, upper }: Bounds, policy: CompletePolicy): "pass" | "fail" | undefined {
   const { pass, fail } = hypothesesOf(policy);
   return lower >= pass ? "pass" : upper < fail ? "fail" : undefined;
@@ -393,62 +223,6 @@ function bet<T>(
   }
   const bounds = sequentialBounds(blocks, rule, measure.least);
   return { decision: bets.decision, units: bets.units, bounds, method: "sequential" as const };
-}
-
-/** Bounds of a gate of fixed size, as if there were `copies` times as many units of the same. */
-function bound<T>(
-  units: readonly T[],
-  measure: Measure<T>,
-  policy: CompletePolicy,
-  stopped: boolean,
-  copies = 1,
-): { bounds: Bounds; method: Method } {
-  const samples = units.map(measure.sample);
-  const { confidence } = policy;
-  if (!stopped && units.every(measure.single)) {
-    return { bounds: measure.exact(samples, confidence, copies), method: measure.exactly };
-  }
-  const { least } = measure;
-  const range = 1 - least;
-  const stakes = stakesOf(policy);
-  // Values are brought to 0..1, and stakes to shares of the largest one, which could lose everything.
-  const lowest = (values: readonly number[], stake: number) =>
-    bettingLowerBound(values, confidence, {
-      copies,
-      ...(stake > 0 ? { stake: (mean) => Math.min(0.98, range * stake * mean) } : {}),
-    });
-  const worst = samples.map((sample) => (sample.worst - least) / range);
-  const best = samples.map((sample) => (1 - sample.best) / range);
-  return {
-    bounds: {
-      lower: least + range * lowest(worst, stakes.pass),
-      upper: 1 - range * lowest(best, -stakes.fail),
-    },
-    method: "betting",
-  };
-}
-
-/**
- * Bounds of the share that units show, one-sided at the policy's confidence; with `anytime` they hold
- * whenever one stops.
- */
-export function rateBounds(
-  units: readonly Unit[],
-  policy: CompletePolicy,
-  anytime: boolean,
-): Bounds {
-  return bound(units, RATES, policy, anytime).bounds;
-}
-
-/** The difference that pairs show, each graph counting the same, and bounds as {@linkcode rateBounds}. */
-export function differenceBounds(
-  pairs: readonly Pair[],
-  policy: CompletePolicy,
-  anytime: boolean,
-): Bounds & { readonly difference: number } {
-  const { bounds, method } = bound(pairs, DIFFERENCES, policy, anytime);
-  const { difference } = DIFFERENCES.describe(pairs, bounds, method) as DifferenceEvidence;
-  return { ...bounds, difference };
 }
 
 /** The largest number of trials that is thought about. */
@@ -484,8 +258,4 @@ export function withCeilings(verdict: Verdict, ceilings: readonly CeilingCheck[]
   const { kind: otherwise, evidence, stopped } = verdict;
   const told = stopped === undefined ? {} : { stopped };
   return { kind: "fail", evidence, ceilings, otherwise, ...told };
-}
-
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((total, item) => total + valueOf(item), 0);
 }

@@ -159,6 +159,16 @@ function assertGate(
       );
     }
     const { strategy, perturbation } = gate.baseline;
+    const absent = strategy !== undefined && !strategies.includes(strategy)
+      ? strategy
+      : perturbation !== undefined && !perturbations.includes(perturbation)
+      ? perturbation
+      : undefined;
+    if (absent !== undefined) {
+      throw new InputError(
+        `Cannot plan ${source} as gate.baseline must be something that is run: ${absent} is not`,
+      );
+    }
     const has = (names: readonly string[], chosen: string | undefined) =>
       chosen !== undefined && names.some((name) => name !== chosen);
     // A gate that compares nothing would pass.

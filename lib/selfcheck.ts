@@ -8,14 +8,8 @@
  */
 
 import { type Prng, shuffle } from "@std/random";
-import {
-  decide,
-  type DecideOptions,
-  decideUpgrade,
-  type Pair,
-  type Unit,
-  type Verdict,
-} from "./gate.ts";
+import type { Pair, Unit } from "./evidence.ts";
+import { decide, type DecideOptions, decideUpgrade, type Verdict } from "./gate.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import { fork } from "./random.ts";
 import { sequentialRule } from "./sequential.ts";

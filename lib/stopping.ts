@@ -4,7 +4,7 @@
  */
 
 import { type ContestGraph, contestsOf, Scores, subjectName } from "./contest.ts";
-import { pairSample, unitSample } from "./gate.ts";
+import { pairSample, unitSample } from "./evidence.ts";
 import { printable } from "./json.ts";
 import type { BaselineScores } from "./judge.ts";
 import type { Plan } from "./plan.ts";

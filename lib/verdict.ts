@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { CeilingCheck, Evidence, Verdict } from "./gate.ts";
+import type { Evidence } from "./evidence.ts";
+import type { CeilingCheck, Verdict } from "./gate.ts";
 import {
   type Ceilings,
   type CompletePolicy,
@@ -182,7 +183,7 @@ export function verdictNumbers(verdict: Verdict, policy: GatePolicy): string[] {
     boundsOf(evidence, complete),
     ...(unknown === 0
       ? []
-      : [`${unknown} invalid or missing trials count as the worst case of each bound`]),
+      : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),
     ...(method === "tango" && evidence.graphs < FEW_GRAPHS
       ? ["with so few graphs Tango's bounds may err up to twice as often as they say"]
       : []),

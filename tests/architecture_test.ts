@@ -33,7 +33,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "behaviour",
   ],
   // What is kept and decided about models: it reaches no network.
-  record: ["model", "policy", "prices", "sequential", "gate", "verdict", "selfcheck"],
+  record: ["model", "policy", "prices", "sequential", "evidence", "gate", "verdict", "selfcheck"],
   // Who works on a task: models, and the loop around them.
   subject: [
     "retry",

@@ -8,7 +8,8 @@ import {
 import { type CeilingOptions, checkCeilings, signsOf } from "../lib/ceilings.ts";
 import { contestsOf, Scores } from "../lib/contest.ts";
 import { binomialProbability } from "../lib/distributions.ts";
-import { type CeilingCheck, rateBounds } from "../lib/gate.ts";
+import { rateBounds } from "../lib/evidence.ts";
+import type { CeilingCheck } from "../lib/gate.ts";
 import { InputError } from "../lib/input.ts";
 import { type Ceilings, completePolicy, type GatePolicy } from "../lib/policy.ts";
 import { clopperPearson, tango } from "../lib/statistics.ts";

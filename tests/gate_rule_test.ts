@@ -1,7 +1,8 @@
 // The absolute gate that stops by a rule: what decide() says of it, looked at from outside.
 
 import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
-import { decide, type Unit } from "../lib/gate.ts";
+import type { Unit } from "../lib/evidence.ts";
+import { decide } from "../lib/gate.ts";
 import { completePolicy, type RatePolicy } from "../lib/policy.ts";
 import { sequentialRule } from "../lib/sequential.ts";
 import { test } from "./support/generated.ts";

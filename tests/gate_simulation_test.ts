@@ -4,15 +4,8 @@
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";
 import fc from "fast-check";
-import {
-  decide,
-  decideUpgrade,
-  type Pair,
-  pairSample,
-  type Unit,
-  unitSample,
-  type Verdict,
-} from "../lib/gate.ts";
+import { type Pair, pairSample, type Unit, unitSample } from "../lib/evidence.ts";
+import { decide, decideUpgrade, type Verdict } from "../lib/gate.ts";
 import { judge } from "../lib/judge.ts";
 import { type Plan, planSuite } from "../lib/plan.ts";
 import {

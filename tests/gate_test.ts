@@ -9,7 +9,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { binomialProbability } from "../lib/distributions.ts";
-import { decide, type Unit, type Verdict, withCeilings } from "../lib/gate.ts";
+import type { Unit } from "../lib/evidence.ts";
+import { decide, type Verdict, withCeilings } from "../lib/gate.ts";
 import { fork } from "../lib/random.ts";
 import { completePolicy, type RatePolicy } from "../lib/policy.ts";
 import { stakesOf } from "../lib/sequential.ts";

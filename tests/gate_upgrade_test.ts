@@ -10,13 +10,8 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { normalQuantile } from "../lib/distributions.ts";
-import {
-  decideUpgrade,
-  type DifferenceEvidence,
-  type Pair,
-  pairSample,
-  type Unit,
-} from "../lib/gate.ts";
+import { type DifferenceEvidence, type Pair, pairSample, type Unit } from "../lib/evidence.ts";
+import { decideUpgrade } from "../lib/gate.ts";
 import { completePolicy, type UpgradePolicy } from "../lib/policy.ts";
 import { sequentialRule, stakesOf } from "../lib/sequential.ts";
 import { bettingLowerBound, mcNemar, tango, tangoStatistic } from "../lib/statistics.ts";

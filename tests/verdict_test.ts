@@ -5,11 +5,11 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
+import type { Evidence } from "../lib/evidence.ts";
 import {
   type CeilingCheck,
   decide,
   decideUpgrade,
-  type Evidence,
   type Verdict,
   withCeilings,
 } from "../lib/gate.ts";
@@ -300,7 +300,7 @@ test("verdictNumbers() of repeated graphs has no McNemar, which knows no repetit
 });
 
 test("verdictNumbers() tells of unknown trials, also under an invalid verdict", () => {
-  const line = "10 invalid or missing trials count as the worst case of each bound";
+  const line = "invalid or missing trials, which count as the worst case of each bound: 10";
   const { text, numbers } = told([81, 9, 10]);
   assertMatch(text, /^INVALID/);
   assertEquals([numbers[0], numbers[2]], [

@@ -4,7 +4,7 @@
  */
 
 import type { Failure, FailureType } from "../../lib/failure.ts";
-import type { Pair, Unit } from "../../lib/gate.ts";
+import type { Pair, Unit } from "../../lib/evidence.ts";
 import type { GraphSpec } from "../../lib/graph.ts";
 import type { CallEvent } from "../../lib/trace.ts";
 import { type Outcome, type PlannedTrial, type Trial, trialId } from "../../lib/trial.ts";
