@@ -83,9 +83,8 @@ export { openai, type OpenAIOptions } from "./lib/models/openai.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
 export { type Check, type Outcomes, selfCheck, type SelfCheckOptions } from "./lib/selfcheck.ts";
 export { type SequentialRule, sequentialRule } from "./lib/sequential.ts";
+export { pairedDetectableEffect, pairedSampleSize } from "./lib/paired_sizing.ts";
 export {
-  pairedDetectableEffect,
-  pairedSampleSize,
   rateDetectableEffect,
   rateSampleSize,
   type SizingOptions,

@@ -4,7 +4,7 @@
  */
 
 import type { ContestGraph, Scored, Scores } from "./contest.ts";
-import { differenceBounds, rateBounds } from "./evidence.ts";
+import { differenceBounds, rateBounds, sum } from "./evidence.ts";
 import type { CeilingCheck } from "./gate.ts";
 import type { FailureType } from "./failure.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
@@ -40,9 +40,8 @@ export function checkCeilings(
   };
   const shareOf = (shows: (trial: Scored) => boolean) => {
     const units = graphs.map(({ candidate }) => scores.unit(candidate, shows));
-    const [solved, valid] = [units.map((unit) => unit.solved), units.map((unit) => unit.valid)]
-      .map((counts) => counts.reduce((sum, count) => sum + count, 0));
-    return { seen: solved! / valid!, lower: rateBounds(units, policy, anytime).lower };
+    const seen = sum(units, ({ solved }) => solved) / sum(units, ({ valid }) => valid);
+    return { seen, lower: rateBounds(units, policy, anytime).lower };
   };
   for (const [type, limit] of Object.entries(failures) as [FailureType, number][]) {
     const { seen, lower } = shareOf(fails(type));
@@ -64,8 +63,7 @@ export function checkCeilings(
   }
   const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as Trial[])
     .filter(({ outcome }) => outcome !== "invalid");
-  const mean = (valueOf: (trial: Trial) => number) =>
-    trials.reduce((sum, trial) => sum + valueOf(trial), 0) / trials.length;
+  const mean = (valueOf: (trial: Trial) => number) => sum(trials, valueOf) / trials.length;
   if (tokens !== undefined) {
     weigh("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
   }

@@ -5,7 +5,8 @@
 
 import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
-import { bettingLowerBound, type Bounds, clopperPearson, mcNemar, tango } from "./statistics.ts";
+import { bettingLowerBound } from "./betting.ts";
+import { type Bounds, clopperPearson, mcNemar, tango } from "./statistics.ts";
 
 /** The independent unit: one graph with all trials of one model on it. */
 export interface Unit {

@@ -24,14 +24,8 @@ import {
   type SequentialRule,
   simulateGates,
 } from "./sequential.ts";
-import {
-  pairedDetectableEffect,
-  pairedGatePower,
-  pairedSampleSize,
-  rateDetectableEffect,
-  rateGateChances,
-  rateSampleSize,
-} from "./sizing.ts";
+import { pairedDetectableEffect, pairedGatePower, pairedSampleSize } from "./paired_sizing.ts";
+import { rateDetectableEffect, rateGateChances, rateSampleSize } from "./sizing.ts";
 import { generateTask } from "./task.ts";
 import { percent, points } from "./verdict.ts";
 

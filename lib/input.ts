@@ -68,13 +68,16 @@ function withLine(message: string, text: string): string {
   });
 }
 
+/** Faults tell the value too: a message has action, rule and state. */
+export const WITH_INPUT = { reportInput: true };
+
 /**
  * Checks `value` against `schema`.
  *
  * @throws {InputError} Naming `source` and, for each fault, the path in it and the rule.
  */
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
   const faults = result.error.issues.flatMap((issue) => faultsOf(issue))
     .map(({ path, message }) =>
@@ -96,7 +99,7 @@ function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): 
   const path = [...above, ...issue.path];
   const ownWords = issue.message !== "Invalid input";
   if (issue.code !== "invalid_union" || issue.errors.length === 0 || ownWords) {
-    return [{ path, message: issue.message }];
+    return [{ path, message: boundMessage(issue) ?? issue.message }];
   }
   const kinds = issue.errors.map((issues) => issues.flatMap((inner) => faultsOf(inner, path)));
   const deepest = (faults: readonly Fault[]) =>
@@ -107,6 +110,18 @@ function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): 
     message.replace(/^Invalid (input|option): /, "")
   );
   return [{ path, message: [...new Set(messages)].join(", or ") }];
+}
+
+/** The rule that a number breaks, and the number; `undefined` for faults of other kinds. */
+function boundMessage(issue: z.core.$ZodIssue): string | undefined {
+  if (typeof issue.input !== "number") return undefined;
+  const state = `it is ${issue.input}`;
+  if (issue.code === "too_small") {
+    return `must be ${issue.inclusive ? "at least" : "above"} ${issue.minimum}: ${state}`;
+  }
+  if (issue.code === "too_big") {
+    return `must be ${issue.inclusive ? "at most" : "below"} ${issue.maximum}: ${state}`;
+  }
 }
 
 /**

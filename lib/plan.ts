@@ -6,7 +6,7 @@
 import type { Limits } from "./agent.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { canonicalJson, sha256 } from "./json.ts";
-import { type CompletePolicy, completePolicy, isUpgrade } from "./policy.ts";
+import { type BaselineChoice, type CompletePolicy, completePolicy, isUpgrade } from "./policy.ts";
 import { assertPriced, type Budget, type Prices } from "./prices.ts";
 import { forkSeed, freshSeed } from "./random.ts";
 import { type SequentialRule, sequentialRule } from "./sequential.ts";
@@ -150,36 +150,41 @@ function assertGate(
         `graphs is ${graphs}; leave it out`,
     );
   }
-  if (gate !== undefined && isUpgrade(gate) && gate.baseline.file === undefined) {
-    const { model } = gate.baseline;
-    if (model !== undefined && !models.includes(model)) {
-      throw new InputError(
-        `Cannot plan ${source} as gate.baseline must be one of its models, or name a file: ` +
-          `it is ${model}, and the models are ${models.join(", ")}`,
-      );
-    }
-    const { strategy, perturbation } = gate.baseline;
-    const absent = strategy !== undefined && !strategies.includes(strategy)
-      ? strategy
-      : perturbation !== undefined && !perturbations.includes(perturbation)
-      ? perturbation
-      : undefined;
-    if (absent !== undefined) {
-      throw new InputError(
-        `Cannot plan ${source} as gate.baseline must be something that is run: ${absent} is not`,
-      );
-    }
-    const has = (names: readonly string[], chosen: string | undefined) =>
-      chosen !== undefined && names.some((name) => name !== chosen);
-    // A gate that compares nothing would pass.
-    if (!has(models, model) && !has(strategies, strategy) && !has(perturbations, perturbation)) {
-      throw new InputError(
-        `Cannot plan ${source} as gate.baseline must leave something to compare with it: ` +
-          "all trials are the baseline's",
-      );
-    }
+  if (gate !== undefined && isUpgrade(gate)) {
+    assertBaseline(source, gate.baseline, {
+      model: models,
+      strategy: strategies,
+      perturbation: perturbations,
+    });
   }
   if (budget?.usd !== undefined || gate?.atMost.usd !== undefined) assertPriced(models, prices);
+}
+
+/**
+ * A baseline of the same run must be run, and leave something else that is: a gate that compares nothing
+ * would pass.
+ */
+function assertBaseline(
+  source: string,
+  { file, ...choice }: BaselineChoice,
+  planned: Readonly<Record<keyof typeof choice, readonly string[]>>,
+): void {
+  if (file !== undefined) return;
+  const chosen = Object.entries(choice) as [keyof typeof choice, string][];
+  const absent = chosen.find(([field, name]) => !planned[field].includes(name));
+  if (absent !== undefined) {
+    const [field, name] = absent;
+    const names = field === "strategy" ? "strategies" : `${field}s`;
+    throw new InputError(
+      `Cannot plan ${source} as gate.baseline must be one of its ${names}, or name a file: ` +
+        `it is ${name}, and the ${names} are ${planned[field].join(", ")}`,
+    );
+  }
+  if (chosen.some(([field]) => planned[field].length > 1)) return;
+  throw new InputError(
+    `Cannot plan ${source} as gate.baseline must leave something to compare with it: ` +
+      "all trials are the baseline's",
+  );
 }
 
 function assertDistinct(source: string, what: string, names: readonly string[]): void {

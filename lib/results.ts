@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { InputError, parseWith } from "./input.ts";
+import { InputError, parseWith, WITH_INPUT } from "./input.ts";
 import { canonicalJson, isJsonObject, type JsonValue, printable } from "./json.ts";
 import { type JournalContent, readJournal, tornNotice } from "./journal.ts";
 import {
@@ -69,9 +69,10 @@ const PLANNED_GATE = z.looseObject({}).transform((gate, context): PlannedGate =>
       Object.entries(gate).filter(([name]) => RULE_FIELDS.includes(name) === ofRule),
     )
   );
-  const read = GATE_POLICY.safeParse(policy);
+  const read = GATE_POLICY.safeParse(policy, WITH_INPUT);
   const readRule = SEQUENTIAL_RULE.optional().safeParse(
     Object.keys(rule!).length === 0 ? undefined : rule,
+    WITH_INPUT,
   );
   for (const { error } of [read, readRule]) {
     context.issues.push(...(error?.issues ?? []) as never[]);

@@ -14,7 +14,8 @@
 import type { Prng } from "@std/random";
 import { z } from "zod";
 import { type CompletePolicy, type Hypotheses, hypothesesOf, isUpgrade } from "./policy.ts";
-import { pairedSampleSize, rateSampleSize } from "./sizing.ts";
+import { pairedSampleSize } from "./paired_sizing.ts";
+import { rateSampleSize } from "./sizing.ts";
 import { bisect } from "./distributions.ts";
 import type { Bounds } from "./statistics.ts";
 

@@ -9,21 +9,13 @@ import { InputError } from "../lib/input.ts";
 import { judge } from "../lib/judge.ts";
 import { planSuite, shardOf } from "../lib/plan.ts";
 import { planLine, readResults } from "../lib/results.ts";
-import type { Suite } from "../lib/suite.ts";
 import { OUTCOMES, type Trial } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
+import { REPEATED as SUITE } from "./support/suites.ts";
 import { accept, linesOf, writeJournal } from "./support/journals.ts";
 import { failureOf, finish, record, type TrialTraits } from "./support/records.ts";
 
-const SUITE: Suite = {
-  name: "s",
-  seed: 1,
-  graphs: 3,
-  tasks: [{ core: [2, 3], depth: 1 }],
-  models: ["a", { model: "b", temperature: 0 }],
-  repetitions: 2,
-};
 const PLAN = planSuite(SUITE);
 
 function invalid(trial: Trial): Trial {

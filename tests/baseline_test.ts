@@ -15,17 +15,10 @@ import { planLine, readResults } from "../lib/results.ts";
 import type { Suite } from "../lib/suite.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
+import { REPEATED as SUITE } from "./support/suites.ts";
 import { accept, linesOf, writeJournal } from "./support/journals.ts";
 import { finish, planOf, record } from "./support/records.ts";
 
-const SUITE: Suite = {
-  name: "s",
-  seed: 1,
-  graphs: 3,
-  tasks: [{ core: [2, 3], depth: 1 }],
-  models: ["a", { model: "b", temperature: 0 }],
-  repetitions: 2,
-};
 const PLAN = planSuite(SUITE);
 
 /** Writes a baseline of PLAN that was changed by hand, by someone who knows how to sum it up. */
@@ -146,7 +139,7 @@ test("readBaseline() names the path and the rule of what is wrong in a baseline"
     [(file) => ({ ...file, v: 2 }), "v", "expected 1"],
     [(file) => ({ ...file, subjects: [] }), "subjects", "must not be empty"],
     [(file) => ({ ...file, more: 1 }), "the top", '"more"'],
-    [(file) => ({ ...file, seed: -1 }), "seed", ">=0"],
+    [(file) => ({ ...file, seed: -1 }), "seed", "must be at least 0"],
     [(file) => first(file, { model: { requested: "a" } }), "subjects[0].model.served", "string"],
     [(file) => first(file, { trials: ["won"] }), "subjects[0].trials[0]", '"solved"'],
     [

@@ -327,6 +327,22 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
     [["gate", existing, "--success-rate", "0.5", "--confidence", "1"], /confidence: /],
     [["gate", existing, "--sucess-rate", "0.5"], /there is no option --sucess-rate; there are /],
 
+    [["accept"], /it takes one journal or more: none is given/],
+    [["accept", existing], /Cannot accept .*existing\.jsonl: their first line must be a plan/],
+    [["accept", torn], /broken\.jsonl: line 1 is not JSON/],
+
+    [["plan", "--rate", "80"], /at successRate: must be at most 1: it is 80/],
+    [["plan", "--power", "0.4"], /at power: must be above 0\.5: it is 0\.4/],
+    [["plan", "--margin", "0"], /at margin: a sequential gate needs a margin above 0/],
+    [["plan", "--margin", "0.0001"], /Cannot run toolgate plan: .* at most 10000000 trials/],
+    [["plan", suite, "--graphs", "5"], /--graphs goes without a file/],
+    [["plan", "--graphs", "0"], /--graphs must be a whole number from 1 on: it is 0/],
+
+    [["selfcheck"], /it takes a suite file, or one journal or more: none is given/],
+    [["selfcheck", suite, "--gate", "foo"], /--gate must be rate or upgrade: it is foo/],
+    [["selfcheck", suite, "--gates", "0"], /--gates must be a whole number from 1 on: it is 0/],
+    [["selfcheck", existing, "--margin", "2"], /at margin: must be below 1: it is 2/],
+
     [["simulate", "--port", "99999"], /--port must be at most 65535: it is 99999/],
     [["simulate", "--port", "http"], /--port must be a whole number.*: it is http/],
     [["simulate", "--latency", "99999999999"], /latency/],

@@ -23,7 +23,8 @@ import {
   sequentialRule,
   simulateGates,
 } from "../lib/sequential.ts";
-import { pairedSampleSize, rateSampleSize } from "../lib/sizing.ts";
+import { pairedSampleSize } from "../lib/paired_sizing.ts";
+import { rateSampleSize } from "../lib/sizing.ts";
 import { Stopping } from "../lib/stopping.ts";
 import type { PlannedTrial, Trial } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";

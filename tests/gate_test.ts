@@ -14,7 +14,8 @@ import { decide, type Verdict, withCeilings } from "../lib/gate.ts";
 import { fork } from "../lib/random.ts";
 import { completePolicy, type RatePolicy } from "../lib/policy.ts";
 import { stakesOf } from "../lib/sequential.ts";
-import { bettingLowerBound, type Bounds, clopperPearson } from "../lib/statistics.ts";
+import { bettingLowerBound } from "../lib/betting.ts";
+import { type Bounds, clopperPearson } from "../lib/statistics.ts";
 import { test } from "./support/generated.ts";
 import { once } from "./support/records.ts";
 

@@ -14,7 +14,8 @@ import { type DifferenceEvidence, type Pair, pairSample, type Unit } from "../li
 import { decideUpgrade } from "../lib/gate.ts";
 import { completePolicy, type UpgradePolicy } from "../lib/policy.ts";
 import { sequentialRule, stakesOf } from "../lib/sequential.ts";
-import { bettingLowerBound, mcNemar, tango, tangoStatistic } from "../lib/statistics.ts";
+import { bettingLowerBound } from "../lib/betting.ts";
+import { mcNemar, tango, tangoStatistic } from "../lib/statistics.ts";
 import { test } from "./support/generated.ts";
 import { pairsOf } from "./support/records.ts";
 

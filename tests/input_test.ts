@@ -21,7 +21,7 @@ test("parseWith() names the source, and path and rule of every fault", () => {
   assertEquals(title, "Cannot use the suite:");
   assertEquals(faults.length, 3);
   assertStringIncludes(error.message, "  at name: Invalid input: expected string");
-  assertStringIncludes(error.message, "  at sizes[1].core: Too small: expected number to be >=1");
+  assertStringIncludes(error.message, "  at sizes[1].core: must be at least 1: it is ");
   assertStringIncludes(error.message, '  at the top: Unrecognized key: "more"');
 });
 
@@ -96,5 +96,8 @@ test("readJsonc() names file, path and rule of a wrong value", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonc", '{ "name": "n", "sizes": [{ "core": 0 }] }');
   const error = assertThrows(() => readJsonc(path, SCHEMA), InputError);
-  assertStringIncludes(error.message, `Cannot use ${path}:\n  at sizes[0].core: Too small`);
+  assertStringIncludes(
+    error.message,
+    `Cannot use ${path}:\n  at sizes[0].core: must be at least 1`,
+  );
 });

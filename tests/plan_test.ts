@@ -16,24 +16,10 @@ import {
   planSuite,
   shardOf,
 } from "../lib/plan.ts";
-import { type Cell, modelName, type Suite } from "../lib/suite.ts";
+import { modelName, type Suite } from "../lib/suite.ts";
 import { parseTrialId } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
-
-const SMALL: Suite = {
-  name: "small",
-  seed: 1,
-  graphs: 3,
-  tasks: [{ core: [3, 5], depth: 2 }],
-  models: ["a", "b"],
-};
-
-/** The sizes of cells in short: core, depth, connected, disconnected. */
-function sizesOf(cells: readonly Cell[]): string[] {
-  return cells.map(({ core, depth, connected, disconnected }) =>
-    [core, depth, connected, disconnected].join(" ")
-  );
-}
+import { sizesOf, SMALL } from "./support/suites.ts";
 
 test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
   const { trials } = planSuite({ ...SMALL, repetitions: 2 });

@@ -62,7 +62,7 @@ test("PRICES accepts tables, and names the path and the rule of what is none", (
   const faults: [unknown, path: string, rule: string][] = [
     [{ m: 1.25 }, "m", "expected object"],
     [{ m: { input: 1 } }, "m.output", "expected number"],
-    [{ m: { input: -1, output: 1 } }, "m.input", ">=0"],
+    [{ m: { input: -1, output: 1 } }, "m.input", "must be at least 0"],
     [{ m: { input: "1", output: 1 } }, "m.input", "expected number"],
     [{ m: { input: 1, output: Infinity } }, "m.output", "expected number"],
     [{ m: { input: 1, output: 1, cached: 1 } }, "m", '"cached"'],
@@ -81,9 +81,9 @@ test("BUDGET accepts budgets, and names the path and the rule of what is none", 
     assertEquals(parseWith(BUDGET, budget, "it"), budget);
   }
   const faults: [unknown, path: string, rule: string][] = [
-    [{ tokens: 0 }, "tokens", ">=1"],
+    [{ tokens: 0 }, "tokens", "must be at least 1"],
     [{ tokens: 1.5 }, "tokens", "int"],
-    [{ usd: 0 }, "usd", ">0"],
+    [{ usd: 0 }, "usd", "must be above 0"],
     [{ usd: "5" }, "usd", "expected number"],
     [{ dollars: 5 }, "the top", '"dollars"'],
   ];

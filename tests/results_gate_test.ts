@@ -121,16 +121,16 @@ test("readJournalFile() names the path and the rule of what is wrong in a planne
   const { gate } = planLine(planOf(SEQUENTIAL));
   const { alpha: _, ...incomplete } = gate!;
   const faults: [gate: object, path: string, rule: string][] = [
-    [{ ...gate, successRate: 7 }, "gate.successRate", "<=1"],
+    [{ ...gate, successRate: 7 }, "gate.successRate", "must be at most 1"],
     [{ ...gate, baseline: "a" }, "gate.successRate", "give either successRate or baseline"],
     [{ ...gate, atMost: { failures: { typo: 1 } } }, "gate.atMost.failures", '"typo"'],
     [{ ...gate, sucessRate: 0.9 }, "gate", '"sucessRate"'],
-    [{ ...gate, lambda: { pass: 0, fail: -1 } }, "gate.lambda.pass", ">0"],
-    [{ ...gate, lambda: { pass: 1, fail: 1 } }, "gate.lambda.fail", "<0"],
+    [{ ...gate, lambda: { pass: 0, fail: -1 } }, "gate.lambda.pass", "must be above 0"],
+    [{ ...gate, lambda: { pass: 1, fail: 1 } }, "gate.lambda.fail", "must be below 0"],
     [{ ...gate, lambda: 1 }, "gate.lambda", "expected object"],
-    [{ ...gate, alpha: 0.5 }, "gate.alpha", "<0.5"],
-    [{ ...gate, beta: 0 }, "gate.beta", ">0"],
-    [{ ...gate, blockSize: 0 }, "gate.blockSize", ">=1"],
+    [{ ...gate, alpha: 0.5 }, "gate.alpha", "must be below 0.5"],
+    [{ ...gate, beta: 0 }, "gate.beta", "must be above 0"],
+    [{ ...gate, blockSize: 0 }, "gate.blockSize", "must be at least 1"],
     [{ ...gate, fixedSize: 1.5 }, "gate.fixedSize", "int"],
     [{ ...gate, largestSize: "9" }, "gate.largestSize", "expected number"],
     [incomplete, "gate.alpha", "expected number"],

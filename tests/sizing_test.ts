@@ -11,10 +11,8 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { binomialProbability, normalQuantile } from "../lib/distributions.ts";
+import { pairedDetectableEffect, pairedGatePower, pairedSampleSize } from "../lib/paired_sizing.ts";
 import {
-  pairedDetectableEffect,
-  pairedGatePower,
-  pairedSampleSize,
   rateDetectableEffect,
   rateGateChances,
   rateSampleSize,

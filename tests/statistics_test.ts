@@ -13,8 +13,8 @@ import { type Prng, randomIntegerBetween, shuffle } from "@std/random";
 import fc from "fast-check";
 import { fork } from "../lib/random.ts";
 import { binomialLowerTail, binomialProbability, binomialUpperTail } from "../lib/distributions.ts";
+import { bettingLowerBound } from "../lib/betting.ts";
 import {
-  bettingLowerBound,
   binomialTest,
   clopperPearson,
   clusteredInterval,

@@ -1,22 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError, parseWith } from "../lib/input.ts";
-import { type Cell, grid, SUITE, type Suite } from "../lib/suite.ts";
+import { grid, SUITE, type Suite } from "../lib/suite.ts";
 import { test } from "./support/generated.ts";
-
-const SMALL: Suite = {
-  name: "small",
-  seed: 1,
-  graphs: 3,
-  tasks: [{ core: [3, 5], depth: 2 }],
-  models: ["a", "b"],
-};
-
-/** The sizes of cells in short: core, depth, connected, disconnected. */
-function sizesOf(cells: readonly Cell[]): string[] {
-  return cells.map(({ core, depth, connected, disconnected }) =>
-    [core, depth, connected, disconnected].join(" ")
-  );
-}
+import { sizesOf, SMALL } from "./support/suites.ts";
 
 test("grid() crosses all lists, in the order in which they are given", () => {
   const { cells, skipped } = grid({
@@ -168,28 +154,32 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ seed: 1.5 }, "seed", ""],
   [{ seed: "random" }, "seed", 'must be a whole number from 0 on, or "fresh"'],
   [{ seed: undefined }, "seed", 'must be a whole number from 0 on, or "fresh"'],
-  [{ graphs: 0 }, "graphs", ">=1"],
+  [{ graphs: 0 }, "graphs", "must be at least 1"],
   [{ graphs: 2.5 }, "graphs", "int"],
   [{ tasks: [] }, "tasks", "must not be empty"],
   [{ tasks: [{ core: 3 }] }, "tasks[0].depth", ""],
   [{ tasks: [{ depth: 3 }] }, "tasks[0].core", ""],
-  [{ tasks: [{ core: 0, depth: 0 }] }, "tasks[0].core", ">=1"],
+  [{ tasks: [{ core: 0, depth: 0 }] }, "tasks[0].core", "must be at least 1"],
   [{ tasks: [{ core: [], depth: 0 }] }, "tasks[0].core", "must not be empty"],
-  [{ tasks: [{ core: [3, 0], depth: 0 }] }, "tasks[0].core[1]", ">=1"],
-  [{ tasks: [{ core: 3, depth: -1 }] }, "tasks[0].depth", ">=0"],
+  [{ tasks: [{ core: [3, 0], depth: 0 }] }, "tasks[0].core[1]", "must be at least 1"],
+  [{ tasks: [{ core: 3, depth: -1 }] }, "tasks[0].depth", "must be at least 0"],
   [{ tasks: [{ core: 3, depth: [] }] }, "tasks[0].depth", "must not be empty"],
-  [{ tasks: [{ core: 3, depth: 1, connected: -1 }] }, "tasks[0].connected", ">=0"],
-  [{ tasks: [{ core: 3, depth: 1, disconnected: [-1] }] }, "tasks[0].disconnected[0]", ">=0"],
+  [{ tasks: [{ core: 3, depth: 1, connected: -1 }] }, "tasks[0].connected", "must be at least 0"],
+  [
+    { tasks: [{ core: 3, depth: 1, disconnected: [-1] }] },
+    "tasks[0].disconnected[0]",
+    "must be at least 0",
+  ],
   [{ tasks: [{ core: 3, depth: 1, linking: "words" }] }, "tasks[0].linking", ""],
-  [{ tasks: [{ core: 3, depth: 1, types: 0 }] }, "tasks[0].types", ">=1"],
-  [{ tasks: [{ core: 3, depth: 1, inputs: [0, 1] }] }, "tasks[0].inputs[0]", ">=1"],
+  [{ tasks: [{ core: 3, depth: 1, types: 0 }] }, "tasks[0].types", "must be at least 1"],
+  [{ tasks: [{ core: 3, depth: 1, inputs: [0, 1] }] }, "tasks[0].inputs[0]", "must be at least 1"],
   [{ tasks: [{ core: 3, depth: 1, inputs: [1] }] }, "tasks[0].inputs", ""],
   [
     { tasks: [{ core: 3, depth: 1, inputs: [3, 2] }] },
     "tasks[0].inputs",
     "the fewest inputs must not be above the most",
   ],
-  [{ tasks: [{ core: 3, depth: 1, extraEdges: -1 }] }, "tasks[0].extraEdges", ">=0"],
+  [{ tasks: [{ core: 3, depth: 1, extraEdges: -1 }] }, "tasks[0].extraEdges", "must be at least 0"],
   [
     { tasks: [{ core: 3, depth: 1, irrelevant: 2 }] },
     "tasks[0].irrelevant",
@@ -211,23 +201,27 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ models: [{ model: "" }] }, "models[0].model", ">=1 characters"],
   [{ models: [{ model: "a", baseURL: "ftp://x" }] }, "models[0].baseURL", "http or https URL"],
   [{ models: [{ model: "a", apiKeyVariable: "MY-KEY" }] }, "models[0].apiKeyVariable", ""],
-  [{ models: [{ model: "a", temperature: 2.1 }] }, "models[0].temperature", "<=2"],
-  [{ models: [{ model: "a", topP: -0.1 }] }, "models[0].topP", ">=0"],
-  [{ models: [{ model: "a", maxCompletionTokens: 0 }] }, "models[0].maxCompletionTokens", ">=1"],
+  [{ models: [{ model: "a", temperature: 2.1 }] }, "models[0].temperature", "must be at most 2"],
+  [{ models: [{ model: "a", topP: -0.1 }] }, "models[0].topP", "must be at least 0"],
+  [
+    { models: [{ model: "a", maxCompletionTokens: 0 }] },
+    "models[0].maxCompletionTokens",
+    "must be at least 1",
+  ],
   [{ models: [{ model: "a", apiKey: "sk-1" }] }, "models[0]", '"apiKey"'],
   [{ strategies: [] }, "strategies", "must not be empty"],
   [{ strategies: ["guess"] }, "strategies[0]", "baseline"],
   [{ perturbations: ["XX"] }, "perturbations[0]", "none"],
-  [{ repetitions: 0 }, "repetitions", ">=1"],
-  [{ limits: { calls: 0 } }, "limits.calls", ">=1"],
-  [{ limits: { steps: 0 } }, "limits.steps", ">=1"],
-  [{ limits: { seconds: 0 } }, "limits.seconds", ">0"],
+  [{ repetitions: 0 }, "repetitions", "must be at least 1"],
+  [{ limits: { calls: 0 } }, "limits.calls", "must be at least 1"],
+  [{ limits: { steps: 0 } }, "limits.steps", "must be at least 1"],
+  [{ limits: { seconds: 0 } }, "limits.seconds", "must be above 0"],
   [{ limits: { tokens: 0.5 } }, "limits.tokens", "int"],
   [{ limits: { call: 1 } }, "limits", '"call"'],
   [{ gate: {} }, "gate.successRate", "give either successRate or baseline"],
   [{ gate: { successRate: 0.04 } }, "gate.margin", "must be below successRate"],
   [{ gate: { baseline: {} } }, "gate.baseline", "must name a file, a model or a strategy"],
-  [{ budget: { tokens: 0 } }, "budget.tokens", ">=1"],
+  [{ budget: { tokens: 0 } }, "budget.tokens", "must be at least 1"],
   [{ budget: { eur: 1 } }, "budget", '"eur"'],
   [{ prices: { a: { input: 1 } } }, "prices.a.output", "expected number"],
   [{ graph: 3 }, "the top", '"graph"'],

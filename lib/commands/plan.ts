@@ -4,7 +4,7 @@
  */
 
 import { estimateUsage, forecast, forecastCost, sequentialChances } from "../forecast.ts";
-import { InputError, parseWith, readJsonc } from "../input.ts";
+import { InputError, parseWith, readJsonc, reasonOf } from "../input.ts";
 import { printable } from "../json.ts";
 import type { Usage } from "../model.ts";
 import { planSuite } from "../plan.ts";
@@ -12,9 +12,8 @@ import { completePolicy, GATE_POLICY } from "../policy.ts";
 import { costOf, PRICES } from "../prices.ts";
 import { readResults } from "../results.ts";
 import { sequentialRule } from "../sequential.ts";
+import { pairedDetectableEffect, pairedSampleSize } from "../paired_sizing.ts";
 import {
-  pairedDetectableEffect,
-  pairedSampleSize,
   rateDetectableEffect,
   rateSampleSize,
   unpairedDetectableEffect,
@@ -66,7 +65,7 @@ export function plan(arguments_: readonly string[]): number {
   if (rest.length > 0) {
     throw options.error(`it takes one suite file at most: ${options.operands.length} are given`);
   }
-  const { numbers, lines } = file === undefined ? ofNumbers(options) : ofSuite(file, options);
+  const { numbers, lines } = told(file, options);
   console.log(options.has("json") ? JSON.stringify(numbers, null, 2) : lines.join("\n"));
   return 0;
 }
@@ -74,6 +73,16 @@ export function plan(arguments_: readonly string[]): number {
 interface Told {
   readonly numbers: object;
   readonly lines: readonly string[];
+}
+
+function told(file: string | undefined, options: Arguments): Told {
+  try {
+    return file === undefined ? ofNumbers(options) : ofSuite(file, options);
+  } catch (error) {
+    // What cannot be planned, such as a margin that takes millions of trials, is bad input as well.
+    if (error instanceof RangeError) throw options.error(reasonOf(error));
+    throw error;
+  }
 }
 
 function ofSuite(file: string, options: Arguments): Told {
@@ -150,7 +159,8 @@ function ofNumbers(options: Arguments): Told {
   }) as [Sequential, Sequential];
   const sizes = {
     absolute: rateSampleSize(rate, margin, given),
-    unpaired: unpairedSampleSize(rate, margin, given),
+    // Where all trials are solved there is no spread to go by.
+    unpaired: rate < 1 ? unpairedSampleSize(rate, margin, given) : null,
     paired: pairedSampleSize(margin, discordance, given),
   };
   const [absolute, upgrade] = sequential;
@@ -167,7 +177,8 @@ function ofNumbers(options: Arguments): Told {
       `${percent(1 - given.confidence)} (passing) and ${percent(1 - given.power)} (failing):`,
       `  absolute gate, fixed size            ${sizes.absolute} graphs`,
       `  absolute gate, sequential            ${expectation(absolute)}`,
-      `  two models, on graphs of their own   ${sizes.unpaired} graphs of each`,
+      `  two models, on graphs of their own   ` +
+      (sizes.unpaired === null ? "not available at this rate" : `${sizes.unpaired} graphs of each`),
       `  upgrade gate, fixed size             ${sizes.paired} graphs, run by both models, if ` +
       `${percent(discordance)} of them are solved by only one`,
       `  upgrade gate, sequential             ${expectation(upgrade)}`,
@@ -195,7 +206,7 @@ function effectsOf(
   const numbers = {
     graphs,
     absolute: rateDetectableEffect(graphs, rate, given),
-    unpaired: unpairedDetectableEffect(graphs, rate, given),
+    unpaired: rate < 1 ? unpairedDetectableEffect(graphs, rate, given) : null,
     paired: pairedDetectableEffect(graphs, discordance, given),
   };
   const show = (effect: number | null) => effect === null ? "none" : points(effect);

@@ -31,8 +31,8 @@ import {
 
 export const SELFCHECK_HELP = `toolgate selfcheck SUITE.jsonc | F.jsonl...: how often the gate errs
 
-Of a suite, each model is run twice on every graph (A/A): two arms that are equally good. Of journals,
-the trials are there. Either way thousands of gates are re-drawn from the graphs, and the share that
+Of a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
+equally good. Of journals, the trials are there. Either way thousands of gates are re-drawn from the graphs, and the share that
 errs is held against the errors that the gate states. An upgrade gate needs every graph to be run twice
 or more ("repetitions": 2).
 
