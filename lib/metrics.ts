@@ -9,7 +9,7 @@ import { byGraph, bySubject, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
 import type { Usage } from "./model.ts";
 import { type Bounds, clusteredInterval, passAtK, passHatK, wilson } from "./statistics.ts";
-import type { Trial } from "./trial.ts";
+import type { TrialScore } from "./trial.ts";
 
 /** What a set of trials comes to. */
 export interface Tally {
@@ -79,7 +79,7 @@ export interface SubjectMetrics {
 }
 
 /** The metrics of `trials`, subject by subject. */
-export function measure(trials: readonly Trial[]): SubjectMetrics[] {
+export function measure(trials: readonly TrialScore[]): SubjectMetrics[] {
   return bySubject(trials, subjectOf).map(({ subject, items }) => ({
     subject,
     simulated: items.some(({ model }) => model.simulated),
@@ -112,7 +112,7 @@ export function measure(trials: readonly Trial[]): SubjectMetrics[] {
  * assertEquals(tally([]).rate, null);
  * ```
  */
-export function tally(trials: readonly Trial[]): Tally {
+export function tally(trials: readonly TrialScore[]): Tally {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   const solved = valid.filter((trial) => trial.solved);
   const failed = valid.filter((trial) => !trial.solved);
@@ -131,7 +131,7 @@ export function tally(trials: readonly Trial[]): Tally {
   };
 }
 
-function intervalOf(valid: readonly Trial[]): Bounds | null {
+function intervalOf(valid: readonly TrialScore[]): Bounds | null {
   if (valid.length === 0) return null;
   const graphs = byGraph(valid);
   const solved = valid.filter((trial) => trial.solved).length;
@@ -146,7 +146,7 @@ function intervalOf(valid: readonly Trial[]): Bounds | null {
   return interval;
 }
 
-function repetitionOf(trials: readonly Trial[]): Repetition | null {
+function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
   const graphs = byGraph(trials);
   const k = Math.max(...graphs.map((graph) => graph.length));
   if (k < 2) return null;
@@ -168,14 +168,14 @@ function repetitionOf(trials: readonly Trial[]): Repetition | null {
 }
 
 /** The sizes of a trial's task, in words; other tasks go by their own names. */
-export function cellName({ task }: Trial): string {
+export function cellName({ task }: TrialScore): string {
   const { seed: _, ...sizes } = task as unknown as Record<string, JsonValue>;
   return Object.entries(sizes)
     .map(([name, value]) => `${name} ${typeof value === "object" ? canonicalJson(value) : value}`)
     .join(", ");
 }
 
-function behaviourCounts(trials: readonly Trial[]): Record<string, number> {
+function behaviourCounts(trials: readonly TrialScore[]): Record<string, number> {
   const counts: Record<string, number> = Object.create(null);
   for (const trial of trials) {
     if (trial.outcome === "invalid") continue;

@@ -18,11 +18,11 @@ import {
 import { completePolicy, type GatePolicy } from "./policy.ts";
 import type { Check } from "./selfcheck.ts";
 import { type CallEvent, callsOf } from "./trace.ts";
-import type { Trial } from "./trial.ts";
+import type { Trial, TrialScore } from "./trial.ts";
 import { describeVerdict, percent, verdictNumbers } from "./verdict.ts";
 
 /** The tables of all trials: success by cell, failures by type, behaviours. */
-export function renderTables(trials: readonly Trial[]): string {
+export function renderTables(trials: readonly TrialScore[]): string {
   return measure(trials).map(renderSubject).join("\n\n");
 }
 

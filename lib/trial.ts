@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type Limits, runLoop } from "./agent.ts";
 import { type Behaviour, behavioursOf } from "./behaviour.ts";
 import { createExecutor, type Executor } from "./executor.ts";
-import { FAILURE, type Failure } from "./failure.ts";
+import { FAILURE, type Failure, FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { type GraphSpec, LINKINGS } from "./graph.ts";
 import { reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
@@ -102,6 +102,30 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly ends?: string;
   /** Everything that happened, in order. */
   readonly events: readonly TraceEvent[];
+}
+
+/**
+ * A trial without its events and the details of its failures: what tables and gates need of it, small
+ * enough that those of a whole run can be kept.
+ */
+export interface TrialScore extends Omit<Trial, "events" | "failures"> {
+  /** The type of each failure, and whether it was a root. */
+  readonly failures: readonly Pick<Failure, "type" | "root">[];
+}
+
+/** What tables and gates need of a trial. */
+export function scoreOf({ events: _, failures, ...trial }: Trial): TrialScore {
+  return { ...trial, failures: failures.map(({ type, root }) => KINDS[`${root}`][type]) };
+}
+
+/** Each kind of failure once, as a run may have a hundred thousand of them. */
+const KINDS = { true: kindsOf(true), false: kindsOf(false) };
+
+function kindsOf(root: boolean) {
+  return Object.fromEntries(FAILURE_TYPES.map((type) => [type, { type, root }])) as Record<
+    FailureType,
+    Pick<Failure, "type" | "root">
+  >;
 }
 
 /** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
