@@ -133,7 +133,8 @@ export {
 } from "./lib/policy.ts";
 export { type Budget, costOf, type Price, type Prices } from "./lib/prices.ts";
 export { benchmark } from "./lib/register.ts";
-export { describeFailure, renderTables, tellStory } from "./lib/report.ts";
+export { renderTables } from "./lib/reports/terminal.ts";
+export { describeFailure, tellStory } from "./lib/story.ts";
 export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
 export {
   type Cell,

@@ -8,7 +8,7 @@ import type { Verdict } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
 import { judge } from "./judge.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "./policy.ts";
-import { describeFailure, tellStory } from "./report.ts";
+import { describeFailure, tellStory } from "./story.ts";
 import type { Trial } from "./trial.ts";
 import { describeVerdict, verdictNumbers } from "./verdict.ts";
 

@@ -22,15 +22,15 @@ import type { JsonObject } from "./json.ts";
 import { judge, type Judged } from "./judge.ts";
 import type { Plan } from "./plan.ts";
 import { type CompletePolicy, GATE_POLICY } from "./policy.ts";
+import { renderTables } from "./reports/terminal.ts";
 import {
   problemToJson,
   problemToMarkdown,
-  renderTables,
   renderVerdicts,
-  summarize,
   verdictsToJson,
   verdictsToMarkdown,
-} from "./report.ts";
+} from "./reports/verdicts.ts";
+import { summarize } from "./story.ts";
 import { Run } from "./run.ts";
 import type { Needless } from "./stopping.ts";
 import { summarizeJob } from "./summary.ts";

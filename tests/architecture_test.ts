@@ -70,7 +70,10 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   // Where people and other programs come in.
   edge: [
-    "report",
+    "story",
+    "reports/text",
+    "reports/terminal",
+    "reports/verdicts",
     "summary",
     "assertions",
     "flags",
@@ -94,6 +97,7 @@ const ORDER = Object.values(FLOORS).flat();
 /** Folders whose files are bodies of one contract, and what of their own folder they may import. */
 const BODIES: Readonly<Record<string, readonly string[]>> = {
   "models/": [],
+  "reports/": ["reports/text"],
   "commands/": ["commands/arguments", "commands/running"],
 };
 

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../lib/connect.ts";
-import { tellStory } from "../lib/report.ts";
+import { tellStory } from "../lib/story.ts";
 import { parseTrialId, runTrial } from "../lib/trial.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;

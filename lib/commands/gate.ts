@@ -9,14 +9,14 @@ import { printable } from "../json.ts";
 import { exitCodeOf, judge, worstKind } from "../judge.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY, isUpgrade } from "../policy.ts";
 import { PRICES } from "../prices.ts";
+import { renderTables } from "../reports/terminal.ts";
 import {
   problemToJson,
   problemToMarkdown,
-  renderTables,
   renderVerdicts,
   verdictsToJson,
   verdictsToMarkdown,
-} from "../report.ts";
+} from "../reports/verdicts.ts";
 import { readResults, type Results } from "../results.ts";
 import { summarizeJob } from "../summary.ts";
 import { Arguments, userPath } from "./arguments.ts";

@@ -7,7 +7,7 @@ import { Connections } from "../connect.ts";
 import { assertComparable, baselineOfGate, missingBaseline } from "../baseline.ts";
 import { readJsonc } from "../input.ts";
 import { parseShard, planSuite } from "../plan.ts";
-import { renderTables } from "../report.ts";
+import { renderTables } from "../reports/terminal.ts";
 import { Run, type RunOptions, seedToResume } from "../run.ts";
 import { SUITE } from "../suite.ts";
 import { Arguments, userPath } from "./arguments.ts";

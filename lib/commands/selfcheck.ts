@@ -11,7 +11,7 @@ import { exitCodeOf } from "../judge.ts";
 import { planSuite } from "../plan.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade } from "../policy.ts";
 import { cellName } from "../metrics.ts";
-import { renderChecks } from "../report.ts";
+import { renderChecks } from "../reports/terminal.ts";
 import { readResults } from "../results.ts";
 import { Run } from "../run.ts";
 import { type Check, selfCheck } from "../selfcheck.ts";

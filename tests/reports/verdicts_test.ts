@@ -1,23 +1,23 @@
 // Verdicts as text, as JSON and as Markdown, and the table of the self-check.
 
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { decideUpgrade } from "../lib/gate.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { judge, type Judged } from "../lib/judge.ts";
-import { completePolicy, type GatePolicy } from "../lib/policy.ts";
+import { decideUpgrade } from "../../lib/gate.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { judge, type Judged } from "../../lib/judge.ts";
+import { completePolicy, type GatePolicy } from "../../lib/policy.ts";
+import { renderChecks } from "../../lib/reports/terminal.ts";
 import {
   problemToJson,
   problemToMarkdown,
-  renderChecks,
   renderVerdicts,
   verdictsToJson,
   verdictsToMarkdown,
-} from "../lib/report.ts";
-import { selfCheck } from "../lib/selfcheck.ts";
-import type { Trial } from "../lib/trial.ts";
-import { describeVerdict, verdictNumbers } from "../lib/verdict.ts";
-import { test } from "./support/generated.ts";
-import { HOSTILE, manyRecords, planOf, records, STEERING } from "./support/records.ts";
+} from "../../lib/reports/verdicts.ts";
+import { selfCheck } from "../../lib/selfcheck.ts";
+import type { Trial } from "../../lib/trial.ts";
+import { describeVerdict, verdictNumbers } from "../../lib/verdict.ts";
+import { test } from "../support/generated.ts";
+import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 
 const POLICY = { successRate: 0.8 };
 

@@ -1,0 +1,136 @@
+/**
+ * Stories: what one trial did and what was wrong with it, in words.
+ * @module
+ */
+
+import type { Failure, WrongArgument } from "./failure.ts";
+import { isJsonObject, parseJson, printable } from "./json.ts";
+import { type CallEvent, callsOf } from "./trace.ts";
+import type { Trial } from "./trial.ts";
+
+/** One line on how a trial ended. */
+export function summarize(trial: Trial): string {
+  const { outcome, calls, minimumCalls, failures, reason, events } = trial;
+  const answer = events.findLast((event) => event.kind === "answer");
+  const counts = [...Map.groupBy(failures, ({ type }) => type)]
+    .map(([type, own]) => `${own.length} ${type}`);
+  return [
+    `${outcome} after ${calls} ${calls === 1 ? "call" : "calls"}${
+      minimumCalls === null ? "" : ` (fewest ${minimumCalls})`
+    }`,
+    ...(outcome === "invalid" ? [`infrastructure: ${printable(reason ?? "unknown", 500)}`] : []),
+    ...(outcome === "wrong_answer" ? [`answered ${answer?.value}`] : []),
+    ...(counts.length === 0 ? [] : [`wrong calls: ${counts.join(", ")}`]),
+  ].join("; ");
+}
+
+/** The most calls that a story shows. */
+const STORY_CALLS = 12;
+
+/**
+ * The story of a trial in a few lines: how it ended, the first root failure, and the calls.
+ *
+ * @example Usage
+ * ```ts
+ * import { tellStory } from "./story.ts";
+ * import { runTrial } from "./trial.ts";
+ * import { scripted } from "./models/scripted.ts";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("hasty", [{ calls: [{ name: "func", arguments: {} }] }, { text: "7" }]);
+ * const story = tellStory(await runTrial(task, model));
+ * assertStringIncludes(story, "call 1 (step 1) func: function_not_found");
+ * ```
+ */
+export function tellStory(trial: Trial): string {
+  const { failures, events, model } = trial;
+  const calls = callsOf(events);
+  const root = failures.find((failure) => failure.root) ?? failures[0];
+  const simulated = model.simulated ? " (simulated)" : "";
+  const lines = [`${printable(model.requested)}${simulated}: ${summarize(trial)}`];
+  if (root !== undefined) {
+    lines.push(`first root failure: ${describeFailure(root)}`);
+    const others = failures.length - 1;
+    const cascades = failures.filter((failure) => !failure.root).length;
+    if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
+  }
+  // The calls up to just after the first root failure tell how it came about.
+  const end = Math.max(STORY_CALLS, (root?.call ?? 0) + 2);
+  const start = end - STORY_CALLS;
+  if (start > 0) lines.push(`  ... ${start} calls before`);
+  lines.push(...calls.slice(start, end).map((call) => `  ${describeCall(call)}`));
+  if (calls.length > end) lines.push(`  ... ${calls.length - end} calls after`);
+  const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
+  if (last?.kind === "answer") {
+    lines.push(`  said ${printable(JSON.stringify(last.text.slice(0, 160)), 200)}`);
+  }
+  if (last?.kind === "stop") lines.push(`  stopped: ${printable(last.message, 300)}`);
+  return lines.join("\n");
+}
+
+function describeCall(
+  { call, step, function: name, arguments: written, result, ...event }: CallEvent,
+) {
+  const parsed = parseJson(written);
+  // Only plain values are shown one by one: a model may have nested thousands of brackets.
+  const plain = isJsonObject(parsed) &&
+    Object.values(parsed).every((value) => typeof value !== "object");
+  const given = plain
+    ? Object.entries(parsed).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
+    : written;
+  const back = event.returned === undefined
+    ? result
+    : `${event.returned.variable} = ${event.returned.value}`;
+  const mark = event.failure !== undefined
+    ? `  <- ${event.failure.type}${event.failure.root ? "" : " (cascade)"}`
+    : event.role === "connected" || event.role === "disconnected"
+    ? `  (irrelevant, ${event.role})`
+    : event.guessed
+    ? "  (guessed)"
+    : "";
+  return `${call}. step ${step} ${printable(name, 60)}(${printable(given, 120)}) -> ` +
+    `${printable(back, 80)}${mark}`;
+}
+
+/** One failure in words. */
+export function describeFailure(failure: Failure): string {
+  const where = `call ${failure.call} (step ${failure.step}) ${printable(failure.function, 60)}`;
+  return `${where}: ${failure.type}: ${describeCause(failure)}`;
+}
+
+function describeCause(failure: Failure): string {
+  switch (failure.type) {
+    case "function_not_found":
+      return failure.detail.nearest === null
+        ? "there is no such function"
+        : `there is no such function, the nearest is ${failure.detail.nearest}`;
+    case "wrong_number_of_inputs": {
+      const { missing, unexpected, wrongType, malformed } = failure.detail;
+      if (malformed) return "the arguments are not a JSON object";
+      const list = (what: string, names: readonly string[]) =>
+        names.length === 0
+          ? []
+          : [`${what} ${names.map((name) => printable(name, 40)).join(", ")}`];
+      return [
+        ...list("missing", missing),
+        ...list("unexpected", unexpected),
+        ...list("not an integer:", wrongType),
+      ].join("; ");
+    }
+    case "value_not_yet_known":
+      return `before step ${failure.step} nothing had returned what it takes: ` +
+        failure.detail.arguments.map(describeArgument).join("; ");
+    case "incorrect_value":
+      return failure.detail.arguments.map(describeArgument).join("; ");
+  }
+}
+
+function describeArgument(wrong: WrongArgument): string {
+  const source = wrong.origin === "wrong_return"
+    ? `which call ${wrong.originCall} had returned wrongly`
+    : wrong.origin === "other_variable"
+    ? `which is the value of ${wrong.originVariable}`
+    : "which nothing had returned";
+  return `${wrong.parameter} expects the value of ${wrong.variable} but got ${wrong.given}, ${source}`;
+}

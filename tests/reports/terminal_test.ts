@@ -1,0 +1,139 @@
+import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import stringWidth from "string-width";
+import type { FailureCause } from "../../lib/failure.ts";
+import { renderTables } from "../../lib/reports/terminal.ts";
+import { callsOf, failuresOf, type TraceEvent } from "../../lib/trace.ts";
+import type { Trial } from "../../lib/trial.ts";
+import { test } from "../support/generated.ts";
+import {
+  callEvent,
+  HOSTILE,
+  manyRecords,
+  record,
+  records,
+  STEERING,
+  type TrialTraits,
+} from "../support/records.ts";
+
+const NOT_FOUND: FailureCause = { type: "function_not_found", detail: { nearest: "func_abc" } };
+
+function wrongValue(given: number, originCall?: number): FailureCause {
+  const origin = originCall === undefined
+    ? { origin: "fabricated" as const }
+    : { origin: "wrong_return" as const, originCall };
+  return {
+    type: "incorrect_value",
+    detail: { arguments: [{ parameter: "para", variable: "vari", given, ...origin }] },
+  };
+}
+
+/** A trial with these events, and the failures that are in them. */
+function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial {
+  return record({
+    outcome: "wrong_answer",
+    calls: callsOf(events).length,
+    failures: failuresOf(events),
+    events,
+    ...traits,
+  });
+}
+
+/** `count` calls, of which the numbered ones fail. */
+function calls(count: number, failing: Record<number, FailureCause & { root: boolean }> = {}) {
+  return Array.from({ length: count }, (_, index) => {
+    const failure = failing[index + 1];
+    return callEvent(index + 1, failure === undefined ? {} : { failure });
+  });
+}
+
+test("renderTables() shows each cell's trials, rate, interval, calls and invalid trials", () => {
+  const text = renderTables([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]);
+  const [title, , header, row] = text.split("\n");
+  assertEquals(title, "m");
+  assertMatch(
+    header!,
+    /cell +trials +solved +95% interval +calls if solved +if not +fewest calls +invalid/,
+  );
+  assertMatch(row!, /^core 3, .* 11 +80\.0% +49\.0% to 94\.3% +3\.0 +3\.0 +3\.0 +1$/);
+});
+
+test("renderTables() sums up all cells only when there are several", () => {
+  const one = manyRecords(8, 10);
+  const other = manyRecords(2, 10).map((trial) => ({
+    ...trial,
+    task: { ...trial.task, core: 9 },
+  }));
+  assertNotMatch(renderTables(one), /^all /m);
+  assertMatch(renderTables([...one, ...other]), /^all +20 +50\.0%/m);
+});
+
+test("renderTables() shows a dash where there is nothing to tell", () => {
+  assertMatch(renderTables(records(["invalid"])), / 1 +- +- +- +- +- +1$/m);
+});
+
+test("renderTables() aligns columns, whatever the width of the characters", () => {
+  const wide = { case: "退款流程" } as unknown as Trial["task"];
+  const narrow = { case: "refund" } as unknown as Trial["task"];
+  const text = renderTables([record({ task: wide, id: "1" }), record({ task: narrow, id: "2" })]);
+  const rows = text.split("\n").slice(2, 6);
+  assertEquals(rows.length, 4);
+  assertEquals(new Set(rows.map((row) => stringWidth(row))).size, 1, text);
+});
+
+test("renderTables() shows the share of each failure type, roots and cascades", () => {
+  const root = { ...NOT_FOUND, root: true };
+  const text = renderTables([
+    traced(calls(5, {
+      1: root,
+      2: { ...wrongValue(1), root: true },
+      3: { ...wrongValue(1, 2), root: false },
+      4: { ...wrongValue(1, 3), root: false },
+    })),
+  ]);
+  assertMatch(text, /failure type +calls +share +roots +cascades/);
+  assertMatch(text, /^function_not_found +1 +25\.0% +1 +0$/m);
+  assertMatch(text, /^wrong_number_of_inputs +0 +0\.0% +0 +0$/m);
+  assertMatch(text, /^incorrect_value +3 +75\.0% +1 +2$/m);
+});
+
+test("renderTables() says when no call was wrong", () => {
+  assertStringIncludes(renderTables([record()]), "no call was wrong");
+});
+
+test("renderTables() names behaviours, and leaves the line out without any", () => {
+  const text = renderTables([record({ behaviours: ["silent"], grounded: false })]);
+  assertStringIncludes(text, "behaviours (trials): silent 1, ungrounded 1");
+  assertEquals(renderTables([record()]).includes("behaviours"), false);
+});
+
+test("renderTables() marks simulated models, and only them", () => {
+  const text = renderTables([
+    record({ model: "sim:planner", simulated: true }),
+    record({ model: "real" }),
+  ]);
+  assertStringIncludes(text, "sim:planner  (simulated: a program, no language model)");
+  assertMatch(text, /^real$/m);
+});
+
+test("renderTables() lets no escape sequence of a hostile name through", () => {
+  const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
+  const task = { case: HOSTILE, [HOSTILE]: 1 } as unknown as Trial["task"];
+  const text = renderTables([
+    record({ model: HOSTILE, strategy: HOSTILE, perturbation: HOSTILE, behaviours, task, id: "x" }),
+  ]);
+  assertNotMatch(text, STEERING);
+  assertStringIncludes(text, "evil\\u001b[2J");
+});
+
+test("renderTables() tells of repeated graphs how often one, and how often all trials solve", () => {
+  const trials = [2, 1, 0, 2].flatMap((solved, seed) =>
+    [1, 2].map((repetition) =>
+      record({ seed, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
+    )
+  );
+  assertStringIncludes(
+    renderTables(trials),
+    "of 2 trials of a graph at least one solved (pass@2): 75.0%, all solved (pass^2): 50.0%; 4 graphs",
+  );
+  assertNotMatch(renderTables(manyRecords(3, 4)), /pass@/);
+});
