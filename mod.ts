@@ -134,7 +134,7 @@ export {
 export { type Budget, costOf, type Price, type Prices } from "./lib/prices.ts";
 export { benchmark } from "./lib/register.ts";
 export { renderTables } from "./lib/reports/terminal.ts";
-export { describeFailure, tellStory } from "./lib/story.ts";
+export { describeFailure, type StoryOptions, tellStory } from "./lib/story.ts";
 export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
 export {
   type Cell,
@@ -145,6 +145,7 @@ export {
   grid,
   type ModelEntry,
   REASONING_EFFORTS,
+  type Suite,
 } from "./lib/suite.ts";
 export {
   generateTask,
@@ -159,6 +160,7 @@ export {
 export type {
   Environment,
   OpenAITool,
+  ResultWriter,
   Tool,
   ToolCall,
   ToolResult,
@@ -181,5 +183,6 @@ export {
   type Trial,
   type TrialKey,
   type TrialOptions,
+  type TrialScore,
 } from "./lib/trial.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";

@@ -6,7 +6,7 @@
 
 import { abortable } from "@std/async/abortable";
 import { type Message, type Model, type RequestContext, TimeLimitError } from "./model.ts";
-import type { Environment, Tool, ToolSchema } from "./tool.ts";
+import type { Environment, ResultWriter, Tool, ToolSchema } from "./tool.ts";
 import { LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
 /** What a trial may take. */
@@ -41,6 +41,8 @@ export interface LoopOptions {
   readonly context: Omit<RequestContext, "request">;
   /** What it may take; calls are counted by the environment. */
   readonly limits?: Omit<Limits, "calls">;
+  /** Writes the texts that go back for calls; default as the functions return them. */
+  readonly write?: ResultWriter;
   /** Gets every reply as an event. */
   readonly record: (event: TraceEvent) => void;
   /** Told of every reply's served model name. */
@@ -114,7 +116,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
 
     messages.push({ role: "assistant", content: reply.text, calls: reply.calls });
     const started = performance.now();
-    for (const result of await environment.execute(reply.calls)) {
+    for (const result of await environment.execute(reply.calls, options.write)) {
       messages.push({ role: "tool", ...result });
     }
     milliseconds += performance.now() - started;

@@ -20,7 +20,7 @@ import {
 } from "./plan.ts";
 import { type GatePolicy, isUpgrade } from "./policy.ts";
 import { differences, readResults, type Results } from "./results.ts";
-import { type Outcome, OUTCOMES, type PlannedTrial, type Trial } from "./trial.ts";
+import { type Outcome, OUTCOMES, type PlannedTrial, type TrialScore } from "./trial.ts";
 
 /** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
 type Ended = Outcome | readonly [Outcome, ...FailureType[]] | null;
@@ -145,13 +145,13 @@ function fileOf(gate: GatePolicy | undefined): string | undefined {
 }
 
 /** What tells the trials of one subject from those of another run: when each began and how it went. */
-function runKey(trials: readonly Trial[]): string {
+function runKey(trials: readonly TrialScore[]): string {
   return sha256(
     canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
   );
 }
 
-function runsOf(trials: readonly Trial[]): Set<string> {
+function runsOf(trials: readonly TrialScore[]): Set<string> {
   const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
   return new Set(bySubject(ordered, subjectOf).map(({ items }) => runKey(items)));
 }
@@ -161,7 +161,7 @@ function runsOf(trials: readonly Trial[]): Set<string> {
  *
  * @throws {InputError} If they are.
  */
-export function assertOtherRun(baseline: Baseline, trials: readonly Trial[]): void {
+export function assertOtherRun(baseline: Baseline, trials: readonly TrialScore[]): void {
   // Other tools may not say when trials began, and then nothing tells runs apart.
   if (trials.every(({ startedAt }) => startedAt === "")) return;
   if (runsOf(trials).isDisjointFrom(baseline.runs)) return;

@@ -14,7 +14,7 @@ import type { GatePolicy } from "./policy.ts";
 import type { Budget, Prices } from "./prices.ts";
 import { seedToResume } from "./run.ts";
 import { type Cells, type Grid, type ModelEntry, SUITE } from "./suite.ts";
-import type { Agent } from "./trial.ts";
+import { type Agent, assertAgentStrategies } from "./trial.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions {
@@ -26,6 +26,8 @@ export interface BenchmarkOptions {
   readonly seed: number | "fresh";
   /** Graphs a cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
+  /** The strategies, by id, that each model works with: `baseline`, `restate`; default `baseline`. */
+  readonly strategies?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
   /** What a trial may take. */
@@ -49,7 +51,12 @@ export interface BenchmarkOptions {
   readonly baseURL?: string;
   /** A file to which finished trials are appended. */
   readonly journal?: string;
-  /** Works on the tasks instead of the agent loop; `model` then only names it. */
+  /** An HTML file to which the report is written when the run is over; its folder is made if needed. */
+  readonly report?: string;
+  /**
+   * Works on the tasks instead of the agent loop, with the strategy `baseline` alone; `model` then
+   * only names it.
+   */
   readonly agent?: Agent;
 }
 
@@ -61,6 +68,7 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "tasks",
   "seed",
   "graphs",
+  "strategies",
   "repetitions",
   "limits",
   "gate",
@@ -71,6 +79,7 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "requestTimeout",
   "baseURL",
   "journal",
+  "report",
   "agent",
 ];
 
@@ -88,6 +97,8 @@ export function assertFlags(
     : flags.verdict !== undefined &&
         (!gated || flags.shard !== undefined || flags.only !== undefined)
     ? "--verdict needs a gate that decides, over all trials"
+    : flags.report !== undefined && flags.only !== undefined
+    ? "--report needs more than the one trial of --only"
     : flags.shard !== undefined && gated && journal === undefined
     ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
     : undefined;
@@ -121,7 +132,7 @@ export function planBenchmark(
   journal: string | undefined,
   baseline: Baseline | undefined,
 ): Plan {
-  const { graphs, repetitions, limits, gate, prices } = options;
+  const { graphs, strategies, repetitions, limits, gate, prices } = options;
   const budget = { ...options.budget, ...flags.budget };
   if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
     throw new InputError(
@@ -129,6 +140,7 @@ export function planBenchmark(
         `limits are ${JSON.stringify(limits)}`,
     );
   }
+  if (options.agent !== undefined) assertAgentStrategies(`benchmark ${name}`, strategies ?? []);
   const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
   if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
     throw new InputError(
@@ -154,6 +166,7 @@ export function planBenchmark(
       typeof choice === "object" && "reply" in choice ? choice.name : choice
     ),
     ...(graphs === undefined ? {} : { graphs }),
+    ...(strategies === undefined ? {} : { strategies }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
     ...(gate === undefined ? {} : { gate }),
@@ -175,7 +188,13 @@ export function planBenchmark(
   if (skipped > 0) {
     console.log(`${name}: skipped ${skipped} impossible crossings (depth must be below core)`);
   }
-  return plan;
+  const { baseURL } = options;
+  // Journals keep plans, and no secret may reach a journal.
+  const kept = baseURL === undefined || /[?#@]/.test(baseURL) ? {} : { baseURL };
+  const lost = baseURL !== undefined && !("baseURL" in kept);
+  const ownCode = options.agent !== undefined || lost ||
+    choices.some((choice) => typeof choice === "object" && "reply" in choice);
+  return { ...plan, ...kept, ...(ownCode ? { ownCode } : {}) };
 }
 
 /** The model of an entry: the user's own, one of a server, or a name for an agent. */

@@ -9,7 +9,7 @@ import type { CeilingCheck } from "./gate.ts";
 import type { FailureType } from "./failure.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { costOf, type Prices } from "./prices.ts";
-import type { Trial } from "./trial.ts";
+import type { TrialScore } from "./trial.ts";
 
 /** Options of {@linkcode checkCeilings}. */
 export interface CeilingOptions {
@@ -50,7 +50,7 @@ export function checkCeilings(
   for (const sign of SIGNS) {
     const limit = behaviours[sign];
     if (limit === undefined) continue;
-    const { seen, lower } = shareOf((trial) => signsOf(trial as Trial).includes(sign));
+    const { seen, lower } = shareOf((trial) => signsOf(trial as TrialScore).includes(sign));
     weigh(`behaviours.${sign}`, limit, seen, lower);
   }
   for (const [type, limit] of Object.entries(failureShifts) as [FailureType, number][]) {
@@ -61,9 +61,9 @@ export function checkCeilings(
     const { difference, lower } = differenceBounds(pairs, policy, anytime);
     weigh(`failureShifts.${type}`, limit, difference, lower);
   }
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as Trial[])
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialScore[])
     .filter(({ outcome }) => outcome !== "invalid");
-  const mean = (valueOf: (trial: Trial) => number) => sum(trials, valueOf) / trials.length;
+  const mean = (valueOf: (trial: TrialScore) => number) => sum(trials, valueOf) / trials.length;
   if (tokens !== undefined) {
     weigh("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
   }
@@ -79,7 +79,7 @@ function fails(type: FailureType): (trial: Scored) => boolean {
 
 /** The behaviours of a trial, and whether it was solved without the target's return. */
 export function signsOf(
-  { behaviours, solved, grounded }: Pick<Trial, "behaviours" | "solved" | "grounded">,
+  { behaviours, solved, grounded }: Pick<TrialScore, "behaviours" | "solved" | "grounded">,
 ): string[] {
   return [...behaviours, ...(solved && !grounded ? ["ungrounded"] : [])];
 }

@@ -9,6 +9,7 @@ import { accept, ACCEPT_HELP } from "./commands/accept.ts";
 import { gate, GATE_HELP } from "./commands/gate.ts";
 import { generate, GENERATE_HELP } from "./commands/generate.ts";
 import { plan, PLAN_HELP } from "./commands/plan.ts";
+import { report, REPORT_HELP } from "./commands/report.ts";
 import { run, RUN_HELP } from "./commands/run.ts";
 import { selfcheck, SELFCHECK_HELP } from "./commands/selfcheck.ts";
 import { simulate, SIMULATE_HELP } from "./commands/simulate.ts";
@@ -24,6 +25,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   generate: { run: generate, summary: "prints one task", help: GENERATE_HELP },
   run: { run, summary: "runs the trials of a suite file", help: RUN_HELP },
   gate: { run: gate, summary: "decides over the trials of journals", help: GATE_HELP },
+  report: {
+    run: report,
+    summary: "shows tables, figures and trials of journals",
+    help: REPORT_HELP,
+  },
   accept: { run: accept, summary: "makes results a baseline", help: ACCEPT_HELP },
   plan: { run: plan, summary: "tells how many trials a gate needs", help: PLAN_HELP },
   selfcheck: { run: selfcheck, summary: "tells how often the gate errs", help: SELFCHECK_HELP },

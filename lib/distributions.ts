@@ -186,6 +186,52 @@ export function normalQuantile(probability: number): number {
 }
 
 /**
+ * The share of Student's t distribution that lies within `t` of 0 on either side, by the finite sums
+ * for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+ */
+function studentWithin(t: number, degrees: number): number {
+  const angle = Math.atan(t / Math.sqrt(degrees));
+  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+  const odd = degrees % 2 === 1;
+  let term = odd ? cosine : 1;
+  let sum = degrees === 1 ? 0 : term;
+  for (let power = odd ? 3 : 2; power <= degrees - 2; power += 2) {
+    term *= cosine * cosine * (power - 1) / power;
+    sum += term;
+  }
+  return odd ? 2 / Math.PI * (angle + sine * sum) : sine * sum;
+}
+
+/**
+ * The t that a variable with Student's distribution stays below with the given probability.
+ *
+ * @throws {RangeError} If the probability is not between 0.5 and 1, or `degrees` is no whole number from
+ * 1 on.
+ *
+ * @example Usage
+ * ```ts
+ * import { studentQuantile } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(studentQuantile(0.975, 4), 2.7764451051977987, 1e-12);
+ * ```
+ */
+export function studentQuantile(probability: number, degrees: number): number {
+  if (!(probability >= 0.5 && probability < 1 && Number.isSafeInteger(degrees) && degrees >= 1)) {
+    throw new RangeError(
+      "Cannot find a quantile as probability must be from 0.5 to below 1 and degrees a whole number " +
+        `from 1 on: they are ${probability} and ${degrees}`,
+    );
+  }
+  // The angle, not t itself, has an end.
+  const angle = Math.PI / 2 * bisect((place) => {
+    const t = Math.sqrt(degrees) * Math.tan(Math.PI / 2 * place);
+    return place === 1 || (1 + studentWithin(t, degrees)) / 2 >= probability;
+  });
+  return Math.sqrt(degrees) * Math.tan(angle);
+}
+
+/**
  * The place in [0, 1] from which on `holds` is true; 1 if there is none.
  *
  * @example Usage

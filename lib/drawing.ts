@@ -6,6 +6,7 @@
 import { instance } from "@viz-js/viz";
 import type { Role } from "./graph.ts";
 import type { Task } from "./task.ts";
+import type { CallEvent } from "./trace.ts";
 
 /** Colours that stay apart for colour-blind eyes and carry dark text (after Okabe and Ito). */
 const FILLS: Readonly<Record<Role, string>> = {
@@ -14,6 +15,9 @@ const FILLS: Readonly<Record<Role, string>> = {
   disconnected: "#d9d9d9",
 };
 const TARGET_LINE = "#d55e00";
+const RIGHT = "#111111";
+const IRRELEVANT = "#00513a";
+const WRONG = "#a3001b";
 
 /**
  * The graph in Graphviz's language: an edge leads from the function that produces a value to the
@@ -48,6 +52,42 @@ export function toDot(task: Task): string {
     "}",
     "",
   ].join("\n");
+}
+
+/**
+ * Statements that, put before the last brace of {@linkcode toDot}'s text, write into each function
+ * that was called the numbers of its calls in their order: black, green where it is not needed, and red with
+ * a cross where the call failed, in brackets when it only passed an earlier failure on
+ * (FuncBenchGen, Fig. 9). Calls of functions that the task does not have are left out.
+ *
+ * @example Usage
+ * ```ts
+ * import { callMarks } from "./drawing.ts";
+ * import { generateTask } from "./task.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
+ * assertEquals(callMarks(task, []), "");
+ * ```
+ */
+export function callMarks(task: Task, calls: readonly CallEvent[]): string {
+  const made = Map.groupBy(calls, (call) => call.function);
+  return task.functions.flatMap(({ name, role, output }) => {
+    const own = made.get(name);
+    if (own === undefined) return [];
+    const colour = role === "core" ? RIGHT : IRRELEVANT;
+    const numbers = own.map(({ call, failure }) =>
+      failure === undefined
+        ? `<FONT COLOR="${colour}"><B>${call}</B></FONT>`
+        : `<FONT COLOR="${WRONG}"><B>${call} ${failure.root ? "\u2717" : "(\u2717)"}</B></FONT>`
+    );
+    // A function that is called again and again must not become a ribbon.
+    const rows = Array.from(
+      { length: Math.ceil(numbers.length / 6) },
+      (_, row) => numbers.slice(6 * row, 6 * row + 6).join("&#160;&#160;"),
+    );
+    return [`  ${name} [label=<${name}<BR/>${output.name}<BR/>${rows.join("<BR/>")}>];`];
+  }).join("\n");
 }
 
 /** The graph as a Mermaid flowchart, which many Markdown viewers draw. */

@@ -16,8 +16,8 @@ import {
 import { type JsonObject, printable } from "./json.ts";
 import { hash64 } from "./random.ts";
 import type { Task, TaskFunction } from "./task.ts";
-import type { Environment, Tool, ToolCall, ToolResult } from "./tool.ts";
-import { LONGEST_KEPT, type TraceEvent } from "./trace.ts";
+import type { Environment, ResultWriter, Tool, ToolCall, ToolResult } from "./tool.ts";
+import { type CallEvent, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
 /** Options of {@linkcode createExecutor}. */
 export interface ExecutorOptions {
@@ -116,15 +116,13 @@ export class Executor implements Environment, Disposable {
         }
         if (this.#pending === 0 && !this.#stepsByHand) this.#step++;
         this.#pending++;
-        const { content } = this.#answerCall({
-          id: "",
-          name: tool.name,
-          arguments: toText(input),
-        });
+        const [answered] = this.#answerCalls([
+          { id: "", name: tool.name, arguments: toText(input) },
+        ]);
         // A turn of the event loop passes, in which other calls of the same reply can begin.
         await new Promise((resolve) => setTimeout(resolve, 0));
         this.#pending--;
-        return content;
+        return answered!.content;
       },
     }));
   }
@@ -158,12 +156,18 @@ export class Executor implements Environment, Disposable {
     this.#step++;
   }
 
-  /** Answers the calls of one reply, in order; calls past the limit get an error. */
+  /**
+   * Answers the calls of one reply, in order; calls past the limit get an error, which `write` does
+   * not see.
+   */
   // deno-lint-ignore require-await
-  async execute(calls: readonly ToolCall[]): Promise<readonly ToolResult[]> {
+  async execute(
+    calls: readonly ToolCall[],
+    write?: ResultWriter,
+  ): Promise<readonly ToolResult[]> {
     this.#assertOpen("carry out calls");
     if (!this.#stepsByHand) this.#step++;
-    return calls.map((call) => this.#answerCall(call));
+    return this.#answerCalls(calls, write);
   }
 
   /** Adds an event that is not the executor's own to the trace. */
@@ -191,28 +195,44 @@ export class Executor implements Environment, Disposable {
     this.#closed = true;
   }
 
-  #answerCall(call: ToolCall): ToolResult {
-    const answered = (content: string) => ({ callId: call.id, name: call.name, content });
-    if (this.#calls >= this.callLimit) {
-      if (!this.#exhausted) {
-        this.#events.push({
-          kind: "over_limit",
-          function: call.name.slice(0, LONGEST_KEPT),
-          limit: this.callLimit,
-        });
-      }
-      this.#exhausted = true;
-      return answered(
-        JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` }),
-      );
-    }
-    this.#calls++;
-    const result = this.#check(call.name, call.arguments);
-    return answered(result);
+  /** Answers and records calls of one step. */
+  #answerCalls(
+    calls: readonly ToolCall[],
+    write: ResultWriter = (content) => content,
+  ): ToolResult[] {
+    const events = calls.map((call) => this.#answerCall(call));
+    const known = this.#knownValues();
+    return calls.map(({ id, name }, place) => {
+      const event = events[place];
+      if (event === undefined) return { callId: id, name, content: this.#endByLimit(name) };
+      const content = write(event.result, known);
+      this.#events.push({ ...event, result: content });
+      return { callId: id, name, content };
+    });
   }
 
-  /** Checks a call, records it and gives the text that goes back. */
-  #check(name: string, written: string): string {
+  /** What becomes of a call; `undefined` if it is past the limit. */
+  #answerCall(call: ToolCall): CallEvent | undefined {
+    if (this.#calls >= this.callLimit) return undefined;
+    this.#calls++;
+    return this.#check(call.name, call.arguments);
+  }
+
+  /** Ends the trial by a call past the limit, and gives the error that goes back. */
+  #endByLimit(name: string): string {
+    if (!this.#exhausted) {
+      this.#events.push({
+        kind: "over_limit",
+        function: name.slice(0, LONGEST_KEPT),
+        limit: this.callLimit,
+      });
+    }
+    this.#exhausted = true;
+    return JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
+  }
+
+  /** Checks a call, and carries it out if it conforms to the schema. */
+  #check(name: string, written: string): CallEvent {
     const made = this.#functions.get(name);
     const event = {
       kind: "call" as const,
@@ -222,10 +242,9 @@ export class Executor implements Environment, Disposable {
       ...(made === undefined ? {} : { role: made.role }),
       arguments: written.slice(0, LONGEST_KEPT),
     };
-    const refuse = (failure: FailureCause, error: string): string => {
+    const refuse = (failure: FailureCause, error: string): CallEvent => {
       const result = JSON.stringify({ error });
-      this.#events.push({ ...event, result, failure: { ...failure, root: true } });
-      return result;
+      return { ...event, result, failure: { ...failure, root: true } };
     };
 
     if (made === undefined) {
@@ -244,14 +263,6 @@ export class Executor implements Environment, Disposable {
     const result = JSON.stringify({ [variable]: value });
     const guessed = failure === undefined &&
       made.parameters.some((parameter) => !known.isEstablished(parameter.variable));
-    this.#events.push({
-      ...event,
-      result,
-      returned: { variable, value },
-      ...(failure === undefined ? {} : { failure: { ...failure, root: isRoot(failure) } }),
-      ...(guessed ? { guessed: true } : {}),
-      ...(coerced.length === 0 ? {} : { coerced }),
-    });
     this.#returns.push({
       call: this.#calls,
       step: this.#step,
@@ -259,7 +270,20 @@ export class Executor implements Environment, Disposable {
       value,
       wrong: failure !== undefined,
     });
-    return result;
+    return {
+      ...event,
+      result,
+      returned: { variable, value },
+      ...(failure === undefined ? {} : { failure: { ...failure, root: isRoot(failure) } }),
+      ...(guessed ? { guessed: true } : {}),
+      ...(coerced.length === 0 ? {} : { coerced }),
+    };
+  }
+
+  /** Every variable that was given or returned, wrong values included; the last return wins. */
+  #knownValues(): ReadonlyMap<string, number> {
+    const returned = this.#returns.map(({ variable, value }) => [variable, value] as const);
+    return new Map([...this.task.inputs, ...returned]);
   }
 
   /** What was known when this step began: calls of one reply cannot see each other's returns. */

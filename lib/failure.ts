@@ -74,6 +74,36 @@ export type Failure = FailureCause & {
 
 const names = z.array(z.string());
 
+/** What the cause of a failure must hold where it is read from a file. */
+export const FAILURE_CAUSE: z.ZodType<FailureCause> = z.discriminatedUnion("type", [
+  z.looseObject({
+    type: z.literal("function_not_found"),
+    detail: z.looseObject({ nearest: z.string().nullable() }),
+  }),
+  z.looseObject({
+    type: z.literal("wrong_number_of_inputs"),
+    detail: z.looseObject({
+      missing: names,
+      unexpected: names,
+      wrongType: names,
+      malformed: z.boolean(),
+    }),
+  }),
+  z.looseObject({
+    type: z.enum(["value_not_yet_known", "incorrect_value"]),
+    detail: z.looseObject({
+      arguments: z.array(z.looseObject({
+        parameter: z.string(),
+        variable: z.string(),
+        given: z.number(),
+        origin: z.enum(["other_variable", "wrong_return", "fabricated"]),
+        originVariable: z.string().exactOptional(),
+        originCall: z.int().exactOptional(),
+      })),
+    }),
+  }),
+]);
+
 /** What a failure must hold where it is read from a file. */
 export const FAILURE: z.ZodType<Failure> = z.intersection(
   z.looseObject({
@@ -82,34 +112,7 @@ export const FAILURE: z.ZodType<Failure> = z.intersection(
     function: z.string(),
     root: z.boolean(),
   }),
-  z.discriminatedUnion("type", [
-    z.looseObject({
-      type: z.literal("function_not_found"),
-      detail: z.looseObject({ nearest: z.string().nullable() }),
-    }),
-    z.looseObject({
-      type: z.literal("wrong_number_of_inputs"),
-      detail: z.looseObject({
-        missing: names,
-        unexpected: names,
-        wrongType: names,
-        malformed: z.boolean(),
-      }),
-    }),
-    z.looseObject({
-      type: z.enum(["value_not_yet_known", "incorrect_value"]),
-      detail: z.looseObject({
-        arguments: z.array(z.looseObject({
-          parameter: z.string(),
-          variable: z.string(),
-          given: z.number(),
-          origin: z.enum(["other_variable", "wrong_return", "fabricated"]),
-          originVariable: z.string().exactOptional(),
-          originCall: z.int().exactOptional(),
-        })),
-      }),
-    }),
-  ]),
+  FAILURE_CAUSE,
 );
 
 /** What the calls of earlier steps have made known. */

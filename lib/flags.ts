@@ -29,10 +29,22 @@ export interface Flags {
   readonly budget: Budget;
   /** The file to which the verdicts are written as JSON. */
   readonly verdict: string | undefined;
+  /** The file to which the report is written as HTML. */
+  readonly report: string | undefined;
 }
 
 /** All flags, as users write them. */
-const TEXTS = ["only", "shard", "seed", "out", "concurrency", "max-tokens", "max-usd", "verdict"];
+const TEXTS = [
+  "only",
+  "shard",
+  "seed",
+  "out",
+  "concurrency",
+  "max-tokens",
+  "max-usd",
+  "verdict",
+  "report",
+];
 const SWITCHES = ["resume", "retry-invalid"];
 
 /**
@@ -82,6 +94,7 @@ export function parseFlags(arguments_: readonly string[]): Flags {
       ...(usd === undefined ? {} : { usd }),
     },
     verdict: text("verdict"),
+    report: text("report"),
   };
 }
 

@@ -37,6 +37,9 @@ export interface GraphSpec {
 /** A {@linkcode GraphSpec} with every default filled in. */
 export type CompleteGraphSpec = Required<GraphSpec>;
 
+/** The roles of functions. */
+export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
+
 /** What a function is to the task. */
 export type Role = "core" | "connected" | "disconnected";
 

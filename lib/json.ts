@@ -85,4 +85,10 @@ export function printable(text: string, limit = 200): string {
   return shown.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, "") + "…";
 }
 
+/** As {@linkcode printable}, but line breaks stay: for views that show whole texts. */
+export function printableLines(text: string, limit = 20_000): string {
+  const cut = text.length > limit ? text.slice(0, limit).replace(/\p{Cs}$/u, "") + "…" : text;
+  return cut.split(/\r?\n/).map((line) => printable(line, Infinity)).join("\n");
+}
+
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

@@ -25,7 +25,7 @@ import { printable } from "./json.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { SequentialRule } from "./sequential.ts";
-import { type PlannedTrial, SERVED_SEPARATOR, type Trial } from "./trial.ts";
+import { type PlannedTrial, SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
 
 /** The verdict over one subject. */
 export interface Judged extends Subject {
@@ -62,7 +62,7 @@ export interface JudgeOptions {
  * @throws {InputError} If a ceiling of cost lacks a price.
  */
 export function judge(
-  trials: readonly Trial[],
+  trials: readonly TrialScore[],
   planned: readonly PlannedTrial[],
   gate: GatePolicy,
   options: JudgeOptions = {},

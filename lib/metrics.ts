@@ -7,9 +7,10 @@ import { FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { signsOf } from "./ceilings.ts";
 import { byGraph, bySubject, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
-import type { Usage } from "./model.ts";
+import { sumUsage, type Usage } from "./model.ts";
+import { costOf, type Prices } from "./prices.ts";
 import { type Bounds, clusteredInterval, passAtK, passHatK, wilson } from "./statistics.ts";
-import type { TrialScore } from "./trial.ts";
+import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
 
 /** What a set of trials comes to. */
 export interface Tally {
@@ -70,16 +71,20 @@ export interface SubjectMetrics {
   readonly repetition: Repetition | null;
   /** Calls of all valid trials. */
   readonly calls: number;
-  /** Tokens of all trials, invalid ones too. */
+  /** Tokens of all trials, invalid ones and those that were run again too. */
   readonly usage: Usage;
+  /** What they cost in US dollars; `null` without a price of the model. */
+  readonly cost: number | null;
+  /** How many trials ended in which way, all outcomes in order. */
+  readonly outcomes: readonly { readonly outcome: Outcome; readonly trials: number }[];
   /** Failures by type, all types in order. */
   readonly failures: readonly FailureTally[];
   /** How many valid trials showed a behaviour, or were solved without the target's return. */
   readonly behaviours: Readonly<Record<string, number>>;
 }
 
-/** The metrics of `trials`, subject by subject. */
-export function measure(trials: readonly TrialScore[]): SubjectMetrics[] {
+/** The metrics of `trials`, subject by subject; costs are known where `prices` has the model. */
+export function measure(trials: readonly TrialScore[], prices: Prices = {}): SubjectMetrics[] {
   return bySubject(trials, subjectOf).map(({ subject, items }) => ({
     subject,
     simulated: items.some(({ model }) => model.simulated),
@@ -87,10 +92,14 @@ export function measure(trials: readonly TrialScore[]): SubjectMetrics[] {
     total: tally(items),
     repetition: repetitionOf(items),
     calls: items.reduce((sum, { outcome, calls }) => outcome === "invalid" ? sum : sum + calls, 0),
-    usage: {
-      inputTokens: items.reduce((sum, { usage }) => sum + usage.inputTokens, 0),
-      outputTokens: items.reduce((sum, { usage }) => sum + usage.outputTokens, 0),
-    },
+    usage: usageOf(items),
+    cost: Object.hasOwn(prices, subject.model)
+      ? costOf(usageOf(items), subject.model, prices)
+      : null,
+    outcomes: OUTCOMES.map((outcome) => ({
+      outcome,
+      trials: items.filter((trial) => trial.outcome === outcome).length,
+    })),
     failures: FAILURE_TYPES.map((type) => {
       const own = items.filter(({ outcome }) => outcome !== "invalid")
         .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));
@@ -99,6 +108,12 @@ export function measure(trials: readonly TrialScore[]): SubjectMetrics[] {
     }),
     behaviours: behaviourCounts(items),
   }));
+}
+
+function usageOf(trials: readonly TrialScore[]): Usage {
+  return sumUsage(
+    trials.flatMap(({ usage, replaced }) => replaced === undefined ? usage : [usage, replaced]),
+  );
 }
 
 /**
@@ -140,15 +155,14 @@ function intervalOf(valid: readonly TrialScore[]): Bounds | null {
     graphs.map((graph) => graph.map((trial) => Number(trial.solved))),
   );
   if (interval === null) return null;
-  const rate = solved / valid.length;
   // Graphs that are all alike have no spread, and yet prove no more than so many trials would.
-  if (rate === 0 || rate === 1) return wilson(rate * graphs.length, graphs.length);
-  return interval;
+  if (interval.upper - interval.lower > 1e-9) return interval;
+  return wilson(Math.round(solved / valid.length * graphs.length), graphs.length);
 }
 
 function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
   const graphs = byGraph(trials);
-  const k = Math.max(...graphs.map((graph) => graph.length));
+  const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
   if (k < 2) return null;
   const valid = graphs.map((graph) => graph.filter(({ outcome }) => outcome !== "invalid"));
   const meanOf = (estimate: typeof passAtK) =>

@@ -25,6 +25,14 @@ export interface Usage {
   readonly outputTokens: number;
 }
 
+/** All tokens together. */
+export function sumUsage(usages: readonly Usage[]): Usage {
+  return {
+    inputTokens: usages.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    outputTokens: usages.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+  };
+}
+
 /** Which request of which trial this is. */
 export interface RequestContext {
   /** The trial's id. */

@@ -50,6 +50,10 @@ export interface Plan {
   readonly budget?: Budget;
   /** What models cost. */
   readonly prices?: Prices;
+  /** The server of models that name none; left out for OpenAI's. It decides no trial. */
+  readonly baseURL?: string;
+  /** Set where a model, its server or the agent is in the benchmark's own file, and no name finds it. */
+  readonly ownCode?: true;
 }
 
 /** Options of {@linkcode planSuite}. */
@@ -87,9 +91,7 @@ export function planSuite(
     }
   });
   const all = grids.flatMap(({ cells }) => cells);
-  const cells = all.filter((cell, index) =>
-    all.findIndex((other) => canonicalJson(other) === canonicalJson(cell)) === index
-  );
+  const cells = [...new Map(all.map((cell) => [canonicalJson(cell), cell])).values()];
   const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
   assertDistinct(source, "models", models.map(modelName));
   assertDistinct(source, "strategies", suite.strategies ?? []);

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { InputError } from "./input.ts";
 import { printable } from "./json.ts";
-import type { Usage } from "./model.ts";
+import { sumUsage, type Usage } from "./model.ts";
 
 /** What a model costs, in US dollars for a million tokens. */
 export interface Price {
@@ -76,6 +76,7 @@ export const BUDGET: z.ZodType<Budget> = z.strictObject({
 interface Spender {
   readonly model: { readonly requested: string };
   readonly usage: Usage;
+  readonly replaced?: Usage;
 }
 
 /** What a run has spent of its budget. */
@@ -92,7 +93,8 @@ export class Spending {
   }
 
   /** Counts a finished trial, an invalid one too. */
-  add({ model, usage }: Spender): void {
+  add({ model, usage: own, replaced }: Spender): void {
+    const usage = replaced === undefined ? own : sumUsage([own, replaced]);
     this.#tokens += usage.inputTokens + usage.outputTokens;
     if (this.#budget.usd !== undefined) this.#usd += costOf(usage, model.requested, this.#prices);
   }

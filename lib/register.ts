@@ -15,23 +15,21 @@ import {
   planBenchmark,
 } from "./benchmark.ts";
 import { Connections } from "./connect.ts";
+import { subjectName } from "./contest.ts";
 import { parseFlags } from "./flags.ts";
 import { estimateUsage, forecast, forecastCost } from "./forecast.ts";
-import { fileReason, InputError, parseWith } from "./input.ts";
-import type { JsonObject } from "./json.ts";
+import { InputError, parseWith } from "./input.ts";
 import { judge, type Judged } from "./judge.ts";
+import { placeOf, writeOutput } from "./output.ts";
 import type { Plan } from "./plan.ts";
 import { type CompletePolicy, GATE_POLICY } from "./policy.ts";
 import { renderTables } from "./reports/terminal.ts";
-import {
-  problemToJson,
-  problemToMarkdown,
-  renderVerdicts,
-  verdictsToJson,
-  verdictsToMarkdown,
-} from "./reports/verdicts.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "./decision.ts";
+import { renderVerdicts, verdictsToMarkdown } from "./reports/verdicts.ts";
 import { summarize } from "./story.ts";
+import { openReport, writeReport } from "./report_file.ts";
 import { Run } from "./run.ts";
+import { quoted } from "./shell.ts";
 import type { Needless } from "./stopping.ts";
 import { summarizeJob } from "./summary.ts";
 import { parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
@@ -46,8 +44,8 @@ import { parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
  * fails when its task is not solved, with the story of the trial and the line that replays it.
  *
  * Behind `--` a run takes `--only=ID` (just this trial), `--shard=1/4`, `--seed=7`, `--out=FILE`,
- * `--resume`, `--retry-invalid`, `--concurrency=8`, `--max-tokens=100000`, `--max-usd=5` and
- * `--verdict=FILE` (the verdicts as JSON).
+ * `--resume`, `--retry-invalid`, `--concurrency=8`, `--max-tokens=100000`, `--max-usd=5`,
+ * `--verdict=FILE` (the verdicts as JSON) and `--report=FILE` (the report as HTML).
  *
  * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
  *
@@ -93,13 +91,17 @@ function register(name: string, options: BenchmarkOptions): void {
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
   if (only !== undefined) claimReplay(name, only.length > 0, flags.only!);
+  // What a gate compares with is read only; several benchmarks may share it.
+  if (baseline !== undefined) files.set(placeOf(baseline.file), "the baseline of a gate");
   if (journal !== undefined && only === undefined) claimFile(name, journal, "trials");
   if (flags.verdict !== undefined) {
     claimFile(name, flags.verdict, "verdicts");
     // A file that cannot be written is told before anything is paid for, and an old verdict goes.
-    const text = "INVALID: nothing can be said, as the run has not come to its end.";
-    writeVerdicts(flags.verdict, problemToJson(name, text));
+    writeVerdicts(flags.verdict, reportProblem(name, "the run has not come to its end"));
   }
+  const report = only === undefined ? flags.report ?? options.report : undefined;
+  if (report !== undefined) claimFile(name, report, "report");
+  const begin = report === undefined ? () => {} : openReport(report);
   const { baseURL, retries, requestTimeout } = options;
   const connections = new Connections({
     ...(baseURL === undefined ? {} : { baseURL }),
@@ -123,14 +125,24 @@ function register(name: string, options: BenchmarkOptions): void {
   run.connect();
   for (const notice of run.notices) console.error(notice);
   // A replay is there to look at one trial, so it fails as the trial did.
-  registerCases(name, run, plan.gate === undefined || only !== undefined);
+  const ended: Ended = { begin, trials: [], whole: report !== undefined, origin: "" };
+  registerCases(name, run, plan.gate === undefined || only !== undefined, ended);
   if (plan.gate !== undefined) {
     const partial = flags.shard !== undefined || only !== undefined;
     if (!partial) tellForecast(name, plan);
     const file = flags.verdict;
-    registerGate(name, { plan, policy: plan.gate, run, baseline, missing, partial, file });
+    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, ended };
+    registerGate(name, { ...gate, sharded: flags.shard !== undefined });
   }
   Deno.test.afterAll(async () => {
+    const { trials, decision, origin } = ended;
+    if (report !== undefined && trials.length > 0) {
+      const replay = (trial: Trial) => replayLine(origin, trial);
+      const { stopped } = run;
+      const { shard } = flags;
+      await writeReport(report, plan, { trials, shard, decision, stopped, replay });
+      console.log(`${name}: to look at it, open ${report}`);
+    }
     run[Symbol.dispose]();
     await connections[Symbol.asyncDispose]();
   });
@@ -142,14 +154,29 @@ const MOST_REPLAYS = 5;
 /** Retries would turn pass@1 into pass@k; sanitizers take trials that run ahead for leaks. */
 const ONCE_AND_AHEAD = { retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false };
 
-function registerCases(name: string, run: Run, strict: boolean): void {
+/** What a run has come to so far. */
+interface Ended {
+  /** To be called before a trial is run. */
+  readonly begin: () => void;
+  /** In the order in which they were asked for; all of them once the gate has decided. */
+  trials: Trial[];
+  /** Whether their events are kept: a report shows them. */
+  readonly whole: boolean;
+  /** What the gate decided. */
+  decision?: GateReport;
+  /** The file of the tests, as a URL. */
+  origin: string;
+}
+
+function registerCases(name: string, run: Run, strict: boolean, ended: Ended): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(name, planned), place }));
-  const finished: Trial[] = [];
   let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
+    ended.begin();
     const trial = await run.trial(place);
     if (trial.kind === "needless") return await skip(trial, strict, context);
-    finished.push({ ...trial, events: [] });
+    ended.origin = context.origin;
+    ended.trials.push(ended.whole ? trial : { ...trial, events: [] });
     if (trial.solved) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
     if (strict) {
@@ -164,7 +191,8 @@ function registerCases(name: string, run: Run, strict: boolean): void {
   });
   if (!strict) return;
   Deno.test.afterAll(() => {
-    if (finished.length > 1) console.log(`\n${name}\n\n${renderTables(finished)}\n`);
+    const { trials } = ended;
+    if (trials.length > 1) console.log(`\n${name}\n\n${renderTables(trials)}\n`);
   });
 }
 
@@ -197,30 +225,40 @@ interface GateTest {
   readonly missing: string | undefined;
   /** Whether only a part of the plan is run. */
   readonly partial: boolean;
+  /** Whether that is because of shards, and not for a replay. */
+  readonly sharded: boolean;
   /** Where the verdicts go as JSON. */
   readonly file: string | undefined;
+  readonly ended: Ended;
 }
 
 function registerGate(name: string, test: GateTest): void {
-  const { plan, policy, run, baseline, missing, partial, file } = test;
+  const { plan, policy, run, baseline, missing, partial, sharded, file, ended } = test;
   if (partial) {
     console.error(
       `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
         (policy.sequential ? ", and nothing is stopped early" : "") +
-        ". Over the journals of all shards decides: deno task toolgate gate",
+        (sharded ? ". Over the journals of all shards decides: deno task toolgate gate" : ""),
     );
   }
   let decided = false;
-  Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async () => {
+  const tell = (trials: readonly Trial[], decision: GateReport) => {
+    console.log(`\n${name}\n\n${renderTables(trials)}\n\n${renderVerdicts(decision)}\n`);
+    summarizeJob(verdictsToMarkdown(decision));
+    if (file !== undefined) writeVerdicts(file, decision);
+    ended.decision = decision;
+  };
+  Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
+    ended.begin();
     const trials = await run.all();
+    ended.trials = trials;
+    ended.origin = origin;
     const { rule, prices } = plan;
     decided = true;
     if (missing !== undefined) {
-      const text = `INVALID: nothing can be said, as ${missing}.`;
-      console.log(`\n${name}\n\n${renderTables(trials)}\n\n${text}\n`);
-      summarizeJob(problemToMarkdown(name, text));
-      if (file !== undefined) writeVerdicts(file, problemToJson(name, text));
-      throw new AssertionError(text);
+      const problem = reportProblem(name, missing);
+      tell(trials, problem);
+      throw new AssertionError(renderVerdicts(problem));
     }
     const judged: readonly Judged[] = judge(trials, plan.trials, policy, {
       rule,
@@ -228,12 +266,11 @@ function registerGate(name: string, test: GateTest): void {
       baseline,
       stopped: run.stopped,
     });
-    const verdicts = renderVerdicts(judged, policy);
-    console.log(`\n${name}\n\n${renderTables(trials)}\n\n${verdicts}\n`);
-    summarizeJob(verdictsToMarkdown(name, judged, policy));
-    if (file !== undefined) writeVerdicts(file, verdictsToJson(name, judged, policy));
+    tell(trials, reportVerdicts(name, judged, policy));
     const failed = judged.filter(({ verdict }) => !passes(verdict, policy));
-    if (failed.length > 0) throw new AssertionError(renderVerdicts(failed, policy));
+    if (failed.length > 0) {
+      throw new AssertionError(renderVerdicts(reportVerdicts(name, failed, policy)));
+    }
     if (judged.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   });
   if (partial) return;
@@ -243,12 +280,8 @@ function registerGate(name: string, test: GateTest): void {
 }
 
 /** @throws {InputError} If the file cannot be written. */
-function writeVerdicts(file: string, verdicts: JsonObject): void {
-  try {
-    Deno.writeTextFileSync(file, `${JSON.stringify(verdicts, null, 2)}\n`);
-  } catch (error) {
-    throw new InputError(`Cannot write the verdicts to ${file}: ${fileReason(error)}`);
-  }
+function writeVerdicts(file: string, verdicts: GateReport): void {
+  writeOutput(file, `${JSON.stringify(verdicts, null, 2)}\n`, "the verdicts to");
 }
 
 /** The one trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
@@ -286,21 +319,29 @@ function claimReplay(name: string, found: boolean, id: string): void {
 const files = new Map<string, string>();
 
 function claimFile(name: string, file: string, what: string): void {
-  const other = files.get(file);
+  if (what !== "trials" && file.endsWith(".jsonl")) {
+    throw new InputError(
+      `Cannot write the ${what} of benchmark ${name} to ${file} as that is a name for journals: ` +
+        "what was paid for must not be written over",
+    );
+  }
+  const place = placeOf(file);
+  const other = files.get(place);
   if (other !== undefined) {
     throw new InputError(
       `Cannot keep the ${what} of benchmark ${name} in ${file} as a file is of one benchmark: ` +
         `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
     );
   }
-  files.set(file, name);
+  files.set(place, name);
 }
 
-function titleOf(name: string, { task, model, repetition, block }: PlannedTrial): string {
+function titleOf(name: string, planned: PlannedTrial): string {
+  const { task, repetition, block } = planned;
   const { seed: _, ...sizes } = task;
   const words = Object.entries(sizes).map(([size, value]) => `${size} ${value}`);
   const repeated = repetition === 1 ? "" : `, repetition ${repetition}`;
-  return `${name} > ${words.join(", ")}, graph ${block + 1}, ${model}${repeated}`;
+  return `${name} > ${words.join(", ")}, graph ${block + 1}, ${subjectName(planned)}${repeated}`;
 }
 
 function replayLine(origin: string, { id }: Trial): string {
@@ -308,9 +349,4 @@ function replayLine(origin: string, { id }: Trial): string {
   const here = `${Deno.cwd()}/`;
   const path = file.startsWith(here) ? file.slice(here.length) : file;
   return `deno test -A ${quoted(path)} -- --only=${quoted(id)}`;
-}
-
-/** A word for a shell, where nothing within single quotes has a meaning but their end. */
-function quoted(word: string): string {
-  return /^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -6,7 +6,14 @@
 import { z } from "zod";
 import { InputError, parseWith, WITH_INPUT } from "./input.ts";
 import { canonicalJson, isJsonObject, type JsonValue, printable } from "./json.ts";
-import { type JournalContent, readJournal, tornNotice } from "./journal.ts";
+import {
+  type JournalEnd,
+  journalLines,
+  type JournalPlace,
+  readJournal,
+  readLineAgain,
+  tornNotice,
+} from "./journal.ts";
 import {
   comparisonHash,
   countTrials,
@@ -25,9 +32,10 @@ import {
   hypothesesOf,
   isUpgrade,
 } from "./policy.ts";
+import { sumUsage } from "./model.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "./sequential.ts";
-import { type PlannedTrial, type Trial, TRIAL_LINE } from "./trial.ts";
+import { type PlannedTrial, scoreOf, type Trial, TRIAL_LINE, type TrialScore } from "./trial.ts";
 
 /** The first line of a journal: what was planned. */
 export interface PlanLine {
@@ -53,6 +61,10 @@ export interface PlanLine {
   readonly budget?: Budget;
   /** What models cost. */
   readonly prices?: Prices;
+  /** The server of models that name none: whoever runs a trial again must ask there. */
+  readonly baseURL?: string;
+  /** Set where only the benchmark's own file can run a trial again. */
+  readonly ownCode?: true;
   /** Everything that decides which trials there are. */
   readonly resolved: ResolvedSuite;
 }
@@ -105,6 +117,8 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   gate: PLANNED_GATE.nullable(),
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
+  baseURL: z.string().exactOptional(),
+  ownCode: z.literal(true).exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
     seed: z.int().min(0),
@@ -133,6 +147,8 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
     ...(plan.budget === undefined ? {} : { budget: plan.budget }),
     ...(plan.prices === undefined ? {} : { prices: plan.prices }),
+    ...(plan.baseURL === undefined ? {} : { baseURL: plan.baseURL }),
+    ...(plan.ownCode === undefined ? {} : { ownCode: plan.ownCode }),
     resolved: plan.resolved,
   };
 }
@@ -140,11 +156,17 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
 /** One journal, its lines checked. */
 export interface JournalFile {
   readonly path: string;
-  readonly content: JournalContent;
+  /** How it ends. */
+  readonly end: JournalEnd;
   /** The plan line; `undefined` in journals that other tools wrote. */
   readonly plan: PlanLine | undefined;
-  /** The trials; of several lines with one id the last counts, as invalid trials may be run again. */
-  readonly trials: readonly Trial[];
+  /**
+   * The trials, without what whole runs have no room for; of several lines with one id the last
+   * counts, as invalid trials may be run again.
+   */
+  readonly trials: readonly TrialScore[];
+  /** Where each of them stands, by its id: see {@linkcode wholeTrial}. */
+  readonly places: ReadonlyMap<string, JournalPlace>;
   /** The id of a trial that is there again although it had ended validly. */
   readonly doubled: string | undefined;
   /** Why its run began nothing more, as the last line says. */
@@ -157,31 +179,93 @@ export interface JournalFile {
  * @throws {InputError} Naming the file, the line, the path in it and the rule.
  */
 export function readJournalFile(path: string): JournalFile {
-  const content = readJournal(path);
   let plan: PlanLine | undefined;
-  const trials = new Map<string, Trial>();
+  const trials = new Map<string, TrialScore>();
+  const places = new Map<string, JournalPlace>();
   let doubled: string | undefined;
   let ends: string | undefined;
-  for (const [index, { value, line }] of content.lines.entries()) {
-    const source = `${path}, line ${line}`;
+  let first = true;
+  const end = readJournal(path, ({ value, ...place }) => {
+    const source = `${path}, line ${place.line}`;
     if (kindOf(value) === "plan") {
-      if (index > 0) {
-        throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
-      }
+      if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
       plan = parseWith(PLAN_LINE, value, source);
     } else if (kindOf(value) !== "trial") {
       throw new InputError(
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
       );
     } else {
-      const trial = parseWith(TRIAL_LINE, value, source);
+      const trial = scoreOf(parseWith(TRIAL_LINE, value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
-      trials.set(trial.id, trial);
+      trials.set(trial.id, before === undefined ? trial : replacing(trial, before));
+      places.set(trial.id, place);
       ends = trial.ends;
     }
+    first = false;
+  });
+  return { path, end, plan, trials: [...trials.values()], places, doubled, ends };
+}
+
+/** A trial that was run again: what the earlier try took was taken all the same. */
+function replacing(trial: TrialScore, { usage, replaced }: TrialScore): TrialScore {
+  return { ...trial, replaced: replaced === undefined ? usage : sumUsage([usage, replaced]) };
+}
+
+/**
+ * The plan of a journal, of which nothing else is read; `undefined` if its first line is none.
+ *
+ * @throws {InputError} Naming the file, the line, the path in it and the rule.
+ */
+export function readPlanLine(path: string): PlanLine | undefined {
+  for (const { value, line } of journalLines(path)) {
+    if (kindOf(value) !== "plan") return undefined;
+    return parseWith(PLAN_LINE, value, `${path}, line ${line}`);
   }
-  return { path, content, plan, trials: [...trials.values()], doubled, ends };
+}
+
+/** The plan that a plan line stands for; `undefined` if it does not agree with its own hash. */
+export function planOfLine(line: PlanLine): Plan | undefined {
+  const trials = trialsOf(line);
+  if (trials === undefined) return undefined;
+  const { suite, resolved, gate, budget, prices, baseURL } = line;
+  return {
+    suite,
+    resolved,
+    trials,
+    ...splitGate(gate),
+    ...(budget === undefined ? {} : { budget }),
+    ...(prices === undefined ? {} : { prices }),
+    ...(baseURL === undefined ? {} : { baseURL }),
+  };
+}
+
+/**
+ * The whole trials of a journal, one at a time in the order of their lines: those that
+ * {@linkcode readJournalFile} lets count.
+ *
+ * @throws {InputError} As {@linkcode readJournalFile} does, for each line when it is its turn.
+ */
+export function* journalTrials(path: string): Generator<Trial, void, void> {
+  const counting = new Map<string, number>();
+  for (const { value, line } of journalLines(path)) {
+    const { kind, id } = isJsonObject(value) ? value : {};
+    if (kind === "trial" && typeof id === "string") counting.set(id, line);
+  }
+  for (const { value, line } of journalLines(path)) {
+    if (kindOf(value) !== "trial") continue;
+    const trial = parseWith(TRIAL_LINE, value, `${path}, line ${line}`);
+    if (counting.get(trial.id) === line) yield trial;
+  }
+}
+
+/**
+ * A trial of a journal with everything that its line has.
+ *
+ * @throws {InputError} If the journal is not what it was when it was read.
+ */
+export function wholeTrial(path: string, place: JournalPlace): Trial {
+  return parseWith(TRIAL_LINE, readLineAgain(path, place), `${path}, line ${place.line}`);
 }
 
 function kindOf(value: JsonValue): unknown {
@@ -194,8 +278,8 @@ export interface Results {
   readonly suite: string;
   /** What was planned; for journals without a plan, just the trials that are there. */
   readonly planned: readonly PlannedTrial[];
-  /** The finished trials, in plan order. */
-  readonly trials: readonly Trial[];
+  /** The finished trials, in plan order; {@linkcode journalTrials} has all of each. */
+  readonly trials: readonly TrialScore[];
   /** The gate that the plan declares, the rule of a sequential one, and prices. */
   readonly gate: CompletePolicy | undefined;
   readonly rule: SequentialRule | undefined;
@@ -208,6 +292,8 @@ export interface Results {
   readonly notices: readonly string[];
   /** Why no verdict can rest on these results; `undefined` when one can. */
   readonly problem: string | undefined;
+  /** Which shards are not there; then this is the `problem`, unless there is a worse one. */
+  readonly missing: string | undefined;
 }
 
 /**
@@ -218,8 +304,8 @@ export interface Results {
  */
 export function readResults(paths: readonly string[]): Results {
   const files = paths.map(readJournalFile);
-  const notices = files.flatMap(({ path, content }) =>
-    content.tornBytes === 0 ? [] : [tornNotice(path, content.tornBytes)]
+  const notices = files.flatMap(({ path, end }) =>
+    end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
   );
   const trials = files.flatMap((file) => file.trials).sort((one, other) => one.index - other.index);
   const [first] = files;
@@ -233,14 +319,17 @@ export function readResults(paths: readonly string[]): Results {
       ? ["Without a plan line nobody knows whether all trials are there"]
       : [];
     const told = [...notices, ...unknown];
-    return { suite, planned, trials, ...none, plan: undefined, notices: told, problem };
+    const lacking = { plan: undefined, missing: undefined };
+    return { suite, planned, trials, ...none, ...lacking, notices: told, problem };
   }
   const planned = trialsOf(first.plan);
-  const problem = mixedProblem(files) ??
+  const mixed = mixedProblem(files);
+  const missing = mixed === undefined ? missingShards(files) : undefined;
+  const problem = mixed ??
     (planned === undefined
       ? "the plan line does not agree with its own hash: it was changed, or made by another version"
       : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned) ??
-        ruleProblem(first.plan));
+        ruleProblem(first.plan) ?? missing);
   const { gate, rule } = splitGate(first.plan.gate);
   const { prices } = first.plan;
   return {
@@ -254,6 +343,7 @@ export function readResults(paths: readonly string[]): Results {
     plan: first.plan,
     notices,
     problem,
+    missing,
   };
 }
 
@@ -349,6 +439,11 @@ function shardProblem(files: readonly JournalFile[]): string | undefined {
   if (doubled !== undefined) {
     return `shard ${doubled.plan!.shard.index}/${of} is there twice: ${doubled.path} again`;
   }
+}
+
+function missingShards(files: readonly JournalFile[]): string | undefined {
+  const { of } = files[0]!.plan!.shard;
+  const present = files.map(({ plan }) => plan!.shard.index);
   const missing = Array.from({ length: of }, (_, place) => place + 1)
     .filter((index) => !present.includes(index));
   if (missing.length > 0) {
@@ -384,7 +479,7 @@ function foreignProblem(
 
 /** The id of a trial that is not planned, or whose fields are not those of its id. */
 export function foreignTrial(
-  trials: readonly Trial[],
+  trials: readonly TrialScore[],
   planned: readonly PlannedTrial[],
 ): string | undefined {
   const known = new Map(planned.map((trial) => [trial.id, placeText(trial, trial.model)]));

@@ -5,7 +5,7 @@
 
 import { fileReason, InputError } from "./input.ts";
 import { canonicalJson } from "./json.ts";
-import { JournalWriter, tornNotice } from "./journal.ts";
+import { type JournalPlace, JournalWriter, tornNotice } from "./journal.ts";
 import type { BaselineScores } from "./judge.ts";
 import { LookAhead } from "./lookahead.ts";
 import type { Model } from "./model.ts";
@@ -16,11 +16,13 @@ import {
   type PlanLine,
   planLine,
   readJournalFile,
+  readPlanLine,
+  wholeTrial,
 } from "./results.ts";
 import { type Plan, type Shard, shardOf } from "./plan.ts";
 import { type Needless, Stopping } from "./stopping.ts";
 import { type ModelEntry, modelName } from "./suite.ts";
-import { type Agent, type PlannedTrial, runTrial, type Trial } from "./trial.ts";
+import { type Agent, type PlannedTrial, runTrial, type Trial, type TrialScore } from "./trial.ts";
 
 /** Options of {@linkcode Run}. */
 export interface RunOptions {
@@ -44,6 +46,11 @@ export interface RunOptions {
   readonly baseline?: BaselineScores;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
+  /**
+   * Sees each trial as soon as it has ended and is kept, in whatever order they do; those that a
+   * resumed journal has at once, before anything is run.
+   */
+  readonly onTrial?: (trial: TrialScore | Needless, resumed: boolean) => void;
   /** Stops the run: trials in flight are given up and leave no trace. */
   readonly signal?: AbortSignal;
 }
@@ -55,7 +62,7 @@ export interface RunOptions {
  * @throws {InputError} If the journal cannot be read.
  */
 export function seedToResume(path: string): number | undefined {
-  return exists(path) ? readJournalFile(path).plan?.seed : undefined;
+  return exists(path) ? readPlanLine(path)?.seed : undefined;
 }
 
 /** Carries out the trials of a plan, each at most once. */
@@ -68,11 +75,13 @@ export class Run implements Disposable {
   readonly #plan: Plan;
   readonly #options: RunOptions;
   readonly #models = new Map<string, Model>();
-  readonly #finished: ReadonlyMap<string, Trial>;
-  readonly #resumed: JournalFile | undefined;
+  /** Where the trials stand that the journal had already. */
+  readonly #finished = new Map<string, JournalPlace>();
+  readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
   readonly #ahead: LookAhead<Trial | Needless>;
   readonly #stopping: Stopping;
   #writer: JournalWriter | undefined;
+  #inFlight = 0;
   /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
   #ended: Error | undefined;
 
@@ -86,31 +95,36 @@ export class Run implements Disposable {
     this.#plan = plan;
     this.#options = options;
     this.trials = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
+    let kept: readonly TrialScore[] = [];
+    let places: ReadonlyMap<string, JournalPlace> = new Map();
     if (journal !== undefined && exists(journal)) {
       if (!resume) throw JournalWriter.existing(journal);
-      this.#resumed = readJournalFile(journal);
-      assertSamePlan(this.#resumed, planLine(plan, shard));
+      const file = readJournalFile(journal);
+      assertSamePlan(file, planLine(plan, shard));
+      // The trials themselves are read again when their turn comes: a run may have more than fit.
+      this.#resumed = { plan: file.plan, end: file.end };
+      ({ trials: kept, places } = file);
     }
-    const kept = this.#resumed?.trials ?? [];
     const foreign = foreignTrial(kept, this.trials);
     if (foreign !== undefined) {
       throw new InputError(
         `Cannot resume ${journal} as it has a trial that is none of its plan: ${foreign}`,
       );
     }
-    this.#finished = new Map(
-      kept.filter(({ outcome }) => !(retryInvalid && outcome === "invalid"))
-        .map((trial) => [trial.id, trial]),
-    );
     // A replay or a part of the plan cannot tell what the whole needs; a budget holds for it all the same.
     const watched = options.only !== undefined || shard !== undefined ? unruled(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline);
-    // Invalid trials that are run again have cost what they cost.
     for (const trial of kept) {
-      if (this.#finished.has(trial.id)) this.#stopping.record(trial);
-      else this.#stopping.charge(trial);
+      if (retryInvalid && trial.outcome === "invalid") {
+        // It will be run again, and has cost what it cost.
+        this.#stopping.charge(trial);
+      } else {
+        this.#stopping.record(trial);
+        this.#finished.set(trial.id, places.get(trial.id)!);
+        options.onTrial?.(trial, true);
+      }
     }
-    const torn = this.#resumed?.content.tornBytes ?? 0;
+    const torn = this.#resumed?.end.tornBytes ?? 0;
     this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
     this.#ahead = new LookAhead(this.trials.length, (place) => this.#run(this.trials[place]!), {
       ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
@@ -161,6 +175,11 @@ export class Run implements Disposable {
     return this.#stopping.stopped;
   }
 
+  /** How many trials have begun and not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   /** Lets go of a finished trial, whose record the journal has. */
   forget(place: number): void {
     this.#ahead.forget(place);
@@ -175,20 +194,24 @@ export class Run implements Disposable {
 
   async #run(planned: PlannedTrial): Promise<Trial | Needless> {
     const known = this.#finished.get(planned.id);
-    if (known !== undefined) return known;
+    if (known !== undefined) return wholeTrial(this.#options.journal!, known);
     const needless = this.#stopping.needless(planned);
-    if (needless !== undefined) return needless;
-    const { agent, signal } = this.#options;
+    const { agent, signal, onTrial } = this.#options;
+    if (needless !== undefined) {
+      onTrial?.(needless, false);
+      return needless;
+    }
     signal?.throwIfAborted();
     if (this.#ended !== undefined) throw this.#ended;
     const model = this.#model(planned.model);
     const journal = this.#journal();
+    this.#inFlight++;
     const ended = await runTrial(planned, model, {
       suite: this.#plan.suite,
       limits: this.#plan.resolved.limits,
       ...(agent === undefined ? {} : { agent }),
       ...(signal === undefined ? {} : { signal }),
-    });
+    }).finally(() => this.#inFlight--);
     this.#stopping.record(ended);
     // Whoever reads the journal must know a run that was ended from one that was cut short.
     const ends = this.#stopping.spent;
@@ -200,6 +223,7 @@ export class Run implements Disposable {
       this.#ended ??= error as Error;
       throw error;
     }
+    onTrial?.(trial, false);
     return trial;
   }
 
@@ -218,7 +242,7 @@ export class Run implements Disposable {
     const resumed = this.#resumed;
     this.#writer = resumed === undefined
       ? JournalWriter.create(journal)
-      : JournalWriter.append(journal, resumed.content);
+      : JournalWriter.append(journal, resumed.end);
     if (resumed?.plan === undefined) this.#writer.write(planLine(this.#plan, shard));
     return this.#writer;
   }
@@ -233,12 +257,8 @@ function unruled({ rule: _, ...plan }: Plan): Plan {
 const PLAN_START = '{"v":1,"kind":"plan",';
 
 /** An empty journal, or a torn plan, is of any plan: its run died before it wrote a line. */
-function assertSamePlan({ path, plan, content }: JournalFile, wanted: PlanLine): void {
-  if (
-    content.lines.length === 0 && PLAN_START.startsWith(content.torn.slice(0, PLAN_START.length))
-  ) {
-    return;
-  }
+function assertSamePlan({ path, plan, end }: JournalFile, wanted: PlanLine): void {
+  if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
   if (plan === undefined) {
     throw new InputError(`Cannot resume ${path} as its first line must be a plan: it is none`);
   }

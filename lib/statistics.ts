@@ -10,6 +10,7 @@ import {
   bisect,
   bisectWhole,
   normalQuantile,
+  studentQuantile,
 } from "./distributions.ts";
 
 /** A lower and an upper bound: of a rate, within 0..1, or of a difference of two, within -1..1. */
@@ -370,8 +371,9 @@ export function clusteredStandardError(clusters: readonly (readonly number[])[])
 
 /**
  * The mean of clustered values with so many standard errors on either side that it covers the true
- * mean with about that confidence (the normal approximation), cut to [0, 1]: for values in [0, 1]. It
- * is not available, `null`, for fewer than two clusters.
+ * mean with about that confidence, cut to [0, 1]: for values in [0, 1]. It is not available, `null`, for
+ * fewer than two clusters. How many follows Student's t with one degree of freedom less than there are
+ * clusters: the normal approximation of the source covers 88% in place of 95% with five of them.
  *
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Miller, "Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations",
@@ -383,7 +385,7 @@ export function clusteredStandardError(clusters: readonly (readonly number[])[])
  * import { assertAlmostEquals } from "@std/assert";
  *
  * const { lower, upper } = clusteredInterval([[1, 1], [1, 0], [1, 1], [1, 0]])!;
- * assertAlmostEquals(lower, 0.4671036, 1e-7);
+ * assertAlmostEquals(lower, 0.2906534, 1e-7);
  * assertAlmostEquals(upper, 1, 1e-7);
  * ```
  */
@@ -396,6 +398,7 @@ export function clusteredInterval(
   if (error === null) return null;
   const values = clusters.flat();
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const half = normalQuantile((1 + confidence) / 2) * error;
+  const degrees = clusters.filter((cluster) => cluster.length > 0).length - 1;
+  const half = studentQuantile((1 + confidence) / 2, degrees) * error;
   return { lower: Math.max(0, mean - half), upper: Math.min(1, mean + half) };
 }

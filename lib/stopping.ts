@@ -11,7 +11,7 @@ import type { Plan } from "./plan.ts";
 import { hypothesesOf, isUpgrade } from "./policy.ts";
 import { Spending } from "./prices.ts";
 import { Bets, type Sample } from "./sequential.ts";
-import type { PlannedTrial, Trial } from "./trial.ts";
+import type { PlannedTrial, TrialScore } from "./trial.ts";
 
 /** A planned trial that was not run as it is not needed. */
 export interface Needless {
@@ -83,12 +83,12 @@ export class Stopping {
   }
 
   /** Counts what a trial has cost that is none of this run's. */
-  charge(trial: Trial): void {
+  charge(trial: TrialScore): void {
     this.#spending.add(trial);
   }
 
   /** Counts a trial that has ended. */
-  record(trial: Trial): void {
+  record(trial: TrialScore): void {
     this.charge(trial);
     if (this.#races.length === 0) return;
     // The journal has the rest of it: a long run must not keep every trace in memory.

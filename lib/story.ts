@@ -24,8 +24,11 @@ export function summarize(trial: Trial): string {
   ].join("; ");
 }
 
-/** The most calls that a story shows. */
-const STORY_CALLS = 12;
+/** Options of {@linkcode tellStory}. */
+export interface StoryOptions {
+  /** The most calls that are shown, around the first root failure; default 12. */
+  readonly calls?: number;
+}
 
 /**
  * The story of a trial in a few lines: how it ended, the first root failure, and the calls.
@@ -43,7 +46,7 @@ const STORY_CALLS = 12;
  * assertStringIncludes(story, "call 1 (step 1) func: function_not_found");
  * ```
  */
-export function tellStory(trial: Trial): string {
+export function tellStory(trial: Trial, { calls: limit = 12 }: StoryOptions = {}): string {
   const { failures, events, model } = trial;
   const calls = callsOf(events);
   const root = failures.find((failure) => failure.root) ?? failures[0];
@@ -56,8 +59,8 @@ export function tellStory(trial: Trial): string {
     if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
   }
   // The calls up to just after the first root failure tell how it came about.
-  const end = Math.max(STORY_CALLS, (root?.call ?? 0) + 2);
-  const start = end - STORY_CALLS;
+  const end = Math.min(Math.max(limit, (root?.call ?? 0) + 2), calls.length);
+  const start = Math.max(0, end - limit);
   if (start > 0) lines.push(`  ... ${start} calls before`);
   lines.push(...calls.slice(start, end).map((call) => `  ${describeCall(call)}`));
   if (calls.length > end) lines.push(`  ... ${calls.length - end} calls after`);
@@ -99,7 +102,8 @@ export function describeFailure(failure: Failure): string {
   return `${where}: ${failure.type}: ${describeCause(failure)}`;
 }
 
-function describeCause(failure: Failure): string {
+/** Why a call failed, in words. */
+export function describeCause(failure: Failure): string {
   switch (failure.type) {
     case "function_not_found":
       return failure.detail.nearest === null
@@ -126,11 +130,16 @@ function describeCause(failure: Failure): string {
   }
 }
 
-function describeArgument(wrong: WrongArgument): string {
+/** What is wrong with one argument, in words. */
+export function describeArgument(wrong: WrongArgument): string {
   const source = wrong.origin === "wrong_return"
     ? `which call ${wrong.originCall} had returned wrongly`
     : wrong.origin === "other_variable"
     ? `which is the value of ${wrong.originVariable}`
     : "which nothing had returned";
-  return `${wrong.parameter} expects the value of ${wrong.variable} but got ${wrong.given}, ${source}`;
+  // Input variables are linked by name.
+  const expected = wrong.parameter === wrong.variable
+    ? "its own value"
+    : `the value of ${wrong.variable}`;
+  return `${wrong.parameter} expects ${expected} but got ${wrong.given}, ${source}`;
 }

@@ -7,9 +7,10 @@ import { z } from "zod";
 import type { Limits } from "./agent.ts";
 import { type GraphSpec, type Linking, LINKINGS } from "./graph.ts";
 import { InputError } from "./input.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import { GATE_POLICY, type GatePolicy } from "./policy.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
+import { STRATEGIES } from "./strategies.ts";
 import { briefSpec } from "./task.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
@@ -28,11 +29,11 @@ export interface Grid {
   readonly connection?: Connection | readonly Connection[];
   /** How parameters are linked to outputs; default `types`. */
   readonly linking?: Linking | readonly Linking[];
-  /** Size of the pool of types. */
+  /** Size of the pool of types; default half of `core`. */
   readonly types?: number;
-  /** Fewest and most input variables of a source function. */
+  /** Fewest and most input variables of a source function; default 1 and 2. */
   readonly inputs?: readonly [number, number];
-  /** Tries at adding a further edge between core functions. */
+  /** Tries at adding a further edge between core functions; default twice `core`. */
   readonly extraEdges?: number;
 }
 
@@ -64,7 +65,7 @@ export const REASONING_EFFORTS = [
   "max",
 ] as const;
 
-/** A model as suites name it. Options other than these three go to its adapter. */
+/** A model as suites name it, with its options. */
 export interface ModelEntry {
   /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
   readonly model: string;
@@ -120,8 +121,6 @@ export interface Suite {
   readonly prices?: Prices;
 }
 
-/** The strategies there are. */
-export const STRATEGIES = ["baseline"] as const;
 /** The perturbations there are. */
 export const PERTURBATIONS = ["none"] as const;
 
@@ -153,8 +152,17 @@ const GRID = z.strictObject({
   { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
 );
 
-/** Names of fields that hold keys; `max_tokens` and the like do not. */
-const SECRET_NAME = /key|token$|secret|password|authorization/i;
+/** Names of fields that hold keys; `max_tokens`, `prompt_cache_key` and the like do not. */
+const SECRET_NAME = /(?<!prompt_cache_)key|token$|secret|password|authorization/i;
+
+/** Whether a field of `value`, however deep, is named as one that holds a key. */
+function holdsSecret(value: JsonValue): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(holdsSecret);
+  return Object.entries(value).some(([name, inner]) =>
+    SECRET_NAME.test(name) || holdsSecret(inner)
+  );
+}
 
 const MODEL = z.strictObject({
   model: z.string().min(1),
@@ -171,7 +179,7 @@ const MODEL = z.strictObject({
   seed: z.int().exactOptional(),
   parallelToolCalls: z.boolean().exactOptional(),
   body: z.record(z.string(), z.json())
-    .refine((body) => !Object.keys(body).some((name) => SECRET_NAME.test(name)), {
+    .refine((body) => !holdsSecret(body), {
       message: "must hold no secret: plans are kept in journals",
     }).exactOptional(),
   name: z.string().min(1).exactOptional(),

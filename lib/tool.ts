@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 
 /** A function on offer, as a model sees it. */
 export interface ToolSchema {
@@ -43,14 +43,22 @@ export interface ToolResult {
   readonly content: string;
 }
 
+/**
+ * Writes the text that goes back for one call, once all calls of its step are answered.
+ *
+ * @param content What the function itself returned, or the error of a refused call.
+ * @param known Every variable that was given or returned so far; the last return wins.
+ */
+export type ResultWriter = (content: string, known: ReadonlyMap<string, JsonValue>) => string;
+
 /** Where the calls of a model go: a generated task's executor, or tools of the user's own. */
 export interface Environment {
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
   /** Whether a call past the limit was made, so that the trial is over. */
   readonly exhausted: boolean;
-  /** Answers all calls of one model reply, in order. */
-  execute(calls: readonly ToolCall[]): Promise<readonly ToolResult[]>;
+  /** Answers all calls of one model reply, in order; `write` may change the texts that go back. */
+  execute(calls: readonly ToolCall[], write?: ResultWriter): Promise<readonly ToolResult[]>;
 }
 
 /** A function tool in OpenAI's form. */

@@ -5,8 +5,8 @@
  */
 
 import { z } from "zod";
-import type { Failure, FailureCause } from "./failure.ts";
-import type { Role } from "./graph.ts";
+import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
+import { type Role, ROLES } from "./graph.ts";
 
 /** Nothing that a model writes is kept longer than this in a trace. */
 export const LONGEST_KEPT = 10_000;
@@ -100,6 +100,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     inputTokens: z.number(),
     outputTokens: z.number(),
     durationMs: z.number(),
+    repairs: z.array(z.string()).exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("call"),
@@ -108,6 +109,11 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     function: z.string(),
     arguments: z.string(),
     result: z.string(),
+    role: z.enum(ROLES).exactOptional(),
+    returned: z.looseObject({ variable: z.string(), value: z.number() }).exactOptional(),
+    failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
+    guessed: z.literal(true).exactOptional(),
+    coerced: z.array(z.string()).exactOptional(),
   }),
   z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),
   z.looseObject({ kind: z.literal("answer"), text: z.string(), value: z.number().nullable() }),

@@ -10,10 +10,11 @@ import { type Behaviour, behavioursOf } from "./behaviour.ts";
 import { createExecutor, type Executor } from "./executor.ts";
 import { FAILURE, type Failure, FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { type GraphSpec, LINKINGS } from "./graph.ts";
-import { reasonOf } from "./input.ts";
+import { InputError, reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError, type Model, type Usage } from "./model.ts";
 import { redact } from "./redact.ts";
+import { strategyOf } from "./strategies.ts";
 import { briefSpec, generateTask } from "./task.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
 
@@ -111,11 +112,23 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
 export interface TrialScore extends Omit<Trial, "events" | "failures"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
+  /** Tokens of earlier tries at it, which infrastructure had spoiled; left out without any. */
+  readonly replaced?: Usage;
 }
 
-/** What tables and gates need of a trial. */
-export function scoreOf({ events: _, failures, ...trial }: Trial): TrialScore {
-  return { ...trial, failures: failures.map(({ type, root }) => KINDS[`${root}`][type]) };
+/** What tables and gates need of a trial: other tools may keep whole transcripts in their lines. */
+export function scoreOf(trial: Trial): TrialScore {
+  const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
+    trial;
+  const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
+  const { startedAt, durationMs, reason, ends } = trial;
+  return {
+    ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
+    ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
+    ...(reason === undefined ? {} : { reason }),
+    ...(ends === undefined ? {} : { ends }),
+    failures: trial.failures.map(({ type, root }) => KINDS[`${root}`][type]),
+  };
 }
 
 /** Each kind of failure once, as a run may have a hundred thousand of them. */
@@ -137,7 +150,7 @@ export interface TrialOptions {
   readonly suite?: string;
   /** What the trial may take. */
   readonly limits?: Limits;
-  /** Works on the task instead of the agent loop. */
+  /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
   readonly agent?: Agent;
   /** Aborts the trial, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
@@ -210,6 +223,7 @@ export function parseTrialId(id: string): TrialKey | undefined {
 /**
  * Runs one trial to its end. Whatever goes wrong on the way to the model makes it `invalid`.
  *
+ * @throws {InputError} If there is no such strategy, or it does not go with an agent of one's own.
  * @throws The reason of `options.signal`, if that aborts it.
  *
  * @example Usage
@@ -231,6 +245,8 @@ export async function runTrial(
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name);
   const { limits = {}, signal } = options;
+  const strategy = strategyOf(planned.strategy);
+  if (options.agent !== undefined) assertAgentStrategies("the trial", [planned.strategy]);
   const startedAt = new Date().toISOString();
   const started = performance.now();
   const task = generateTask(planned.task);
@@ -260,7 +276,7 @@ export async function runTrial(
       const working = options.agent(executor, signal === undefined ? {} : { signal });
       return executor.answer(await (signal === undefined ? working : abortable(working, signal)));
     }
-    const ending = await runLoop({
+    const ending = await strategy({
       model,
       environment: executor,
       messages: [{ role: "user", content: executor.prompt }],
@@ -269,7 +285,7 @@ export async function runTrial(
       record,
       served: (name) => served.add(name),
       ...(signal === undefined ? {} : { signal }),
-    });
+    }, runLoop);
     return ending.kind === "answer"
       ? executor.answer(ending.text)
       : stop(ending.kind, ending.message);
@@ -317,6 +333,20 @@ export async function runTrial(
   };
 }
 
+/**
+ * Strategies change what goes into the agent loop; an agent of one's own has none.
+ *
+ * @throws {InputError} If there is another strategy than `baseline`.
+ */
+export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
+  const other = strategies.find((strategy) => strategy !== "baseline");
+  if (other === undefined) return;
+  throw new InputError(
+    `Cannot run ${action} as an agent of your own has no loop that a strategy could change: ` +
+      `the strategy is ${printable(other)}`,
+  );
+}
+
 function onlyTrial(task: GraphSpec, model: string): PlannedTrial {
   const key = { model, strategy: "baseline", perturbation: "none", task, repetition: 1 };
   return { ...key, id: trialId(key), index: 0, block: 0 };
@@ -353,6 +383,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
     .default({ inputTokens: 0, outputTokens: 0 }),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
+  reason: z.string().nullish().transform((reason) => reason ?? undefined),
   ends: z.string().exactOptional(),
   // Other tools may keep other events; nothing that is decided rests on them.
   events: z.array(EVENT).catch([]),

@@ -17,9 +17,11 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "betting",
     "sizing",
     "paired_sizing",
+    "output",
     "journal",
     "lookahead",
     "redact",
+    "shell",
   ],
   // Tasks, the calls on them and what is wrong with these: it knows no model.
   world: [
@@ -27,9 +29,9 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "graph",
     "tool",
     "task",
-    "drawing",
     "failure",
     "trace",
+    "drawing",
     "answer",
     "executor",
     "behaviour",
@@ -51,6 +53,9 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "models/simulated/server",
     "models/simulated",
     "agent",
+    "strategy",
+    "strategies/restate",
+    "strategies",
   ],
   // Trials, from the planned one to the judged one.
   run: [
@@ -60,30 +65,43 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "judge",
     "metrics",
     "suite",
+    "breakdown",
     "plan",
     "results",
+    "collection",
     "baseline",
     "forecast",
     "stopping",
     "connect",
     "run",
+    "replay",
   ],
   // Where people and other programs come in.
   edge: [
     "story",
+    "decision",
+    "report",
     "reports/text",
-    "reports/terminal",
+    "reports/tables",
     "reports/verdicts",
+    "reports/terminal",
+    "reports/markdown",
+    "reports/figures",
+    "reports/trial_view",
+    "reports/html",
+    "report_file",
     "summary",
     "assertions",
     "flags",
     "benchmark",
     "register",
     "commands/arguments",
+    "commands/progress",
     "commands/running",
     "commands/generate",
     "commands/run",
     "commands/gate",
+    "commands/report",
     "commands/accept",
     "commands/plan",
     "commands/selfcheck",
@@ -97,8 +115,15 @@ const ORDER = Object.values(FLOORS).flat();
 /** Folders whose files are bodies of one contract, and what of their own folder they may import. */
 const BODIES: Readonly<Record<string, readonly string[]>> = {
   "models/": [],
-  "reports/": ["reports/text"],
-  "commands/": ["commands/arguments", "commands/running"],
+  "strategies/": [],
+  "reports/": [
+    "reports/text",
+    "reports/tables",
+    "reports/verdicts",
+    "reports/figures",
+    "reports/trial_view",
+  ],
+  "commands/": ["commands/arguments", "commands/progress", "commands/running"],
 };
 
 interface Source {
@@ -135,6 +160,8 @@ function readSource(name: string): Source {
   const modules = specifiers.flatMap((specifier) => {
     if (specifier === "@std/random") return ["std/random"];
     if (!specifier.startsWith(".")) return [];
+    // Texts of the report's page are no modules.
+    if (!specifier.endsWith(".ts")) return [];
     return [new URL(specifier, place).href.slice(LIB.href.length).replace(/\.ts$/, "")];
   });
   return { name, text, specifiers, modules };

@@ -177,6 +177,8 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
   const suite = temporary.write("good.jsonc", suiteOf(["sim:planner"], 1));
   const bad = (name: string, text: string) => temporary.write(`${name}.jsonc`, text);
   const out = ["--out", temporary.file("new.jsonl")];
+  const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=sim:planner " +
+    "strategy=baseline perturbation=none repetition=1";
   const task = `{"core":3,"depth":2,"connected":0,"disconnected":0,"seed":1`;
   const existing = temporary.write("existing.jsonl", "");
   const plain = temporary.write("plain.jsonl", `{"kind":"trial"}\n`);
@@ -225,7 +227,6 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
     [["generate", "--task", task], /--task.*JSON/],
     [["generate", "--task", `${task}}`, "--core", "4"], /--task.*--core|--core.*--task/],
 
-    [["run"], /it takes one suite file: 0 are given/],
     [["run", suite, suite], /it takes one suite file: 2 are given/],
     [["run", "no-such.jsonc", ...out], /Cannot read no-such\.jsonc: there is no such file/],
     [["run", temporary.path, ...out], /Cannot read .*: it is a folder/],
@@ -300,7 +301,33 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
       ["run", bad("fresh", suiteOf(["sim:planner"], 1, { seed: "fresh" })), "--shard", "1/2"],
       /add --seed/,
     ],
+    [
+      ["run", suite, ...out, "--reasoning-effort", "hard"],
+      /--reasoning-effort must be one of none, minimal, low, medium, high, xhigh, max: it is hard/,
+    ],
+    [
+      ["run", suite, ...out, "--reasoning-effort", "low", "--reasoning-effort", "low"],
+      /models must have distinct names: sim:planner low is there twice/,
+    ],
     [["run", suite, "--resume"], /--resume needs --out/],
+    [["run", plain], /a journal is run with --only ID: .*plain\.jsonl is given/],
+    [["run", plain, "--only", id], /Cannot replay .*plain\.jsonl as its first line must be a plan/],
+    [["run", existing, "--only", id], /Cannot replay .*existing\.jsonl as its first line must be/],
+    [["run", torn, "--only", id], /broken\.jsonl: line 1 is not JSON/],
+    [
+      ["run", suite, "--only", "the first"],
+      /its id must be one that journals have.*: it is the first/,
+    ],
+    [["run", suite, "--only", id.replace("planner", "x")], /its model must be one of small: it is/],
+    [
+      ["run", suite, "--only", id.replace("depth=2", "depth=3")],
+      /its id must be one that journals have.*: it is core=3 depth=3/,
+    ],
+    [["run", suite, "--only", id, ...out], /--only goes without --out/],
+    [["run", suite, "--only", id, "--resume"], /--only goes without --resume/],
+    [["run", suite, "--only", id, "--shard", "1/2"], /--only goes without --shard/],
+    [["run", plain, "--only", id, "--model", "m"], /a journal goes without --model/],
+    [["run", plain, "--only", id, "--seed", "1"], /a journal goes without --seed/],
     [
       ["run", suite, "--out", temporary.file("retried.jsonl"), "--retry-invalid"],
       /--retry-invalid needs --resume/,
@@ -416,7 +443,7 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   assertEquals(run.code, 0, run.all);
   assertEquals(totalsIn(run), [100, 100]);
   assertMatch(run.stderr, /^Skipped 2 impossible crossings/);
-  assertMatch(run.stderr, /^200\/200 trials, \d+ solved$/m);
+  assertMatch(run.stderr, /^200\/200 trials, \d+ solved \(/m);
   assertStringIncludes(run.stderr, `To decide: deno task toolgate gate ${out}`);
   const ids = idsOf(out);
   assertEquals(ids.length, 200);
@@ -433,6 +460,89 @@ Deno.test("toolgate run and gate work on the quick suite", async () => {
   const finer = await toolgate(["gate", out, "--success-rate", "0.6", "--margin", "0.01"]);
   assertEquals(finer.code, 3, finer.all);
   assertMatch(finer.stdout, /UNDECIDED: .* about \d+ further trials would decide/);
+});
+
+Deno.test("toolgate run without a file runs the quick suite, and says so", async () => {
+  const finished = await toolgate(["run", "--shard", "1/20"]);
+  assertEquals(finished.code, 0, finished.all);
+  assertStringIncludes(finished.stderr, `Suite ${QUICK}\n`);
+  assertEquals(totalsIn(finished), [10]);
+});
+
+Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models", async () => {
+  const asked: Record<string, unknown>[] = [];
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    async (request) => {
+      asked.push(await request.json());
+      const message = { role: "assistant", content: "I cannot tell." };
+      const choices = [{ index: 0, finish_reason: "stop", message }];
+      return Response.json({ id: "1", object: "chat.completion", model: "x", choices });
+    },
+  );
+  await using temporary = await folder();
+  const prices = { m: { input: 1, output: 1 } };
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 1, { prices }));
+  const out = temporary.file("out.jsonl");
+  const run = (...more: string[]) =>
+    toolgate(["run", suite, "--base-url", `http://127.0.0.1:${server.addr.port}/v1`, ...more]);
+  const one = await run("--reasoning-effort", "low");
+  assertEquals(one.code, 0, one.all);
+  assertEquals(asked.map(({ reasoning_effort: effort }) => effort), ["low", "low"]);
+  assertStringIncludes(one.stdout, "m\n\ncell ");
+  const efforts = ["--reasoning-effort", "minimal", "--reasoning-effort", "high"];
+  const two = await run(...efforts, "--max-usd", "1", "--out", out);
+  assertEquals(two.code, 0, two.all);
+  assertEquals(
+    asked.slice(2).map(({ model, reasoning_effort: effort }) => [model, effort]).sort(),
+    [
+      ["m", "high"],
+      ["m", "high"],
+      ["m", "minimal"],
+      ["m", "minimal"],
+    ],
+  );
+  assertEquals(
+    new Set(readLines(out).slice(1).map(({ model }) => model.requested)),
+    new Set(["m minimal", "m high"]),
+  );
+});
+
+Deno.test("toolgate run --only replays a trial of a suite or a journal, and tells its story", async () => {
+  await using temporary = await folder();
+  await using server = countingServer("sim:noisy?early=0.5&stale=0.5");
+  const entry = { model: "m", name: "mine", temperature: 1 };
+  const suite = temporary.write("suite.jsonc", suiteOf([entry], 3, { limits: { steps: 4 } }));
+  const out = temporary.file("out.jsonl");
+  const here = ["--base-url", server.url];
+  const run = await toolgate(["run", suite, "--out", out, ...here]);
+  assertEquals(run.code, 0, run.all);
+  const before = Deno.readTextFileSync(out);
+  const { id, outcome, calls } = readLines(out)[2];
+  for (const file of [suite, out]) {
+    const finished = await toolgate(["run", file, "--only", id, ...here]);
+    assertEquals(finished.code, 0, finished.all);
+    assertEquals(finished.stderr, "");
+    assertMatch(finished.stdout, new RegExp(`^mine: ${outcome} after ${calls} call`));
+  }
+  assertEquals(Deno.readTextFileSync(out), before, "a replay is no part of the run");
+
+  // The id says all of the task: one of another seed has its model, limits and options from here.
+  const other = id.replace(/seed=\d+/, "seed=4711");
+  const fresh = await toolgate(["run", suite, "--only", `  ${other}`, ...here]);
+  assertEquals(fresh.code, 0, fresh.all);
+  const gone = countingServer();
+  await gone[Symbol.asyncDispose]();
+  const invalid = await toolgate([
+    ...["run", out, "--only", id, "--base-url", gone.url, "--retries", "0"],
+  ]);
+  assertEquals(invalid.code, 3, invalid.all);
+  assertMatch(invalid.stdout, /^mine: invalid after 0 calls .*infrastructure: /);
+
+  const changed = temporary.write("changed.jsonl", before.replace('"steps":4', '"steps":5'));
+  const refused = await toolgate(["run", changed, "--only", id, ...here]);
+  assertEquals(refused.code, 2, refused.all);
+  assertMatch(refused.stderr, /changed\.jsonl as its plan must agree with its own hash/);
 });
 
 Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) => {

@@ -2,6 +2,7 @@ import {
   assertAlmostEquals,
   assertEquals,
   assertGreaterOrEqual,
+  assertLess,
   assertLessOrEqual,
   assertStringIncludes,
   assertThrows,
@@ -15,6 +16,7 @@ import {
   bisectWhole,
   normalCumulative,
   normalQuantile,
+  studentQuantile,
 } from "../lib/distributions.ts";
 import { test } from "./support/generated.ts";
 
@@ -311,5 +313,41 @@ test("bisectWhole() finds the first whole number of any range, or the one behind
         );
       }
     }
+  }
+});
+
+test("studentQuantile() agrees with published tables and another library", () => {
+  const known: [probability: number, degrees: number, t: number][] = [
+    [0.975, 1, 12.706204736432095],
+    [0.6, 2, 0.2886751345948128],
+    [0.975, 3, 3.1824463052837078],
+    [0.975, 4, 2.7764451051977934],
+    [0.95, 5, 2.0150483733330233],
+    [0.995, 9, 3.249835541592126],
+    [0.975, 30, 2.0422724563012378],
+    [0.95, 31, 1.6955187825458649],
+    [0.975, 200, 1.9718962236339088],
+    [0.995, 999, 2.5807596372676365],
+  ];
+  for (const [probability, degrees, t] of known) {
+    assertAlmostEquals(studentQuantile(probability, degrees), t, 1e-9 * Math.max(1, t));
+  }
+});
+
+test("studentQuantile() falls to the normal quantile as degrees grow", () => {
+  let before = Infinity;
+  for (const degrees of [1, 2, 3, 4, 10, 51, 300, 10_000]) {
+    const quantile = studentQuantile(0.975, degrees);
+    assertLess(quantile, before);
+    before = quantile;
+  }
+  assertAlmostEquals(before, normalQuantile(0.975), 1e-3);
+});
+
+test("studentQuantile() refuses what it cannot find", () => {
+  for (
+    const [probability, degrees] of [[0.4, 3], [1, 3], [NaN, 3], [0.9, 0], [0.9, 1.5]] as const
+  ) {
+    assertThrows(() => studentQuantile(probability, degrees), RangeError, "Cannot find a quantile");
   }
 });

@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { toDot, toMermaid, toSvg } from "../lib/drawing.ts";
+import { instance } from "@viz-js/viz";
+import fc from "fast-check";
+import { callMarks, toDot, toMermaid, toSvg } from "../lib/drawing.ts";
 import { generateTask, type Task } from "../lib/task.ts";
-import { test } from "./support/generated.ts";
+import type { CallEvent } from "../lib/trace.ts";
+import { specs, test } from "./support/generated.ts";
+import { callEvent, HOSTILE } from "./support/records.ts";
 
 const TASK = generateTask({ core: 5, depth: 2, connected: 2, disconnected: 4, seed: 7 });
 const ALONE = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
@@ -114,4 +118,97 @@ test("toDot(), toMermaid() and toSvg() draw the same task the same way", async (
   assertEquals(toDot(again), toDot(TASK));
   assertEquals(toMermaid(again), toMermaid(TASK));
   assertEquals(await toSvg(again), await toSvg(TASK));
+});
+
+/** Calls of a task's functions and of others, right and wrong, again and again. */
+function callsOn(task: ReturnType<typeof generateTask>): fc.Arbitrary<CallEvent[]> {
+  const names = [...task.functions.map(({ name }) => name), "func_none", HOSTILE, "__proto__"];
+  return fc.array(
+    fc.tuple(fc.constantFrom(...names), fc.boolean()),
+    { maxLength: 40 },
+  ).map((made) =>
+    made.map(([name, wrong], place) =>
+      callEvent(place + 1, {
+        function: name,
+        ...(wrong
+          ? {
+            failure: { type: "function_not_found", detail: { nearest: null }, root: true } as const,
+          }
+          : {}),
+      })
+    )
+  );
+}
+
+test("callMarks() draws with every task each call once, failed ones with a cross", async () => {
+  const viz = await instance();
+  fc.assert(
+    fc.property(
+      specs(6).map((spec) => generateTask(spec)).chain((task) =>
+        callsOn(task).map((calls) => ({ task, calls }))
+      ),
+      ({ task, calls }) => {
+        const dot = toDot(task).replace(/\}\s*$/, `${callMarks(task, calls)}\n}\n`);
+        const { output, errors } = viz.render(dot, { format: "json" });
+        // It warns that it does not know how wide a cross is.
+        assertEquals(errors.filter(({ level }) => level !== "warning"), []);
+        const { objects = [] } = JSON.parse(output!) as {
+          objects?: { name: string; _ldraw_: { op: string; text?: string }[] }[];
+        };
+        assertEquals(
+          objects.map(({ name }) => name).sort(),
+          task.functions.map(({ name }) => name).sort(),
+        );
+        for (const { name, _ldraw_: parts } of objects) {
+          const texts = parts.flatMap(({ op, text }) => op === "T" ? [text!.trim()] : []);
+          const marks = texts.filter((text) => /^\d/.test(text));
+          const own = calls.filter((one) => one.function === name);
+          assertEquals(
+            marks,
+            own.map(({ call, failure }) => failure === undefined ? `${call}` : `${call} ✗`),
+          );
+          const { output: variable } = task.functions.find((one) => one.name === name)!;
+          const lines = texts.flatMap((text) => text.split("\\n"));
+          for (const label of [name, variable.name]) {
+            assert(lines.includes(label), `${label} in ${lines}`);
+          }
+        }
+      },
+    ),
+    { numRuns: 25, seed: 1 },
+  );
+});
+
+test("callMarks() has no ribbon of a function that is called again and again", () => {
+  const [{ name }] = TASK.functions as [Task["functions"][number]];
+  const calls = Array.from({ length: 40 }, (_, place) => callEvent(place + 1, { function: name }));
+  const rows = callMarks(TASK, calls).split("<BR/>").slice(2);
+  assertEquals(rows.map((row) => row.match(/<B>/g)?.length), [6, 6, 6, 6, 6, 6, 4]);
+});
+
+test("callMarks() is nothing where nothing of the task was called", () => {
+  assertEquals(callMarks(TASK, []), "");
+  assertEquals(callMarks(TASK, [callEvent(1, { function: HOSTILE })]), "");
+});
+
+test("callMarks() has a colour for calls that are needed, one for others, one for failed ones", () => {
+  const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
+  const calls = TASK.functions.flatMap(({ name }, place) => [
+    callEvent(2 * place + 1, { function: name }),
+    callEvent(2 * place + 2, { function: name, failure }),
+  ]);
+  const marks = callMarks(TASK, calls).split("\n");
+  const colours = TASK.functions.map(({ role }, place) => {
+    const [right, wrong] = found(marks[place]!, /COLOR="(#[0-9a-f]{6})"><B>\d+( \u2717)?</g)
+      .toSorted((one, other) => one.length - other.length);
+    return [role === "core" ? role : "not needed", right!.trim(), wrong];
+  });
+  const looks = new Map(colours.map(([kind, ...own]) => [kind, own]));
+  for (const [kind, ...own] of colours) assertEquals(own, looks.get(kind));
+  const [needed, other] = [looks.get("core")!, looks.get("not needed")!];
+  assertEquals(needed[1], other[1]);
+  assertEquals(new Set([...needed, ...other]).size, 3);
+  // Green: more of it than of red and of blue.
+  const [red, green, blue] = other[0]!.match(/[0-9a-f]{2}/g)!.map((part) => parseInt(part, 16));
+  assert(green! > red! && green! > blue!, other[0]);
 });

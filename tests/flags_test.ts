@@ -13,6 +13,7 @@ const NONE: Flags = {
   retryInvalid: false,
   budget: {},
   verdict: undefined,
+  report: undefined,
 };
 
 function faultOf(...flags: string[]): string {
@@ -33,6 +34,7 @@ test("parseFlags() reads every flag, its value behind = or as the next word", ()
     "max-tokens": ["100000", { budget: { tokens: 100_000 } }],
     "max-usd": ["2.5", { budget: { usd: 2.5 } }],
     verdict: ["v.json", { verdict: "v.json" }],
+    report: ["r.html", { report: "r.html" }],
   } as const;
   for (const [name, [value, flags]] of Object.entries(values)) {
     assertEquals(parseFlags([`--${name}=${value}`]), { ...NONE, ...flags } as Flags);
@@ -81,6 +83,7 @@ test("parseFlags() refuses a flag whose value is missing", () => {
       "max-tokens",
       "max-usd",
       "verdict",
+      "report",
     ]
   ) {
     for (const flags of [[`--${name}`], [`--${name}=`]]) {
@@ -97,7 +100,7 @@ test("parseFlags() refuses what is no shard", () => {
 });
 
 test("parseFlags() leaves alone what may well be the user's own", () => {
-  for (const flag of ["--speed=2", "--send", "--self", "--share=1", "--result=x", "--verbose"]) {
+  for (const flag of ["--speed=2", "--send", "--self", "--share=1", "--reporter=x", "--verbose"]) {
     assertEquals(parseFlags([flag, "--seed=7"]).seed, 7, flag);
   }
 });
@@ -110,6 +113,7 @@ test("parseFlags() takes a flag that differs by a letter or two for a slip", () 
     "--max-token=5": ["max-token", "max-tokens"],
     "--maxusd=5": ["maxusd", "max-usd"],
     "--verdicts=v.json": ["verdicts", "verdict"],
+    "--reports=r.html": ["reports", "report"],
   };
   for (const [flag, [written, meant]] of Object.entries(slips)) {
     const message = `Cannot use --${written} as there is no such flag: did you mean --${meant}?`;
@@ -130,7 +134,7 @@ test("parseFlags() leaves alone what belongs to the user's own tests, and says s
   }
   const ours =
     "--only, --shard, --seed, --out, --concurrency, --max-tokens, --max-usd, --verdict, " +
-    "--resume, --retry-invalid";
+    "--report, --resume, --retry-invalid";
   assertEquals(
     told,
     ["update", "env"].map((name) =>

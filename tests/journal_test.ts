@@ -1,9 +1,27 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../lib/input.ts";
-import { type JournalContent, JournalWriter, readJournal, tornNotice } from "../lib/journal.ts";
+import {
+  type JournalEnd,
+  type JournalLine,
+  journalLines,
+  JournalWriter,
+  readJournal as readLines,
+  readLineAgain,
+  tornNotice,
+} from "../lib/journal.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
 import { record } from "./support/records.ts";
+
+interface JournalContent extends JournalEnd {
+  readonly lines: readonly JournalLine[];
+}
+
+/** All of a journal. */
+function readJournal(path: string): JournalContent {
+  const lines: JournalLine[] = [];
+  return { ...readLines(path, (line) => lines.push(line)), lines };
+}
 
 function valuesOf({ lines }: JournalContent): unknown[] {
   return lines.map(({ value }) => value);
@@ -212,7 +230,10 @@ test("readJournal() of an empty file, or of line breaks alone, has no lines", ()
 test("readJournal() takes CRLF line ends, and counts lines with empty ones between", () => {
   using folder = new Folder();
   const content = readJournal(folder.write("a.jsonl", '{"a":1}\r\n\r\n{"b":2}\r\n'));
-  assertEquals(content.lines, [{ value: { a: 1 }, line: 1 }, { value: { b: 2 }, line: 3 }]);
+  assertEquals(content.lines, [
+    { value: { a: 1 }, line: 1, start: 0, bytes: 8 },
+    { value: { b: 2 }, line: 3, start: 11, bytes: 8 },
+  ]);
   assertEquals(content.tornBytes, 0);
 });
 
@@ -238,5 +259,73 @@ test("readJournal() names a file that is not there, or is a folder", () => {
     () => readJournal(folder.path),
     InputError,
     `Cannot read ${folder.path}: it is a folder`,
+  );
+});
+
+/** Lines around the size of what is read at once, with characters of several bytes at its ends. */
+function longJournal(folder: Folder, ends: string): { path: string; values: unknown[] } {
+  const values = [-2, -1, 0, 1, 2].flatMap((shift) => [
+    { words: WIDE.repeat(2 ** 16) + "x".repeat(2 + shift) },
+    { short: shift },
+  ]);
+  const text = values.map((value) => JSON.stringify(value)).join("\n");
+  return { path: folder.write("long.jsonl", text + ends), values };
+}
+
+test("readJournal() reads lines that are longer than what is read at once", () => {
+  using folder = new Folder();
+  for (const [ends, torn] of [["\n", 0], ["", 0], ['\n{"half', 6]] as const) {
+    const { path, values } = longJournal(folder, ends);
+    const content = readJournal(path);
+    assertEquals(valuesOf(content), values);
+    assertEquals([content.count, content.tornBytes], [values.length, torn]);
+    assertEquals(content.unended, ends === "");
+    assertEquals(content.wholeBytes + torn, Deno.statSync(path).size);
+  }
+});
+
+test("journalLines() may be left before the end, and leaves no file open", () => {
+  using folder = new Folder();
+  const { path } = longJournal(folder, "\n");
+  for (const { line } of journalLines(path)) if (line === 2) break;
+  assertThrows(
+    () =>
+      readLines(path, () => {
+        throw new RangeError("enough");
+      }),
+    RangeError,
+    "enough",
+  );
+});
+
+test("readLineAgain() gives the value of each line", () => {
+  using folder = new Folder();
+  const { path } = longJournal(folder, "\n");
+  for (const { value, ...place } of journalLines(path)) {
+    assertEquals(readLineAgain(path, place), value);
+  }
+});
+
+test("readLineAgain() tells when the line is not there any more", () => {
+  using folder = new Folder();
+  const path = folder.write("a.jsonl", '{"a":1}\n{"b":2}\n');
+  const { lines } = readJournal(path);
+  folder.write("a.jsonl", '{"longer":1}\n');
+  assertThrows(
+    () => readLineAgain(path, lines[1]!),
+    InputError,
+    `Cannot use ${path}: line 2 was changed while it was in use`,
+  );
+});
+
+test("readJournal() gives up on what is no journal before it fills the memory", () => {
+  using folder = new Folder();
+  const path = folder.file("zeros");
+  using file = Deno.openSync(path, { write: true, create: true });
+  file.truncateSync(2 ** 31);
+  const error = assertThrows(() => readJournal(path), InputError);
+  assertEquals(
+    error.message,
+    `Cannot use ${path}: line 1 is longer than any line of a journal`,
   );
 });

@@ -1,6 +1,13 @@
 import { assertEquals, assertLessOrEqual, assertMatch, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
-import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "../lib/json.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  parseJson,
+  printable,
+  printableLines,
+  sha256,
+} from "../lib/json.ts";
 import { test } from "./support/generated.ts";
 import { HOSTILE, STEERING } from "./support/records.ts";
 
@@ -112,6 +119,33 @@ test("printable() keeps within its limit also where characters are escaped", () 
     ),
     { numRuns: 200, seed: 1 },
   );
+});
+
+test("printableLines() keeps line breaks, and shows all else as printable() does", () => {
+  assertEquals(printableLines("a\nb\r\n\nc\td\re"), "a\nb\n\nc\\td\\re");
+  assertEquals(printableLines("x".repeat(300)), "x".repeat(300));
+  assertNotMatch(printableLines(HOSTILE), STEERING);
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: "binary" }), { minLength: 1, maxLength: 5 }),
+      (lines) => {
+        const plain = lines.map((line) => line.replace(/[\r\n]/g, ""));
+        assertEquals(
+          printableLines(plain.join("\n")),
+          plain.map((line) => printable(line, Infinity)).join("\n"),
+        );
+      },
+    ),
+    { numRuns: 100, seed: 1 },
+  );
+});
+
+test("printableLines() cuts long texts, and shows that it did", () => {
+  assertEquals(printableLines("abc\ndef", 7), "abc\ndef");
+  assertEquals(printableLines("abc\ndef", 5), "abc\nd…");
+  for (let limit = 1; limit < 12; limit++) {
+    assertMatch(printableLines("a🜁🜁🜁🜁🜁🜁", limit), /^a🜁*…$/u, `${limit}`);
+  }
 });
 
 test("printable() does not cut a character in two", () => {

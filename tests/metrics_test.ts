@@ -54,9 +54,27 @@ test("tally() has the clustered interval when graphs were repeated", () => {
   );
   const { interval, rate } = tally(trials);
   assertEquals(rate, 0.625);
-  const half = 1.959963984540054 * Math.sqrt(4 / 3 * 44 / 16) / 8;
-  assertAlmostEquals(interval!.lower, 0.625 - half, 1e-9);
+  const half = 3.1824463052837078 * Math.sqrt(4 / 3 * 44 / 16) / 8;
+  assertAlmostEquals(interval!.lower, Math.max(0, 0.625 - half), 1e-9);
   assertAlmostEquals(interval!.upper, Math.min(1, 0.625 + half), 1e-9);
+});
+
+test("tally() of repeated graphs that all go alike does not claim certainty", () => {
+  const trials = [1, 2, 3, 4].flatMap((seed) => [
+    record({ seed, repetition: 1 }),
+    record({ seed, repetition: 2, outcome: "no_answer" }),
+  ]);
+  const { rate, interval } = tally(trials);
+  assertEquals(rate, 0.5);
+  assertAlmostEquals(interval!.lower, 0.15, 0.01);
+  assertAlmostEquals(interval!.upper, 0.85, 0.01);
+});
+
+test("measure() counts what spoiled tries of a trial took, too", () => {
+  const replaced = { inputTokens: 5_000_000, outputTokens: 3 };
+  const [metrics] = measure([{ ...record(), replaced }], { m: { input: 1, output: 0 } });
+  assertEquals(metrics!.usage, { inputTokens: 5_000_010, outputTokens: 5 });
+  assertAlmostEquals(metrics!.cost!, 5.00001, 1e-9);
 });
 
 test("tally() has no interval for repetitions of a single graph", () => {
@@ -177,6 +195,45 @@ test("measure() is not led astray by behaviours named like parts of an object", 
 test("measure() marks programs that stand in for a model", () => {
   const trials = [record({ model: "sim:planner", simulated: true }), record({ model: "real" })];
   assertEquals(measure(trials).map(({ simulated }) => simulated), [true, false]);
+});
+
+test("measure() counts how trials ended, all ways in order", () => {
+  const trials = records(["no_answer", "solved", "invalid", "no_answer", "step_limit"]);
+  assertEquals(measure(trials)[0]!.outcomes, [
+    { outcome: "solved", trials: 1 },
+    { outcome: "wrong_answer", trials: 0 },
+    { outcome: "no_answer", trials: 2 },
+    { outcome: "call_limit", trials: 0 },
+    { outcome: "step_limit", trials: 1 },
+    { outcome: "time_limit", trials: 0 },
+    { outcome: "token_limit", trials: 0 },
+    { outcome: "invalid", trials: 1 },
+  ]);
+});
+
+test("measure() has the cost of all trials of a model with a price, and of no other", () => {
+  const usage = { inputTokens: 400_000, outputTokens: 50_000 };
+  const trials = [
+    ...records(["solved", "invalid"], { model: "a", usage }),
+    record({ model: "b", usage }),
+    record({ model: "toString", usage }),
+  ];
+  const prices = { a: { input: 2, output: 10 } };
+  const costs = measure(trials, prices).map(({ cost }) => cost);
+  // Twice 0.4 * 2 and 0.05 * 10 dollars.
+  assertAlmostEquals(costs[0]!, 2.6, 1e-9);
+  assertEquals(costs.slice(1), [null, null]);
+  assertEquals(measure(trials).map(({ cost }) => cost), [null, null, null]);
+});
+
+test("measure() takes more graphs than a call takes arguments", () => {
+  const [trial] = records(["solved"]);
+  const trials = Array.from({ length: 140_000 }, (_, seed) => ({
+    ...trial!,
+    task: { ...CELL, seed },
+  }));
+  const [{ total, repetition }] = measure(trials) as [ReturnType<typeof measure>[number]];
+  assertEquals([total.solved, repetition], [140_000, null]);
 });
 
 test("cellName() tells everything but the seed", () => {

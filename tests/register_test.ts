@@ -135,6 +135,44 @@ Deno.test("benchmark() judges each model, and the worst verdict counts", async (
   assertEquals(verdicts.map((line) => /: ([A-Z]+): /.exec(line)![1]), ["PASS", "FAIL"]);
 });
 
+Deno.test("benchmark() runs each strategy on the same graphs, and its gate compares them", async () => {
+  await using temporary = await folder();
+  const journal = temporary.file("out.jsonl");
+  const report = temporary.file("junit.xml");
+  const file = temporary.write(
+    "strategies.ts",
+    `import { benchmark } from ${MOD};
+benchmark("reminders", {
+  model: "sim:noisy?memory=10",
+  tasks: { core: 10, depth: 6 },
+  strategies: ["baseline", "restate"],
+  seed: 1,
+  graphs: 10,
+  gate: { baseline: { strategy: "baseline" }, margin: 0.1 },
+});
+`,
+  );
+  const permissions = [`--allow-read=${temporary.path}`, `--allow-write=${temporary.path}`];
+  const finished = await deno([
+    ...ELSEWHERE,
+    ...permissions,
+    ...[`--junit-path=${report}`, file, "--", `--out=${journal}`],
+  ]);
+  assertEquals(finished.code, 0, finished.all);
+  assertMatch(
+    verdictsOf(finished).join("\n"),
+    /sim:noisy\?memory=10 \+ restate.*: PASS: [^\n]*$/,
+  );
+  const trials = readLines(journal).slice(1);
+  const of = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);
+  assertEquals([trials.length, of("baseline").length, of("restate").length], [20, 10, 10]);
+  for (const { id, strategy } of trials) assertStringIncludes(id, ` strategy=${strategy} `);
+  const seeds = (strategy: string) => new Set(of(strategy).map(({ task }) => task.seed));
+  assertEquals(seeds("restate"), seeds("baseline"));
+  const { cases } = junit(report);
+  assertEquals(new Set(cases).size, 21, "names of cases must differ");
+});
+
 Deno.test("benchmark() runs an agent of the user's own", async () => {
   const finished = await run("own_agent");
   assertEquals(finished.code, 0, finished.all);
@@ -481,6 +519,15 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
   {
     options: `model: "sim:planner", tasks: { core: 3, depth: 2 }, seed: -1`,
     message: /Cannot use benchmark bad:\n {2}at seed: /,
+  },
+  {
+    options: `${good}, strategies: ["reinstate"]`,
+    message: /Cannot use benchmark bad:\n {2}at strategies\[0\]: .*"baseline"\|"restate"/,
+  },
+  {
+    options: `${good}, strategies: ["restate"], agent: () => Promise.resolve("")`,
+    message:
+      /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
   },
   { options: `${good}, concurrency: 0`, message: /concurrency must be .*: it is 0/ },
 ];

@@ -9,18 +9,20 @@ import {
 import { InputError, parseWith } from "../lib/input.ts";
 import {
   differences,
+  journalTrials,
   type PlanLine,
   planLine,
   readJournalFile,
   readResults,
+  wholeTrial,
 } from "../lib/results.ts";
 import { completePolicy } from "../lib/policy.ts";
 import { type Plan, planHash, planSuite, type Shard, shardOf } from "../lib/plan.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../lib/suite.ts";
-import type { PlannedTrial, Trial } from "../lib/trial.ts";
+import type { PlannedTrial, Trial, TrialScore } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
-import { record, type TrialTraits } from "./support/records.ts";
+import { callEvent, failureOf, record, type TrialTraits } from "./support/records.ts";
 
 const SUITE: Suite = {
   name: "small",
@@ -279,9 +281,10 @@ test("readResults() fills in what other tools may leave out", () => {
     outcome: "no_answer",
     solved: false,
     calls: 2,
-    mine: "kept",
   };
-  const [trial] = readResults([folder.write("other.jsonl", textOf([bare]))]).trials;
+  // A transcript of their own has no place in what is kept of a whole run.
+  const file = folder.write("other.jsonl", textOf([{ ...bare, mine: "long" }]));
+  const [trial] = readResults([file]).trials;
   assertEquals(trial as unknown, {
     ...bare,
     index: 0,
@@ -297,8 +300,24 @@ test("readResults() fills in what other tools may leave out", () => {
     usage: { inputTokens: 0, outputTokens: 0 },
     startedAt: "",
     durationMs: 0,
-    events: [],
   });
+});
+
+test("readResults() keeps what earlier tries of a trial took", () => {
+  using folder = new Folder();
+  const tries = [3, 4, 5].map((inputTokens, place) =>
+    record({
+      outcome: place === 2 ? "solved" : "invalid",
+      usage: { inputTokens, outputTokens: place },
+    })
+  );
+  const { trials, problem } = readResults([folder.write("tries.jsonl", textOf(tries))]);
+  assertEquals(problem, undefined);
+  const [{ usage, replaced }] = trials as [TrialScore];
+  assertEquals([usage, replaced], [
+    { inputTokens: 5, outputTokens: 2 },
+    { inputTokens: 7, outputTokens: 1 },
+  ]);
 });
 
 test("readResults() joins journals of other tools, unless they share a trial", () => {
@@ -350,6 +369,75 @@ test("readJournalFile() lets the last line of an id count", () => {
   const { trials } = readJournalFile(path);
   assertEquals(trials.map(({ outcome }) => outcome), ["solved", "solved"]);
   assertEquals(readResults([path]).problem, undefined);
+});
+
+/** A journal whose first trial was invalid and ran again, and whose second one has events. */
+function retriedJournal(folder: Folder): { path: string; whole: Trial[] } {
+  const [one, two, three] = PLAN.trials as [PlannedTrial, PlannedTrial, PlannedTrial];
+  const events = [callEvent(1, { result: '{"a":1}' }), {
+    kind: "stop",
+    reason: "step_limit",
+    message: "enough",
+  }] as const;
+  const failures = [failureOf("incorrect_value"), failureOf("function_not_found")];
+  const whole = [
+    finish(two, { outcome: "step_limit", events, failures }),
+    finish(one, { outcome: "solved" }),
+    finish(three, { outcome: "invalid" }),
+  ];
+  const path = writeJournal(folder, undefined, [
+    finish(one, { outcome: "invalid" }),
+    whole[0],
+    finish(three, { outcome: "invalid", reason: "once" }),
+    ...whole.slice(1),
+  ]);
+  return { path, whole };
+}
+
+test("readJournalFile() keeps no events, and of failures what they were", () => {
+  using folder = new Folder();
+  const { path } = retriedJournal(folder);
+  const { trials, doubled } = readJournalFile(path);
+  assertEquals(doubled, undefined);
+  assertEquals(trials.map(({ outcome }) => outcome), ["solved", "step_limit", "invalid"]);
+  assert(trials.every((trial) => !("events" in trial)));
+  assertEquals(trials[1]!.failures, [
+    { type: "incorrect_value", root: true },
+    { type: "function_not_found", root: true },
+  ]);
+});
+
+test("journalTrials() gives each whole trial that counts, in the order of the lines", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  assertEquals([...journalTrials(path)], whole);
+});
+
+test("journalTrials() passes over a torn last line, and tells a malformed one", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  Deno.writeTextFileSync(path, '{"v":1,"kind":"tri', { append: true });
+  assertEquals([...journalTrials(path)], whole);
+  const broken = writeJournal(folder, undefined, [whole[0], { ...whole[1], calls: -1 }]);
+  const trials = journalTrials(broken);
+  assertEquals(trials.next().value, whole[0]);
+  assertThrows(() => trials.next(), InputError, `Cannot use ${broken}, line 3:\n  at calls: `);
+});
+
+test("journalTrials() may be left before the end", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  for (const trial of journalTrials(path)) {
+    assertEquals(trial, whole[0]);
+    break;
+  }
+});
+
+test("wholeTrial() gives the trial that counts, with its events", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  const { places } = readJournalFile(path);
+  assertEquals(whole.map(({ id }) => wholeTrial(path, places.get(id)!)), whole);
 });
 
 test("readResults() finds a failed trial that was written over by a solved one", () => {

@@ -482,3 +482,67 @@ test("Run refuses to resume a journal whose trials are not those of their ids", 
   assertStringIncludes(readResults([path]).problem!, "a trial that its plan does not have");
   assertEquals(readResults([journal]).problem, undefined);
 });
+
+test("Run tells of each trial as soon as it has ended and is kept, and how many are in flight", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const replies = new Map<string, () => void>();
+  const connect = () =>
+    model(async (request) => {
+      await new Promise<void>((resolve) => replies.set(request.context.trial, resolve));
+      return await scripted("shrug", [{ text: "?" }]).reply(request);
+    });
+  const seen: [string, boolean][] = [];
+  const onTrial: RunOptions["onTrial"] = (trial, resumed) => {
+    assert(trial.kind === "trial");
+    assertStringIncludes(folder.read("a.jsonl"), JSON.stringify(trial.id));
+    seen.push([trial.id, resumed]);
+  };
+  using run = new Run(PLAN, { connect, journal, concurrency: 3, onTrial });
+  const ids = PLAN.trials.map(({ id }) => id);
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(run.inFlight, 0);
+  const all = run.all();
+  // They need not end in plan order.
+  for (const [ended, inFlight] of [[-1, 3], [1, 3], [2, 2], [0, 1], [3, 0]] as const) {
+    replies.get(ids[ended] ?? "")?.();
+    await settled();
+    assertEquals(run.inFlight, inFlight);
+  }
+  await all;
+  assertEquals(seen, [1, 2, 0, 3].map((place) => [ids[place]!, false]));
+});
+
+test("Run with resume tells of the journal's trials at once, and of no invalid one that is run again", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const lines = folder.read("a.jsonl").split("\n");
+  lines[1] = lines[1]!.replace('"outcome":"no_answer"', '"outcome":"invalid"');
+  const invalid = JSON.parse(lines[1]!).id;
+  folder.write("a.jsonl", lines.slice(0, 3).join("\n") + "\n");
+  const seen: [string, boolean][] = [];
+  const onTrial: RunOptions["onTrial"] = (trial, resumed) => {
+    assert(trial.kind === "trial");
+    seen.push([trial.id, resumed]);
+  };
+  const options = { ...shrugging(), journal, resume: true, retryInvalid: true, onTrial };
+  using run = new Run(PLAN, options);
+  assertEquals(seen, [[JSON.parse(lines[2]!).id, true]]);
+  await run.all();
+  assertEquals(seen.map(([, resumed]) => resumed), [true, false, false, false]);
+  assert(seen.some(([id, resumed]) => id === invalid && !resumed));
+});
+
+test("Run with resume gives whole trials, with everything that the journal has of them", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  let before: readonly Trial[] = [];
+  {
+    using run = new Run(PLAN, { ...shrugging(), journal });
+    before = await run.all();
+  }
+  using run = new Run(PLAN, { ...shrugging(), journal, resume: true });
+  const after = await run.all();
+  assertEquals(after, JSON.parse(JSON.stringify(before)));
+  assert(after.every(({ events }) => events.length > 0));
+});

@@ -717,13 +717,14 @@ test("clusteredStandardError() is not available below two clusters; empty ones d
 });
 
 test("clusteredInterval() agrees with a computation by hand", () => {
-  // The mean is 3/5, the standard error 8/25 (see above), the quantile of 0.95 1.6448536269514727.
-  const { lower, upper } = clusteredInterval([[1, 1], [1, 0, 0]], 0.9)!;
-  assertAlmostEquals(lower, 0.6 - 1.6448536269514727 * 0.32, 1e-12);
-  assertEquals(upper, 1);
+  // The mean is 3/5, the standard error 8/25 (see above), and Student's quantile of 0.6 with one degree
+  // of freedom, which is Cauchy's, is tan(0.1 pi).
+  const { lower, upper } = clusteredInterval([[1, 1], [1, 0, 0]], 0.2)!;
+  assertAlmostEquals(lower, 0.6 - Math.tan(0.1 * Math.PI) * 0.32, 1e-12);
+  assertAlmostEquals(upper, 0.6 + Math.tan(0.1 * Math.PI) * 0.32, 1e-12);
   // Four clusters with excess sums of +-1/2: the standard error is sqrt(4/3) / 8.
   const even = clusteredInterval([[1, 0], [1, 1], [0, 1], [1, 1]])!;
-  assertAlmostEquals(even.lower, 0.75 - 1.9599639845400542 * Math.sqrt(4 / 3) / 8, 1e-12);
+  assertAlmostEquals(even.lower, 0.75 - 3.182446305284263 * Math.sqrt(4 / 3) / 8, 1e-12);
 });
 
 test("clusteredInterval() is at 95% unless told otherwise, and stays within 0..1", () => {

@@ -210,7 +210,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   ],
   [{ models: [{ model: "a", apiKey: "sk-1" }] }, "models[0]", '"apiKey"'],
   [{ strategies: [] }, "strategies", "must not be empty"],
-  [{ strategies: ["guess"] }, "strategies[0]", "baseline"],
+  [{ strategies: ["guess"] }, "strategies[0]", '"baseline"|"restate"'],
   [{ perturbations: ["XX"] }, "perturbations[0]", "none"],
   [{ repetitions: 0 }, "repetitions", "must be at least 1"],
   [{ limits: { calls: 0 } }, "limits.calls", "must be at least 1"],
@@ -266,6 +266,7 @@ test("SUITE takes no secrets, as plans are kept in journals", () => {
       { model: "m", baseURL: "https://example.com/v1?api-key=hunter22" },
       { model: "m", body: { user_token: "hunter22" } },
       { model: "m", body: { apiKey: "hunter22" } },
+      { model: "m", body: { provider: [{ options: { api_key: "hunter22" } }] } },
     ]
   ) {
     const error = assertThrows(
@@ -275,5 +276,6 @@ test("SUITE takes no secrets, as plans are kept in journals", () => {
     );
     assert(!error.message.includes("hunter22"), error.message);
   }
-  parseWith(SUITE, { ...SMALL, models: [{ model: "m", body: { max_tokens: 9 } }] }, "it");
+  const body = { max_tokens: 9, prompt_cache_key: "nightly", extra: [{ token_limit: 3 }] };
+  parseWith(SUITE, { ...SMALL, models: [{ model: "m", body }] }, "it");
 });

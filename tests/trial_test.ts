@@ -310,6 +310,26 @@ test("runTrial() lets an agent of one's own work on the task", async () => {
   assertEquals(trial.events.filter(({ kind }) => kind === "reply"), []);
 });
 
+test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
+  const ofStrategy = (strategy: string) => {
+    const key = { model: "parrot", strategy, perturbation: "none", task: SPEC, repetition: 1 };
+    return { ...key, id: trialId(key), index: 0, block: 0 };
+  };
+  const model = scripted("parrot", [{}]);
+  const agent: Agent = () => Promise.resolve("42");
+  await assertRejects(
+    () => runTrial(ofStrategy("restate"), model, { agent }),
+    InputError,
+    "an agent of your own has no loop that a strategy could change: the strategy is restate",
+  );
+  await assertRejects(
+    () => runTrial(ofStrategy("wishful"), model),
+    InputError,
+    "must be one of baseline, restate: it is wishful",
+  );
+  assertEquals((await runTrial(ofStrategy("baseline"), model, { agent })).outcome, "wrong_answer");
+});
+
 test("runTrial() holds an agent to the limit of calls", async () => {
   const agent: Agent = async (executor) => {
     for (let calls = 0; calls < 9; calls++) await executor.tools[0]!.execute({});

@@ -3,20 +3,13 @@
  * @module
  */
 
-import { assertComparable, assertOtherRun, readBaseline } from "../baseline.ts";
+import { readBaseline } from "../baseline.ts";
 import { parseWith, readJsonc } from "../input.ts";
-import { printable } from "../json.ts";
-import { exitCodeOf, judge, worstKind } from "../judge.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY, isUpgrade } from "../policy.ts";
 import { PRICES } from "../prices.ts";
 import { renderTables } from "../reports/terminal.ts";
-import {
-  problemToJson,
-  problemToMarkdown,
-  renderVerdicts,
-  verdictsToJson,
-  verdictsToMarkdown,
-} from "../reports/verdicts.ts";
+import { decideResults, faultOf, type GateReport, reportProblem } from "../decision.ts";
+import { renderVerdicts, verdictsToMarkdown } from "../reports/verdicts.ts";
 import { readResults, type Results } from "../results.ts";
 import { summarizeJob } from "../summary.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -51,38 +44,29 @@ export function gate(arguments_: readonly string[]): number {
   givenPolicy(options);
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
-  if (results.problem !== undefined || results.trials.length === 0) {
-    return invalid(results, results.problem ?? "there are no trials", asJson);
+  const fault = faultOf(results);
+  if (fault !== undefined) {
+    const decision = reportProblem(results.suite, fault);
+    return tell(decision, asJson, renderVerdicts(decision));
   }
   const policy = policyOf(options, results);
-  const { trials, planned, plan, rule, suite, stopped } = results;
   const baseline = baselineOf(policy, options);
   for (const notice of baseline?.notices ?? []) console.error(notice);
-  if (baseline !== undefined) {
-    assertComparable(baseline, plan, planned);
-    assertOtherRun(baseline, trials);
-  }
   const table = options.text("prices");
-  const prices = table === undefined ? results.prices : readJsonc(userPath(table), PRICES);
-  const judged = judge(trials, planned, policy, { rule, baseline, prices, stopped });
-  if (judged.length === 0) {
+  const prices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
+  const decision = decideResults(results, policy, { baseline, prices });
+  if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
-  console.log(
-    asJson
-      ? JSON.stringify(verdictsToJson(suite, judged, policy), null, 2)
-      : `${renderTables(trials)}\n\n${renderVerdicts(judged, policy)}`,
-  );
-  summarizeJob(verdictsToMarkdown(suite, judged, policy));
-  return exitCodeOf(worstKind(judged.map(({ verdict }) => verdict)));
+  const { trials } = results;
+  return tell(decision, asJson, `${renderTables(trials)}\n\n${renderVerdicts(decision)}`);
 }
 
-/** Journals over which no gate can decide anything. */
-function invalid({ suite }: Results, reason: string, asJson: boolean): number {
-  const text = `INVALID: nothing can be said, as ${printable(reason, 1000)}.`;
-  console.log(asJson ? JSON.stringify(problemToJson(suite, text), null, 2) : text);
-  summarizeJob(problemToMarkdown(suite, text));
-  return exitCodeOf("invalid");
+/** Prints a decision, and gives its exit code. */
+function tell(decision: GateReport, asJson: boolean, text: string): number {
+  console.log(asJson ? JSON.stringify(decision, null, 2) : text);
+  summarizeJob(verdictsToMarkdown(decision));
+  return decision.exitCode;
 }
 
 /** Files lie where the user stands, also the one that the plan names. */

@@ -5,12 +5,16 @@
 
 import { Connections } from "../connect.ts";
 import { assertComparable, baselineOfGate, missingBaseline } from "../baseline.ts";
-import { readJsonc } from "../input.ts";
+import { InputError, readJsonc } from "../input.ts";
 import { parseShard, planSuite } from "../plan.ts";
 import { renderTables } from "../reports/terminal.ts";
+import { planOfJournal, trialToReplay } from "../replay.ts";
 import { Run, type RunOptions, seedToResume } from "../run.ts";
+import { tellStory } from "../story.ts";
+import { quoted } from "../shell.ts";
 import { SUITE } from "../suite.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { Progress } from "./progress.ts";
 import {
   connectOptions,
   finish,
@@ -22,9 +26,13 @@ import {
   tellForecast,
 } from "./running.ts";
 
-export const RUN_HELP = `toolgate run SUITE.jsonc: runs the trials of a suite
+export const RUN_HELP = `toolgate run [SUITE.jsonc]: runs the trials of a suite
+
+Without a file it is the suite quick, which needs no key and takes seconds.
 
   --model M            this model in place of the suite's; may be given several times
+  --reasoning-effort E how much the models think: none, minimal, low, medium, high, xhigh or max; given
+                       several times, each model is run with each, under the name "MODEL E"
   --api A              how models are spoken to: chat
   --base-url U         the server of models other than sim:... (default OpenAI's)
   --strategy S         this strategy in place of the suite's; may be given several times
@@ -34,6 +42,8 @@ export const RUN_HELP = `toolgate run SUITE.jsonc: runs the trials of a suite
   --retry-invalid      with --resume: runs invalid trials again
   --concurrency N      trials at the same time (default 8)
   --shard I/N          only this part of the plan
+  --only ID            runs this one trial again and tells its story. A journal may stand in for the
+                       suite: run F.jsonl --only ID
   --max-tokens N       begins nothing more once so many tokens were read and written
   --max-usd X          begins nothing more once so many US dollars were spent
   --prices F.jsonc     what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
@@ -42,21 +52,24 @@ export const RUN_HELP = `toolgate run SUITE.jsonc: runs the trials of a suite
   --retries N          further attempts of a failed request (default 3)
 
 It runs, and decides nothing: that is for gate. A sequential gate of the suite stops the run once it is
-decided.
+decided. On a terminal a bar shows how far it has come.
 
 Exit code 0 when every trial that was needed ended validly, 3 when some are invalid or were not run.`;
 
 /** Runs a suite and prints its tables to stdout. */
 export async function run(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("run", arguments_, {
-    values: [...RUN_VALUES, "shard"],
+    values: [...RUN_VALUES, "shard", "only"],
     lists: RUN_LISTS,
     switches: ["resume", "retry-invalid"],
   });
-  const [file, ...rest] = options.operands;
-  if (file === undefined || rest.length > 0) {
+  if (options.operands.length > 1) {
     throw options.error(`it takes one suite file: ${options.operands.length} are given`);
   }
+  const path = suitePath(options);
+  const only = options.text("only");
+  if (only !== undefined) return await replay(path, only, options);
+  if (isJournal(path)) throw options.error(`a journal is run with --only ID: ${path} is given`);
   const out = options.text("out") === undefined ? undefined : userPath(options.text("out")!);
   const resume = options.has("resume");
   if (resume && out === undefined) throw options.error("--resume needs --out");
@@ -68,8 +81,8 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const shardText = options.text("shard");
   const shard = shardText === undefined ? undefined : parseShard(shardText);
 
-  const path = userPath(file);
   const suite = overridden(readJsonc(path, SUITE), options, path);
+  if (options.operands.length === 0) console.error(`Suite ${path}`);
   const resumed = resume ? seedToResume(out!) : undefined;
   const baseline = baselineOfGate(suite.gate, userPath);
   for (const notice of baseline?.notices ?? []) console.error(notice);
@@ -80,7 +93,10 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (seed === "fresh" && shard !== undefined) {
     throw options.error('all shards need the same seed and it is "fresh": add --seed N');
   }
-  const plan = planSuite({ ...suite, seed }, { source: path, sharded: shard !== undefined });
+  const plan = {
+    ...planSuite({ ...suite, seed }, { source: path, sharded: shard !== undefined }),
+    ...(connecting.baseURL === undefined ? {} : { baseURL: connecting.baseURL }),
+  };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   if (plan.skipped > 0) {
     console.error(`Skipped ${plan.skipped} impossible crossings (depth must be below core)`);
@@ -93,9 +109,11 @@ export async function run(arguments_: readonly string[]): Promise<number> {
 
   await using connections = new Connections(connecting);
   using interrupt = new Interrupt();
+  const progress = new Progress(plan);
   const runOptions: RunOptions = {
     connect: (entry) => connections.model(entry),
     signal: interrupt.signal,
+    onTrial: (trial, resumed) => progress.count(trial, resumed),
     resume,
     retryInvalid: options.has("retry-invalid"),
     ...(concurrency === undefined ? {} : { concurrency }),
@@ -111,7 +129,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (running.resumed > 0) {
     console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
   }
-  const { finished, spared, beyond } = await finish(running, interrupt.signal);
+  const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
   if (finished.length > 0) console.log(renderTables(finished));
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");
   const { stopped } = running;
@@ -133,8 +151,75 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(
       journal === undefined
         ? "Nothing decides over the gate of this suite: keep the trials with --out F.jsonl"
-        : `To decide: deno task toolgate gate ${journal}`,
+        : shard === undefined
+        ? `To decide: deno task toolgate gate ${quoted(journal)}`
+        : "To decide: deno task toolgate gate, with the journals of all shards",
     );
   }
+  if (out !== undefined && finished.length > 0) {
+    const journal = options.text("out")!;
+    const page = quoted(journal.replace(/\.jsonl$/, "") + ".html");
+    console.error(`To look at it: deno task toolgate report ${quoted(journal)} --html ${page}`);
+  }
   return invalid.length + unrun > 0 ? 3 : 0;
+}
+
+/** The suite or journal that is given, or the suite that takes seconds. */
+function suitePath(options: Arguments): string {
+  const [given] = options.operands;
+  if (given !== undefined) return userPath(given);
+  const { protocol, pathname } = new URL("../../fixtures/suites/quick.jsonc", import.meta.url);
+  if (protocol !== "file:") throw options.error("it takes a suite file: none is given");
+  return decodeURIComponent(pathname);
+}
+
+function isJournal(path: string): boolean {
+  return path.endsWith(".jsonl");
+}
+
+/** What belongs to whole runs, and what a journal has already. */
+const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard"];
+const NOT_WITH_JOURNAL = ["model", "reasoning-effort", "api", "strategy", "seed"];
+
+/** Runs one trial again and prints its story to stdout. */
+async function replay(path: string, id: string, options: Arguments): Promise<number> {
+  const given = (name: string) => options.has(name) || (options.list(name) ?? []).length > 0;
+  const odd = NOT_WITH_ONLY.find(given);
+  if (odd !== undefined) {
+    throw options.error(`--only goes without --${odd}: it looks at one trial, and keeps none`);
+  }
+  const doubled = isJournal(path) ? NOT_WITH_JOURNAL.find(given) : undefined;
+  if (doubled !== undefined) {
+    throw options.error(`a journal goes without --${doubled}: its plan says what was run`);
+  }
+  const connecting = connectOptions(options);
+  const plan = isJournal(path)
+    ? planOfJournal(path)
+    : planSuite(overridden(readJsonc(path, SUITE), options, path), { source: path });
+  // A journal has its trials; another seed of a suite has others.
+  const planned = trialToReplay(plan, id, { strict: isJournal(path) });
+  // A local model's prompts and key must not go to another server.
+  const baseURL = connecting.baseURL ?? plan.baseURL;
+  await using connections = new Connections({
+    ...connecting,
+    ...(baseURL === undefined ? {} : { baseURL }),
+  });
+  using interrupt = new Interrupt();
+  const { signal } = interrupt;
+  // The flag's server takes the place of the plan's, as it does in whole runs.
+  const moved = options.text("base-url") !== undefined;
+  const connect: RunOptions["connect"] = ({ baseURL, ...entry }) =>
+    connections.model(baseURL === undefined || moved ? entry : { ...entry, baseURL });
+  using running = new Run(plan, { connect, signal, only: [planned] });
+  running.connect();
+  try {
+    const trial = await running.trial(0);
+    if (trial.kind === "needless") throw new Error(`the trial was not run as ${trial.reason}`);
+    console.log(tellStory(trial, { calls: Infinity }));
+    return trial.outcome === "invalid" ? 3 : 0;
+  } catch (error) {
+    if (!signal.aborted || error instanceof InputError) throw error;
+    console.error("Interrupted: the trial was not run to its end");
+    return 3;
+  }
 }

@@ -7,12 +7,12 @@ import { estimateUsage, forecast, forecastCost } from "../forecast.ts";
 import { InputError, parseWith, readJsonc } from "../input.ts";
 import { printable } from "../json.ts";
 import type { Plan } from "../plan.ts";
-import { PRICES } from "../prices.ts";
+import { PRICES, type Prices } from "../prices.ts";
 import type { Run } from "../run.ts";
-import type { Needless } from "../stopping.ts";
-import { type ModelEntry, modelName, SUITE, type Suite } from "../suite.ts";
-import type { Trial } from "../trial.ts";
+import { type ModelEntry, modelName, REASONING_EFFORTS, SUITE, type Suite } from "../suite.ts";
+import { scoreOf, type TrialScore } from "../trial.ts";
 import { type Arguments, userPath } from "./arguments.ts";
+import type { Progress } from "./progress.ts";
 
 /** Options that all commands take which run trials. */
 export const RUN_VALUES: readonly string[] = [
@@ -29,7 +29,7 @@ export const RUN_VALUES: readonly string[] = [
 ];
 
 /** Options of those commands that may be given several times. */
-export const RUN_LISTS: readonly string[] = ["model", "strategy"];
+export const RUN_LISTS: readonly string[] = ["model", "strategy", "reasoning-effort"];
 
 /** Flags override the file; a model of the file that is named keeps its options. */
 export function overridden(suite: Suite, options: Arguments, path: string): Suite {
@@ -42,7 +42,7 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
   const chosen = names.length === 0
     ? entries
     : names.map((name) => entries.find((entry) => modelName(entry) === name) ?? { model: name });
-  const models = chosen.map((entry) => {
+  const models = withEfforts(chosen, options).map((entry) => {
     const { baseURL: own, ...others } = entry;
     return {
       ...others,
@@ -60,7 +60,8 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
     ...(usd === undefined ? {} : { usd }),
   };
   const table = options.text("prices");
-  const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
+  const told = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
+  const prices = told === undefined ? undefined : withEffortPrices(told, chosen, options);
   const seed = options.integer("seed");
   return parseWith(SUITE, {
     ...suite,
@@ -70,6 +71,40 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
     ...(prices === undefined ? {} : { prices }),
     ...(seed === undefined ? {} : { seed }),
   }, `${path} with the options given`);
+}
+
+/** Each model with each thinking budget; with several, its name tells which. */
+function withEfforts(entries: readonly ModelEntry[], options: Arguments): ModelEntry[] {
+  const efforts = options.list("reasoning-effort").map((effort) => {
+    const known = REASONING_EFFORTS.find((one) => one === effort);
+    if (known !== undefined) return known;
+    throw options.error(
+      `--reasoning-effort must be one of ${REASONING_EFFORTS.join(", ")}: it is ${effort}`,
+    );
+  });
+  const [only] = efforts;
+  if (only === undefined) return [...entries];
+  if (efforts.length === 1) return entries.map((entry) => ({ ...entry, reasoningEffort: only }));
+  return entries.flatMap((entry) =>
+    efforts.map((reasoningEffort) => {
+      return { ...entry, name: `${modelName(entry)} ${reasoningEffort}`, reasoningEffort };
+    })
+  );
+}
+
+/** A model costs the same with each of several thinking budgets, unless the table says otherwise. */
+function withEffortPrices(
+  prices: Prices,
+  entries: readonly ModelEntry[],
+  options: Arguments,
+): Prices {
+  const efforts = options.list("reasoning-effort");
+  if (efforts.length < 2) return prices;
+  const names = entries.map(modelName).filter((name) => Object.hasOwn(prices, name));
+  const crossed = names.flatMap((name) =>
+    efforts.map((effort) => [`${name} ${effort}`, prices[name]!] as const)
+  );
+  return { ...Object.fromEntries(crossed), ...prices };
 }
 
 /** What the gate can tell and what the run may cost: before anything is spent. */
@@ -87,6 +122,11 @@ export function connectOptions(options: Arguments) {
   if (baseURL !== undefined && !/^https?:\/\/./.test(baseURL)) {
     throw options.error(`--base-url must be an http or https URL: it is ${baseURL}`);
   }
+  if (baseURL !== undefined && /[?#@]/.test(baseURL)) {
+    throw options.error(
+      "--base-url must hold no name, password or query, as plans are kept in journals: it has one",
+    );
+  }
   const retries = options.integer("retries");
   const timeout = options.number("request-timeout");
   if (timeout !== undefined && timeout <= 0) {
@@ -99,42 +139,32 @@ export function connectOptions(options: Arguments) {
   };
 }
 
-/** Awaits the trials in order, tells of the progress, and keeps everything but the events. */
+/** Awaits the trials in order, shows the progress, and keeps what tables need of them. */
 export async function finish(
   running: Run,
+  progress: Progress,
   signal: AbortSignal,
-): Promise<{ finished: Trial[]; spared: number; beyond: number }> {
-  const finished: Trial[] = [];
-  let spared = 0;
-  let beyond = 0;
-  const count = running.trials.length;
-  const step = Math.max(1, Math.ceil(count / 10));
-  let solved = 0;
-  for (let place = 0; place < count; place++) {
-    let trial: Trial | Needless;
-    try {
-      trial = await running.trial(place);
-    } catch (error) {
-      if (signal.aborted && !(error instanceof InputError)) break;
-      throw error;
+): Promise<{ finished: TrialScore[]; spared: number; beyond: number }> {
+  const finished: TrialScore[] = [];
+  const ended = { gate: 0, baseline: 0, budget: 0 };
+  // A second interrupt ends the process at once: the terminal must be as it was by then.
+  const stop = () => progress.stop();
+  signal.addEventListener("abort", stop);
+  progress.start(running);
+  try {
+    for (const place of running.trials.keys()) {
+      const trial = await running.trial(place);
+      running.forget(place);
+      if (trial.kind === "needless") ended[trial.by]++;
+      else finished.push(scoreOf(trial));
     }
-    running.forget(place);
-    if (trial.kind === "needless") {
-      if (trial.by === "gate") spared++;
-      if (trial.by === "baseline") beyond++;
-      continue;
-    }
-    finished.push({ ...trial, events: [] });
-    if (trial.solved) solved++;
-    const line = `${place + 1}/${count} trials, ${solved} solved`;
-    if (Deno.stderr.isTerminal()) {
-      Deno.stderr.writeSync(
-        new TextEncoder().encode(`\r${line}${place + 1 === count ? "\n" : ""}`),
-      );
-    } else if ((place + 1) % step === 0 || place + 1 === count) console.error(line);
+  } catch (error) {
+    if (!signal.aborted || error instanceof InputError) throw error;
+  } finally {
+    stop();
+    signal.removeEventListener("abort", stop);
   }
-  if (spared > 0) console.error(`${finished.length} trials were run, ${solved} solved`);
-  return { finished, spared, beyond };
+  return { finished, spared: ended.gate, beyond: ended.baseline };
 }
 
 /** A first interrupt stops the run cleanly; a second one, as ever, at once. */
@@ -162,7 +192,7 @@ export class Interrupt implements Disposable {
 const MOST_REASONS = 3;
 
 /** Why trials are invalid, the most frequent reasons first. */
-export function reasonsOf(invalid: readonly Trial[]): [string, number][] {
+export function reasonsOf(invalid: readonly TrialScore[]): [string, number][] {
   const counts = Map.groupBy(invalid, ({ reason }) => printable(reason ?? "unknown", 300));
   return [...counts].map(([reason, own]): [string, number] => [reason, own.length])
     .sort(([, one], [, other]) => other - one).slice(0, MOST_REASONS);

@@ -16,9 +16,10 @@ import { readResults } from "../results.ts";
 import { Run } from "../run.ts";
 import { type Check, selfCheck } from "../selfcheck.ts";
 import { SUITE, type Suite } from "../suite.ts";
-import type { Trial } from "../trial.ts";
+import type { TrialScore } from "../trial.ts";
 import { percent } from "../verdict.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { Progress } from "./progress.ts";
 import {
   connectOptions,
   finish,
@@ -44,8 +45,8 @@ or more ("repetitions": 2).
   --draw-seed N        seed of the draws (default 1)
   --json               prints the checks as JSON
 
-Of a suite, also the options of run: --model, --api, --base-url, --strategy, --seed, --out, --concurrency,
---max-tokens, --max-usd, --prices, --request-timeout, --retries.
+Of a suite, also the options of run: --model, --api, --base-url, --strategy, --reasoning-effort, --seed, --out,
+--concurrency, --max-tokens, --max-usd, --prices, --request-timeout, --retries.
 
 Exit code 0 when no error is proved to be larger than stated, 1 when one is, 3 when trials are missing.`;
 
@@ -113,7 +114,7 @@ function isTooOften({ rate, allowed, gates }: Check): boolean {
   return rate > allowed + 3 * Math.sqrt(allowed * (1 - allowed) / count);
 }
 
-function check(trials: readonly Trial[], policy: GatePolicy, options: Arguments): Check[] {
+function check(trials: readonly TrialScore[], policy: GatePolicy, options: Arguments): Check[] {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   const cells = [...Map.groupBy(valid, cellName).values()]
     .map((own) => byGraph(own).map((graph) => graph.map(({ solved }) => solved)));
@@ -132,7 +133,7 @@ function check(trials: readonly Trial[], policy: GatePolicy, options: Arguments)
 
 interface Material {
   /** `undefined` if some are missing. */
-  readonly trials: readonly Trial[] | undefined;
+  readonly trials: readonly TrialScore[] | undefined;
   /** The gate of the suite or the plan. */
   readonly gate: GatePolicy | undefined;
 }
@@ -165,15 +166,17 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   using interrupt = new Interrupt();
   const out = options.text("out");
   const concurrency = options.integer("concurrency", 1);
+  const progress = new Progress(plan);
   using running = new Run(plan, {
     connect: (entry) => connections.model(entry),
     signal: interrupt.signal,
+    onTrial: (trial, resumed) => progress.count(trial, resumed),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(out === undefined ? {} : { journal: userPath(out) }),
   });
   running.connect();
   running.open();
-  const { finished } = await finish(running, interrupt.signal);
+  const { finished } = await finish(running, progress, interrupt.signal);
   if (finished.length === plan.trials.length) return { trials: finished, gate: suite.gate };
   console.error(
     `${plan.trials.length - finished.length} trials were not run` +

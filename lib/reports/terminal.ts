@@ -3,66 +3,73 @@
  * @module
  */
 
+import { breakDown } from "../breakdown.ts";
 import { subjectName } from "../contest.ts";
 import { printable } from "../json.ts";
-import {
-  type FailureTally,
-  measure,
-  type Repetition,
-  type SubjectMetrics,
-  type Tally,
-} from "../metrics.ts";
+import { type FailureTally, measure, type Repetition, type SubjectMetrics } from "../metrics.ts";
+import type { Report } from "../report.ts";
 import type { Check } from "../selfcheck.ts";
 import type { TrialScore } from "../trial.ts";
 import { percent } from "../verdict.ts";
-import { fixed, table } from "./text.ts";
+import { alignedTable } from "./text.ts";
+import { breakdownTable, cellsTable, type Table } from "./tables.ts";
 
-/** The tables of all trials: success by cell, failures by type, behaviours. */
+/** The tables of all trials: success by cell, failures by type, behaviours, breakdowns. */
 export function renderTables(trials: readonly TrialScore[]): string {
-  return measure(trials).map(renderSubject).join("\n\n");
+  return renderParts(measure(trials), breakDown(trials));
 }
 
-function renderSubject(metrics: SubjectMetrics): string {
-  const { subject, simulated, cells, total, repetition, failures, behaviours, calls, usage } =
-    metrics;
-  const rows = cells.map(({ name, tally }) => [name, ...tallyColumns(tally)]);
+/** A report with its notes; verdicts stand beneath, by themselves. */
+export function renderReport({ suite, notes, subjects, breakdowns }: Report): string {
+  const parts = [
+    printable(suite, 300),
+    ...(notes.length === 0 ? [] : [notes.map((note) => `* ${printable(note, 1000)}`).join("\n")]),
+    renderParts(subjects, breakdowns),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** With more cells than this, their sums along the sizes are told in their place. */
+const MOST_CELLS = 24;
+
+function renderParts(
+  subjects: readonly SubjectMetrics[],
+  breakdowns: Report["breakdowns"],
+): string {
+  const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MOST_CELLS);
+  // One for each model: those are to be looked at rather than read.
+  const told = breakdowns.filter(({ kind }) => needed && kind !== "sets");
+  return [
+    ...subjects.map(renderSubject),
+    ...told.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
+  ].join("\n\n");
+}
+
+function renderTable({ title, source, note, rows }: Table): string {
+  const heading = `${title}${source === undefined ? "" : ` (as in ${source})`}`;
+  return [
+    printable(heading, 300),
+    ...(note === undefined ? [] : [`(${note})`]),
+    alignedTable(rows),
+  ].join("\n");
+}
+
+function renderSubject(metrics: SubjectMetrics, place: number): string {
+  const { subject, simulated, cells, repetition, failures, behaviours, calls, usage } = metrics;
+  const { rows } = cellsTable(metrics, place);
+  const shown = cells.length > MOST_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
     printable(subjectName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
-    table([
-      [
-        "cell",
-        "trials",
-        "solved",
-        "95% interval",
-        "calls if solved",
-        "if not",
-        "fewest calls",
-        "invalid",
-      ],
-      ...rows,
-      ...(cells.length > 1 ? [["all", ...tallyColumns(total)]] : []),
-    ]),
+    alignedTable(shown),
+    ...(shown === rows ? [] : [`over ${cells.length} cells`]),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
     renderFailures(failures, calls),
     `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written`,
   ];
-  const shown = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
-  if (shown.length > 0) parts.push(`behaviours (trials): ${printable(shown.join(", "))}`);
+  const seen = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
+  if (seen.length > 0) parts.push(`behaviours (trials): ${printable(seen.join(", "))}`);
   return parts.join("\n\n");
-}
-
-function tallyColumns(tally: Tally): string[] {
-  const { trials, valid, rate, interval, callsSolved, callsFailed, minimumCalls } = tally;
-  return [
-    String(trials),
-    rate === null ? "-" : percent(rate),
-    interval === null ? "-" : `${percent(interval.lower)} to ${percent(interval.upper)}`,
-    fixed(callsSolved),
-    fixed(callsFailed),
-    fixed(minimumCalls),
-    String(trials - valid),
-  ];
 }
 
 function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): string {
@@ -77,7 +84,7 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
 function renderFailures(failures: readonly FailureTally[], calls: number): string {
   const count = failures.reduce((sum, { roots, cascades }) => sum + roots + cascades, 0);
   if (count === 0) return calls === 0 ? "no call was made" : "no call was wrong";
-  return table([
+  return alignedTable([
     ["failure type", "calls", "share", "roots", "cascades"],
     ...failures.map(({ type, roots, cascades }) => [
       type,
@@ -91,7 +98,7 @@ function renderFailures(failures: readonly FailureTally[], calls: number): strin
 
 /** How gates decided where the truth was known, as a table. */
 export function renderChecks(checks: readonly Check[]): string {
-  return table([
+  return alignedTable([
     ["truth", "error", "allowed", "seen", "95% interval", "pass", "fail", "undecided", "invalid"],
     ...checks.map(({ truth, error, allowed, rate, interval, gates }) => [
       truth,

@@ -249,7 +249,7 @@ Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () =>
       ["", "sim:planner"],
       ["gpt-5", "sim:planner"],
       ["sim:planner?early=1", "takes no options"],
-      ["sim:noisy?late=1", "early, stale, distract, hallucinate, arity, quit, seed"],
+      ["sim:noisy?late=1", "early, stale, distract, hallucinate, arity, quit, memory, seed"],
       ["sim:noisy?early=1.01", "early must be a number from 0 to 1"],
       ["sim:noisy?early=-0.1", "from 0 to 1"],
       ["sim:noisy?early=", "from 0 to 1"],
@@ -257,6 +257,10 @@ Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () =>
       ["sim:noisy?early=NaN", "from 0 to 1"],
       ["sim:noisy?early=0.1&early=0.2", "once"],
       ["sim:noisy?seed=1.5", "seed must be a whole number"],
+      ["sim:noisy?memory=0", "memory must be a whole number from 1 on"],
+      ["sim:noisy?memory=1.5", "memory must be a whole number from 1 on"],
+      ["sim:noisy?memory=", "memory must be a whole number from 1 on"],
+      ["sim:noisy?memory=1e999", "memory must be a whole number from 1 on"],
       ["sim:noisy?__proto__=1", "the options of sim:noisy are"],
     ] as const
   ) {
@@ -265,7 +269,9 @@ Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () =>
     assert(error.message.endsWith(`it is ${name}`), error.message);
   }
   assertThrows(() => parseSimulatedModel("sim:\u001b[31m\n"), InputError, "\\u001b[31m\\n");
-  for (const name of ["sim:noisy", "sim:noisy?", "sim:noisy?early=.5&seed=-3", "sim:planner"]) {
+  for (
+    const name of ["sim:noisy", "sim:noisy?", "sim:noisy?early=.5&memory=8&seed=-3", "sim:planner"]
+  ) {
     assertEquals(parseSimulatedModel(name).name, name);
   }
 });

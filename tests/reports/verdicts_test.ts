@@ -6,13 +6,8 @@ import type { JsonObject } from "../../lib/json.ts";
 import { judge, type Judged } from "../../lib/judge.ts";
 import { completePolicy, type GatePolicy } from "../../lib/policy.ts";
 import { renderChecks } from "../../lib/reports/terminal.ts";
-import {
-  problemToJson,
-  problemToMarkdown,
-  renderVerdicts,
-  verdictsToJson,
-  verdictsToMarkdown,
-} from "../../lib/reports/verdicts.ts";
+import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
+import * as views from "../../lib/reports/verdicts.ts";
 import { selfCheck } from "../../lib/selfcheck.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/verdict.ts";
@@ -24,6 +19,20 @@ const POLICY = { successRate: 0.8 };
 /** The verdicts over trials of which all were planned. */
 function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): Judged[] {
   return judge(trials, planOf(trials), policy);
+}
+
+/** Verdicts as a view shows them. */
+function renderVerdicts(judged: readonly Judged[], policy: GatePolicy): string {
+  return views.renderVerdicts(reportVerdicts("s", judged, policy));
+}
+
+/** Verdicts as they are read back from JSON. */
+function verdictsToJson(suite: string, judged: readonly Judged[], policy: GatePolicy): JsonObject {
+  return JSON.parse(JSON.stringify(reportVerdicts(suite, judged, policy)));
+}
+
+function verdictsToMarkdown(suite: string, judged: readonly Judged[], policy: GatePolicy): string {
+  return views.verdictsToMarkdown(reportVerdicts(suite, judged, policy));
 }
 
 test("renderVerdicts() has one paragraph a subject, and its numbers under it", () => {
@@ -205,19 +214,19 @@ test("verdictsToMarkdown() lets no line break or escape sequence of a name throu
   assertEquals(starts, ["###", "####", "**PASS**:", "-", "-"]);
 });
 
-test("problemToJson() and problemToMarkdown() are an invalid verdict over all, with the reason", () => {
-  assertEquals(problemToJson("s", "shards are missing: 1/2"), {
+test("reportProblem() and its Markdown are an invalid verdict over all, with the reason", () => {
+  assertEquals(reportProblem("s", "shards are missing: 1/2"), {
     v: 1,
     suite: "s",
     verdict: "invalid",
     exitCode: 3,
     gate: null,
     verdicts: [],
-    text: "shards are missing: 1/2",
+    text: "INVALID: nothing can be said, as shards are missing: 1/2.",
   });
   assertEquals(
-    problemToMarkdown("<b>", "shards are missing: 1/2"),
-    "### &#60;b&#62;: invalid\n\nshards are missing&#58; 1/2\n",
+    views.verdictsToMarkdown(reportProblem("<b>", "shards are missing: 1/2")),
+    "### &#60;b&#62;: invalid\n\nINVALID&#58; nothing can be said, as shards are missing&#58; 1/2.\n",
   );
 });
 

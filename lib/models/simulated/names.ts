@@ -12,12 +12,14 @@ import type { SimulatedModel } from "./wire.ts";
 /** The simulated models there are, without options. */
 export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy"];
 
-const KEYS: readonly string[] = [...MISTAKES, "seed"];
+const KEYS: readonly string[] = [...MISTAKES, "memory", "seed"];
 
 /**
  * The simulated model of a name: `sim:planner`, or
- * `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&seed=` with rates from 0 to 1 and a
- * whole number as seed, each 0 where it is left out; {@linkcode MistakeRates} says what they mean.
+ * `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&memory=&seed=` with rates from 0 to 1
+ * and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates} says what they
+ * mean. `memory` is a whole number from 1 on: values that stand more messages back are misread unless
+ * the last result restates them; left out, none is.
  *
  * @throws {InputError} If there is no such model or option, or a value is out of its range.
  *
@@ -48,6 +50,26 @@ export function parseSimulatedModel(name: string): SimulatedModel {
   );
 }
 
+interface Range {
+  /** In words. */
+  readonly range: string;
+  readonly includes: (value: number) => boolean;
+}
+
+const RATE: Range = {
+  range: "a number from 0 to 1",
+  includes: (value) => value >= 0 && value <= 1,
+};
+
+/** The ranges of options that are no rates. */
+const RANGES: Readonly<Record<string, Range>> = {
+  seed: { range: "a whole number", includes: Number.isSafeInteger },
+  memory: {
+    range: "a whole number from 1 on",
+    includes: (value) => Number.isSafeInteger(value) && value >= 1,
+  },
+};
+
 function parseNoisy(name: string, options: URLSearchParams): SimulatedModel {
   const values = new Map<string, number>();
   for (const [key, text] of options) {
@@ -56,14 +78,19 @@ function parseNoisy(name: string, options: URLSearchParams): SimulatedModel {
     }
     if (values.has(key)) throw refusal(`each option may stand once, not so ${key}`, name);
     const value = /^[-+.\de]+$/i.test(text) ? Number(text) : NaN;
-    if (key === "seed" ? !Number.isSafeInteger(value) : !(value >= 0 && value <= 1)) {
-      const range = key === "seed" ? "a whole number" : "a number from 0 to 1";
+    const { range, includes } = RANGES[key] ?? RATE;
+    if (!includes(value)) {
       throw refusal(`${key} must be ${range}; all options are ${KEYS.join(", ")}`, name);
     }
     values.set(key, value);
   }
   const rates = Object.fromEntries(MISTAKES.map((key) => [key, values.get(key) ?? 0]));
-  return createNoisy(name, rates as MistakeRates, values.get("seed") ?? 0);
+  const memory = values.get("memory");
+  return createNoisy(name, {
+    rates: rates as MistakeRates,
+    seed: values.get("seed") ?? 0,
+    ...(memory === undefined ? {} : { memory }),
+  });
 }
 
 function refusal(rule: string, name: string): InputError {

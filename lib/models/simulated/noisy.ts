@@ -5,7 +5,7 @@
 
 import { randomIntegerBetween, sample } from "@std/random";
 import { fork, forkSeed, type Stream } from "../../random.ts";
-import { intend, type Intention, type Plan, planReply } from "./planning.ts";
+import { type Argument, intend, type Intention, type Plan, planReply } from "./planning.ts";
 import { type Conversation, type FunctionReading, readConversation } from "./reading.ts";
 import { composeAnswer, type OutgoingCall, type SimulatedModel } from "./wire.ts";
 
@@ -30,9 +30,25 @@ export const MISTAKES = ["early", "stale", "distract", "hallucinate", "arity", "
  */
 export type MistakeRates = Readonly<Record<typeof MISTAKES[number], number>>;
 
+/** How a noisy model errs. */
+export interface NoisyOptions {
+  /** The rates of its mistakes. */
+  readonly rates: MistakeRates;
+  /**
+   * How many messages back it reads values right; default any number. A value is older when more
+   * messages than these came after the one that gave it, each reply and each result being one. In
+   * every call it gives the value of another variable in place of an older one, unless the last
+   * result restates it: always, and in each reply the same for the same variable.
+   */
+  readonly memory?: number;
+  /** What its noise is drawn from. */
+  readonly seed: number;
+}
+
 /** What the mistakes of one reply are made from. */
 interface Situation {
   readonly rates: MistakeRates;
+  readonly memory: number;
   readonly conversation: Conversation;
   readonly plan: Plan;
   /** The values at hand, for mistaking one for another. */
@@ -42,11 +58,12 @@ interface Situation {
 }
 
 /**
- * A simulated model that plans like the planner but errs at the given `rates`. Whether it errs is
+ * A simulated model that plans like the planner but errs as `options` say. Whether it errs is
  * drawn per seed, `seed` field of the request, first user message, step, mistake and function,
  * never from the conversation as a whole: runs that differ in strategy share their noise.
  */
-export function createNoisy(name: string, rates: MistakeRates, seed: number): SimulatedModel {
+export function createNoisy(name: string, options: NoisyOptions): SimulatedModel {
+  const { rates, memory = Infinity, seed } = options;
   return {
     name,
     reply(request) {
@@ -60,7 +77,7 @@ export function createNoisy(name: string, rates: MistakeRates, seed: number): Si
       const stream = (mistake: string, functionName = "") =>
         fork(key, conversation.step, mistake, functionName);
       const values = [...plan.values.values()];
-      const situation = { rates, conversation, plan, values, inventedNames, stream };
+      const situation = { rates, memory, conversation, plan, values, inventedNames, stream };
       if (hits(rates.quit, stream("quit"))) {
         return composeAnswer(name, request, "I stop here, without the value.", []);
       }
@@ -74,6 +91,24 @@ export function createNoisy(name: string, rates: MistakeRates, seed: number): Si
   };
 }
 
+/** Reads a value that is known, or another in its place if it is too old. */
+function recall(
+  { variable, value }: Pick<Argument, "variable" | "value">,
+  situation: Situation,
+): number {
+  const { memory, conversation, values, stream } = situation;
+  const { ages, restated } = conversation;
+  if ((ages.get(variable) ?? 0) <= memory || restated.get(variable) === value) return value;
+  return sample(values.filter((other) => other !== value), stream("memory", variable)) ?? value;
+}
+
+/** The arguments of a call as the model recalls them. */
+function fill(intention: Intention, situation: Situation): Map<string, number> {
+  return new Map(
+    intention.arguments.map((argument) => [argument.parameter, recall(argument, situation)]),
+  );
+}
+
 function hits(rate: number, { prng }: Stream): boolean {
   return prng() < rate;
 }
@@ -82,9 +117,7 @@ function hits(rate: number, { prng }: Stream): boolean {
 function spoil(intention: Intention, situation: Situation): OutgoingCall {
   const { rates, stream, inventedNames } = situation;
   const { name } = intention.function;
-  const arguments_ = new Map(
-    intention.arguments.map(({ parameter, value }) => [parameter, value]),
-  );
+  const arguments_ = fill(intention, situation);
   if (hits(rates.hallucinate, stream("hallucinate", name))) {
     return { name: inventedNames.get(name) ?? name, arguments: arguments_ };
   }
@@ -108,7 +141,8 @@ function spoil(intention: Intention, situation: Situation): OutgoingCall {
 }
 
 /** Calls of functions that need what the intended calls of this reply have yet to return. */
-function callEarly({ rates, plan, values, stream }: Situation): OutgoingCall[] {
+function callEarly(situation: Situation): OutgoingCall[] {
+  const { rates, plan, values, stream } = situation;
   if (rates.early === 0) return [];
   const consumers = new Map<string, FunctionReading[]>();
   for (const candidate of plan.open) {
@@ -130,16 +164,19 @@ function callEarly({ rates, plan, values, stream }: Situation): OutgoingCall[] {
     called.add(consumer);
     const arguments_ = new Map(consumer.parameters.map((parameter) => {
       const variable = plan.variableOf(parameter);
-      const known = variable === undefined ? undefined : plan.values.get(variable);
-      const guess = known ?? sample(values, early) ?? randomIntegerBetween(100, 999, early);
-      return [parameter.name, guess];
+      const value = variable === undefined ? undefined : plan.values.get(variable);
+      const given = variable === undefined || value === undefined
+        ? sample(values, early) ?? randomIntegerBetween(100, 999, early)
+        : recall({ variable, value }, situation);
+      return [parameter.name, given];
     }));
     return [{ name: consumer.name, arguments: arguments_ }];
   });
 }
 
 /** A right call of one function that is not needed, if one can be called and was not before. */
-function callDistractor({ rates, conversation, plan, stream }: Situation): OutgoingCall[] {
+function callDistractor(situation: Situation): OutgoingCall[] {
+  const { rates, conversation, plan, stream } = situation;
   const distract = stream("distract");
   if (!hits(rates.distract, distract)) return [];
   const called = new Set(conversation.calls.map((call) => call.name));
@@ -149,10 +186,7 @@ function callDistractor({ rates, conversation, plan, stream }: Situation): Outgo
     .sort((left, right) => (left.function.name < right.function.name ? -1 : 1));
   const distractor = sample(possible, distract);
   if (distractor === undefined) return [];
-  const arguments_ = distractor.arguments.map(({ parameter, value }) =>
-    [parameter, value] as const
-  );
-  return [{ name: distractor.function.name, arguments: new Map(arguments_) }];
+  return [{ name: distractor.function.name, arguments: fill(distractor, situation) }];
 }
 
 /**

@@ -40,6 +40,8 @@ export interface CallReading {
   readonly name: string;
   /** What it returned for the function's output; `undefined` if it was refused or unanswered. */
   readonly value: number | undefined;
+  /** How many messages came after its result; `undefined` if it was unanswered. */
+  readonly age: number | undefined;
 }
 
 /** Everything that a simulated model knows. */
@@ -50,6 +52,8 @@ export interface Conversation {
   readonly target: string | undefined;
   /** The variables that user messages give, with their values. */
   readonly inputs: ReadonlyMap<string, number>;
+  /** How many messages came after the one that gave a variable its value, by variable. */
+  readonly ages: ReadonlyMap<string, number>;
   /** The functions on offer, by name. */
   readonly functions: ReadonlyMap<string, FunctionReading>;
   /** The calls so far, in order. */
@@ -58,7 +62,7 @@ export interface Conversation {
   readonly step: number;
   /** Whether the request allows calls. */
   readonly mayCall: boolean;
-  /** The variables whose values the last tool message gives besides what it answers. */
+  /** The variables whose values the last tool message gives besides answering. */
   readonly restated: ReadonlyMap<string, number>;
 }
 
@@ -81,15 +85,28 @@ export interface Conversation {
  */
 export function readConversation(request: ChatRequest): Conversation {
   const { messages } = request;
-  const asked = messages.filter((message) => message.role === "user")
-    .map((message) => textOf(message.content));
+  const asked = messages.flatMap((message, place) =>
+    message.role === "user"
+      ? [{ text: textOf(message.content), age: messages.length - 1 - place }]
+      : []
+  );
   const functions = readFunctions(request.tools ?? []);
+  const inputs = asked.flatMap(({ text, age }) =>
+    readInputs(text).map(([name, value]) => ({ name, value, age }))
+  );
+  const { calls, restated } = readCalls(messages, functions);
+  const returns = calls.flatMap(({ name, value, age }) => {
+    const output = functions.get(name)?.output?.name;
+    return output === undefined || value === undefined ? [] : [{ name: output, age: age! }];
+  });
   return {
-    prompt: asked[0] ?? "",
-    target: asked.map(readTarget).findLast((target) => target !== undefined),
-    inputs: new Map(asked.flatMap(readInputs)),
+    prompt: asked[0]?.text ?? "",
+    target: asked.map(({ text }) => readTarget(text)).findLast((target) => target !== undefined),
+    inputs: new Map(inputs.map(({ name, value }) => [name, value])),
+    ages: new Map([...inputs, ...returns].map(({ name, age }) => [name, age])),
     functions,
-    ...readCalls(messages, functions),
+    calls,
+    restated,
     step: stepOf(messages),
     mayCall: request.tool_choice !== "none",
   };
@@ -145,13 +162,13 @@ function readCalls(
   messages: readonly ChatMessage[],
   functions: ReadonlyMap<string, FunctionReading>,
 ): Pick<Conversation, "calls" | "restated"> {
-  const calls: { name: string; value: number | undefined }[] = [];
+  const calls: { -readonly [Field in keyof CallReading]: CallReading[Field] }[] = [];
   const byId = new Map<string, typeof calls[number]>();
   let last: { readonly text: string; readonly answers: string | undefined } | undefined;
-  for (const message of messages) {
+  for (const [place, message] of messages.entries()) {
     if (message.role === "assistant") {
       for (const { id, function: { name } } of message.tool_calls ?? []) {
-        const call = { name, value: undefined };
+        const call = { name, value: undefined, age: undefined };
         calls.push(call);
         byId.set(id, call);
       }
@@ -159,13 +176,15 @@ function readCalls(
       const text = textOf(message.content);
       const call = byId.get(message.tool_call_id);
       const answers = functions.get(call?.name ?? "")?.output?.name;
+      if (call !== undefined) call.age = messages.length - 1 - place;
       if (call !== undefined && answers !== undefined) call.value = readValue(text, answers);
       last = { text, answers };
     }
   }
-  const restated = new Map(last === undefined ? [] : statements(last.text));
-  if (last?.answers !== undefined) restated.delete(last.answers);
-  return { calls, restated };
+  const said = last === undefined ? [] : [...statements(last.text)];
+  // The first statement of what it answers is the answer; a further one restates it.
+  const answer = said.findIndex(([name]) => name === last?.answers);
+  return { calls, restated: new Map(said.filter((_, place) => place !== answer)) };
 }
 
 /** The value that a result gives for `variable`: its own return stands before anything restated. */

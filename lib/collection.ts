@@ -1,0 +1,115 @@
+/**
+ * Collections: the results of one run or of several that belong together, such as those of several
+ * models on the same tasks.
+ * @module
+ */
+
+import { InputError } from "./input.ts";
+import { canonicalJson, printable } from "./json.ts";
+import { comparisonHash } from "./plan.ts";
+import { differences, readPlanLine, readResults, type Results } from "./results.ts";
+import { modelName } from "./suite.ts";
+import type { TrialScore } from "./trial.ts";
+
+/** Results that are reported together. */
+export interface Collection {
+  /** The results of each plan, with the journals that are its shards. */
+  readonly runs: readonly { readonly paths: readonly string[]; readonly results: Results }[];
+  /** The names of the suites, each once. */
+  readonly suite: string;
+  /** All trials, in plan order. */
+  readonly trials: readonly TrialScore[];
+  /** How many trials were planned; `undefined` where a journal does not tell. */
+  readonly planned: number | undefined;
+}
+
+/**
+ * Reads journals that belong together: shards of one plan, or plans of different models or strategies
+ * on the same tasks. Missing shards and trials are no error: whoever reports tells of them.
+ *
+ * @throws {InputError} If a file cannot be read, a line is malformed, or the journals do not belong
+ * together; the message names two of them and what differs.
+ */
+export function readCollection(paths: readonly string[]): Collection {
+  const groups = new Map<string, string[]>();
+  for (const path of paths) {
+    const hash = readPlanLine(path)?.planHash ?? "";
+    groups.set(hash, [...groups.get(hash) ?? [], path]);
+  }
+  const runs = [...groups.values()].map((own) => ({ paths: own, results: readResults(own) }));
+  for (const { paths: own, results: { problem, missing } } of runs) {
+    if (problem === undefined || problem === missing) continue;
+    throw new InputError(`Cannot report on ${own.join(" and ")}: ${printable(problem, 1000)}`);
+  }
+  const [first, ...others] = runs;
+  for (const other of others) assertSameTasks(first!, other);
+  assertSameModels(runs);
+  assertDistinct(runs);
+  return {
+    runs,
+    suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
+    trials: runs.flatMap(({ results }) => results.trials)
+      .toSorted((one, other) => one.index - other.index),
+    planned: runs.every(({ results }) => results.plan !== undefined)
+      ? runs.reduce((sum, { results }) => sum + results.planned.length, 0)
+      : undefined,
+  };
+}
+
+type Run = Collection["runs"][number];
+
+/** Rates of different tasks side by side would look like a comparison, and be none. */
+function assertSameTasks(one: Run, other: Run): void {
+  const [names, otherNames] = [one, other].map(({ paths }) => paths[0]!);
+  const [plan, otherPlan] = [one, other].map(({ results }) => results.plan);
+  if (plan === undefined || otherPlan === undefined) {
+    throw new InputError(
+      `Cannot report on ${names} and ${otherNames} together: only one of them has a plan`,
+    );
+  }
+  if (comparisonHash(plan) === comparisonHash(otherPlan)) return;
+  const fields = differences(
+    { resolved: { ...plan.resolved, models: [], strategies: [] } },
+    { resolved: { ...otherPlan.resolved, models: [], strategies: [] } },
+  );
+  const advice = fields.includes("seed") ? "; run them with the same --seed" : "";
+  throw new InputError(
+    `Cannot report on ${names} and ${otherNames} together as their tasks must be the same: ` +
+      `they differ in ${fields.join(", ") || "their hashes"}${advice}`,
+  );
+}
+
+/** What was asked in different ways under one name would look like one model. */
+function assertSameModels(runs: readonly Run[]): void {
+  const seen = new Map<string, { readonly path: string; readonly options: string }>();
+  for (const { paths, results: { plan } } of runs) {
+    for (const entry of plan?.resolved.models ?? []) {
+      const [name, options, path] = [modelName(entry), canonicalJson(entry), paths[0]!];
+      const before = seen.get(name) ?? { path, options };
+      if (before.options !== options) {
+        throw new InputError(
+          `Cannot report on ${before.path} and ${path} together as a name must stand for one model: ` +
+            `the options of ${printable(name)} differ`,
+        );
+      }
+      seen.set(name, before);
+    }
+  }
+}
+
+function assertDistinct(runs: readonly Run[]): void {
+  const seen = new Map<string, string>();
+  for (const { paths, results } of runs) {
+    const own = new Set(results.trials.map(({ id }) => id));
+    for (const id of own) {
+      const before = seen.get(id);
+      if (before !== undefined) {
+        throw new InputError(
+          `Cannot report on ${before} and ${paths[0]} together as a trial must be in one of them ` +
+            `only: both have ${printable(id)}`,
+        );
+      }
+      seen.set(id, paths[0]!);
+    }
+  }
+}

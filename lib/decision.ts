@@ -1,0 +1,118 @@
+/**
+ * Decisions: what the gates of a run say, in numbers and in words, for whoever reports them.
+ * @module
+ */
+
+import { assertComparable, assertOtherRun, type Baseline } from "./baseline.ts";
+import { subjectName } from "./contest.ts";
+import type { Verdict } from "./gate.ts";
+import { printable } from "./json.ts";
+import { exitCodeOf, judge, type Judged, worstKind } from "./judge.ts";
+import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
+import type { Prices } from "./prices.ts";
+import type { Results } from "./results.ts";
+import { describeVerdict, verdictNumbers } from "./verdict.ts";
+
+/** What results are decided with, beside the policy. */
+export interface DecisionOptions {
+  /** What the policy's baseline file holds. */
+  readonly baseline?: Baseline | undefined;
+  /** What models cost; default what the plan says. */
+  readonly prices?: Prices | undefined;
+}
+
+/** Why nothing can be decided over results; `undefined` when something can. */
+export function faultOf({ problem, trials }: Results): string | undefined {
+  if (problem !== undefined) return printable(problem, 1000);
+  return trials.length === 0 ? "there are no trials" : undefined;
+}
+
+/**
+ * Decides over the results of a run.
+ *
+ * @throws {InputError} If the baseline is not of the same graphs or is these very trials, or a ceiling
+ * of cost lacks a price.
+ */
+export function decideResults(
+  results: Results,
+  policy: GatePolicy,
+  { baseline, prices }: DecisionOptions = {},
+): GateReport {
+  const { suite, trials, planned, plan, rule, stopped } = results;
+  const fault = faultOf(results);
+  if (fault !== undefined) return reportProblem(suite, fault);
+  if (baseline !== undefined) {
+    assertComparable(baseline, plan, planned);
+    assertOtherRun(baseline, trials);
+  }
+  const judged = judge(trials, planned, policy, {
+    rule,
+    baseline,
+    prices: prices ?? results.prices,
+    stopped,
+  });
+  return reportVerdicts(suite, judged, policy);
+}
+
+/** What a gate decided, as `gate --json` prints it. */
+export interface GateReport {
+  /** The version of this format. */
+  readonly v: 1;
+  /** The name of the suite. */
+  readonly suite: string;
+  /** The worst of all verdicts. */
+  readonly verdict: Verdict["kind"];
+  /** The exit code that goes with it. */
+  readonly exitCode: number;
+  /** The gate with its defaults filled in; `null` when nothing could be judged. */
+  readonly gate: CompletePolicy | null;
+  /** One for each model, strategy and perturbation. */
+  readonly verdicts: readonly ReportedVerdict[];
+  /** Why nothing could be judged; left out when it could. */
+  readonly text?: string;
+}
+
+/** One verdict, its subject beside it, in numbers and in words. */
+export type ReportedVerdict = Omit<Judged, "verdict"> & Verdict & {
+  /** The verdict as a paragraph. */
+  readonly text: string;
+  /** Its numbers, one a line. */
+  readonly numbers: readonly string[];
+};
+
+/** The verdicts of a gate. */
+export function reportVerdicts(
+  suite: string,
+  judged: readonly Judged[],
+  policy: GatePolicy,
+): GateReport {
+  const kind = worstKind(judged.map(({ verdict }) => verdict));
+  return {
+    v: 1,
+    suite,
+    verdict: kind,
+    exitCode: exitCodeOf(kind),
+    gate: completePolicy(policy),
+    verdicts: judged.map(({ verdict, ...subject }) => ({
+      ...subject,
+      ...verdict,
+      text: describeVerdict(
+        verdict,
+        policy,
+        subject.baseline === undefined ? {} : { baseline: printable(subject.baseline) },
+      ),
+      numbers: verdictNumbers(verdict, policy),
+    })),
+  };
+}
+
+/** The one verdict over results that cannot be judged at all. */
+export function reportProblem(suite: string, problem: string): GateReport {
+  const text = `INVALID: nothing can be said, as ${problem}.`;
+  return { v: 1, suite, verdict: "invalid", exitCode: 3, gate: null, verdicts: [], text };
+}
+
+/** A verdict's subject as reports call it. Names come from suites, servers and journals. */
+export function verdictName(verdict: ReportedVerdict): string {
+  return printable(subjectName(verdict)) + (verdict.simulated ? " (simulated)" : "");
+}

@@ -1,0 +1,77 @@
+/**
+ * Replays: one trial of a plan, run by itself.
+ * @module
+ */
+
+import { InputError } from "./input.ts";
+import type { Plan } from "./plan.ts";
+import { planOfLine, readPlanLine } from "./results.ts";
+import { modelName } from "./suite.ts";
+import { GENERATOR_VERSION } from "./task.ts";
+import { parseTrialId, type PlannedTrial, trialId } from "./trial.ts";
+
+/**
+ * The trial of `plan` that has `id`. Where the plan has other tasks, such as those of another seed, the
+ * id alone says which task it is, unless the replay is `strict`; model, strategy and perturbation must be
+ * the plan's.
+ *
+ * @throws {InputError} If it is no trial id, or not one of this plan.
+ */
+export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): PlannedTrial {
+  const key = parseTrialId(id);
+  if (key === undefined) {
+    throw new InputError(
+      `Cannot replay a trial as its id must be one that journals have, from core= to repetition=: ` +
+        `it is ${id}`,
+    );
+  }
+  const { models, strategies, perturbations } = plan.resolved;
+  const known = { model: models.map(modelName), strategy: strategies, perturbation: perturbations };
+  for (const [field, names] of Object.entries(known) as [keyof typeof known, string[]][]) {
+    if (names.includes(key[field])) continue;
+    throw new InputError(
+      `Cannot replay a trial as its ${field} must be one of ${plan.suite}: ` +
+        `it is ${key[field]}, and there are ${names.join(", ")}`,
+    );
+  }
+  const own = trialId(key);
+  const planned = plan.trials.find((trial) => trial.id === own);
+  if (planned === undefined && strict) {
+    throw new InputError(
+      `Cannot replay a trial as it must be one of the journal's plan: it is ${id}`,
+    );
+  }
+  return planned ?? { ...key, id: own, index: 0, block: 0 };
+}
+
+/**
+ * The plan of a journal, by its first line: the models with their options, the limits, and all else that
+ * decides how a trial goes.
+ *
+ * @throws {InputError} If the journal cannot be read, or its plan is none or was changed.
+ */
+export function planOfJournal(path: string): Plan {
+  const line = readPlanLine(path);
+  if (line === undefined) {
+    throw new InputError(`Cannot replay a trial of ${path} as its first line must be a plan`);
+  }
+  const { generator } = line.resolved;
+  if (generator !== GENERATOR_VERSION) {
+    throw new InputError(
+      `Cannot replay a trial of ${path} as its tasks must be of generator ${GENERATOR_VERSION}: ` +
+        `they are of generator ${generator}`,
+    );
+  }
+  if (line.ownCode) {
+    throw new InputError(
+      `Cannot replay a trial of ${path} as only the file of its benchmark has its model or agent: ` +
+        "run  deno test FILE -- --only=ID",
+    );
+  }
+  const plan = planOfLine(line);
+  if (plan !== undefined) return plan;
+  throw new InputError(
+    `Cannot replay a trial of ${path} as its plan must agree with its own hash: ` +
+      "it was changed, or made by another version",
+  );
+}

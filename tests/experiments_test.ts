@@ -1,0 +1,63 @@
+// The paper's experiments on simulated models whose errors depend on the context: the curves that
+// reports show must have the shapes that these models are made to give.
+
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import type { Breakdown } from "../lib/breakdown.ts";
+import type { Report } from "../lib/report.ts";
+import { toolgate } from "./support/child.ts";
+import { Folder } from "./support/folders.ts";
+
+/** Runs a suite of the project as a user does, and gives what its report holds. */
+async function experiment(name: string): Promise<Report> {
+  using folder = new Folder();
+  const [journal, json] = [folder.file("trials.jsonl"), folder.file("report.json")];
+  const ran = await toolgate(["run", `fixtures/suites/${name}`, "--out", journal]);
+  assertEquals(ran.code, 0, ran.all);
+  const reported = await toolgate(["report", journal, "--json", json]);
+  assertEquals(reported.code, 0, reported.all);
+  return JSON.parse(folder.read("report.json"));
+}
+
+function breakdownOf({ breakdowns }: Report, id: string): Breakdown {
+  const found = breakdowns.find((breakdown) => breakdown.id === id);
+  assert(found !== undefined, `there is no breakdown ${id}`);
+  return found;
+}
+
+/** The rates of the one series of a breakdown, by its values. */
+function ratesOf(breakdown: Breakdown, series = 0): Map<number | string, number> {
+  return new Map(
+    breakdown.values.map((
+      value,
+      place,
+    ) => [value, breakdown.series[series]!.tallies[place]!.rate!]),
+  );
+}
+
+Deno.test("the main grid: success falls with depth, and with connected functions", async () => {
+  const report = await experiment("main_grid.jsonc");
+  assertEquals([report.trials, report.planned], [1150, 1150]);
+  const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
+  assertEquals(byDepth.length, 9);
+  // Thirds of the curve: single points have intervals of 28 points.
+  const thirds = [0, 3, 6].map((at) => byDepth.slice(at, at + 3).reduce((sum, rate) => sum + rate));
+  assertGreater(thirds[0]! - thirds[1]!, 0.45);
+  assertGreater(thirds[1]! - thirds[2]!, 0.45);
+  const byConnection = breakdownOf(report, "connection");
+  const rates = ratesOf(byConnection);
+  assertLess(rates.get("connected")!, rates.get("disconnected")! - 0.05);
+  const counts = byConnection.series[0]!.tallies.map((tally) => tally!.valid);
+  assertEquals(byConnection.values, ["no extra", "connected", "half and half", "disconnected"]);
+  assertEquals(counts, [115, 345, 345, 345]);
+});
+
+Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
+  const report = await experiment("mitigation.jsonc");
+  for (const size of [5, 10]) {
+    const breakdown = breakdownOf(report, `strategy-${size}`);
+    assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
+    const [baseline, restate] = breakdown.series.map(({ tallies }) => tallies[0]!);
+    assertEquals(baseline!.valid, restate!.valid);
+    assertLess(baseline!.interval!.upper, restate!.interval!.lower);
+  }
+});

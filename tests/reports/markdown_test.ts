@@ -1,0 +1,186 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import fc from "fast-check";
+import { judge } from "../../lib/judge.ts";
+import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
+import { makeReport } from "../../lib/report.ts";
+import { renderMarkdown } from "../../lib/reports/markdown.ts";
+import { tablesOf } from "../../lib/reports/tables.ts";
+import type { Trial } from "../../lib/trial.ts";
+import { test } from "../support/generated.ts";
+import { HOSTILE, manyRecords, planOf, record, records, STEERING } from "../support/records.ts";
+
+/** What a reader sees of text in which characters are written as entities. */
+function shown(text: string): string {
+  return text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+}
+
+/** The cells of a row as a Markdown reader parts them: a bar is a border unless it is escaped. */
+function cellsOf(line: string): string[] {
+  assertMatch(line, /^\| .* \|$/);
+  return line.slice(1, -1).split(/(?<!\\)\|/).map((cell) => shown(cell.trim()));
+}
+
+/** The tables of a document, each as rows of cells without the rule; throws where one is not well-formed. */
+function tablesIn(markdown: string): string[][][] {
+  const tables: string[][][] = [];
+  const lines = markdown.split("\n");
+  for (const [place, line] of lines.entries()) {
+    if (!line.startsWith("|")) continue;
+    if (lines[place - 1]!.startsWith("|")) {
+      tables.at(-1)!.push(cellsOf(line));
+      continue;
+    }
+    assertEquals(lines[place - 1], "", "a table needs an empty line before it");
+    tables.push([cellsOf(line)]);
+  }
+  return tables.map(([head, rule, ...body]) => {
+    assert(rule!.every((cell) => /^-+:?$/.test(cell)), `${rule}`);
+    for (const row of [rule!, ...body]) assertEquals(row.length, head!.length, `${row}`);
+    return [head!, ...body];
+  });
+}
+
+/** Trials of models, strategies and cells with these names. */
+function named(names: readonly string[]): Trial[] {
+  return names.flatMap((name, place) =>
+    ["baseline", "restate"].map((strategy) =>
+      record({
+        model: name,
+        served: name,
+        strategy,
+        id: `${place} ${strategy}`,
+        task: { core: 3 + place % 2, depth: 1 + place % 2, connected: 0, disconnected: 0, seed: 1 },
+        behaviours: [name] as unknown as Trial["behaviours"],
+        outcome: place % 3 === 0 ? "wrong_answer" : "solved",
+      })
+    )
+  );
+}
+
+const NAMES = [
+  HOSTILE,
+  "<script>alert(1)</script>",
+  "<!-- comment",
+  "[click](https://evil.example)",
+  "![image](https://evil.example/x.png)",
+  "https://evil.example www.evil.example",
+  "`code` *bold* _it_ ~~gone~~ $x$",
+  "# heading",
+  "cell | cell \\| cell",
+  "\\",
+  "&lt;b&gt; &#60;b&#62;",
+  "@everyone :tada: #1",
+  "---",
+  "| --- |",
+  "a\n\n- b\n\n| c |",
+  "",
+];
+
+test("renderMarkdown() has every table of the report, well-formed and cell by cell", () => {
+  for (const trials of [manyRecords(8, 10), named(["a", "b", "c"]), named(NAMES)]) {
+    const report = makeReport(trials, { suite: "s" });
+    const wanted = tablesOf(report);
+    const found = tablesIn(renderMarkdown(report));
+    assertEquals(found.length, wanted.length);
+    for (const [place, { rows }] of wanted.entries()) {
+      const visible = (text: string) => text.replace(STEERING_ALL, "").trim();
+      const plain = (cells: readonly (readonly string[])[]) =>
+        cells.map((row) => row.map((cell) => visible(cell.replace(/\\u[\da-f]{4}|\\[nrt]/g, ""))));
+      assertEquals(plain(found[place]!), plain(rows));
+    }
+  }
+});
+
+/** As STEERING, with line breaks, wherever they occur. */
+const STEERING_ALL = new RegExp(`${STEERING.source}|\\n`, "g");
+
+test("renderMarkdown() lets no hostile name become markup, wherever it stands", () => {
+  for (const name of NAMES) {
+    const gate = { successRate: 0.8 };
+    const trials = named([name, name + name]);
+    const markdown = renderMarkdown(makeReport(trials, {
+      suite: name,
+      notes: [name],
+      gates: [
+        reportVerdicts(name, judge(trials, planOf(trials), gate), gate),
+        reportProblem(name, "shards are missing"),
+      ],
+    }));
+    assertNotMatch(markdown, STEERING);
+    for (const line of markdown.split("\n")) {
+      // What is markup of the report's own is at the beginning of a line, or a border.
+      const text = line.replace(/^(#{1,4} |- |\*\*[A-Z]+\*\*: )/, "");
+      const parts = line.startsWith("|") ? line.slice(1, -1).split("|") : [text];
+      for (const part of parts) {
+        if (/^ -+:? $/.test(part)) continue;
+        if (/^(\*\*|#)/.test(line)) continue;
+        assertNotMatch(part.replace(/&#\d+;/g, ""), /[\\`*_{}[\]()<>#+!|&~$@]|www\./i, line);
+      }
+    }
+  }
+});
+
+test("renderMarkdown() keeps to its own lines whatever names hold", () => {
+  const usual = renderMarkdown(makeReport(named(["a", "b"]), { suite: "s", notes: ["n"] }));
+  const kinds = (markdown: string) =>
+    markdown.split("\n").map((line) => /^(#+ |- |\||)/.exec(line)![0]);
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.string({ unit: "binary", minLength: 1, maxLength: 20 }), {
+        minLength: 2,
+        maxLength: 2,
+      }),
+      (names) => {
+        const suite = names.join("");
+        const report = makeReport(named(names), { suite, notes: [`n${suite}`] });
+        assertEquals(kinds(renderMarkdown(report)), kinds(usual));
+      },
+    ),
+    { numRuns: 100, seed: 1 },
+  );
+});
+
+test("renderMarkdown() begins with the suite, where it comes from, and what to know", () => {
+  const trials = records(["solved", "invalid"], { model: "sim:a", simulated: true });
+  const [title, , origin, , first, second] = renderMarkdown(
+    makeReport(trials, { suite: "quick", seed: 7, planned: 3 }),
+  ).split("\n");
+  assertEquals(title, "# quick");
+  assertEquals(
+    shown(origin!),
+    "2 of 3 planned trials, seed 7, begun at 2026-01-01 00:00:00 UTC",
+  );
+  assertMatch(first!, /^- Simulated models are programs/);
+  assertMatch(second!, /^- 1 of 2 trials are invalid/);
+});
+
+test("renderMarkdown() has the verdicts before the tables", () => {
+  const trials = manyRecords(95, 100);
+  const gate = { successRate: 0.8 };
+  const gates = [reportVerdicts("s", judge(trials, planOf(trials), gate), gate)];
+  const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
+  assert(markdown.indexOf("**PASS**") > 0);
+  assert(markdown.indexOf("**PASS**") < markdown.indexOf("|"));
+});
+
+test("renderMarkdown() of nothing says so", () => {
+  assertEquals(
+    renderMarkdown(makeReport([], { suite: "s" })),
+    "# s\n\n0 trials\n\n- No trial has ended yet&#58; there is nothing to tell.\n",
+  );
+});
+
+test("renderMarkdown() calls simulated models simulated", () => {
+  const trials = named(["sim:a", "sim:b"])
+    .map((trial) => ({ ...trial, model: { ...trial.model, simulated: true }, behaviours: [] }));
+  const markdown = renderMarkdown(makeReport(trials, { suite: "s" }));
+  for (const line of shown(markdown).split("\n")) {
+    if (/sim:[ab]/.test(line)) assertStringIncludes(line, "(simulated)");
+  }
+});

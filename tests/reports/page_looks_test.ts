@@ -1,0 +1,215 @@
+// How the HTML report looks in a real browser: colours, contrast, narrow screens. With a folder named
+// in TOOLGATE_SCREENSHOTS it leaves pictures there, for a person to look at.
+
+import {
+  assertEquals,
+  assertGreater,
+  assertGreaterOrEqual,
+  assertLess,
+  assertNotEquals,
+} from "@std/assert";
+import type { Page } from "playwright-core";
+import type { Trial } from "../../lib/trial.ts";
+import { browserTest } from "../support/browser.ts";
+import { Folder } from "../support/folders.ts";
+import { writeJournal } from "../support/journals.ts";
+import { manyTrials } from "../support/many_trials.ts";
+import { goToTrial, openReport, writeReport } from "../support/report_page.ts";
+
+/** A report with every outcome and wrong calls of all kinds, and the number of the worst trial. */
+let made: Promise<{ folder: Folder; html: string; worst: number }> | undefined;
+const theReport = () => made ??= makeReport();
+
+async function makeReport() {
+  const folder = new Folder();
+  const { plan, trials } = await manyTrials(12);
+  const invalid: Partial<Trial> = {
+    outcome: "invalid",
+    solved: false,
+    reason: "500: out of order",
+  };
+  const [first, ...others] = trials;
+  const journal = writeJournal(folder, plan, [{ ...first!, ...invalid }, ...others]);
+  const most = Math.max(...others.map(({ failures }) => failures.length));
+  const worst = trials.findIndex(({ failures }) => failures.length === most) + 1;
+  return { folder, html: await writeReport(journal), worst };
+}
+
+Deno.test.afterAll(async () => (await made)?.folder[Symbol.dispose]());
+
+/** Opens all that can be opened in a page. */
+function unfold(page: Page): Promise<void> {
+  return page.evaluate(() => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
+}
+
+/** A text or a mark, its colour, and the contrast to what lies behind it. */
+interface Seen {
+  readonly what: string;
+  readonly kind: "text" | "node" | "figure" | "mark" | "pale";
+  readonly colour: string;
+  readonly contrast: number;
+}
+
+/** Everything in a page that must be told from its background, as the browser computes it. */
+function look(page: Page): Promise<Seen[]> {
+  return page.evaluate(() => {
+    type Colour = readonly [red: number, green: number, blue: number, alpha: number];
+    const colourOf = (text: string): Colour => {
+      const match = /^rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)$/.exec(text);
+      if (match === null) throw new Error(`Not a colour: ${text}`);
+      return [Number(match[1]), Number(match[2]), Number(match[3]), Number(match[4] ?? 1)];
+    };
+    const over = (top: Colour, under: Colour): Colour => {
+      const mix = (place: 0 | 1 | 2) => top[place] * top[3] + under[place] * (1 - top[3]);
+      return [mix(0), mix(1), mix(2), 1];
+    };
+    const light = ([red, green, blue]: Colour) => {
+      const [r, g, b] = [red, green, blue].map((value) => {
+        const part = value / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      }) as [number, number, number];
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (one: Colour, other: Colour) => {
+      const [low, high] = [light(one), light(other)].sort((a, b) => a - b) as [number, number];
+      return (high + 0.05) / (low + 0.05);
+    };
+    const behind = (element: Element | null): Colour => {
+      if (element === null) return [255, 255, 255, 1];
+      const own = colourOf(getComputedStyle(element).backgroundColor);
+      return own[3] === 1 ? own : over(own, behind(element.parentElement));
+    };
+    const opacityOf = (element: Element | null): number =>
+      element === null
+        ? 1
+        : Number(getComputedStyle(element).opacity) * opacityOf(element.parentElement);
+    const seen: Seen[] = [];
+    for (const element of document.querySelectorAll("body *")) {
+      const written = [...element.childNodes].some((node) =>
+        node instanceof Text && node.data.trim() !== ""
+      );
+      if (!written || !element.checkVisibility() || element.matches("script, option, :disabled")) {
+        continue;
+      }
+      const style = getComputedStyle(element);
+      const drawn = element instanceof SVGElement;
+      const colour = colourOf(drawn ? style.fill : style.color);
+      const shape = element.closest("g.node")?.querySelector("path, polygon, ellipse");
+      const under = shape == null ? behind(element) : colourOf(getComputedStyle(shape).fill);
+      seen.push({
+        what: `${element.tagName}.${element.getAttribute("class")} ${
+          element.textContent!.slice(0, 40)
+        }`,
+        kind: shape == null ? drawn ? "figure" : "text" : "node",
+        colour: colour.join(" "),
+        contrast: contrast(
+          over([...colour.slice(0, 3), opacityOf(element)] as never, under),
+          under,
+        ),
+      });
+    }
+    const marks = ".role-mark path, .role-mark line, .legend path";
+    for (const mark of document.querySelectorAll(marks)) {
+      const { fill, stroke } = getComputedStyle(mark);
+      // Lines have no inside, whatever it would be filled with.
+      const paint = (mark.tagName === "line" ? [stroke] : [stroke, fill])
+        .find((paint) => paint !== "none" && !/^rgba\(.* 0\)$/.test(paint));
+      const colour = colourOf(paint ?? "rgba(0, 0, 0, 0)");
+      const opacity = opacityOf(mark);
+      const under = behind(mark);
+      seen.push({
+        what: `${mark.closest("figure")?.id} ${mark.parentElement!.getAttribute("class")} ${paint}`,
+        kind: opacity < 1 ? "pale" : "mark",
+        colour: colour.join(" "),
+        contrast: contrast(
+          over([...colour.slice(0, 3), opacity * colour[3]] as never, under),
+          under,
+        ),
+      });
+    }
+    return seen;
+  });
+}
+
+/** What each kind needs at least: text as WCAG 2 has it for AA, marks as its section 1.4.11. */
+const LEAST = { text: 4.5, node: 4.5, figure: 4.5, mark: 3, pale: 1.4 };
+
+for (const scheme of ["light", "dark"] as const) {
+  browserTest(`texts and marks stand out from their background, ${scheme}`, async (browser) => {
+    const { html, worst } = await theReport();
+    await using opened = await openReport(browser, html, { scheme });
+    const { page, faults } = opened;
+    await goToTrial(page, worst);
+    await unfold(page);
+    const badges: Seen[] = [];
+    for (const kind of ["pass", "fail", "undecided", "invalid"]) {
+      await page.evaluate((kind) => {
+        document.querySelector("article.verdict")?.remove();
+        const card = document.createElement("article");
+        card.className = `verdict ${kind}`;
+        card.append(document.createElement("span"), "Words.");
+        card.firstElementChild!.className = "badge";
+        card.firstElementChild!.textContent = kind;
+        document.querySelector("main")!.prepend(card);
+      }, kind);
+      badges.push(...(await look(page)).filter(({ what }) => what.startsWith("SPAN.badge ")));
+    }
+    const seen = [...await look(page), ...badges];
+    for (const [kind, least] of Object.entries(LEAST)) {
+      const own = seen.filter((one) => one.kind === kind);
+      assertGreater(own.length, 10, kind);
+      const worst = own.reduce((one, other) => one.contrast <= other.contrast ? one : other);
+      assertGreaterOrEqual(worst.contrast, least, `${kind}: ${JSON.stringify(worst)}`);
+    }
+    // Two series are told apart by their colours.
+    const marks = seen.filter(({ what }) => what.startsWith("figure-core mark-symbol"));
+    assertEquals(new Set(marks.map(({ colour }) => colour)).size, 2);
+    // The other scheme has other colours.
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const own = await paper();
+    await page.emulateMedia({ colorScheme: scheme === "dark" ? "light" : "dark" });
+    assertNotEquals(await paper(), own);
+    assertEquals(faults, []);
+  });
+}
+
+for (const width of [1280, 400]) {
+  browserTest(
+    `nothing is wider than a screen of ${width} pixels, and no label is cut off`,
+    async (browser) => {
+      const { html, worst } = await theReport();
+      await using opened = await openReport(browser, html, { width });
+      const { page, faults } = opened;
+      const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
+      assertEquals(await widest(), width);
+      await goToTrial(page, worst);
+      await unfold(page);
+      assertEquals(await widest(), width);
+      const labels = await page.locator("figure svg text").allTextContents();
+      assertEquals(labels.filter((text) => text.includes("\u2026")), []);
+      // The numbers of trials in the list stand on one line each.
+      const heights = await page.locator("#list td:first-child a").evaluateAll((all) =>
+        all.map((one) => one.getBoundingClientRect().height)
+      );
+      assertLess(Math.max(...heights), 30);
+      assertEquals(faults, []);
+    },
+  );
+}
+
+const screenshots = Deno.env.get("TOOLGATE_SCREENSHOTS");
+if (screenshots !== undefined) {
+  browserTest("screenshots for a person to look at", async (browser) => {
+    const { html, worst } = await theReport();
+    Deno.mkdirSync(screenshots, { recursive: true });
+    await using light = await openReport(browser, html);
+    await light.page.screenshot({ path: `${screenshots}/light.png`, fullPage: true });
+    await using dark = await openReport(browser, html, { scheme: "dark" });
+    await goToTrial(dark.page, worst);
+    await dark.page.locator("#trial").screenshot({ path: `${screenshots}/dark-trial.png` });
+    await using narrow = await openReport(browser, html, { width: 400 });
+    await narrow.page.screenshot({ path: `${screenshots}/narrow.png`, fullPage: true });
+  });
+}

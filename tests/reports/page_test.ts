@@ -1,0 +1,410 @@
+// The HTML report of a real run in a real browser, held against the run's journal.
+
+import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
+import type { Page } from "playwright-core";
+import { FAILURE_TYPES } from "../../lib/failure.ts";
+import { tellStory } from "../../lib/story.ts";
+import { OUTCOMES } from "../../lib/trial.ts";
+import { browserTest } from "../support/browser.ts";
+import { type Folder, folder, readLines, ROOT, start, toolgate } from "../support/child.ts";
+import {
+  allRows,
+  goToTrial,
+  openReport,
+  readTrial,
+  shownRows,
+  trialIsOpen,
+} from "../support/report_page.ts";
+
+// All kinds of wrong calls, and more trials than one page of the list holds.
+const SUITE = {
+  name: "small <run>",
+  seed: 5,
+  graphs: 3,
+  repetitions: 2,
+  tasks: [{ core: [4, 7], depth: [2, 3], connected: 1, disconnected: [0, 1] }],
+  models: [
+    "sim:planner",
+    "sim:noisy?early=0.1&stale=0.15&distract=0.1&hallucinate=0.05&arity=0.05&quit=0.02&seed=3",
+  ],
+  gate: { successRate: 0.7, margin: 0.2 },
+};
+
+/** What a line of a journal holds, as it is written. */
+// deno-lint-ignore no-explicit-any
+type Line = any;
+
+/** The run that all tests here look at: made once. */
+interface RealRun {
+  readonly place: Folder;
+  readonly html: string;
+  /** The lines of its trials, in plan order as the page numbers them. */
+  readonly trials: Line[];
+}
+
+let made: Promise<RealRun> | undefined;
+const theRun = () => made ??= makeRun();
+
+async function makeRun(): Promise<RealRun> {
+  const place = await folder();
+  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  // A name that a shell must not take apart.
+  const journal = place.file("it's $(echo a) run.jsonl");
+  const run = await toolgate(["run", suite, "--out", journal]);
+  assertEquals(run.code, 0, run.all);
+  const trials = readLines(journal).slice(1).sort((one, other) => one.index - other.index);
+  const html = place.file("report.html");
+  const report = await toolgate(["report", journal, "--html", html]);
+  assertEquals(report.code, 0, report.all);
+  return { place, html, trials };
+}
+
+Deno.test.afterAll(async () => await (await made)?.place[Symbol.asyncDispose]());
+
+/** What the list must show of a trial. */
+function rowOf(trial: Line, number: number): string[] {
+  const { core, depth, connected, disconnected } = trial.task;
+  const types = FAILURE_TYPES.filter((type) =>
+    trial.failures.some((failure: Line) => failure.type === type)
+  );
+  return [
+    `trial ${number}`,
+    trial.outcome.replaceAll("_", " "),
+    `${trial.model.requested} (simulated)`,
+    `core ${core}, depth ${depth}, connected ${connected}, disconnected ${disconnected}`,
+    `graph ${trial.block + 1}${trial.repetition === 1 ? "" : `, repetition ${trial.repetition}`}`,
+    `${trial.calls} (fewest ${trial.minimumCalls})`,
+    types.length === 0 ? "-" : `${trial.failures.length}: ${types.join(", ")}`,
+  ];
+}
+
+/** The number of the trial with the most wrong calls, cascades among them. */
+function worstOf({ trials }: RealRun): number {
+  const counts = trials.map((trial) =>
+    trial.failures.length * Number(trial.failures.some((one: { root: boolean }) => !one.root))
+  );
+  return counts.indexOf(Math.max(...counts)) + 1;
+}
+
+browserTest(
+  "the report of a run opens without a fault, with verdicts, tables and figures",
+  async (browser) => {
+    const { html, trials } = await theRun();
+    await using opened = await openReport(browser, html);
+    const { page, faults } = opened;
+    assertEquals(await page.title(), "small <run>: toolgate report");
+    assertEquals(await page.textContent("h1"), "small <run>");
+    const cards = await page.locator("#verdict article").allInnerTexts();
+    assertEquals(cards.length, 2);
+    for (const [place, model] of SUITE.models.entries()) {
+      const own = trials.filter((trial) => trial.model.requested === model);
+      const solved = own.filter((trial) => trial.solved).length;
+      assertStringIncludes(cards[place]!, `${model} (simulated)`);
+      assertStringIncludes(cards[place]!, place === 0 ? "PASS" : "FAIL");
+      assertStringIncludes(cards[place]!, `solved: ${solved} of ${own.length} valid trials`);
+    }
+    const figures = await page.locator("figure[id]").evaluateAll((all) =>
+      all.map((one) => [one.id, one.querySelectorAll("svg.marks path").length] as const)
+    );
+    for (
+      const id of ["overview", "core", "connection", "depth-4", "depth-7", "sets-1", "failures"]
+    ) {
+      const marks = figures.find(([name]) => name === `figure-${id}`)?.[1] ?? 0;
+      assertGreater(marks, 2, `${id} of ${figures.map(([name]) => name)}`);
+    }
+    const tables = await page.locator("table caption").allInnerTexts();
+    for (const title of ["Success", "Failure types", "How trials ended", "Repeated graphs"]) {
+      assert(tables.some((table) => table.startsWith(title)), `${title} in ${tables}`);
+    }
+    assertEquals(faults, []);
+  },
+);
+
+browserTest(
+  "each filter of the list lets through just the trials that the journal has",
+  async (browser) => {
+    const { html, trials } = await theRun();
+    await using opened = await openReport(browser, html);
+    const { page, faults } = opened;
+    type Chosen = { readonly [id: string]: string } & { readonly roots?: "only" };
+    const lets = async (chosen: Chosen, wanted: (trial: Line) => boolean) => {
+      for (const id of ["subject", "outcome", "type", "cell"]) {
+        const label = chosen[id];
+        await page.selectOption(`#${id}`, label === undefined ? { index: 0 } : { label });
+      }
+      await page.setChecked("#roots", chosen.roots === "only");
+      const expected = trials.map((trial, place) => ({ trial, row: rowOf(trial, place + 1) }))
+        .filter(({ trial }) => wanted(trial)).map(({ row }) => row);
+      const pages = Math.ceil(expected.length / 50);
+      assertEquals(
+        await page.textContent("#count"),
+        `${expected.length} of ${trials.length} trials${pages > 1 ? `, page 1 of ${pages}` : ""}`,
+        JSON.stringify(chosen),
+      );
+      assertEquals(await allRows(page), expected, JSON.stringify(chosen));
+      return expected.length;
+    };
+    const has = (trial: Line, type: string, rootsOnly: boolean) =>
+      trial.failures.some((one: Line) => one.type === type && (one.root || !rootsOnly));
+
+    assertGreater(await lets({}, () => true), 50);
+    for (const model of SUITE.models) {
+      await lets({ subject: `${model} (simulated)` }, (trial) => trial.model.requested === model);
+    }
+    assertGreater(await lets({ outcome: "not solved" }, (trial) => !trial.solved), 0);
+    for (const outcome of OUTCOMES) {
+      await lets({ outcome: outcome.replaceAll("_", " ") }, (trial) => trial.outcome === outcome);
+    }
+    for (const roots of [undefined, "only"] as const) {
+      const rootsOnly = roots === "only";
+      const more = rootsOnly ? { roots: "only" as const } : {};
+      for (const type of FAILURE_TYPES) {
+        const shown = await lets(
+          { type: type.replaceAll("_", " "), ...more },
+          (trial) => has(trial, type, rootsOnly),
+        );
+        assertGreater(shown, 0, type);
+      }
+      await lets(
+        { type: "any", ...more },
+        (trial) => FAILURE_TYPES.some((type) => has(trial, type, rootsOnly)),
+      );
+    }
+    const cell = rowOf(trials[0], 1)[3]!;
+    await lets({ cell }, (trial) => rowOf(trial, 1)[3] === cell);
+    await lets(
+      { cell, outcome: "not solved", type: "incorrect value", roots: "only" },
+      (trial) =>
+        rowOf(trial, 1)[3] === cell && !trial.solved && has(trial, "incorrect_value", true),
+    );
+    assertEquals(faults, []);
+  },
+);
+
+browserTest("the list is told in pages", async (browser) => {
+  const { html, trials } = await theRun();
+  await using opened = await openReport(browser, html);
+  const { page, faults } = opened;
+  const last = Math.ceil(trials.length / 50);
+  assertEquals([await page.isEnabled("#previous"), await page.isEnabled("#next")], [false, true]);
+  assertEquals((await shownRows(page)).length, 50);
+  for (let number = 2; number <= last; number++) await page.click("#next");
+  assertStringIncludes((await page.textContent("#count"))!, `page ${last} of ${last}`);
+  assertEquals((await shownRows(page)).length, trials.length - 50 * (last - 1));
+  assertEquals([await page.isEnabled("#previous"), await page.isEnabled("#next")], [true, false]);
+  // Another filter begins with its first page.
+  await page.selectOption("#subject", { index: 1 });
+  assertEquals(await page.isEnabled("#previous"), false);
+  assertEquals(faults, []);
+});
+
+/** What the page must show of an event; `undefined` for one that it leaves out. */
+function eventOf(
+  event: Line,
+  right: Readonly<Record<string, number>>,
+): { readonly has: string[]; readonly [more: string]: unknown } | undefined {
+  if (event.kind === "answer") {
+    return { kinds: ["answer"], has: [`answer: ${event.value ?? "none found"}`, event.text] };
+  }
+  if (event.kind === "reply") {
+    if (event.text === "" || event.calls === 0) return undefined;
+    return { kinds: ["said"], has: [`reply ${event.request}`, event.text] };
+  }
+  const { failure } = event;
+  const wrong = new Map<string, Line>(
+    (failure?.detail.arguments ?? []).map((one: Line) => [one.parameter, one]),
+  );
+  const origins: Record<string, (one: Record<string, unknown>) => string> = {
+    other_variable: ({ originVariable }) => `which is the value of ${originVariable}`,
+    wrong_return: ({ originCall }) => `which call ${originCall} had returned wrongly`,
+    fabricated: () => "which nothing had returned",
+  };
+  return {
+    kinds: [
+      event.role ?? "unknown",
+      failure !== undefined ? "wrong" : (event.role ?? "core") === "core" ? "right" : "irrelevant",
+    ],
+    has: [
+      `call ${event.call}, step ${event.step} ${event.function}`,
+      ...(failure?.detail.nearest ? [`the nearest is ${failure.detail.nearest}`] : []),
+      ...(failure?.detail.missing ?? []).map((name: string) => `missing ${name}`),
+    ],
+    inputs: Object.entries(JSON.parse(event.arguments)).map(([name, value]) => {
+      const one = wrong.get(name);
+      return one === undefined ? { value: `${name} = ${value}` } : {
+        value: `${name} = ${value}`,
+        wrong: `\u2717 ${name} expects ${
+          name === one.variable ? "its own value" : `the value of ${one.variable}`
+        } but got ${one.given}, ${origins[one.origin]!(one)}; right would be ${
+          right[one.variable]
+        }`,
+      };
+    }),
+    returned: event.returned === undefined
+      ? event.result
+      : `${event.returned.variable} = ${event.returned.value}`,
+    ...(failure === undefined ? {} : {
+      why: `\u2717 ${failure.type.replaceAll("_", " ")} (${failure.root ? "root" : "cascade"}): `,
+    }),
+  };
+}
+
+/** Holds the trial that is open against its line in the journal. */
+async function assertShown(page: Page, number: number, trial: Line): Promise<void> {
+  const shown = await readTrial(page);
+  assertEquals(shown.heading, `trial ${number}`);
+  assertEquals(shown.outcome, trial.outcome.replaceAll("_", " "));
+  assertStringIncludes(shown.summary, `${trial.outcome} after ${trial.calls} calls`);
+  assertEquals(shown.facts["model"], `${trial.model.requested} (simulated)`);
+  assertEquals(shown.facts["seed"], String(trial.task.seed));
+  assertEquals(shown.facts["repetition"], String(trial.repetition));
+  const { inputTokens, outputTokens } = trial.usage;
+  assertEquals(shown.facts["tokens"], `${inputTokens} read, ${outputTokens} written`);
+  const generated = await toolgate(["generate", "--task", JSON.stringify(trial.task)]);
+  const { values, target } = JSON.parse(generated.stdout);
+  assertEquals(shown.facts["right answer"], `${target.variable} = ${target.value}`);
+  const root = trial.failures.find((failure: Line) => failure.root);
+  const told = root === undefined ? [] : [`call ${root.call} (step ${root.step}) ${root.function}`];
+  for (const words of told) assertStringIncludes(await page.innerText("#mistake"), words);
+  const expected = trial.events.flatMap((event: Line) => eventOf(event, values) ?? []);
+  assertEquals(shown.events.length, expected.length);
+  for (const [place, { text, why, ...event }] of shown.events.entries()) {
+    const { has, why: because, ...rest } = { inputs: [], ...expected[place] };
+    assertEquals(event, rest);
+    for (const words of has) assertStringIncludes(text, words);
+    assertEquals(why?.startsWith(because) ?? because, because === undefined ? undefined : true);
+  }
+}
+
+browserTest("a trial that is clicked shows every call as the journal has it", async (browser) => {
+  const run = await theRun();
+  const worst = worstOf(run);
+  await using opened = await openReport(browser, run.html);
+  const { page, faults } = opened;
+  for (let at = 50; at < worst; at += 50) await page.click("#next");
+  await page.click(`#list a[href="#trial-${worst}"]`);
+  await trialIsOpen(page, worst);
+  await assertShown(page, worst, run.trials[worst - 1]);
+  assertEquals(await page.locator("#list tr.open td").first().textContent(), `trial ${worst}`);
+  // All others that failed in some way, by their addresses.
+  const failed = run.trials.flatMap(({ failures }, place) => failures.length > 0 ? place + 1 : []);
+  assertGreater(failed.length, 20);
+  for (const number of failed) {
+    await goToTrial(page, number);
+    await assertShown(page, number, run.trials[number - 1]);
+  }
+  assertEquals(faults, []);
+});
+
+browserTest(
+  "an open trial shows the graph, prompt and tools that generate makes of its task",
+  async (browser) => {
+    const run = await theRun();
+    const worst = worstOf(run);
+    const trial = run.trials[worst - 1];
+    const generated = await toolgate(["generate", "--task", JSON.stringify(trial.task)]);
+    const task = JSON.parse(generated.stdout);
+    await using opened = await openReport(browser, run.html, { hash: `#trial-${worst}` });
+    const { page, faults } = opened;
+    await trialIsOpen(page, worst);
+    const { nodes, edges, task: [prompt, tools] } = await readTrial(page);
+    assertEquals(prompt, task.prompt);
+    assertEquals(JSON.parse(tools!), task.tools);
+    type Function = { name: string; output: { name: string }; dependsOn: string[] };
+    const names = task.functions.map(({ name }: Function) => name);
+    assertEquals(Object.keys(nodes!).sort(), names.toSorted());
+    assertEquals(
+      edges.toSorted(),
+      task.functions.flatMap(({ name, dependsOn }: Function) =>
+        dependsOn.map((parent) => `${parent}->${name}`)
+      ).sort(),
+    );
+    const calls = trial.events.filter((event: { kind: string }) => event.kind === "call");
+    for (const { name, output } of task.functions as Function[]) {
+      const texts = nodes![name]!;
+      assertEquals(texts.slice(0, 2).map(({ text }) => text), [name, output.name]);
+      assertEquals(
+        texts.slice(2),
+        calls.filter((call: Line) => call.function === name).map((call: Line) => ({
+          text: call.failure === undefined
+            ? `${call.call}`
+            : `${call.call} ${call.failure.root ? "\u2717" : "(\u2717)"}`,
+          colour: call.failure !== undefined
+            ? "rgb(163, 0, 27)"
+            : call.role === "core"
+            ? "rgb(17, 17, 17)"
+            : "rgb(0, 81, 58)",
+          bold: true,
+        })),
+      );
+    }
+    assert(Object.values(nodes!).flat().some(({ text }) => text.includes("\u2717")));
+    assertEquals(faults, []);
+  },
+);
+
+browserTest(
+  "previous, next, close and the browser's back lead from trial to trial",
+  async (browser) => {
+    const run = await theRun();
+    await using opened = await openReport(browser, run.html);
+    const { page, faults } = opened;
+    const numbers = run.trials.flatMap(({ solved }, place) => solved ? [] : place + 1);
+    const [first, second] = numbers as [number, number];
+    await page.selectOption("#outcome", { label: "not solved" });
+    await page.click("#list a");
+    await trialIsOpen(page, first);
+    const bar = (name: string) =>
+      page.locator("#trial .bar").first().getByText(name, { exact: true });
+    // The first one has none before it.
+    assertEquals(await bar("previous").evaluate((one) => one.tagName), "SPAN");
+    await bar("next").click();
+    await trialIsOpen(page, second);
+    await assertShown(page, second, run.trials[second - 1]);
+    await bar("previous").click();
+    await trialIsOpen(page, first);
+    await page.goBack();
+    await trialIsOpen(page, second);
+    await bar("close").click();
+    await page.locator("#trial").waitFor({ state: "hidden" });
+    await page.goBack();
+    await trialIsOpen(page, second);
+    assertEquals(faults, []);
+  },
+);
+
+browserTest("an address that names no trial opens none", async (browser) => {
+  const { html, trials } = await theRun();
+  const garbage = [
+    ...["#trial-999999", "#trial-0", `#trial-${trials.length + 1}`, "#trial--1", "#trial-1.5"],
+    ...["#trial-99999999999999999999", "#trial-1x", "#%", "#<img src=x onerror=alert(1)>", "#list"],
+  ];
+  await using opened = await openReport(browser, html, { hash: garbage[0]! });
+  const { page, faults } = opened;
+  for (const hash of garbage) {
+    await page.evaluate((hash) => {
+      location.hash = hash;
+      // By then the page has heard of it.
+      return new Promise((resolve) => setTimeout(resolve, 20));
+    }, hash);
+    assertEquals(await page.isVisible("#trial"), false, hash);
+    assertEquals((await shownRows(page)).length, 50, hash);
+  }
+  await goToTrial(page, trials.length);
+  await assertShown(page, trials.length, trials.at(-1));
+  assertEquals(faults, []);
+});
+
+browserTest("the line that an open trial shows runs just that trial again", async (browser) => {
+  const run = await theRun();
+  const worst = worstOf(run);
+  await using opened = await openReport(browser, run.html, { hash: `#trial-${worst}` });
+  await trialIsOpen(opened.page, worst);
+  const { replay } = await readTrial(opened.page);
+  const before = run.place.names();
+  const path = `${Deno.execPath().replace(/\/[^/]*$/, "")}:${Deno.env.get("PATH")}`;
+  const again = await start("bash", ["-c", replay], { cwd: ROOT, env: { PATH: path } }).finished;
+  assertEquals(again.code, 0, again.all);
+  assertEquals(again.stdout.trimEnd(), tellStory(run.trials[worst - 1]));
+  assertEquals(run.place.names(), before);
+});

@@ -1,0 +1,136 @@
+/**
+ * A browser for the tests of pages: Debian's Chromium, driven by Playwright, with no way to a network.
+ * Where there is none, those tests are ignored, and a notice says how to get it.
+ */
+
+// What runs in the page is typed as that.
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+
+import type { Browser, Page } from "playwright-core";
+
+/** Where Chromium is; `undefined` where it is not. */
+export const CHROMIUM = findChromium();
+
+const FLAGS = [
+  ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+];
+
+/** Milliseconds after which a page that does not get there is taken for broken. */
+const MOST_WAITING = 15_000;
+
+function findChromium(): string | undefined {
+  const named = Deno.env.get("TOOLGATE_CHROMIUM");
+  const path = named === undefined || named === "" ? "/usr/bin/chromium" : named;
+  try {
+    if (Deno.statSync(path).isFile) return path;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  // A browser that was asked for by name must not be left out quietly.
+  if (path === named) throw new Error(`Cannot test in a browser as there is no file ${named}`);
+}
+
+/** Starts Chromium. */
+export async function launch(): Promise<Browser> {
+  const { chromium } = await import("playwright-core");
+  return await chromium.launch({ executablePath: CHROMIUM!, args: FLAGS });
+}
+
+/** How a page is opened. */
+export interface PageOptions {
+  /** What follows the path in the address, such as `#trial-1`. */
+  readonly hash?: string;
+  /** Default `light`. */
+  readonly scheme?: "light" | "dark";
+  /** Default 1280. */
+  readonly width?: number;
+}
+
+/** A page that is open, and what has gone wrong in it so far. */
+export interface OpenedPage extends AsyncDisposable {
+  readonly page: Page;
+  /**
+   * What a page that needs nothing and runs nothing of others must not do: errors and warnings,
+   * violations of its security policy, requests other than for its own file, dialogs, other windows.
+   */
+  readonly faults: readonly string[];
+}
+
+/** What {@linkcode browserTest} hands to a test. */
+export interface TestBrowser {
+  /** Opens a file. */
+  open(path: string, options?: PageOptions): Promise<OpenedPage>;
+}
+
+let browser: Promise<Browser> | undefined;
+
+Deno.test.afterAll(async () => await (await browser)?.close());
+
+/** Defines a test that opens pages. All tests of a file share one browser. */
+export function browserTest(
+  name: string,
+  body: (browser: TestBrowser) => Promise<void>,
+): void {
+  Deno.test({
+    name,
+    ignore: CHROMIUM === undefined,
+    // The browser outlives each of them.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => {
+      browser ??= launch();
+      const shared = await browser;
+      await body({ open: (path, options) => openPage(shared, path, options) });
+    },
+  });
+}
+
+// Files of tests share their process, and nothing else.
+if (CHROMIUM === undefined && Deno.env.get("TOOLGATE_TOLD") === undefined) {
+  Deno.env.set("TOOLGATE_TOLD", "no Chromium");
+  console.error(
+    "Tests in a browser are ignored as there is no Chromium at /usr/bin/chromium: get it by " +
+      "`apt-get install chromium`, or name one in TOOLGATE_CHROMIUM",
+  );
+}
+
+/** Opens a file with nothing else within its reach. */
+export async function openPage(
+  browser: Browser,
+  path: string,
+  { hash = "", scheme = "light", width = 1280 }: PageOptions = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext({
+    offline: true,
+    colorScheme: scheme,
+    viewport: { width, height: 900 },
+  });
+  const own = new URL(`file://${path.split("/").map(encodeURIComponent).join("/")}`).href;
+  const faults: string[] = [];
+  await context.route("**/*", async (route) => {
+    const url = route.request().url();
+    if (url.split("#")[0] === own) return await route.continue();
+    faults.push(`request: ${url}`);
+    await route.abort();
+  });
+  await context.addInitScript(() => {
+    addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
+      console.error(`violation of ${violatedDirective}: ${blockedURI}`);
+    });
+  });
+  context.setDefaultTimeout(MOST_WAITING);
+  const page = await context.newPage();
+  context.on("page", (other) => faults.push(`window: ${other.url()}`));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) faults.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => faults.push(`error: ${error}`));
+  page.on("dialog", async (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  await page.goto(own + hash);
+  return { page, faults, [Symbol.asyncDispose]: () => context.close() };
+}

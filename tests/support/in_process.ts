@@ -1,0 +1,47 @@
+/**
+ * Simulated models without their server, for tests that need many trials of them.
+ */
+
+import type { Model, ModelRequest } from "../../lib/model.ts";
+import { type ChatMessage, parseSimulatedModel } from "../../lib/models/simulated.ts";
+import { toOpenAITool } from "../../lib/tool.ts";
+
+/** The simulated model of a name; `seen` gets every request that it answers. */
+export function inProcess(name: string, seen?: (request: ModelRequest) => void): Model {
+  const model = parseSimulatedModel(name);
+  return {
+    name,
+    simulated: true,
+    reply(request) {
+      seen?.(request);
+      const { choices: [{ message }], usage } = model.reply({
+        model: name,
+        messages: request.messages.map(toChatMessage),
+        tools: request.tools.map(toOpenAITool),
+      });
+      const calls = message.tool_calls ?? [];
+      return Promise.resolve({
+        text: message.content,
+        calls: calls.map(({ id, function: called }) => ({ id, ...called })),
+        finish: calls.length === 0 ? "stop" : "calls",
+        usage: { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens },
+        served: name,
+        duration: 0,
+        repairs: [],
+      });
+    },
+  };
+}
+
+function toChatMessage(message: ModelRequest["messages"][number]): ChatMessage {
+  if (message.role === "tool") {
+    return { role: "tool", tool_call_id: message.callId, content: message.content };
+  }
+  if (message.role !== "assistant") return message;
+  const calls = message.calls.map(({ id, ...called }) => ({
+    id,
+    type: "function" as const,
+    function: called,
+  }));
+  return { role: "assistant", content: message.content, tool_calls: calls };
+}

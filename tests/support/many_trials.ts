@@ -1,0 +1,46 @@
+/**
+ * Journals of very many trials: a few real ones, whose events all others borrow.
+ */
+
+import { type Plan, planSuite } from "../../lib/plan.ts";
+import { runTrial, type Trial } from "../../lib/trial.ts";
+import { inProcess } from "./in_process.ts";
+import { finish } from "./records.ts";
+
+const MODELS = ["sim:noisy?early=0.05&stale=0.05&distract=0.1&seed=1", "sim:planner"];
+
+/** So many trials of each cell are real. */
+const REAL = 12;
+
+/**
+ * A plan of four cells and two models with `graphs` graphs a cell, and trials for all of it. Most have
+ * the events of another trial of their model and cell: enough for whoever looks at amounts.
+ */
+export async function manyTrials(graphs: number): Promise<{ plan: Plan; trials: Trial[] }> {
+  const plan = planSuite({
+    name: "many",
+    seed: 1,
+    graphs,
+    tasks: [{ core: [5, 10], depth: 4, connected: [0, 5] }],
+    models: MODELS,
+  }, { source: "many" });
+  const real = new Map<string, Trial[]>();
+  const trials: Trial[] = [];
+  for (const planned of plan.trials) {
+    const { task: { core, connected }, model, index } = planned;
+    const key = JSON.stringify([core, connected, model]);
+    const own = real.get(key) ?? [];
+    real.set(key, own);
+    if (own.length < REAL) {
+      own.push(await runTrial(planned, inProcess(model), { suite: "many" }));
+      trials.push(own.at(-1)!);
+      continue;
+    }
+    const { outcome, calls, failures, behaviours, usage, events, durationMs } = own[index % REAL]!;
+    trials.push(finish(planned, {
+      ...{ outcome, calls, failures, behaviours, usage, events, durationMs },
+      ...{ suite: "many", simulated: true, minimumCalls: core },
+    }));
+  }
+  return { plan, trials };
+}

@@ -1,0 +1,36 @@
+/**
+ * The data of reports: what their pages unpack, read from the file itself.
+ */
+
+import { Buffer } from "node:buffer";
+import { gunzipSync } from "node:zlib";
+import type { TaskView, TrialView } from "../../lib/reports/trial_view.ts";
+
+/** A trial as a report's file has it. */
+export interface ReportedTrial extends TrialView {
+  /** Its outcome, as the list has it. */
+  readonly outcome: string;
+  /** `undefined` where there is no graph. */
+  readonly task: TaskView | undefined;
+}
+
+/** The trials of a report's HTML file, in the order of its list. */
+export function reportedTrials(path: string): ReportedTrial[] {
+  const blocks = new Map(
+    [...Deno.readTextFileSync(path).matchAll(/id="(index|block-\d+)">([^<]*)</g)]
+      .map(([, id, packed]) => [id!, JSON.parse(unpacked(packed!))]),
+  );
+  const { rows, outcomes } = blocks.get("index") as { rows: number[][]; outcomes: string[] };
+  return rows.map((row) => {
+    const [chunk, place, taskChunk, taskPlace] = row.slice(-4) as [number, number, number, number];
+    return {
+      ...blocks.get(`block-${chunk}`)[place],
+      outcome: outcomes[row[4]!]!,
+      task: taskChunk < 0 ? undefined : blocks.get(`block-${taskChunk}`)[taskPlace],
+    };
+  });
+}
+
+function unpacked(packed: string): string {
+  return new TextDecoder().decode(gunzipSync(Buffer.from(packed, "base64")));
+}

@@ -1,0 +1,162 @@
+/**
+ * Reports in a browser: what stands in the page, as plain data.
+ */
+
+// What runs in the page is typed as that.
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+
+import { assertEquals } from "@std/assert";
+import type { Page } from "playwright-core";
+import { report } from "../../lib/commands/report.ts";
+import type { OpenedPage, PageOptions, TestBrowser } from "./browser.ts";
+
+/** Writes the report of a journal beside it, and gives its path. */
+export async function writeReport(journal: string): Promise<string> {
+  const path = journal.replace(/\.jsonl$/, ".html");
+  const { error } = console;
+  const told: unknown[] = [];
+  console.error = (text) => told.push(text);
+  try {
+    assertEquals(await report([journal, "--html", path]), 0);
+  } finally {
+    console.error = error;
+  }
+  assertEquals(told, [`Wrote ${path}`]);
+  return path;
+}
+
+/** Opens a report, and waits until it has begun. */
+export async function openReport(
+  browser: TestBrowser,
+  path: string,
+  options?: PageOptions,
+): Promise<OpenedPage> {
+  const opened = await browser.open(path, options);
+  try {
+    await opened.page.waitForSelector("html[data-ready]");
+    return opened;
+  } catch (error) {
+    await opened[Symbol.asyncDispose]();
+    throw new Error(`The page does not begin: ${opened.faults.join("; ")}`, { cause: error });
+  }
+}
+
+/** The rows of the list that are shown, cell by cell. */
+export function shownRows(page: Page): Promise<string[][]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("#list tr")].map((row) =>
+      [...row.querySelectorAll("td")].map((cell) => cell.textContent!)
+    )
+  );
+}
+
+/** The rows of all pages of the list, from the first on. */
+export async function allRows(page: Page): Promise<string[][]> {
+  while (await page.locator("#previous").isEnabled()) await page.click("#previous");
+  const rows = await shownRows(page);
+  while (await page.locator("#next").isEnabled()) {
+    await page.click("#next");
+    rows.push(...await shownRows(page));
+  }
+  return rows;
+}
+
+/** A piece of text in the drawing of a graph. */
+export interface DrawnText {
+  readonly text: string;
+  readonly colour: string;
+  readonly bold: boolean;
+}
+
+/** The trial that is open. */
+export interface ShownTrial {
+  readonly heading: string;
+  readonly outcome: string;
+  readonly summary: string;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly replay: string;
+  readonly events: readonly {
+    readonly kinds: readonly string[];
+    /** All of its words. */
+    readonly text: string;
+    /** The inputs of a call; a reason stands under the one that is wrong. */
+    readonly inputs: readonly { readonly value: string; readonly wrong?: string }[];
+    /** What the call returned. */
+    readonly returned?: string;
+    /** Why the call failed. */
+    readonly why?: string;
+  }[];
+  /** The functions that are drawn, by name; `undefined` where there is no graph. */
+  readonly nodes: Readonly<Record<string, readonly DrawnText[]>> | undefined;
+  readonly edges: readonly string[];
+  /** The prompt and the tools. */
+  readonly task: readonly string[];
+}
+
+/** Goes to a trial by its address. */
+export async function goToTrial(page: Page, number: number): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, `#trial-${number}`);
+  await trialIsOpen(page, number);
+}
+
+/** Waits until a trial is open and all of it is there. */
+export async function trialIsOpen(page: Page, number: number): Promise<void> {
+  await page.locator("#trial h3", { hasText: new RegExp(`^trial ${number}$`) }).waitFor();
+  await page.locator("#drawing svg, #drawing .why, #graph > p.faint").first().waitFor();
+}
+
+// What follows runs in the browser, where no coverage is taken.
+// deno-coverage-ignore-start
+
+/** Reads the trial that is open. */
+export function readTrial(page: Page): Promise<ShownTrial> {
+  return page.evaluate(() => {
+    const panel = document.querySelector("#trial")!;
+    const textOf = (selector: string) => panel.querySelector(selector)?.textContent ?? "";
+    const drawing = panel.querySelector("#drawing svg");
+    return {
+      heading: textOf("h3"),
+      outcome: textOf(".badge"),
+      summary: textOf("#summary"),
+      facts: Object.fromEntries(
+        [...panel.querySelectorAll("dl div")].map((fact) => [
+          fact.querySelector("dt")!.textContent,
+          fact.querySelector("dd")!.textContent,
+        ]),
+      ),
+      replay: textOf("#replay"),
+      events: [...panel.querySelectorAll("#events > li")].map((item) => {
+        const call = item.querySelector(".call");
+        const why = [...item.children].find((child) => child.matches("p.why"));
+        return {
+          kinds: [...item.classList],
+          text: item.textContent!,
+          inputs: call === null ? [] : [...call.children[0]!.children].map((input) => {
+            const wrong = input.querySelector(".why")?.textContent;
+            const value = (input.querySelector(".value") ?? input).textContent!;
+            return wrong === undefined ? { value } : { value, wrong };
+          }),
+          ...(call === null ? {} : { returned: call.children[2]!.textContent! }),
+          ...(why === undefined ? {} : { why: why.textContent! }),
+        };
+      }),
+      nodes: drawing === null ? undefined : Object.fromEntries(
+        [...drawing.querySelectorAll("g.node")].map((node) => [
+          node.querySelector("title")!.textContent,
+          [...node.querySelectorAll("text")].map((text) => ({
+            text: text.textContent!.replaceAll("\u00a0", " ").trim(),
+            colour: getComputedStyle(text).fill,
+            bold: Number(getComputedStyle(text).fontWeight) >= 600,
+          })).filter(({ text }) => text !== ""),
+        ]),
+      ),
+      edges: [...drawing?.querySelectorAll("g.edge title") ?? []].map((edge) => edge.textContent!),
+      task: [...panel.querySelectorAll("details pre")].map((text) => text.textContent!),
+    };
+  });
+}
+
+// deno-coverage-ignore-stop
