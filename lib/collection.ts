@@ -7,7 +7,8 @@
 import { InputError } from "./input.ts";
 import { canonicalJson, printable } from "./json.ts";
 import { comparisonHash } from "./plan.ts";
-import { differences, readPlanLine, readResults, type Results } from "./results.ts";
+import { readPlanLine } from "./journal_file.ts";
+import { differences, readResults, type Results } from "./results.ts";
 import { modelName } from "./suite.ts";
 import type { TrialScore } from "./trial.ts";
 

@@ -5,7 +5,7 @@
 
 import { InputError } from "./input.ts";
 import type { Plan } from "./plan.ts";
-import { planOfLine, readPlanLine } from "./results.ts";
+import { planOfLine, readPlanLine } from "./journal_file.ts";
 import { modelName } from "./suite.ts";
 import { GENERATOR_VERSION } from "./task.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "./trial.ts";

@@ -10,15 +10,14 @@ import type { BaselineScores } from "./judge.ts";
 import { LookAhead } from "./lookahead.ts";
 import type { Model } from "./model.ts";
 import {
-  differences,
-  foreignTrial,
   type JournalFile,
   type PlanLine,
   planLine,
   readJournalFile,
   readPlanLine,
   wholeTrial,
-} from "./results.ts";
+} from "./journal_file.ts";
+import { differences, foreignTrial } from "./results.ts";
 import { type Plan, type Shard, shardOf } from "./plan.ts";
 import { type Needless, Stopping } from "./stopping.ts";
 import { type ModelEntry, modelName } from "./suite.ts";

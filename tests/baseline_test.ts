@@ -11,7 +11,8 @@ import {
 import { InputError } from "../lib/input.ts";
 import { canonicalJson, sha256 } from "../lib/json.ts";
 import { comparisonHash, planSuite } from "../lib/plan.ts";
-import { planLine, readResults } from "../lib/results.ts";
+import { planLine } from "../lib/journal_file.ts";
+import { readResults } from "../lib/results.ts";
 import type { Suite } from "../lib/suite.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";

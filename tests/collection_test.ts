@@ -3,7 +3,7 @@ import { readCollection } from "../lib/collection.ts";
 import { InputError } from "../lib/input.ts";
 import { type Plan, planSuite, type Shard, shardOf } from "../lib/plan.ts";
 import { makeReport } from "../lib/report.ts";
-import { planLine } from "../lib/results.ts";
+import { planLine } from "../lib/journal_file.ts";
 import type { Suite } from "../lib/suite.ts";
 import type { Trial } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";

@@ -3,7 +3,7 @@
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { planSuite } from "../lib/plan.ts";
-import { planLine } from "../lib/results.ts";
+import { planLine } from "../lib/journal_file.ts";
 import type { Trial } from "../lib/trial.ts";
 import {
   countingServer,

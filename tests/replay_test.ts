@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { InputError } from "../lib/input.ts";
 import { planSuite } from "../lib/plan.ts";
 import { planOfJournal, trialToReplay } from "../lib/replay.ts";
-import { planLine } from "../lib/results.ts";
+import { planLine } from "../lib/journal_file.ts";
 import { trialId } from "../lib/trial.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";

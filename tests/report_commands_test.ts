@@ -10,7 +10,7 @@ import {
   type Shard,
   shardOf,
 } from "../lib/plan.ts";
-import { type PlanLine, planLine } from "../lib/results.ts";
+import { type PlanLine, planLine } from "../lib/journal_file.ts";
 import type { Suite } from "../lib/suite.ts";
 import type { Trial } from "../lib/trial.ts";
 import {

@@ -4,7 +4,8 @@ import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@
 import { InputError } from "../lib/input.ts";
 import { type Plan, planSuite, shardOf } from "../lib/plan.ts";
 import { completePolicy, type GatePolicy } from "../lib/policy.ts";
-import { planLine, readJournalFile, readResults, splitGate } from "../lib/results.ts";
+import { planLine, readJournalFile, splitGate } from "../lib/journal_file.ts";
+import { readResults } from "../lib/results.ts";
 import { sequentialRule } from "../lib/sequential.ts";
 import type { Suite } from "../lib/suite.ts";
 import { Folder } from "./support/folders.ts";

@@ -8,14 +8,13 @@ import {
 } from "@std/assert";
 import { InputError, parseWith } from "../lib/input.ts";
 import {
-  differences,
   journalTrials,
   type PlanLine,
   planLine,
   readJournalFile,
-  readResults,
   wholeTrial,
-} from "../lib/results.ts";
+} from "../lib/journal_file.ts";
+import { differences, readResults } from "../lib/results.ts";
 import { completePolicy } from "../lib/policy.ts";
 import { type Plan, planHash, planSuite, type Shard, shardOf } from "../lib/plan.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../lib/suite.ts";

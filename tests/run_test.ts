@@ -13,7 +13,8 @@ import {
   type ModelRequest,
 } from "../lib/model.ts";
 import { scripted } from "../lib/models/scripted.ts";
-import { planLine, readResults } from "../lib/results.ts";
+import { planLine } from "../lib/journal_file.ts";
+import { readResults } from "../lib/results.ts";
 import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
 import { planSuite, shardOf } from "../lib/plan.ts";
 import type { Suite } from "../lib/suite.ts";

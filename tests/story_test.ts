@@ -10,47 +10,24 @@ import {
 import type { Failure, FailureCause } from "../lib/failure.ts";
 import { InputError, parseWith } from "../lib/input.ts";
 import { describeFailure, summarize, tellStory } from "../lib/story.ts";
-import { callsOf, failuresOf, type TraceEvent } from "../lib/trace.ts";
-import { type Trial, TRIAL_LINE } from "../lib/trial.ts";
+import { TRIAL_LINE } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
-import { callEvent, HOSTILE, record, STEERING, type TrialTraits } from "./support/records.ts";
-
-const NOT_FOUND: FailureCause = { type: "function_not_found", detail: { nearest: "func_abc" } };
-
-function wrongValue(given: number, originCall?: number): FailureCause {
-  const origin = originCall === undefined
-    ? { origin: "fabricated" as const }
-    : { origin: "wrong_return" as const, originCall };
-  return {
-    type: "incorrect_value",
-    detail: { arguments: [{ parameter: "para", variable: "vari", given, ...origin }] },
-  };
-}
-
-/** A trial with these events, and the failures that are in them. */
-function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial {
-  return record({
-    outcome: "wrong_answer",
-    calls: callsOf(events).length,
-    failures: failuresOf(events),
-    events,
-    ...traits,
-  });
-}
-
-/** `count` calls, of which the numbered ones fail. */
-function calls(count: number, failing: Record<number, FailureCause & { root: boolean }> = {}) {
-  return Array.from({ length: count }, (_, index) => {
-    const failure = failing[index + 1];
-    return callEvent(index + 1, failure === undefined ? {} : { failure });
-  });
-}
+import {
+  callEvent,
+  callEvents,
+  HOSTILE,
+  NOT_FOUND,
+  record,
+  STEERING,
+  traced,
+  wrongValue,
+} from "./support/records.ts";
 
 test("summarize() says how the trial ended, and what was wrong", () => {
   assertEquals(summarize(record()), "solved after 3 calls (fewest 3)");
   assertEquals(summarize(record({ minimumCalls: null })), "solved after 3 calls");
   const wrong = traced([
-    ...calls(3, {
+    ...callEvents(3, {
       1: { ...NOT_FOUND, root: true },
       2: { ...wrongValue(4), root: true },
       3: { ...wrongValue(4, 2), root: false },
@@ -71,7 +48,7 @@ test("summarize() blames infrastructure for an invalid trial, in printable words
 });
 
 test("tellStory() names the first root failure, not a cascade before it", () => {
-  const story = tellStory(traced(calls(4, {
+  const story = tellStory(traced(callEvents(4, {
     2: { ...wrongValue(4, 1), root: false },
     3: { ...NOT_FOUND, root: true },
     4: { ...wrongValue(5), root: true },
@@ -123,7 +100,7 @@ test("tellStory() shows the text of a refused call, and arguments that are no ob
 
 test("tellStory() tells why a trial was stopped", () => {
   const story = tellStory(
-    traced([...calls(1), { kind: "stop", reason: "step_limit", message: "3 replies" }], {
+    traced([...callEvents(1), { kind: "stop", reason: "step_limit", message: "3 replies" }], {
       outcome: "step_limit",
     }),
   );
@@ -134,7 +111,7 @@ test("tellStory() cuts a long trace around the first root failure", () => {
   for (
     const [count, root] of [[40, 1], [40, 11], [40, 20], [40, 40], [13, 12], [12, 12]] as const
   ) {
-    const story = tellStory(traced(calls(count, { [root]: { ...NOT_FOUND, root: true } })));
+    const story = tellStory(traced(callEvents(count, { [root]: { ...NOT_FOUND, root: true } })));
     const shown = story.split("\n").flatMap((line) => /^ {2}(\d+)\. step/.exec(line)?.[1] ?? [])
       .map(Number);
     assert(shown.includes(root), `${count} calls, root ${root}: ${shown}`);
@@ -149,7 +126,7 @@ test("tellStory() cuts a long trace around the first root failure", () => {
 });
 
 test("tellStory() shows a short trace whole", () => {
-  const story = tellStory(traced(calls(12)));
+  const story = tellStory(traced(callEvents(12)));
   assertEquals(story.includes("..."), false);
   assertEquals(story.match(/\d+\. step/g)?.length, 12);
 });

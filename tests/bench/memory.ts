@@ -6,7 +6,7 @@
  * deno task memory --shard 1/10     any options of `run` make both runs smaller
  */
 
-import { readJournalFile } from "../../lib/results.ts";
+import { readJournalFile } from "../../lib/journal_file.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 

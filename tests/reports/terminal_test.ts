@@ -6,52 +6,22 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import stringWidth from "string-width";
-import type { FailureCause } from "../../lib/failure.ts";
 import { makeReport } from "../../lib/report.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
-import { callsOf, failuresOf, type TraceEvent } from "../../lib/trace.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { test } from "../support/generated.ts";
 import {
-  callEvent,
+  callEvents,
   HOSTILE,
   manyRecords,
+  NOT_FOUND,
   record,
   records,
   STEERING,
+  traced,
   type TrialTraits,
+  wrongValue,
 } from "../support/records.ts";
-
-const NOT_FOUND: FailureCause = { type: "function_not_found", detail: { nearest: "func_abc" } };
-
-function wrongValue(given: number, originCall?: number): FailureCause {
-  const origin = originCall === undefined
-    ? { origin: "fabricated" as const }
-    : { origin: "wrong_return" as const, originCall };
-  return {
-    type: "incorrect_value",
-    detail: { arguments: [{ parameter: "para", variable: "vari", given, ...origin }] },
-  };
-}
-
-/** A trial with these events, and the failures that are in them. */
-function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial {
-  return record({
-    outcome: "wrong_answer",
-    calls: callsOf(events).length,
-    failures: failuresOf(events),
-    events,
-    ...traits,
-  });
-}
-
-/** `count` calls, of which the numbered ones fail. */
-function calls(count: number, failing: Record<number, FailureCause & { root: boolean }> = {}) {
-  return Array.from({ length: count }, (_, index) => {
-    const failure = failing[index + 1];
-    return callEvent(index + 1, failure === undefined ? {} : { failure });
-  });
-}
 
 test("renderTables() shows each cell's trials, rate, interval, calls and invalid trials", () => {
   const text = renderTables([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]);
@@ -90,7 +60,7 @@ test("renderTables() aligns columns, whatever the width of the characters", () =
 test("renderTables() shows the share of each failure type, roots and cascades", () => {
   const root = { ...NOT_FOUND, root: true };
   const text = renderTables([
-    traced(calls(5, {
+    traced(callEvents(5, {
       1: root,
       2: { ...wrongValue(1), root: true },
       3: { ...wrongValue(1, 2), root: false },

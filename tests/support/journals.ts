@@ -4,7 +4,8 @@
 
 import { acceptResults, baselineText } from "../../lib/baseline.ts";
 import type { Plan } from "../../lib/plan.ts";
-import { planLine, readResults } from "../../lib/results.ts";
+import { planLine } from "../../lib/journal_file.ts";
+import { readResults } from "../../lib/results.ts";
 import type { Trial } from "../../lib/trial.ts";
 import type { Folder } from "./folders.ts";
 import { finish } from "./records.ts";

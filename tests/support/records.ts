@@ -3,10 +3,10 @@
  * reports, journals.
  */
 
-import type { Failure, FailureType } from "../../lib/failure.ts";
+import type { Failure, FailureCause, FailureType } from "../../lib/failure.ts";
 import type { Pair, Unit } from "../../lib/evidence.ts";
 import type { GraphSpec } from "../../lib/graph.ts";
-import type { CallEvent } from "../../lib/trace.ts";
+import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/trace.ts";
 import { type Outcome, type PlannedTrial, type Trial, trialId } from "../../lib/trial.ts";
 
 /** What matters of a trial to the test at hand; the rest is usual. */
@@ -134,6 +134,45 @@ export function callEvent(call: number, traits: Partial<CallEvent> = {}): CallEv
     returned: { variable: "xyz", value: 222 },
     ...traits,
   };
+}
+
+/** A call of a function that does not exist. */
+export const NOT_FOUND: FailureCause = {
+  type: "function_not_found",
+  detail: { nearest: "func_abc" },
+};
+
+/** A call with a wrong value, made up or returned by another call. */
+export function wrongValue(given: number, originCall?: number): FailureCause {
+  const origin = originCall === undefined
+    ? { origin: "fabricated" as const }
+    : { origin: "wrong_return" as const, originCall };
+  return {
+    type: "incorrect_value",
+    detail: { arguments: [{ parameter: "para", variable: "vari", given, ...origin }] },
+  };
+}
+
+/** A trial with these events, and the failures that are in them. */
+export function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial {
+  return record({
+    outcome: "wrong_answer",
+    calls: callsOf(events).length,
+    failures: failuresOf(events),
+    events,
+    ...traits,
+  });
+}
+
+/** `count` calls, of which the numbered ones fail. */
+export function callEvents(
+  count: number,
+  failing: Record<number, FailureCause & { root: boolean }> = {},
+) {
+  return Array.from({ length: count }, (_, index) => {
+    const failure = failing[index + 1];
+    return callEvent(index + 1, failure === undefined ? {} : { failure });
+  });
 }
 
 /** Escape sequences, other control characters and invisible ones, as a hostile server sends them. */
