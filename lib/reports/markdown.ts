@@ -30,7 +30,7 @@ export function renderMarkdown(report: Report): string {
     ...gates.map((gate) => verdictsToMarkdown(gate).trimEnd()),
     ...tablesOf(report).flatMap(({ title, source, note, rows }) => [
       `## ${words(title)}`,
-      ...(source === undefined ? [] : [`As in ${words(source)} of FuncBenchGen.`]),
+      ...(source === undefined ? [] : [`As in FuncBenchGen, ${words(source)}.`]),
       table(rows),
       ...(note === undefined ? [] : [words(note)]),
     ]),

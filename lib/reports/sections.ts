@@ -61,7 +61,7 @@ export async function resultSections(report: Report): Promise<Markup> {
     figures.push(html`<figure id="figure-${id}">
 <figcaption>${title}<small>whiskers: 95% intervals; ${
       countsOf(breakdown)
-    }; as in ${source} of FuncBenchGen</small></figcaption>
+    }; as in FuncBenchGen, ${source}</small></figcaption>
 ${new Markup(await drawBreakdown(breakdown))}
 ${shared && breakdown.legend === "model" ? "" : legendOf(breakdown)}
 <details><summary>numbers</summary>${
@@ -108,7 +108,7 @@ async function failureFigure(subjects: Report["subjects"]): Promise<Markup | str
   if (!wrong) return "";
   return html`<figure id="figure-failures">
 <figcaption>Wrong calls by type<small>solid: roots; pale: cascades, which have none but values that an
-earlier wrong call returned; as in Table 3 of FuncBenchGen</small></figcaption>
+earlier wrong call returned; as in FuncBenchGen, Table 3</small></figcaption>
 ${new Markup(await drawFailures(subjects))}
 ${legendMarkup("model", subjects.map(nameOf), "bars")}</figure>`;
 }
@@ -150,7 +150,7 @@ function lackOfWhiskers(tallies: readonly (Tally | null)[]): string {
 function tableMarkup({ title, source, note, rows }: Table): Markup {
   const [head, ...body] = rows;
   const small = [
-    ...(source === undefined ? [] : [`as in ${source} of FuncBenchGen`]),
+    ...(source === undefined ? [] : [`as in FuncBenchGen, ${source}`]),
     ...(note ? [note] : []),
   ];
   return html`
