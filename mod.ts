@@ -91,16 +91,13 @@ export {
   unpairedDetectableEffect,
   unpairedSampleSize,
 } from "./lib/sizing.ts";
+export { clusteredInterval, clusteredStandardError, passAtK, passHatK } from "./lib/repetition.ts";
 export {
   type Alternative,
   binomialTest,
   type Bounds,
   clopperPearson,
-  clusteredInterval,
-  clusteredStandardError,
   mcNemar,
-  passAtK,
-  passHatK,
   tango,
   wilson,
 } from "./lib/statistics.ts";

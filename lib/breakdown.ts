@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bySubject, type Subject, subjectName, subjectOf } from "./contest.ts";
+import { bySubject, labelOf, subjectOf } from "./contest.ts";
 import type { GraphSpec } from "./graph.ts";
 import { canonicalJson } from "./json.ts";
 import { type Tally, tally } from "./metrics.ts";
@@ -83,11 +83,6 @@ export function connectionName(
   return Math.abs(connected - disconnected) <= 1 ? "half and half" : "mixed";
 }
 
-/** A model, strategy and perturbation in one line, and that it is simulated where it is. */
-export function labelOf(subject: Subject, simulated: boolean): string {
-  return subjectName(subject) + (simulated ? " (simulated)" : "");
-}
-
 /** What a trial is told apart by; `undefined` where that does not apply to it. */
 type Key = (trial: TrialScore) => number | string | undefined;
 
@@ -146,13 +141,7 @@ export function breakDown(
         id: `depth-${size}`,
         kind: "depth",
         title: `Success by dependency depth, ${size} core functions`,
-        source: size === 10
-          ? "Figs. 5 and 13"
-          : size === 20
-          ? "Fig. 14"
-          : size === 40
-          ? "Fig. 15"
-          : "Fig. 5, for another size",
+        source: { 10: "Figs. 5 and 13", 20: "Fig. 14", 40: "Fig. 15" }[size] ?? other("Fig. 5"),
         axis: "dependency depth (edges)",
         along: ({ task }) => task.depth,
         ...subjects,
@@ -178,7 +167,7 @@ export function breakDown(
         id: `strategy-${size}`,
         kind: "strategy",
         title: `Success by strategy, ${size} core functions`,
-        source: size === 10 ? "Fig. 16" : size === 5 ? "Fig. 8" : "Fig. 8, for another size",
+        source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? other("Fig. 8"),
         axis: "model",
         along: (trial) =>
           labelOf({ ...subjectOf(trial), strategy: "baseline" }, trial.model.simulated),
@@ -197,6 +186,9 @@ export function breakDown(
     })].filter(several),
   ];
 }
+
+/** The paper shows the same for other core sizes. */
+const other = (figure: string): string => `${figure}, for another size`;
 
 /** What every generated task has; other tools may have but some of them. */
 const SIZES = ["core", "depth", "connected", "disconnected"] as const;
@@ -236,7 +228,7 @@ function thinkingBudgets(
       title: `Success by thinking budget, ${task.core} core functions: ${
         labelOf(base, model.simulated)
       }`,
-      source: task.core === 5 ? "Fig. 7" : "Fig. 7, for another size",
+      source: { 5: "Fig. 7" }[task.core] ?? other("Fig. 7"),
       ...CONNECTION,
       legend: "thinking budget",
       series: (trial) => entries.get(trial.model.requested)!.reasoningEffort ?? "default",

@@ -26,6 +26,11 @@ export function subjectName({ model, strategy, perturbation }: Subject): string 
   ].join(" + ");
 }
 
+/** A model, strategy and perturbation in one line, and that it is simulated where it is. */
+export function labelOf(subject: Subject, simulated: boolean): string {
+  return subjectName(subject) + (simulated ? " (simulated)" : "");
+}
+
 /** The trials of each subject, in the order in which subjects first occur. */
 export function bySubject<T>(
   items: readonly T[],

@@ -9,7 +9,8 @@ import { byGraph, bySubject, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
 import { sumUsage, type Usage } from "./model.ts";
 import { costOf, type Prices } from "./prices.ts";
-import { type Bounds, clusteredInterval, passAtK, passHatK, wilson } from "./statistics.ts";
+import { clusteredInterval, passAtK, passHatK } from "./repetition.ts";
+import { type Bounds, wilson } from "./statistics.ts";
 import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
 
 /** What a set of trials comes to. */

@@ -14,6 +14,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "random",
     "distributions",
     "statistics",
+    "repetition",
     "betting",
     "sizing",
     "paired_sizing",

@@ -5,7 +5,6 @@ import {
   breakDown,
   CONNECTION_NAMES,
   connectionName,
-  labelOf,
   type Series,
 } from "../lib/breakdown.ts";
 import type { GraphSpec } from "../lib/graph.ts";
@@ -493,12 +492,6 @@ test("connectionName() names what grids of the paper's connections make, odd cou
   }
   assertEquals(connectionName({ connected: 7, disconnected: 3 }), "mixed");
   assertEquals(connectionName({ connected: 3, disconnected: 5 }), "mixed");
-});
-
-test("labelOf() is the model, what is not usual about it, and that it is simulated", () => {
-  const usual = { model: "m", strategy: "baseline", perturbation: "none" };
-  assertEquals(labelOf(usual, false), "m");
-  assertEquals(labelOf({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
 });
 
 test("breakDown() repeats Table 2: success by core size, with calls", () => {

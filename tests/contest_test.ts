@@ -3,6 +3,7 @@ import {
   byGraph,
   bySubject,
   contestsOf,
+  labelOf,
   Scores,
   type Subject,
   subjectName,
@@ -206,4 +207,10 @@ test("Scores.namesOf() are the names under which a planned trial will be found",
       assertEquals(names.map((name) => scores.of([name])[0]), names.map(() => finish(planned)));
     }
   }
+});
+
+test("labelOf() is the model, what is not usual about it, and that it is simulated", () => {
+  const usual = { model: "m", strategy: "baseline", perturbation: "none" };
+  assertEquals(labelOf(usual, false), "m");
+  assertEquals(labelOf({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
 });

@@ -218,7 +218,7 @@ const WORDS: readonly (readonly [word: string, meaning: string])[] = [
   [
     "task",
     "generated functions and a question: some of the functions must be called, each with what others " +
-    "returned, to find the value that is asked for. No model can have seen them.",
+    "returned, to find the value that is asked for. With a fresh seed no model can have seen them.",
   ],
   ["core", "the functions that must be called, and how many there are"],
   [

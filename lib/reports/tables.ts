@@ -3,7 +3,8 @@
  * @module
  */
 
-import { type Breakdown, labelOf, type Series } from "../breakdown.ts";
+import type { Breakdown, Series } from "../breakdown.ts";
+import { labelOf } from "../contest.ts";
 import { FAILURE_TYPES } from "../failure.ts";
 import type { SubjectMetrics, Tally } from "../metrics.ts";
 import type { Report } from "../report.ts";

@@ -92,3 +92,13 @@ export function rightArguments(task: Task, made: TaskFunction): Record<string, n
     made.parameters.map(({ name, variable }) => [name, task.values.get(variable) ?? 999_999]),
   );
 }
+
+/** Whole numbers that sum up to at most the third, the number of trials or pairs. */
+export function pairs(most: number): fc.Arbitrary<[gained: number, lost: number, pairs: number]> {
+  return fc.tuple(fc.integer({ min: 1, max: most }), fc.nat(), fc.nat()).map(
+    ([all, one, other]) => {
+      const gained = one % (all + 1);
+      return [gained, other % (all - gained + 1), all];
+    },
+  );
+}
