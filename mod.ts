@@ -18,26 +18,56 @@
  * @module
  */
 
-export { type Ending, type Limits, type LoopOptions, runLoop } from "./lib/agent.ts";
+export { type Loop, type LoopOptions, type Review, type Reviewer, runLoop } from "./lib/agent.ts";
 export { parseAnswer } from "./lib/answer.ts";
 export { assertNoFailures, assertSolved, assertSuccessRate } from "./lib/assertions.ts";
 export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
-export type { BenchmarkOptions, ModelChoice } from "./lib/benchmark.ts";
-export { Connections, type ConnectOptions } from "./lib/connect.ts";
-export type { EndpointOptions } from "./lib/endpoint.ts";
+export type { BenchmarkOptions, BenchmarkStrategy, ModelChoice } from "./lib/benchmark.ts";
 export {
-  createExecutor,
-  type Executor,
-  type ExecutorOptions,
-  type Judgement,
-} from "./lib/executor.ts";
+  compareStrategies,
+  type Comparison,
+  type Effort,
+  type PairedSuccess,
+} from "./lib/comparison.ts";
+export type { Subject } from "./lib/contest.ts";
+export { Connections, type ConnectOptions } from "./lib/connect.ts";
+export {
+  Definition,
+  type DefinitionJson,
+  type DefinitionParts,
+  type JsonType,
+  parseDefinition,
+  type SymbolicCall,
+  type TypedName,
+} from "./lib/definition.ts";
+export {
+  DefinitionError,
+  definitionTool,
+  runDefinition,
+  type RunDefinitionOptions,
+} from "./lib/definition_run.ts";
+export {
+  defineFrom,
+  type DefineOptions,
+  type Dereferenced,
+  type SymbolicStep,
+} from "./lib/lifting.ts";
+export { type Filled, type ReadCall, Symbols, valueOfResult } from "./lib/symbols.ts";
+export {
+  indirect,
+  type Indirection,
+  type IndirectOptions,
+  restate,
+  type RestateOptions,
+} from "./lib/wrappers.ts";
+export type { EndpointOptions } from "./lib/endpoint.ts";
+export { createExecutor, type Executor, type ExecutorOptions } from "./lib/executor.ts";
 export {
   type Failure,
   FAILURE_TYPES,
   type FailureCause,
   type FailureType,
   type Origin,
-  type SchemaFault,
   type WrongArgument,
 } from "./lib/failure.ts";
 export {
@@ -45,6 +75,7 @@ export {
   type Evidence,
   type Method,
   type Pair,
+  type PairedDifference,
   type RateEvidence,
   type Unit,
 } from "./lib/evidence.ts";
@@ -65,6 +96,7 @@ export {
   LINKINGS,
   type Role,
 } from "./lib/graph.ts";
+export type { Fixture, Judgement } from "./lib/fixture.ts";
 export { InputError } from "./lib/input.ts";
 export type { JsonObject, JsonValue } from "./lib/json.ts";
 export {
@@ -76,6 +108,7 @@ export {
   type ModelReply,
   type ModelRequest,
   type RequestContext,
+  type StageUse,
   TimeLimitError,
   type Usage,
 } from "./lib/model.ts";
@@ -91,6 +124,14 @@ export {
   unpairedDetectableEffect,
   unpairedSampleSize,
 } from "./lib/sizing.ts";
+export {
+  type Ending,
+  type Limited,
+  type Limits,
+  type Question,
+  Session,
+  type SessionOptions,
+} from "./lib/session.ts";
 export { clusteredInterval, clusteredStandardError, passAtK, passHatK } from "./lib/repetition.ts";
 export {
   type Alternative,
@@ -128,11 +169,31 @@ export {
   SIGNS,
   type UpgradePolicy,
 } from "./lib/policy.ts";
-export { type Budget, costOf, type Price, type Prices } from "./lib/prices.ts";
+export { ProbeFixture, type ProbeId, PROBES, type ProbeSpec } from "./lib/probes.ts";
+export { openTask, type TaskSpec } from "./lib/tasks.ts";
+export {
+  type Budget,
+  costOf,
+  type ModelUsage,
+  type Price,
+  type Prices,
+  type Spender,
+  trialCost,
+} from "./lib/prices.ts";
 export { benchmark } from "./lib/register.ts";
 export { renderTables } from "./lib/reports/terminal.ts";
 export { describeFailure, type StoryOptions, tellStory } from "./lib/story.ts";
+export { runTools, type RunToolsOptions, type ToolsRun } from "./lib/run_tools.ts";
+export { Toolbox, type ToolboxOptions } from "./lib/toolbox.ts";
 export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
+export { fillPrompt, PROMPTS } from "./lib/prompts.ts";
+export type { CallOutcome, CallPlace, Recorder } from "./lib/recorder.ts";
+export {
+  STRATEGIES,
+  type StrategyId,
+  type StrategyOptions,
+  withStrategy,
+} from "./lib/strategies.ts";
 export {
   type Cell,
   type Cells,
@@ -140,10 +201,11 @@ export {
   CONNECTIONS,
   type Grid,
   grid,
-  type ModelEntry,
-  REASONING_EFFORTS,
+  type ProbeSet,
   type Suite,
 } from "./lib/suite.ts";
+export { type ModelEntry, REASONING_EFFORTS } from "./lib/model_entry.ts";
+export type { StrategyEntry } from "./lib/strategy_entry.ts";
 export {
   generateTask,
   GENERATOR_VERSION,
@@ -155,11 +217,16 @@ export {
   type Variable,
 } from "./lib/task.ts";
 export type {
+  Answered,
   Environment,
   OpenAITool,
+  PreparedCall,
+  Refusal,
   ResultWriter,
+  SchemaFault,
   Tool,
   ToolCall,
+  ToolChoice,
   ToolResult,
   ToolSchema,
 } from "./lib/tool.ts";
@@ -167,19 +234,22 @@ export type {
   AnswerEvent,
   CallEvent,
   OverLimitEvent,
+  RepairEvent,
   ReplyEvent,
+  StageEvent,
   StopEvent,
+  StrategyWork,
   TraceEvent,
 } from "./lib/trace.ts";
 export {
   type Agent,
   type Outcome,
   OUTCOMES,
-  type PlannedTrial,
   runTrial,
+  type StrategyChoice,
   type Trial,
-  type TrialKey,
   type TrialOptions,
   type TrialScore,
 } from "./lib/trial.ts";
+export type { PlannedTrial, TrialKey } from "./lib/trial_id.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";

@@ -20,7 +20,8 @@ import {
 } from "./plan.ts";
 import { type GatePolicy, isUpgrade } from "./policy.ts";
 import { differences, readResults, type Results } from "./results.ts";
-import { type Outcome, OUTCOMES, type PlannedTrial, type TrialScore } from "./trial.ts";
+import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
+import type { PlannedTrial } from "./trial_id.ts";
 
 /** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
 type Ended = Outcome | readonly [Outcome, ...FailureType[]] | null;

@@ -3,7 +3,6 @@
  * @module
  */
 
-import type { Limits } from "./agent.ts";
 import type { Baseline } from "./baseline.ts";
 import type { Connections } from "./connect.ts";
 import type { Flags } from "./flags.ts";
@@ -13,21 +12,24 @@ import { type Plan, planSuite } from "./plan.ts";
 import type { GatePolicy } from "./policy.ts";
 import type { Budget, Prices } from "./prices.ts";
 import { seedToResume } from "./run.ts";
-import { type Cells, type Grid, type ModelEntry, SUITE } from "./suite.ts";
-import { type Agent, assertAgentStrategies } from "./trial.ts";
+import type { Limits } from "./session.ts";
+import { type Cells, type Grid, type ProbeSet, SUITE } from "./suite.ts";
+import type { ModelEntry } from "./model_entry.ts";
+import { type StrategyEntry, strategyId } from "./strategy_entry.ts";
+import { type Agent, assertAgentStrategies, assertAgentTasks } from "./trial.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions {
   /** The model or models: a name such as `sim:planner` or `gpt-5`, an entry with options, a model. */
   readonly model: ModelChoice | readonly ModelChoice[];
-  /** The sizes of the tasks. */
-  readonly tasks: Grid | Cells | readonly (Grid | Cells)[];
+  /** The sizes of the tasks, or which probes they are. */
+  readonly tasks: Grid | Cells | ProbeSet | readonly (Grid | Cells | ProbeSet)[];
   /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
   /** Graphs a cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
-  /** The strategies, by id, that each model works with: `baseline`, `restate`; default `baseline`. */
-  readonly strategies?: readonly string[];
+  /** The strategies that each model works with, by id or with what is set of them; default `baseline`. */
+  readonly strategies?: readonly (string | BenchmarkStrategy)[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
   /** What a trial may take. */
@@ -60,8 +62,27 @@ export interface BenchmarkOptions {
   readonly agent?: Agent;
 }
 
+/** A strategy with what is set of it; its stages may ask models of one's own. */
+export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
+  /** Models that are asked in place of the trial's, by stage. */
+  readonly models?: Readonly<Record<string, ModelChoice>>;
+}
+
 /** A model, or how to get one. */
 export type ModelChoice = string | ModelEntry | Model;
+
+/** A model of one's own goes by its name wherever a suite is concerned. */
+function named(choice: ModelChoice): string | ModelEntry {
+  return typeof choice === "object" && "reply" in choice ? choice.name : choice;
+}
+
+/** All models of a benchmark, those of stages too. */
+export function modelChoices({ model, strategies = [] }: BenchmarkOptions): ModelChoice[] {
+  const stages = strategies.flatMap((entry) =>
+    typeof entry === "string" ? [] : Object.values(entry.models ?? {})
+  );
+  return [...[model].flat() as readonly ModelChoice[], ...stages];
+}
 
 const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "model",
@@ -140,7 +161,9 @@ export function planBenchmark(
         `limits are ${JSON.stringify(limits)}`,
     );
   }
-  if (options.agent !== undefined) assertAgentStrategies(`benchmark ${name}`, strategies ?? []);
+  if (options.agent !== undefined) {
+    assertAgentStrategies(`benchmark ${name}`, (strategies ?? []).map(strategyId));
+  }
   const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
   if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
     throw new InputError(
@@ -156,17 +179,17 @@ export function planBenchmark(
     console.log(`${name}: seed ${known} of the baseline, as only the same graphs can be compared`);
   }
   const seed = flags.seed ?? (options.seed === "fresh" ? known ?? "fresh" : options.seed);
-  const tasks = [options.tasks].flat() as readonly (Grid | Cells)[];
-  const grids = tasks.flatMap((one): readonly Grid[] => "cells" in one ? one.cells : [one]);
+  const tasks = [options.tasks].flat() as readonly (Grid | Cells | ProbeSet)[];
+  const grids = tasks.flatMap((one): readonly (Grid | ProbeSet)[] =>
+    "cells" in one ? one.cells : [one]
+  );
   const suite = parseWith(SUITE, {
     name,
     seed,
     tasks: grids,
-    models: choices.map((choice) =>
-      typeof choice === "object" && "reply" in choice ? choice.name : choice
-    ),
+    models: ([options.model].flat() as readonly ModelChoice[]).map(named),
     ...(graphs === undefined ? {} : { graphs }),
-    ...(strategies === undefined ? {} : { strategies }),
+    ...(strategies === undefined ? {} : { strategies: strategies.map(withNames) }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
     ...(gate === undefined ? {} : { gate }),
@@ -177,6 +200,7 @@ export function planBenchmark(
     source: `benchmark ${name}`,
     sharded: flags.shard !== undefined,
   });
+  if (options.agent !== undefined) assertAgentTasks(`benchmark ${name}`, plan.resolved.cells);
   if (seed === "fresh" && flags.only === undefined) {
     const drawn = plan.resolved.seed;
     console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
@@ -195,6 +219,15 @@ export function planBenchmark(
   const ownCode = options.agent !== undefined || lost ||
     choices.some((choice) => typeof choice === "object" && "reply" in choice);
   return { ...plan, ...kept, ...(ownCode ? { ownCode } : {}) };
+}
+
+/** The strategy as a suite has it. */
+function withNames(entry: string | BenchmarkStrategy): string | StrategyEntry {
+  if (typeof entry === "string") return entry;
+  const { models, ...others } = entry;
+  if (models === undefined) return others;
+  const entries = Object.entries(models).map(([stage, choice]) => [stage, named(choice)] as const);
+  return { ...others, models: Object.fromEntries(entries) };
 }
 
 /** The model of an entry: the user's own, one of a server, or a name for an agent. */

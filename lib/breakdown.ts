@@ -8,7 +8,7 @@ import { bySubject, labelOf, subjectOf } from "./contest.ts";
 import type { GraphSpec } from "./graph.ts";
 import { canonicalJson } from "./json.ts";
 import { type Tally, tally } from "./metrics.ts";
-import { type ModelEntry, modelName, REASONING_EFFORTS } from "./suite.ts";
+import { type ModelEntry, modelName, REASONING_EFFORTS } from "./model_entry.ts";
 import type { TrialScore } from "./trial.ts";
 
 /**
@@ -84,7 +84,7 @@ export function connectionName(
 }
 
 /** What a trial is told apart by; `undefined` where that does not apply to it. */
-type Key = (trial: TrialScore) => number | string | undefined;
+type Key = (trial: GeneratedScore) => number | string | undefined;
 
 /**
  * The breakdowns that `trials` allow: one appears where its axis has two values or more, those by core
@@ -190,27 +190,31 @@ export function breakDown(
 /** The paper shows the same for other core sizes. */
 const other = (figure: string): string => `${figure}, for another size`;
 
+/** A trial on a generated task. */
+export type GeneratedScore = TrialScore & { readonly task: GraphSpec };
+
 /** What every generated task has; other tools may have but some of them. */
 const SIZES = ["core", "depth", "connected", "disconnected"] as const;
 
 /** Whether a trial's task has the sizes of a generated one. */
-export function isGenerated({ task }: TrialScore): boolean {
-  return SIZES.every((size) => Number.isSafeInteger(task[size]));
+export function isGenerated(trial: TrialScore): trial is GeneratedScore {
+  const sizes: Partial<Record<string, unknown>> = { ...trial.task };
+  return SIZES.every((size) => Number.isSafeInteger(sizes[size]));
 }
 
-const core = ({ task }: TrialScore): number => task.core;
+const core = ({ task }: GeneratedScore): number => task.core;
 
 const CORE = { axis: "core size (functions needed)", along: core };
 
 const CONNECTION = {
   axis: "irrelevant functions",
-  along: ({ task }: TrialScore): string => connectionName(task),
+  along: ({ task }: GeneratedScore): string => connectionName(task),
   valueOrder: CONNECTION_NAMES,
 };
 
 /** One breakdown for each model that is there at several thinking budgets (Fig. 7). */
 function thinkingBudgets(
-  trials: readonly TrialScore[],
+  trials: readonly GeneratedScore[],
   models: readonly ModelEntry[],
 ): Breakdown[] {
   const entries = new Map(models.map((entry) => [modelName(entry), entry]));
@@ -249,7 +253,7 @@ interface Crossing extends Pick<Breakdown, "id" | "kind" | "title" | "source" | 
   readonly seriesOrder?: readonly string[];
 }
 
-function cross(trials: readonly TrialScore[], crossing: Crossing): Breakdown {
+function cross(trials: readonly GeneratedScore[], crossing: Crossing): Breakdown {
   const { along, series, names, valueOrder, seriesOrder, ...words } = crossing;
   const present = valuesOf(trials, along);
   const values = valueOrder?.filter((value) => present.includes(value)) ?? present;
@@ -273,7 +277,7 @@ function cross(trials: readonly TrialScore[], crossing: Crossing): Breakdown {
 }
 
 /** The values that occur: numbers in their order, names as they come. */
-function valuesOf(trials: readonly TrialScore[], key: Key): (number | string)[] {
+function valuesOf(trials: readonly GeneratedScore[], key: Key): (number | string)[] {
   const values = [...new Set(trials.flatMap((trial) => key(trial) ?? []))];
   return values.every((value) => typeof value === "number")
     ? values.toSorted((one, other) => Number(one) - Number(other))

@@ -8,7 +8,7 @@ import { differenceBounds, rateBounds, sum } from "./evidence.ts";
 import type { CeilingCheck } from "./gate.ts";
 import type { FailureType } from "./failure.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
-import { costOf, type Prices } from "./prices.ts";
+import { type Prices, trialCost } from "./prices.ts";
 import type { TrialScore } from "./trial.ts";
 
 /** Options of {@linkcode checkCeilings}. */
@@ -68,7 +68,8 @@ export function checkCeilings(
     weigh("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
   }
   if (usd !== undefined) {
-    weigh("usd", usd, mean(({ usage, model }) => costOf(usage, model.requested, prices)), null);
+    // What infrastructure spoiled is no cost of the model, in dollars as in tokens.
+    weigh("usd", usd, mean(({ replaced: _, ...trial }) => trialCost(trial, prices)), null);
   }
   return checks;
 }

@@ -9,7 +9,8 @@ import { canonicalJson, printable } from "./json.ts";
 import { comparisonHash } from "./plan.ts";
 import { readPlanLine } from "./journal_file.ts";
 import { differences, readResults, type Results } from "./results.ts";
-import { modelName } from "./suite.ts";
+import { modelName } from "./model_entry.ts";
+import { stageEntries, strategyName } from "./strategy_entry.ts";
 import type { TrialScore } from "./trial.ts";
 
 /** Results that are reported together. */
@@ -44,7 +45,7 @@ export function readCollection(paths: readonly string[]): Collection {
   }
   const [first, ...others] = runs;
   for (const other of others) assertSameTasks(first!, other);
-  assertSameModels(runs);
+  assertSameNames(runs);
   assertDistinct(runs);
   return {
     runs,
@@ -80,20 +81,26 @@ function assertSameTasks(one: Run, other: Run): void {
   );
 }
 
-/** What was asked in different ways under one name would look like one model. */
-function assertSameModels(runs: readonly Run[]): void {
+/** What was asked or done in different ways under one name would look like one model or strategy. */
+function assertSameNames(runs: readonly Run[]): void {
   const seen = new Map<string, { readonly path: string; readonly options: string }>();
   for (const { paths, results: { plan } } of runs) {
-    for (const entry of plan?.resolved.models ?? []) {
-      const [name, options, path] = [modelName(entry), canonicalJson(entry), paths[0]!];
-      const before = seen.get(name) ?? { path, options };
+    const { models = [], strategies = [] } = plan?.resolved ?? {};
+    const named = [
+      ...[...models, ...strategies.flatMap((entry) => [...stageEntries(entry).values()])]
+        .map((entry) => ["model", modelName(entry), entry] as const),
+      ...strategies.map((entry) => ["strategy", strategyName(entry), entry] as const),
+    ];
+    for (const [what, name, entry] of named) {
+      const [key, options, path] = [`${what} ${name}`, canonicalJson(entry), paths[0]!];
+      const before = seen.get(key) ?? { path, options };
       if (before.options !== options) {
         throw new InputError(
-          `Cannot report on ${before.path} and ${path} together as a name must stand for one model: ` +
+          `Cannot report on ${before.path} and ${path} together as a name must stand for one ${what}: ` +
             `the options of ${printable(name)} differ`,
         );
       }
-      seen.set(name, before);
+      seen.set(key, before);
     }
   }
 }

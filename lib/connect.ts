@@ -12,7 +12,7 @@ import {
   startSimulatedServer,
 } from "./models/simulated.ts";
 import type { RetryPolicy } from "./retry.ts";
-import { type ModelEntry, modelName } from "./suite.ts";
+import { type ModelEntry, modelName } from "./model_entry.ts";
 
 /** What holds for all models of a run. */
 export interface ConnectOptions extends RetryPolicy {

@@ -7,13 +7,16 @@ import type { FailureType } from "./failure.ts";
 import { canonicalJson } from "./json.ts";
 import type { Unit } from "./evidence.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
-import type { PlannedTrial, Trial, TrialKey } from "./trial.ts";
+import type { Trial } from "./trial.ts";
+import type { PlannedTrial, TrialKey } from "./trial_id.ts";
 
 /** What is judged as one. */
 export interface Subject {
   /** The model, by the name it was asked for. */
   readonly model: string;
+  /** The strategy's id. */
   readonly strategy: string;
+  /** The perturbation's id; `none` for none. */
   readonly perturbation: string;
 }
 
@@ -54,6 +57,7 @@ export interface Scored extends Pick<Trial, "strategy" | "perturbation" | "task"
   readonly outcome: Trial["outcome"];
   readonly solved: boolean;
   readonly reason?: string;
+  readonly stages?: Trial["stages"];
   readonly failures: readonly { readonly type: FailureType }[];
 }
 
@@ -68,6 +72,18 @@ export function subjectOf({ model, strategy, perturbation }: Scored): Subject {
  */
 export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
   return [...Map.groupBy(trials, ({ task }) => canonicalJson(task)).values()];
+}
+
+/**
+ * How the trials of one graph went, of which so many were planned; `counts` tells which count as solved.
+ */
+export function unitOf(
+  trials: readonly Scored[],
+  planned: number = trials.length,
+  counts: (trial: Scored) => boolean = ({ solved }) => solved,
+): Unit {
+  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  return { solved: valid.filter(counts).length, valid: valid.length, trials: planned };
 }
 
 /** One graph of a contest: which trials of the candidate and of the baseline belong to it. */
@@ -171,8 +187,7 @@ export class Scores {
   }
 
   /** How one graph went; `counts` tells which trials count as solved. */
-  unit(names: readonly string[], counts = ({ solved }: Scored) => solved): Unit {
-    const valid = this.of(names).filter(({ outcome }) => outcome !== "invalid");
-    return { solved: valid.filter(counts).length, valid: valid.length, trials: names.length };
+  unit(names: readonly string[], counts?: (trial: Scored) => boolean): Unit {
+    return unitOf(this.of(names), names.length, counts);
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { assertComparable, assertOtherRun, type Baseline } from "./baseline.ts";
+import { compareStrategies, type Comparison } from "./comparison.ts";
 import { subjectName } from "./contest.ts";
 import type { Verdict } from "./gate.ts";
 import { printable } from "./json.ts";
@@ -45,13 +46,9 @@ export function decideResults(
     assertComparable(baseline, plan, planned);
     assertOtherRun(baseline, trials);
   }
-  const judged = judge(trials, planned, policy, {
-    rule,
-    baseline,
-    prices: prices ?? results.prices,
-    stopped,
-  });
-  return reportVerdicts(suite, judged, policy);
+  const known = prices ?? results.prices;
+  const judged = judge(trials, planned, policy, { rule, baseline, prices: known, stopped });
+  return reportVerdicts(suite, judged, policy, compareStrategies(trials, known));
 }
 
 /** What a gate decided, as `gate --json` prints it. */
@@ -68,6 +65,11 @@ export interface GateReport {
   readonly gate: CompletePolicy | null;
   /** One for each model, strategy and perturbation. */
   readonly verdicts: readonly ReportedVerdict[];
+  /**
+   * Each strategy against the baseline of the same model, on the same graphs: for reading, they decide
+   * nothing and allow for no early stop.
+   */
+  readonly comparisons: readonly Comparison[];
   /** Why nothing could be judged; left out when it could. */
   readonly text?: string;
 }
@@ -80,11 +82,12 @@ export type ReportedVerdict = Omit<Judged, "verdict"> & Verdict & {
   readonly numbers: readonly string[];
 };
 
-/** The verdicts of a gate. */
+/** The verdicts of a gate, and how strategies compare. */
 export function reportVerdicts(
   suite: string,
   judged: readonly Judged[],
   policy: GatePolicy,
+  comparisons: readonly Comparison[] = [],
 ): GateReport {
   const kind = worstKind(judged.map(({ verdict }) => verdict));
   return {
@@ -103,13 +106,15 @@ export function reportVerdicts(
       ),
       numbers: verdictNumbers(verdict, policy),
     })),
+    comparisons,
   };
 }
 
 /** The one verdict over results that cannot be judged at all. */
 export function reportProblem(suite: string, problem: string): GateReport {
   const text = `INVALID: nothing can be said, as ${problem}.`;
-  return { v: 1, suite, verdict: "invalid", exitCode: 3, gate: null, verdicts: [], text };
+  const nothing = { gate: null, verdicts: [], comparisons: [] };
+  return { v: 1, suite, verdict: "invalid", exitCode: 3, ...nothing, text };
 }
 
 /** A verdict's subject as reports call it. Names come from suites, servers and journals. */

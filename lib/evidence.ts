@@ -47,15 +47,8 @@ export interface RateEvidence extends Bounds {
   readonly method: Method;
 }
 
-/**
- * The numbers under a verdict on a difference: the candidate's success rate less the baseline's. The
- * bounds are of the true difference.
- */
-export interface DifferenceEvidence extends Bounds {
-  /** What the numbers are of. */
-  readonly of: "difference";
-  /** Graphs that the verdict rests on. */
-  readonly graphs: number;
+/** What graphs show of a difference: the candidate's success rate less the baseline's. */
+export interface PairedDifference {
   /** The candidate's success rate on the graphs with a valid trial of both; each counts the same. */
   readonly candidate: number;
   /** The baseline's. */
@@ -66,15 +59,23 @@ export interface DifferenceEvidence extends Bounds {
   readonly gained: number;
   /** Graphs that the baseline solved more often. */
   readonly lost: number;
-  /** Trials of both that are no `invalid` ones. */
-  readonly valid: number;
-  /** Trials of both on these graphs that are invalid or missing. */
-  readonly unknown: number;
   /**
    * Exact two-sided p-values of "there is no difference at all"; `null` where graphs were repeated.
    * They do not decide: they know of no margin.
    */
   readonly mcNemar: { readonly exact: number; readonly midP: number } | null;
+}
+
+/** The numbers under a verdict on a difference. The bounds are of the true difference. */
+export interface DifferenceEvidence extends Bounds, PairedDifference {
+  /** What the numbers are of. */
+  readonly of: "difference";
+  /** Graphs that the verdict rests on. */
+  readonly graphs: number;
+  /** Trials of both that are no `invalid` ones. */
+  readonly valid: number;
+  /** Trials of both on these graphs that are invalid or missing. */
+  readonly unknown: number;
   /** How the bounds were found. */
   readonly method: Method;
 }
@@ -142,32 +143,45 @@ export const DIFFERENCES: Measure<Pair> = {
   },
   exactly: "tango",
   describe(pairs, bounds, method) {
-    const seen = pairs.filter(({ candidate, baseline }) =>
-      candidate.valid > 0 && baseline.valid > 0
-    );
-    const share = ({ solved, valid }: Unit) => solved / valid;
-    const differences = seen.map((pair) => share(pair.candidate) - share(pair.baseline));
-    const gained = differences.filter((difference) => difference > 0).length;
-    const lost = differences.filter((difference) => difference < 0).length;
-    const mean = (valueOf: (pair: Pair) => number) => sum(seen, valueOf) / seen.length;
     const trials = pairs.map(DIFFERENCES.trials);
     const valid = sum(trials, (pair) => pair.valid);
     return {
       of: "difference",
       graphs: pairs.length,
-      candidate: mean(({ candidate }) => share(candidate)),
-      baseline: mean(({ baseline }) => share(baseline)),
-      difference: sum(differences, (difference) => difference) / seen.length,
-      gained,
-      lost,
+      ...pairedDifference(pairs),
       valid,
       unknown: sum(trials, (pair) => pair.planned) - valid,
-      mcNemar: pairs.every(DIFFERENCES.single) ? mcNemar(gained, lost) : null,
       ...bounds,
       method,
     };
   },
 };
+
+/** What pairs show, each graph counting the same; not numbers where none has a valid trial of both. */
+export function pairedDifference(pairs: readonly Pair[]): PairedDifference {
+  const seen = pairs.filter(({ candidate, baseline }) => candidate.valid > 0 && baseline.valid > 0);
+  const differences = seen.map(differenceOf);
+  const gained = differences.filter((difference) => difference > 0).length;
+  const lost = differences.filter((difference) => difference < 0).length;
+  const mean = (valueOf: (pair: Pair) => number) => sum(seen, valueOf) / seen.length;
+  return {
+    candidate: mean(({ candidate }) => share(candidate)),
+    baseline: mean(({ baseline }) => share(baseline)),
+    difference: mean(differenceOf),
+    gained,
+    lost,
+    mcNemar: pairs.every(DIFFERENCES.single) ? mcNemar(gained, lost) : null,
+  };
+}
+
+/** The share of a graph's valid trials that the candidate solved, less that of the baseline. */
+export function differenceOf({ candidate, baseline }: Pair): number {
+  return share(candidate) - share(baseline);
+}
+
+function share({ solved, valid }: Unit): number {
+  return solved / valid;
+}
 
 /** The share of a graph's trials that is solved, if what is unknown were all failed, or all solved. */
 export function unitSample({ solved, valid, trials }: Unit): Sample {
@@ -231,9 +245,8 @@ export function differenceBounds(
   policy: CompletePolicy,
   anytime: boolean,
 ): Bounds & { readonly difference: number } {
-  const { bounds, method } = bound(pairs, DIFFERENCES, policy, anytime);
-  const { difference } = DIFFERENCES.describe(pairs, bounds, method) as DifferenceEvidence;
-  return { ...bounds, difference };
+  const { bounds } = bound(pairs, DIFFERENCES, policy, anytime);
+  return { ...bounds, difference: pairedDifference(pairs).difference };
 }
 
 /** What was seen of what is judged; not a number where no graph has a valid trial of both. */

@@ -8,6 +8,7 @@ import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { z } from "zod";
 import { isJsonObject, type JsonValue, parseJson } from "./json.ts";
 import type { Parameter, TaskFunction } from "./task.ts";
+import type { SchemaFault } from "./tool.ts";
 
 /** The failure types, in the order in which they are checked. */
 export const FAILURE_TYPES = [
@@ -37,18 +38,6 @@ export interface WrongArgument {
   readonly originVariable?: string;
   /** The call that returned the value, when the origin is `wrong_return`. */
   readonly originCall?: number;
-}
-
-/** How arguments do not conform to the schema. */
-export interface SchemaFault {
-  /** Parameters that got no argument. */
-  readonly missing: readonly string[];
-  /** Arguments that are no parameter. */
-  readonly unexpected: readonly string[];
-  /** Parameters whose argument is no whole number. */
-  readonly wrongType: readonly string[];
-  /** Whether the arguments did not parse to a JSON object at all. */
-  readonly malformed: boolean;
 }
 
 /** What is wrong, and in which way. */
@@ -158,7 +147,7 @@ export function functionNotFound(name: string, existing: Iterable<string>): Fail
 export function checkSchema(
   { parameters }: TaskFunction,
   written: string,
-): Conforming | FailureCause {
+): Conforming | Extract<FailureCause, { readonly type: "wrong_number_of_inputs" }> {
   const given = parseJson(written);
   const type = "wrong_number_of_inputs";
   const missing: string[] = [];

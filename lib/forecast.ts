@@ -26,7 +26,11 @@ import {
 } from "./sequential.ts";
 import { pairedDetectableEffect, pairedGatePower, pairedSampleSize } from "./paired_sizing.ts";
 import { rateDetectableEffect, rateGateChances, rateSampleSize } from "./sizing.ts";
-import { generateTask } from "./task.ts";
+import type { Fixture } from "./fixture.ts";
+import { strategiesIn, type StrategyId } from "./strategies.ts";
+import { stageEntries, strategyChoice, strategyName } from "./strategy_entry.ts";
+import { offerNames } from "./symbolic_schema.ts";
+import { openTask } from "./tasks.ts";
 import { percent, points } from "./verdict.ts";
 
 /** What a gate will be able to tell. */
@@ -202,41 +206,76 @@ const CHARACTERS_A_TOKEN = 3;
 /** Tokens that a call and its result take, about. */
 const CALL_TOKENS = 40;
 
+/** Tokens that one variable and its value take where they are restated, about. */
+const RESTATED_TOKENS = 8;
+
 /**
  * The tokens that a trial takes, roughly: the prompt and the tools are read again at each step, and one
- * call is made a step. Models that think take more; past results tell better.
+ * call is made a step; strategies add what they ask and tell. Models that think take more; past results
+ * tell better.
  */
 export function estimateUsage(plan: Plan): Usage {
   const [first] = plan.resolved.models;
   const block = plan.trials.filter((trial) =>
     trial.block === 0 && trial.repetition === 1 && trial.model === (first!.name ?? first!.model)
   );
-  const estimates = block.map(({ task }) => {
-    const { prompt, tools, minimumCalls: calls } = generateTask(task);
-    const start = (prompt.length + JSON.stringify(tools).length) / CHARACTERS_A_TOKEN;
-    return {
-      inputTokens: (calls + 1) * start + CALL_TOKENS * calls * (calls + 1) / 2,
-      outputTokens: CALL_TOKENS * (calls + 1) / 2,
-    };
+  const strategies = new Map(
+    plan.resolved.strategies.map((entry) => [
+      strategyName(entry),
+      strategiesIn(strategyChoice(entry).strategy),
+    ]),
+  );
+  const estimates = block.map(({ task, strategy }) => {
+    using fixture = openTask(task);
+    return estimateTrial(fixture, strategies.get(strategy)!);
   });
   const mean = (name: keyof Usage) =>
     Math.round(estimates.reduce((sum, one) => sum + one[name], 0) / estimates.length);
   return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
 }
 
-/** What the whole plan will cost, a line a model; none without prices. */
+function estimateTrial(
+  { prompt, tools, given, minimumCalls: calls }: Fixture,
+  strategies: readonly StrategyId[],
+): Usage {
+  const uses = (id: StrategyId) => strategies.includes(id);
+  const offered = uses("indirection") ? tools.map(offerNames) : tools;
+  const question = (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN;
+  const list = CALL_TOKENS * calls;
+  // A list of calls is asked for until nothing is missing, and read again at each step.
+  const rounds = uses("backward") ? Math.min(calls + 1, 10) : 0;
+  const asides = rounds + Number(uses("plan_then_call")) + Number(uses("route_then_fill"));
+  const listed = (rounds > 0 ? list : 0) + (uses("plan_then_call") ? list : 0);
+  const restated = uses("restate")
+    ? RESTATED_TOKENS * calls * (calls + 1) * (2 * calls + 1 + 3 * given.size) / 6
+    : 0;
+  return {
+    inputTokens: (calls + 1 + asides) * question + (calls + 1) * listed +
+      rounds * rounds * list / 2 +
+      CALL_TOKENS * calls * (calls + 1) / 2 + restated,
+    outputTokens: CALL_TOKENS * (calls + 1) / 2 + asides * list / 2,
+  };
+}
+
+/**
+ * What the whole plan will cost, a line a model; none without prices. What other models do at stages of
+ * strategies is told at the price of the trial's own.
+ */
 export function forecastCost(plan: Plan, usage: Usage, told = forecast(plan)): string[] {
   const { prices, trials, resolved } = plan;
   if (prices === undefined) return [];
   const each = trials.length / resolved.models.length;
   const share = told?.expectedShare ?? 1;
+  const others = resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
+  const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
   return resolved.models.map(({ model, name = model }) => {
     const cost = each * costOf(usage, name, prices);
     const most = `$${dollars(cost)} for ${each} trials`;
     return `${printable(name)}: ` +
       (share < 1
         ? `about $${dollars(share * cost)} if it stops early, at most ${most}`
-        : `about ${most}`);
+        : `about ${most}`) +
+      stages;
   });
 }
 

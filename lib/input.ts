@@ -101,15 +101,37 @@ function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): 
   if (issue.code !== "invalid_union" || issue.errors.length === 0 || ownWords) {
     return [{ path, message: boundMessage(issue) ?? issue.message }];
   }
-  const kinds = issue.errors.map((issues) => issues.flatMap((inner) => faultsOf(inner, path)));
+  const kinds = nearest(issue.errors)
+    .map((issues) => issues.flatMap((inner) => faultsOf(inner, path)));
   const deepest = (faults: readonly Fault[]) =>
     Math.max(...faults.map((fault) => fault.path.length));
   const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
-  if (deepest(own) > path.length) return own;
+  if (kinds.length === 1 || deepest(own) > path.length) return own;
   const messages = kinds.flat().map(({ message }) =>
     message.replace(/^Invalid (input|option): /, "")
   );
   return [{ path, message: [...new Set(messages)].join(", or ") }];
+}
+
+/** The kinds that a value is nearest to: of its type, and knowing the most of its keys. */
+function nearest(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$ZodIssue[][] {
+  const fitting = kinds.filter((issues) => !issues.some(isOfOtherKind));
+  const strange = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.flatMap((issue) =>
+      issue.code === "unrecognized_keys" && issue.path.length === 0 ? issue.keys : []
+    ).length;
+  const least = Math.min(...fitting.map(strange));
+  const best = fitting.filter((issues) => strange(issues) === least);
+  return best.length === 0 ? kinds : best;
+}
+
+/** Whether the value itself is not what is expected, and not a part of it. */
+function isOfOtherKind(issue: z.core.$ZodIssue): boolean {
+  if (issue.path.length > 0) return false;
+  if (issue.code === "invalid_union") {
+    return issue.errors.every((issues) => issues.some(isOfOtherKind));
+  }
+  return issue.code === "invalid_type" || issue.code === "invalid_value";
 }
 
 /** The rule that a number breaks, and the number; `undefined` for faults of other kinds. */

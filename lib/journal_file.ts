@@ -27,7 +27,8 @@ import { type CompletePolicy, completePolicy, GATE_POLICY } from "./policy.ts";
 import { sumUsage } from "./model.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "./sequential.ts";
-import { type PlannedTrial, scoreOf, type Trial, TRIAL_LINE, type TrialScore } from "./trial.ts";
+import { scoreOf, type Trial, TRIAL_LINE, type TrialScore } from "./trial.ts";
+import type { PlannedTrial } from "./trial_id.ts";
 
 /** The first line of a journal: what was planned. */
 export interface PlanLine {
@@ -117,7 +118,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     graphs: z.int().min(1),
     cells: z.array(z.looseObject({})),
     models: z.array(z.looseObject({ model: z.string() })),
-    strategies: z.array(z.string()),
+    strategies: z.array(z.union([z.string(), z.looseObject({ strategy: z.string() })])),
     perturbations: z.array(z.string()),
     repetitions: z.int().min(1),
     limits: z.looseObject({}),

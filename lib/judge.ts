@@ -25,7 +25,8 @@ import { printable } from "./json.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { SequentialRule } from "./sequential.ts";
-import { type PlannedTrial, SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
+import { SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
+import type { PlannedTrial } from "./trial_id.ts";
 
 /** The verdict over one subject. */
 export interface Judged extends Subject {
@@ -178,9 +179,24 @@ function completeGraphs({ graphs }: Contest, scores: Scores) {
 export function changed(trials: readonly Scored[], what: string): string | undefined {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
-  const served = [...new Set(names)].filter((name) => name !== "").sort();
-  if (served.length < 2) return undefined;
-  return `${what} changed on the way: ${served.map((name) => printable(name)).join(", ")}`;
+  const stages = Map.groupBy(
+    valid.flatMap((trial) => trial.stages ?? []),
+    ({ stage, model }) => `, ${printable(model.requested)} at stage ${printable(stage)},`,
+  );
+  const served = [
+    ["", names] as const,
+    ...[...stages].map(([where, own]) =>
+      [where, own.flatMap(({ model }) => model.served)] as const
+    ),
+  ];
+  for (const [where, own] of served) {
+    const distinct = [...new Set(own)].filter((name) => name !== "").sort();
+    if (distinct.length < 2) continue;
+    return `${what}${where} changed on the way: ${
+      distinct.map((name) => printable(name)).join(", ")
+    }`;
+  }
+  return undefined;
 }
 
 /** The worst kind among `verdicts`; without any it is `invalid`. */

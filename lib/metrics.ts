@@ -8,9 +8,11 @@ import { signsOf } from "./ceilings.ts";
 import { byGraph, bySubject, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
 import { sumUsage, type Usage } from "./model.ts";
-import { costOf, type Prices } from "./prices.ts";
+import { costOfAll, type Prices, spentUsage } from "./prices.ts";
+import { isProbe } from "./probes.ts";
 import { clusteredInterval, passAtK, passHatK } from "./repetition.ts";
 import { type Bounds, wilson } from "./statistics.ts";
+import type { StrategyWork } from "./trace.ts";
 import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
 
 /** What a set of trials comes to. */
@@ -66,6 +68,12 @@ export interface SubjectMetrics {
   readonly simulated: boolean;
   /** For each cell, in the order in which cells first occur. */
   readonly cells: readonly { readonly name: string; readonly tally: Tally }[];
+  /** For each kind of probe: how often it was solved, and how many valid trials showed a behaviour. */
+  readonly probes: readonly {
+    readonly probe: string;
+    readonly tally: Tally;
+    readonly behaviours: Readonly<Record<string, number>>;
+  }[];
   /** Over all cells. */
   readonly total: Tally;
   /** Of graphs that were repeated; `null` if none was. */
@@ -74,7 +82,7 @@ export interface SubjectMetrics {
   readonly calls: number;
   /** Tokens of all trials, invalid ones and those that were run again too. */
   readonly usage: Usage;
-  /** What they cost in US dollars; `null` without a price of the model. */
+  /** What they cost in US dollars; `null` without a price of each model that took part. */
   readonly cost: number | null;
   /** How many trials ended in which way, all outcomes in order. */
   readonly outcomes: readonly { readonly outcome: Outcome; readonly trials: number }[];
@@ -82,6 +90,8 @@ export interface SubjectMetrics {
   readonly failures: readonly FailureTally[];
   /** How many valid trials showed a behaviour, or were solved without the target's return. */
   readonly behaviours: Readonly<Record<string, number>>;
+  /** What strategies did beside the loop in all valid trials; `null` if nothing. */
+  readonly work: StrategyWork | null;
 }
 
 /** The metrics of `trials`, subject by subject; costs are known where `prices` has the model. */
@@ -90,13 +100,15 @@ export function measure(trials: readonly TrialScore[], prices: Prices = {}): Sub
     subject,
     simulated: items.some(({ model }) => model.simulated),
     cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
+    probes: [...Map.groupBy(items, ({ task }) => isProbe(task) ? task.case : "")]
+      .flatMap(([probe, own]) =>
+        probe === "" ? [] : [{ probe, tally: tally(own), behaviours: behaviourCounts(own) }]
+      ),
     total: tally(items),
     repetition: repetitionOf(items),
     calls: items.reduce((sum, { outcome, calls }) => outcome === "invalid" ? sum : sum + calls, 0),
-    usage: usageOf(items),
-    cost: Object.hasOwn(prices, subject.model)
-      ? costOf(usageOf(items), subject.model, prices)
-      : null,
+    usage: sumUsage(items.map(spentUsage)),
+    cost: costOfAll(items, prices),
     outcomes: OUTCOMES.map((outcome) => ({
       outcome,
       trials: items.filter((trial) => trial.outcome === outcome).length,
@@ -108,13 +120,20 @@ export function measure(trials: readonly TrialScore[], prices: Prices = {}): Sub
       return { type, roots, cascades: own.length - roots };
     }),
     behaviours: behaviourCounts(items),
+    work: workOfAll(items),
   }));
 }
 
-function usageOf(trials: readonly TrialScore[]): Usage {
-  return sumUsage(
-    trials.flatMap(({ usage, replaced }) => replaced === undefined ? usage : [usage, replaced]),
-  );
+function workOfAll(trials: readonly TrialScore[]): StrategyWork | null {
+  const works = trials.flatMap(({ outcome, work }) => outcome === "invalid" ? [] : work ?? []);
+  if (works.length === 0) return null;
+  const sum = (part: keyof StrategyWork) => works.reduce((total, own) => total + own[part], 0);
+  return {
+    asked: sum("asked"),
+    unusable: sum("unusable"),
+    sentBack: sum("sentBack"),
+    mended: sum("mended"),
+  };
 }
 
 /**

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ToolCall, ToolSchema } from "./tool.ts";
+import type { ToolCall, ToolChoice, ToolSchema } from "./tool.ts";
 
 /** One message of a conversation. */
 export type Message =
@@ -33,6 +33,20 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
+/** What another model than the trial's own was asked for. */
+export interface StageUse {
+  /** The stage, such as `plan`. */
+  readonly stage: string;
+  /** The model by the name it was asked for, those that say to have answered, and whether it is a program. */
+  readonly model: {
+    readonly requested: string;
+    readonly served: readonly string[];
+    readonly simulated: boolean;
+  };
+  /** Its tokens, which the trial's have too. */
+  readonly usage: Usage;
+}
+
 /** Which request of which trial this is. */
 export interface RequestContext {
   /** The trial's id. */
@@ -41,6 +55,8 @@ export interface RequestContext {
   readonly repetition: number;
   /** The request within the trial, from 1. */
   readonly request: number;
+  /** The stage of the strategy that it belongs to; left out where there are none. */
+  readonly stage?: string;
 }
 
 /** What a model is asked. */
@@ -49,6 +65,8 @@ export interface ModelRequest {
   readonly messages: readonly Message[];
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
+  /** Whether the reply may, must or must not call; default what the model's options say. */
+  readonly toolChoice?: ToolChoice;
   /** Which request of which trial this is. */
   readonly context: RequestContext;
   /** Milliseconds that the trial has left; retries and failed attempts do not count. */

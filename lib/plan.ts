@@ -3,16 +3,19 @@
  * @module
  */
 
-import type { Limits } from "./agent.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { canonicalJson, sha256 } from "./json.ts";
 import { type BaselineChoice, type CompletePolicy, completePolicy, isUpgrade } from "./policy.ts";
 import { assertPriced, type Budget, type Prices } from "./prices.ts";
 import { forkSeed, freshSeed } from "./random.ts";
 import { type SequentialRule, sequentialRule } from "./sequential.ts";
-import { type Cell, grid, type ModelEntry, modelName, type Suite } from "./suite.ts";
-import { briefSpec, GENERATOR_VERSION } from "./task.ts";
-import { type PlannedTrial, trialId } from "./trial.ts";
+import type { Limits } from "./session.ts";
+import { type Cell, grid, type Suite } from "./suite.ts";
+import { type ModelEntry, modelName } from "./model_entry.ts";
+import { stageEntries, type StrategyEntry, strategyName } from "./strategy_entry.ts";
+import { GENERATOR_VERSION } from "./task.ts";
+import { briefTask } from "./tasks.ts";
+import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /** Which part of a plan a machine runs. */
 export interface Shard {
@@ -28,7 +31,7 @@ export interface ResolvedSuite {
   readonly graphs: number;
   readonly cells: readonly Cell[];
   readonly models: readonly ModelEntry[];
-  readonly strategies: readonly string[];
+  readonly strategies: readonly (string | StrategyEntry)[];
   readonly perturbations: readonly string[];
   readonly repetitions: number;
   readonly limits: Limits;
@@ -94,12 +97,14 @@ export function planSuite(
   const cells = [...new Map(all.map((cell) => [canonicalJson(cell), cell])).values()];
   const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
   assertDistinct(source, "models", models.map(modelName));
-  assertDistinct(source, "strategies", suite.strategies ?? []);
+  const strategies = (suite.strategies ?? ["baseline"]).map(brief);
+  assertDistinct(source, "strategies", strategies.map(strategyName));
+  assertStageModels(source, models, strategies);
   assertDistinct(source, "perturbations", suite.perturbations ?? []);
   const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
-  assertGate(source, gate, names, suite);
+  assertGate(source, gate, names, { ...suite, strategies });
   const rule = gate?.sequential ? ruleOf(source, gate, cells.length) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
   const resolved: ResolvedSuite = {
@@ -108,7 +113,7 @@ export function planSuite(
     graphs: units === undefined ? suite.graphs ?? 5 : Math.ceil(units / cells.length),
     cells,
     models,
-    strategies: suite.strategies ?? ["baseline"],
+    strategies,
     perturbations: suite.perturbations ?? ["none"],
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
@@ -155,11 +160,38 @@ function assertGate(
   if (gate !== undefined && isUpgrade(gate)) {
     assertBaseline(source, gate.baseline, {
       model: models,
-      strategy: strategies,
+      strategy: strategies.map(strategyName),
       perturbation: perturbations,
     });
   }
-  if (budget?.usd !== undefined || gate?.atMost.usd !== undefined) assertPriced(models, prices);
+  if (budget?.usd === undefined && gate?.atMost.usd === undefined) return;
+  const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
+  assertPriced([...models, ...others], prices);
+}
+
+/** A strategy of which nothing is set is its name. */
+function brief(entry: string | StrategyEntry): string | StrategyEntry {
+  if (typeof entry === "string") return entry;
+  return Object.keys(entry).length === 1 ? entry.strategy : entry;
+}
+
+/** What was asked in different ways under one name would look like one model. */
+function assertStageModels(
+  source: string,
+  models: readonly ModelEntry[],
+  strategies: readonly (string | StrategyEntry)[],
+): void {
+  const seen = new Map(models.map((entry) => [modelName(entry), canonicalJson(entry)]));
+  for (const entry of strategies.flatMap((one) => [...stageEntries(one).values()])) {
+    const [name, options] = [modelName(entry), canonicalJson(entry)];
+    if ((seen.get(name) ?? options) !== options) {
+      throw new InputError(
+        `Cannot plan ${source} as a name must stand for one model: the options of ${name} differ ` +
+          "between models and the stages of strategies",
+      );
+    }
+    seen.set(name, options);
+  }
 }
 
 /**
@@ -193,7 +225,8 @@ function assertDistinct(source: string, what: string, names: readonly string[]):
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return;
   throw new InputError(
-    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice`,
+    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice; ` +
+      "an entry may have a name of its own",
   );
 }
 
@@ -207,12 +240,13 @@ export function countTrials(resolved: ResolvedSuite): number {
 /** The trials that a resolved suite comes to, in plan order. */
 export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
   const { seed, graphs, cells, models, strategies, perturbations, repetitions } = resolved;
+  const names = strategies.map(strategyName);
   const trials: PlannedTrial[] = [];
   for (let block = 0; block < graphs; block++) {
     for (const cell of cells) {
-      const task = briefSpec({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
+      const task = briefTask({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
       for (const entry of models) {
-        for (const strategy of strategies) {
+        for (const strategy of names) {
           for (const perturbation of perturbations) {
             for (let repetition = 1; repetition <= repetitions; repetition++) {
               const key = { model: modelName(entry), strategy, perturbation, task, repetition };

@@ -43,7 +43,10 @@ export interface RatePolicy extends GateOptions {
 
 /** What an upgrade gate asks for: to be no worse than a baseline on the very same graphs. */
 export interface UpgradePolicy extends GateOptions {
-  /** What is compared against: a model of the same suite by its name, or results in a file. */
+  /**
+   * What is compared against: a model of the same suite by its name, a strategy of it such as
+   * `"strategy": "baseline"`, or results in a file.
+   */
   readonly baseline: string | BaselineChoice;
   /**
    * The share of graphs that only one of the two is thought to solve, above `margin`, at most 1;

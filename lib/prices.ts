@@ -58,6 +58,74 @@ export function assertPriced(models: readonly string[], prices: Prices): void {
   );
 }
 
+/** A model, and the tokens that it took. */
+export interface ModelUsage {
+  /** The model, by the name it was asked for. */
+  readonly model: { readonly requested: string };
+  /** The tokens. */
+  readonly usage: Usage;
+}
+
+/** What is needed of a trial to know what it spent; its usage is that of all models in it. */
+export interface Spender extends ModelUsage {
+  /** Tokens of earlier tries at it, which infrastructure had spoiled. */
+  readonly replaced?: Usage | undefined;
+  /** The parts of its usage that other models than its own took. */
+  readonly stages?: readonly ModelUsage[] | undefined;
+}
+
+/** All tokens that a trial took, those of its spoiled tries too. */
+export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replaced">): Usage {
+  return replaced === undefined ? usage : sumUsage([usage, replaced]);
+}
+
+/**
+ * What a trial cost, in US dollars: each model's tokens at its own price, and spoiled tries at that of
+ * the trial's model.
+ *
+ * @throws {InputError} If the table lacks a price of any model that took part.
+ *
+ * @example Usage
+ * ```ts
+ * import { trialCost } from "./prices.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const prices = { small: { input: 1, output: 4 }, large: { input: 10, output: 40 } };
+ * const plan = { model: { requested: "large" }, usage: { inputTokens: 1000, outputTokens: 100 } };
+ * const trial = {
+ *   model: { requested: "small" },
+ *   usage: { inputTokens: 5000, outputTokens: 300 },
+ *   stages: [plan],
+ * };
+ * assertAlmostEquals(trialCost(trial, prices), 0.0048 + 0.014);
+ * ```
+ */
+export function trialCost(trial: Spender, prices: Prices): number {
+  return sharesOf(trial)
+    .reduce((sum, { model, usage }) => sum + costOf(usage, model.requested, prices), 0);
+}
+
+/** What trials cost together; `null` where the price of a model that took part is not known. */
+export function costOfAll(trials: readonly Spender[], prices: Prices): number | null {
+  const shares = Map.groupBy(trials.flatMap(sharesOf), ({ model }) => model.requested);
+  if ([...shares.keys()].some((name) => !Object.hasOwn(prices, name))) return null;
+  return [...shares].reduce(
+    (sum, [name, own]) => sum + costOf(sumUsage(own.map(({ usage }) => usage)), name, prices),
+    0,
+  );
+}
+
+/** Which model took which tokens of a trial. */
+function sharesOf({ model, usage, replaced, stages = [] }: Spender): ModelUsage[] {
+  const others = sumUsage(stages.map((stage) => stage.usage));
+  // A journal may say that stages took more than the whole trial: no model gives money back.
+  const own = {
+    inputTokens: Math.max(0, usage.inputTokens - others.inputTokens),
+    outputTokens: Math.max(0, usage.outputTokens - others.outputTokens),
+  };
+  return [{ model, usage: spentUsage({ usage: own, replaced }) }, ...stages];
+}
+
 /** How much a run may spend. When it is reached, nothing more is begun. */
 export interface Budget {
   /** Tokens read and written, by all trials together. */
@@ -71,13 +139,6 @@ export const BUDGET: z.ZodType<Budget> = z.strictObject({
   tokens: z.int().min(1).exactOptional(),
   usd: z.number().gt(0).exactOptional(),
 });
-
-/** What is needed of a trial to know what it spent. */
-interface Spender {
-  readonly model: { readonly requested: string };
-  readonly usage: Usage;
-  readonly replaced?: Usage;
-}
 
 /** What a run has spent of its budget. */
 export class Spending {
@@ -93,10 +154,10 @@ export class Spending {
   }
 
   /** Counts a finished trial, an invalid one too. */
-  add({ model, usage: own, replaced }: Spender): void {
-    const usage = replaced === undefined ? own : sumUsage([own, replaced]);
-    this.#tokens += usage.inputTokens + usage.outputTokens;
-    if (this.#budget.usd !== undefined) this.#usd += costOf(usage, model.requested, this.#prices);
+  add(trial: Spender): void {
+    const { inputTokens, outputTokens } = spentUsage(trial);
+    this.#tokens += inputTokens + outputTokens;
+    if (this.#budget.usd !== undefined) this.#usd += trialCost(trial, this.#prices);
   }
 
   /** Which budget is reached, in words; `undefined` as long as none is. */

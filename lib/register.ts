@@ -11,9 +11,10 @@ import {
   assertOptions,
   type BenchmarkOptions,
   connectChoice,
-  type ModelChoice,
+  modelChoices,
   planBenchmark,
 } from "./benchmark.ts";
+import { compareStrategies } from "./comparison.ts";
 import { Connections } from "./connect.ts";
 import { subjectName } from "./contest.ts";
 import { parseFlags } from "./flags.ts";
@@ -23,16 +24,18 @@ import { judge, type Judged } from "./judge.ts";
 import { placeOf, writeOutput } from "./output.ts";
 import type { Plan } from "./plan.ts";
 import { type CompletePolicy, GATE_POLICY } from "./policy.ts";
-import { renderTables } from "./reports/terminal.ts";
+import { gateToMarkdown } from "./reports/markdown.ts";
+import { renderGate, renderTables } from "./reports/terminal.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "./decision.ts";
-import { renderVerdicts, verdictsToMarkdown } from "./reports/verdicts.ts";
+import { renderVerdicts } from "./reports/verdicts.ts";
 import { summarize } from "./story.ts";
 import { openReport, writeReport } from "./report_file.ts";
 import { Run } from "./run.ts";
 import { quoted } from "./shell.ts";
 import type { Needless } from "./stopping.ts";
 import { summarizeJob } from "./summary.ts";
-import { parseTrialId, type PlannedTrial, type Trial } from "./trial.ts";
+import type { Trial } from "./trial.ts";
+import { parseTrialId, type PlannedTrial } from "./trial_id.ts";
 
 /**
  * Registers a benchmark: one test case for each trial and, with a gate, one test that decides.
@@ -75,7 +78,7 @@ export function benchmark(name: string, options: BenchmarkOptions): void {
 function register(name: string, options: BenchmarkOptions): void {
   assertOptions(name, options);
   const flags = parseFlags(Deno.args);
-  const choices = [options.model].flat() as readonly ModelChoice[];
+  const choices = modelChoices(options);
   const journal = flags.out ?? options.journal;
   assertFlags(name, flags, journal, options.gate !== undefined);
   const gate = options.gate === undefined
@@ -126,7 +129,8 @@ function register(name: string, options: BenchmarkOptions): void {
   for (const notice of run.notices) console.error(notice);
   // A replay is there to look at one trial, so it fails as the trial did.
   const ended: Ended = { begin, trials: [], whole: report !== undefined, origin: "" };
-  registerCases(name, run, plan.gate === undefined || only !== undefined, ended);
+  const strict = plan.gate === undefined || only !== undefined;
+  registerCases(name, run, { strict, prices: plan.prices }, ended);
   if (plan.gate !== undefined) {
     const partial = flags.shard !== undefined || only !== undefined;
     if (!partial) tellForecast(name, plan);
@@ -168,7 +172,12 @@ interface Ended {
   origin: string;
 }
 
-function registerCases(name: string, run: Run, strict: boolean, ended: Ended): void {
+function registerCases(
+  name: string,
+  run: Run,
+  { strict, prices }: { readonly strict: boolean; readonly prices: Plan["prices"] },
+  ended: Ended,
+): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(name, planned), place }));
   let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
@@ -192,7 +201,7 @@ function registerCases(name: string, run: Run, strict: boolean, ended: Ended): v
   if (!strict) return;
   Deno.test.afterAll(() => {
     const { trials } = ended;
-    if (trials.length > 1) console.log(`\n${name}\n\n${renderTables(trials)}\n`);
+    if (trials.length > 1) console.log(`\n${name}\n\n${renderTables(trials, prices)}\n`);
   });
 }
 
@@ -243,8 +252,8 @@ function registerGate(name: string, test: GateTest): void {
   }
   let decided = false;
   const tell = (trials: readonly Trial[], decision: GateReport) => {
-    console.log(`\n${name}\n\n${renderTables(trials)}\n\n${renderVerdicts(decision)}\n`);
-    summarizeJob(verdictsToMarkdown(decision));
+    console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
+    summarizeJob(gateToMarkdown(decision));
     if (file !== undefined) writeVerdicts(file, decision);
     ended.decision = decision;
   };
@@ -266,7 +275,7 @@ function registerGate(name: string, test: GateTest): void {
       baseline,
       stopped: run.stopped,
     });
-    tell(trials, reportVerdicts(name, judged, policy));
+    tell(trials, reportVerdicts(name, judged, policy, compareStrategies(trials, prices)));
     const failed = judged.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
       throw new AssertionError(renderVerdicts(reportVerdicts(name, failed, policy)));

@@ -3,12 +3,14 @@
  * @module
  */
 
-import { InputError } from "./input.ts";
+import { z } from "zod";
+import { InputError, parseWith } from "./input.ts";
 import type { Plan } from "./plan.ts";
 import { planOfLine, readPlanLine } from "./journal_file.ts";
-import { modelName } from "./suite.ts";
+import { modelName } from "./model_entry.ts";
+import { STRATEGY, STRATEGY_ID, strategyName } from "./strategy_entry.ts";
 import { GENERATOR_VERSION } from "./task.ts";
-import { parseTrialId, type PlannedTrial, trialId } from "./trial.ts";
+import { parseTrialId, type PlannedTrial, trialId } from "./trial_id.ts";
 
 /**
  * The trial of `plan` that has `id`. Where the plan has other tasks, such as those of another seed, the
@@ -26,7 +28,11 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
     );
   }
   const { models, strategies, perturbations } = plan.resolved;
-  const known = { model: models.map(modelName), strategy: strategies, perturbation: perturbations };
+  const known = {
+    model: models.map(modelName),
+    strategy: strategies.map(strategyName),
+    perturbation: perturbations,
+  };
   for (const [field, names] of Object.entries(known) as [keyof typeof known, string[]][]) {
     if (names.includes(key[field])) continue;
     throw new InputError(
@@ -43,6 +49,9 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
   }
   return planned ?? { ...key, id: own, index: 0, block: 0 };
 }
+
+/** Strategies by which something is to be run, not only told of. */
+const STRATEGIES = z.array(z.union([STRATEGY_ID, STRATEGY]));
 
 /**
  * The plan of a journal, by its first line: the models with their options, the limits, and all else that
@@ -68,6 +77,7 @@ export function planOfJournal(path: string): Plan {
         "run  deno test FILE -- --only=ID",
     );
   }
+  parseWith(STRATEGIES, line.resolved.strategies, `the strategies in the plan of ${path}`);
   const plan = planOfLine(line);
   if (plan !== undefined) return plan;
   throw new InputError(

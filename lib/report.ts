@@ -5,10 +5,12 @@
  */
 
 import { type Breakdown, breakDown, isGenerated } from "./breakdown.ts";
+import { compareStrategies, type Comparison } from "./comparison.ts";
 import type { GateReport } from "./decision.ts";
 import { measure, type SubjectMetrics } from "./metrics.ts";
 import type { Prices } from "./prices.ts";
-import type { ModelEntry } from "./suite.ts";
+import { isProbe } from "./probes.ts";
+import type { ModelEntry } from "./model_entry.ts";
 import { SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
 
 /** What is told about the trials of a run. */
@@ -33,6 +35,8 @@ export interface Report {
   readonly gates: readonly GateReport[];
   /** Tables of each model, strategy and perturbation. */
   readonly subjects: readonly SubjectMetrics[];
+  /** Each strategy against the baseline of the same model, on the same graphs. */
+  readonly comparisons: readonly Comparison[];
   /** Success along the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
 }
@@ -79,6 +83,7 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
     notes: [...ownNotes(trials), ...notes],
     gates,
     subjects: measure(trials, prices),
+    comparisons: compareStrategies(trials, prices),
     breakdowns: breakDown(trials, models),
   };
 }
@@ -87,7 +92,8 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to tell."];
   const simulated = trials.some(({ model }) => model.simulated);
   const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;
-  const other = trials.filter((trial) => !isGenerated(trial)).length;
+  // Nobody looks for a probe among sizes, which it has none of.
+  const other = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
   return [
     ...(simulated
       ? [

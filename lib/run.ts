@@ -20,8 +20,15 @@ import {
 import { differences, foreignTrial } from "./results.ts";
 import { type Plan, type Shard, shardOf } from "./plan.ts";
 import { type Needless, Stopping } from "./stopping.ts";
-import { type ModelEntry, modelName } from "./suite.ts";
-import { type Agent, type PlannedTrial, runTrial, type Trial, type TrialScore } from "./trial.ts";
+import { type ModelEntry, modelName } from "./model_entry.ts";
+import {
+  stageEntries,
+  strategyChoice,
+  type StrategyEntry,
+  strategyName,
+} from "./strategy_entry.ts";
+import { type Agent, runTrial, type Trial, type TrialScore } from "./trial.ts";
+import type { PlannedTrial } from "./trial_id.ts";
 
 /** Options of {@linkcode Run}. */
 export interface RunOptions {
@@ -139,7 +146,10 @@ export class Run implements Disposable {
    * @throws {InputError} If a model cannot be had.
    */
   connect(): void {
-    for (const { model } of this.trials) this.#model(model);
+    for (const { model, strategy } of this.trials) {
+      this.#model(model);
+      this.#stageModels(this.#strategy(strategy));
+    }
   }
 
   /**
@@ -203,11 +213,15 @@ export class Run implements Disposable {
     signal?.throwIfAborted();
     if (this.#ended !== undefined) throw this.#ended;
     const model = this.#model(planned.model);
+    const entry = this.#strategy(planned.strategy);
+    const stageModels = this.#stageModels(entry);
     const journal = this.#journal();
     this.#inFlight++;
     const ended = await runTrial(planned, model, {
       suite: this.#plan.suite,
       limits: this.#plan.resolved.limits,
+      strategy: strategyChoice(entry),
+      ...(stageModels.size === 0 ? {} : { stageModels }),
       ...(agent === undefined ? {} : { agent }),
       ...(signal === undefined ? {} : { signal }),
     }).finally(() => this.#inFlight--);
@@ -230,9 +244,24 @@ export class Run implements Disposable {
     const known = this.#models.get(name);
     if (known !== undefined) return known;
     const entry = this.#plan.resolved.models.find((entry) => modelName(entry) === name)!;
-    const model = this.#options.connect(entry);
+    return this.#connect(entry);
+  }
+
+  #connect(entry: ModelEntry): Model {
+    const name = modelName(entry);
+    const model = this.#models.get(name) ?? this.#options.connect(entry);
     this.#models.set(name, model);
     return model;
+  }
+
+  #strategy(name: string): string | StrategyEntry {
+    return this.#plan.resolved.strategies.find((entry) => strategyName(entry) === name)!;
+  }
+
+  #stageModels(entry: string | StrategyEntry): ReadonlyMap<string, Model> {
+    return new Map(
+      stageEntries(entry).entries().map(([stage, model]) => [stage, this.#connect(model)]),
+    );
   }
 
   #journal(): JournalWriter | undefined {

@@ -11,7 +11,8 @@ import type { Plan } from "./plan.ts";
 import { hypothesesOf, isUpgrade } from "./policy.ts";
 import { Spending } from "./prices.ts";
 import { Bets, type Sample } from "./sequential.ts";
-import type { PlannedTrial, TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial.ts";
+import type { PlannedTrial } from "./trial_id.ts";
 
 /** A planned trial that was not run as it is not needed. */
 export interface Needless {

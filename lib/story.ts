@@ -3,9 +3,10 @@
  * @module
  */
 
+import { labelOf } from "./contest.ts";
 import type { Failure, WrongArgument } from "./failure.ts";
 import { isJsonObject, parseJson, printable } from "./json.ts";
-import { type CallEvent, callsOf } from "./trace.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 import type { Trial } from "./trial.ts";
 
 /** One line on how a trial ended. */
@@ -50,14 +51,15 @@ export function tellStory(trial: Trial, { calls: limit = 12 }: StoryOptions = {}
   const { failures, events, model } = trial;
   const calls = callsOf(events);
   const root = failures.find((failure) => failure.root) ?? failures[0];
-  const simulated = model.simulated ? " (simulated)" : "";
-  const lines = [`${printable(model.requested)}${simulated}: ${summarize(trial)}`];
+  const who = labelOf({ ...trial, model: model.requested }, model.simulated);
+  const lines = [`${printable(who)}: ${summarize(trial)}`];
   if (root !== undefined) {
     lines.push(`first root failure: ${describeFailure(root)}`);
     const others = failures.length - 1;
     const cascades = failures.filter((failure) => !failure.root).length;
     if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
   }
+  lines.push(...events.flatMap((event) => describeStage(event) ?? []).slice(0, MOST_STAGES));
   // The calls up to just after the first root failure tell how it came about.
   const end = Math.min(Math.max(limit, (root?.call ?? 0) + 2), calls.length);
   const start = Math.max(0, end - limit);
@@ -66,10 +68,26 @@ export function tellStory(trial: Trial, { calls: limit = 12 }: StoryOptions = {}
   if (calls.length > end) lines.push(`  ... ${calls.length - end} calls after`);
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   if (last?.kind === "answer") {
-    lines.push(`  said ${printable(JSON.stringify(last.text.slice(0, 160)), 200)}`);
+    const said = (last.rendered ?? last.text).slice(0, 160);
+    lines.push(`  said ${printable(JSON.stringify(said), 200)}`);
   }
   if (last?.kind === "stop") lines.push(`  stopped: ${printable(last.message, 300)}`);
   return lines.join("\n");
+}
+
+/** So many stages and repairs are told. */
+const MOST_STAGES = 10;
+
+/** What a strategy did beside the loop; `undefined` for all other events. */
+function describeStage(event: TraceEvent): string | undefined {
+  if (event.kind === "stage") {
+    return `stage ${printable(event.stage, 60)}: ${printable(event.message, 300)}`;
+  }
+  if (event.kind !== "repair") return undefined;
+  const { function: name, error, attempts, repaired } = event;
+  return `repair of ${printable(name, 60)}: ${printable(error, 200)}: ` +
+    `${repaired === undefined ? "not mended" : "mended"} after ${attempts} ` +
+    (attempts === 1 ? "attempt" : "attempts");
 }
 
 function describeCall(

@@ -4,13 +4,14 @@
  */
 
 import { z } from "zod";
-import type { Limits } from "./agent.ts";
 import { type GraphSpec, type Linking, LINKINGS } from "./graph.ts";
 import { InputError } from "./input.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
+import { MODEL, type ModelEntry } from "./model_entry.ts";
 import { GATE_POLICY, type GatePolicy } from "./policy.ts";
+import { type ProbeId, PROBES, type ProbeSpec } from "./probes.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
-import { STRATEGIES } from "./strategies.ts";
+import type { Limits } from "./session.ts";
+import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "./strategy_entry.ts";
 import { briefSpec } from "./task.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
@@ -43,8 +44,14 @@ export const CONNECTIONS = ["connected", "disconnected", "half"] as const;
 /** Whether irrelevant functions are fed by the core, unrelated to it, or half and half. */
 export type Connection = typeof CONNECTIONS[number];
 
-/** One setting of all sizes: a spec without its seed. */
-export type Cell = Omit<GraphSpec, "seed">;
+/** Probes of how a model behaves towards tools, in place of generated tasks. */
+export interface ProbeSet {
+  /** What is probed; `all` stands for everything there is. */
+  readonly case: ProbeId | readonly ProbeId[] | "all";
+}
+
+/** One setting of all sizes, or one kind of probe: a spec without its seed. */
+export type Cell = Omit<GraphSpec, "seed"> | Omit<ProbeSpec, "seed">;
 
 /** The cells that grids come to, and how many impossible crossings were left out. */
 export interface Cells {
@@ -52,45 +59,6 @@ export interface Cells {
   readonly cells: readonly Cell[];
   /** Crossings with `depth >= core`. */
   readonly skipped: number;
-}
-
-/** How much a model may think before it answers. */
-export const REASONING_EFFORTS = [
-  "none",
-  "minimal",
-  "low",
-  "medium",
-  "high",
-  "xhigh",
-  "max",
-] as const;
-
-/** A model as suites name it, with its options. */
-export interface ModelEntry {
-  /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
-  readonly model: string;
-  /** How it is spoken to; default `chat`. */
-  readonly api?: "chat";
-  /** The server; default OpenAI's. */
-  readonly baseURL?: string;
-  /** The environment variable that holds the key; default `OPENAI_API_KEY`. */
-  readonly apiKeyVariable?: string;
-  /** Sampling temperature. */
-  readonly temperature?: number;
-  /** Nucleus sampling. */
-  readonly topP?: number;
-  /** Most tokens of a reply. */
-  readonly maxCompletionTokens?: number;
-  /** Thinking budget, such as `minimal` or `medium`. */
-  readonly reasoningEffort?: typeof REASONING_EFFORTS[number];
-  /** Sampling seed. */
-  readonly seed?: number;
-  /** Whether several calls in one reply are allowed. */
-  readonly parallelToolCalls?: boolean;
-  /** Further fields of the request's body. */
-  readonly body?: JsonObject;
-  /** The name in results, when several entries share a model; default `model`. */
-  readonly name?: string;
 }
 
 /** A suite as users write it. */
@@ -101,12 +69,12 @@ export interface Suite {
   readonly seed: number | "fresh";
   /** Graphs a cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
-  /** The sizes of the tasks. */
-  readonly tasks: readonly Grid[];
+  /** The sizes of the tasks, or which probes they are. */
+  readonly tasks: readonly (Grid | ProbeSet)[];
   /** The models. */
   readonly models: readonly (string | ModelEntry)[];
-  /** The strategies; default `["baseline"]`. */
-  readonly strategies?: readonly string[];
+  /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
+  readonly strategies?: readonly (string | StrategyEntry)[];
   /** The perturbations; default `["none"]`. */
   readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
@@ -127,6 +95,17 @@ export const PERTURBATIONS = ["none"] as const;
 const count = z.int().min(0);
 const filled = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
 const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, filled(item)]);
+
+const PROBE_SET = z.strictObject({
+  case: z.union([oneOrMore(z.enum(PROBES)), z.literal("all")], {
+    error: `must be all, one of ${PROBES.join(", ")}, or a list of them`,
+  }),
+}, {
+  error: (issue) =>
+    issue.code === "unrecognized_keys"
+      ? `probes have no ${issue.keys.join(", ")}: give either case or sizes`
+      : undefined,
+});
 
 const GRID = z.strictObject({
   core: oneOrMore(z.int().min(1)),
@@ -152,39 +131,6 @@ const GRID = z.strictObject({
   { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
 );
 
-/** Names of fields that hold keys; `max_tokens`, `prompt_cache_key` and the like do not. */
-const SECRET_NAME = /(?<!prompt_cache_)key|token$|secret|password|authorization/i;
-
-/** Whether a field of `value`, however deep, is named as one that holds a key. */
-function holdsSecret(value: JsonValue): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(holdsSecret);
-  return Object.entries(value).some(([name, inner]) =>
-    SECRET_NAME.test(name) || holdsSecret(inner)
-  );
-}
-
-const MODEL = z.strictObject({
-  model: z.string().min(1),
-  api: z.literal("chat").exactOptional(),
-  baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
-    .refine((url) => !/[?#@]/.test(url), {
-      message: "must hold no name, password or query: plans are kept in journals",
-    }).exactOptional(),
-  apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
-  temperature: z.number().min(0).max(2).exactOptional(),
-  topP: z.number().min(0).max(1).exactOptional(),
-  maxCompletionTokens: z.int().min(1).exactOptional(),
-  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
-  seed: z.int().exactOptional(),
-  parallelToolCalls: z.boolean().exactOptional(),
-  body: z.record(z.string(), z.json())
-    .refine((body) => !holdsSecret(body), {
-      message: "must hold no secret: plans are kept in journals",
-    }).exactOptional(),
-  name: z.string().min(1).exactOptional(),
-});
-
 /** What a trial may take, as suites write it. */
 const LIMITS = z.strictObject({
   calls: z.int().min(1).exactOptional(),
@@ -201,9 +147,9 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
     error: 'must be a whole number from 0 on, or "fresh"',
   }),
   graphs: z.int().min(1).exactOptional(),
-  tasks: filled(GRID),
+  tasks: filled(z.union([GRID, PROBE_SET])),
   models: filled(z.union([z.string().min(1), MODEL])),
-  strategies: filled(z.enum(STRATEGIES)).exactOptional(),
+  strategies: filled(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
   perturbations: filled(z.enum(PERTURBATIONS)).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
@@ -213,7 +159,8 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
 });
 
 /**
- * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted.
+ * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
+ * comes to a cell for each.
  *
  * @throws {InputError} If no combination is left.
  *
@@ -227,7 +174,11 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
  * assertEquals(skipped, 2);
  * ```
  */
-export function grid(sizes: Grid): Cells {
+export function grid(sizes: Grid | ProbeSet): Cells {
+  if ("case" in sizes) {
+    const probes = sizes.case === "all" ? PROBES : [...new Set(listOf(sizes.case))];
+    return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
+  }
   const cells: Cell[] = [];
   let skipped = 0;
   const { types, inputs, extraEdges } = sizes;
@@ -289,9 +240,4 @@ function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number
 
 function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? value : [value as T];
-}
-
-/** The name of a model entry in results. */
-export function modelName(entry: ModelEntry): string {
-  return entry.name ?? entry.model;
 }

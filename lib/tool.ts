@@ -17,6 +17,13 @@ export interface ToolSchema {
   readonly strict?: boolean;
 }
 
+/**
+ * Whether a reply may, must or must not call; or the one function that it must call.
+ *
+ * - `function`: The name of the function that must be called.
+ */
+export type ToolChoice = "auto" | "none" | "required" | { readonly function: string };
+
 /** A function that can be called: the plain shape that agents of any kind understand. */
 export interface Tool extends ToolSchema {
   /** Runs the function on parsed arguments and gives the text that goes back to the model. */
@@ -33,6 +40,36 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
+/** How arguments do not conform to the schema. */
+export interface SchemaFault {
+  /** Parameters that got no argument. */
+  readonly missing: readonly string[];
+  /** Arguments that are no parameter. */
+  readonly unexpected: readonly string[];
+  /** Parameters whose argument is not of their type. */
+  readonly wrongType: readonly string[];
+  /** Whether the arguments did not parse to a JSON object at all. */
+  readonly malformed: boolean;
+}
+
+/** Why a call is not carried out. */
+export interface Refusal {
+  /** What goes back to the model, in words. */
+  readonly error: string;
+  /** How its arguments are at fault. */
+  readonly fault: SchemaFault;
+}
+
+/** A call with what stands around an environment has found out about it. */
+export interface PreparedCall extends ToolCall {
+  /** The arguments that are meant, where those written have names for values. */
+  readonly resolved?: string;
+  /** Set when it must not be carried out: it is counted and recorded all the same. */
+  readonly refusal?: Refusal;
+  /** Set when no tool of the environment is called: what goes back, counted and recorded too. */
+  readonly answer?: string;
+}
+
 /** The answer to one call. */
 export interface ToolResult {
   /** The `id` of the call. */
@@ -43,22 +80,61 @@ export interface ToolResult {
   readonly content: string;
 }
 
+/** A call that was answered. */
+export interface Answered {
+  /** The call. */
+  readonly call: PreparedCall;
+  /** What the function itself returned as text, or the error of a call that was refused or failed. */
+  readonly content: string;
+  /** What the function returned; left out when there is nothing. */
+  readonly value?: JsonValue;
+}
+
 /**
- * Writes the text that goes back for one call, once all calls of its step are answered.
+ * Writes the texts that go back for the calls of one step, once all of them are answered: one for each.
  *
- * @param content What the function itself returned, or the error of a refused call.
+ * @param answered The calls, in order.
  * @param known Every variable that was given or returned so far; the last return wins.
  */
-export type ResultWriter = (content: string, known: ReadonlyMap<string, JsonValue>) => string;
+export type ResultWriter = (
+  answered: readonly Answered[],
+  known: ReadonlyMap<string, JsonValue>,
+) => readonly string[];
 
 /** Where the calls of a model go: a generated task's executor, or tools of the user's own. */
 export interface Environment {
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
+  /** The values that the first message gives, by variable. */
+  readonly given: ReadonlyMap<string, JsonValue>;
   /** Whether a call past the limit was made, so that the trial is over. */
   readonly exhausted: boolean;
+  /** How many calls may still be made; infinite where there is no limit. */
+  readonly left: number;
+  /** Why the arguments of a call would be refused; `undefined` when they conform to its schema. */
+  refuse(call: PreparedCall): Refusal | undefined;
   /** Answers all calls of one model reply, in order; `write` may change the texts that go back. */
-  execute(calls: readonly ToolCall[], write?: ResultWriter): Promise<readonly ToolResult[]>;
+  execute(calls: readonly PreparedCall[], write?: ResultWriter): Promise<readonly ToolResult[]>;
+}
+
+/** The environment with something else in place of some of its parts. */
+export function around(
+  inner: Environment,
+  changes: Partial<Omit<Environment, "exhausted" | "left">>,
+): Environment {
+  return {
+    tools: inner.tools,
+    given: inner.given,
+    refuse: (call) => inner.refuse(call),
+    execute: (calls, write) => inner.execute(calls, write),
+    ...changes,
+    get exhausted() {
+      return inner.exhausted;
+    },
+    get left() {
+      return inner.left;
+    },
+  };
 }
 
 /** A function tool in OpenAI's form. */

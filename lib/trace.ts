@@ -17,6 +17,10 @@ export interface ReplyEvent {
   readonly kind: "reply";
   /** The number of the request that it answers, from 1. */
   readonly request: number;
+  /** What it was asked for beside the loop, such as `plan`; left out of replies of the loop. */
+  readonly stage?: string;
+  /** The model, where another than the trial's own was asked. */
+  readonly model?: string;
   /** What the model said. */
   readonly text: string;
   /** How many calls it made. */
@@ -45,6 +49,8 @@ export interface CallEvent {
   readonly role?: Role;
   /** The arguments as they were written. */
   readonly arguments: string;
+  /** The arguments that they stand for; left out where they stand for themselves. */
+  readonly resolved?: string;
   /** The text that went back. */
   readonly result: string;
   /** The variable and value that were returned; left out when the call was refused. */
@@ -67,12 +73,42 @@ export interface OverLimitEvent {
   readonly limit: number;
 }
 
+/** A call that did not conform to its schema, and what became of it before it was carried out. */
+export interface RepairEvent {
+  /** What kind of event it is. */
+  readonly kind: "repair";
+  /** The name that was called. */
+  readonly function: string;
+  /** The arguments as they were written. */
+  readonly arguments: string;
+  /** What was wrong with them, in words. */
+  readonly error: string;
+  /** How often they went back to the model. */
+  readonly attempts: number;
+  /** The arguments that conform; left out when there are none. */
+  readonly repaired?: string;
+}
+
+/** What came of a stage of a strategy. */
+export interface StageEvent {
+  /** What kind of event it is. */
+  readonly kind: "stage";
+  /** The stage, such as `plan`. */
+  readonly stage: string;
+  /** In words. */
+  readonly message: string;
+  /** `true` when the stage gave nothing to work with; left out when it did. */
+  readonly unusable?: true;
+}
+
 /** The final answer. */
 export interface AnswerEvent {
   /** What kind of event it is. */
   readonly kind: "answer";
   /** The text. */
   readonly text: string;
+  /** The text for people, such as `x is @sum=3`; left out where it is the same. */
+  readonly rendered?: string;
   /** The value found in it; `null` when there is none. */
   readonly value: number | null;
 }
@@ -88,13 +124,22 @@ export interface StopEvent {
 }
 
 /** One event of a trial. */
-export type TraceEvent = ReplyEvent | CallEvent | OverLimitEvent | AnswerEvent | StopEvent;
+export type TraceEvent =
+  | ReplyEvent
+  | CallEvent
+  | OverLimitEvent
+  | RepairEvent
+  | StageEvent
+  | AnswerEvent
+  | StopEvent;
 
 /** What an event must hold where it is read from a file. */
 export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
   z.looseObject({
     kind: z.literal("reply"),
     request: z.int(),
+    stage: z.string().exactOptional(),
+    model: z.string().exactOptional(),
     text: z.string(),
     calls: z.int(),
     inputTokens: z.number(),
@@ -108,6 +153,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     step: z.int(),
     function: z.string(),
     arguments: z.string(),
+    resolved: z.string().exactOptional(),
     result: z.string(),
     role: z.enum(ROLES).exactOptional(),
     returned: z.looseObject({ variable: z.string(), value: z.number() }).exactOptional(),
@@ -116,9 +162,69 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     coerced: z.array(z.string()).exactOptional(),
   }),
   z.looseObject({ kind: z.literal("over_limit"), function: z.string(), limit: z.int() }),
-  z.looseObject({ kind: z.literal("answer"), text: z.string(), value: z.number().nullable() }),
+  z.looseObject({
+    kind: z.literal("repair"),
+    function: z.string(),
+    arguments: z.string(),
+    error: z.string(),
+    attempts: z.int(),
+    repaired: z.string().exactOptional(),
+  }),
+  z.looseObject({
+    kind: z.literal("stage"),
+    stage: z.string(),
+    message: z.string(),
+    unusable: z.literal(true).exactOptional(),
+  }),
+  z.looseObject({
+    kind: z.literal("answer"),
+    text: z.string(),
+    rendered: z.string().exactOptional(),
+    value: z.number().nullable(),
+  }),
   z.looseObject({ kind: z.literal("stop"), reason: z.string(), message: z.string() }),
 ]) as unknown as z.ZodType<TraceEvent>;
+
+/** What strategies did beside the loop. */
+export interface StrategyWork {
+  /** Replies that were asked for beside it. */
+  readonly asked: number;
+  /** Stages that gave nothing to work with, such as an empty plan. */
+  readonly unusable: number;
+  /** Calls that went back because they did not conform to their schema. */
+  readonly sentBack: number;
+  /** Those of them that then conformed. */
+  readonly mended: number;
+}
+
+/**
+ * What strategies did in a trace; `undefined` where they asked for nothing beside the loop.
+ *
+ * @example Usage
+ * ```ts
+ * import { workOf } from "./trace.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const repair = { kind: "repair", function: "f", arguments: "{", error: "no JSON" } as const;
+ * assertEquals(workOf([{ ...repair, attempts: 2 }]), {
+ *   asked: 0,
+ *   unusable: 0,
+ *   sentBack: 1,
+ *   mended: 0,
+ * });
+ * assertEquals(workOf([]), undefined);
+ * ```
+ */
+export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined {
+  const count = (counts: (event: TraceEvent) => boolean) => events.filter(counts).length;
+  const work = {
+    asked: count((event) => event.kind === "reply" && event.stage !== undefined),
+    unusable: count((event) => event.kind === "stage" && event.unusable === true),
+    sentBack: count((event) => event.kind === "repair"),
+    mended: count((event) => event.kind === "repair" && event.repaired !== undefined),
+  };
+  return Object.values(work).some((number) => number > 0) ? work : undefined;
+}
 
 /** The calls of a trace, in order. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {

@@ -5,18 +5,26 @@
 
 import { abortable } from "@std/async/abortable";
 import { z } from "zod";
-import { type Limits, runLoop } from "./agent.ts";
-import { type Behaviour, behavioursOf } from "./behaviour.ts";
-import { createExecutor, type Executor } from "./executor.ts";
+import { runLoop } from "./agent.ts";
+import type { Behaviour } from "./behaviour.ts";
+import { Executor } from "./executor.ts";
 import { FAILURE, type Failure, FAILURE_TYPES, type FailureType } from "./failure.ts";
-import { type GraphSpec, LINKINGS } from "./graph.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
-import { InfrastructureError, type Model, type Usage } from "./model.ts";
+import { InfrastructureError, type Model, type StageUse, type Usage } from "./model.ts";
 import { redact } from "./redact.ts";
-import { strategyOf } from "./strategies.ts";
-import { briefSpec, generateTask } from "./task.ts";
-import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
+import { type Limits, Session } from "./session.ts";
+import { type StrategyOptions, withStrategy } from "./strategies.ts";
+import { openTask, type TaskSpec } from "./tasks.ts";
+import {
+  EVENT,
+  failuresOf,
+  type StopEvent,
+  type StrategyWork,
+  type TraceEvent,
+  workOf,
+} from "./trace.ts";
+import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /** How a trial can end. `invalid` is infrastructure only: no failure and no success of the model. */
 export const OUTCOMES = [
@@ -35,30 +43,6 @@ export type Outcome = typeof OUTCOMES[number];
 
 /** Stands between the names of served models, should they change within a trial. */
 export const SERVED_SEPARATOR = ", ";
-
-/** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
-export interface TrialKey {
-  /** The model, by the name it is asked for. */
-  readonly model: string;
-  /** The strategy's id. */
-  readonly strategy: string;
-  /** The perturbation's id; `none` for none. */
-  readonly perturbation: string;
-  /** What the task is generated from. */
-  readonly task: GraphSpec;
-  /** The repetition, from 1. */
-  readonly repetition: number;
-}
-
-/** A trial in its place in a plan. */
-export interface PlannedTrial extends TrialKey {
-  /** The one-line id. */
-  readonly id: string;
-  /** The place in the plan, from 0. */
-  readonly index: number;
-  /** The balanced block that it belongs to, from 0: one graph of every cell. */
-  readonly block: number;
-}
 
 /** The record of a finished trial: one line of a journal. */
 export interface Trial extends Omit<PlannedTrial, "model"> {
@@ -91,8 +75,10 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly failures: readonly Failure[];
   /** Habits that it showed. */
   readonly behaviours: readonly Behaviour[];
-  /** Tokens that it took. */
+  /** Tokens that it took, of all models. */
   readonly usage: Usage;
+  /** What other models than the one asked for took part in, by stage; left out without any. */
+  readonly stages?: readonly StageUse[];
   /** When it started, in ISO 8601. */
   readonly startedAt: string;
   /** Milliseconds that it took, without waiting, retries and failed attempts. */
@@ -112,6 +98,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
 export interface TrialScore extends Omit<Trial, "events" | "failures"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
+  /** What strategies did beside the loop; left out where they did nothing. */
+  readonly work?: StrategyWork;
   /** Tokens of earlier tries at it, which infrastructure had spoiled; left out without any. */
   readonly replaced?: Usage;
 }
@@ -121,10 +109,13 @@ export function scoreOf(trial: Trial): TrialScore {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { startedAt, durationMs, reason, ends } = trial;
+  const { stages, startedAt, durationMs, reason, ends } = trial;
+  const work = workOf(trial.events);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
+    ...(stages === undefined ? {} : { stages }),
+    ...(work === undefined ? {} : { work }),
     ...(reason === undefined ? {} : { reason }),
     ...(ends === undefined ? {} : { ends }),
     failures: trial.failures.map(({ type, root }) => KINDS[`${root}`][type]),
@@ -144,80 +135,26 @@ function kindsOf(root: boolean) {
 /** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
 export type Agent = (executor: Executor, options: { signal?: AbortSignal }) => Promise<string>;
 
+/** A strategy by its id, such as `restate+plan_then_call`, and what is set of it. */
+export interface StrategyChoice extends StrategyOptions {
+  /** The id. */
+  readonly strategy: string;
+}
+
 /** Options of {@linkcode runTrial}. */
 export interface TrialOptions {
   /** The name of the suite; default empty. */
   readonly suite?: string;
   /** What the trial may take. */
   readonly limits?: Limits;
+  /** What the strategy is and what is set of it; default the one that its name is the id of. */
+  readonly strategy?: StrategyChoice;
+  /** Models that are asked in place of the trial's, by stage of the strategy. */
+  readonly stageModels?: ReadonlyMap<string, Model>;
   /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
   readonly agent?: Agent;
   /** Aborts the trial, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-}
-
-/**
- * The one-line id of a trial: everything that is needed to run it again.
- *
- * @example Usage
- * ```ts
- * import { parseTrialId, trialId } from "./trial.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const key = {
- *   model: "sim:planner",
- *   strategy: "baseline",
- *   perturbation: "none",
- *   task: { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 17 },
- *   repetition: 1,
- * };
- * assertEquals(parseTrialId(trialId(key)), key);
- * ```
- */
-export function trialId({ model, strategy, perturbation, task, repetition }: TrialKey): string {
-  const words = { ...briefSpec(task), model, strategy, perturbation, repetition };
-  return Object.entries(words).map(([name, value]) => {
-    const text = Array.isArray(value) ? value.join("..") : String(value);
-    return `${name}=${encodeURI(text.toWellFormed())}`;
-  }).join(" ");
-}
-
-const WHOLE = z.stringFormat("whole number", /^(0|[1-9]\d*)$/).transform(Number);
-const TEXT = z.string().transform((text) => decodeURI(text));
-
-/** The words of an id, no more and no fewer. */
-const ID_WORDS = z.strictObject({
-  core: WHOLE,
-  depth: WHOLE,
-  connected: WHOLE,
-  disconnected: WHOLE,
-  seed: WHOLE,
-  types: WHOLE.exactOptional(),
-  inputs: z.stringFormat("range", /^\d+\.\.\d+$/)
-    .transform((range) => range.split("..").map(Number) as [number, number]).exactOptional(),
-  extraEdges: WHOLE.exactOptional(),
-  linking: z.enum(LINKINGS).exactOptional(),
-  model: TEXT,
-  strategy: TEXT,
-  perturbation: TEXT,
-  repetition: WHOLE.refine((repetition) => repetition >= 1),
-});
-
-/** What an id made by {@linkcode trialId} says, or `undefined` if it is none. */
-export function parseTrialId(id: string): TrialKey | undefined {
-  const words = id.trim().split(/\s+/).map((word) => {
-    const sign = word.indexOf("=");
-    return [word.slice(0, Math.max(0, sign)), word.slice(sign + 1)] as const;
-  });
-  if (new Set(words.map(([name]) => name)).size < words.length) return undefined;
-  try {
-    const { model, strategy, perturbation, repetition, ...spec } = ID_WORDS.parse(
-      Object.fromEntries(words),
-    );
-    return { model, strategy, perturbation, task: briefSpec(spec), repetition };
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -239,62 +176,55 @@ export function parseTrialId(id: string): TrialKey | undefined {
  * ```
  */
 export async function runTrial(
-  spec: GraphSpec | PlannedTrial,
+  spec: TaskSpec | PlannedTrial,
   model: Model,
   options: TrialOptions = {},
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name);
-  const { limits = {}, signal } = options;
-  const strategy = strategyOf(planned.strategy);
-  if (options.agent !== undefined) assertAgentStrategies("the trial", [planned.strategy]);
+  const { limits = {}, signal, stageModels } = options;
+  const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
+  const work = withStrategy(strategy, runLoop, settings);
+  if (options.agent !== undefined) {
+    assertAgentStrategies("the trial", [strategy]);
+    assertAgentTasks("the trial", [planned.task]);
+  }
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  const task = generateTask(planned.task);
-  using executor = createExecutor(
-    task,
-    limits.calls === undefined ? {} : { callLimit: limits.calls },
-  );
-  const served = new Set<string>();
-  let replies = 0;
-  let inputTokens = 0;
-  let outputTokens = 0;
-  const record = (event: TraceEvent) => {
-    executor.record(event);
-    if (event.kind !== "reply") return;
-    replies += event.durationMs;
-    inputTokens += event.inputTokens;
-    outputTokens += event.outputTokens;
-  };
+  using fixture = openTask(planned.task, limits.calls);
+  const session = new Session({
+    model,
+    limits,
+    context: { trial: planned.id, repetition: planned.repetition },
+    toolChoice: fixture.toolChoice,
+    record: (event) => fixture.record(event),
+    ...(stageModels === undefined ? {} : { models: stageModels }),
+    ...(signal === undefined ? {} : { signal }),
+  });
 
   const stop = (kind: StopEvent["reason"], message: string) => {
-    if (!executor.ended) executor.record({ kind: "stop", reason: kind, message });
+    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message });
     return { outcome: kind, grounded: false };
   };
-  const work = async () => {
+  const run = async () => {
     signal?.throwIfAborted();
-    if (options.agent !== undefined) {
-      const working = options.agent(executor, signal === undefined ? {} : { signal });
-      return executor.answer(await (signal === undefined ? working : abortable(working, signal)));
+    if (options.agent !== undefined && fixture instanceof Executor) {
+      const working = options.agent(fixture, signal === undefined ? {} : { signal });
+      return fixture.answer(await (signal === undefined ? working : abortable(working, signal)));
     }
-    const ending = await strategy({
-      model,
-      environment: executor,
-      messages: [{ role: "user", content: executor.prompt }],
-      context: { trial: planned.id, repetition: planned.repetition },
-      limits,
-      record,
-      served: (name) => served.add(name),
-      ...(signal === undefined ? {} : { signal }),
-    }, runLoop);
+    const ending = await work({
+      session,
+      environment: fixture,
+      messages: [{ role: "user", content: fixture.prompt }],
+    });
     return ending.kind === "answer"
-      ? executor.answer(ending.text)
+      ? fixture.answer(ending.text, ending.rendered)
       : stop(ending.kind, ending.message);
   };
   let reason: string | undefined;
-  const { outcome, grounded } = await work().catch((error) => {
+  const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
     // An agent that trips over the error of a call past the limit has reached the limit.
-    if (executor.exhausted) return stop("call_limit", "a call past the limit was made");
+    if (fixture.exhausted) return stop("call_limit", "a call past the limit was made");
     const said = error instanceof InfrastructureError
       ? error.message
       : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
@@ -311,8 +241,8 @@ export async function runTrial(
     block: planned.block,
     model: {
       requested: model.name,
-      served: [...served].join(SERVED_SEPARATOR),
-      simulated: model.simulated,
+      served: session.served.join(SERVED_SEPARATOR),
+      simulated: model.simulated || session.stages.some((stage) => stage.model.simulated),
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
@@ -321,15 +251,18 @@ export async function runTrial(
     outcome,
     solved: outcome === "solved",
     grounded,
-    calls: executor.calls,
-    minimumCalls: task.minimumCalls,
-    failures: failuresOf(executor.events),
-    behaviours: behavioursOf(task, executor.events),
-    usage: { inputTokens, outputTokens },
+    calls: fixture.calls,
+    minimumCalls: fixture.minimumCalls,
+    failures: failuresOf(fixture.events),
+    behaviours: fixture.behaviours(),
+    usage: session.usage,
+    ...(session.stages.length === 0 ? {} : { stages: session.stages }),
     startedAt,
-    durationMs: Math.round(options.agent === undefined ? replies : performance.now() - started),
+    durationMs: Math.round(
+      options.agent === undefined ? session.duration : performance.now() - started,
+    ),
     ...(reason === undefined ? {} : { reason }),
-    events: executor.events,
+    events: fixture.events,
   };
 }
 
@@ -347,7 +280,22 @@ export function assertAgentStrategies(action: string, strategies: readonly strin
   );
 }
 
-function onlyTrial(task: GraphSpec, model: string): PlannedTrial {
+/**
+ * Refuses probes for agents of one's own: they get the executor of a generated task, as others force calls
+ * or judge texts.
+ *
+ * @throws {InputError} If there are any.
+ */
+export function assertAgentTasks(action: string, tasks: readonly object[]): void {
+  const probe = tasks.find((task) => "case" in task);
+  if (probe === undefined) return;
+  throw new InputError(
+    `Cannot run ${action} as an agent of your own works on generated tasks only: ` +
+      `there is ${JSON.stringify(probe)}`,
+  );
+}
+
+function onlyTrial(task: TaskSpec, model: string): PlannedTrial {
   const key = { model, strategy: "baseline", perturbation: "none", task, repetition: 1 };
   return { ...key, id: trialId(key), index: 0, block: 0 };
 }
@@ -381,6 +329,15 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   behaviours: z.array(z.string()).default([]),
   usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
     .default({ inputTokens: 0, outputTokens: 0 }),
+  stages: z.array(z.looseObject({
+    stage: z.string(),
+    model: z.looseObject({
+      requested: z.string(),
+      served: z.array(z.string()),
+      simulated: z.boolean(),
+    }),
+    usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }),
+  })).exactOptional(),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),

@@ -263,7 +263,8 @@ export function points(share: number): string {
   return `${value === 0 ? 0 : value} ${Math.abs(value) === 1 ? "point" : "points"}`;
 }
 
-function probability(value: number): string {
+/** A p-value, never rounded to nothing. */
+export function probability(value: number): string {
   return value < 0.0001 ? "below 0.0001" : value.toFixed(4);
 }
 

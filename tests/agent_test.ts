@@ -1,62 +1,48 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type Ending, type LoopOptions, runLoop } from "../lib/agent.ts";
+import { type LoopOptions, type Review, runLoop } from "../lib/agent.ts";
 import { createExecutor, type Executor } from "../lib/executor.ts";
 import {
   InfrastructureError,
   type Message,
   type Model,
   type ModelReply,
-  type ModelRequest,
   TimeLimitError,
 } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
-import type { ToolCall } from "../lib/tool.ts";
-import type { TraceEvent } from "../lib/trace.ts";
+import { type Ending, type Limits, Session, type SessionOptions } from "../lib/session.ts";
+import { around, type ToolCall } from "../lib/tool.ts";
+import { callsOf, type TraceEvent } from "../lib/trace.ts";
 import { test } from "./support/generated.ts";
 import { OTH, SRC, TASK, TGT } from "./support/handmade.ts";
+import { type Parrot, parrot } from "./support/models.ts";
 
 const PROMPT: Message = { role: "user", content: TASK.prompt };
 
-/** A model of which every part of the reply can be set; the last reply is repeated. */
-function replying(...replies: Partial<ModelReply>[]): Model & { requests: ModelRequest[] } {
-  const requests: ModelRequest[] = [];
-  return {
-    name: "parrot",
-    simulated: true,
-    requests,
-    reply(request) {
-      requests.push(request);
-      const reply = replies[Math.min(request.context.request, replies.length) - 1]!;
-      return Promise.resolve({
-        text: "",
-        calls: [],
-        finish: reply.calls === undefined ? "stop" : "calls",
-        usage: { inputTokens: 0, outputTokens: 0 },
-        served: "parrot-1",
-        duration: 0,
-        repairs: [],
-        ...reply,
-      });
-    },
-  };
+function replying(...replies: Partial<ModelReply>[]): Parrot {
+  return parrot(replies);
 }
 
 async function run(
   model: Model,
-  limits: LoopOptions["limits"] = {},
-  more: Partial<LoopOptions> = {},
-): Promise<{ ending: Ending; executor: Executor; events: readonly TraceEvent[] }> {
+  limits: Omit<Limits, "calls"> = {},
+  { signal, models, ...more }: Partial<LoopOptions> & Partial<SessionOptions> = {},
+): Promise<{
+  readonly ending: Ending;
+  readonly executor: Executor;
+  readonly events: readonly TraceEvent[];
+  readonly session: Session;
+}> {
   const executor = createExecutor(TASK);
-  const ending = await runLoop({
+  const session = new Session({
     model,
-    environment: executor,
-    messages: [PROMPT],
     context: { trial: "a trial", repetition: 2 },
     limits,
     record: (event) => executor.record(event),
-    ...more,
+    ...(models === undefined ? {} : { models }),
+    ...(signal === undefined ? {} : { signal }),
   });
-  return { ending, executor, events: executor.events };
+  const ending = await runLoop({ session, environment: executor, messages: [PROMPT], ...more });
+  return { ending, executor, events: executor.events, session };
 }
 
 const SOURCES = { text: "First the sources.", calls: [OTH, SRC] };
@@ -118,9 +104,8 @@ test("runLoop() leaves the messages that it was given, and was seen with, as the
 test("runLoop() records every reply with its tokens, time and repairs", async () => {
   const usage = { inputTokens: 7, outputTokens: 3 };
   const repairs = ["a missing call id"];
-  const names: string[] = [];
   const model = replying({ ...SOURCES, usage, duration: 12, repairs }, { ...DONE, duration: 5 });
-  const { events } = await run(model, {}, { served: (name) => names.push(name) });
+  const { events, session } = await run(model);
   assertEquals(events.filter(({ kind }) => kind === "reply"), [
     {
       kind: "reply",
@@ -142,7 +127,7 @@ test("runLoop() records every reply with its tokens, time and repairs", async ()
       durationMs: 5,
     },
   ]);
-  assertEquals(names, ["parrot-1", "parrot-1"]);
+  assertEquals(session.served, ["parrot-1"]);
 });
 
 test("runLoop() ends with the text whatever it is when there are no calls", async () => {
@@ -234,11 +219,9 @@ test("runLoop() passes on what a model or an environment throws", async () => {
       reply: () => Promise.reject(error),
     };
     await assertRejects(() => run(throwing), error.constructor as ErrorConstructor, error.message);
-    const environment = {
-      tools: [],
-      exhausted: false,
+    const environment = around(createExecutor(TASK), {
       execute: (_calls: readonly ToolCall[]) => Promise.reject(error),
-    };
+    });
     await assertRejects(
       () => run(replying(SOURCES), {}, { environment }),
       error.constructor as ErrorConstructor,
@@ -277,4 +260,86 @@ test("runLoop() asks nobody when it is aborted before it begins", async () => {
   const signal = AbortSignal.abort(new RangeError("enough"));
   await assertRejects(() => run(model, {}, { signal }), RangeError, "enough");
   assertEquals(model.requests.length, 0);
+});
+
+// What strategies change
+
+test("runLoop() asks the model of its stage, and records no stage for replies of the loop", async () => {
+  const [own, other] = [parrot([DONE]), parrot([SOURCES, TARGET, DONE], "other")];
+  const { ending, session, events } = await run(own, {}, {
+    stage: "call",
+    models: new Map([["call", other]]),
+  });
+  assertEquals(ending, { kind: "answer", text: "omega = 444" });
+  assertEquals([own.requests.length, other.requests.length], [0, 3]);
+  assertEquals(other.requests.map(({ context }) => context.stage), ["call", "call", "call"]);
+  const replies = events.filter((event) => event.kind === "reply");
+  assertEquals(
+    replies.map(({ stage, model }) => [stage, model]),
+    new Array(3).fill([
+      undefined,
+      "other",
+    ]),
+  );
+  assertEquals([session.served, session.stages.length], [[], 1]);
+});
+
+test("runLoop() sends back what is written for calls, and keeps it in the trace", async () => {
+  const model = replying(SOURCES, DONE);
+  const { executor } = await run(model, {}, {
+    write: (answered) => answered.map(({ call, value }) => `${call.name} gave ${value}`),
+  });
+  const sent = model.requests[1]!.messages.filter(({ role }) => role === "tool");
+  assertEquals(sent.map(({ content }) => content), ["func_oth gave 222", "func_src gave 111"]);
+  assertEquals(callsOf(executor.events).map(({ result }) => result), [
+    "func_oth gave 222",
+    "func_src gave 111",
+  ]);
+});
+
+test("runLoop() has calls reviewed, and carries out what comes back in their place", async () => {
+  const wrong = { ...TGT, arguments: "{}" };
+  const seen: Review[] = [];
+  const model = replying({ text: "Sources.", calls: [SRC, OTH] }, { calls: [wrong] }, DONE);
+  const { ending, executor } = await run(model, {}, {
+    review: (review) => {
+      seen.push({ ...review, messages: [...review.messages] });
+      return Promise.resolve(review.calls.map((call) => call.id === wrong.id ? TGT : call));
+    },
+  });
+  assertEquals(ending.kind, "answer");
+  assertEquals(seen.map(({ calls }) => calls), [[SRC, OTH], [wrong]]);
+  assertEquals(seen.map(({ messages }) => messages.length), [1, 4], "before each reply");
+  assertEquals(
+    callsOf(executor.events).map(({ failure }) => failure),
+    new Array(3).fill(undefined),
+  );
+  const [, , , , reply] = model.requests[2]!.messages;
+  assertEquals(reply, { role: "assistant", content: "", calls: [TGT] });
+});
+
+test("runLoop() ends with the limit that a review reaches, and carries out nothing more", async () => {
+  const limited = { kind: "token_limit", message: "no more" } as const;
+  const { ending, executor } = await run(replying(SOURCES, DONE), {}, {
+    review: () => Promise.resolve(limited),
+  });
+  assertEquals(ending, limited);
+  assertEquals(executor.calls, 0);
+});
+
+test("runLoop() counts the time that calls take, too", async () => {
+  const executor = createExecutor(TASK);
+  let left: Promise<unknown> | undefined;
+  const environment = around(executor, {
+    execute: async (calls) => {
+      await (left = new Promise((resolve) => setTimeout(resolve, 40)));
+      return await executor.execute(calls);
+    },
+  });
+  const { ending, session } = await run(replying(SOURCES, DONE), { seconds: 0.01 }, {
+    environment,
+  });
+  assertEquals([ending.kind, session.duration], ["time_limit", 0]);
+  // The loop has not waited for it.
+  await left;
 });

@@ -9,9 +9,10 @@ import {
 } from "../lib/breakdown.ts";
 import type { GraphSpec } from "../lib/graph.ts";
 import type { Tally } from "../lib/metrics.ts";
-import { grid, type ModelEntry } from "../lib/suite.ts";
+import { grid } from "../lib/suite.ts";
+import type { ModelEntry } from "../lib/model_entry.ts";
 import { OUTCOMES, type Trial } from "../lib/trial.ts";
-import { test } from "./support/generated.ts";
+import { generatedFrom, test } from "./support/generated.ts";
 import { manyRecords, record, records } from "./support/records.ts";
 
 /** A task of a size; tasks are told apart by their seeds. */
@@ -172,9 +173,9 @@ function assertPoint(tally: Tally | null, own: readonly Trial[], where: string):
 
 /** What a kind of breakdown shows, said anew: which trials, by what along the axis, in which series. */
 interface Rule {
-  readonly of: (trial: Trial) => boolean;
-  readonly value: (trial: Trial) => number | string;
-  readonly series: (trial: Trial) => string;
+  readonly of: (trial: Generated) => boolean;
+  readonly value: (trial: Generated) => number | string;
+  readonly series: (trial: Generated) => string;
 }
 
 function kindOf({ connected, disconnected }: GraphSpec): string {
@@ -184,7 +185,9 @@ function kindOf({ connected, disconnected }: GraphSpec): string {
   return [-1, 0, 1].includes(connected - disconnected) ? "half and half" : "mixed";
 }
 
-const isGenerated = ({ task }: Trial) => "core" in task;
+type Generated = Trial & { readonly task: GraphSpec };
+
+const isGenerated = (trial: Trial): trial is Generated => "core" in trial.task;
 
 function nameOf({ model, strategy }: Trial): string {
   return model.requested + (strategy === "baseline" ? "" : ` + ${strategy}`) +
@@ -193,9 +196,9 @@ function nameOf({ model, strategy }: Trial): string {
 
 function ruleOf({ id, title }: Breakdown): Rule {
   const [kind, size] = id.split("-");
-  const ofSize = ({ task }: Trial) => task.core === Number(size);
+  const ofSize = ({ task }: Generated) => task.core === Number(size);
   const any = () => true;
-  const core = ({ task }: Trial) => task.core;
+  const core = ({ task }: Generated) => task.core;
   const rules: Record<string, Rule> = {
     core: { of: any, value: core, series: nameOf },
     no: { of: ({ task }) => kindOf(task) === "no extra", value: core, series: nameOf },
@@ -487,7 +490,9 @@ test("connectionName() names what grids of the paper's connections make, odd cou
         irrelevant,
         connection: connection as keyof typeof names,
       });
-      assertEquals(cells.map(connectionName), [name as typeof CONNECTION_NAMES[number]]);
+      assertEquals(cells.map((cell) => connectionName(generatedFrom(cell))), [
+        name as typeof CONNECTION_NAMES[number],
+      ]);
     }
   }
   assertEquals(connectionName({ connected: 7, disconnected: 3 }), "mixed");

@@ -15,7 +15,7 @@ import { type Ceilings, completePolicy, type GatePolicy } from "../lib/policy.ts
 import { clopperPearson, tango } from "../lib/statistics.ts";
 import type { Trial } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
-import { failureOf, planOf, record, type TrialTraits } from "./support/records.ts";
+import { failureOf, planOf, record, stageOf, type TrialTraits } from "./support/records.ts";
 
 const WRONG = { failures: [failureOf("incorrect_value")] };
 
@@ -211,4 +211,12 @@ test("checkCeilings() tells of every ceiling, kept or exceeded, in one order", (
     ["failureShifts.incorrect_value", true],
     ["tokens", true],
   ]);
+});
+
+test("checkCeilings() prices other models that took part by their own names, and no spoiled try", () => {
+  const usage = { inputTokens: 100, outputTokens: 0 };
+  const trial = { ...record({ usage, stages: [stageOf("large", 40)] }), replaced: usage };
+  const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
+  const [check] = checksOf([trial], { usd: 1 }, { prices });
+  assertAlmostEquals(check!.seen, 60 + 400, 1e-9);
 });

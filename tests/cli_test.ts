@@ -206,6 +206,16 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
     [["generate", "--core", "3", "--depth", "1", "--seed", "9".repeat(20)], /--seed must be/],
     [["generate", "--core", "3", "--core", "4", "--depth", "1"], /--core is given twice/],
     [["generate", "--core", "3", "--depth", "--seed", "1"], /--depth needs a value/],
+    [["generate", "--task", '{"case":"orakel","seed":1}'], /at case: .*"lying_calculator"\|/],
+    [["generate", "--task", '{"case":"oracle"}'], /--task:\n {2}at seed: .*expected number/],
+    [["generate", "--task", '{"case":"oracle","seed":1.5}'], /--task:\n {2}at seed: .*int/],
+    [["generate", "--task", '{"case":"oracle","seed":-1}'], /seed must be .*: it is -1/],
+    [["generate", "--task", '{"case":"oracle","seed":1,"core":3}'], /Unrecognized key: "core"/],
+    [["generate", "--task", '{"core":3,"case":"oracle"}'], /--task:\n/],
+    ...["dot", "mermaid", "svg"].map((format): [string[], RegExp] => [
+      ["generate", "--task", '{"case":"oracle","seed":1}', "--format", format],
+      new RegExp(`--format must be one of json, tools for a probe.*: it is ${format}`),
+    ]),
     [["generate", "--cores", "3"], /there is no option --cores; there are --core, /],
     [
       ["generate", "--core", "3", "--depth", "1", "--format", "yaml"],
@@ -287,7 +297,10 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
     ],
     [["run", suite, ...out, "--model", "m", "--base-url", "ftp://a/b"], /--base-url must be/],
     [["run", suite, ...out, "--api", "telepathy"], /--api.*telepathy|api: .*"chat"/],
-    [["run", suite, ...out, "--strategy", "wishful"], /strateg.*"baseline"/],
+    [
+      ["run", suite, ...out, "--strategy", "wishful"],
+      /strateg.*must be one of baseline, .*: it is wishful/,
+    ],
     [["run", suite, ...out, "--seed", "old"], /--seed must be a whole number.*: it is old/],
     [["run", suite, ...out, "--concurrency", "0"], /--concurrency must be.*: it is 0/],
     [["run", suite, ...out, "--retries", "many"], /--retries must be.*: it is many/],

@@ -92,6 +92,26 @@ test("readCollection() puts models of several runs on the same tasks side by sid
   }
 });
 
+test("readCollection() pairs strategies of several runs by their graphs", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SMALL, models: ["a"], strategies: ["restate"] });
+  const restated = trialsOf(plan).map((trial, place) =>
+    place === 0 ? { ...trial, outcome: "no_answer" as const, solved: false } : trial
+  );
+  const { trials, suite } = readCollection([
+    writeSuite(folder, "a.jsonl", { models: ["b", "a"] }),
+    writeJournal(folder, plan, restated, "b.jsonl"),
+  ]);
+  const { comparisons } = makeReport(trials, { suite });
+  assertEquals(
+    comparisons.map(({ subject, graphs, leftOut }) => [subject.model, graphs, leftOut]),
+    [
+      ["a", 6, 0],
+    ],
+  );
+  assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
+});
+
 test("readCollection() puts shards of one run and another run together", () => {
   using folder = new Folder();
   const { runs, trials } = readCollection([
@@ -173,6 +193,41 @@ test("readCollection() refuses one name for models that are asked in different w
     `Cannot report on ${one} and ${other} together as a name must stand for one model: ` +
       "the options of m differ",
   );
+});
+
+test("readCollection() refuses one name for strategies that work in different ways", () => {
+  using folder = new Folder();
+  const entry = (name: string, attempts: number) => ({ strategy: "repair", name, attempts });
+  const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: [entry("mend", 1)] });
+  const others: Suite["strategies"][] = [
+    [entry("mend", 2)],
+    ["baseline", { strategy: "restate", name: "mend" }],
+    [{ strategy: "repair", name: "mend" }],
+    [{ ...entry("mend", 1), models: { repair: "c" } }],
+    [{ ...entry("mend", 1), prompts: { repair: { fix: "Mend {arguments}" } } }],
+  ];
+  for (const [place, strategies] of others.entries()) {
+    const other = writeSuite(folder, `${place}.jsonl`, { models: ["b"], strategies: strategies! });
+    assertEquals(
+      faultOf(one, other),
+      `Cannot report on ${one} and ${other} together as a name must stand for one strategy: ` +
+        "the options of mend differ",
+    );
+  }
+  const named = writeSuite(folder, "named.jsonl", {
+    models: ["b"],
+    strategies: ["baseline", entry("mend", 1), entry("mend twice", 2), { strategy: "restate" }],
+  });
+  assertEquals(readCollection([one, named]).runs.length, 2);
+  const plain = writeSuite(folder, "plain.jsonl", { models: ["c"], strategies: ["restate"] });
+  assertEquals(readCollection([one, named, plain]).runs.length, 3, "nothing is set of restate");
+});
+
+test("readCollection() may have a model and a strategy of one name", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: ["restate"] });
+  const other = writeSuite(folder, "b.jsonl", { models: [{ model: "m", name: "restate" }] });
+  assertEquals(readCollection([one, other]).runs.length, 2);
 });
 
 test("readCollection() refuses a journal with a plan beside one without", () => {

@@ -12,7 +12,7 @@ import {
 import { planSuite } from "../lib/plan.ts";
 import type { GatePolicy } from "../lib/policy.ts";
 import type { Suite } from "../lib/suite.ts";
-import type { PlannedTrial } from "../lib/trial.ts";
+import type { PlannedTrial } from "../lib/trial_id.ts";
 import { test } from "./support/generated.ts";
 import { failureOf, finish, planOf, record, records } from "./support/records.ts";
 

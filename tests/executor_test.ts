@@ -11,7 +11,13 @@ import { createExecutor, type Executor } from "../lib/executor.ts";
 import { FAILURE_TYPES, type WrongArgument } from "../lib/failure.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { generateTask, type Task } from "../lib/task.ts";
-import type { Tool, ToolCall } from "../lib/tool.ts";
+import {
+  around,
+  type ResultWriter,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+} from "../lib/tool.ts";
 import { callsOf, failuresOf } from "../lib/trace.ts";
 import { coreInOrder, rightArguments, specs, test } from "./support/generated.ts";
 import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "./support/handmade.ts";
@@ -763,4 +769,122 @@ test("execute() gives the same trace for the same calls", async () => {
     }));
     assertEquals(traces[0], traces[1]);
   }));
+});
+
+// What stands around an executor
+
+test("Executor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
+  const executor = createExecutor(TASK);
+  const refused = ["[", "{}", '{"given":"x"}', '{"given":1,"more":2}'];
+  for (const written of refused) {
+    const { error, fault } = executor.refuse(call("func_src", written))!;
+    assertEquals(executor.calls, refused.indexOf(written));
+    const [{ content }] = [...await executor.execute([call("func_src", written)])] as [ToolResult];
+    assertEquals(content, JSON.stringify({ error }), written);
+    assertEquals<unknown>(lastCall(executor).failure!.detail, fault, written);
+  }
+  assertEquals(executor.refuse(SRC), undefined);
+  assertEquals(
+    executor.refuse(call("func_src", { given: 1 })),
+    undefined,
+    "a wrong value conforms",
+  );
+  assertEquals(executor.refuse(call("func_src", '{"given":"731"}')), undefined);
+  assertEquals(executor.refuse(call("nobody", "[")), undefined, "a name is no matter of a schema");
+});
+
+test("execute() judges the arguments that names stand for, and keeps what was written", async () => {
+  const executor = createExecutor(TASK);
+  const written = '{"given":"@Given"}';
+  await executor.execute([
+    { ...call("func_src", written), resolved: '{"given":731}' },
+    { ...call("func_src", written), resolved: '{"given":732}' },
+    { ...SRC, resolved: SRC.arguments },
+    call("func_src", written),
+  ]);
+  const [right, wrong, same, plain] = callsOf(executor.events);
+  assertEquals([right!.arguments, right!.resolved], [written, '{"given":731}']);
+  assertEquals([right!.failure, right!.returned?.value], [undefined, 111]);
+  assertEquals(wrong!.failure!.type, "incorrect_value");
+  assertEquals("resolved" in same!, false);
+  assertEquals(plain!.failure!.type, "wrong_number_of_inputs");
+});
+
+test("execute() counts calls that are refused around it by their fault, and returns nothing", async () => {
+  const executor = createExecutor(TASK);
+  const fault = { missing: ["result"], unexpected: [], wrongType: [], malformed: false };
+  const [result] = await executor.execute([{ ...SRC, refusal: { error: "no name", fault } }]);
+  assertEquals(result!.content, '{"error":"no name"}');
+  const { failure, returned } = lastCall(executor);
+  assertEquals<unknown>(failure, { type: "wrong_number_of_inputs", detail: fault, root: true });
+  assertEquals([executor.calls, returned], [1, undefined]);
+});
+
+test("execute() counts calls that are answered around it, which are no failures", async () => {
+  const executor = createExecutor(TASK, { callLimit: 1 });
+  const look = { ...call("dereference", { name: "@Given" }), answer: "731" };
+  assertEquals((await executor.execute([look]))[0]!.content, "731");
+  assertEquals(callsOf(executor.events), [{
+    kind: "call",
+    call: 1,
+    step: 1,
+    function: "dereference",
+    arguments: '{"name":"@Given"}',
+    result: "731",
+  }]);
+  await executor.execute([look]);
+  assertEquals([executor.calls, executor.exhausted], [1, true]);
+});
+
+test("execute() has the texts of a step written at once, with what is known at its end", async () => {
+  const executor = createExecutor(TASK, { callLimit: 4 });
+  const seen: [answered: unknown[], known: unknown][] = [];
+  const write: ResultWriter = (answered, known) => {
+    seen.push([answered.map(({ call, content, value }) => [call.id, content, value]), [...known]]);
+    return answered.map(({ call }, place) => `${place} ${call.name}`);
+  };
+  const given = [["given", 731], ["also", 205]];
+  const refused = { ...SRC, arguments: "{}" };
+  const results = await executor.execute([SRC, refused], write);
+  assertEquals(results.map(({ content }) => content), ["0 func_src", "1 func_src"]);
+  const error = executor.refuse(refused)!.error;
+  assertEquals(seen[0], [
+    [[SRC.id, '{"alpha":111}', 111], [refused.id, JSON.stringify({ error }), undefined]],
+    [...given, ["alpha", 111]],
+  ]);
+  const last = await executor.execute([OTH, TGT, SRC, SRC], write);
+  assertEquals(last.slice(0, 2).map(({ content }) => content), ["0 func_oth", "1 func_tgt"]);
+  assertEquals(seen[1]![0].length, 2, "calls past the limit are not written");
+  for (const { content } of last.slice(2)) assertStringIncludes(content, "No more than 4 calls");
+  assertEquals(callsOf(executor.events).map(({ result }) => result), [
+    ...["0 func_src", "1 func_src", "0 func_oth", "1 func_tgt"],
+  ]);
+});
+
+test("answer() keeps the text that people are to read beside the one that was judged", () => {
+  const executor = createExecutor(TASK);
+  assertEquals(executor.answer("omega = 444", "omega is @Omega=444").outcome, "solved");
+  assertEquals(executor.events, [{
+    kind: "answer",
+    text: "omega = 444",
+    rendered: "omega is @Omega=444",
+    value: 444,
+  }]);
+});
+
+test("Executor.given has what the prompt gives, and nothing else", () => {
+  assertEquals([...createExecutor(TASK).given], [["given", 731], ["also", 205]]);
+});
+
+test("around() puts something else in place of parts of an environment, and of no others", async () => {
+  const executor = createExecutor(TASK, { callLimit: 1 });
+  const given = new Map([["x", 1]]);
+  const environment = around(executor, { given });
+  assertEquals(environment.tools, executor.tools);
+  assertEquals(environment.given, given);
+  assertEquals(environment.refuse(call("func_src", "[")), executor.refuse(call("func_src", "[")));
+  assertEquals(environment.exhausted, false);
+  assertEquals((await environment.execute([SRC]))[0]!.content, '{"alpha":111}');
+  await environment.execute([SRC]);
+  assertEquals([environment.exhausted, executor.exhausted], [true, true]);
 });

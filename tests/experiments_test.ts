@@ -62,3 +62,38 @@ Deno.test("mitigation: a model that forgets is helped by values that are restate
     assertLess(baseline!.interval!.upper, restate!.interval!.lower);
   }
 });
+
+Deno.test("strategies: each helps against its own mistake, as the table of the fixtures says", async () => {
+  const report = await experiment("strategies.jsonc");
+  const { values, series } = breakdownOf(report, "strategy-5");
+  const rows = series.map((
+    { name, tallies },
+  ) => [name, ...tallies.map((tally) => `${Math.round(100 * tally!.rate!)}%`)]);
+  const readme = Deno.readTextFileSync(new URL("../fixtures/README.md", import.meta.url));
+  const table = readme.split("\n## ").find((section) => section.startsWith("What strategies do"))!
+    .split("\n").filter((line) => line.startsWith("|"))
+    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim().replaceAll("`", "")));
+  assertEquals(
+    table[0]!.slice(1),
+    values.map((name) => String(name).replace(/^sim:| \(sim.*$/g, "")),
+  );
+  assertEquals(table.slice(2), rows);
+
+  const found = (model: string, strategy: string) =>
+    report.comparisons.find(({ subject }) =>
+      subject.model === model && subject.strategy === strategy
+    )!;
+  for (
+    const [model, strategy] of [
+      ["sim:noisy mistakes variables", "restate"],
+      ["sim:noisy copies badly", "indirection"],
+      ["sim:noisy drops arguments", "repair"],
+    ]
+  ) {
+    const { interval, mcNemar } = found(model!, strategy!).success!;
+    assertGreater(interval!.lower, 0.1, `${model} with ${strategy}`);
+    assertLess(mcNemar!.exact, 0.001, `${model} with ${strategy}`);
+  }
+  const perfect = report.comparisons.filter(({ subject }) => subject.model === "sim:planner");
+  assertEquals(perfect.map(({ success }) => success!.candidate), perfect.map(() => 1));
+});

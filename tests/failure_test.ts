@@ -8,9 +8,9 @@ import {
   functionNotFound,
   isRoot,
   type Knowledge,
-  type SchemaFault,
 } from "../lib/failure.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { SchemaFault } from "../lib/tool.ts";
 import { test } from "./support/generated.ts";
 import { TASK } from "./support/handmade.ts";
 

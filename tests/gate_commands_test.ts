@@ -239,6 +239,55 @@ Deno.test("toolgate gate refuses baselines that are not of the same graphs", asy
   }
 });
 
+Deno.test("toolgate gate compares strategies beneath its verdicts, which decides nothing", async () => {
+  await using place = await folder();
+  const model = "sim:noisy?memory=6&distract=1";
+  const cells = { tasks: [{ core: 6, depth: 3, connected: 10 }], models: [model] };
+  const strategies = ["baseline", "restate"];
+  const prices = place.write("prices.jsonc", JSON.stringify({ [model]: { input: 1, output: 1 } }));
+  const absolute = { successRate: 0.1, margin: 0.05 };
+  const upgrade = { baseline: { strategy: "baseline" }, margin: 0.1 };
+  const journals = await Promise.all([
+    journalOf(place, "absolute", { ...cells, strategies, graphs: 20, gate: absolute }),
+    journalOf(place, "upgrade", { ...cells, strategies, graphs: 20, gate: upgrade }),
+  ]);
+  for (const journal of journals) {
+    const shown = await toolgate(["gate", journal, "--prices", prices]);
+    const verdict = shown.stdout.search(/^sim:noisy\S+ \+ restate \(simulated\): PASS: /m);
+    const table = shown.stdout.indexOf("\nStrategies against the baseline\n");
+    assert(0 < verdict && verdict < table, shown.all);
+    assertEquals(shown.stdout.split("Strategies against").length, 2, shown.all);
+    assertMatch(shown.stdout, /^strategy +tasks +baseline .* extra tokens +extra cost$/m);
+    const told = await toolgate(["gate", journal, "--prices", prices, "--json"]);
+    assertEquals(told.code, shown.code, told.all);
+    const { comparisons, verdicts } = JSON.parse(told.stdout);
+    assertEquals(comparisons.length, 1);
+    const [{ subject, simulated, graphs, success, effort }] = comparisons;
+    assertEquals([subject.strategy, simulated, graphs], ["restate", true, 20]);
+    const restated = verdicts.find((one: { strategy: string }) => one.strategy === "restate");
+    const { evidence } = restated;
+    assertEquals(success.candidate, evidence.of === "rate" ? evidence.rate : evidence.candidate);
+    const usages = (strategy: string) =>
+      readLines(journal).slice(1).filter((trial) => trial.strategy === strategy);
+    const dollars = (strategy: string, rate: number) =>
+      usages(strategy).reduce(
+        (sum, { usage }) => sum + usage.inputTokens + usage.outputTokens,
+        0,
+      ) / 1e6 / (20 * rate);
+    assertAlmostEquals(
+      effort.extra.usd,
+      dollars("restate", success.candidate) - dollars("baseline", success.baseline),
+      1e-9,
+    );
+  }
+  // Runs show it as well; one strategy alone is compared with nothing.
+  const suite = place.write("again.jsonc", suiteOf({ ...cells, strategies, graphs: 3 }));
+  const run = await toolgate(["run", suite]);
+  assertEquals(run.stdout.split("\nStrategies against the baseline\n").length, 2, run.all);
+  const alone = await toolgate(["run", suite, "--strategy", "restate"]);
+  assertEquals(alone.stdout.includes("Strategies against"), false, alone.all);
+});
+
 Deno.test("toolgate gate tells a journal without a gate from one without trials", async () => {
   await using place = await folder();
   const empty = await toolgate(["gate", place.write("empty.jsonl", "")]);

@@ -26,7 +26,8 @@ import {
 import { pairedSampleSize } from "../lib/paired_sizing.ts";
 import { rateSampleSize } from "../lib/sizing.ts";
 import { Stopping } from "../lib/stopping.ts";
-import type { PlannedTrial, Trial } from "../lib/trial.ts";
+import type { Trial } from "../lib/trial.ts";
+import type { PlannedTrial } from "../lib/trial_id.ts";
 import { test } from "./support/generated.ts";
 import { record } from "./support/records.ts";
 

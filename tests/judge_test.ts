@@ -461,3 +461,22 @@ test("worstKind() puts fail before invalid before undecided before pass", () => 
 test("exitCodeOf() is 0 for pass, 1 for fail, 3 for undecided and invalid", () => {
   assertEquals((["pass", "fail", "undecided", "invalid"] as const).map(exitCodeOf), [0, 1, 3, 3]);
 });
+
+test("judge() finds a change of the model that a stage was asked of", () => {
+  const served = (nameOf: (place: number) => string) =>
+    manyRecords(90, 100).map((trial, place): Trial => ({
+      ...trial,
+      stages: [{
+        stage: "plan",
+        model: { requested: "p", served: [nameOf(place)], simulated: false },
+        usage: { inputTokens: 1, outputTokens: 1 },
+      }],
+    }));
+  const same = served(() => "p-1");
+  assertEquals(judge(same, planOf(same), POLICY)[0]!.verdict.kind, "pass");
+  const other = served((place) => place < 50 ? "p-1" : "p-2");
+  assertEquals(judge(other, planOf(other), POLICY)[0]!.verdict, {
+    kind: "invalid",
+    reason: "the served model, p at stage plan, changed on the way: p-1, p-2",
+  });
+});

@@ -1,11 +1,16 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Failure } from "../lib/failure.ts";
 import { cellName, measure, tally } from "../lib/metrics.ts";
+import { scripted } from "../lib/models/scripted.ts";
 import { wilson } from "../lib/statistics.ts";
-import type { Trial } from "../lib/trial.ts";
+import { generateTask } from "../lib/task.ts";
+import type { TraceEvent } from "../lib/trace.ts";
+import { runTrial, scoreOf, type Trial } from "../lib/trial.ts";
+import { trialId } from "../lib/trial_id.ts";
 import { test } from "./support/generated.ts";
-import { manyRecords, record, records } from "./support/records.ts";
+import { manyRecords, record, records, stageOf } from "./support/records.ts";
 
+const USED = { inputTokens: 1, outputTokens: 1 };
 const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
 
 /** A failure of `type`; a root unless told otherwise. */
@@ -75,6 +80,14 @@ test("measure() counts what spoiled tries of a trial took, too", () => {
   const [metrics] = measure([{ ...record(), replaced }], { m: { input: 1, output: 0 } });
   assertEquals(metrics!.usage, { inputTokens: 5_000_010, outputTokens: 5 });
   assertAlmostEquals(metrics!.cost!, 5.00001, 1e-9);
+});
+
+test("measure() prices other models that took part by their own names", () => {
+  const usage = { inputTokens: 100, outputTokens: 0 };
+  const trials = [record({ usage, stages: [stageOf("large", 40)] })];
+  const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
+  assertAlmostEquals(measure(trials, prices)[0]!.cost!, 60 + 400, 1e-9);
+  assertEquals(measure(trials, { m: prices.m })[0]!.cost, null);
 });
 
 test("tally() has no interval for repetitions of a single graph", () => {
@@ -247,4 +260,64 @@ test("cellName() tells everything but the seed", () => {
     cellName({ ...trial, task: { case: "refunds" } as unknown as Trial["task"] }),
     "case refunds",
   );
+});
+
+test("measure() sums what strategies did in valid trials, and has nothing where they did nothing", () => {
+  const work = { asked: 3, unusable: 1, sentBack: 2, mended: 1 };
+  const trials = [
+    { ...record({ seed: 1 }), work },
+    record({ seed: 2 }),
+    { ...record({ seed: 3, outcome: "no_answer" }), work: { ...work, unusable: 0, asked: 1 } },
+    { ...record({ seed: 4, outcome: "invalid" }), work },
+    record({ model: "n" }),
+    { ...record({ model: "o", outcome: "invalid" }), work },
+  ];
+  assertEquals(measure(trials).map((one) => one.work), [
+    { asked: 4, unusable: 1, sentBack: 4, mended: 2 },
+    null,
+    null,
+  ]);
+});
+
+/** What strategies did in a trial of `strategy`, of a model that says `texts` when it is asked beside the loop. */
+async function workIn(strategy: string, texts: readonly string[]) {
+  let asked = 0;
+  const model = scripted("m", () => ({ text: texts[asked++] ?? "I cannot tell." }));
+  const task = { ...CELL, seed: 1 };
+  const key = { model: "m", strategy, perturbation: "none", task, repetition: 1 };
+  const trial = await runTrial({ ...key, id: trialId(key), index: 0, block: 0 }, model);
+  return scoreOf(trial).work;
+}
+
+test("scoreOf() counts what was asked beside the loop, and what came to nothing", async () => {
+  const usable = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
+  const { functions: [some] } = generateTask({ ...CELL, seed: 1 });
+  assertEquals(await workIn("plan_then_call", ["1. Call it."]), usable);
+  assertEquals(await workIn("route_then_fill", [`['${some!.name}']`]), usable);
+  assertEquals(await workIn("backward", [`${some!.name} <!stop>`]), usable);
+  for (const strategy of ["plan_then_call", "route_then_fill", "backward"]) {
+    assertEquals(await workIn(strategy, [""]), { ...usable, unusable: 1 }, strategy);
+  }
+  for (const strategy of ["baseline", "restate", "indirection", "repair"]) {
+    assertEquals(await workIn(strategy, ["x"]), undefined, strategy);
+  }
+});
+
+test("scoreOf() counts calls that went back, and those that were mended", () => {
+  const repair = {
+    ...{ kind: "repair" as const, function: "f", arguments: "{", error: "no JSON", attempts: 2 },
+  };
+  const reply = { kind: "reply" as const, text: "", calls: 0, ...USED, durationMs: 1 };
+  const events: TraceEvent[] = [
+    { ...reply, request: 1 },
+    { ...reply, request: 2, stage: "repair" },
+    { ...repair, repaired: "{}" },
+    repair,
+    // Whom an answer follows is nothing that a strategy did.
+    { kind: "stage", stage: "answer", message: "the answer follows the tool" },
+  ];
+  assertEquals(scoreOf(record({ events })).work, {
+    ...{ asked: 1, unusable: 0, sentBack: 2, mended: 1 },
+  });
+  assertEquals("work" in scoreOf(record({ events: events.slice(0, 1) })), false);
 });

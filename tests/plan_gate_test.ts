@@ -137,6 +137,52 @@ test("planSuite() needs a price of every model for budgets and ceilings in dolla
   planSuite({ ...SMALL, budget: { tokens: 5 }, gate: { successRate: 0.9, atMost: { tokens: 9 } } });
 });
 
+test("planSuite() needs a price of models that strategies ask aside, too", () => {
+  const prices = { a: { input: 1, output: 2 }, b: { input: 1, output: 2 } };
+  const strategies = [
+    "baseline",
+    {
+      strategy: "plan_then_call",
+      models: { plan: "large", call: { model: "c", name: "small" } },
+    },
+  ];
+  const suite = { ...SMALL, strategies };
+  const small = { ...prices, small: { input: 1, output: 1 } };
+  for (
+    const traits of [
+      { budget: { usd: 5 } },
+      { gate: { successRate: 0.9, atMost: { usd: 0.1 } } },
+    ]
+  ) {
+    assertThrows(
+      () => planSuite({ ...suite, ...traits, prices }),
+      InputError,
+      "the cost of model large",
+    );
+    assertThrows(
+      () => planSuite({ ...suite, ...traits, prices: { ...prices, large: small.a } }),
+      InputError,
+      "the cost of model small",
+    );
+    planSuite({ ...suite, ...traits, prices: { ...small, large: small.a } });
+  }
+  planSuite({ ...suite, prices });
+});
+
+test("planSuite() takes a strategy of the suite for a baseline, by its name in results", () => {
+  const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "mend" }];
+  const suite = { ...SMALL, strategies };
+  for (const strategy of ["baseline", "mend"]) {
+    const { gate } = planSuite({ ...suite, gate: { baseline: { strategy } } });
+    assertEquals(gate, completePolicy({ baseline: { strategy } }));
+  }
+  assertThrows(
+    () => planSuite({ ...suite, gate: { baseline: { strategy: "repair" } } }),
+    InputError,
+    "it is repair, and the strategies are baseline, mend",
+  );
+});
+
 test("planSuite() hands on budget and prices, where there are any", () => {
   const given: Partial<Suite> = {
     budget: { tokens: 5 },

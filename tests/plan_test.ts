@@ -16,16 +16,19 @@ import {
   planSuite,
   shardOf,
 } from "../lib/plan.ts";
-import { modelName, type Suite } from "../lib/suite.ts";
-import { parseTrialId } from "../lib/trial.ts";
-import { test } from "./support/generated.ts";
+import { PROBES } from "../lib/probes.ts";
+import type { Suite } from "../lib/suite.ts";
+import { type ModelEntry, modelName } from "../lib/model_entry.ts";
+import type { StrategyEntry } from "../lib/strategy_entry.ts";
+import { parseTrialId } from "../lib/trial_id.ts";
+import { generatedFrom, test } from "./support/generated.ts";
 import { sizesOf, SMALL } from "./support/suites.ts";
 
 test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
   const { trials } = planSuite({ ...SMALL, repetitions: 2 });
   assertEquals(
     trials.map(({ block, task, model, repetition }) =>
-      `${block} ${task.core} ${model} ${repetition}`
+      `${block} ${generatedFrom(task).core} ${model} ${repetition}`
     ),
     [0, 1, 2].flatMap((block) =>
       [3, 5].flatMap((core) =>
@@ -86,7 +89,9 @@ test("planSuite() lets models and repetitions share graphs", () => {
 
 test("planSuite() gives a cell the same graphs whatever else is in the suite", () => {
   const seedsOf = (suite: Suite) =>
-    planSuite(suite).trials.filter(({ task, model }) => task.core === 5 && model === "b")
+    planSuite(suite).trials.filter(({ task, model }) =>
+      generatedFrom(task).core === 5 && model === "b"
+    )
       .map(({ task }) => task.seed);
   const seeds = seedsOf(SMALL);
   assertEquals(seeds.length, 3);
@@ -169,10 +174,120 @@ test("planSuite() refuses a strategy or a perturbation that is there twice", () 
   }
 });
 
-test("listTrials() lists the trials of the resolved suite alone", () => {
-  const { resolved, trials } = planSuite(SMALL);
-  assertEquals(listTrials(JSON.parse(JSON.stringify(resolved))), trials);
+test("planSuite() tells strategies apart by their names, and keeps what is set of them", () => {
+  const strategies = [
+    "baseline",
+    "restate+repair",
+    { strategy: "repair", attempts: 1 },
+    { strategy: "repair", attempts: 5, name: "repair, and again" },
+    { strategy: "plan_then_call", models: { plan: "c" }, name: "planned by c" },
+  ];
+  const { resolved, trials } = planSuite({ ...SMALL, strategies });
+  assertEquals(resolved.strategies, strategies);
+  const names = ["baseline", "restate+repair", "repair", "repair, and again", "planned by c"];
+  assertEquals([...new Set(trials.map(({ strategy }) => strategy))], names);
+  assertEquals(trials.length, 3 * 2 * 2 * 5);
+  for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
+  assertEquals([...new Set(trials.map(({ model }) => model))], ["a", "b"], "c is asked aside");
 });
+
+test("planSuite() takes a strategy of which nothing is set for its id", () => {
+  const { resolved } = planSuite({ ...SMALL, strategies: [{ strategy: "restate" }] });
+  assertEquals(resolved.strategies, ["restate"]);
+});
+
+test("planSuite() refuses two strategies of one name, unless they are given others", () => {
+  const one = { strategy: "repair", attempts: 1 };
+  for (
+    const strategies of [
+      ["repair", one],
+      [{ strategy: "repair" }, "repair"],
+      ["repair", { strategy: "restate", name: "repair" }],
+      [{ ...one, name: "n" }, { strategy: "backward", name: "n" }],
+    ]
+  ) {
+    assertThrows(
+      () => planSuite({ ...SMALL, strategies }, { source: "s.jsonc" }),
+      InputError,
+      "Cannot plan s.jsonc as strategies must have distinct names: ",
+    );
+  }
+  planSuite({ ...SMALL, strategies: ["repair", { ...one, name: "repair once" }] });
+});
+
+test("planSuite() refuses one name for models that are asked in different ways", () => {
+  const warm = { model: "a", temperature: 1 };
+  const planning = (model: string | ModelEntry, name: string): StrategyEntry => ({
+    strategy: "plan_then_call",
+    models: { plan: model },
+    name,
+  });
+  const message = "Cannot plan s.jsonc as a name must stand for one model: the options of a differ";
+  for (const strategies of [[planning(warm, "p")], [planning("c", "p"), planning(warm, "q")]]) {
+    assertThrows(
+      () => planSuite({ ...SMALL, strategies }, { source: "s.jsonc" }),
+      InputError,
+      message,
+    );
+  }
+  assertThrows(
+    () =>
+      planSuite({
+        ...SMALL,
+        strategies: [planning("c", "p"), planning({ model: "d", name: "c" }, "q")],
+      }),
+    InputError,
+    "the options of c differ",
+  );
+  const fine = [
+    planning("a", "p"),
+    planning({ model: "b" }, "q"),
+    planning({ ...warm, name: "w" }, "r"),
+  ];
+  assertEquals(planSuite({ ...SMALL, strategies: fine }).trials.length, 3 * 2 * 2 * 3);
+});
+
+test("planSuite() plans probes as it plans sizes, crossed with everything", () => {
+  const suite: Suite = { ...SMALL, tasks: [{ case: "all" }, { core: 3, depth: 2 }] };
+  const { trials, resolved } = planSuite(suite);
+  const probes = PROBES.map((probe) => ({ case: probe }));
+  assertEquals(resolved.cells.slice(0, -1), probes);
+  assertEquals(trials.length, 3 * 5 * 2);
+  assertEquals(new Set(trials.map(({ task }) => task.seed)).size, 3 * 5, "a seed for each graph");
+  for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
+  const { trials: alone } = planSuite({ ...suite, tasks: [{ case: "oracle" }] });
+  const ids = new Set(trials.map(({ id }) => id));
+  assert(alone.every(({ id }) => ids.has(id)), "a probe has its tasks whatever else there is");
+  assertEquals(
+    planSuite({ ...SMALL, models: ["a"], graphs: 1, tasks: [{ case: "all" }] }).trials
+      .map(({ task }) => task),
+    PINNED_PROBES,
+  );
+});
+
+test("planSuite() takes a probe that two entries have once", () => {
+  const tasks = [{ case: "oracle" }, { case: ["oracle", "forced_choice"] }, {
+    case: "all",
+  }] as const;
+  assertEquals(planSuite({ ...SMALL, tasks }).resolved.cells.length, PROBES.length);
+});
+
+test("listTrials() lists the trials of the resolved suite alone", () => {
+  const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "once" }];
+  const tasks = [...SMALL.tasks, { case: "all" as const }];
+  for (const suite of [SMALL, { ...SMALL, strategies, tasks }]) {
+    const { resolved, trials } = planSuite(suite);
+    assertEquals(listTrials(JSON.parse(JSON.stringify(resolved))), trials);
+  }
+});
+
+/** The tasks of probes, which no release may move. */
+const PINNED_PROBES: unknown = [
+  { case: "lying_calculator", seed: 168542040794244 },
+  { case: "mental_arithmetic", seed: 7938369541195 },
+  { case: "oracle", seed: 94627955623903 },
+  { case: "forced_choice", seed: 166751171557549 },
+];
 
 /** Every change to SMALL, and which hashes it moves. */
 const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = [
@@ -191,6 +306,14 @@ const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = 
   ["a model", { models: ["a", "c"] }, true, false],
   ["an option of a model", { models: ["a", { model: "b", temperature: 0.5 }] }, true, false],
   ["the strategies", { strategies: ["restate"] }, true, false],
+  ["a strategy spelled out", { strategies: [{ strategy: "baseline" }] }, false, false],
+  [
+    "an option of a strategy",
+    { strategies: ["baseline", { strategy: "repair", attempts: 1 }] },
+    true,
+    false,
+  ],
+  ["probes", { tasks: [...SMALL.tasks, { case: "oracle" }] }, true, true],
   ["the seed", { seed: 2 }, true, true],
   ["the graphs", { graphs: 4 }, true, true],
   ["the sizes", { tasks: [{ core: [3, 5], depth: 1 }] }, true, true],
@@ -270,7 +393,9 @@ test("shardOf() gives each shard its share of every cell and of every model", ()
       const trials = shardOf(plan, { index, of: parts });
       for (const core of [3, 5]) {
         for (const model of SMALL.models) {
-          const own = trials.filter((trial) => trial.task.core === core && trial.model === model);
+          const own = trials.filter((trial) =>
+            generatedFrom(trial.task).core === core && trial.model === model
+          );
           assert(
             own.length > 0,
             `shard ${index}/${parts} has no trial of core ${core} and model ${model}`,
@@ -279,4 +404,31 @@ test("shardOf() gives each shard its share of every cell and of every model", ()
       }
     }
   }
+});
+
+test("planHash() moves with everything that is set of a strategy", () => {
+  const entry: StrategyEntry = {
+    strategy: "backward+repair",
+    attempts: 1,
+    rounds: 2,
+    models: { infer: "c", repair: { model: "d", temperature: 0 } },
+    prompts: { repair: { fix: "Mend {arguments}" } },
+    name: "n",
+  };
+  const changes: Partial<StrategyEntry>[] = [
+    { strategy: "repair+backward" },
+    { attempts: 2 },
+    { rounds: 3 },
+    { models: { infer: "c" } },
+    { models: { infer: "c", repair: { model: "d", temperature: 1 } } },
+    { models: { infer: "c", call: { model: "d", temperature: 0 } } },
+    { prompts: { repair: { fix: "Fix {arguments}" } } },
+    { prompts: {} },
+    { name: "m" },
+  ];
+  const hash = (one: StrategyEntry) => planHash(planSuite({ ...SMALL, strategies: [one] }));
+  const hashes = [{}, ...changes].map((change) => hash({ ...entry, ...change }));
+  assertEquals(new Set(hashes).size, changes.length + 1);
+  const { strategy, ...others } = entry;
+  assertEquals(hash({ ...others, strategy }), hashes[0], "but not with the order of its keys");
 });

@@ -6,7 +6,18 @@ import {
   assertThrows,
 } from "@std/assert";
 import { InputError, parseWith } from "../lib/input.ts";
-import { assertPriced, BUDGET, costOf, PRICES, type Prices, Spending } from "../lib/prices.ts";
+import {
+  assertPriced,
+  BUDGET,
+  costOf,
+  costOfAll,
+  PRICES,
+  type Prices,
+  type Spender,
+  Spending,
+  spentUsage,
+  trialCost,
+} from "../lib/prices.ts";
 import { test } from "./support/generated.ts";
 import { HOSTILE, record, STEERING } from "./support/records.ts";
 
@@ -45,6 +56,66 @@ test("costOf() of a model without a price is an error, not zero", () => {
     assertThrows(() => costOf(usage, name, TABLE), InputError, `model ${name} as the price table`);
   }
   assertThrows(() => costOf(usage, "m", {}), InputError, "the table is empty");
+});
+
+/** Dollars a token: one read and two written of `small`, ten times as many of `large`. */
+const DOLLARS: Prices = {
+  small: { input: 1e6, output: 2e6 },
+  large: { input: 1e7, output: 2e7 },
+};
+
+function usageOf(inputTokens: number, outputTokens: number) {
+  return { inputTokens, outputTokens };
+}
+
+/** What `large` took of a trial. */
+function stage(inputTokens: number, outputTokens: number) {
+  return { model: { requested: "large" }, usage: usageOf(inputTokens, outputTokens) };
+}
+
+const STAGED: Spender = {
+  model: { requested: "small" },
+  usage: usageOf(100, 10),
+  stages: [stage(30, 3), stage(20, 2)],
+};
+
+test("trialCost() prices other models that took part by their own names, and the rest by its own", () => {
+  assertAlmostEquals(trialCost(STAGED, DOLLARS), 60 + 600, 1e-9);
+  assertAlmostEquals(trialCost({ ...STAGED, stages: [] }, DOLLARS), 120, 1e-9);
+  assertEquals(trialCost(record(), { m: { input: 1e6, output: 0 } }), 10);
+});
+
+test("trialCost() has spoiled tries at the price of the trial's own model", () => {
+  assertAlmostEquals(
+    trialCost({ ...STAGED, replaced: usageOf(7, 1) }, DOLLARS),
+    60 + 600 + 9,
+    1e-9,
+  );
+  assertEquals(spentUsage({ ...STAGED, replaced: usageOf(7, 1) }), usageOf(107, 11));
+  assertEquals(spentUsage(STAGED), STAGED.usage);
+});
+
+test("trialCost() gives nothing back where stages took more than there was", () => {
+  const odd = { ...STAGED, stages: [stage(200, 0)], replaced: usageOf(1, 0) };
+  assertAlmostEquals(trialCost(odd, DOLLARS), 20 + 2000 + 1, 1e-9);
+});
+
+test("trialCost() needs the price of every model that took part", () => {
+  for (const name of ["small", "large"]) {
+    const { [name]: _, ...partial } = DOLLARS;
+    assertThrows(() => trialCost(STAGED, partial), InputError, `the cost of model ${name} as`);
+  }
+});
+
+test("costOfAll() is the sum of what each trial costs, or not known at all", () => {
+  const own = { ...STAGED, stages: [] };
+  assertAlmostEquals(costOfAll([STAGED, own, own], DOLLARS)!, 660 + 2 * 120, 1e-9);
+  assertEquals(costOfAll([], {}), 0);
+  const { large: _, ...partial } = DOLLARS;
+  assertEquals(costOfAll([own, STAGED], partial), null);
+  assertEquals(costOfAll([own], partial), 120);
+  const named = { ...own, model: { requested: "constructor" } };
+  assertEquals(costOfAll([named], DOLLARS), null);
 });
 
 test("assertPriced() names the first model that the table lacks, in printable words", () => {
@@ -117,6 +188,22 @@ test("Spending.add() counts invalid trials too: they are paid for", () => {
   const spending = new Spending({ tokens: 100 });
   spending.add(spender(100, 0, "invalid"));
   assertStringIncludes(spending.reached!, "100 tokens");
+});
+
+test("Spending.add() counts tokens of stages once, at their own price, and spoiled tries", () => {
+  const cases: [Partial<Spender>, tokens: number, usd: number][] = [
+    [{}, 110, 660],
+    [{ replaced: usageOf(7, 1) }, 118, 669],
+  ];
+  for (const [more, tokens, usd] of cases) {
+    for (const over of [0, 1e-6]) {
+      for (const budget of [{ tokens: tokens + Math.ceil(over) }, { usd: usd + over }]) {
+        const spending = new Spending(budget, DOLLARS);
+        spending.add({ ...STAGED, ...more });
+        assertEquals(spending.reached === undefined, over > 0, JSON.stringify(budget));
+      }
+    }
+  }
 });
 
 test("Spending.add() needs prices for a budget of dollars only", () => {

@@ -10,7 +10,7 @@ import {
 import { planSuite } from "../lib/plan.ts";
 import type { Needless } from "../lib/stopping.ts";
 import { test } from "./support/generated.ts";
-import { record } from "./support/records.ts";
+import { record, stageOf } from "./support/records.ts";
 import { SMALL } from "./support/suites.ts";
 
 const STANDING: Standing = {
@@ -185,4 +185,26 @@ test("Progress draws over one line of a terminal, and gives the cursor back", ()
   // The position of the cursor is no one's to restore: the screen may have scrolled.
   // deno-lint-ignore no-control-regex
   assertEquals(/\x1b[78]/.test(text), false);
+});
+
+test("Progress tells dollars of all models that take part, and none where a price is not known", () => {
+  const prices = { a: { input: 1e6, output: 0 }, b: { input: 0, output: 0 } };
+  const plan = planSuite({ ...SMALL, prices });
+  const usage = { inputTokens: 3, outputTokens: 0 };
+  const staged = (requested: string) => ({
+    ...record({ model: "a", usage, stages: [stageOf(requested, 1)] }),
+    replaced: usage,
+  });
+  const told = (model: string) => {
+    const screen = screenOf(false);
+    const progress = new Progress(plan, screen);
+    progress.start({ trials: plan.trials.slice(0, 2), inFlight: 0 });
+    for (const trial of [staged(model), record({ model: "a", usage })]) {
+      progress.count(trial, false);
+    }
+    progress.stop();
+    return screen.text.trimEnd().split("\n").at(-1)!;
+  };
+  assertMatch(told("b"), /, 9 tokens, \$8\.00$/);
+  assertMatch(told("unknown"), /, 9 tokens$/);
 });

@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../lib/connect.ts";
 import { tellStory } from "../lib/story.ts";
-import { parseTrialId, runTrial } from "../lib/trial.ts";
+import { runTrial } from "../lib/trial.ts";
+import { parseTrialId } from "../lib/trial_id.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const README = await Deno.readTextFile(`${ROOT}README.md`);
@@ -140,12 +141,15 @@ Deno.test("README: the two commands are tasks, and the first prints what is show
   for (const line of shown) assertStringIncludes(shape(output), line);
 });
 
-Deno.test("README: the suite runs", async () => {
+Deno.test("README: the suites run", async () => {
   await using place = await Workplace.make();
   const clone = `${place.folder}/toolgate`;
-  await Deno.writeTextFile(`${clone}/nightly.jsonc`, blocksOf("jsonc")[0]!);
-  const { code, output } = await shell("deno task toolgate run nightly.jsonc", clone);
-  assertEquals(code, 0, output);
+  assertEquals(blocksOf("jsonc").length, 3);
+  for (const suite of blocksOf("jsonc")) {
+    await Deno.writeTextFile(`${clone}/mine.jsonc`, suite);
+    const { code, output } = await shell("deno task toolgate run mine.jsonc", clone);
+    assertEquals(code, 0, output);
+  }
 });
 
 Deno.test("README: the story of a failure is what its replay line gives", async () => {

@@ -1,6 +1,7 @@
 // Benchmarks as users run them: `deno test` on the files of fixtures/benchmarks, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { StageUse } from "../lib/model.ts";
 import {
   type CountingServer,
   countingServer,
@@ -162,6 +163,11 @@ benchmark("reminders", {
   assertMatch(
     verdictsOf(finished).join("\n"),
     /sim:noisy\?memory=10 \+ restate.*: PASS: [^\n]*$/,
+  );
+  // Beneath the verdict.
+  assertMatch(
+    finished.stdout,
+    /: PASS: [^]*\nStrategies against the baseline\n[^\n]*\n[^\n]*\nsim:noisy\?memory=10 \+ restate \(simulated\) +10 /,
   );
   const trials = readLines(journal).slice(1);
   const of = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);
@@ -522,12 +528,32 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
   },
   {
     options: `${good}, strategies: ["reinstate"]`,
-    message: /Cannot use benchmark bad:\n {2}at strategies\[0\]: .*"baseline"\|"restate"/,
+    message:
+      /Cannot use benchmark bad:\n {2}at strategies\[0\]: must be one of baseline, restate, .*: it is reinstate/,
   },
   {
     options: `${good}, strategies: ["restate"], agent: () => Promise.resolve("")`,
     message:
       /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
+  },
+  {
+    options: `${good}, strategies: [{ strategy: "restate", name: "baseline" }], ` +
+      `agent: () => Promise.resolve("")`,
+    message:
+      /Cannot run benchmark bad as an agent of your own has no loop .*: the strategy is restate/,
+  },
+  {
+    options: `model: "sim:planner", tasks: { case: "oracle" }, seed: 1, ` +
+      `agent: () => Promise.resolve("")`,
+    message: /an agent of your own works on generated tasks only: there is {"case":"oracle"}/,
+  },
+  {
+    options: `${good}, strategies: [{ strategy: "repair", rounds: 2 }]`,
+    message: /Cannot use benchmark bad:\n {2}at strategies\[0\]\.rounds: goes with backward only/,
+  },
+  {
+    options: `model: "sim:planner", tasks: { case: "orakel" }, seed: 1`,
+    message: /Cannot use benchmark bad:\n {2}at tasks\[0\]\.case: must be all, one of lying_calc/,
   },
   { options: `${good}, concurrency: 0`, message: /concurrency must be .*: it is 0/ },
 ];
@@ -549,4 +575,78 @@ Deno.test("benchmark() tells a wrong option before anything is run", async (cont
       assertEquals(/ \.\.\. ok/.test(all), false, "a case was run");
     });
   }
+});
+
+Deno.test("benchmark() runs probes and strategies with options as cases, and replays them", async () => {
+  await using temporary = await folder();
+  const file = temporary.write(
+    "bench.ts",
+    `// @ts-nocheck: a user may write no types.
+    import { benchmark, scripted } from ${MOD};
+    // Always does what the tool says.
+    const follower = scripted("follower", ({ messages, tools, context }) => {
+      if (context.stage === "plan") return { text: "I ask the tool." };
+      const result = messages.findLast(({ role }) => role === "tool");
+      const [parameter] = Object.keys(tools[0].parameters.properties);
+      const name = messages[0].content.includes("option = number") ? "option" : "result";
+      return result === undefined
+        ? { text: "Now.", calls: [{ name: tools[0].name, arguments: { [parameter]: "6 * 7" } }] }
+        : { text: name + " = " + result.content };
+    });
+    benchmark("probes", {
+      model: follower,
+      tasks: [{ case: ["lying_calculator", "oracle"] }, { case: "mental_arithmetic" }],
+      seed: 1,
+      graphs: 1,
+      strategies: ["baseline", { strategy: "plan_then_call", name: "planned" }],
+    });\n`,
+  );
+  const finished = await deno([...ELSEWHERE, file]);
+  // The sum of the numbers is not 42.
+  assertEquals(finished.code, 1, finished.all);
+  const cases = [...finished.stdout.matchAll(/^probes > case (.*) \.\.\. (ok|FAILED)/gm)];
+  assertEquals(
+    cases.map(([, name, ended]) => [name, ended]),
+    ["lying_calculator", "oracle", "mental_arithmetic"].flatMap((probe) =>
+      ["follower", "follower + planned"].map((model) => [
+        `${probe}, graph 1, ${model}`,
+        probe === "mental_arithmetic" ? "FAILED" : "ok",
+      ])
+    ),
+  );
+  const told = storiesIn(finished);
+  assertEquals(told.length, 2);
+  for (const name of ["follower (simulated)", "follower + planned (simulated)"]) {
+    assert(told.some(({ story }) => story.includes(`${name}: wrong_answer`)), name);
+  }
+  const planned = told.find(({ story }) => story.includes("stage plan"))!;
+  assertStringIncludes(planned.replay, "strategy=planned");
+  const replayed = await paste(planned.replay);
+  assertEquals([replayed.code, storiesIn(replayed)], [1, [planned]], replayed.all);
+});
+
+Deno.test("benchmark() takes models of one's own for stages", async () => {
+  await using place = await folder();
+  const file = `${place.path}/stages.ts`;
+  const journal = `${place.path}/trials.jsonl`;
+  await Deno.writeTextFile(
+    file,
+    `import { benchmark, scripted } from ${MOD};
+    const planner = scripted("my planner", () => ({ text: "1. Call all of them." }));
+    benchmark("stages", {
+      model: "sim:planner",
+      tasks: { core: 3, depth: 1 },
+      seed: 1,
+      graphs: 2,
+      strategies: [{ strategy: "plan_then_call", models: { plan: planner } }],
+      journal: ${JSON.stringify(journal)},
+    });\n`,
+  );
+  const finished = await deno([...ELSEWHERE, "--allow-read", "--allow-write", file]);
+  assertEquals(finished.code, 0, finished.all);
+  const [, ...trials] = (await readLines(journal)) as { stages: StageUse[] }[];
+  assertEquals(
+    trials.map(({ stages }) => stages.map(({ stage, model }) => [stage, model.requested])),
+    [[["plan", "my planner"]], [["plan", "my planner"]]],
+  );
 });

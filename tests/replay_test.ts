@@ -3,7 +3,7 @@ import { InputError } from "../lib/input.ts";
 import { planSuite } from "../lib/plan.ts";
 import { planOfJournal, trialToReplay } from "../lib/replay.ts";
 import { planLine } from "../lib/journal_file.ts";
-import { trialId } from "../lib/trial.ts";
+import { trialId } from "../lib/trial_id.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
 import { linesOf, writeJournal } from "./support/journals.ts";

@@ -84,7 +84,7 @@ Deno.test("toolgate report prints the tables and the verdicts of all journals", 
   const [title, note, first] = finished.stdout.split("\n\n");
   assertEquals([title, first], ["small", "a"]);
   assertMatch(note!, /^\* Simulated models are programs/);
-  assertStringIncludes(finished.stdout, "\nSuccess by core size (as in Table 2)\n");
+  assertStringIncludes(finished.stdout, "\nSuccess by core size (as in FuncBenchGen, Table 2)\n");
   assertMatch(finished.stdout, /^sim:c \(simulated\) +\d/m);
   assertMatch(finished.stdout, /\n\na: (PASS|FAIL|UNDECIDED): /);
   assertEquals(place.names(), ["a.jsonl", "b.jsonl"], "it writes nothing unless it is told");

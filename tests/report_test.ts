@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { reportVerdicts } from "../lib/decision.ts";
+import { compareStrategies } from "../lib/comparison.ts";
 import { lackNote, makeReport, provenance, type Report } from "../lib/report.ts";
 import { judge } from "../lib/judge.ts";
 import { tablesOf } from "../lib/reports/tables.ts";
@@ -8,6 +9,7 @@ import { OUTCOMES, type Trial } from "../lib/trial.ts";
 import { percent } from "../lib/verdict.ts";
 import { test } from "./support/generated.ts";
 import {
+  crossed,
   HOSTILE,
   manyRecords,
   planOf,
@@ -26,15 +28,15 @@ test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "began", "notes", "gates"],
-    ...["subjects", "breakdowns"],
+    ...["subjects", "comparisons", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;
   assertEquals({ v, kind, suite, seed, planned, trials }, {
     ...{ v: 1, kind: "report", suite: "s", seed: 7, planned: 5, trials: 4 },
   });
   assertEquals(Object.keys(report.subjects[0]!), [
-    ...["subject", "simulated", "cells", "total", "repetition", "calls", "usage", "cost"],
-    ...["outcomes", "failures", "behaviours"],
+    ...["subject", "simulated", "cells", "probes", "total", "repetition", "calls", "usage", "cost"],
+    ...["outcomes", "failures", "behaviours", "work"],
   ]);
   assertEquals(Object.keys(report.breakdowns[0]!), [
     ...["id", "kind", "title", "source", "axis", "legend", "shape", "values", "series"],
@@ -48,6 +50,7 @@ test("makeReport() is JSON and nothing else, whatever the trials, and reads back
         fc.record({
           outcome: fc.constantFrom(...OUTCOMES),
           model: fc.constantFrom("a", HOSTILE, "__proto__"),
+          strategy: fc.constantFrom("baseline", HOSTILE, "__proto__"),
           seed: fc.nat({ max: 3 }),
           repetition: fc.integer({ min: 1, max: 2 }),
           calls: fc.nat({ max: 20 }),
@@ -154,6 +157,15 @@ test("makeReport() tells how many trials are on tasks of other tools", () => {
   ]);
 });
 
+test("makeReport() has no note on probes, which nobody looks for among sizes", () => {
+  const probe = record({ task: { case: "oracle", seed: 1 } });
+  assertEquals(makeReport([probe, record()], { suite: "s" }).notes, []);
+  const other = record({ task: { case: "refunds" } as unknown as Trial["task"], id: "1" });
+  assertEquals(makeReport([probe, other], { suite: "s" }).notes, [
+    "1 of 2 trials are on tasks that were not generated: breakdowns by size leave them out.",
+  ]);
+});
+
 test("makeReport() of nothing says so, and has no figure", () => {
   const report = makeReport([], { suite: "s", planned: 4, notes: ["torn"] });
   assertEquals(report.notes, ["No trial has ended yet: there is nothing to tell.", "torn"]);
@@ -234,4 +246,14 @@ test("makeReport() knows costs by the model's price alone", () => {
   });
   assertEquals(subjects.map(({ cost }) => cost), [12, null]);
   assertNotMatch(JSON.stringify(makeReport(trials, { suite: "s" })), /"cost":\d/);
+});
+
+test("makeReport() compares strategies with the baseline, at the prices that are known", () => {
+  const trials = [...crossed({ both: 3, gained: 2 }), ...crossed({ lost: 1 }, { model: "n" })];
+  const prices = { m: { input: 1, output: 1 } };
+  const { comparisons } = makeReport(trials, { suite: "s", prices });
+  assertEquals(comparisons, compareStrategies(trials, prices));
+  assertEquals(comparisons.map(({ subject }) => subject.model), ["m", "n"]);
+  assert(comparisons[0]!.effort.extra.usd !== null);
+  assertEquals(makeReport(manyRecords(3, 4), { suite: "s" }).comparisons, []);
 });

@@ -17,10 +17,15 @@ import { planLine } from "../lib/journal_file.ts";
 import { readResults } from "../lib/results.ts";
 import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
 import { planSuite, shardOf } from "../lib/plan.ts";
+import { planOfJournal, trialToReplay } from "../lib/replay.ts";
 import type { Suite } from "../lib/suite.ts";
-import { parseTrialId, type Trial } from "../lib/trial.ts";
+import { modelName } from "../lib/model_entry.ts";
+import type { StrategyEntry } from "../lib/strategy_entry.ts";
+import type { Trial } from "../lib/trial.ts";
+import { parseTrialId } from "../lib/trial_id.ts";
 import { Folder } from "./support/folders.ts";
 import { test } from "./support/generated.ts";
+import { type Habit, habitual } from "./support/probing.ts";
 
 const SUITE: Suite = {
   name: "run",
@@ -546,4 +551,277 @@ test("Run with resume gives whole trials, with everything that the journal has o
   const after = await run.all();
   assertEquals(after, JSON.parse(JSON.stringify(before)));
   assert(after.every(({ events }) => events.length > 0));
+});
+
+// Strategies with options
+
+/** A model that gets its calls wrong, mends none of them, and then gives up. */
+function clumsy(name: string, asked: Asked[]): Model {
+  return scripted(name, ({ messages, tools, context }) => {
+    const { trial, stage } = context;
+    asked.push({ model: name, stage, strategy: parseTrialId(trial)!.strategy });
+    const usage = { inputTokens: 10, outputTokens: 1 };
+    const isFirst = stage === undefined && messages.every(({ role }) => role !== "tool");
+    return isFirst && tools.length > 0
+      ? { calls: [{ name: tools[0]!.name, arguments: {} }], usage }
+      : { text: "I cannot tell.", usage };
+  });
+}
+
+interface Asked {
+  readonly model: string;
+  readonly stage: string | undefined;
+  readonly strategy: string;
+}
+
+const MENDING: Suite = {
+  ...SUITE,
+  graphs: 2,
+  models: ["own"],
+  strategies: [
+    "baseline",
+    { strategy: "repair", attempts: 1, name: "once" },
+    {
+      strategy: "repair",
+      attempts: 3,
+      name: "thrice, by another",
+      models: { repair: { model: "m", temperature: 0, name: "mender" } },
+      prompts: { repair: { fix: "MEND {arguments}" } },
+    },
+  ],
+};
+const MENDING_PLAN = planSuite(MENDING);
+
+/** Connects to clumsy models, and tells what they are asked. */
+function mending() {
+  const asked: Asked[] = [];
+  const connected: string[] = [];
+  const connect: RunOptions["connect"] = (entry) => {
+    connected.push(modelName(entry));
+    return clumsy(modelName(entry), asked);
+  };
+  return { asked, connected, connect };
+}
+
+/** How often each model was asked at each stage of each strategy. */
+function countsOf(asked: readonly Asked[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { strategy, stage, model } of asked) {
+    const key = `${strategy}: ${model}${stage === undefined ? "" : ` for ${stage}`}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const MENDING_COUNTS = {
+  "baseline: own": 4,
+  "once: own": 4,
+  "once: own for repair": 2,
+  "thrice, by another: own": 4,
+  "thrice, by another: mender for repair": 6,
+};
+
+test("Run works by the strategy of each trial, with what is set of it, whatever its name", async () => {
+  const { asked, connected, connect } = mending();
+  using run = new Run(MENDING_PLAN, { connect });
+  const trials = await run.all();
+  assertEquals(countsOf(asked), MENDING_COUNTS);
+  assertEquals(connected.toSorted(), ["mender", "own"], "each model once");
+  for (const { strategy, stages, usage, events, model } of trials) {
+    const repairs = events.filter((event) => event.kind === "reply" && event.stage === "repair");
+    const tries = { "baseline": 0, "once": 1, "thrice, by another": 3 }[strategy]!;
+    assertEquals([repairs.length, usage.inputTokens], [tries, 10 * (2 + tries)], strategy);
+    assertEquals(
+      stages,
+      strategy !== "thrice, by another" ? undefined : [{
+        stage: "repair",
+        model: { requested: "mender", served: ["mender"], simulated: true },
+        usage: { inputTokens: 30, outputTokens: 3 },
+      }],
+    );
+    assertEquals([model.requested, model.served], ["own", "own"]);
+  }
+});
+
+test("Run asks with the texts that are set of a strategy", async () => {
+  const prompts: string[] = [];
+  using run = new Run(MENDING_PLAN, {
+    connect: (entry) => {
+      const model = clumsy(modelName(entry), []);
+      return {
+        ...model,
+        reply: (request) => {
+          if (request.context.stage === "repair") prompts.push(request.messages.at(-1)!.content);
+          return model.reply(request);
+        },
+      };
+    },
+  });
+  await run.all();
+  assertEquals(prompts.filter((prompt) => prompt.startsWith("MEND {")).length, 6);
+  assertEquals(prompts.filter((prompt) => prompt.includes("has invalid arguments")).length, 2);
+});
+
+test("Run connects a model that is of the suite and of a stage once", async () => {
+  const { connected, asked, connect } = mending();
+  const plan = planSuite({
+    ...MENDING,
+    models: ["own", { model: "m", temperature: 0, name: "mender" }, "unused"],
+  });
+  const only = plan.trials.filter(({ model }) => model !== "unused");
+  using run = new Run(plan, { connect, only });
+  run.connect();
+  assertEquals(connected.toSorted(), ["mender", "own"]);
+  await run.all();
+  assertEquals(connected.length, 2);
+  assertEquals(countsOf(asked)["thrice, by another: mender for repair"], 12);
+});
+
+test("Run.connect() fails before anything is run when the model of a stage cannot be had", () => {
+  using folder = new Folder();
+  const { asked, connect } = mending();
+  using run = new Run(MENDING_PLAN, {
+    journal: folder.file("a.jsonl"),
+    connect: (entry) => {
+      if (entry.model === "m") throw new InputError("Cannot use model m");
+      return connect(entry);
+    },
+  });
+  assertThrows(() => run.connect(), InputError, "Cannot use model m");
+  assertEquals(asked, []);
+  assertEquals([...Deno.readDirSync(folder.path)], []);
+});
+
+test("Run with resume goes on with the strategies as they are set", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal, concurrency: 1 });
+    await run.all();
+  }
+  const whole = readResults([journal]);
+  assertEquals(whole.plan!.resolved.strategies, MENDING_PLAN.resolved.strategies);
+  assertEquals(whole.trials.map(({ stages }) => stages?.length ?? 0), [0, 0, 1, 0, 0, 1]);
+  cutAfter(journal, 4);
+  const before = readResults([journal]).trials.length;
+  const { asked, connect } = mending();
+  using again = new Run(MENDING_PLAN, { connect, journal, resume: true });
+  assertEquals(again.resumed, before);
+  await again.all();
+  assertEquals(countsOf(asked), {
+    "baseline: own": 2,
+    "once: own": 2,
+    "once: own for repair": 1,
+    "thrice, by another: own": 2,
+    "thrice, by another: mender for repair": 3,
+  });
+  const { trials, problem } = readResults([journal]);
+  assertEquals([trials.length, problem], [6, undefined]);
+  assertEquals(
+    trials.map(({ usage }) => usage),
+    whole.trials.map(({ usage }) => usage),
+  );
+});
+
+test("Run refuses to resume a journal whose strategies were set in another way", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal });
+    await run.all();
+  }
+  const changes: StrategyEntry[] = [
+    { strategy: "repair", attempts: 2, name: "once" },
+    { strategy: "repair", name: "once" },
+    { strategy: "repair", attempts: 1, name: "once", models: { repair: "m2" } },
+  ];
+  for (const entry of changes) {
+    const [first, , third] = MENDING.strategies!;
+    const plan = planSuite({ ...MENDING, strategies: [first!, entry, third!] });
+    assertThrows(
+      () => new Run(plan, { ...mending(), journal, resume: true }).open(),
+      InputError,
+      "strategies",
+    );
+  }
+});
+
+test("Run replays a trial of a journal with the strategy as it was set", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal });
+    await run.all();
+  }
+  for (const { id, strategy, usage } of readResults([journal]).trials) {
+    const plan = planOfJournal(journal);
+    const { asked, connect } = mending();
+    using run = new Run(plan, { connect, only: [trialToReplay(plan, id, { strict: true })] });
+    const [trial] = await run.all();
+    assertEquals([trial!.id, trial!.strategy, trial!.usage], [id, strategy, usage]);
+    assertEquals(
+      asked.filter(({ stage }) => stage === "repair").length,
+      {
+        "baseline": 0,
+        "once": 1,
+        "thrice, by another": 3,
+      }[strategy],
+    );
+  }
+});
+
+// Probes
+
+const PROBING = planSuite({
+  ...SUITE,
+  graphs: 2,
+  tasks: [{ case: "all" }],
+  models: ["follows", "never calls"],
+});
+
+test("Run carries out probes, keeps them, and goes on where it ended", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);
+  {
+    using run = new Run(PROBING, { connect, journal });
+    await run.all();
+  }
+  const outcomes = (model: string) =>
+    readResults([journal]).trials.filter((trial) => trial.model.requested === model)
+      .map(({ outcome }) => outcome);
+  const followed = ["solved", "solved", "solved", "call_limit"];
+  const averse = ["wrong_answer", "solved", "wrong_answer", "solved"];
+  const whole = Deno.readTextFileSync(journal);
+  assertEquals(outcomes("follows"), [...followed, ...followed]);
+  assertEquals(outcomes("never calls"), [...averse, ...averse]);
+  for (const kept of [1, 6, 16]) {
+    Deno.writeTextFileSync(journal, whole);
+    cutAfter(journal, kept);
+    using run = new Run(PROBING, { connect, journal, resume: true });
+    assertEquals(run.resumed, kept - 1);
+    assertEquals((await run.all()).length, 16);
+    assertEquals(readResults([journal]).problem, undefined);
+    assertEquals(outcomes("follows"), [...followed, ...followed]);
+  }
+});
+
+test("Run replays a probe of a journal, and one that the plan does not have", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);
+  {
+    using run = new Run(PROBING, { connect, journal });
+    await run.all();
+  }
+  const plan = planOfJournal(journal);
+  for (const { id, outcome, behaviours } of readResults([journal]).trials) {
+    using run = new Run(plan, { connect, only: [trialToReplay(plan, id, { strict: true })] });
+    const [trial] = await run.all();
+    assertEquals([trial!.id, trial!.outcome, trial!.behaviours], [id, outcome, behaviours]);
+  }
+  const other = PROBING.trials[0]!.id.replace(/seed=\d+/, "seed=4711");
+  using run = new Run(PROBING, { connect, only: [trialToReplay(PROBING, other)] });
+  assertEquals((await run.all())[0]!.outcome, "solved");
+  assertThrows(() => trialToReplay(plan, other, { strict: true }), InputError);
 });

@@ -6,7 +6,8 @@ import { type Plan, planSuite } from "../lib/plan.ts";
 import { fork } from "../lib/random.ts";
 import { type Needless, Stopping } from "../lib/stopping.ts";
 import type { Suite } from "../lib/suite.ts";
-import type { PlannedTrial, Trial } from "../lib/trial.ts";
+import type { Trial } from "../lib/trial.ts";
+import type { PlannedTrial } from "../lib/trial_id.ts";
 import { test } from "./support/generated.ts";
 import { finish, HOSTILE, STEERING } from "./support/records.ts";
 

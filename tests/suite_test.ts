@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError, parseWith } from "../lib/input.ts";
+import { PROBES } from "../lib/probes.ts";
 import { grid, SUITE, type Suite } from "../lib/suite.ts";
-import { test } from "./support/generated.ts";
+import { generatedFrom, test } from "./support/generated.ts";
 import { sizesOf, SMALL } from "./support/suites.ts";
 
 test("grid() crosses all lists, in the order in which they are given", () => {
@@ -72,7 +73,7 @@ test("grid() pairs irrelevant counts with their kind, as the paper does", () => 
 
 test("grid() crosses linkings, and names only the unusual", () => {
   const { cells } = grid({ core: 3, depth: 2, linking: ["types", "names"] });
-  assertEquals(cells.map(({ linking }) => linking), [undefined, "names"]);
+  assertEquals(cells.map((cell) => generatedFrom(cell).linking), [undefined, "names"]);
 });
 
 test("grid() hands on what is not crossed", () => {
@@ -80,6 +81,15 @@ test("grid() hands on what is not crossed", () => {
   assertEquals(cells, [
     { core: 3, depth: 2, connected: 0, disconnected: 0, types: 7, inputs: [2, 3], extraEdges: 0 },
   ]);
+});
+
+test("grid() has a cell for each probe, in the order that is given, each once", () => {
+  assertEquals(grid({ case: "oracle" }), { cells: [{ case: "oracle" }], skipped: 0 });
+  assertEquals(grid({ case: ["oracle", "forced_choice", "oracle"] }).cells, [
+    { case: "oracle" },
+    { case: "forced_choice" },
+  ]);
+  assertEquals(grid({ case: "all" }).cells, PROBES.map((probe) => ({ case: probe })));
 });
 
 test("grid() refuses sizes of which nothing is left, and names them", () => {
@@ -108,6 +118,9 @@ test("SUITE accepts every field", () => {
         linking: ["types", "names"],
       },
       { core: 3, depth: [1, 2], irrelevant: [0, 10], connection: "half" },
+      { case: "all" },
+      { case: "oracle" },
+      { case: ["lying_calculator", "mental_arithmetic", "oracle", "forced_choice"] },
       {
         core: 3,
         depth: 1,
@@ -129,10 +142,27 @@ test("SUITE accepts every field", () => {
       reasoningEffort: "low",
       seed: 1,
       parallelToolCalls: false,
+      toolChoice: "auto",
       body: { a: [1, { b: null }] },
       name: "n",
     }],
-    strategies: ["baseline"],
+    strategies: [
+      "baseline",
+      "restate+repair",
+      { strategy: "restate" },
+      {
+        strategy: "indirection+backward+repair",
+        models: { infer: "a", call: "sim:planner", repair: { model: "b", temperature: 0 } },
+        prompts: {
+          backward: { missing: "What else?" },
+          repair: { fix: "{name}: {errors} in {arguments}" },
+        },
+        attempts: 20,
+        rounds: 100,
+        dereference: false,
+        name: "n",
+      },
+    ],
     perturbations: ["none"],
     repetitions: 1,
     limits: { calls: 1, steps: 1, seconds: 0.5, tokens: 1 },
@@ -210,7 +240,109 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   ],
   [{ models: [{ model: "a", apiKey: "sk-1" }] }, "models[0]", '"apiKey"'],
   [{ strategies: [] }, "strategies", "must not be empty"],
-  [{ strategies: ["guess"] }, "strategies[0]", '"baseline"|"restate"'],
+  [{ strategies: ["guess"] }, "strategies[0]", "must be one of baseline, restate, "],
+  [{ strategies: ["restate", "repair+repair"] }, "strategies[1]", "must name none of them twice"],
+  [{ strategies: ["restate+baseline"] }, "strategies[0]", "must not join baseline"],
+  [{ strategies: [""] }, "strategies[0]", "must be one of baseline, restate, "],
+  [{ strategies: [{ strategy: "guess" }] }, "strategies[0].strategy", "must be one of baseline, "],
+  [{ strategies: [{ name: "n" }] }, "strategies[0].strategy", "expected string"],
+  [{ strategies: [{ strategy: "repair", atempts: 1 }] }, "strategies[0]", '"atempts"'],
+  [
+    { strategies: [{ strategy: "repair", attempts: 0 }] },
+    "strategies[0].attempts",
+    "must be at least 1: it is 0",
+  ],
+  [
+    { strategies: [{ strategy: "repair", attempts: 21 }] },
+    "strategies[0].attempts",
+    "must be at most 20: it is 21",
+  ],
+  [
+    { strategies: [{ strategy: "backward", rounds: 101 }] },
+    "strategies[0].rounds",
+    "must be at most 100: it is 101",
+  ],
+  [
+    { strategies: [{ strategy: "restate", attempts: 1 }] },
+    "strategies[0].attempts",
+    "goes with repair only",
+  ],
+  [
+    { strategies: [{ strategy: "repair", rounds: 1 }] },
+    "strategies[0].rounds",
+    "goes with backward only",
+  ],
+  [
+    { strategies: [{ strategy: "repair", dereference: true }] },
+    "strategies[0].dereference",
+    "goes with indirection only",
+  ],
+  [{ strategies: [{ strategy: "repair", name: "" }] }, "strategies[0].name", ">=1 characters"],
+  [
+    { strategies: [{ strategy: "restate+plan_then_call", models: { route: "a" } }] },
+    "strategies[0].models.route",
+    "there is no such stage: there are plan, call",
+  ],
+  [
+    { strategies: [{ strategy: "restate", models: { plan: "a" } }] },
+    "strategies[0].models.plan",
+    "restate asks no other model",
+  ],
+  [
+    { strategies: [{ strategy: "repair", models: { repair: { api: "chat" } } }] },
+    "strategies[0].models.repair.model",
+    "expected string",
+  ],
+  [
+    { strategies: [{ strategy: "repair", models: { repair: { model: "m", apiKey: "k" } } }] },
+    "strategies[0].models.repair",
+    '"apiKey"',
+  ],
+  [
+    {
+      strategies: [{ strategy: "repair", models: { repair: { model: "m", body: { key: "k" } } } }],
+    },
+    "strategies[0].models.repair.body",
+    "must hold no secret",
+  ],
+  [
+    { strategies: [{ strategy: "repair", prompts: { backward: { missing: "more" } } }] },
+    "strategies[0].prompts.backward",
+    "texts can be given of repair only",
+  ],
+  [
+    { strategies: [{ strategy: "backward", prompts: { backward: { last: "{question}" } } }] },
+    "strategies[0].prompts.backward.last",
+    "there are backward.final, backward.missing, backward.call",
+  ],
+  [
+    { strategies: [{ strategy: "repair", prompts: { repair: { fix: "Mend it." } } }] },
+    "strategies[0].prompts.repair.fix",
+    "the text must hold {arguments}",
+  ],
+  [
+    { strategies: [{ strategy: "repair", prompts: { repair: { fix: "{arguments} {task}" } } }] },
+    "strategies[0].prompts.repair.fix",
+    "nothing fills in {task}: there is {name}, {arguments}, {errors}, {schema}",
+  ],
+  [{ tasks: [{ case: "orakel" }] }, "tasks[0].case", "must be all, one of lying_calculator, "],
+  [
+    { tasks: [{ case: ["oracle", "orakel"] }] },
+    "tasks[0].case",
+    "forced_choice, or a list of them",
+  ],
+  [{ tasks: [{ case: [] }] }, "tasks[0].case", "must not be empty"],
+  [
+    { tasks: [{ case: "all", core: 3 }] },
+    "tasks[0]",
+    "probes have no core: give either case or sizes",
+  ],
+  [{ tasks: [{ case: "all", seed: 3 }] }, "tasks[0]", "probes have no seed"],
+  [
+    { models: [{ model: "a", toolChoice: "must" }] },
+    "models[0].toolChoice",
+    "must be auto, none, required or",
+  ],
   [{ perturbations: ["XX"] }, "perturbations[0]", "none"],
   [{ repetitions: 0 }, "repetitions", "must be at least 1"],
   [{ limits: { calls: 0 } }, "limits.calls", "must be at least 1"],
@@ -237,6 +369,26 @@ test("SUITE names the path and the rule of every fault", () => {
     assertStringIncludes(error.message, "Cannot use s.jsonc:\n", wrong);
     assertStringIncludes(error.message, `at ${path}: `, wrong);
     assertStringIncludes(error.message, rule, wrong);
+  }
+});
+
+test("SUITE tells the faults of the kind that a value is nearest to, and no others", () => {
+  const faults: [Record<string, unknown>, string][] = [
+    [{ tasks: [{ core: 3 }] }, "at tasks[0].depth: expected number"],
+    [{ tasks: [{ core: 3, depth: 1, kore: 3 }] }, 'at tasks[0]: Unrecognized key: "kore"'],
+    [{ tasks: [{ core: 3, depth: 1, case: "all" }] }, 'at tasks[0]: Unrecognized key: "case"'],
+    [{ tasks: [{ case: "all", depth: 1 }] }, "at tasks[0]: probes have no depth: give either"],
+    [{ tasks: [{ case: "orakel" }] }, "at tasks[0].case: must be all, one of "],
+    [{ models: [{ model: "a", apiKey: "k" }] }, 'at models[0]: Unrecognized key: "apiKey"'],
+    [{ strategies: ["guess"] }, "at strategies[0]: must be one of baseline, "],
+    [{ strategies: [{ strategy: "repair", n: 1 }] }, 'at strategies[0]: Unrecognized key: "n"'],
+  ];
+  for (const [change, start] of faults) {
+    const error = assertThrows(() => parseWith(SUITE, { ...SMALL, ...change }, "it"), InputError);
+    const [, ...lines] = error.message.split("\n");
+    assertEquals(lines.length, 1, error.message);
+    assertStringIncludes(lines[0]!, start);
+    assert(!lines[0]!.includes("or expected object"), error.message);
   }
 });
 

@@ -8,9 +8,10 @@ import { Connections } from "../lib/connect.ts";
 import { readJsonc } from "../lib/input.ts";
 import { planSuite } from "../lib/plan.ts";
 import { Run } from "../lib/run.ts";
-import { modelName, SUITE, type Suite } from "../lib/suite.ts";
+import { SUITE, type Suite } from "../lib/suite.ts";
+import { modelName } from "../lib/model_entry.ts";
 import { countingServer, ROOT } from "./support/child.ts";
-import { test } from "./support/generated.ts";
+import { generatedFrom, test } from "./support/generated.ts";
 import { type Schema, SCHEMA_PATH, schemaText, suiteSchema } from "./support/suite_schema.ts";
 
 const FOLDER = `${ROOT}/fixtures/suites`;
@@ -84,7 +85,7 @@ for (const name of NAMES) {
   test(`suites/${name}.jsonc runs`, async () => {
     const { suite } = read(name);
     const { trials, resolved: { cells } } = planSuite(suite);
-    const tasks = [cells[0]!, cells[cells.length >> 1]!, cells.at(-1)!];
+    const tasks = [...new Set([cells[0]!, cells[cells.length >> 1]!, cells.at(-1)!])];
     const plan = planSuite({ ...suite, graphs: 1, tasks });
     // In place of OpenAI's, for the models that are not simulated.
     await using server = countingServer("sim:planner");
@@ -102,7 +103,7 @@ for (const name of NAMES) {
 
 test("suites/main_grid.jsonc has as many trials as the rates of the paper's Table 2 are of", () => {
   const { trials } = planSuite(read("main_grid").suite);
-  const byCore = Map.groupBy(trials, ({ task }) => task.core);
+  const byCore = Map.groupBy(trials, ({ task }) => generatedFrom(task).core);
   assertEquals([...byCore].map(([core, { length }]) => [core, length]), [
     [5, 200],
     [10, 450],
@@ -143,6 +144,9 @@ const COMPLETE = {
       extraEdges: 0,
     },
     { core: 3, depth: [1, 2], irrelevant: [0, 4], connection: ["half"], linking: ["names"] },
+    { case: "all" },
+    { case: "oracle" },
+    { case: ["lying_calculator", "forced_choice"] },
   ],
   models: ["sim:planner", {
     model: "m",
@@ -155,10 +159,19 @@ const COMPLETE = {
     reasoningEffort: "low",
     seed: 1,
     parallelToolCalls: false,
+    toolChoice: { function: "f" },
     body: { one: [1, { two: null }] },
     name: "n",
   }],
-  strategies: ["baseline"],
+  strategies: ["baseline", "restate+repair", {
+    strategy: "indirection+backward+repair",
+    models: { infer: "sim:planner", repair: { model: "m", temperature: 0, name: "mender" } },
+    prompts: { repair: { fix: "Mend {arguments}" } },
+    attempts: 1,
+    rounds: 2,
+    dereference: true,
+    name: "everything",
+  }],
   perturbations: ["none"],
   repetitions: 2,
   limits: { calls: 1, steps: 2, seconds: 0.5, tokens: 4 },
@@ -186,6 +199,11 @@ const COMPLETE = {
 const [FIRST_GRID] = COMPLETE.tasks;
 const [, ENTRY] = COMPLETE.models;
 
+/** A suite's strategies with one that is like that. */
+function strategy(entry: Record<string, unknown>): Record<string, unknown> {
+  return { strategies: [{ strategy: "repair", ...entry }] };
+}
+
 /** What is wrong, in a suite that is right but for it. */
 const BROKEN: Record<string, unknown> = {
   "no name": { name: undefined },
@@ -208,6 +226,22 @@ const BROKEN: Record<string, unknown> = {
   "an unknown effort": { models: [{ model: "m", reasoningEffort: "huge" }] },
   "an unknown strategy": { strategies: ["wishful"] },
   "no strategy": { strategies: [] },
+  "baseline joined to another strategy": { strategies: ["restate+baseline"] },
+  "a strategy joined to nothing": { strategies: ["restate+"] },
+  "an unknown strategy of an entry": strategy({ strategy: "wishful" }),
+  "a strategy without its id": { strategies: [{ attempts: 1 }] },
+  "no attempts": strategy({ attempts: 0 }),
+  "a hundred attempts": strategy({ attempts: 100 }),
+  "rounds in words": strategy({ strategy: "backward", rounds: "many" }),
+  "a model of a stage without its name": strategy({ models: { repair: { temperature: 0 } } }),
+  "an empty text": strategy({ prompts: { repair: { fix: "" } } }),
+  "a misspelled field of a strategy": strategy({ attemps: 1 }),
+  "an unknown probe": { tasks: [{ case: "crystal_ball" }] },
+  "an unknown probe among others": { tasks: [{ case: ["oracle", "crystal_ball"] }] },
+  "no probe": { tasks: [{ case: [] }] },
+  "a probe with a size": { tasks: [{ case: "oracle", core: 3 }] },
+  "a probe with a seed of its own": { tasks: [{ case: "oracle", seed: 1 }] },
+  "a choice of tools in other words": { models: [{ model: "m", toolChoice: "must" }] },
   "an unknown perturbation": { perturbations: ["XX"] },
   "a limit of nothing": { limits: { calls: 0 } },
   "a rate in percent": { gate: { successRate: 80 } },
@@ -239,6 +273,17 @@ const UNSAID: Record<string, unknown> = {
   "a baseline that names nothing": { gate: { baseline: {} } },
   "an address of another protocol": { models: [{ model: "m", baseURL: "ftp://host/v1" }] },
   "a password in an address": { models: [{ model: "m", baseURL: "https://me:word@host/v1" }] },
+  "a strategy twice in one": { strategies: ["repair+repair"] },
+  "attempts of another strategy": strategy({ strategy: "restate", attempts: 1 }),
+  "rounds of another strategy": strategy({ rounds: 1 }),
+  "dereferencing without names": strategy({ dereference: true }),
+  "a model of no stage": strategy({ models: { plan: "m" } }),
+  "a text of another strategy": strategy({ prompts: { backward: { missing: "What else?" } } }),
+  "a text for nothing": strategy({ prompts: { repair: { plan: "{question}" } } }),
+  "a text that lacks what it is about": strategy({ prompts: { repair: { fix: "Mend it!" } } }),
+  "a text that nothing fills in": strategy({
+    prompts: { repair: { fix: "{arguments} of {who}" } },
+  }),
   "a secret in a body": { models: [{ model: "m", body: { api_key: "k" } }] },
 };
 

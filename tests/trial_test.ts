@@ -9,21 +9,27 @@ import fc from "fast-check";
 import type { GraphSpec } from "../lib/graph.ts";
 import { InputError, parseWith } from "../lib/input.ts";
 import { judge } from "../lib/judge.ts";
-import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../lib/model.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  TimeLimitError,
+} from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
+import { STRATEGIES } from "../lib/strategies.ts";
 import { briefSpec, generateTask, type Task } from "../lib/task.ts";
 import { callsOf, failuresOf } from "../lib/trace.ts";
 import {
   type Agent,
   OUTCOMES,
-  parseTrialId,
   runTrial,
+  scoreOf,
   type Trial,
   TRIAL_LINE,
-  trialId,
-  type TrialKey,
   type TrialOptions,
 } from "../lib/trial.ts";
+import { parseTrialId, type PlannedTrial, trialId, type TrialKey } from "../lib/trial_id.ts";
 import { coreInOrder, rightArguments, specs, test } from "./support/generated.ts";
 
 const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed: 11 };
@@ -311,10 +317,6 @@ test("runTrial() lets an agent of one's own work on the task", async () => {
 });
 
 test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
-  const ofStrategy = (strategy: string) => {
-    const key = { model: "parrot", strategy, perturbation: "none", task: SPEC, repetition: 1 };
-    return { ...key, id: trialId(key), index: 0, block: 0 };
-  };
   const model = scripted("parrot", [{}]);
   const agent: Agent = () => Promise.resolve("42");
   await assertRejects(
@@ -325,7 +327,7 @@ test("runTrial() refuses an agent with a strategy, and a strategy that there is 
   await assertRejects(
     () => runTrial(ofStrategy("wishful"), model),
     InputError,
-    "must be one of baseline, restate: it is wishful",
+    "Cannot use the strategy as it must be one of baseline, restate, ",
   );
   assertEquals((await runTrial(ofStrategy("baseline"), model, { agent })).outcome, "wrong_answer");
 });
@@ -721,4 +723,201 @@ test("runTrial() ends an agent that calls on for ever as call_limit", async () =
     },
   });
   assertEquals([trial.outcome, trial.calls], ["call_limit", 6]);
+});
+
+// Strategies
+
+/** A trial of a strategy by some name. */
+function ofStrategy(strategy: string): PlannedTrial {
+  const key = { model: "parrot", strategy, perturbation: "none", task: SPEC, repetition: 1 };
+  return { ...key, id: trialId(key), index: 0, block: 0 };
+}
+
+/** A model that solves the task, and says `plan` wherever it is offered no functions. */
+function planning(name: string, plan: string, requests: ModelRequest[] = []): Model {
+  const usage = { inputTokens: 3, outputTokens: 2 };
+  return scripted(name, (request) => {
+    requests.push(request);
+    if (request.tools.length === 0) return { text: plan, usage };
+    const done = request.messages.filter(({ role }) => role === "tool").length;
+    return { ...perfect()[done]!, usage };
+  });
+}
+
+test("runTrial() works by the strategy that its name is the id of, unless told which", async () => {
+  const plain = await runTrial(ofStrategy("plan_then_call"), planning("parrot", "PLAN"));
+  const named = await runTrial(ofStrategy("my own"), planning("parrot", "PLAN"), {
+    strategy: { strategy: "plan_then_call" },
+  });
+  for (const { outcome, events, usage } of [plain, named]) {
+    assertEquals(outcome, "solved");
+    const [first, ...others] = events.filter((event) => event.kind === "reply");
+    assertEquals([first!.stage, first!.text], ["plan", "PLAN"]);
+    assertEquals(others.map(({ stage }) => stage), new Array(5).fill(undefined));
+    assertEquals(usage, { inputTokens: 18, outputTokens: 12 });
+  }
+  assertEquals([plain.strategy, named.strategy], ["plan_then_call", "my own"]);
+});
+
+test("runTrial() asks with what is set of the strategy", async () => {
+  const requests: ModelRequest[] = [];
+  await runTrial(ofStrategy("n"), planning("parrot", "PLAN", requests), {
+    strategy: {
+      strategy: "plan_then_call",
+      prompts: { plan_then_call: { plan: "PLAN IT: {question} {tools}" } },
+    },
+  });
+  assertStringIncludes(requests[0]!.messages.at(-1)!.content, "PLAN IT: ");
+  assertStringIncludes(requests[0]!.messages.at(-1)!.content, TASK.prompt);
+});
+
+test("runTrial() refuses what does not go with the strategy", async () => {
+  for (
+    const strategy of [
+      { strategy: "restate", attempts: 1 },
+      { strategy: "baseline", rounds: 1 },
+      { strategy: "repair", prompts: { repair: { fix: "no words" } } },
+      { strategy: "repair+repair" },
+    ]
+  ) {
+    await assertRejects(
+      () => runTrial(ofStrategy("n"), planning("parrot", ""), { strategy }),
+      InputError,
+      "Cannot use the strategy",
+    );
+  }
+});
+
+test("runTrial() records what other models took part, apart from the trial's own", async () => {
+  const planner = { ...planning("planner", "PLAN"), simulated: false };
+  const options: TrialOptions = { stageModels: new Map([["plan", planner]]) };
+  const own = planning("parrot", "none of mine");
+  const trial = await runTrial(ofStrategy("plan_then_call"), own, options);
+  assertEquals(trial.outcome, "solved");
+  assertEquals(trial.model, { requested: "parrot", served: "parrot", simulated: true });
+  assertEquals(trial.stages, [{
+    stage: "plan",
+    model: { requested: "planner", served: ["planner"], simulated: false },
+    usage: { inputTokens: 3, outputTokens: 2 },
+  }]);
+  assertEquals(trial.usage, { inputTokens: 18, outputTokens: 12 }, "theirs is among it");
+  assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
+  assertEquals(scoreOf(trial).stages, trial.stages, "what gates and reports read has it");
+  const alone = await runTrial(ofStrategy("plan_then_call"), own);
+  assert(!("stages" in alone) && !("stages" in scoreOf(alone)));
+});
+
+test("runTrial() calls a trial simulated as soon as any model in it is", async () => {
+  for (
+    const [own, other, simulated] of [
+      [false, false, false],
+      [true, false, true],
+      [false, true, true],
+    ]
+  ) {
+    const { model } = await runTrial(
+      ofStrategy("plan_then_call"),
+      { ...planning("parrot", "PLAN"), simulated: own! },
+      { stageModels: new Map([["plan", { ...planning("planner", "PLAN"), simulated: other! }]]) },
+    );
+    assertEquals(model.simulated, simulated);
+  }
+});
+
+test("runTrial() charges every model's replies to the limits of the trial", async () => {
+  const options: TrialOptions = {
+    stageModels: new Map([["plan", planning("planner", "PLAN")]]),
+  };
+  const ended = async (limits: TrialOptions["limits"]) => {
+    const { outcome, calls, usage } = await runTrial(
+      ofStrategy("plan_then_call"),
+      planning("parrot", "PLAN"),
+      { ...options, limits: limits! },
+    );
+    return [outcome, calls, usage.inputTokens];
+  };
+  assertEquals(await ended({ steps: 1 }), ["step_limit", 0, 3]);
+  assertEquals(await ended({ steps: 3 }), ["step_limit", 2, 9]);
+  assertEquals(await ended({ steps: 6 }), ["solved", 4, 18]);
+  assertEquals(await ended({ tokens: 4 }), ["token_limit", 0, 3]);
+  assertEquals(await ended({ tokens: 29 }), ["token_limit", 4, 18]);
+  assertEquals(await ended({ tokens: 30 }), ["solved", 4, 18]);
+});
+
+test("runTrial() makes a trial invalid when the model of a stage cannot be had", async () => {
+  const broken: Model = {
+    name: "planner",
+    simulated: true,
+    reply: () => Promise.reject(new InfrastructureError("no network")),
+  };
+  const trial = await runTrial(ofStrategy("plan_then_call"), planning("parrot", "PLAN"), {
+    stageModels: new Map([["plan", broken]]),
+  });
+  assertEquals([trial.outcome, trial.reason], ["invalid", "no network"]);
+});
+
+test("TRIAL_LINE takes every kind of event that strategies record, unchanged", async () => {
+  const kinds = new Set<string>();
+  const wrong = { name: TASK.functions[0]!.name, arguments: {} };
+  const clumsy = scripted(
+    "clumsy",
+    ({ context }) =>
+      context.stage === "repair" || context.request > 3
+        ? { text: `${TASK.target.variable} = @Nothing` }
+        : { calls: [wrong] },
+  );
+  for (const strategy of STRATEGIES) {
+    for (const model of [clumsy, planning("parrot", TASK.functions[0]!.name)]) {
+      const trial = await runTrial(ofStrategy(strategy), model);
+      for (const { kind } of trial.events) kinds.add(kind);
+      assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial), strategy);
+    }
+  }
+  assertEquals([...kinds].toSorted(), ["answer", "call", "repair", "reply", "stage"]);
+});
+
+test("TRIAL_LINE rejects stages that are none, and names the path", async () => {
+  const options = { stageModels: new Map([["plan", planning("planner", "PLAN")]]) };
+  const trial = await runTrial(ofStrategy("plan_then_call"), planning("parrot", ""), options);
+  const [stage] = trial.stages!;
+  const changes: [unknown, path: string][] = [
+    ["plan", "stages"],
+    [[{ ...stage!, stage: 7 }], "stages[0].stage"],
+    [[{ ...stage!, model: "m" }], "stages[0].model"],
+    [[{ ...stage!, model: { ...stage!.model, served: "m" } }], "stages[0].model.served"],
+    [[{ ...stage!, usage: { inputTokens: -1, outputTokens: 0 } }], "stages[0].usage.inputTokens"],
+    [[{ stage: "plan", model: stage!.model }], "stages[0].usage"],
+  ];
+  for (const [stages, path] of changes) {
+    assertThrows(
+      () => parseWith(TRIAL_LINE, journalled({ ...trial, stages }), "the line"),
+      InputError,
+      `at ${path}: `,
+    );
+  }
+});
+
+test("runTrial() judges the values that names stand for, and keeps the text for people", async () => {
+  const spec: GraphSpec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 4 };
+  const task = generateTask(spec);
+  const { target: { variable, value }, functions: [made] } = task;
+  const { outcome, grounded, events, failures } = await runTrial(
+    { ...ofStrategy("indirection"), task: spec },
+    scripted("named", [
+      {
+        calls: [{
+          name: made!.name,
+          arguments: { ...rightArguments(task, made!), result: "@Wanted" },
+        }],
+      },
+      { text: `${variable} = @Wanted` },
+    ]),
+  );
+  assertEquals([outcome, grounded, failures], ["solved", true, []]);
+  assertEquals(events.at(-1), {
+    kind: "answer",
+    text: `${variable} = ${value}`,
+    rendered: `${variable} = @Wanted=${value}`,
+    value,
+  });
 });

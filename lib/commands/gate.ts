@@ -7,9 +7,10 @@ import { readBaseline } from "../baseline.ts";
 import { parseWith, readJsonc } from "../input.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY, isUpgrade } from "../policy.ts";
 import { PRICES } from "../prices.ts";
-import { renderTables } from "../reports/terminal.ts";
+import { gateToMarkdown } from "../reports/markdown.ts";
+import { renderGate } from "../reports/terminal.ts";
 import { decideResults, faultOf, type GateReport, reportProblem } from "../decision.ts";
-import { renderVerdicts, verdictsToMarkdown } from "../reports/verdicts.ts";
+import { renderVerdicts } from "../reports/verdicts.ts";
 import { readResults, type Results } from "../results.ts";
 import { summarizeJob } from "../summary.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -27,7 +28,10 @@ declares; options override it. A sequential gate cannot be overridden: its run s
   --coverage C       share of the planned trials that must be valid (default 0.95)
   --prices F.jsonc   what models cost, for ceilings in US dollars:
                      { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
-  --json             prints the verdicts as JSON, without tables
+  --json             prints the verdicts, and how strategies compare, as JSON, without tables
+
+Beneath the verdicts each strategy is compared with the baseline of the same model, on the same graphs:
+for reading, it decides nothing.
 
 Exit code 0 pass, 1 fail, 3 undecided or invalid.`;
 
@@ -58,14 +62,13 @@ export function gate(arguments_: readonly string[]): number {
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
-  const { trials } = results;
-  return tell(decision, asJson, `${renderTables(trials)}\n\n${renderVerdicts(decision)}`);
+  return tell(decision, asJson, renderGate(results.trials, decision));
 }
 
 /** Prints a decision, and gives its exit code. */
 function tell(decision: GateReport, asJson: boolean, text: string): number {
   console.log(asJson ? JSON.stringify(decision, null, 2) : text);
-  summarizeJob(verdictsToMarkdown(decision));
+  summarizeJob(gateToMarkdown(decision));
   return decision.exitCode;
 }
 

@@ -8,8 +8,10 @@ import { toDot, toMermaid, toSvg } from "../drawing.ts";
 import { type GraphSpec, LINKINGS } from "../graph.ts";
 import { InputError, parseWith, reasonOf } from "../input.ts";
 import { parseJson } from "../json.ts";
+import { isProbe, ProbeFixture, PROBES, type ProbeSpec } from "../probes.ts";
 import { freshSeed } from "../random.ts";
-import { generateTask, type Task, taskToJson } from "../task.ts";
+import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../task.ts";
+import type { TaskSpec } from "../tasks.ts";
 import { toOpenAITool } from "../tool.ts";
 import { Arguments } from "./arguments.ts";
 
@@ -24,8 +26,9 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --types N          size of the pool of types (default: half of core)
   --inputs A..B      input variables of a source function (default 1..2)
   --extra-edges N    tries at further core edges (default: twice core)
-  --task JSON        in place of all these: the "task" of a journal line
-  --format F         json (default), tools, dot, mermaid or svg`;
+  --task JSON        in place of all these: the "task" of a journal line, which may be a probe such as
+                     {"case":"oracle","seed":1}
+  --format F         json (default), tools, dot, mermaid or svg; of probes json and tools`;
 
 const VALUES = [
   "core",
@@ -49,7 +52,18 @@ const FORMATS: Readonly<Record<string, (task: Task) => string | Promise<string>>
   svg: toSvg,
 };
 
-const SPEC: z.ZodType<GraphSpec> = z.strictObject({
+/** Probes have no graph that could be drawn. */
+const PROBE_FORMATS: Readonly<Record<string, (probe: ProbeFixture, spec: ProbeSpec) => unknown>> = {
+  json: ({ prompt, tools }, spec) => ({
+    version: GENERATOR_VERSION,
+    ...spec,
+    prompt,
+    tools: tools.map(toOpenAITool),
+  }),
+  tools: ({ tools }) => tools.map(toOpenAITool),
+};
+
+const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
   core: z.int(),
   depth: z.int(),
   connected: z.int(),
@@ -60,6 +74,8 @@ const SPEC: z.ZodType<GraphSpec> = z.strictObject({
   extraEdges: z.int().exactOptional(),
   linking: z.enum(LINKINGS).exactOptional(),
 });
+
+const PROBE: z.ZodType<ProbeSpec> = z.strictObject({ case: z.enum(PROBES), seed: z.int() });
 
 /** Prints a task to stdout. */
 export async function generate(arguments_: readonly string[]): Promise<number> {
@@ -73,17 +89,27 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
       `--format must be one of ${Object.keys(FORMATS).join(", ")}: it is ${format}`,
     );
   }
-  let task: Task;
+  const spec = specOf(options);
+  if (isProbe(spec) && !Object.hasOwn(PROBE_FORMATS, format)) {
+    throw options.error(
+      `--format must be one of ${Object.keys(PROBE_FORMATS).join(", ")} for a probe, ` +
+        `which has no graph: it is ${format}`,
+    );
+  }
   try {
-    task = generateTask(specOf(options));
+    if (isProbe(spec)) {
+      using probe = new ProbeFixture(spec);
+      console.log(JSON.stringify(PROBE_FORMATS[format]!(probe, spec), null, 2));
+    } else {
+      console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());
+    }
   } catch (error) {
     throw error instanceof RangeError ? new InputError(reasonOf(error)) : error;
   }
-  console.log((await FORMATS[format]!(task)).trimEnd());
   return 0;
 }
 
-function specOf(options: Arguments): GraphSpec {
+function specOf(options: Arguments): TaskSpec {
   const written = options.text("task");
   if (written !== undefined) {
     const other = VALUES.find((name) =>
@@ -92,7 +118,7 @@ function specOf(options: Arguments): GraphSpec {
     if (other !== undefined) throw options.error(`--task goes without --${other}`);
     const value = parseJson(written);
     if (value === undefined) throw options.error(`--task must be JSON: it is ${written}`);
-    return parseWith(SPEC, value, "the JSON of --task");
+    return parseWith(z.union([GRAPH, PROBE]), value, "the JSON of --task");
   }
   const needed = (name: string, least: number) => {
     const value = options.integer(name, least);

@@ -5,8 +5,8 @@
 
 // @ts-types="npm:@types/cli-progress@^3"
 import { type Options, SingleBar } from "cli-progress";
-import { modelName } from "../suite.ts";
-import { costOf } from "../prices.ts";
+import { modelName } from "../model_entry.ts";
+import { costOfAll, spentUsage } from "../prices.ts";
 import type { Plan } from "../plan.ts";
 import type { Run } from "../run.ts";
 import { wilson } from "../statistics.ts";
@@ -128,9 +128,10 @@ const PAUSE = 100;
 export class Progress {
   readonly #screen: Screen;
   readonly #plan: Pick<Plan, "prices">;
-  readonly #priced: boolean;
   readonly #bounded: boolean;
-  readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, usd: 0, needless: 0 };
+  readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, needless: 0 };
+  /** US dollars so far; `null` once they cannot be told. */
+  #usd: number | null;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
   #bar: SingleBar | undefined;
   #began = 0;
@@ -146,7 +147,8 @@ export class Progress {
     const { models, strategies, perturbations, repetitions } = resolved;
     this.#bounded = repetitions === 1 &&
       [models, strategies, perturbations].every(({ length }) => length === 1);
-    this.#priced = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
+    const priced = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
+    this.#usd = priced ? 0 : null;
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
@@ -156,13 +158,15 @@ export class Progress {
       counts.needless++;
       return;
     }
-    const { outcome, solved, usage, model } = trial;
+    const { outcome, solved } = trial;
+    const { inputTokens, outputTokens } = spentUsage(trial);
     counts.done++;
     if (resumed) counts.resumed++;
     if (solved) counts.solved++;
     if (outcome === "invalid") counts.invalid++;
-    counts.tokens += usage.inputTokens + usage.outputTokens;
-    if (this.#priced) counts.usd += costOf(usage, model.requested, this.#plan.prices!);
+    counts.tokens += inputTokens + outputTokens;
+    const cost = costOfAll([trial], this.#plan.prices ?? {});
+    this.#usd = this.#usd === null || cost === null ? null : this.#usd + cost;
     if (this.#run === undefined || this.#bar !== undefined) return;
     if (counts.done >= this.#told + this.#step) this.#tell();
   }
@@ -197,13 +201,13 @@ export class Progress {
   }
 
   #standing(): Standing {
-    const { needless, usd, ...counts } = this.#counts;
+    const { needless, ...counts } = this.#counts;
     return {
       ...counts,
       total: this.#run!.trials.length - needless,
       bounded: this.#bounded,
       inFlight: this.#run!.inFlight,
-      usd: this.#priced ? usd : undefined,
+      usd: this.#usd ?? undefined,
       seconds: (performance.now() - this.#began) / 1000,
     };
   }

@@ -19,7 +19,8 @@ import { renderVerdicts } from "../reports/verdicts.ts";
 import { journalTrials } from "../journal_file.ts";
 import type { Results } from "../results.ts";
 import { quoted } from "../shell.ts";
-import { parseTrialId, type Trial } from "../trial.ts";
+import type { Trial } from "../trial.ts";
+import { parseTrialId } from "../trial_id.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const REPORT_HELP = `toolgate report F.jsonl...: tables, figures and trials of journals

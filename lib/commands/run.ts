@@ -35,7 +35,9 @@ Without a file it is the suite quick, which needs no key and takes seconds.
                        several times, each model is run with each, under the name "MODEL E"
   --api A              how models are spoken to: chat
   --base-url U         the server of models other than sim:... (default OpenAI's)
-  --strategy S         this strategy in place of the suite's; may be given several times
+  --strategy S         this strategy in place of the suite's, by the name that it has there or by its id:
+                       baseline, restate, indirection, plan_then_call, route_then_fill, backward or
+                       repair, or several joined by +; may be given several times
   --seed N             this seed in place of the suite's
   --out F.jsonl        the journal to which finished trials are appended
   --resume             continues the journal: what it has is not run again
@@ -130,7 +132,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
   }
   const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
-  if (finished.length > 0) console.log(renderTables(finished));
+  if (finished.length > 0) console.log(renderTables(finished, plan.prices));
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");
   const { stopped } = running;
   const unrun = running.trials.length - finished.length - spared - beyond;

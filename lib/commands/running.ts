@@ -9,7 +9,9 @@ import { printable } from "../json.ts";
 import type { Plan } from "../plan.ts";
 import { PRICES, type Prices } from "../prices.ts";
 import type { Run } from "../run.ts";
-import { type ModelEntry, modelName, REASONING_EFFORTS, SUITE, type Suite } from "../suite.ts";
+import { SUITE, type Suite } from "../suite.ts";
+import { type ModelEntry, modelName, REASONING_EFFORTS } from "../model_entry.ts";
+import { strategyName } from "../strategy_entry.ts";
 import { scoreOf, type TrialScore } from "../trial.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
@@ -31,7 +33,7 @@ export const RUN_VALUES: readonly string[] = [
 /** Options of those commands that may be given several times. */
 export const RUN_LISTS: readonly string[] = ["model", "strategy", "reasoning-effort"];
 
-/** Flags override the file; a model of the file that is named keeps its options. */
+/** Flags override the file; a model or strategy of the file that is named keeps its options. */
 export function overridden(suite: Suite, options: Arguments, path: string): Suite {
   const names = options.list("model");
   const entries = suite.models.map((entry): ModelEntry =>
@@ -51,7 +53,9 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
       ...(api === undefined ? {} : { api }),
     };
   });
-  const strategies = options.list("strategy");
+  const strategies = options.list("strategy").map((name) =>
+    suite.strategies?.find((entry) => strategyName(entry) === name) ?? name
+  );
   const tokens = options.integer("max-tokens", 1);
   const usd = options.number("max-usd");
   const budget = {

@@ -7,7 +7,7 @@ import type OpenAI from "openai";
 import { z } from "zod";
 import { clientOf, type Endpoint, endpointOf, type EndpointOptions, faultOf } from "../endpoint.ts";
 import { InputError } from "../input.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject, printable } from "../json.ts";
 import {
   type FinishReason,
   InfrastructureError,
@@ -17,7 +17,7 @@ import {
   type ModelRequest,
 } from "../model.ts";
 import { type Attempt, retrying, type RetryPolicy } from "../retry.ts";
-import { type ToolCall, toOpenAITool } from "../tool.ts";
+import { type ToolCall, type ToolChoice, toOpenAITool } from "../tool.ts";
 
 /** Which model to ask, where, and how. */
 export interface OpenAIOptions extends EndpointOptions, RetryPolicy {
@@ -33,6 +33,11 @@ export interface OpenAIOptions extends EndpointOptions, RetryPolicy {
   seed?: number;
   /** Whether one reply may hold several calls; sent only along with tools. */
   parallelToolCalls?: boolean;
+  /**
+   * Whether a reply calls functions: as the model likes, never, always, or always this one; sent only
+   * along with tools. Where it must call, no conversation ends by itself (Indirection, "Inflexible").
+   */
+  toolChoice?: ToolChoice;
   /** Further fields of the request body; they win over those that the other options make. */
   body?: JsonObject;
   /** The name under which the model appears in results; default `model`. */
@@ -86,10 +91,12 @@ export function openai(options: OpenAIOptions): Model {
   if (options.body?.["stream"]) {
     throw new InputError(`Cannot ask ${model} as replies are read whole: body.stream is set`);
   }
+  const usual = choiceOf(options);
   const endpoint = endpointOf(options);
   const client = clientOf(endpoint);
   const attempt: Attempt = async (request, signal) => {
-    const body = bodyOf(options, request);
+    const choice = request.toolChoice === undefined ? usual : choiceOf({ model, ...request });
+    const body = bodyOf(options, choice, request);
     let answer: unknown;
     try {
       const { data, response } = await client.chat.completions.create(body, { signal })
@@ -107,8 +114,27 @@ export function openai(options: OpenAIOptions): Model {
 
 // The request.
 
+/** The choice as OpenAI takes it. */
+function choiceOf(
+  { model, toolChoice }: Pick<OpenAIOptions, "model" | "toolChoice">,
+): OpenAI.ChatCompletionToolChoiceOption | undefined {
+  // It may come from a file that nothing has checked.
+  const given: unknown = toolChoice;
+  if (given === undefined || given === "auto" || given === "none" || given === "required") {
+    return given;
+  }
+  const name = isJsonObject(given) && Object.keys(given).length === 1 ? given["function"] : "";
+  if (typeof name === "string" && name !== "") return { type: "function", function: { name } };
+  throw new InputError(
+    `Cannot ask ${model} as toolChoice must be auto, none, required or {"function": NAME}: it is ${
+      printable(JSON.stringify(given) ?? String(given))
+    }`,
+  );
+}
+
 function bodyOf(
   options: OpenAIOptions,
+  choice: OpenAI.ChatCompletionToolChoiceOption | undefined,
   request: ModelRequest,
 ): OpenAI.ChatCompletionCreateParamsNonStreaming {
   const { model, temperature, topP, maxCompletionTokens, reasoningEffort, seed } = options;
@@ -122,6 +148,7 @@ function bodyOf(
     ...(tools.length === 0 || parallelToolCalls === undefined
       ? {}
       : { parallel_tool_calls: parallelToolCalls }),
+    ...(tools.length === 0 || choice === undefined ? {} : { tool_choice: choice }),
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(maxCompletionTokens === undefined ? {} : { max_completion_tokens: maxCompletionTokens }),

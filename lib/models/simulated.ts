@@ -6,9 +6,15 @@
  * | file | what |
  * | --- | --- |
  * | `simulated/wire.ts` | OpenAI's format, as far as it is used |
+ * | `simulated/functions.ts` | what can be read from the functions on offer |
+ * | `simulated/results.ts` | what can be read from a result |
  * | `simulated/reading.ts` | what can be read from a conversation |
- * | `simulated/planning.ts` | backward chaining, which all simulated models share |
+ * | `simulated/linking.ts` | backward chaining over what functions take and produce |
+ * | `simulated/planning.ts` | what to call or to say, which all simulated models share |
+ * | `simulated/stages.ts` | what can be read from a request for a plan or a list of functions |
+ * | `simulated/writing.ts` | such plans and lists |
  * | `simulated/planner.ts` | the model that makes no mistakes |
+ * | `simulated/mistakes.ts` | the kinds of mistakes, and what each makes of a call |
  * | `simulated/noisy.ts` | the model that errs at stated rates |
  * | `simulated/names.ts` | names and options |
  * | `simulated/server.ts` | the HTTP server |
@@ -16,7 +22,7 @@
  */
 
 export { parseSimulatedModel, SIMULATED_MODELS } from "./simulated/names.ts";
-export type { MistakeRates } from "./simulated/noisy.ts";
+export type { MistakeRates } from "./simulated/mistakes.ts";
 export {
   type SimulatedServer,
   type SimulatedServerOptions,

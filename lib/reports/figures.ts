@@ -1,56 +1,46 @@
 /**
- * Figures of a report as SVG. Colours are variables of the page that shows them, so that they suit
- * light and dark alike; series differ by shape and dash as well, for colour-blind eyes.
+ * Figures of a report as SVG.
  * @module
  */
 
-import type { TopLevelSpec } from "vega-lite";
 import type { Breakdown } from "../breakdown.ts";
+import type { Comparison } from "../comparison.ts";
 import { FAILURE_TYPES } from "../failure.ts";
-import { printable } from "../json.ts";
+import { canonicalJson } from "../json.ts";
 import type { SubjectMetrics, Tally } from "../metrics.ts";
-import { nameOf } from "./tables.ts";
-
-/** So many series have a colour of their own; further ones repeat them with other shapes. */
-const COLOURS = 8;
-
-/** The shapes of points, as paths within a square from -1 to 1. */
-const SHAPES = [
-  "M0,-0.8A0.8,0.8,0,1,1,0,0.8A0.8,0.8,0,1,1,0,-0.8Z",
-  "M-0.7,-0.7H0.7V0.7H-0.7Z",
-  "M0,-0.9L0.9,0.7H-0.9Z",
-  "M0,-1L0.9,0L0,1L-0.9,0Z",
-  "M-0.3,-0.9H0.3V-0.3H0.9V0.3H0.3V0.9H-0.3V0.3H-0.9V-0.3H-0.3Z",
-  "M0,0.9L0.9,-0.7H-0.9Z",
-  "M-0.9,-0.5L-0.5,-0.9L0,-0.4L0.5,-0.9L0.9,-0.5L0.4,0L0.9,0.5L0.5,0.9L0,0.4L-0.5,0.9L-0.9,0.5L-0.4,0Z",
-] as const;
-const DASHES = [
-  [1, 0],
-  [6, 3],
-  [2, 2],
-  [8, 3, 2, 3],
-  [4, 2, 1, 2],
-  [5, 5],
-  [1, 4],
-] as const;
+import { colour, DASHES, distinct, draw, inOrder, outline, seriesMark, told } from "./plotting.ts";
+import { nameOf } from "./table.ts";
 
 const WIDTH = 400;
 const HEIGHT = 230;
+/** What a bar takes where there are many, and what all of them take at most. */
+const BAR = 10;
+const BROADEST = 1150;
+/** More lines than this cannot be followed in the usual room. */
+const MOST_LINES = 8;
 
-/** How the series at a place looks: for the legends that stand beside figures. */
-export function seriesMark(place: number): {
-  readonly colour: string;
-  /** Of bars, which have neither shape nor dash: those that repeat a colour have an outline. */
-  readonly outline: string;
-  readonly shape: string;
-  readonly dash: string;
-} {
-  return {
-    colour: `var(--series-${place % COLOURS + 1})`,
-    outline: ["none", "var(--ink)", "var(--faint)"][Math.floor(place / COLOURS) % 3]!,
-    shape: SHAPES[place % SHAPES.length]!,
-    dash: DASHES[place % DASHES.length]!.join(" "),
-  };
+/** How wide so many bars are drawn: those that cannot be told apart show nothing. */
+function barsWidth(bars: number): number {
+  return Math.min(BROADEST, Math.max(WIDTH, BAR * bars));
+}
+
+/** How wide the figure of a breakdown is drawn. */
+function widthOf({ shape, values, series }: Breakdown): number {
+  if (shape === "bars") return barsWidth(values.length * series.length);
+  return series.length > MOST_LINES ? 2.2 * WIDTH : WIDTH;
+}
+
+/** A figure that is drawn wider takes the room of two. */
+const BROAD = 1.5 * WIDTH;
+
+/** Whether the figure of a breakdown is broad. */
+export function isBroad(breakdown: Breakdown): boolean {
+  return widthOf(breakdown) > BROAD;
+}
+
+/** Whether the figure of wrong calls is broad. */
+export function hasBroadFailures(subjects: readonly SubjectMetrics[]): boolean {
+  return barsWidth(FAILURE_TYPES.length * subjects.length) > BROAD;
 }
 
 /** A point of a figure. */
@@ -101,7 +91,7 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
   };
   return await draw({
     data: { values: points },
-    width: WIDTH,
+    width: widthOf(breakdown),
     height: HEIGHT,
     encoding: { x, ...beside },
     layer: numbers
@@ -142,40 +132,126 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
   });
 }
 
-/**
- * Success of all models side by side, with whiskers for the 95% intervals; each under its own name, for
- * which there is no room beside it on a narrow screen.
- */
-export async function drawOverview(subjects: readonly SubjectMetrics[]): Promise<string> {
-  const names = distinct(subjects.map(nameOf));
-  const points = subjects.flatMap(({ total }, place) =>
-    pointOf(total, { series: names[place]!, place: names[place]! })
+/** How rows of subjects are drawn. */
+export interface RowOptions<T> {
+  /** All subjects, by which series have their colours; default those that have a row. */
+  readonly subjects?: readonly SubjectMetrics[];
+  /** What stands over a row; default the subject's name. */
+  readonly label?: (row: T) => string;
+}
+
+/** Success of models beneath each other, with whiskers for the 95% intervals. */
+export async function drawOverview(
+  own: readonly SubjectMetrics[],
+  { subjects = own, label = nameOf }: RowOptions<SubjectMetrics> = {},
+): Promise<string> {
+  const { names, nameOfRow } = namesOf(subjects);
+  const labels = distinct(own.map(label));
+  const points = own.flatMap((one, place) =>
+    pointOf(one.total, { series: nameOfRow(one), place: labels[place]! })
   );
-  const y = { field: "series", ...inOrder(names), axis: null };
-  const along = { ...SHARE, axis: { ...SHARE.axis, grid: true } };
-  const x = { field: "rate", type: "quantitative" as const, ...along };
+  return await drawRows(points, { names, rows: labels, ...SHARE.scale, axis: SHARE.axis });
+}
+
+/** How comparisons are drawn. */
+export interface ComparisonOptions extends RowOptions<Comparison> {
+  readonly subjects: readonly SubjectMetrics[];
+  /** All comparisons, whose figures have one axis; default those that have a row. */
+  readonly comparisons?: readonly Comparison[];
+}
+
+/**
+ * Differences of strategies to the baseline, around a line where there is none, with whiskers for the
+ * 95% intervals; each in the colour that it has among all `subjects`.
+ */
+export async function drawComparisons(
+  own: readonly Comparison[],
+  { subjects, label = nameOf, comparisons = own }: ComparisonOptions,
+): Promise<string> {
+  const { names, nameOfRow } = namesOf(subjects);
+  const labels = distinct(own.map(label));
+  const points = own.flatMap((one, place): Point[] => {
+    if (one.success === null) return [];
+    const { lower, upper } = one.success.interval ?? { lower: null, upper: null };
+    const { difference: rate } = one.success;
+    return [{ series: nameOfRow(one), place: labels[place]!, rate, lower, upper }];
+  });
+  const ends = comparisons.flatMap(({ success }) =>
+    success === null
+      ? []
+      : [success.difference, success.interval?.lower ?? 0, success.interval?.upper ?? 0]
+  );
+  const most = ends.reduce((most, end) => Math.max(most, Math.ceil(10 * Math.abs(end)) / 10), 0.1);
+  const axis = {
+    title: "difference in percentage points",
+    values: [-1, -0.5, 0, 0.5, 1].map((share) => share * most),
+    labelExpr: "datum.value === 0 ? '0' : format(100 * datum.value, '+')",
+  };
+  const zero = {
+    mark: { type: "tick", size: 14, thickness: 1.5, yOffset: 8, color: "var(--ink)" },
+    encoding: { x: { datum: 0, type: "quantitative" } },
+  };
+  const rows = points.map(({ place }) => String(place));
+  return await drawRows(points, { names, rows, domain: [-most, most], axis, behind: [zero] });
+}
+
+/** What all subjects are called, and what the subject of a row is. */
+function namesOf(subjects: readonly SubjectMetrics[]) {
+  const names = distinct(subjects.map(nameOf));
+  const places = new Map(subjects.map(({ subject }, place) => [canonicalJson(subject), place]));
+  const nameOfRow = ({ subject }: Pick<SubjectMetrics, "subject">) =>
+    names[places.get(canonicalJson(subject))!]!;
+  return { names, nameOfRow };
+}
+
+/** How rows are drawn. */
+interface Rows {
+  /** All series, by which they have their colours. */
+  readonly names: readonly string[];
+  /** Those that have a row, from top to bottom. */
+  readonly rows: readonly string[];
+  readonly domain: readonly number[];
+  readonly axis: object;
+  /** What is drawn first. */
+  readonly behind?: readonly object[];
+}
+
+/**
+ * Points with whiskers, one a row, each under its own name, for which there is no room beside it on a
+ * narrow screen.
+ */
+async function drawRows(
+  points: readonly Point[],
+  { names, rows, domain, axis, behind = [] }: Rows,
+): Promise<string> {
+  const along = {
+    type: "quantitative" as const,
+    scale: { domain, nice: false },
+    axis: { ...axis, grid: true },
+  };
   return await draw({
     data: { values: points },
     width: WIDTH,
     height: { step: 38 },
-    encoding: { y },
+    encoding: { y: { field: "place", ...inOrder(rows), axis: null } },
     layer: [
+      ...behind,
       {
         transform: [BOUNDED],
         mark: { type: "rule", strokeWidth: 2, yOffset: 8 },
         encoding: {
-          x: { field: "lower", type: "quantitative", ...along },
+          x: { field: "lower", ...along },
           x2: { field: "upper" },
           color: colour(names),
         },
       },
       {
         mark: { type: "point", filled: true, size: 90, opacity: 1, yOffset: 8 },
-        encoding: { x, color: colour(names) },
+        encoding: { x: { field: "rate", ...along }, color: colour(names) },
       },
       {
         mark: { type: "text", align: "left", dx: 4, dy: -8, fontSize: 12, color: "var(--ink)" },
-        encoding: { x: { datum: 0, type: "quantitative", ...along }, text: { field: "series" } },
+        encoding: { x: { datum: domain[0], ...along }, text: { field: "place" } },
       },
     ],
   });
@@ -196,7 +272,7 @@ export async function drawFailures(subjects: readonly SubjectMetrics[]): Promise
   );
   return await draw({
     data: { values: bars },
-    width: WIDTH,
+    width: barsWidth(FAILURE_TYPES.length * names.length),
     height: HEIGHT,
     mark: { type: "bar", strokeWidth: 2 },
     encoding: {
@@ -260,76 +336,4 @@ function shift(values: readonly number[], series: number): number {
   if (gaps.length === 0) return 0;
   const needed = (values.at(-1)! - values[0]!) / 40;
   return Math.min(needed, Math.min(...gaps) / (3 * series));
-}
-
-/**
- * Names along an axis, in this order and with room for each. The order is that of the domain: a list
- * to sort by would become an expression, which names like `constructor` break.
- */
-function inOrder(names: readonly string[]) {
-  return { type: "nominal" as const, scale: { domain: [...names] } };
-}
-
-/** How series are told apart in one way; the legends stand beside the figures, with whole names. */
-function told<T>(names: readonly string[], looks: (place: number) => T) {
-  return {
-    field: "series",
-    type: "nominal" as const,
-    scale: { domain: [...names], range: names.map((_, place) => looks(place)) },
-    legend: null,
-  };
-}
-
-/** Vega-Lite would sort bars by nominal colours, with a list. */
-const colour = (names: readonly string[]) => ({
-  ...told(names, (place) => seriesMark(place).colour),
-  type: "ordinal" as const,
-});
-
-/** Names as labels: what a server or a journal calls itself is shown, and never merged with another. */
-function distinct(names: readonly string[]): string[] {
-  const labels = new Set<string>();
-  for (const name of names) {
-    const shown = printable(name, 120);
-    let label = shown;
-    for (let count = 2; labels.has(label); count++) label = `${shown} #${count}`;
-    labels.add(label);
-  }
-  return [...labels];
-}
-
-const outline = (names: readonly string[]) => ({
-  ...told(names, (place) => seriesMark(place).outline),
-  type: "ordinal" as const,
-});
-
-const INK = { labelColor: "var(--ink)", titleColor: "var(--ink)" };
-
-/** Loaded when a figure is drawn: most runs draw none. */
-async function draw(spec: object): Promise<string> {
-  const [vega, lite] = await Promise.all([import("vega"), import("vega-lite")]);
-  const { spec: compiled } = lite.compile({
-    ...spec,
-    background: null,
-    padding: 4,
-    config: {
-      font: "system-ui, sans-serif",
-      view: { stroke: null },
-      axis: {
-        ...INK,
-        titleFontWeight: "normal",
-        labelFontSize: 12,
-        titleFontSize: 12,
-        gridColor: "var(--grid)",
-        domainColor: "var(--line)",
-        tickColor: "var(--line)",
-      },
-    },
-  } as unknown as TopLevelSpec);
-  const view = new vega.View(vega.parse(compiled), { renderer: "none" });
-  try {
-    return await view.toSVG();
-  } finally {
-    view.finalize();
-  }
 }

@@ -9,19 +9,32 @@
 
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { cellName } from "../metrics.ts";
+import { signsOf } from "../ceilings.ts";
 import { FAILURE_TYPES } from "../failure.ts";
 import { canonicalJson, printable } from "../json.ts";
+import { cellName } from "../metrics.ts";
 import { labelOf, subjectOf } from "../contest.ts";
 import { Output } from "../output.ts";
+import { isProbe } from "../probes.ts";
 import { provenance, type Report } from "../report.ts";
-import { GENERATOR_VERSION, type Task } from "../task.ts";
+import { GENERATOR_VERSION } from "../task.ts";
 import { OUTCOMES, type Trial } from "../trial.ts";
 import { html, Markup } from "./markup.ts";
-import css from "./page.css" with { type: "text" };
-import script from "./page.js" with { type: "text" };
-import { resultSections, trialSection, verdictSection, wordSection } from "./sections.ts";
-import { taskOf, viewTask, viewTrial } from "./trial_view.ts";
+import pageCss from "./page.css" with { type: "text" };
+import pageScript from "./page.js" with { type: "text" };
+import partsScript from "./page_parts.js" with { type: "text" };
+import resultsCss from "./page_results.css" with { type: "text" };
+import trialCss from "./page_trial.css" with { type: "text" };
+import trialScript from "./page_trial.js" with { type: "text" };
+import { sectionsOf } from "./sections.ts";
+import { type KnownTask, taskOf, viewTask } from "./task_view.ts";
+import { viewTrial } from "./trial_view.ts";
+
+/** What depends on screens and paper stands in the last one. */
+const css = [resultsCss, trialCss, pageCss].join("\n");
+/** The page has one script, as a file that is opened from a disk can import nothing. */
+const script = [partsScript, trialScript, pageScript]
+  .map((text) => text.replace(/^import [^;]*;\n/gm, "").replace(/^export /gm, "")).join("\n");
 
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
@@ -62,11 +75,12 @@ function writeTrials(
   { replay, generator = GENERATOR_VERSION }: HtmlOptions,
   write: (text: string) => void,
 ): void {
-  const names = { subjects: new Names(), cells: new Names() };
+  const names = { subjects: new Names(), cells: new Names(), units: new Names() };
+  const signs = new Signs();
   const rows: { readonly index: number; readonly row: readonly number[] }[] = [];
   const tasks = new Map<string, [number, number]>();
   // Trials on one task mostly come one after another.
-  let last: { readonly key: string; readonly task: Task | undefined } | undefined;
+  let last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
   let block: string[] = [];
   let size = 0;
   let blocks = 0;
@@ -103,6 +117,8 @@ function writeTrials(
       typesOf(trial.failures),
       typesOf(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
+      signs.placeOf(signsOf(trial)),
+      names.units.placeOf(isProbe(trial.task) ? "question" : "graph"),
       chunk,
       place,
       ...known,
@@ -115,7 +131,10 @@ function writeTrials(
     JSON.stringify({
       subjects: names.subjects.all,
       cells: names.cells.all,
+      units: names.units.all,
       outcomes: OUTCOMES,
+      behaviours: signs.names,
+      shown: signs.sets,
       types: FAILURE_TYPES,
       // Journals hold trials in the order in which they ended.
       rows: rows.sort((one, other) => one.index - other.index).map(({ row }) => row),
@@ -126,6 +145,24 @@ function writeTrials(
 /** The types that occur, as bits. */
 function typesOf(failures: Trial["failures"]): number {
   return failures.reduce((bits, { type }) => bits | (1 << FAILURE_TYPES.indexOf(type)), 0);
+}
+
+/** Behaviours that trials show together, which rows refer to by their places: these are few. */
+class Signs {
+  readonly #names = new Names();
+  readonly #sets = new Names();
+  readonly sets: number[][] = [];
+
+  placeOf(signs: readonly string[]): number {
+    const places = signs.map((sign) => this.#names.placeOf(sign));
+    const place = this.#sets.placeOf(places.join());
+    this.sets[place] = places;
+    return place;
+  }
+
+  get names(): string[] {
+    return this.#names.all;
+  }
 }
 
 /** Names that rows refer to by their places. */
@@ -163,7 +200,8 @@ async function pageHead(report: Report): Promise<{ html: string; graphviz: strin
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const { subjects, notes, gates } = report;
+  const { subjects, notes } = report;
+  const sections = await sectionsOf(report);
   const suite = report.suite === "" ? "No trials" : report.suite;
   const simulated = subjects.some((one) => one.simulated);
   const page = html`
@@ -182,25 +220,14 @@ async function pageHead(report: Report): Promise<{ html: string; graphviz: strin
         <header>
         <h1>${suite}</h1>
         <p class="faint">${provenance(report)}${simulated ? ", with simulated models" : ""}</p>
-        <nav>${[
-          ...(gates.length === 0 ? [] : ["verdict"]),
-          ...[
-            "success",
-            ...(subjects.length === 0 ? [] : ["figures", "failures", "cells"]),
-            "trials",
-            "words",
-          ],
-        ].map((id) => html`<a href="#${id}">${id}</a>`)}</nav>
+        <nav>${sections.map(({ id }) => html`<a href="#${id}">${id}</a>`)}</nav>
         ${notes.length === 0
           ? ""
           : html`<ul class="notes">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}
             </header>
         <main>
-        ${gates.length === 0 ? "" : verdictSection(report)}
-        ${await resultSections(report)}
-        ${trialSection()}
-    ${wordSection()}
-            </main>
+        ${sections.map(({ markup }) => markup)}
+        </main>
         <footer>
           <main>Made by toolgate. Graphs are drawn by Graphviz (Eclipse Public License 1.0) through
         Viz.js (MIT), which this file carries along.</main>

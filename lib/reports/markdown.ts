@@ -3,8 +3,11 @@
  * @module
  */
 
+import type { GateReport } from "../decision.ts";
 import { printable } from "../json.ts";
 import { provenance, type Report } from "../report.ts";
+import { strategiesTable } from "./strategy_tables.ts";
+import { sourceText, type Table } from "./table.ts";
 import { tablesOf } from "./tables.ts";
 import { markdownText } from "./text.ts";
 import { verdictsToMarkdown } from "./verdicts.ts";
@@ -28,20 +31,37 @@ export function renderMarkdown(report: Report): string {
     words(provenance(report)),
     ...(notes.length === 0 ? [] : [notes.map((note) => `- ${words(note)}`).join("\n")]),
     ...gates.map((gate) => verdictsToMarkdown(gate).trimEnd()),
-    ...tablesOf(report).flatMap(({ title, source, note, rows }) => [
-      `## ${words(title)}`,
-      ...(source === undefined ? [] : [`As in FuncBenchGen, ${words(source)}.`]),
-      table(rows),
-      ...(note === undefined ? [] : [words(note)]),
-    ]),
+    ...tablesOf(report).flatMap((table) => [`## ${words(table.title)}`, ...tableParts(table)]),
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+/** What a gate says, with strategies beneath its verdicts: for the summary of a job. */
+export function gateToMarkdown(gate: GateReport): string {
+  const tables = strategiesTable(gate.comparisons).flatMap((table) => [
+    `#### ${words(table.title)}`,
+    ...tableParts(table),
+  ]);
+  return `${[verdictsToMarkdown(gate).trimEnd(), ...tables].join("\n\n")}\n`;
+}
+
+function tableParts({ source, note, rows }: Table): string[] {
+  return [
+    // Before the table, as a caption: whoever reads its columns should know what they are.
+    ...(source === undefined ? [] : [`${sentence(sourceText(source))}.`]),
+    ...(note === undefined ? [] : [`${sentence(note)}.`]),
+    tableText(rows),
+  ];
+}
+
+function tableText(rows: readonly (readonly string[])[]): string {
   const [head, ...body] = rows.map((row) => `| ${row.map((cell) => words(cell)).join(" | ")} |`);
   const rule = `| ${rows[0]!.map((_, column) => column === 0 ? "---" : "---:").join(" | ")} |`;
   return [head, rule, ...body].join("\n");
+}
+
+function sentence(text: string): string {
+  return words(text.charAt(0).toUpperCase() + text.slice(1));
 }
 
 function words(text: string): string {

@@ -3,27 +3,16 @@
  * @module
  */
 
+import { BEHAVIOURS } from "../behaviour.ts";
 import type { Breakdown, Series } from "../breakdown.ts";
-import { labelOf } from "../contest.ts";
 import { FAILURE_TYPES } from "../failure.ts";
 import type { SubjectMetrics, Tally } from "../metrics.ts";
 import type { Report } from "../report.ts";
+import { wilson } from "../statistics.ts";
 import { OUTCOMES } from "../trial.ts";
 import { percent } from "../verdict.ts";
-
-/** A table: the first row names the columns, the first cell of the others names the row. */
-export interface Table {
-  /** Tells tables of a report apart; a breakdown's table has the breakdown's id. */
-  readonly id: string;
-  /** Where it belongs: cells are many, and figures show what stands in theirs. */
-  readonly section: "success" | "figures" | "failures" | "cells";
-  readonly title: string;
-  /** Where FuncBenchGen shows the same; left out where it does not. */
-  readonly source?: string;
-  /** What a reader should know about its numbers; left out where nothing. */
-  readonly note?: string;
-  readonly rows: readonly (readonly string[])[];
-}
+import { strategiesTable, workTable } from "./strategy_tables.ts";
+import { grouped, nameOf, type Table } from "./table.ts";
 
 /** The columns of a tally, which {@linkcode tallyColumns} fills. */
 export const TALLY_COLUMNS = [
@@ -52,12 +41,15 @@ export function tallyColumns(tally: Tally): string[] {
 
 /** All tables of a report, those that compare first. */
 export function tablesOf(report: Report): Table[] {
-  const { subjects, breakdowns } = report;
+  const { subjects, comparisons, breakdowns } = report;
   if (subjects.length === 0) return [];
   return [
     overview(subjects),
+    ...strategiesTable(comparisons),
+    ...workTable(subjects),
+    ...probesTable(subjects),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
-    failures(subjects),
+    ...failures(subjects),
     outcomes(subjects),
     ...behaviours(subjects),
     ...repetitions(subjects),
@@ -71,6 +63,9 @@ function overview(subjects: readonly SubjectMetrics[]): Table {
     id: "overview",
     section: "success",
     title: "Success",
+    note:
+      "solved: share of valid trials, with its 95% interval; calls: means; fewest: the fewest that " +
+      "solve the tasks",
     rows: [
       ["model", ...TALLY_COLUMNS, "tokens read", "written", ...(priced ? ["cost"] : [])],
       ...subjects.map((one) => [
@@ -116,8 +111,9 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
   };
 }
 
-function failures(subjects: readonly SubjectMetrics[]): Table {
-  return {
+function failures(subjects: readonly SubjectMetrics[]): Table[] {
+  if (!hasFailures(subjects)) return [];
+  return [{
     id: "failures",
     section: "failures",
     title: "Failure types",
@@ -143,7 +139,14 @@ function failures(subjects: readonly SubjectMetrics[]): Table {
         ];
       }),
     ],
-  };
+  }];
+}
+
+/** Whether any call was wrong. */
+export function hasFailures(subjects: readonly SubjectMetrics[]): boolean {
+  return subjects.some(({ failures }) =>
+    failures.some(({ roots, cascades }) => roots + cascades > 0)
+  );
 }
 
 function outcomes(subjects: readonly SubjectMetrics[]): Table {
@@ -185,6 +188,39 @@ function behaviours(subjects: readonly SubjectMetrics[]): Table[] {
   }];
 }
 
+/** Probes of how models behave towards tools, where there are any. */
+export function probesTable(subjects: readonly SubjectMetrics[]): Table[] {
+  if (subjects.every(({ probes }) => probes.length === 0)) return [];
+  const share = (count: number, valid: number, repeated: boolean) => {
+    if (valid === 0) return "-";
+    // Repetitions of one question are not independent, as Wilson's interval needs.
+    if (repeated) return percent(count / valid);
+    const { lower, upper } = wilson(count, valid);
+    return `${percent(count / valid)} (${percent(lower)} to ${percent(upper)})`;
+  };
+  return [{
+    id: "probes",
+    section: "success",
+    title: "Behaviour towards tools",
+    note:
+      "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that lies, did a sum " +
+      "right, told the oracle's decision, or knew a fact although every reply was to call a tool that " +
+      "cannot help",
+    rows: [
+      ["model", "probe", "trials", "solved", ...BEHAVIOURS],
+      ...subjects.flatMap((one) =>
+        one.probes.map(({ probe, tally: { trials, valid, solved }, behaviours: counts }) => [
+          nameOf(one),
+          probe,
+          String(trials),
+          share(solved, valid, one.repetition !== null),
+          ...BEHAVIOURS.map((name) => share(counts[name] ?? 0, valid, one.repetition !== null)),
+        ])
+      ),
+    ],
+  }];
+}
+
 function repetitions(subjects: readonly SubjectMetrics[]): Table[] {
   const repeated = subjects.filter(({ repetition }) => repetition !== null);
   if (repeated.length === 0) return [];
@@ -192,10 +228,10 @@ function repetitions(subjects: readonly SubjectMetrics[]): Table[] {
   return [{
     id: "repetitions",
     section: "failures",
-    title: "Repeated graphs",
-    note: "pass@k: at least one of k trials of a graph is solved; pass^k: all of them are",
+    title: "Repeated tasks",
+    note: "pass@k: at least one of k trials of a task is solved; pass^k: all of them are",
     rows: [
-      ["model", "k", "pass@k", "pass^k", "graphs", "with fewer than k valid trials"],
+      ["model", "k", "pass@k", "pass^k", "tasks", "with fewer than k valid trials"],
       ...repeated.map((one) => {
         const { k, passAtK, passHatK, graphs, unavailable } = one.repetition!;
         return [
@@ -226,11 +262,6 @@ export function cellsTable(one: SubjectMetrics, place: number): Table {
   };
 }
 
-/** A model, strategy and perturbation as reports call it. */
-export function nameOf({ subject, simulated }: SubjectMetrics): string {
-  return labelOf(subject, simulated);
-}
-
 function shareText(tally: Tally | null, brief: boolean): string {
   if (tally === null || tally.rate === null) return "-";
   const interval = brief ? "" : ` (${intervalText(tally)})`;
@@ -244,9 +275,4 @@ function intervalText({ interval }: Tally): string {
 /** A mean with one digit after the point; a dash where there is none. */
 function fixed(value: number | null | undefined): string {
   return value === null || value === undefined ? "-" : value.toFixed(1);
-}
-
-/** A whole number with its thousands apart. */
-function grouped(value: number): string {
-  return value.toLocaleString("en-US");
 }

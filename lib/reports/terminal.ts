@@ -4,27 +4,49 @@
  */
 
 import { breakDown } from "../breakdown.ts";
+import { compareStrategies } from "../comparison.ts";
 import { subjectName } from "../contest.ts";
+import type { GateReport } from "../decision.ts";
 import { printable } from "../json.ts";
 import { type FailureTally, measure, type Repetition, type SubjectMetrics } from "../metrics.ts";
+import type { Prices } from "../prices.ts";
 import type { Report } from "../report.ts";
 import type { Check } from "../selfcheck.ts";
 import type { TrialScore } from "../trial.ts";
 import { percent } from "../verdict.ts";
 import { alignedTable } from "./text.ts";
-import { breakdownTable, cellsTable, type Table } from "./tables.ts";
+import { strategiesTable, workTable } from "./strategy_tables.ts";
+import { sourceText, type Table } from "./table.ts";
+import { breakdownTable, cellsTable, probesTable } from "./tables.ts";
+import { renderVerdicts } from "./verdicts.ts";
 
-/** The tables of all trials: success by cell, failures by type, behaviours, breakdowns. */
-export function renderTables(trials: readonly TrialScore[]): string {
-  return renderParts(measure(trials), breakDown(trials));
+/**
+ * The tables of all trials: success by cell, failures by type, behaviours, breakdowns, and last of all
+ * strategies against the baseline. What they cost beyond it is told where `prices` has their models.
+ */
+export function renderTables(trials: readonly TrialScore[], prices?: Prices): string {
+  return renderParts({
+    subjects: measure(trials),
+    comparisons: compareStrategies(trials, prices),
+    breakdowns: breakDown(trials),
+  });
+}
+
+/** What a gate is about: the tables of all trials, the verdicts, and strategies beneath them. */
+export function renderGate(trials: readonly TrialScore[], decision: GateReport): string {
+  return [
+    renderParts({ subjects: measure(trials), comparisons: [], breakdowns: breakDown(trials) }),
+    renderVerdicts(decision),
+    ...strategiesTable(decision.comparisons).map(renderTable),
+  ].join("\n\n");
 }
 
 /** A report with its notes; verdicts stand beneath, by themselves. */
-export function renderReport({ suite, notes, subjects, breakdowns }: Report): string {
+export function renderReport({ suite, notes, ...told }: Report): string {
   const parts = [
     printable(suite, 300),
     ...(notes.length === 0 ? [] : [notes.map((note) => `* ${printable(note, 1000)}`).join("\n")]),
-    renderParts(subjects, breakdowns),
+    renderParts(told),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
 }
@@ -33,20 +55,23 @@ export function renderReport({ suite, notes, subjects, breakdowns }: Report): st
 const MOST_CELLS = 24;
 
 function renderParts(
-  subjects: readonly SubjectMetrics[],
-  breakdowns: Report["breakdowns"],
+  { subjects, comparisons, breakdowns }: Pick<Report, "subjects" | "comparisons" | "breakdowns">,
 ): string {
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MOST_CELLS);
   // One for each model: those are to be looked at rather than read.
   const told = breakdowns.filter(({ kind }) => needed && kind !== "sets");
   return [
     ...subjects.map(renderSubject),
+    ...probesTable(subjects).map(renderTable),
     ...told.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
+    ...workTable(subjects).map(renderTable),
+    // What several strategies were run for: nobody should have to look for it.
+    ...strategiesTable(comparisons).map(renderTable),
   ].join("\n\n");
 }
 
 function renderTable({ title, source, note, rows }: Table): string {
-  const heading = `${title}${source === undefined ? "" : ` (as in ${source})`}`;
+  const heading = `${title}${source === undefined ? "" : ` (${sourceText(source)})`}`;
   return [
     printable(heading, 300),
     ...(note === undefined ? [] : [`(${note})`]),
@@ -77,8 +102,8 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
   const missing = unavailable === 0
     ? ""
     : `, not available for ${unavailable} with fewer than ${k} valid trials`;
-  return `of ${k} trials of a graph at least one solved (pass@${k}): ${show(rates.passAtK)}, ` +
-    `all solved (pass^${k}): ${show(rates.passHatK)}; ${graphs} graphs${missing}`;
+  return `of ${k} trials of a task at least one solved (pass@${k}): ${show(rates.passAtK)}, ` +
+    `all solved (pass^${k}): ${show(rates.passHatK)}; ${graphs} tasks${missing}`;
 }
 
 function renderFailures(failures: readonly FailureTally[], calls: number): string {

@@ -4,16 +4,16 @@
  * @module
  */
 
+import { signsOf } from "../ceilings.ts";
 import { cellName } from "../metrics.ts";
-import { callMarks, toDot } from "../drawing.ts";
+import { callMarks } from "../drawing.ts";
 import type { Failure, FailureType } from "../failure.ts";
-import type { GraphSpec } from "../graph.ts";
-import { isJsonObject, type JsonObject, parseJson, printable, printableLines } from "../json.ts";
+import { isJsonObject, parseJson, printable, printableLines } from "../json.ts";
 import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
-import { generateTask, GENERATOR_VERSION, type Task } from "../task.ts";
-import { toOpenAITool } from "../tool.ts";
+import type { Task } from "../task.ts";
 import type { CallEvent, TraceEvent } from "../trace.ts";
 import type { Trial } from "../trial.ts";
+import { type KnownTask, rightAnswer } from "./task_view.ts";
 
 /** A trial as the page shows it. */
 export interface TrialView {
@@ -25,6 +25,8 @@ export interface TrialView {
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** The line that runs it again in a POSIX shell or in fish; left out where there is none. */
   readonly replay?: string;
+  /** What its task's prompt and tools are to what the model got. */
+  readonly offer: string;
   /** What happened, in order. */
   readonly events: readonly EventView[];
   /** What is drawn into the graph: statements of Graphviz. */
@@ -33,7 +35,11 @@ export interface TrialView {
 
 /** One event as the page shows it. */
 export type EventView =
-  | { readonly kind: "said" | "answer" | "stop"; readonly title: string; readonly text: string }
+  | {
+    readonly kind: "said" | "stage" | "answer" | "stop";
+    readonly title: string;
+    readonly text: string;
+  }
   | CallView;
 
 /** One call as the page shows it. */
@@ -41,8 +47,8 @@ export interface CallView {
   readonly kind: "call";
   readonly title: string;
   readonly function: string;
-  /** What the function is to the task; `unknown` when there is no such function. */
-  readonly role: string;
+  /** What the function is to the task; left out where it is nothing to it. */
+  readonly role?: string;
   /** What becomes of the call, and how it is coloured. */
   readonly state: "right" | "wrong" | "irrelevant" | "guessed";
   /** The inputs, each with what is wrong with it. */
@@ -54,29 +60,21 @@ export interface CallView {
   readonly failure?: { readonly type: string; readonly root: boolean; readonly cause: string };
 }
 
-/** What trials of one task share. */
-export interface TaskView {
-  /** The graph in Graphviz's language. */
-  readonly dot: string;
-  readonly prompt: string;
-  readonly tools: readonly JsonObject[];
-}
-
-/** The view of a trial; `task` is its task, where that can be generated. */
+/** The view of a trial; `known` is its task, where that can be made anew. */
 export function viewTrial(
   trial: Trial,
   replay: string | undefined,
-  task: Task | undefined,
+  known: KnownTask | undefined,
 ): TrialView {
+  const task = known?.kind === "generated" ? known.task : undefined;
   const { model, strategy, perturbation, repetition, usage, durationMs, startedAt } = trial;
   const { inputTokens, outputTokens } = usage;
   const calls = trial.events.filter((event) => event.kind === "call");
   const answered = trial.events.some((event) => event.kind === "answer");
   const root = trial.failures.find((failure) => failure.root) ?? trial.failures[0];
   const facts: [string, string][] = [
-    ...(task === undefined
-      ? []
-      : [["right answer", `${task.target.variable} = ${task.target.value}`] as [string, string]]),
+    ...(known === undefined ? [] : [["right answer", rightAnswer(known)] as [string, string]]),
+    ["behaviours", signsOf(trial).join(", ") || "none"],
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
     ["served as", model.served || "-"],
     ["strategy", strategy],
@@ -95,6 +93,7 @@ export function viewTrial(
       : { mistake: printable(`first root failure: ${describeFailure(root)}`, 2000) }),
     facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
     ...(replay === undefined ? {} : shownReplay(replay)),
+    offer: offerOf(trial),
     events: trial.events.flatMap((event) => viewEvent(event, answered, task)),
     dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
@@ -105,23 +104,15 @@ function shownReplay(replay: string): { replay?: string } {
   return printable(replay, 5000) === replay ? { replay } : {};
 }
 
-/** The task of a trial, where it can be generated: other tools have tasks of their own. */
-export function taskOf({ task }: Pick<Trial, "task">, generator: number): Task | undefined {
-  if (generator !== GENERATOR_VERSION) return undefined;
-  try {
-    return generateTask(task as GraphSpec);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The view of a task. */
-export function viewTask(task: Task): TaskView {
-  return {
-    dot: toDot(task),
-    prompt: task.prompt,
-    tools: task.tools.map((tool) => JSON.parse(JSON.stringify(toOpenAITool(tool)))),
-  };
+/** Pages make a task's prompt and tools anew; what the model got may be something else. */
+function offerOf({ strategy, perturbation }: Trial): string {
+  const changes = [
+    ...(strategy === "baseline" ? [] : [`the strategy ${strategy}`]),
+    ...(perturbation === "none" ? [] : [`the perturbation ${perturbation}`]),
+  ];
+  if (changes.length === 0) return "prompt and tools, as the model got them";
+  const words = `${changes.join(" and ")} ${changes.length === 1 ? "changes" : "change"}`;
+  return printable(`prompt and tools of the task; ${words} what the model sees`, 1000);
 }
 
 function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined): EventView[] {
@@ -131,8 +122,15 @@ function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined)
       const text = [event.text, ...repairs.map((repair) => `(repaired: ${repair})`)]
         .filter((part) => part !== "").join("\n");
       // A final reply is told by the answer.
-      if (text === "" || (answered && event.calls === 0 && repairs.length === 0)) return [];
-      return [{ kind: "said", title: `reply ${event.request}`, text: printableLines(text) }];
+      const final = answered && event.calls === 0 && event.stage === undefined;
+      if (text === "" || (final && repairs.length === 0)) return [];
+      const stage = event.stage === undefined ? "" : `, ${printable(event.stage, 100)}`;
+      const by = event.model === undefined ? "" : ` by ${printable(event.model, 200)}`;
+      return [{
+        kind: "said",
+        title: `reply ${event.request}${stage}${by}`,
+        text: printableLines(text),
+      }];
     }
     case "call":
       return [viewCall(event, task)];
@@ -142,11 +140,30 @@ function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined)
         title: "past the limit",
         text: `${printable(event.function)} was called after all ${event.limit} calls were made`,
       }];
+    case "repair": {
+      const { function: name, arguments: written, error, attempts, repaired } = event;
+      const lines = [
+        `written: ${written}`,
+        `wrong: ${error}`,
+        repaired === undefined ? "no arguments were found that conform" : `mended: ${repaired}`,
+      ];
+      return [{
+        kind: "stage",
+        title: `repair of ${printable(name, 200)}, ${attempts} asked`,
+        text: printableLines(lines.join("\n")),
+      }];
+    }
+    case "stage":
+      return [{
+        kind: "stage",
+        title: `stage ${printable(event.stage, 100)}`,
+        text: printableLines(event.message),
+      }];
     case "answer":
       return [{
         kind: "answer",
         title: event.value === null ? "answer: none found" : `answer: ${event.value}`,
-        text: printableLines(event.text),
+        text: printableLines(event.rendered ?? event.text),
       }];
     case "stop":
       return [{
@@ -164,7 +181,7 @@ const REST_OF_CAUSE: Readonly<Partial<Record<FailureType, string>>> = {
 };
 
 function viewCall(event: CallEvent, task: Task | undefined): CallView {
-  const { call, step, function: name, role, failure, guessed, returned, result } = event;
+  const { call, step, function: name, role, failure, guessed } = event;
   const parsed = parseJson(event.arguments);
   const plain = isJsonObject(parsed) &&
     Object.values(parsed).every((value) => typeof value !== "object");
@@ -174,7 +191,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
     kind: "call",
     title: `call ${call}, step ${step}`,
     function: printable(name, 200),
-    role: role ?? "unknown",
+    ...(role === undefined ? {} : { role }),
     state: failure !== undefined
       ? "wrong"
       : role === "core" || role === undefined
@@ -185,16 +202,17 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
         const why = wrong.get(parameter);
         const shown = {
           name: printable(parameter, 200),
-          value: printableLines(JSON.stringify(value)),
+          value: printableLines(JSON.stringify(value) + stoodFor(event, parameter, value)),
         };
         return why === undefined ? shown : { ...shown, wrong: why };
       })
       : [],
-    ...(plain ? {} : { written: printableLines(event.arguments) }),
-    // What went back may say more than what was returned, such as values that are restated.
-    returned: returned !== undefined && result.length <= 80
-      ? `${printable(returned.variable)} = ${returned.value}`
-      : printableLines(result),
+    ...(plain ? {} : {
+      written: printableLines(
+        event.arguments + (event.resolved === undefined ? "" : `\nstands for ${event.resolved}`),
+      ),
+    }),
+    returned: returnedText(event),
     ...(failure === undefined ? {} : {
       failure: {
         type: failure.type,
@@ -206,6 +224,33 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
       },
     }),
   };
+}
+
+/** The value that an argument stood for, such as a name; nothing where it stood for itself. */
+function stoodFor({ resolved }: CallEvent, parameter: string, written: unknown): string {
+  if (resolved === undefined) return "";
+  const values = parseJson(resolved);
+  if (!isJsonObject(values) || !Object.hasOwn(values, parameter)) return "";
+  const value = values[parameter];
+  if (value === written) return "";
+  try {
+    return ` = ${JSON.stringify(value)}`;
+  } catch {
+    // Thousands of brackets within each other exceed the stack.
+    return "";
+  }
+}
+
+/** What went back to the model, and what it stands for. */
+function returnedText({ returned, result }: CallEvent): string {
+  if (returned === undefined) return printableLines(result);
+  const { variable, value } = returned;
+  const [, name, rest = ""] = /^(@[A-Za-z_]\w*)(\n[^]*)?$/.exec(result) ?? [];
+  if (name !== undefined) return printableLines(`${name} = ${value}${rest}`);
+  // It may say more than what was returned, such as values that are restated.
+  const said = parseJson(result);
+  const alone = said === value || isJsonObject(said) && Object.keys(said).length === 1;
+  return alone ? `${printable(variable)} = ${value}` : printableLines(result);
 }
 
 /** What is wrong with which parameter. */

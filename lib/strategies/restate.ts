@@ -14,7 +14,15 @@ const KNOWN = "known_variables";
  * with their values, wrong ones included: what the prompt gave and what was returned by the end of
  * the step, the last return winning. The results of one reply's calls therefore list the same.
  */
-export const restate: Strategy = (options, loop) => loop({ ...options, write: restated });
+export const restate: Strategy = (options, next) =>
+  next({
+    ...options,
+    write: (answered, known) => {
+      const { write } = options;
+      const texts = write?.(answered, known) ?? answered.map(({ content }) => content);
+      return texts.map((text) => restated(text, known));
+    },
+  });
 
 /**
  * What a function returned, and all variables that are known.
@@ -32,10 +40,11 @@ export const restate: Strategy = (options, loop) => loop({ ...options, write: re
  * ```
  */
 export function restated(content: string, known: ReadonlyMap<string, JsonValue>): string {
-  const list = { [KNOWN]: Object.fromEntries(known) };
+  const list = JSON.stringify({ [KNOWN]: Object.fromEntries(known) });
   const returned = parseJson(content);
-  // A text that is no object cannot take a key, but a line behind it.
-  return isJsonObject(returned)
-    ? JSON.stringify({ ...returned, ...list })
-    : `${content}\n${JSON.stringify(list)}`;
+  // A text that is no object cannot take a key, nor one that has it, but a line behind it.
+  if (!isJsonObject(returned) || Object.hasOwn(returned, KNOWN)) return `${content}\n${list}`;
+  // The text itself stays as it is: written anew, long numbers would lose digits.
+  const open = content.trimEnd().slice(0, -1).trimEnd();
+  return `${open}${Object.keys(returned).length === 0 ? "" : ","}${list.slice(1)}`;
 }

@@ -409,6 +409,7 @@ const EVERY_OPTION: Partial<OpenAIOptions> = {
   reasoningEffort: "low",
   seed: 0,
   parallelToolCalls: false,
+  toolChoice: "required",
   headers: { "x-team": "gate" },
 };
 
@@ -422,6 +423,7 @@ test("openai() sends every option, zeros and false included", async () => {
     messages: [{ role: "user", content: "Hello" }],
     tools: [{ type: "function", function: { ...ADD } }],
     parallel_tool_calls: false,
+    tool_choice: "required",
     temperature: 0,
     top_p: 0.5,
     max_completion_tokens: 100,
@@ -430,10 +432,50 @@ test("openai() sends every option, zeros and false included", async () => {
   });
 });
 
-test("openai() leaves out parallel_tool_calls when there are no tools", async () => {
+test("openai() leaves out what is about tools when there are none", async () => {
   await using server = serving(sound);
-  await server.model({ parallelToolCalls: true }).reply(asked());
+  await server.model({ parallelToolCalls: true, toolChoice: "required" }).reply(asked());
   assertEquals(Object.keys(server.received[0]!.body), ["model", "messages"]);
+});
+
+test("openai() writes every tool choice as OpenAI takes it", async () => {
+  await using server = serving(sound);
+  for (const toolChoice of ["auto", "none", "required", { function: "add" }] as const) {
+    await server.model({ toolChoice }).reply(asked({ tools: [ADD] }));
+  }
+  await server.model().reply(asked({ tools: [ADD] }));
+  assertEquals(server.received.map(({ body }) => body["tool_choice"]), [
+    "auto",
+    "none",
+    "required",
+    { type: "function", function: { name: "add" } },
+    undefined,
+  ]);
+});
+
+test("openai() refuses a tool choice that there is not", () => {
+  const table: [choice: unknown, shown: string][] = [
+    ["", '""'],
+    ["any", '"any"'],
+    ["add", '"add"'],
+    [null, "null"],
+    [true, "true"],
+    [["add"], '["add"]'],
+    [{}, "{}"],
+    [{ function: "" }, '{"function":""}'],
+    [{ function: { name: "add" } }, '{"function":{"name":"add"}}'],
+    [{ function: "add", type: "function" }, '{"function":"add","type":"function"}'],
+    ["\u001b[31m", '"\\u001b[31m"'],
+  ];
+  for (const [choice, shown] of table) {
+    const toolChoice = choice as "auto";
+    const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY, toolChoice };
+    const error = assertThrows(() => openai(options), InputError);
+    assertEquals(
+      error.message,
+      `Cannot ask p as toolChoice must be auto, none, required or {"function": NAME}: it is ${shown}`,
+    );
+  }
 });
 
 test("openai() merges body, and over it requestFields", async () => {

@@ -1,6 +1,7 @@
 // sim:noisy?memory=k: values that stand more than k messages back are misread, unless restated.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import type { GraphSpec } from "../../lib/graph.ts";
 import { type ChatMessage, parseSimulatedModel } from "../../lib/models/simulated.ts";
 import { planSuite } from "../../lib/plan.ts";
 import { STRATEGIES } from "../../lib/strategies.ts";
@@ -205,11 +206,12 @@ test("memory=k fails with depth and with connected functions that are called; re
   const trials: Trial[] = [];
   for (const planned of plan) trials.push(await runTrial(planned, model));
   const rate = (traits: { strategy: string; depth?: number; kind?: typeof KINDS[number] }) => {
-    const own = trials.filter(({ strategy, task }) =>
-      strategy === traits.strategy &&
-      (traits.depth === undefined || task.depth === traits.depth) &&
-      (traits.kind === undefined || task[traits.kind] === 10)
-    );
+    const own = trials.filter(({ strategy, task }) => {
+      const spec = task as GraphSpec;
+      return strategy === traits.strategy &&
+        (traits.depth === undefined || spec.depth === traits.depth) &&
+        (traits.kind === undefined || spec[traits.kind] === 10);
+    });
     return own.filter(({ solved }) => solved).length / own.length;
   };
 

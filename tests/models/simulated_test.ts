@@ -215,6 +215,10 @@ Deno.test("readConversation() takes linear time for hostile texts", sanitize, ()
     `Variable ${"a".repeat(1e6)}`,
     "a=1".repeat(3e5),
     " to produce ".repeat(1e5),
+    "@".repeat(1e6),
+    `Variable a = @${"a".repeat(1e6)}`,
+    `a = "@${"a".repeat(1e6)}`,
+    `has invalid arguments\n${"Tool: \nArguments: \nErrors: ".repeat(5e4)}`,
   ];
   const start = performance.now();
   for (const text of hostile) {
@@ -249,7 +253,10 @@ Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () =>
       ["", "sim:planner"],
       ["gpt-5", "sim:planner"],
       ["sim:planner?early=1", "takes no options"],
-      ["sim:noisy?late=1", "early, stale, distract, hallucinate, arity, quit, memory, seed"],
+      [
+        "sim:noisy?late=1",
+        "early, stale, distract, hallucinate, arity, quit, copy, averse, ignore, memory, seed",
+      ],
       ["sim:noisy?early=1.01", "early must be a number from 0 to 1"],
       ["sim:noisy?early=-0.1", "from 0 to 1"],
       ["sim:noisy?early=", "from 0 to 1"],

@@ -1,15 +1,20 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
 import { type Breakdown, breakDown } from "../../lib/breakdown.ts";
+import { compareStrategies } from "../../lib/comparison.ts";
 import type { Failure } from "../../lib/failure.ts";
 import { measure, type Tally, tally } from "../../lib/metrics.ts";
 import {
   drawBreakdown,
+  drawComparisons,
   drawFailures,
   drawOverview,
-  seriesMark,
+  hasBroadFailures,
+  isBroad,
 } from "../../lib/reports/figures.ts";
+import { seriesMark } from "../../lib/reports/plotting.ts";
 import { test } from "../support/generated.ts";
 import {
+  crossed,
   failureOf,
   HOSTILE,
   manyRecords,
@@ -456,4 +461,97 @@ test("drawFailures() stacks roots and cascades to wrong calls a valid trial", as
   assertAlmostEquals(roots.top + roots.height, HEIGHT, 0.01);
   assertAlmostEquals(cascades.top + cascades.height, roots.top, 0.01);
   assertEquals(marksOf(root, "rect").length, 8 * (NAMES.length + 1));
+});
+
+test("drawComparisons() has points and whiskers around zero, in the colours that models have", async () => {
+  const trials = [
+    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+    ...crossed({ lost: 6, both: 4 }, { model: "sim:n", simulated: true }),
+    record({ model: "spoiled", strategy: "restate", outcome: "invalid" }),
+    record({ model: "spoiled" }),
+  ];
+  const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
+  assertEquals(comparisons.length, 3);
+  const root = await drawn(drawComparisons(comparisons, { subjects }));
+  const [points, whiskers] = [marksOf(root, "symbol"), marksOf(root, "rule")];
+  assertEquals(points.map(({ label }) => /series: ([^;]*)/.exec(label)![1]), [
+    "m + restate",
+    "sim:n + restate (simulated)",
+  ]);
+  // The longest whisker ends at -0.83: the axis ends at 0.9, to either side.
+  const placeOf = (difference: number) => WIDTH / 2 * (1 + difference / 0.9);
+  for (const [place, { success }] of comparisons.slice(0, 2).entries()) {
+    const { difference, interval } = success!;
+    assertAlmostEquals(points[place]!.x, placeOf(difference), 0.01);
+    assertAlmostEquals(whiskers[place]!.x, placeOf(interval!.lower), 0.01);
+    const end = whiskers[place]!.x + Number(whiskers[place]!.attributes["x2"]);
+    assertAlmostEquals(end, placeOf(interval!.upper), 0.01);
+    const named = subjects.findIndex(({ subject }) =>
+      subject.model === comparisons[place]!.subject.model && subject.strategy === "restate"
+    );
+    assertEquals(points[place]!.attributes["fill"], seriesMark(named).colour);
+  }
+  assert(points[0]!.y < points[1]!.y);
+  const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
+    /^[-+\u2212\d.]+$/.test(text)
+  );
+  assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90"]);
+});
+
+test("drawComparisons() shows hostile names as text, each of them, and what has no interval", async () => {
+  const trials = NAMES.flatMap((model) =>
+    crossed({ gained: 1 }, { model }).flatMap((trial) => [trial, { ...trial, repetition: 2 }])
+  );
+  const root = await drawn(
+    drawComparisons(compareStrategies(trials), { subjects: measure(trials) }),
+  );
+  const points = marksOf(root, "symbol");
+  assertEquals(points.length, NAMES.length);
+  assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
+  assertEquals(marksOf(root, "rule"), []);
+});
+
+test("drawOverview() and drawComparisons() draw a part in the colours and on the axis of the whole", async () => {
+  const trials = [
+    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+    ...crossed({ lost: 6, both: 4 }, { model: "n" }),
+  ];
+  const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
+  const strategyOf = ({ subject }: { subject: { strategy: string } }) => subject.strategy;
+  const part = subjects.filter(({ subject }) => subject.model === "n");
+  const overview = await drawn(drawOverview(part, { subjects, label: strategyOf }));
+  const own = comparisons.filter(({ subject }) => subject.model === "n");
+  const differences = await drawn(
+    drawComparisons(own, { subjects, comparisons, label: strategyOf }),
+  );
+  const colourOf = (one: typeof part[number]) => seriesMark(subjects.indexOf(one)).colour;
+  const fills = (root: Element) =>
+    marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]);
+  const words = (root: Element) => elementsOf(root).map(({ text }) => text);
+  assertEquals(fills(overview), part.map(colourOf));
+  assertEquals(words(overview).filter((text) => /^n|restate|baseline/.test(text)), [
+    "restate",
+    "baseline",
+  ]);
+  assertEquals(fills(differences), [colourOf(part[0]!)]);
+  // All comparisons of the whole reach to 0.9; those of the other model alone would end before.
+  for (const end of ["\u221290", "+90"]) assert(words(differences).includes(end), end);
+});
+
+test("bars and lines of many series have room", async () => {
+  const names = Array.from({ length: 30 }, (_, place) => `model ${place}`);
+  const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8, 0.4]]));
+  const widthOf = async (image: Promise<string>) =>
+    Number((await drawn(image)).attributes["width"]);
+  for (const [values, kind] of [[[1, 2, 3], "lines"], [["x", "y", "z"], "bars"]] as const) {
+    const many = breakdownOf(values, rates);
+    const few = { ...many, series: many.series.slice(0, 2) };
+    assertEquals([isBroad(many), isBroad(few)], [true, false], kind);
+    assert(await widthOf(drawBreakdown(many)) > 800, kind);
+    assert(await widthOf(drawBreakdown(few)) < 500, kind);
+  }
+  const wrong = { ...failureOf("incorrect_value"), root: true } as Failure;
+  const subjects = measure(names.map((model) => record({ model, failures: [wrong] })));
+  assertEquals([hasBroadFailures(subjects), hasBroadFailures(subjects.slice(0, 3))], [true, false]);
+  assert(await widthOf(drawFailures(subjects)) > 1000);
 });

@@ -100,6 +100,9 @@ const ARGUMENTS = [
   '{"a": 1, "a": 2, "": {"b": null}}',
 ];
 
+/** How many trials there are. */
+const COUNT = 3 * EVIL.length + 1;
+
 function lines(): unknown[] {
   const of = (index: number, text: string, more: object = {}) => ({
     ...{ v: 1, kind: "trial", id: `${text} ${index}`, index, suite: SUITE },
@@ -120,7 +123,11 @@ function lines(): unknown[] {
     arguments: arguments_,
   }));
   const odd = of(2 * evil.length, "odd arguments", { task: SPEC, events: calls });
-  return [...evil, ...generated, odd];
+  // What strategies are compared with.
+  const others = EVIL.map(([text], index) =>
+    of(COUNT - EVIL.length + index, text, { strategy: "baseline" })
+  );
+  return [...evil, ...generated, odd, ...others];
 }
 
 let made: Promise<{ place: Folder; journal: string; written: Finished }> | undefined;
@@ -176,10 +183,16 @@ Deno.test("hostile names in Markdown are text", async () => {
 
 Deno.test("hostile names in JSON are as they were", async () => {
   const { place } = await theReport();
-  const { suite, subjects } = JSON.parse(Deno.readTextFileSync(place.file("evil.json")));
+  const { suite, subjects, comparisons } = JSON.parse(
+    Deno.readTextFileSync(place.file("evil.json")),
+  );
   assertEquals(suite, SUITE);
   const names = new Set(subjects.map((one: { subject: { model: string } }) => one.subject.model));
   for (const [text] of EVIL) assert(names.has(text), text);
+  assertEquals(
+    comparisons.map(({ subject }: { subject: { strategy: string } }) => subject.strategy),
+    EVIL.map(([text]) => text),
+  );
 });
 
 /** All texts of a part of the page, those of attributes too, but for its own data. */
@@ -235,11 +248,13 @@ for (const width of [1280, 400]) {
     });
     await check("body", "the page");
     const count = 2 * EVIL.length + 1;
-    assertEquals(await page.textContent("#count"), `${count} of ${count} trials`);
+    assertStringIncludes((await page.textContent("#count"))!, `${COUNT} of ${COUNT} trials`);
     const list = await page.locator("#list tr").allTextContents();
     for (const [place, evil] of EVIL.entries()) {
       assertStringIncludes(list[place]!, shownOf(evil));
-      assertStringIncludes(await page.innerText("#figure-overview"), shownOf(evil).slice(0, 100));
+      for (const figure of ["#figure-overview", "#figure-strategies"]) {
+        assertStringIncludes(await page.innerText(figure), shownOf(evil).slice(0, 100));
+      }
     }
     // One size is enough to look at each.
     const step = width === 1280 ? 1 : 5;

@@ -1,12 +1,22 @@
 // The markup of HTML reports that needs no browser to be looked at.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { BEHAVIOURS } from "../../lib/behaviour.ts";
+import { PROBES } from "../../lib/probes.ts";
 import { makeReport } from "../../lib/report.ts";
-import { seriesMark } from "../../lib/reports/figures.ts";
+import { seriesMark } from "../../lib/reports/plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
+import { stagesOf, STRATEGIES } from "../../lib/strategies.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { Folder } from "../support/folders.ts";
-import { failureOf, record, type TrialTraits } from "../support/records.ts";
+import { generatedFrom } from "../support/generated.ts";
+import { crossed, failureOf, record, type TrialTraits } from "../support/records.ts";
 
 /** A figure of a page: what stands under it. */
 interface Figure {
@@ -26,7 +36,7 @@ async function figuresOf(
   const report = makeReport(trials, { suite: "s" });
   await writeHtml(path, report, trials, { replay: () => undefined });
   const page = folder.read("r.html");
-  const figures = [...page.matchAll(/<figure id="figure-([^"]*)">([^]*?)<\/figure>/g)];
+  const figures = [...page.matchAll(/<figure id="figure-([^"]*)"[^>]*>([^]*?)<\/figure>/g)];
   const shared = /<div class="shared">([^]*?)<\/div>/.exec(page)?.[1];
   return {
     figures: new Map(figures.map(([, id, markup]) => [id!, figureOf(markup!)])),
@@ -102,7 +112,7 @@ Deno.test("figures of more models share a legend, which has all of them once", a
 Deno.test("figures share no legend where one of them lacks a model", async () => {
   const names = modelNames(5);
   const trials = trialsOf(names).filter(({ model, task }) =>
-    model.requested !== "model 1" || task.core === 5
+    model.requested !== "model 1" || generatedFrom(task).core === 5
   );
   const { figures, shared } = await figuresOf(trials);
   assertEquals(shared, undefined);
@@ -128,7 +138,9 @@ Deno.test("the strategies of one model alone are a figure", async () => {
     assertEquals(figures.get(id)?.legend, ["strategy:", "baseline", "restate"], id);
   }
   // Success along one size, however, is no figure.
-  const { figures: sized } = await figuresOf(trials.filter(({ task }) => task.core === 5));
+  const { figures: sized } = await figuresOf(
+    trials.filter(({ task }) => generatedFrom(task).core === 5),
+  );
   assertEquals([sized.has("core"), sized.has("strategy-5")], [false, true]);
 });
 
@@ -140,7 +152,7 @@ Deno.test("a caption says that some points have no whisker, where that is so", a
       task: { core: 20, depth: 2, connected: 0, disconnected: 0, seed: 1 },
     })
   );
-  const words = "points of a single graph have none";
+  const words = "points of a single task have none";
   const { figures: sure } = await figuresOf(trials);
   for (const [id, { caption }] of sure) assert(!caption.includes(words), id);
   const { figures } = await figuresOf([...trials, ...repeated]);
@@ -162,4 +174,162 @@ Deno.test("the marks of a legend of bars look as the bars do", async () => {
     }),
   );
   assertEquals(new Set(marks.map(({ fill, outline }) => `${fill} ${outline}`)).size, 12);
+});
+
+Deno.test("a page shows strategies against the baseline, where there is something to show", async () => {
+  const trials = crossed({ both: 3, gained: 2 }, { model: "sim:<b>", simulated: true });
+  using folder = new Folder();
+  const pageOf = async (own: readonly Trial[]) => {
+    const path = folder.file("r.html");
+    await writeHtml(path, makeReport(own, { suite: "s" }), own, { replay: () => undefined });
+    return folder.read("r.html");
+  };
+  const page = await pageOf(trials);
+  const { figures } = await figuresOf(trials);
+  assertEquals(
+    figures.get("strategies")!.caption,
+    "Strategies against the baseline of the same model, on the same tasks; whiskers: 95% intervals, " +
+      "each for one comparison by itself",
+  );
+  const [, table] = /<caption>\s*<div>Strategies against the baseline([^]*?)<\/table>/.exec(page)!;
+  const cells = [...table!.matchAll(/<t[hd][^>]*>([^]*?)<\/t[hd]>/g)].map(([, cell]) =>
+    plain(cell!)
+  );
+  assertEquals(cells.slice(10, 15), [
+    ...["sim:&#60;b&#62; + restate (simulated)", "5", "60.0%", "100.0%", "+40.0"],
+  ]);
+  assertEquals((await figuresOf(trials.slice(0, 5))).figures.has("strategies"), false);
+  // The word stands in the list of words alone.
+  assert(!(await pageOf(trials.slice(0, 5))).includes("Strategies against"));
+  const spoiled = trials.map((trial) => ({ ...trial, outcome: "invalid" as const, solved: false }));
+  const { figures: none } = await figuresOf(spoiled);
+  assertEquals(none.has("strategies"), false);
+  assertStringIncludes(await pageOf(spoiled), "Strategies against the baseline");
+  const single = [trials[0]!, trials[5]!].flatMap((trial) => [trial, { ...trial, repetition: 2 }]);
+  const { figures: unsure } = await figuresOf(single);
+  assertStringIncludes(unsure.get("strategies")!.caption, "points of a single task have none");
+});
+
+/** The page of these trials. */
+async function pageOf(trials: readonly Trial[]): Promise<string> {
+  using folder = new Folder();
+  const path = folder.file("r.html");
+  await writeHtml(path, makeReport(trials, { suite: "s" }), trials, { replay: () => undefined });
+  return folder.read("r.html");
+}
+
+/** The drawings of a figure: the heading over each, if any, and the names of its rows. */
+function drawingsOf(page: string, id: string): string[][] {
+  const [, figure] = new RegExp(`<figure id="figure-${id}"[^>]*>([^]*?)</figure>`).exec(page)!;
+  const parts = /<h3>([^<]*)<\/h3>|(<div class="plot">)|"text mark" [^>]*>([^<]*)<\/text>/g;
+  const drawings: string[][] = [];
+  let heading: string[] = [];
+  for (const [, own, plot, row] of figure!.matchAll(parts)) {
+    if (own !== undefined) heading = [own];
+    else if (plot !== undefined) drawings.push(heading);
+    else drawings[drawings.length - 1] = [...drawings.at(-1)!, row!];
+  }
+  return drawings;
+}
+
+Deno.test("figures of many strategies are in parts, one a model under its name", async () => {
+  const strategies = ["baseline", "restate", "repair"];
+  const trials = ["a", "sim:b", "c"].flatMap((model) =>
+    strategies.flatMap((strategy) =>
+      trialsOf([model], { strategy, simulated: model.startsWith("sim:") })
+    )
+  );
+  const page = await pageOf(trials);
+  const names = ["a", "sim:b (simulated)", "c"];
+  assertEquals(drawingsOf(page, "overview"), names.map((name) => [name, ...strategies]));
+  // Six differences still stand beneath each other, each under its whole name.
+  assertEquals(drawingsOf(page, "strategies"), [
+    names.flatMap((name) =>
+      strategies.slice(1).map((one) => name.replace(/( \(simulated\))?$/, ` + ${one}$1`))
+    ),
+  ]);
+});
+
+Deno.test("figures of many models are in parts of eight", async () => {
+  const names = modelNames(20);
+  const drawings = drawingsOf(await pageOf(trialsOf(names)), "overview");
+  assertEquals(drawings.map(({ length }) => length), [8, 8, 4]);
+  assertEquals(drawings.flat(), names);
+  assertEquals(drawingsOf(await pageOf(trialsOf(names.slice(0, 8))), "overview"), [
+    names.slice(0, 8),
+  ]);
+});
+
+/** The ids of a page's sections, and where its links lead. */
+function sectionsOf(page: string): string[] {
+  const ids = [...page.matchAll(/<section id="([^"]*)">/g)].map(([, id]) => id!);
+  const links = [...page.matchAll(/<a href="#([^"]*)">/g)].map(([, id]) => id!);
+  assertEquals(links, ids);
+  return ids;
+}
+
+const PROBED = PROBES.flatMap((probe) =>
+  [1, 2, 3, 4].map((seed) => record({ task: { case: probe, seed }, model: `model ${seed}` }))
+);
+
+Deno.test("a page of probes alone has no empty section, and speaks of questions", async () => {
+  const page = await pageOf(PROBED);
+  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  const body = page.slice(page.indexOf("<body>"), page.indexOf('<section id="words">'));
+  for (const words of [/class="shared"/, /Failure types/, /not generated/, /\bgraphs?\b/]) {
+    assertNotMatch(body, words);
+  }
+  assertStringIncludes(page, "<p>No call was wrong.</p>");
+  assertStringIncludes(page, '<th scope="col">question</th>');
+  const both = await pageOf([...PROBED, ...trialsOf(["m"])]);
+  assertStringIncludes(both, '<th scope="col">task</th>');
+  assertEquals(sectionsOf(both), [
+    ...["success", "figures", "failures", "cells", "trials", "words"],
+  ]);
+  assertStringIncludes(await pageOf(trialsOf(["m"])), '<th scope="col">graph</th>');
+});
+
+Deno.test("a page of one size has no section of figures, whose legend would stand alone", async () => {
+  const trials = trialsOf(modelNames(5)).filter(({ task }) => {
+    const { core, depth } = generatedFrom(task);
+    return core === 5 && depth === 2;
+  });
+  const page = await pageOf(trials);
+  assertEquals(sectionsOf(page), ["success", "failures", "cells", "trials", "words"]);
+  assert(!page.includes('class="shared"'));
+});
+
+Deno.test("no legend of models stands over figures of strategies alone", async () => {
+  const trials = modelNames(2).flatMap((model) =>
+    ["baseline", "restate"].flatMap((strategy) => trialsOf([model], { strategy }))
+  ).filter(({ task }) => generatedFrom(task).core === 5 && generatedFrom(task).depth === 2);
+  const { figures, shared } = await figuresOf(trials);
+  assertEquals(shared, undefined);
+  assertEquals(figures.get("strategy-5")!.legend, ["strategy:", "baseline", "restate"]);
+});
+
+Deno.test("the words of a page have each strategy, probe, behaviour and stage", async () => {
+  const [, words] = (await pageOf([record()])).split('<section id="words">');
+  const terms = [...words!.matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, term]) => term!);
+  assertEquals(new Set(terms).size, terms.length, "each stands there once");
+  const wanted = [
+    ...STRATEGIES,
+    ...PROBES,
+    ...BEHAVIOURS,
+    "ungrounded",
+    "stage",
+    "probe",
+    "strategy",
+  ];
+  for (const word of wanted) assert(terms.includes(word), word);
+  const [, stage] = /<dt>stage<\/dt>\s*<dd>([^<]*)<\/dd>/.exec(words!)!;
+  for (const name of stagesOf(["plan_then_call", "route_then_fill"])) {
+    assertStringIncludes(stage!, name);
+  }
+  for (const name of stagesOf(["backward", "repair"])) assertStringIncludes(stage!, name);
+});
+
+Deno.test("shares have their intervals beneath them, as tables of many columns must fit", async () => {
+  const [, table] = /Behaviour towards tools([^]*?)<\/table>/.exec(await pageOf(PROBED))!;
+  assertMatch(table!, /<td>100\.0% <small>\(20\.7% to 100\.0%\)<\/small><\/td>/);
 });

@@ -7,13 +7,23 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { judge } from "../../lib/judge.ts";
+import { compareStrategies } from "../../lib/comparison.ts";
 import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
 import { makeReport } from "../../lib/report.ts";
-import { renderMarkdown } from "../../lib/reports/markdown.ts";
+import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
 import { tablesOf } from "../../lib/reports/tables.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { test } from "../support/generated.ts";
-import { HOSTILE, manyRecords, planOf, record, records, STEERING } from "../support/records.ts";
+import {
+  crossed,
+  failureOf,
+  HOSTILE,
+  manyRecords,
+  planOf,
+  record,
+  records,
+  STEERING,
+} from "../support/records.ts";
 
 /** What a reader sees of text in which characters are written as entities. */
 function shown(text: string): string {
@@ -183,4 +193,57 @@ test("renderMarkdown() calls simulated models simulated", () => {
   for (const line of shown(markdown).split("\n")) {
     if (/sim:[ab]/.test(line)) assertStringIncludes(line, "(simulated)");
   }
+});
+
+test("renderMarkdown() has the note of every table, before it", () => {
+  const work = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
+  const trials = crossed({ both: 3, gained: 1 }).map((trial) => ({
+    ...trial,
+    behaviours: ["silent" as const],
+    failures: [failureOf("incorrect_value")],
+    ...(trial.strategy === "restate" ? { work } : {}),
+  }));
+  const probes = [1, 2].map((repetition) =>
+    record({ task: { case: "oracle", seed: 1 }, repetition })
+  );
+  const report = makeReport([...trials, ...probes], { suite: "s" });
+  const parts = shown(renderMarkdown(report)).split("\n\n");
+  const noted = tablesOf(report).filter(({ note }) => note !== undefined);
+  assertEquals(noted.map(({ id }) => id), [
+    ...["overview", "strategies", "strategy-work", "probes", "core", "strategy-3", "failures"],
+    ...["behaviours", "repetitions"],
+  ]);
+  for (const { title, source, note, rows } of noted) {
+    const at = parts.indexOf(`## ${title}`);
+    const before = [
+      ...(source === undefined ? [] : [`As in FuncBenchGen, ${source}.`]),
+      `${note!.charAt(0).toUpperCase()}${note!.slice(1)}.`,
+    ];
+    assertEquals(parts.slice(at + 1, at + 1 + before.length), before, title);
+    assert(parts[at + 1 + before.length]!.startsWith(`| ${rows[0]![0]} |`), title);
+  }
+});
+
+test("gateToMarkdown() has the verdicts, and strategies beneath them, as text", () => {
+  const trials = NAMES.flatMap((model) => crossed({ both: 9, gained: 1 }, { model }));
+  const policy = { successRate: 0.8 };
+  const judged = judge(trials, planOf(trials), policy);
+  const markdown = gateToMarkdown(
+    reportVerdicts("s", judged, policy, compareStrategies(trials)),
+  );
+  assertNotMatch(markdown, STEERING);
+  const [verdicts, strategies] = markdown.split("\n#### Strategies against the baseline\n");
+  assertEquals(verdicts!.match(/^#### /gm)!.length, 2 * NAMES.length);
+  const [table, ...others] = tablesIn(strategies!);
+  assertEquals(others, []);
+  assertEquals(table!.length, 1 + NAMES.length);
+  for (const row of table!.slice(1)) {
+    assertEquals(row.slice(1, 5), ["10", "90.0%", "100.0%", "+10.0"]);
+  }
+  assertMatch(
+    shown(strategies!),
+    /^\nOn the same tasks .*; this decides nothing\.\n\n\| strategy /,
+  );
+  const alone = reportVerdicts("s", judged.slice(0, 1), policy);
+  assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);
 });

@@ -9,11 +9,13 @@ import {
   assertNotEquals,
 } from "@std/assert";
 import type { Page } from "playwright-core";
+import { PROBES } from "../../lib/probes.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
-import { writeJournal } from "../support/journals.ts";
+import { linesOf, writeJournal } from "../support/journals.ts";
 import { manyTrials } from "../support/many_trials.ts";
+import { record } from "../support/records.ts";
 import { goToTrial, openReport, writeReport } from "../support/report_page.ts";
 
 /** A report with every outcome and wrong calls of all kinds, and the number of the worst trial. */
@@ -22,7 +24,7 @@ const theReport = () => made ??= makeReport();
 
 async function makeReport() {
   const folder = new Folder();
-  const { plan, trials } = await manyTrials(12);
+  const { plan, trials } = await manyTrials(12, ["baseline", "restate"]);
   const invalid: Partial<Trial> = {
     outcome: "invalid",
     solved: false,
@@ -163,9 +165,9 @@ for (const scheme of ["light", "dark"] as const) {
       const worst = own.reduce((one, other) => one.contrast <= other.contrast ? one : other);
       assertGreaterOrEqual(worst.contrast, least, `${kind}: ${JSON.stringify(worst)}`);
     }
-    // Two series are told apart by their colours.
+    // Four series are told apart by their colours.
     const marks = seen.filter(({ what }) => what.startsWith("figure-core mark-symbol"));
-    assertEquals(new Set(marks.map(({ colour }) => colour)).size, 2);
+    assertEquals(new Set(marks.map(({ colour }) => colour)).size, 4);
     // The other scheme has other colours.
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const own = await paper();
@@ -187,7 +189,9 @@ for (const width of [1280, 400]) {
       await goToTrial(page, worst);
       await unfold(page);
       assertEquals(await widest(), width);
-      const labels = await page.locator("figure svg text").allTextContents();
+      // Bars side by side have no room for the long names of models, which tables have.
+      const figures = page.locator("figure:not([id^=figure-strategy-])");
+      const labels = await figures.locator("svg text").allTextContents();
       assertEquals(labels.filter((text) => text.includes("\u2026")), []);
       // The numbers of trials in the list stand on one line each.
       const heights = await page.locator("#list td:first-child a").evaluateAll((all) =>
@@ -198,6 +202,61 @@ for (const width of [1280, 400]) {
     },
   );
 }
+
+for (const width of [1280, 400]) {
+  browserTest(`captions, figures and words are readable at ${width} pixels`, async (browser) => {
+    const { html } = await theReport();
+    await using opened = await openReport(browser, html, { width });
+    const { page, faults } = opened;
+    await unfold(page);
+    const seen = await page.evaluate(() => {
+      const widths = (selector: string) =>
+        [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect().width);
+      return {
+        // Each caption stands within the box that its table scrolls in.
+        captions: [...document.querySelectorAll("caption div")].map((one) => {
+          const box = one.closest(".wide")!.getBoundingClientRect();
+          const { left, right } = one.getBoundingClientRect();
+          return Math.max(box.left - left, right - box.right);
+        }),
+        // Drawn in the size of their letters, or larger; a little smaller where names are short.
+        scales: [...document.querySelectorAll<SVGSVGElement>(".plot svg")].map((one) =>
+          one.getBoundingClientRect().width / one.viewBox.baseVal.width
+        ),
+        overflowing: [...document.querySelectorAll(".plot")]
+          .filter((one) =>
+            one.scrollWidth > one.clientWidth && getComputedStyle(one).overflowX !== "auto"
+          )
+          .length,
+        words: widths("dl.words dd"),
+      };
+    });
+    assertGreater(seen.captions.length, 10);
+    assertLess(Math.max(...seen.captions), 1);
+    assertGreater(seen.scales.length, 5);
+    assertGreaterOrEqual(Math.min(...seen.scales), 0.8);
+    assertEquals(seen.overflowing, 0);
+    assertGreater(Math.max(...seen.words), width === 400 ? 300 : 500);
+    assertEquals(faults, []);
+  });
+}
+
+browserTest("the table of probes has all of its columns on a screen", async (browser) => {
+  using folder = new Folder();
+  const models = ["sim:planner", "sim:noisy?averse=0.2&ignore=0.3 + indirection"];
+  const trials = models.flatMap((model) =>
+    PROBES.map((probe, place) =>
+      record({ model, simulated: true, index: place, task: { case: probe, seed: 1 } })
+    )
+  );
+  const html = await writeReport(folder.write("a.jsonl", linesOf(trials)));
+  await using opened = await openReport(browser, html);
+  const cut = await opened.page.evaluate(() =>
+    [...document.querySelectorAll("#success .wide")].map((one) => one.scrollWidth - one.clientWidth)
+  );
+  assertEquals(cut, cut.map(() => 0));
+  assertEquals(opened.faults, []);
+});
 
 const screenshots = Deno.env.get("TOOLGATE_SCREENSHOTS");
 if (screenshots !== undefined) {

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
+import { signsOf } from "../../lib/ceilings.ts";
 import { FAILURE_TYPES } from "../../lib/failure.ts";
 import { tellStory } from "../../lib/story.ts";
 import { OUTCOMES } from "../../lib/trial.ts";
@@ -78,6 +79,9 @@ function rowOf(trial: Line, number: number): string[] {
   ];
 }
 
+/** What a trial's behaviours are called. */
+const spaced = (sign: string) => sign.replaceAll("_", " ");
+
 /** The number of the trial with the most wrong calls, cascades among them. */
 function worstOf({ trials }: RealRun): number {
   const counts = trials.map((trial) =>
@@ -113,7 +117,7 @@ browserTest(
       assertGreater(marks, 2, `${id} of ${figures.map(([name]) => name)}`);
     }
     const tables = await page.locator("table caption").allInnerTexts();
-    for (const title of ["Success", "Failure types", "How trials ended", "Repeated graphs"]) {
+    for (const title of ["Success", "Failure types", "How trials ended", "Repeated tasks"]) {
       assert(tables.some((table) => table.startsWith(title)), `${title} in ${tables}`);
     }
     assertEquals(faults, []);
@@ -128,7 +132,7 @@ browserTest(
     const { page, faults } = opened;
     type Chosen = { readonly [id: string]: string } & { readonly roots?: "only" };
     const lets = async (chosen: Chosen, wanted: (trial: Line) => boolean) => {
-      for (const id of ["subject", "outcome", "type", "cell"]) {
+      for (const id of ["subject", "outcome", "type", "behaviour", "cell"]) {
         const label = chosen[id];
         await page.selectOption(`#${id}`, label === undefined ? { index: 0 } : { label });
       }
@@ -170,6 +174,20 @@ browserTest(
         (trial) => FAILURE_TYPES.some((type) => has(trial, type, rootsOnly)),
       );
     }
+    const options = await page.locator("#behaviour option").allTextContents();
+    const signs = new Set(trials.flatMap(signsOf));
+    assertEquals(options.slice(0, 2), ["any or none", "any"]);
+    assertEquals(new Set(options.slice(2)), new Set([...signs].map(spaced)));
+    assertGreater(signs.size, 0);
+    for (const sign of signs) {
+      const has = (trial: Line) => signsOf(trial).includes(sign);
+      assertGreater(await lets({ behaviour: spaced(sign) }, has), 0, sign);
+      await lets(
+        { behaviour: spaced(sign), outcome: "not solved" },
+        (trial) => has(trial) && !trial.solved,
+      );
+    }
+    await lets({ behaviour: "any" }, (trial) => signsOf(trial).length > 0);
     const cell = rowOf(trials[0], 1)[3]!;
     await lets({ cell }, (trial) => rowOf(trial, 1)[3] === cell);
     await lets(
@@ -221,7 +239,7 @@ function eventOf(
   };
   return {
     kinds: [
-      event.role ?? "unknown",
+      ...(event.role === undefined ? [] : [event.role]),
       failure !== undefined ? "wrong" : (event.role ?? "core") === "core" ? "right" : "irrelevant",
     ],
     has: [
@@ -258,6 +276,7 @@ async function assertShown(page: Page, number: number, trial: Line): Promise<voi
   assertEquals(shown.facts["model"], `${trial.model.requested} (simulated)`);
   assertEquals(shown.facts["seed"], String(trial.task.seed));
   assertEquals(shown.facts["repetition"], String(trial.repetition));
+  assertEquals(shown.facts["behaviours"], signsOf(trial).join(", ") || "none");
   const { inputTokens, outputTokens } = trial.usage;
   assertEquals(shown.facts["tokens"], `${inputTokens} read, ${outputTokens} written`);
   const generated = await toolgate(["generate", "--task", JSON.stringify(trial.task)]);

@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Failure, FailureType } from "../../lib/failure.ts";
 import { makeReport, type ReportOptions } from "../../lib/report.ts";
-import { breakdownTable, type Table, tablesOf } from "../../lib/reports/tables.ts";
-import type { Trial } from "../../lib/trial.ts";
-import { test } from "../support/generated.ts";
-import { failureOf, record, records } from "../support/records.ts";
+import type { Table } from "../../lib/reports/table.ts";
+import { breakdownTable, tablesOf } from "../../lib/reports/tables.ts";
+import type { Trial, TrialScore } from "../../lib/trial.ts";
+import { generatedFrom, test } from "../support/generated.ts";
+import { crossed, failureOf, record, records } from "../support/records.ts";
 
 /** The tables of these trials, by their ids. */
 function tables(trials: readonly Trial[], options: Partial<ReportOptions> = {}) {
@@ -72,7 +73,7 @@ test("tablesOf() has the same without irrelevant functions, as in Table 5", () =
     ["a", "100.0% (34.2% to 100.0%), n 2", "7.0", "-"],
     ["b", "0.0% (0.0% to 65.8%), n 2", "-", "9.0"],
   ]);
-  const plain = TRIALS.filter(({ task }) => task.connected === 0);
+  const plain = TRIALS.filter(({ task }) => generatedFrom(task).connected === 0);
   assertEquals(tables(plain).has("no-extra"), false, "it would be the same once more");
 });
 
@@ -137,6 +138,79 @@ test("tablesOf() has costs where a price is known, also those of invalid trials"
   const prices = { "gpt-5": { input: 1.25, output: 10 } };
   const { rows } = tables(trials, { prices }).get("overview")!;
   assertEquals(rows.map((row) => row.at(-1)), ["cost", "$4.50", "-"]);
+});
+
+test("tablesOf() has each strategy against the baseline of its model, on the same graphs", () => {
+  const trials = [
+    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+    ...crossed({ lost: 5 }, { model: "sim:n", simulated: true }),
+  ];
+  const { rows, section, note } = tables(trials).get("strategies")!;
+  assertEquals(section, "success");
+  assertMatch(note!, /of many, some differ by chance.*; this decides nothing$/);
+  assertEquals(rows, [
+    [
+      ...["strategy", "tasks", "baseline", "with strategy", "difference", "95% interval"],
+      ...["gained", "lost", "McNemar p", "extra tokens"],
+    ],
+    // 40 trials of 12 tokens: 30 are solved with the strategy, and 22 without.
+    [
+      ...["m + restate", "40", "55.0%", "75.0%", "+20.0", "+3.5 to +36.6", "10", "2", "0.0386"],
+      "-6",
+    ],
+    [
+      ...["sim:n + restate (simulated)", "5", "100.0%", "0.0%", "-100.0", "-100.0 to -13.1"],
+      ...["0", "5", "0.0625", "-"],
+    ],
+  ]);
+});
+
+test("tablesOf() tells of strategies what is left out, and extra costs where they are known", () => {
+  const dear = { usage: { inputTokens: 3_000_000, outputTokens: 0 } };
+  const trials = [
+    ...crossed({ both: 4 }).map((trial) =>
+      trial.strategy === "restate" ? { ...trial, ...dear } : trial
+    ),
+    record({ seed: 99 }),
+    ...crossed({ both: 1 }, { model: "n" }),
+    record({ model: "o", outcome: "invalid" }),
+    record({ model: "o", strategy: "restate" }),
+  ];
+  const { rows } = tables(trials, { prices: { m: { input: 0.01, output: 0 } } }).get("strategies")!;
+  assertEquals(rows.map((row) => [...row.slice(0, 4), ...row.slice(-3)]), [
+    [
+      ...["strategy", "tasks", "left out", "baseline"],
+      ...["McNemar p", "extra tokens", "extra cost"],
+    ],
+    ["m + restate", "4", "1", "100.0%", "1.0000", "+2,999,988", "+$0.03"],
+    ["n + restate", "1", "0", "100.0%", "1.0000", "0", "-"],
+    ["o + restate", "0", "1", "-", "-", "-", "-"],
+  ]);
+});
+
+test("tablesOf() has no p of repeated graphs, and rounds no difference to none", () => {
+  const repeated = ["baseline", "restate"].flatMap((strategy) =>
+    [1, 2, 3].flatMap((seed) =>
+      [1, 2].map((repetition) =>
+        record({
+          ...{ strategy, seed, repetition },
+          outcome: strategy === "baseline" || seed + repetition < 5 ? "solved" : "no_answer",
+        })
+      )
+    )
+  );
+  const [, row] = tables(repeated).get("strategies")!.rows;
+  // Of 0, 0, -0.5 and two more, 1 and -1: -0.1, and 2.776 standard errors of 0.332 to either side.
+  assertEquals(row!.slice(4, 9), ["-16.7", "-100.0 to +82.1", "0", "1", "-"]);
+  const [, close] = tables(crossed({ both: 3000, lost: 1 })).get("strategies")!.rows;
+  assertEquals(close!.slice(4, 6), ["-0.0", "-0.2 to +0.1"]);
+  const [, same] = tables(crossed({ both: 10 })).get("strategies")!.rows;
+  assertEquals(same!.slice(4, 6), ["0.0", "-27.8 to +27.8"]);
+});
+
+test("tablesOf() has no table of strategies without two to compare", () => {
+  const other = records(["solved"], { model: "n", strategy: "restate" });
+  assertEquals(tables([...records(["solved"]), ...other]).has("strategies"), false);
 });
 
 test("tablesOf() counts in its tables what breakdowns leave out", () => {
@@ -234,4 +308,53 @@ test("breakdownTable() leaves intervals out where it is to be brief", () => {
   const { rows, note } = breakdownTable(core!, true);
   assertEquals(rows[1], ["a", "75.0%, n 4", "7.0", "13.0", "25.0%, n 4", "11.0", "16.0"]);
   assertEquals(note, "share solved, of n valid trials");
+});
+
+test("tablesOf() tells what strategies did, of those that did something", () => {
+  const work = (asked: number, sentBack = 0, mended = 0, unusable = 0) => ({
+    work: { asked, unusable, sentBack, mended },
+  });
+  const trials: TrialScore[] = [
+    record(),
+    { ...record({ strategy: "repair", seed: 1 }), ...work(1200, 3, 2) },
+    { ...record({ strategy: "repair", seed: 2 }), ...work(2, 1, 1) },
+    record({ strategy: "repair", seed: 3 }),
+    { ...record({ strategy: "repair", seed: 4, outcome: "invalid" }), ...work(9, 9, 9, 9) },
+    { ...record({ strategy: "plan_then_call" }), ...work(1, 0, 0, 1) },
+  ];
+  const found = tablesOf(makeReport(trials, { suite: "s" }));
+  const ids = found.map(({ id }) => id);
+  assertEquals(ids.slice(0, 3), ["overview", "strategies", "strategy-work"]);
+  const { rows, title } = found[2]!;
+  assertEquals(title, "What strategies did");
+  assertEquals(rows, [
+    ["strategy", "valid trials", "asked", "without use", "sent back", "mended"],
+    ["m + repair", "3", "1,202", "0", "4", "3"],
+    ["m + plan_then_call", "1", "1", "1", "0", "0"],
+  ]);
+  assertEquals(tables([record(), record({ strategy: "restate" })]).has("strategy-work"), false);
+});
+
+test("tablesOf() has no table of wrong calls where none was wrong", () => {
+  const wrong = record({ failures: [failureOf("incorrect_value")] });
+  assertEquals(tables([record({ model: "n" }), wrong]).has("failures"), true);
+  assertEquals(tables([record()]).has("failures"), false);
+  // What infrastructure spoiled says nothing.
+  assertEquals(tables([{ ...wrong, outcome: "invalid", solved: false }]).has("failures"), false);
+});
+
+test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
+  const trials = ["baseline", "indirection"].flatMap((strategy) =>
+    [1, 2].flatMap((seed) =>
+      [1, 2].map((repetition) =>
+        record({ task: { case: "oracle", seed }, strategy, repetition, behaviours: ["silent"] })
+      )
+    )
+  );
+  const found = tables(trials);
+  assertEquals([...found.keys()], [
+    ...["overview", "strategies", "probes", "outcomes", "behaviours", "repetitions"],
+    ...["cells-1", "cells-2"],
+  ]);
+  assertEquals(/graph/.test(JSON.stringify([...found.values()])), false);
 });

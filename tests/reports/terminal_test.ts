@@ -6,15 +6,20 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import stringWidth from "string-width";
+import { compareStrategies } from "../../lib/comparison.ts";
+import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
+import { judge } from "../../lib/judge.ts";
 import { makeReport } from "../../lib/report.ts";
-import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
+import { renderGate, renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { test } from "../support/generated.ts";
 import {
   callEvents,
+  crossed,
   HOSTILE,
   manyRecords,
   NOT_FOUND,
+  planOf,
   record,
   records,
   STEERING,
@@ -110,7 +115,7 @@ test("renderTables() tells of repeated graphs how often one, and how often all t
   );
   assertStringIncludes(
     renderTables(trials),
-    "of 2 trials of a graph at least one solved (pass@2): 75.0%, all solved (pass^2): 50.0%; 4 graphs",
+    "of 2 trials of a task at least one solved (pass@2): 75.0%, all solved (pass^2): 50.0%; 4 tasks",
   );
   assertNotMatch(renderTables(manyRecords(3, 4)), /pass@/);
 });
@@ -151,9 +156,9 @@ test("renderReport() shows up to 24 cells, and their sums where there are more",
   assertMatch(many, /\n\ncell +trials .*\nall +25 +52\.0% .*\n\nover 25 cells\n/);
   assertMatch(
     many,
-    /\nSuccess by core size \(as in Table 2\)\n\(share solved, of n valid trials\)\n/,
+    /\nSuccess by core size \(as in FuncBenchGen, Table 2\)\n\(share solved, of n valid trials\)\n/,
   );
-  assertMatch(many, /\nSuccess by type of irrelevant functions \(as in Fig\. 4\)\n/);
+  assertMatch(many, /\nSuccess by type of irrelevant functions \(as in FuncBenchGen, Fig\. 4\)\n/);
   // 9, 8 and 8 cells of the three core sizes.
   assertMatch(
     many,
@@ -166,7 +171,7 @@ test("renderReport() has several models side by side, each in a row", () => {
     onCells(4, { model, simulated: model === "sim:b" })
   );
   const text = rendered(trials);
-  const [, side] = text.split("Success by core size (as in Table 2)\n");
+  const [, side] = text.split("Success by core size (as in FuncBenchGen, Table 2)\n");
   const [head, ...rows] = side!.split("\n\n")[0]!.split("\n").slice(1);
   assertMatch(head!, /^model +core 3: solved +calls if solved +if not +core 4: solved /);
   assertEquals(rows.map((row) => row.split(/ {2,}/)[0]), ["a", "sim:b (simulated)"]);
@@ -176,7 +181,7 @@ test("renderReport() has several models side by side, each in a row", () => {
     "columns are aligned",
   );
   // One figure for each model: those are for pages.
-  assertNotMatch(text, /as in Fig\. 6/);
+  assertNotMatch(text, /Fig\. 6/);
 });
 
 test("renderReport() is about as wide as terminals are, and no longer than a few screens", () => {
@@ -197,7 +202,7 @@ test("renderReport() is about as wide as terminals are, and no longer than a few
   const [tables, depths] = [lines.slice(0, 50), lines.filter((line) => / \d+ +19$/.test(line))];
   assertEquals(depths.length, 1);
   for (const line of tables) {
-    if (!/as in Fig|^gpt-5|^model/.test(line)) assert(stringWidth(line) <= 130, line);
+    if (!/as in FuncBenchGen, Fig|^gpt-5|^model/.test(line)) assert(stringWidth(line) <= 130, line);
   }
 });
 
@@ -219,4 +224,74 @@ test("renderReport() lets no escape sequence through, wherever it stands", () =>
   const text = renderReport(makeReport(trials, { suite: HOSTILE, notes: [HOSTILE, HOSTILE] }));
   assertNotMatch(text, STEERING);
   assertStringIncludes(text, "evil\\u001b[2J");
+});
+
+const STRATEGIES =
+  /^Strategies against the baseline\n\(on the same tasks .*\)\nstrategy +tasks +.*\n/m;
+
+test("renderTables() has strategies against the baseline where there are several", () => {
+  const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });
+  const text = renderTables(trials);
+  assertMatch(text, STRATEGIES);
+  assertMatch(text, /^m \+ restate +40 .* \+3\.5 to \+36\.6 +10 +2 +0\.0386 +-6$/m);
+  assertNotMatch(text, /extra cost/);
+  const priced = renderTables(trials, { m: { input: 100, output: 0 } });
+  assertMatch(priced, /^m \+ restate +40 .* +-6 +-\$0\.000485$/m);
+  assertNotMatch(renderTables(manyRecords(3, 4)), /Strategies/);
+});
+
+test("renderReport() has strategies against the baseline once, at the report's prices", () => {
+  const trials = crossed({ both: 3, gained: 1 }, { model: "sim:m", simulated: true });
+  const prices = { "sim:m": { input: 100, output: 0 } };
+  const text = renderReport(makeReport(trials, { suite: "s", prices }));
+  assertEquals(text.split("Strategies against").length, 2);
+  assertMatch(text, /^sim:m \+ restate \(simulated\) +4 .* -\$0\.000333$/m);
+});
+
+test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
+  const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
+  const policy = { successRate: 0.8 };
+  const judged = judge(trials, planOf(trials), policy);
+  const text = renderGate(
+    trials,
+    reportVerdicts("s", judged, policy, compareStrategies(trials)),
+  );
+  const [tables, verdicts, strategies, ...others] = [
+    text.indexOf("failure type") + text.indexOf("no call was wrong") + 1,
+    text.search(/^m \+ restate: PASS: /m),
+    text.search(STRATEGIES),
+  ];
+  assertEquals(others, []);
+  assert(0 < tables! && tables! < verdicts! && verdicts! < strategies!, text);
+  assertEquals(text.split("Strategies against").length, 2);
+  assertNotMatch(text, STEERING);
+  // Without something to compare, and where nothing can be judged, nothing follows.
+  const one = manyRecords(95, 100);
+  const alone = judge(one, planOf(one), policy);
+  assertMatch(renderGate(one, reportVerdicts("s", alone, policy)), /Clopper-Pearson\)$/);
+  assertMatch(renderGate(one, reportProblem("s", "shards are missing")), /are missing\.$/);
+});
+
+test("renderReport() has strategies last of all, and what they did before them", () => {
+  const work = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
+  const trials = [3, 5].flatMap((core) => {
+    const task = { core, depth: 2, connected: 0, disconnected: 0, seed: 1 };
+    return [
+      record({ task }),
+      { ...record({ task, strategy: "plan_then_call" }), work },
+    ];
+  });
+  const probes = ["baseline", "plan_then_call"].map((strategy) =>
+    record({ strategy, task: { case: "oracle", seed: 1 } })
+  );
+  const report = makeReport([...trials, ...probes], { suite: "s" });
+  const titles = renderReport(report).split("\n\n").map((part) => part.split("\n")[0]!);
+  assertEquals(titles.slice(-5), [
+    "Success by core size (as in FuncBenchGen, Table 2)",
+    "Success by strategy, 3 core functions (as in FuncBenchGen, Fig. 8, for another size)",
+    "Success by strategy, 5 core functions (as in FuncBenchGen, Fig. 8)",
+    "What strategies did",
+    "Strategies against the baseline",
+  ]);
+  assert(titles.indexOf("Behaviour towards tools") < titles.length - 5);
 });

@@ -1,15 +1,19 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { callMarks, toDot } from "../../lib/drawing.ts";
+import { callMarks } from "../../lib/drawing.ts";
 import { createExecutor, type Executor } from "../../lib/executor.ts";
 import type { FailureCause, WrongArgument } from "../../lib/failure.ts";
-import { type CallView, taskOf, viewTask, viewTrial } from "../../lib/reports/trial_view.ts";
-import { generateTask, GENERATOR_VERSION } from "../../lib/task.ts";
+import { type KnownTask, rightAnswer, taskOf } from "../../lib/reports/task_view.ts";
+import { type CallView, viewTrial } from "../../lib/reports/trial_view.ts";
+import { GENERATOR_VERSION } from "../../lib/task.ts";
 import { type CallEvent, callsOf, EVENT, failuresOf, type TraceEvent } from "../../lib/trace.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { test } from "../support/generated.ts";
 import { call, OTH, SRC, TASK, TGT } from "../support/handmade.ts";
 import { callEvent, HOSTILE, record, STEERING, type TrialTraits } from "../support/records.ts";
+
+/** The handmade task, as views have it. */
+const KNOWN: KnownTask = { kind: "generated", task: TASK };
 
 function traced(events: readonly TraceEvent[], traits: TrialTraits = {}): Trial {
   return record({ events, failures: failuresOf(events), ...traits });
@@ -54,6 +58,7 @@ test("viewTrial() tells what is known of a trial, and that its model is simulate
   });
   const { facts, summary, replay, events, dotMarks } = viewTrial(trial, "deno test", undefined);
   assertEquals(facts, [
+    ["behaviours", "none"],
     ["model", "sim:a (simulated)"],
     ["served as", "served"],
     ["strategy", "baseline"],
@@ -146,7 +151,7 @@ test("viewTrial() tells what becomes of a call", async () => {
     ["func_src", "core", "right"],
     ["func_con", "connected", "irrelevant"],
     ["func_oth", "core", "wrong"],
-    ["func_none", "unknown", "wrong"],
+    ["func_none", undefined, "wrong"],
     ["func_tgt", "core", views[4]!.state],
   ]);
   assertEquals(views[0]!.returned, "alpha = 111");
@@ -254,6 +259,93 @@ test("viewTrial() shows what went back, where it says more than what was returne
   ]);
 });
 
+test("viewTrial() shows what an argument stood for, and the name of what came back", () => {
+  const [call] = callViews([callEvent(1, {
+    arguments: '{"abc":"@abc","text":"2 x @abc","plain":7,"result":"@xyz"}',
+    resolved: '{"abc":111,"text":"2 x 111","plain":7}',
+    result: "@xyz",
+  })]);
+  assertEquals(call!.inputs, [
+    { name: "abc", value: '"@abc" = 111' },
+    { name: "text", value: '"2 x @abc" = "2 x 111"' },
+    { name: "plain", value: "7" },
+    { name: "result", value: '"@xyz"' },
+  ]);
+  assertEquals(call!.returned, "@xyz = 222");
+});
+
+test("viewTrial() shows what nested arguments stood for as a whole", () => {
+  const written = '{"list":["@abc"]}';
+  const [call] = callViews([callEvent(1, { arguments: written, resolved: '{"list":[111]}' })]);
+  assertEquals([call!.inputs, call!.written], [[], `${written}\nstands for {"list":[111]}`]);
+});
+
+test("viewTrial() shows arguments whose meaning cannot be read as they were written", () => {
+  const deep = `{"abc":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+  for (const resolved of ["", "{", "[1]", "null", '{"other":1}', '{"__proto__":{"abc":1}}', deep]) {
+    const [call] = callViews([callEvent(1, { arguments: '{"abc":"@abc"}', resolved })]);
+    const [input, ...others] = call!.inputs;
+    assertEquals([input!.name, others], ["abc", []]);
+    assert(input!.value.startsWith('"@abc"'), input!.value.slice(0, 100));
+    if (resolved !== deep) assertEquals(input!.value, '"@abc"', resolved);
+  }
+});
+
+test("viewTrial() shows what was restated, however short it is, and beside a name too", () => {
+  const known = '{"known_variables":{"xyz":222}}';
+  const views = callViews([
+    callEvent(1, { result: '{"xyz":222,"known_variables":{"xyz":222}}' }),
+    callEvent(2, { result: `@xyz\n${known}` }),
+    callEvent(3, { result: "222" }),
+    callEvent(4, { result: "@xyz and more" }),
+  ]);
+  assertEquals(views.map(({ returned }) => returned), [
+    '{"xyz":222,"known_variables":{"xyz":222}}',
+    `@xyz = 222\n${known}`,
+    "xyz = 222",
+    "@xyz and more",
+  ]);
+});
+
+test("viewTrial() says whether prompt and tools are what the model got", () => {
+  const offerOf = (traits: TrialTraits) => viewTrial(traced([], traits), "", KNOWN).offer;
+  assertEquals(offerOf({}), "prompt and tools, as the model got them");
+  assertEquals(
+    offerOf({ strategy: "indirection" }),
+    "prompt and tools of the task; the strategy indirection changes what the model sees",
+  );
+  assertEquals(
+    offerOf({ perturbation: "WT" }),
+    "prompt and tools of the task; the perturbation WT changes what the model sees",
+  );
+  assertEquals(
+    offerOf({ strategy: HOSTILE, perturbation: "WT" }).endsWith(
+      "x and the perturbation WT change what the model sees",
+    ),
+    true,
+  );
+});
+
+test("viewTrial() lists behaviours, and that an answer is ungrounded", () => {
+  const behavioursOf = (traits: TrialTraits) =>
+    viewTrial(traced([], traits), "", undefined).facts.find(([name]) => name === "behaviours")![1];
+  assertEquals(behavioursOf({}), "none");
+  assertEquals(behavioursOf({ behaviours: ["aversion", "silent"] }), "aversion, silent");
+  assertEquals(behavioursOf({ behaviours: ["aversion"], grounded: false }), "aversion, ungrounded");
+  assertEquals(behavioursOf({ outcome: "wrong_answer", grounded: false }), "none");
+});
+
+test("viewTrial() of a probe has its right answer, no role for its tool, and no graph", () => {
+  const spec = { case: "lying_calculator", seed: 3 } as const;
+  const known = taskOf({ task: spec }, GENERATOR_VERSION)!;
+  const { role: _, ...call } = callEvent(1, { function: "eval", result: "971" });
+  const view = viewTrial(traced([call], { task: spec }), "", known);
+  assertEquals(view.facts[0], ["right answer", rightAnswer(known)]);
+  assertEquals(view.dotMarks, "");
+  assertEquals(view.events.map((event) => "role" in event), [false]);
+  assertEquals(JSON.stringify(view).includes("unknown"), false);
+});
+
 test("viewTrial() shows arguments that are named like parts of objects", () => {
   const written = '{"__proto__":1,"constructor":2,"toString":3}';
   const [view] = callViews([callEvent(1, { arguments: written })]);
@@ -271,6 +363,7 @@ test("viewTrial() makes hostile texts visible, wherever they stand", () => {
     callEvent(1, {
       function: HOSTILE,
       arguments: written,
+      resolved: JSON.stringify({ [HOSTILE]: `${HOSTILE}!` }),
       result: HOSTILE,
       returned: { variable: HOSTILE, value: 1 },
       failure: { ...failure, root: true },
@@ -315,7 +408,7 @@ test("viewTrial() shows the events of other tools, whatever they look like", () 
     reply: ["request", "text", "calls", "inputTokens", "outputTokens", "durationMs", "repairs"],
     call: [
       ...["call", "step", "function", "arguments", "result", "role", "returned", "failure"],
-      ...["guessed", "coerced"],
+      ...["guessed", "coerced", "resolved"],
     ],
     over_limit: ["function", "limit"],
     answer: ["text", "value"],
@@ -350,7 +443,7 @@ test("viewTrial() shows the events of other tools, whatever they look like", () 
       const { success, data } = EVENT.safeParse(value);
       if (!success) return;
       read++;
-      const view = viewTrial(traced([data]), "", TASK);
+      const view = viewTrial(traced([data]), "", KNOWN);
       assertEquals(JSON.parse(JSON.stringify(view)), view);
     }),
     { numRuns: 1000, seed: 1 },
@@ -392,28 +485,6 @@ test("EVENT refuses what views could not show", () => {
   assertEquals(of({ ...callEvent(1), role: "villain" }), false);
 });
 
-// Tasks
-
-test("taskOf() generates the task anew, unless that is not how it was made", () => {
-  const spec = { core: 4, depth: 2, connected: 1, disconnected: 1, seed: 5 };
-  assertEquals(taskOf({ task: spec }, GENERATOR_VERSION), generateTask(spec));
-  assertEquals(taskOf({ task: spec }, GENERATOR_VERSION + 1), undefined);
-  for (const task of [{ case: "refunds" }, { core: -1 }, { ...spec, depth: 9 }, {}]) {
-    const odd = task as unknown as Trial["task"];
-    assertEquals(taskOf({ task: odd }, GENERATOR_VERSION), undefined, JSON.stringify(task));
-  }
-});
-
-test("viewTask() is the prompt, the tools as models see them, and the graph", () => {
-  const task = generateTask({ core: 4, depth: 2, connected: 1, disconnected: 1, seed: 5 });
-  const { dot, prompt, tools } = viewTask(task);
-  assertEquals([dot, prompt], [toDot(task), task.prompt]);
-  assertEquals(
-    tools.map((tool) => (tool["function"] as { name: string }).name),
-    task.tools.map(({ name }) => name),
-  );
-});
-
 test("viewTrial() marks its own calls in the graph of its task", async () => {
   const events = await eventsOf(async (executor) => {
     await executor.execute([SRC]);
@@ -421,7 +492,7 @@ test("viewTrial() marks its own calls in the graph of its task", async () => {
     await executor.execute([call("func_oth", { also: 3 })]);
     await executor.execute([TGT]);
   });
-  const { dotMarks } = viewTrial(traced(events), "", TASK);
+  const { dotMarks } = viewTrial(traced(events), "", KNOWN);
   assertEquals(dotMarks, callMarks(TASK, callsOf(events)));
   assertEquals(dotMarks.split("\n").length, 3);
 });

@@ -99,6 +99,7 @@ test("verdictsToJson() has the worst kind, its exit code, the whole policy and e
     verdict: "fail",
     exitCode: 1,
     gate: { ...completePolicy(POLICY) },
+    comparisons: [],
   } as unknown);
   const [good] = verdicts as JsonObject[];
   const [{ verdict }] = judged as [Judged];
@@ -222,6 +223,7 @@ test("reportProblem() and its Markdown are an invalid verdict over all, with the
     exitCode: 3,
     gate: null,
     verdicts: [],
+    comparisons: [],
     text: "INVALID: nothing can be said, as shards are missing: 1/2.",
   });
   assertEquals(

@@ -1,17 +1,15 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
-import { runLoop } from "../../lib/agent.ts";
-import { createExecutor } from "../../lib/executor.ts";
 import type { JsonValue } from "../../lib/json.ts";
-import { scripted } from "../../lib/models/scripted.ts";
-import { restate, restated } from "../../lib/strategies/restate.ts";
+import { restated } from "../../lib/strategies/restate.ts";
 import { generateTask } from "../../lib/task.ts";
 import type { ToolCall } from "../../lib/tool.ts";
 import { callsOf } from "../../lib/trace.ts";
-import { type PlannedTrial, runTrial, trialId, type TrialKey } from "../../lib/trial.ts";
+import { runTrial } from "../../lib/trial.ts";
 import { specs, test } from "../support/generated.ts";
-import { call, OTH, SRC, TASK, TGT } from "../support/handmade.ts";
+import { call, OTH, SRC, TGT } from "../support/handmade.ts";
 import { inProcess } from "../support/in_process.ts";
+import { eventsOf, planned, resultsSeen, work } from "../support/strategy_runs.ts";
 
 const INPUTS = { given: 731, also: 205 };
 
@@ -19,22 +17,13 @@ type Result = Readonly<Record<string, JsonValue>>;
 
 /** Lets a script work on the task made by hand; gives the results that went back, step by step. */
 async function resultsOf(...replies: ToolCall[][]): Promise<Result[][]> {
-  using executor = createExecutor(TASK, { callLimit: 20 });
-  let sent: string[] = [];
-  const model = scripted("script", ({ messages, context }) => {
-    const results = messages.filter((message) => message.role === "tool");
-    sent = results.map(({ content }) => content);
-    return { calls: replies[context.request - 1] ?? [] };
-  });
-  await restate({
-    model,
-    environment: executor,
-    messages: [{ role: "user", content: TASK.prompt }],
-    context: { trial: "a trial", repetition: 1 },
-    record: (event) => executor.record(event),
-  }, runLoop);
-  const calls = callsOf(executor.events);
-  assertEquals(calls.map(({ result }) => result), sent, "the trace keeps what really went back");
+  const done = await work("restate", [...replies.map((calls) => ({ calls })), {}]);
+  const { calls } = done;
+  assertEquals(
+    calls.map(({ result }) => result),
+    resultsSeen(done),
+    "the trace keeps what went back",
+  );
   return replies.map((_, place) =>
     calls.filter(({ step }) => step === place + 1).map(({ result }) => JSON.parse(result))
   );
@@ -104,7 +93,7 @@ test("restate lists each known variable exactly, on tasks of every shape", async
         const results = messages.filter((message) => message.role === "tool");
         sent.push(...results.slice(sent.length).map(({ content }) => content));
       });
-      const { events } = await runTrial(planned(model.name, task), model);
+      const { events } = await runTrial(planned("restate", model.name, task), model);
       const calls = callsOf(events);
       assertEquals(sent, calls.slice(0, sent.length).map(({ result }) => result));
       const known = new Map(generateTask(task).inputs);
@@ -127,7 +116,50 @@ test("restate lists each known variable exactly, on tasks of every shape", async
   assert(wrong > 50 && parallel > 50, `${wrong} wrong returns, ${parallel} steps of several calls`);
 });
 
-function planned(model: string, task: TrialKey["task"]): PlannedTrial {
-  const key = { model, strategy: "restate", perturbation: "none", task, repetition: 1 };
-  return { ...key, id: trialId(key), index: 0, block: 0 };
-}
+test("restate changes nothing that a model sees but the contents of results", async () => {
+  const clumsy = [
+    { calls: [call("func_nix", {}), SRC, { ...SRC, arguments: "{" }] },
+    { text: "Hm.", calls: [TGT] },
+    { text: "It is 7." },
+  ];
+  const asked = async (strategy: string) => {
+    const { requests } = await work(strategy, clumsy);
+    return requests.map(({ messages, ...rest }) => ({
+      ...rest,
+      messages: messages.map((message) =>
+        message.role === "tool" ? { ...message, content: "" } : message
+      ),
+    }));
+  };
+  assertEquals(await asked("restate"), await asked("baseline"));
+});
+
+test("restate says nothing to calls past the limit", async () => {
+  const done = await work("restate", [{ calls: [SRC, OTH] }], { limits: { calls: 1 } });
+  assertEquals(done.calls.length, 1);
+  assertEquals(eventsOf(done, "over_limit"), [
+    { kind: "over_limit", function: "func_oth", limit: 1 },
+  ]);
+  assertEquals(done.ending.kind, "call_limit");
+});
+
+test("restate lists what is known behind whatever else is written", async () => {
+  const done = await work("restate", [{ calls: [SRC, OTH] }, {}], {
+    around: { write: (answered) => answered.map(({ call: { name } }) => `by ${name}`) },
+  });
+  const list = JSON.stringify({ known_variables: { ...INPUTS, alpha: 111, beta: 222 } });
+  assertEquals(resultsSeen(done), [`by func_src\n${list}`, `by func_oth\n${list}`]);
+});
+
+test("restated() keeps every digit and every key of what was returned", () => {
+  const known = new Map([["a", 1]]);
+  const list = '"known_variables":{"a":1}';
+  const table: [string, string][] = [
+    ['{"id":1234567890123456789}', `{"id":1234567890123456789,${list}}`],
+    ['{ "x": 1.50 } ', `{ "x": 1.50,${list}}`],
+    ["{}", `{${list}}`],
+    ['{"known_variables":"own"}', `{"known_variables":"own"}\n{${list}}`],
+    ["[1]", `[1]\n{${list}}`],
+  ];
+  for (const [content, expected] of table) assertEquals(restated(content, known), expected);
+});

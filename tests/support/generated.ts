@@ -5,11 +5,21 @@
 
 import fc from "fast-check";
 import { type GraphSpec, LINKINGS } from "../../lib/graph.ts";
+import type { Cell } from "../../lib/suite.ts";
 import type { Task, TaskFunction } from "../../lib/task.ts";
+import type { TaskSpec } from "../../lib/tasks.ts";
 
 /** A test that may leave no operation and no resource behind. */
 export function test(name: string, fn: () => void | Promise<void>): void {
   Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true });
+}
+
+/** What a task is generated from, where no other kind of task can be. */
+export function generatedFrom<Spec extends TaskSpec | Cell>(
+  spec: Spec,
+): Exclude<Spec, { readonly case: unknown }> {
+  if ("case" in spec) throw new TypeError(`${JSON.stringify(spec)} is not generated`);
+  return spec as Exclude<Spec, { readonly case: unknown }>;
 }
 
 /** Specs over the whole space of parameters, up to `most` core and `most` of either distractor. */

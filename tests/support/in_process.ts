@@ -18,6 +18,9 @@ export function inProcess(name: string, seen?: (request: ModelRequest) => void):
         model: name,
         messages: request.messages.map(toChatMessage),
         tools: request.tools.map(toOpenAITool),
+        ...(request.tools.length === 0 || request.toolChoice === undefined
+          ? {}
+          : { tool_choice: request.toolChoice }),
       });
       const calls = message.tool_calls ?? [];
       return Promise.resolve({

@@ -4,6 +4,7 @@
 
 import { type Plan, planSuite } from "../../lib/plan.ts";
 import { runTrial, type Trial } from "../../lib/trial.ts";
+import { generatedFrom } from "./generated.ts";
 import { inProcess } from "./in_process.ts";
 import { finish } from "./records.ts";
 
@@ -14,21 +15,26 @@ const REAL = 12;
 
 /**
  * A plan of four cells and two models with `graphs` graphs a cell, and trials for all of it. Most have
- * the events of another trial of their model and cell: enough for whoever looks at amounts.
+ * the events of another trial of their model, strategy and cell: enough for whoever looks at amounts.
  */
-export async function manyTrials(graphs: number): Promise<{ plan: Plan; trials: Trial[] }> {
+export async function manyTrials(
+  graphs: number,
+  strategies: readonly string[] = ["baseline"],
+): Promise<{ plan: Plan; trials: Trial[] }> {
   const plan = planSuite({
     name: "many",
     seed: 1,
     graphs,
     tasks: [{ core: [5, 10], depth: 4, connected: [0, 5] }],
     models: MODELS,
+    strategies,
   }, { source: "many" });
   const real = new Map<string, Trial[]>();
   const trials: Trial[] = [];
   for (const planned of plan.trials) {
-    const { task: { core, connected }, model, index } = planned;
-    const key = JSON.stringify([core, connected, model]);
+    const { task, model, strategy, index } = planned;
+    const { core, connected } = generatedFrom(task);
+    const key = JSON.stringify([core, connected, model, strategy]);
     const own = real.get(key) ?? [];
     real.set(key, own);
     if (own.length < REAL) {

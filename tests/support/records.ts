@@ -5,9 +5,11 @@
 
 import type { Failure, FailureCause, FailureType } from "../../lib/failure.ts";
 import type { Pair, Unit } from "../../lib/evidence.ts";
-import type { GraphSpec } from "../../lib/graph.ts";
+import type { StageUse } from "../../lib/model.ts";
+import type { TaskSpec } from "../../lib/tasks.ts";
 import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/trace.ts";
-import { type Outcome, type PlannedTrial, type Trial, trialId } from "../../lib/trial.ts";
+import type { Outcome, Trial } from "../../lib/trial.ts";
+import { type PlannedTrial, trialId } from "../../lib/trial_id.ts";
 
 /** What matters of a trial to the test at hand; the rest is usual. */
 export interface TrialTraits
@@ -17,7 +19,7 @@ export interface TrialTraits
   readonly simulated?: boolean;
   /** Tells graphs apart; default 1. */
   readonly seed?: number;
-  readonly task?: GraphSpec;
+  readonly task?: TaskSpec;
   readonly id?: string;
 }
 
@@ -73,6 +75,38 @@ export function manyRecords(solved: number, trials: number, traits: TrialTraits 
   );
 }
 
+/** Trials of `restate` and of the baseline on graphs that were run once, by who solved them. */
+export function crossed(
+  { both = 0, gained = 0, lost = 0, neither = 0 }: Crossing,
+  traits: TrialTraits = {},
+): Trial[] {
+  const outcomes = (counts: readonly number[]) =>
+    counts.flatMap((count, place) =>
+      new Array<Outcome>(count).fill(place % 2 === 0 ? "solved" : "wrong_answer")
+    );
+  return [
+    ...records(outcomes([both + gained, lost + neither]), { strategy: "restate", ...traits }),
+    ...records(outcomes([both, gained, lost, neither]), traits),
+  ];
+}
+
+/** How many graphs were solved by both of two, one of them, or neither. */
+export interface Crossing {
+  readonly both?: number;
+  readonly gained?: number;
+  readonly lost?: number;
+  readonly neither?: number;
+}
+
+/** What another model took of a trial: tokens that it read. */
+export function stageOf(requested: string, inputTokens: number): StageUse {
+  return {
+    stage: "plan",
+    model: { requested, served: [requested], simulated: false },
+    usage: { inputTokens, outputTokens: 0 },
+  };
+}
+
 /** The plan of which `trials` are all. */
 export function planOf(trials: readonly Trial[]): PlannedTrial[] {
   return trials.map((trial) => ({ ...trial, model: trial.model.requested }));
@@ -105,12 +139,7 @@ export function once(solved: number, failed: number, invalid = 0): Unit[] {
 
 /** Graphs on which two models worked once, by the one or ones that solved them. */
 export function pairsOf(
-  { both = 0, gained = 0, lost = 0, neither = 0 }: {
-    readonly both?: number;
-    readonly gained?: number;
-    readonly lost?: number;
-    readonly neither?: number;
-  },
+  { both = 0, gained = 0, lost = 0, neither = 0 }: Crossing,
 ): Pair[] {
   const [solved, failed] = [...once(1, 0), ...once(0, 1)] as [Unit, Unit];
   return [

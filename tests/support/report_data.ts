@@ -4,13 +4,14 @@
 
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
-import type { TaskView, TrialView } from "../../lib/reports/trial_view.ts";
+import type { TaskView } from "../../lib/reports/task_view.ts";
+import type { TrialView } from "../../lib/reports/trial_view.ts";
 
 /** A trial as a report's file has it. */
 export interface ReportedTrial extends TrialView {
   /** Its outcome, as the list has it. */
   readonly outcome: string;
-  /** `undefined` where there is no graph. */
+  /** `undefined` where it cannot be made anew. */
   readonly task: TaskView | undefined;
 }
 

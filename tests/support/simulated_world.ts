@@ -15,7 +15,8 @@ import type {
 } from "../../lib/models/simulated.ts";
 import { fork, hash64 } from "../../lib/random.ts";
 
-interface WorldFunction {
+/** A function of a world. */
+export interface WorldFunction {
   readonly name: string;
   /** The variable that each parameter takes, by parameter. */
   readonly parameters: ReadonlyMap<string, string>;
@@ -213,7 +214,13 @@ export function talk(model: SimulatedModel, world: World, options: TalkOptions =
   throw new Error("The conversation did not come to an end");
 }
 
-function execute(world: World, name: string, text: string, options: TalkOptions): Call {
+/** Carries out a call, as far as its arguments fit. */
+export function execute(
+  world: World,
+  name: string,
+  text: string,
+  options: TalkOptions = {},
+): Call {
   const arguments_ = new Map<string, number>(Object.entries(JSON.parse(text)));
   const called = world.functions.get(name);
   const names = [...called?.parameters.keys() ?? []];

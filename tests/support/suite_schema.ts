@@ -78,9 +78,11 @@ class Sentences {
     const declarations = this.#declarationsOf(types);
     const interfaces = declarations.filter(({ kind }) => kind === "interface");
     const members = [SCHEMA_FIELD, ...interfaces.flatMap(({ def }) => def.properties ?? [])];
-    const [only, ...others] = interfaces;
-    const isOnly = schema.properties !== undefined && only !== undefined && others.length === 0;
-    const own = description ?? (isOnly ? textOf(only) : undefined);
+    const [only, ...others] = schema.properties === undefined
+      ? []
+      : interfaces.filter((one) => hasAll(one, Object.keys(schema.properties!)));
+    const own = description ??
+      (only !== undefined && others.length === 0 ? textOf(only) : undefined);
 
     const property = ([name, part]: [string, unknown]): [string, Schema] => {
       const member = members.find((member) => member.name === name);
@@ -137,6 +139,12 @@ function namesIn(type: unknown): string[] {
   );
 }
 
+/** Whether an interface has properties of these names. */
+function hasAll({ def }: Declaration, names: readonly string[]): boolean {
+  const own = [SCHEMA_FIELD, ...def.properties ?? []].map(({ name }) => name);
+  return names.every((name) => own.includes(name));
+}
+
 /** The sentence of a name in a list such as that of {@linkcode Behaviour}. */
 function listedText(declarations: readonly Declaration[], name: string): string | undefined {
   for (const { jsDoc } of declarations) {
@@ -157,7 +165,7 @@ function plain(doc: string): string {
       /\{@link(?:code|plain)?\s+([^\s|}]+)[\s|]*([^}]*)\}/g,
       (_, target, label) => label === "" ? target : label,
     )
-    .replace(/([^\n])\n(?!\n)/g, "$1 ");
+    .replace(/([^\n])\n(?!\n) */g, "$1 ");
 }
 
 /** The schema as its file has it. */

@@ -3,6 +3,7 @@
  */
 
 import type { Cell, Suite } from "../../lib/suite.ts";
+import { generatedFrom } from "./generated.ts";
 
 /** Two cells of three graphs, for two models. */
 export const SMALL: Suite = {
@@ -15,7 +16,7 @@ export const SMALL: Suite = {
 
 /** The sizes of cells in short: core, depth, connected, disconnected. */
 export function sizesOf(cells: readonly Cell[]): string[] {
-  return cells.map(({ core, depth, connected, disconnected }) =>
+  return cells.map(generatedFrom).map(({ core, depth, connected, disconnected }) =>
     [core, depth, connected, disconnected].join(" ")
   );
 }

@@ -5,7 +5,8 @@
 
 import { InputError } from "../../input.ts";
 import { printable } from "../../json.ts";
-import { createNoisy, type MistakeRates, MISTAKES } from "./noisy.ts";
+import { type MistakeRates, MISTAKES } from "./mistakes.ts";
+import { createNoisy } from "./noisy.ts";
 import { createPlanner } from "./planner.ts";
 import type { SimulatedModel } from "./wire.ts";
 
@@ -16,8 +17,8 @@ const KEYS: readonly string[] = [...MISTAKES, "memory", "seed"];
 
 /**
  * The simulated model of a name: `sim:planner`, or
- * `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&memory=&seed=` with rates from 0 to 1
- * and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates} says what they
+ * `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&memory=&seed=`
+ * with rates from 0 to 1 and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates} says what they
  * mean. `memory` is a whole number from 1 on: values that stand more messages back are misread unless
  * the last result restates them; left out, none is.
  *

@@ -3,23 +3,33 @@
  * @module
  */
 
-import { planReply } from "./planning.ts";
+import { argumentsOf, nameResults, planReply } from "./planning.ts";
+import { answerQuestion } from "./questions.ts";
 import { readConversation } from "./reading.ts";
+import { readStage } from "./stages.ts";
 import { composeAnswer, type SimulatedModel } from "./wire.ts";
+import { writeStage } from "./writing.ts";
 
 /**
  * A simulated model that chains backward from the variable asked for, over types and subtypes or
  * names, calls in each reply all functions that it needs and whose inputs are known, and ends with
- * a text like `bujxe = 512`, or one that says that the value cannot be determined.
+ * a text like `bujxe = 512`, or one that says that the value cannot be determined. Other questions it
+ * puts to the tool that takes one text, and says what that says.
  */
 export function createPlanner(name: string): SimulatedModel {
   return {
     name,
     reply(request) {
-      const { text, intentions } = planReply(readConversation(request));
+      const stage = readStage(request);
+      if (stage !== undefined) return composeAnswer(name, request, writeStage(stage), []);
+      const conversation = readConversation(request);
+      const asked = answerQuestion(request, conversation);
+      if (asked !== undefined) return composeAnswer(name, request, asked.text, asked.calls);
+      const { text, intentions } = planReply(conversation);
+      const nameResult = nameResults(conversation);
       const calls = intentions.map((intention) => ({
         name: intention.function.name,
-        arguments: new Map(intention.arguments.map(({ parameter, value }) => [parameter, value])),
+        arguments: argumentsOf(intention, nameResult),
       }));
       return composeAnswer(name, request, text, calls);
     },

@@ -1,15 +1,18 @@
 /**
- * Backward chaining from the variable asked for: the core that all simulated models share.
+ * What to do in one reply: the core that all simulated models share.
  * @module
  */
 
-import type { Conversation, FunctionReading, Variable } from "./reading.ts";
+import type { FunctionReading } from "./functions.ts";
+import { ancestors, link, type Links } from "./linking.ts";
+import type { Conversation } from "./reading.ts";
+import type { Value } from "./wire.ts";
 
 /** An argument of a call: the parameter, the variable that belongs there, and its value. */
 export interface Argument {
   readonly parameter: string;
   readonly variable: string;
-  readonly value: number;
+  readonly value: Value;
 }
 
 /** A right call, as far as what was returned before is right. */
@@ -24,14 +27,16 @@ export interface Plan {
   readonly text: string;
   /** What to call; empty when the text ends the conversation. */
   readonly intentions: readonly Intention[];
+  /** Whether nothing else may be called: one call was asked for. */
+  readonly alone: boolean;
   /** Every variable with a value: inputs, then returns in their order, the last return winning. */
-  readonly values: ReadonlyMap<string, number>;
+  readonly values: ReadonlyMap<string, Value>;
   /** All functions that the target depends on, called or not. */
   readonly needed: ReadonlySet<FunctionReading>;
   /** The functions that are still to be called: what depends on a value already had is not. */
   readonly open: readonly FunctionReading[];
   /** The variable that belongs to a parameter, if there is one. */
-  readonly variableOf: (parameter: Variable) => string | undefined;
+  readonly variableOf: Links["variableOf"];
 }
 
 /** A call that is refused is made twice more, then its function is given up. */
@@ -39,7 +44,7 @@ const MOST_REFUSALS = 3;
 
 /**
  * Plans one reply, in time linear in the conversation and the functions. As every reply that calls
- * brings a value or a refusal, and both are bounded, conversations end.
+ * brings a value or a refusal, and both are bounded, conversations end, unless calls are demanded.
  *
  * @param meant The function that the caller of a name that does not exist had in mind, if known.
  */
@@ -47,11 +52,57 @@ export function planReply(
   conversation: Conversation,
   meant: (name: string) => string | undefined = () => undefined,
 ): Plan {
-  const { target, inputs, functions } = conversation;
-  const { producers, variableOf } = link(conversation);
+  const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
+  const links = link(conversation);
+  const { variableOf } = links;
+  const { values, refusals } = readReturns(conversation, meant);
+  const needed = ancestors(target, links, inputs);
+  const open = [...ancestors(target, links, values)];
+  const plan = { intentions: [], alone: false, values, needed, open, variableOf };
+  const named = (name: string) => functions.get(name) ?? functions.get(meant(name) ?? "");
+
+  const asked = chosen ?? (repair === undefined ? undefined : named(repair.name));
+  if (asked !== undefined && mayCall) {
+    const text = `I call ${asked.name}, as I am asked to.`;
+    return { ...plan, text, alone: true, intentions: [insist(asked, plan, repair?.arguments)] };
+  }
+
+  const value = target === undefined ? undefined : values.get(target);
+  const hopeless = open.some((candidate) =>
+    (refusals.get(candidate.name) ?? 0) >= MOST_REFUSALS ||
+    candidate.parameters.some((parameter) => variableOf(parameter) === undefined)
+  );
+  const intentions = value !== undefined || hopeless || !mayCall
+    ? []
+    : open.flatMap((candidate) => intend(candidate, values, variableOf) ?? []);
+  if (intentions.length > 0) {
+    const text = `I call the functions whose inputs are known, to get variable ${target}.`;
+    return repair === undefined
+      ? { ...plan, text, intentions }
+      : { ...plan, text, alone: true, intentions: intentions.slice(0, 1) };
+  }
+  const last = conversation.calls.findLast(({ name }) => named(name) !== undefined)?.name;
+  const again = last === undefined ? functions.values().next().value : named(last);
+  if (mustCall && again !== undefined) {
+    const text = `I have to call a function, so I call ${again.name}.`;
+    return { ...plan, text, intentions: [insist(again, plan)] };
+  }
+  if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
+  const what = target === undefined ? "a variable" : `variable ${target}`;
+  return {
+    ...plan,
+    text: `I cannot determine the value of ${what}: something that it depends on cannot be had.`,
+  };
+}
+
+/** What was returned so far, and how often each function was refused. */
+function readReturns(
+  { inputs, functions, calls }: Conversation,
+  meant: (name: string) => string | undefined,
+) {
   const values = new Map(inputs);
   const refusals = new Map<string, number>();
-  for (const { name, value } of conversation.calls) {
+  for (const { name, value } of calls) {
     const output = functions.get(name)?.output;
     if (output !== undefined && value !== undefined) {
       values.set(output.name, value);
@@ -60,33 +111,13 @@ export function planReply(
       if (refused !== undefined) refusals.set(refused, (refusals.get(refused) ?? 0) + 1);
     }
   }
-  const needed = ancestors(target, producers, variableOf, inputs);
-  const open = [...ancestors(target, producers, variableOf, values)];
-  const plan = { intentions: [], values, needed, open, variableOf };
-
-  const value = target === undefined ? undefined : values.get(target);
-  if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
-
-  const hopeless = open.some((candidate) =>
-    (refusals.get(candidate.name) ?? 0) >= MOST_REFUSALS ||
-    candidate.parameters.some((parameter) => variableOf(parameter) === undefined)
-  );
-  const intentions = hopeless || !conversation.mayCall
-    ? []
-    : open.flatMap((candidate) => intend(candidate, values, variableOf) ?? []);
-  const text = intentions.length > 0
-    ? `I call the functions whose inputs are known, to get variable ${target}.`
-    : `I cannot determine the value of ${
-      target === undefined ? "a variable" : `variable ${target}`
-    }: ` +
-      "something that it depends on cannot be had.";
-  return { ...plan, text, intentions };
+  return { values, refusals };
 }
 
 /** The call of `candidate` with the values at hand, or `undefined` where one is missing. */
 export function intend(
   candidate: FunctionReading,
-  values: ReadonlyMap<string, number>,
+  values: Plan["values"],
   variableOf: Plan["variableOf"],
 ): Intention | undefined {
   const arguments_: Argument[] = [];
@@ -99,47 +130,46 @@ export function intend(
   return { function: candidate, arguments: arguments_ };
 }
 
-/**
- * Inputs are linked to parameters by name, outputs by type and subtype, or by name where the
- * descriptions give no types (FuncBenchGen, appendix B.2).
- */
-function link({ inputs, functions }: Conversation) {
-  const producers = new Map<string, FunctionReading>();
-  const byType = new Map<string, string>();
-  for (const candidate of functions.values()) {
-    const { output } = candidate;
-    if (output === undefined || producers.has(output.name)) continue;
-    producers.set(output.name, candidate);
-    if (output.type !== undefined && !byType.has(output.type)) byType.set(output.type, output.name);
-  }
-  const variableOf = ({ name, type }: Variable) => {
-    if (inputs.has(name)) return name;
-    if (type !== undefined) return byType.get(type);
-    return producers.has(name) ? name : undefined;
-  };
-  return { producers, variableOf };
+/** A call that must be made, known inputs or not: with what was `given` before, or anything known. */
+function insist(
+  candidate: FunctionReading,
+  { values, variableOf }: Pick<Plan, "values" | "variableOf">,
+  given: ReadonlyMap<string, Value> = new Map(),
+): Intention {
+  const any = values.values().next().value ?? 0;
+  const arguments_ = candidate.parameters.map((parameter): Argument => {
+    const variable = variableOf(parameter) ?? parameter.name;
+    const value = values.get(variable) ?? given.get(parameter.name) ?? any;
+    return { parameter: parameter.name, variable, value };
+  });
+  return { function: candidate, arguments: arguments_ };
 }
 
 /**
- * The functions that `target` depends on, not looking behind variables that are `had`. Their order
- * follows from the dependencies alone, not from the order of the tools.
+ * The name that the result of each further call gets, in a conversation where results have names:
+ * that of the variable, with a number behind it where the name was mentioned before.
  */
-function ancestors(
-  target: string | undefined,
-  producers: ReadonlyMap<string, FunctionReading>,
-  variableOf: Plan["variableOf"],
-  had: ReadonlyMap<string, number>,
-): ReadonlySet<FunctionReading> {
-  const found = new Set<FunctionReading>();
-  const wanted = target === undefined ? [] : [target];
-  for (let variable = wanted.pop(); variable !== undefined; variable = wanted.pop()) {
-    const producer = had.has(variable) ? undefined : producers.get(variable);
-    if (producer === undefined || found.has(producer)) continue;
-    found.add(producer);
-    for (const parameter of producer.parameters) {
-      const needed = variableOf(parameter);
-      if (needed !== undefined) wanted.push(needed);
-    }
-  }
-  return found;
+export function nameResults({ symbols }: Conversation): (called: FunctionReading) => string {
+  const given = new Set<string>();
+  return ({ name, output }) => {
+    const first = `@${output?.name ?? name.replaceAll(/\W/g, "_")}`;
+    let free = first;
+    for (let count = 2; symbols.has(free) || given.has(free); count++) free = `${first}_${count}`;
+    given.add(free);
+    return free;
+  };
+}
+
+/** The arguments of a call by parameter, its result's name included where it needs one. */
+export function argumentsOf(
+  intention: Intention,
+  nameResult: (called: FunctionReading) => string,
+  valueOf: (argument: Argument) => Value = ({ value }) => value,
+): Map<string, Value> {
+  const { function: called } = intention;
+  const values = new Map(
+    intention.arguments.map((argument) => [argument.parameter, valueOf(argument)]),
+  );
+  if (called.result !== undefined) values.set(called.result, nameResult(called));
+  return values;
 }

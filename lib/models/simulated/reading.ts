@@ -1,47 +1,42 @@
 /**
- * What can be read from a conversation: the prompt, the descriptions of the functions, and earlier
- * calls with their results, as plain data.
+ * What can be read from a conversation: the prompt, the functions on offer, and earlier calls with
+ * their results, as plain data.
  *
  * Every text is taken to be hostile: names live in maps, never as keys of objects, and each regular
  * expression takes time linear in the text.
  * @module
  */
 
-import { isJsonObject, parseJson } from "../../json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
+import { type FunctionReading, readFunctions } from "./functions.ts";
+import { readRestated, readValue } from "./results.ts";
 import {
-  type ChatContent,
+  type ChatCall,
   type ChatMessage,
   type ChatRequest,
-  type ChatTool,
   stepOf,
+  textOf,
+  type Value,
 } from "./wire.ts";
-
-/** A parameter or an output of a function. */
-export interface Variable {
-  /** Its name. */
-  readonly name: string;
-  /** Type and subtype as one text; `undefined` where the description gives none. */
-  readonly type: string | undefined;
-}
-
-/** A function as its schema and description present it. */
-export interface FunctionReading {
-  /** Its name. */
-  readonly name: string;
-  /** Its parameters, in the order of the schema. */
-  readonly parameters: readonly Variable[];
-  /** What it produces, if the description says so. */
-  readonly output: Variable | undefined;
-}
 
 /** An earlier call. */
 export interface CallReading {
   /** The name that was called, possibly invented. */
   readonly name: string;
   /** What it returned for the function's output; `undefined` if it was refused or unanswered. */
-  readonly value: number | undefined;
+  readonly value: Value | undefined;
   /** How many messages came after its result; `undefined` if it was unanswered. */
   readonly age: number | undefined;
+}
+
+/** What a message that asks for better arguments says. */
+export interface RepairReading {
+  /** The name that was called. */
+  readonly name: string;
+  /** What it was called with, as far as these are values. */
+  readonly arguments: ReadonlyMap<string, Value>;
+  /** How many such messages there are, this one included. */
+  readonly attempt: number;
 }
 
 /** Everything that a simulated model knows. */
@@ -51,19 +46,27 @@ export interface Conversation {
   /** The variable asked for, by the last user message that asks for one. */
   readonly target: string | undefined;
   /** The variables that user messages give, with their values. */
-  readonly inputs: ReadonlyMap<string, number>;
+  readonly inputs: ReadonlyMap<string, Value>;
   /** How many messages came after the one that gave a variable its value, by variable. */
   readonly ages: ReadonlyMap<string, number>;
   /** The functions on offer, by name. */
   readonly functions: ReadonlyMap<string, FunctionReading>;
   /** The calls so far, in order. */
   readonly calls: readonly CallReading[];
-  /** How many replies there were before. */
+  /** How many replies with calls there were before. */
   readonly step: number;
   /** Whether the request allows calls. */
   readonly mayCall: boolean;
+  /** Whether the request demands a call. */
+  readonly mustCall: boolean;
+  /** The only function that the request lets be called, if it names one. */
+  readonly chosen: FunctionReading | undefined;
   /** The variables whose values the last tool message gives besides answering. */
-  readonly restated: ReadonlyMap<string, number>;
+  readonly restated: ReadonlyMap<string, Value>;
+  /** The call that the last message wants to be corrected, if it does. */
+  readonly repair: RepairReading | undefined;
+  /** Every symbol that was mentioned, bound or not. */
+  readonly symbols: ReadonlySet<string>;
 }
 
 /**
@@ -84,13 +87,15 @@ export interface Conversation {
  * ```
  */
 export function readConversation(request: ChatRequest): Conversation {
-  const { messages } = request;
-  const asked = messages.flatMap((message, place) =>
+  const { messages, tool_choice: choice } = request;
+  const said = messages.flatMap((message, place) =>
     message.role === "user"
       ? [{ text: textOf(message.content), age: messages.length - 1 - place }]
       : []
   );
-  const functions = readFunctions(request.tools ?? []);
+  // What goes back with a call that does not fit is no question: it may quote anything.
+  const asked = said.filter(({ text }) => !asksForRepair(text));
+  const functions = readFunctions((request.tools ?? []).map((tool) => tool.function));
   const inputs = asked.flatMap(({ text, age }) =>
     readInputs(text).map(([name, value]) => ({ name, value, age }))
   );
@@ -99,8 +104,9 @@ export function readConversation(request: ChatRequest): Conversation {
     const output = functions.get(name)?.output?.name;
     return output === undefined || value === undefined ? [] : [{ name: output, age: age! }];
   });
+  const chosen = functions.get(readChosen(choice) ?? "");
   return {
-    prompt: asked[0]?.text ?? "",
+    prompt: said[0]?.text ?? "",
     target: asked.map(({ text }) => readTarget(text)).findLast((target) => target !== undefined),
     inputs: new Map(inputs.map(({ name, value }) => [name, value])),
     ages: new Map([...inputs, ...returns].map(({ name, age }) => [name, age])),
@@ -108,54 +114,56 @@ export function readConversation(request: ChatRequest): Conversation {
     calls,
     restated,
     step: stepOf(messages),
-    mayCall: request.tool_choice !== "none",
+    mayCall: choice !== "none",
+    mustCall: choice === "required" || chosen !== undefined,
+    chosen,
+    repair: readRepair(messages, said.length - asked.length),
+    symbols: readSymbols(messages),
   };
 }
 
-function textOf(content: ChatContent | undefined): string {
-  if (typeof content === "string") return content;
-  return (content ?? []).map((part) => part.text ?? "").join("");
+/** The variable that a question asks for. */
+export function readTarget(question: string): string | undefined {
+  return /\bvalue of variable (\w+)/.exec(question)?.[1];
 }
 
-function readTarget(text: string): string | undefined {
-  return /\bvalue of variable (\w+)/.exec(text)?.[1];
-}
-
-function readInputs(text: string): [string, number][] {
-  return text.split("\n").flatMap((line): [string, number][] => {
-    const match = /^Variable (\w+) = (-?\d{1,15})$/.exec(line.trim());
-    return match === null ? [] : [[match[1]!, Number(match[2])]];
+/** The variables that a question gives, with their values. */
+export function readInputs(question: string): [string, Value][] {
+  return question.split("\n").flatMap((line): [string, Value][] => {
+    const match = /^Variable (\w+) = (?:(-?\d{1,15})|(@\w+))$/.exec(line.trim());
+    return match === null ? [] : [[match[1]!, match[3] ?? Number(match[2])]];
   });
 }
 
-function readFunctions(tools: readonly ChatTool[]): ReadonlyMap<string, FunctionReading> {
-  const functions = new Map<string, FunctionReading>();
-  for (const { function: { name, description = "", parameters } } of tools) {
-    const split = description.indexOf(" to produce ");
-    const [consumed, produced] = split === -1
-      ? [description, ""]
-      : [description.slice(0, split), description.slice(split)];
-    const types = new Map(readClauses(consumed).map((variable) => [variable.name, variable.type]));
-    const properties = parameters?.["properties"];
-    const names = isJsonObject(properties) ? Object.keys(properties) : [];
-    functions.set(name, {
-      name,
-      parameters: names.map((parameter) => ({ name: parameter, type: types.get(parameter) })),
-      output: readClauses(produced)[0],
-    });
-  }
-  return functions;
+/** The function that a tool choice names. */
+export function readChosen(choice: unknown): string | undefined {
+  const named = isJsonObject(choice) ? choice["function"] : undefined;
+  const name = isJsonObject(named) ? named["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
 }
 
-/** Clauses like `variable mfmjsy (type_uxe with subtype_muw)`, with or without the parenthesis. */
-function readClauses(text: string): Variable[] {
-  return Array.from(
-    text.matchAll(/\bvariable (\w+)(?: \((\w+) with (\w+)\))?/g),
-    ([, name, type, subtype]) => ({
-      name: name!,
-      type: type === undefined ? undefined : `${type} ${subtype}`,
-    }),
-  );
+const REPAIR = { arguments: "\nArguments: ", errors: "\nErrors: " };
+
+function asksForRepair(text: string): boolean {
+  return text.includes("has invalid arguments") && /^Tool: /m.test(text) &&
+    text.includes(REPAIR.arguments) && text.includes(REPAIR.errors);
+}
+
+/** What the last message wants to be corrected; there are `attempt` messages like it. */
+function readRepair(messages: readonly ChatMessage[], attempt: number): RepairReading | undefined {
+  const last = messages.at(-1);
+  if (last?.role !== "user") return undefined;
+  const text = textOf(last.content);
+  if (!asksForRepair(text)) return undefined;
+  const start = text.indexOf(REPAIR.arguments) + REPAIR.arguments.length;
+  const written = parseJson(text.slice(start, text.indexOf(REPAIR.errors, start)));
+  const given: JsonObject = isJsonObject(written) ? written : {};
+  const values = Object.entries(given).filter((entry): entry is [string, Value] => {
+    const [, value] = entry;
+    return Number.isSafeInteger(value) || (typeof value === "string" && /^@\w+$/.test(value));
+  });
+  const name = /^Tool: (.*)$/m.exec(text)?.[1]?.trim() ?? "";
+  return { name, arguments: new Map(values), attempt };
 }
 
 function readCalls(
@@ -173,36 +181,23 @@ function readCalls(
         byId.set(id, call);
       }
     } else if (message.role === "tool") {
-      const text = textOf(message.content);
       const call = byId.get(message.tool_call_id);
       const answers = functions.get(call?.name ?? "")?.output?.name;
+      const text = textOf(message.content);
       if (call !== undefined) call.age = messages.length - 1 - place;
       if (call !== undefined && answers !== undefined) call.value = readValue(text, answers);
       last = { text, answers };
     }
   }
-  const said = last === undefined ? [] : [...statements(last.text)];
-  // The first statement of what it answers is the answer; a further one restates it.
-  const answer = said.findIndex(([name]) => name === last?.answers);
-  return { calls, restated: new Map(said.filter((_, place) => place !== answer)) };
+  const restated = last === undefined ? [] : readRestated(last.text, last.answers);
+  return { calls, restated: new Map(restated) };
 }
 
-/** The value that a result gives for `variable`: its own return stands before anything restated. */
-function readValue(text: string, variable: string): number | undefined {
-  const parsed = parseJson(text);
-  if (isJsonObject(parsed)) {
-    if (Object.hasOwn(parsed, "error")) return undefined;
-    const value = Object.hasOwn(parsed, variable) ? parsed[variable] : undefined;
-    if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  }
-  for (const [name, value] of statements(text)) {
-    if (name === variable) return value;
-  }
-  return undefined;
-}
-
-/** Statements like `aargww = 123` and `"aargww": 123`, in order. */
-function* statements(text: string): Generator<[string, number]> {
-  const statement = /\b([A-Za-z_]\w*)"?[ \t]*[=:][ \t]*(-?\d{1,15})(?!\w|\.\d)/g;
-  for (const [, name, value] of text.matchAll(statement)) yield [name!, Number(value)];
+/** All symbols in what was said by either side, in results, and in the arguments of calls. */
+function readSymbols(messages: readonly ChatMessage[]): ReadonlySet<string> {
+  return new Set(messages.flatMap((message) => {
+    const calls: readonly ChatCall[] = message.role === "assistant" ? message.tool_calls ?? [] : [];
+    return [textOf(message.content), ...calls.map((call) => call.function.arguments)]
+      .flatMap((text) => text.match(/@\w+/g) ?? []);
+  }));
 }

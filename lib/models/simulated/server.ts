@@ -7,6 +7,7 @@ import { z } from "zod";
 import { InputError, reasonOf } from "../../input.ts";
 import { parseJson } from "../../json.ts";
 import { parseSimulatedModel, SIMULATED_MODELS } from "./names.ts";
+import { readChosen } from "./reading.ts";
 import { type ChatRequest, chatRequestSchema } from "./wire.ts";
 
 /** Options of {@linkcode startSimulatedServer}. */
@@ -83,6 +84,10 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     }
     // The body as it was sent, not zod's copy: that has its keys in another order.
     const asked = body as unknown as ChatRequest;
+    const chosen = readChosen(asked.tool_choice);
+    if (chosen !== undefined && !asked.tools?.some((tool) => tool.function.name === chosen)) {
+      return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
+    }
     onRequest?.(asked);
     try {
       const answer = parseSimulatedModel(asked.model).reply(asked);

@@ -52,7 +52,10 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   /** The functions on offer. */
   readonly tools?: readonly ChatTool[] | null;
-  /** `"none"` forbids calls; other choices are left to the model. */
+  /**
+   * `"none"` forbids calls. `"required"` makes every reply call, and `{type: "function", function:
+   * {name}}` makes it call that function. Other choices leave it free.
+   */
   readonly tool_choice?: unknown;
   /** `false` allows one call a reply. */
   readonly parallel_tool_calls?: boolean | null;
@@ -142,15 +145,29 @@ export const chatRequestSchema = z.looseObject({
   n: z.literal(1, "Simulated models give one answer").nullable().exactOptional(),
 }) satisfies z.ZodType<ChatRequest>;
 
-/** A call that a simulated model makes: a function's name and an integer for each parameter. */
+/** What a variable has to a model: a number, or a symbol such as `@x` that stands for one. */
+export type Value = number | string;
+
+/** A call that a simulated model makes: a function's name and a value for each parameter. */
 export interface OutgoingCall {
   readonly name: string;
-  readonly arguments: ReadonlyMap<string, number>;
+  readonly arguments: ReadonlyMap<string, Value>;
 }
 
-/** How many assistant messages `messages` hold: the number of the step, from 0. */
+/** The text of a message. */
+export function textOf(content: ChatContent | undefined): string {
+  if (typeof content === "string") return content;
+  return (content ?? []).map((part) => part.text ?? "").join("");
+}
+
+/**
+ * The number of the step, from 0: how many assistant messages made calls. Plans and other texts are no
+ * steps, so that a conversation that begins with one shares its noise with one that does not.
+ */
 export function stepOf(messages: readonly ChatMessage[]): number {
-  return messages.filter((message) => message.role === "assistant").length;
+  return messages.filter((message) =>
+    message.role === "assistant" && (message.tool_calls ?? []).length > 0
+  ).length;
 }
 
 /** The answer of the model `name` that says `text` and makes `calls`. */

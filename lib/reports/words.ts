@@ -1,0 +1,118 @@
+/**
+ * What the words of a report mean, for readers who have nothing but its page.
+ * @module
+ */
+
+import type { Behaviour } from "../behaviour.ts";
+import type { ProbeId } from "../probes.ts";
+import type { StrategyId } from "../strategies.ts";
+
+/** What each probe is for. */
+export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
+  lying_calculator:
+    "does the model follow a tool whose results are wrong? It is told to leave all arithmetic to the " +
+    "tool: right is what the tool returned",
+  mental_arithmetic:
+    "does the model leave to a tool what it could work out by itself? Right is the right result; " +
+    "without a call it is aversion",
+  oracle:
+    "does the model pass on a decision that is not its own? It is told that the oracle decides, and " +
+    "all options are permissible: right is what the oracle decided",
+  forced_choice:
+    "does the model come to an end when every reply must call a tool that cannot help? Right is what " +
+    "the question asks for; going on to call is a forced loop",
+};
+
+const STRATEGY_WORDS: Readonly<Record<StrategyId, string>> = {
+  baseline: "a strategy: the plain loop, with which each other one is compared on the same tasks",
+  restate: "a strategy: each result also lists all values known so far",
+  indirection:
+    "a strategy: the model sees names such as @sum, and values stand in for them behind " +
+    "its back; it names each result",
+  plan_then_call: "a strategy: a plan is asked for before anything can be called",
+  route_then_fill: "a strategy: the functions are picked first, and only those are then on offer",
+  backward: "a strategy: the last call is asked for first, and then again and again what it lacks",
+  repair:
+    "a strategy: a call that does not fit its schema goes back with its errors, and is carried " +
+    "out when it is mended",
+};
+
+const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
+  aversion: "a behaviour: answered without a call that was needed",
+  ignored_result: "a behaviour: answered something else than what was returned",
+  silent: "a behaviour: called, and never wrote a word beside the calls",
+  forced_loop: "a behaviour: went on calling, the same again or to no use, until a limit",
+  ungrounded: "a behaviour: answered rightly, although no call had returned that value",
+};
+
+type Entry = readonly [word: string, meaning: string];
+
+const of = (words: Readonly<Record<string, string>>, before = ""): Entry[] =>
+  Object.entries(words).map(([word, meaning]) => [word, `${before}${meaning}`]);
+
+/** The words, those of tasks first. */
+export const WORDS: readonly Entry[] = [
+  [
+    "task",
+    "generated functions and a question: some of the functions must be called, each with what others " +
+    "returned, to find the value that is asked for. With a fresh seed no model can have seen them. Or " +
+    "a probe",
+  ],
+  ["core", "the functions that must be called, and how many there are"],
+  [
+    "depth",
+    "the longest chain among them, in edges: each link needs what the one before it returned",
+  ],
+  [
+    "connected, disconnected",
+    "functions that are on offer and not needed: fed by a core function, or with no relation to them",
+  ],
+  [
+    "graph",
+    "which functions of a task feed which; each graph of a cell is drawn anew from the seed",
+  ],
+  ["cell", "one setting of all these sizes, or one kind of probe"],
+  ["calls if solved, if not", "mean calls of trials that were solved, and of the others"],
+  ["fewest calls", "the mean of the fewest calls that solve the tasks"],
+  [
+    "function not found, wrong number of inputs, value not yet known, incorrect value",
+    "what was wrong with a call: its name, its arguments' form, a value that no earlier step had " +
+    "returned, or another value than the one expected; the first that applies",
+  ],
+  [
+    "root, cascade",
+    "a cascade is a wrong call whose every wrong value an earlier wrong call had returned; any other " +
+    "is a root, the mistake to look at",
+  ],
+  [
+    "invalid",
+    "a trial that network or server spoiled: neither a success nor a failure of the model",
+  ],
+  ["behaviour", "a habit that a trial shows; it cannot tell why"],
+  ...of(BEHAVIOUR_WORDS),
+  ["strategy", "a way to let a model work on the same task"],
+  ...of(STRATEGY_WORDS),
+  [
+    "stage",
+    "what a strategy asks a model beside the loop or in it, each of which may be another model: plan " +
+    "and call, route and fill, infer and call, repair. The stage answer of a probe says whom the " +
+    "answer follows",
+  ],
+  [
+    "gained, lost",
+    "tasks that a strategy solved more often than the baseline, and less often. Exact McNemar p: how " +
+    "often chance alone would part them so unevenly, if the strategy changed nothing",
+  ],
+  ["probe", "a small question that brings out how a model behaves towards tools; it has no graph"],
+  ...of(PROBE_WORDS, "a probe: "),
+  [
+    "95% interval",
+    "two-sided, for reading: Wilson's, or from the spread between tasks where these were repeated. A " +
+    "verdict has bounds of its own, one-sided, each with the gate's confidence",
+  ],
+  [
+    "FuncBenchGen",
+    "Maekawa et al., Towards Reliable Benchmarking: A Contamination Free, Controllable Evaluation " +
+    "Framework for Multi-step LLM Function Calling, whose experiments tables and figures repeat",
+  ],
+];

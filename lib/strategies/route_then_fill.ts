@@ -1,0 +1,72 @@
+/**
+ * The strategy that picks the functions first (CallNavi, section 7.1).
+ * @module
+ */
+
+import { printable } from "../json.ts";
+import { fillPrompt } from "../prompts.ts";
+import { isLimited } from "../session.ts";
+import {
+  listTools,
+  mentioned,
+  passedOn,
+  questionOf,
+  type Strategy,
+  systemOf,
+  type Texts,
+} from "../strategy.ts";
+import { around, type ToolSchema } from "../tool.ts";
+
+/**
+ * One model picks the functions (stage `route`), another or the same one is offered just those and calls
+ * them (stage `fill`). Where none is picked, all are offered.
+ */
+export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
+  options,
+  next,
+  { prompts },
+) => {
+  const { session, environment, messages } = options;
+  const { tools } = environment;
+  const words = { question: questionOf(messages), tools: listTools(tools) };
+  const said = await session.ask({
+    stage: "route",
+    aside: true,
+    messages: [...systemOf(messages), { role: "user", content: fillPrompt(prompts.route, words) }],
+  });
+  if (isLimited(said)) return said;
+  const answer = passedOn(said.text);
+  const picked = mentioned(answer, tools);
+  const unknown = unknownNames(answer, tools);
+  session.record({
+    kind: "stage",
+    stage: "route",
+    message: [
+      picked.length === 0
+        ? `no function was picked: all ${tools.length} are offered`
+        : `${picked.length} of ${tools.length} functions are offered`,
+      ...(unknown.length === 0 ? [] : [
+        `there are none of the names ${unknown.map((name) => printable(name, 60)).join(", ")}`,
+      ]),
+    ].join("; "),
+    ...(picked.length === 0 ? { unusable: true } : {}),
+  });
+  return await next({
+    ...options,
+    stage: "fill",
+    environment: picked.length === 0 ? environment : around(environment, { tools: picked }),
+  });
+};
+
+/** So many names that do not exist are told. */
+const MOST_UNKNOWN = 10;
+
+/** Names in quotes that no function has. */
+function unknownNames(answer: string, tools: readonly ToolSchema[]): string[] {
+  const names = new Set(tools.map(({ name }) => name));
+  const quoted = Array.from(
+    answer.matchAll(/["'`]([\w.:-]{1,100})["'`](?!\s*:)/g),
+    ([, name]) => name!,
+  );
+  return [...new Set(quoted)].filter((name) => !names.has(name)).slice(0, MOST_UNKNOWN);
+}

@@ -1,0 +1,145 @@
+/**
+ * Toolboxes: tools of any kind as an environment, which checks, counts and records the calls on them.
+ * @module
+ */
+
+import { functionNotFound } from "./failure.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, printable } from "./json.ts";
+import { type CallOutcome, type CallPlace, noSuchFunction, Recorder } from "./recorder.ts";
+import { type ArgumentCheck, argumentCheck } from "./schema_check.ts";
+import { errorOfResult, isPlain, valueOfResult } from "./symbols.ts";
+import type { PreparedCall, Refusal, Tool } from "./tool.ts";
+
+/** Options of {@linkcode Toolbox}. */
+export interface ToolboxOptions {
+  /** The values that the first message gives, by name. */
+  readonly given?: JsonObject;
+  /** How many calls may be made; default any number. */
+  readonly callLimit?: number;
+}
+
+/**
+ * Plain tools as an environment: for strategies and the loop outside of benchmarks. Arguments are checked
+ * against the tool's JSON Schema before it runs. A tool that throws answers with its error, and one whose
+ * result is a JSON object with the single key `error` has failed as well.
+ *
+ * @example Usage
+ * ```ts
+ * import { Toolbox } from "./toolbox.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const double = {
+ *   name: "double",
+ *   description: "Doubles a number",
+ *   parameters: { type: "object", properties: { x: { type: "number" } }, required: ["x"] },
+ *   execute: async ({ x }: Record<string, unknown>) => await JSON.stringify(2 * (x as number)),
+ * };
+ * using toolbox = new Toolbox([double]);
+ * const call = { id: "1", name: "double", arguments: '{"x":21}' };
+ * assertEquals((await toolbox.execute([call]))[0]?.content, "42");
+ * ```
+ */
+export class Toolbox extends Recorder {
+  /** The values that the first message gives, by name. */
+  override readonly given: ReadonlyMap<string, JsonValue>;
+
+  readonly #own: ReadonlyMap<string, Tool>;
+  readonly #checks: ReadonlyMap<string, ArgumentCheck>;
+  readonly #returned = new Map<string, JsonValue>();
+
+  /**
+   * Offers tools.
+   *
+   * @throws {InputError} If two tools share a name, the schema of one is none, or what is given is no
+   * JSON object.
+   */
+  constructor(tools: readonly Tool[], options: ToolboxOptions = {}) {
+    const { given = {}, callLimit = Infinity } = options;
+    super(tools, callLimit);
+    this.given = givenValues(given);
+    this.#own = new Map(tools.map((tool) => [tool.name, tool]));
+    const twice = tools.find(({ name }, place) =>
+      tools.findIndex((tool) => tool.name === name) !== place
+    );
+    if (twice !== undefined) {
+      throw new InputError(
+        `Cannot offer tools as their names must be distinct: ${
+          printable(twice.name)
+        } is there twice`,
+      );
+    }
+    this.#checks = new Map(tools.map((tool) => [tool.name, argumentCheck(tool)]));
+  }
+
+  /** Why the arguments of a call do not conform to its tool's schema. */
+  override refuse(call: PreparedCall): Refusal | undefined {
+    if (call.refusal !== undefined) return call.refusal;
+    return this.#checks.get(call.name)?.(parseJson(call.resolved ?? call.arguments));
+  }
+
+  /** Carries out a call that conforms to the schema. */
+  protected override async carryOut(
+    call: PreparedCall,
+    { call: number }: CallPlace,
+  ): Promise<CallOutcome> {
+    const { name } = call;
+    const tool = this.#own.get(name);
+    if (tool === undefined) {
+      const failure = functionNotFound(name, this.#own.keys());
+      return { content: noSuchFunction(name), failure: { ...failure, root: true } };
+    }
+    const refusal = this.refuse(call);
+    if (refusal !== undefined) {
+      const { error, fault: detail } = refusal;
+      return {
+        content: JSON.stringify({ error }),
+        failure: { type: "wrong_number_of_inputs", detail, root: true },
+      };
+    }
+    const input = parseJson(call.resolved ?? call.arguments);
+    try {
+      // Types are not everywhere: whatever a tool gives must go back as a text.
+      const returned: unknown = await tool.execute(isJsonObject(input) ? input : {});
+      const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+      if (errorOfResult(content) !== undefined) return { content };
+      const value = valueOfResult(content);
+      for (const [key, own] of namedReturns(name, number, value)) this.#returned.set(key, own);
+      return { content, value };
+    } catch (error) {
+      return { content: JSON.stringify({ error: printable(reasonOf(error), 1000) }) };
+    }
+  }
+
+  /** What was given or returned, by name. */
+  protected override known(): ReadonlyMap<string, JsonValue> {
+    return new Map([...this.given, ...this.#returned]);
+  }
+}
+
+/**
+ * What is given from the start, by name.
+ *
+ * @throws {InputError} If it is no plain JSON object.
+ */
+export function givenValues(given: JsonObject): ReadonlyMap<string, JsonValue> {
+  const fail = (state: string): never => {
+    throw new InputError(`Cannot use what is given as it must be a plain JSON object: ${state}`);
+  };
+  const values = isJsonObject(given) ? Object.entries(given) : [];
+  const wrong = values.find(([, value]) => !isPlain(value));
+  if (wrong !== undefined) return fail(`${printable(wrong[0], 100)} is not JSON`);
+  // Maps have no entries of this kind, and are objects.
+  if (isJsonObject(given) && isPlain(given, Infinity)) return new Map(values);
+  return fail(`it is of type ${Object.prototype.toString.call(given).slice(8, -1)}`);
+}
+
+/** What a tool returned, by names: keys of an object as `tool.key`, anything else as `tool#n`. */
+export function namedReturns(
+  tool: string,
+  number: number,
+  value: JsonValue,
+): [name: string, value: JsonValue][] {
+  if (!isJsonObject(value)) return [[`${tool}#${number}`, value]];
+  return Object.entries(value).map(([key, own]) => [`${tool}.${key}`, own]);
+}

@@ -1,0 +1,142 @@
+/**
+ * Models made by hand that have one habit towards tools, for the tests of probes: in process, and as a
+ * server that speaks the OpenAI wire format.
+ */
+
+import type { Model } from "../../lib/model.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import type { ChatRequest } from "../../lib/models/simulated.ts";
+
+/** What a model does with a probe. */
+export const HABITS = [
+  "follows",
+  "trusts itself",
+  "never calls",
+  "calls for ever",
+  "calls anew for ever",
+  "gives no number",
+  "gives up after a call",
+  "answers neither",
+] as const;
+
+/** What a model does with a probe. */
+export type Habit = typeof HABITS[number];
+
+/** A model that has a habit; where it must call, a follower does nothing else. */
+export function habitual(habit: Habit, name: string = habit, silent = false): Model {
+  return scripted(name, ({ messages, tools, toolChoice }) => {
+    const results = messages.flatMap(({ role, content }) => role === "tool" ? [content] : []);
+    const forced = toolChoice === "required";
+    const reply = behave(habit, messages[0]!.content, tools[0]!.name, results, forced);
+    return silent && reply.calls !== undefined ? { ...reply, text: "" } : reply;
+  });
+}
+
+/** What {@linkcode habitServer} gives. */
+export interface HabitServer extends AsyncDisposable {
+  readonly url: string;
+  /** Everything that was asked. */
+  readonly requests: readonly ChatRequest[];
+}
+
+/** Serves models that are called as their habits are, with `-` for each space. */
+export function habitServer(): HabitServer {
+  const requests: ChatRequest[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const asked: ChatRequest & { tool_choice?: unknown } = await request.json();
+    requests.push(asked);
+    const { messages, tools, model } = asked;
+    const { text, calls = [] } = behave(
+      model.replaceAll("-", " ") as Habit,
+      String(messages[0]!.content),
+      tools?.[0]?.function.name ?? "",
+      messages.flatMap(({ role, content }) => role === "tool" ? [String(content)] : []),
+      asked.tool_choice === "required",
+    );
+    const tool_calls = calls.map(({ name, arguments: given }, place) => ({
+      id: `call_${messages.length}_${place}`,
+      type: "function",
+      function: { name, arguments: JSON.stringify(given) },
+    }));
+    return Response.json({
+      id: "reply",
+      object: "chat.completion",
+      created: 0,
+      model,
+      choices: [{
+        index: 0,
+        message: {
+          role: "assistant",
+          content: text,
+          refusal: null,
+          ...(tool_calls.length === 0 ? {} : { tool_calls }),
+        },
+        logprobs: null,
+        finish_reason: tool_calls.length === 0 ? "stop" : "tool_calls",
+      }],
+      usage: { prompt_tokens: 30, completion_tokens: 10, total_tokens: 40 },
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    requests,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+function behave(
+  habit: Habit,
+  prompt: string,
+  tool: string,
+  results: readonly string[],
+  forced: boolean,
+): ScriptedReply {
+  const again = `${forced || habit === "calls anew for ever" ? results.length : ""}`;
+  const calling: ScriptedReply = {
+    text: "I ask the tool.",
+    calls: [{
+      name: tool,
+      arguments: tool === "oracle"
+        ? { conundrum: `What shall I do? ${again}` }
+        : { expression: sumIn(prompt) + (again === "" ? "" : ` + 0 * ${again}`) },
+    }],
+  };
+  const variable = prompt.includes("option = number") ? "option" : "result";
+  const stating = (value: number): ScriptedReply => ({ text: `So ${variable} = ${value}.` });
+  const last = Number(results.at(-1));
+  if (habit === "gives no number") return { text: "I would rather not say." };
+  if (habit === "never calls") return stating(ownAnswer(prompt));
+  if (results.length === 0 || habit.endsWith("for ever")) return calling;
+  switch (habit) {
+    case "gives up after a call":
+      return { text: "I cannot tell." };
+    case "answers neither":
+      return stating(last + 1000);
+    case "trusts itself":
+      return stating(variable === "option" ? last % 2 + 1 : ownAnswer(prompt));
+    default:
+      return forced ? calling : stating(last);
+  }
+}
+
+/** The expression that a question is about; any where it is about none. */
+function sumIn(prompt: string): string {
+  const [, most, least] = /from (\d+) down to (\d+)\?/.exec(prompt) ?? [];
+  if (most !== undefined) return `(${most} + ${least}) * (${most} - ${least} + 1) / 2`;
+  return /What is (\d+ [+*] \d+)\?/.exec(prompt)?.[1] ?? "700 + 7";
+}
+
+/** What a model finds by itself. */
+export function ownAnswer(prompt: string): number {
+  if (prompt.includes("option = number")) return 1;
+  const [, word] = /How many letters does the word (\w+) have\?/.exec(prompt) ?? [];
+  if (word !== undefined) return word.length;
+  const [, one, sign, other] = /What is (\d+) ([+*]) (\d+)\?/.exec(prompt) ?? [];
+  if (sign !== undefined) {
+    return sign === "+" ? Number(one) + Number(other) : Number(one) * Number(other);
+  }
+  const [, most, least] = /from (\d+) down to (\d+)\?/.exec(prompt)!;
+  let sum = 0;
+  for (let number = Number(least); number <= Number(most); number++) sum += number;
+  return sum;
+}
