@@ -28,6 +28,7 @@ import { pairedDetectableEffect, pairedGatePower, pairedSampleSize } from "./pai
 import { rateDetectableEffect, rateGateChances, rateSampleSize } from "./sizing.ts";
 import type { Fixture } from "./fixture.ts";
 import { strategiesIn, type StrategyId } from "./strategies.ts";
+import { modelName } from "./model_entry.ts";
 import { stageEntries, strategyChoice, strategyName } from "./strategy_entry.ts";
 import { offerNames } from "./symbolic_schema.ts";
 import { openTask } from "./tasks.ts";
@@ -255,6 +256,22 @@ function estimateTrial(
       CALL_TOKENS * calls * (calls + 1) / 2 + restated,
     outputTokens: CALL_TOKENS * (calls + 1) / 2 + asides * list / 2,
   };
+}
+
+/** What will come out otherwise than one may think: of the gate as told, and of models' options. */
+export function planWarnings(plan: Plan, told = forecast(plan)): string[] {
+  const { models, cells } = plan.resolved;
+  return [
+    ...told?.warnings ?? [],
+    ...models.flatMap((entry) => {
+      const { toolChoice = "auto" } = entry;
+      if (toolChoice === "auto" || cells.every((cell) => "case" in cell)) return [];
+      const why = toolChoice === "none" ? "may call nothing" : "must call in every reply";
+      return [
+        `no task can be solved by ${printable(modelName(entry), 200)}, which ${why}: toolChoice`,
+      ];
+    }),
+  ];
 }
 
 /**

@@ -18,7 +18,7 @@ import { compareStrategies } from "./comparison.ts";
 import { Connections } from "./connect.ts";
 import { subjectName } from "./contest.ts";
 import { parseFlags } from "./flags.ts";
-import { estimateUsage, forecast, forecastCost } from "./forecast.ts";
+import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
 import { InputError, parseWith } from "./input.ts";
 import { judge, type Judged } from "./judge.ts";
 import { placeOf, writeOutput } from "./output.ts";
@@ -219,10 +219,9 @@ async function skip(
 /** What the gate can tell and, with prices, what it may cost: before anything is spent. */
 function tellForecast(name: string, plan: Plan): void {
   const told = forecast(plan)!;
-  const { lines, warnings } = told;
   const cost = forecastCost(plan, estimateUsage(plan), told);
-  for (const line of [...lines, ...cost]) console.log(`${name}: ${line}`);
-  for (const warning of warnings) console.error(`${name}: warning: ${warning}`);
+  for (const line of [...told.lines, ...cost]) console.log(`${name}: ${line}`);
+  for (const warning of planWarnings(plan, told)) console.error(`${name}: warning: ${warning}`);
 }
 
 interface GateTest {

@@ -12,6 +12,7 @@ import {
   type Forecast,
   forecast,
   forecastCost,
+  planWarnings,
   sequentialChances,
 } from "../lib/forecast.ts";
 import { InputError } from "../lib/input.ts";
@@ -20,6 +21,7 @@ import { completePolicy, type GatePolicy } from "../lib/policy.ts";
 import { sequentialRule } from "../lib/sequential.ts";
 import { pairedDetectableEffect } from "../lib/paired_sizing.ts";
 import { rateDetectableEffect } from "../lib/sizing.ts";
+import type { ModelEntry } from "../lib/model_entry.ts";
 import type { Suite } from "../lib/suite.ts";
 import { test } from "./support/generated.ts";
 import { HOSTILE, STEERING } from "./support/records.ts";
@@ -240,4 +242,20 @@ test("forecastCost() is none without prices, and an error where one is missing",
   assertEquals(forecastCost(planOf(undefined), USAGE), []);
   const plan = planOf(undefined, { prices: { a: { input: 1, output: 1 } } });
   assertThrows(() => forecastCost(plan, USAGE), InputError, "the cost of model b");
+});
+
+test("planWarnings() tells of models that must or may not call", () => {
+  const warningsOf = (entry: ModelEntry, tasks: Suite["tasks"] = [{ core: 3, depth: 1 }]) =>
+    planWarnings(planSuite({ name: "s", seed: 1, tasks, models: [entry] }));
+  assertEquals(warningsOf({ model: "m" }), []);
+  assertEquals(warningsOf({ model: "m", toolChoice: "auto" }), []);
+  assertEquals(warningsOf({ model: "m", toolChoice: "none" }), [
+    "no task can be solved by m, which may call nothing: toolChoice",
+  ]);
+  for (const toolChoice of ["required", { function: "f" }] as const) {
+    assertEquals(warningsOf({ model: "m", name: "n", toolChoice }), [
+      "no task can be solved by n, which must call in every reply: toolChoice",
+    ]);
+  }
+  assertEquals(warningsOf({ model: "m", toolChoice: "required" }, [{ case: "all" }]), []);
 });

@@ -3,7 +3,13 @@
  * @module
  */
 
-import { estimateUsage, forecast, forecastCost, sequentialChances } from "../forecast.ts";
+import {
+  estimateUsage,
+  forecast,
+  forecastCost,
+  planWarnings,
+  sequentialChances,
+} from "../forecast.ts";
 import { InputError, parseWith, readJsonc, reasonOf } from "../input.ts";
 import { printable } from "../json.ts";
 import type { Usage } from "../model.ts";
@@ -104,6 +110,7 @@ function ofSuite(file: string, options: Arguments): Told {
   const told = forecast(plan);
   const { models, cells, repetitions } = plan.resolved;
   const cost = forecastCost(plan, usage, told);
+  const warnings = planWarnings(plan, told);
   return {
     numbers: {
       suite: suite.name,
@@ -112,7 +119,7 @@ function ofSuite(file: string, options: Arguments): Told {
       gate: plan.gate ?? null,
       rule: plan.rule ?? null,
       detectable: told?.detectable ?? null,
-      warnings: told?.warnings ?? [],
+      warnings,
       usagePerTrial: usage,
       cost: prices === undefined ? null : Object.fromEntries(
         models.map(({ model, name = model }) => [
@@ -125,7 +132,7 @@ function ofSuite(file: string, options: Arguments): Told {
       `${printable(suite.name)}: at most ${plan.trials.length} trials (cells ${cells.length}, ` +
       `graphs of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions})`,
       ...(told?.lines ?? ["the suite has no gate"]),
-      ...(told?.warnings ?? []).map((warning) => `warning: ${warning}`),
+      ...warnings.map((warning) => `warning: ${warning}`),
       `a trial takes about ${usage.inputTokens} tokens read and ${usage.outputTokens} written ` +
       (usages === undefined ? "(estimated from the tasks)" : "(as the results show)"),
       ...cost,

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { estimateUsage, forecast, forecastCost } from "../forecast.ts";
+import { estimateUsage, forecast, forecastCost, planWarnings } from "../forecast.ts";
 import { InputError, parseWith, readJsonc } from "../input.ts";
 import { printable } from "../json.ts";
 import type { Plan } from "../plan.ts";
@@ -117,7 +117,7 @@ export function tellForecast(plan: Plan): void {
   for (const line of [...told?.lines ?? [], ...forecastCost(plan, estimateUsage(plan), told)]) {
     console.error(line);
   }
-  for (const warning of told?.warnings ?? []) console.error(`Warning: ${warning}`);
+  for (const warning of planWarnings(plan, told)) console.error(`Warning: ${warning}`);
 }
 
 /** What all models of a run are asked with. */

@@ -204,7 +204,7 @@ export function probesTable(subjects: readonly SubjectMetrics[]): Table[] {
     title: "Behaviour towards tools",
     note:
       "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that lies, did a sum " +
-      "right, told the oracle's decision, or knew a fact although every reply was to call a tool that " +
+      "right, told the oracle's decision, or counted letters although every reply was to call a tool that " +
       "cannot help",
     rows: [
       ["model", "probe", "trials", "solved", ...BEHAVIOURS],
