@@ -80,6 +80,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "agent",
     "prompts",
     "strategy",
+    "stage",
     "strategies/restate",
     "strategies/indirection",
     "strategies/plan_then_call",

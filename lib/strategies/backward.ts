@@ -3,17 +3,9 @@
  * @module
  */
 
-import type { Message } from "../model.ts";
-import { fillPrompt } from "../prompts.ts";
 import { isLimited } from "../session.ts";
-import {
-  listTools,
-  passedOn,
-  questionOf,
-  type Strategy,
-  systemOf,
-  type Texts,
-} from "../strategy.ts";
+import { carryOut, passedOn, Stage } from "../stage.ts";
+import type { Strategy, Texts } from "../strategy.ts";
 
 /** What a model writes behind a list that is complete. */
 const STOP = "<!stop>";
@@ -24,17 +16,12 @@ const STOP = "<!stop>";
  * Without a list the question stands for itself.
  */
 export const backward: Strategy<Texts<"backward">> = async (options, next, { prompts, rounds }) => {
-  const { session, environment: { tools }, messages } = options;
-  const words = { question: questionOf(messages), tools: listTools(tools) };
-  const asked: Message[] = [
-    ...systemOf(messages),
-    { role: "user", content: fillPrompt(prompts.final, words) },
-  ];
+  const stage = new Stage(options, "infer", prompts.final);
   let list = "";
   let why = `${rounds} rounds are over`;
   let round = 0;
   for (; round <= rounds; round++) {
-    const said = await session.ask({ stage: "infer", aside: true, messages: asked });
+    const said = await stage.ask();
     if (isLimited(said)) return said;
     const isComplete = said.text.includes(STOP);
     const answer = passedOn(said.text.replaceAll(STOP, "").trim());
@@ -49,23 +36,11 @@ export const backward: Strategy<Texts<"backward">> = async (options, next, { pro
         : "nothing was added any more";
       break;
     }
-    asked.push({ role: "assistant", content: list, calls: [] });
-    asked.push({ role: "user", content: prompts.missing });
+    stage.goOn(list, prompts.missing);
   }
-  session.record({
-    kind: "stage",
-    stage: "infer",
-    message: `${why}; rounds of asking what is missing: ${Math.min(round, rounds)}`,
-    ...(list === "" ? { unusable: true } : {}),
-  });
-  if (list === "") return await next({ ...options, stage: "call" });
-  return await next({
-    ...options,
-    stage: "call",
-    messages: [
-      ...messages,
-      { role: "assistant", content: list, calls: [] },
-      { role: "user", content: prompts.call },
-    ],
-  });
+  stage.end(
+    `${why}; rounds of asking what is missing: ${Math.min(round, rounds)}`,
+    list !== "",
+  );
+  return await carryOut(options, next, { stage: "call", found: list, prompt: prompts.call });
 };

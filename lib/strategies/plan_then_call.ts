@@ -3,17 +3,9 @@
  * @module
  */
 
-import { fillPrompt } from "../prompts.ts";
 import { isLimited } from "../session.ts";
-import {
-  listTools,
-  mentioned,
-  passedOn,
-  questionOf,
-  type Strategy,
-  systemOf,
-  type Texts,
-} from "../strategy.ts";
+import { carryOut, mentioned, passedOn, Stage } from "../stage.ts";
+import type { Strategy, Texts } from "../strategy.ts";
 
 /**
  * One model writes a plan without being able to call anything (stage `plan`), the same or another one
@@ -24,32 +16,17 @@ export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
   next,
   { prompts },
 ) => {
-  const { session, environment: { tools }, messages } = options;
-  const words = { question: questionOf(messages), tools: listTools(tools) };
-  const said = await session.ask({
-    stage: "plan",
-    aside: true,
-    messages: [...systemOf(messages), { role: "user", content: fillPrompt(prompts.plan, words) }],
-  });
+  const stage = new Stage(options, "plan", prompts.plan);
+  const said = await stage.ask();
   if (isLimited(said)) return said;
   const plan = passedOn(said.text.trim());
+  const { tools } = options.environment;
   const names = mentioned(plan, tools);
-  session.record({
-    kind: "stage",
-    stage: "plan",
-    message: plan === ""
+  stage.end(
+    plan === ""
       ? "there is no plan: the question stands for itself"
       : `the plan names ${names.length} of ${tools.length} functions`,
-    ...(plan === "" ? { unusable: true } : {}),
-  });
-  if (plan === "") return await next({ ...options, stage: "call" });
-  return await next({
-    ...options,
-    stage: "call",
-    messages: [
-      ...messages,
-      { role: "assistant", content: plan, calls: [] },
-      { role: "user", content: prompts.call },
-    ],
-  });
+    plan !== "",
+  );
+  return await carryOut(options, next, { stage: "call", found: plan, prompt: prompts.call });
 };

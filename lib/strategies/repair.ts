@@ -9,7 +9,8 @@ import { isJsonObject, parseJson } from "../json.ts";
 import type { Message, ModelReply } from "../model.ts";
 import { fillPrompt } from "../prompts.ts";
 import { isLimited, type Limited, type Session } from "../session.ts";
-import { passedOn, type Strategy, type StrategySettings, type Texts } from "../strategy.ts";
+import { passedOn } from "../stage.ts";
+import type { Strategy, StrategySettings, Texts } from "../strategy.ts";
 import type { ToolCall } from "../tool.ts";
 import { LONGEST_KEPT } from "../trace.ts";
 

@@ -4,17 +4,9 @@
  */
 
 import { printable } from "../json.ts";
-import { fillPrompt } from "../prompts.ts";
 import { isLimited } from "../session.ts";
-import {
-  listTools,
-  mentioned,
-  passedOn,
-  questionOf,
-  type Strategy,
-  systemOf,
-  type Texts,
-} from "../strategy.ts";
+import { mentioned, passedOn, Stage } from "../stage.ts";
+import type { Strategy, Texts } from "../strategy.ts";
 import { around, type ToolSchema } from "../tool.ts";
 
 /**
@@ -26,22 +18,16 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
   next,
   { prompts },
 ) => {
-  const { session, environment, messages } = options;
+  const { environment } = options;
   const { tools } = environment;
-  const words = { question: questionOf(messages), tools: listTools(tools) };
-  const said = await session.ask({
-    stage: "route",
-    aside: true,
-    messages: [...systemOf(messages), { role: "user", content: fillPrompt(prompts.route, words) }],
-  });
+  const stage = new Stage(options, "route", prompts.route);
+  const said = await stage.ask();
   if (isLimited(said)) return said;
   const answer = passedOn(said.text);
   const picked = mentioned(answer, tools);
   const unknown = unknownNames(answer, tools);
-  session.record({
-    kind: "stage",
-    stage: "route",
-    message: [
+  stage.end(
+    [
       picked.length === 0
         ? `no function was picked: all ${tools.length} are offered`
         : `${picked.length} of ${tools.length} functions are offered`,
@@ -49,8 +35,8 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
         `there are none of the names ${unknown.map((name) => printable(name, 60)).join(", ")}`,
       ]),
     ].join("; "),
-    ...(picked.length === 0 ? { unusable: true } : {}),
-  });
+    picked.length > 0,
+  );
   return await next({
     ...options,
     stage: "fill",
