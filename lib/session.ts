@@ -96,6 +96,9 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #served = new Set<string>();
   readonly #stages = new Map<string, { model: Model; served: Set<string>; usage: Usage }>();
+  #offered:
+    | { readonly tools: readonly ToolSchema[]; readonly shown: readonly ToolSchema[] }
+    | undefined;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #milliseconds = 0;
   #replying = 0;
@@ -195,7 +198,7 @@ export class Session {
     try {
       const replying = model.reply({
         messages: [...messages],
-        tools: tools.map(shown),
+        tools: this.#shown(tools),
         ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
         context: { ...context, request, ...(stage === undefined ? {} : { stage }) },
         ...(timeLimit === undefined ? {} : { timeLimit }),
@@ -218,6 +221,18 @@ export class Session {
       return overTime(limits.seconds);
     }
     return reply;
+  }
+
+  /** A model sees what tools are; only its reply can call them. */
+  #shown(tools: readonly ToolSchema[]): readonly ToolSchema[] {
+    // A loop asks with the same tools again and again.
+    if (this.#offered?.tools === tools) return this.#offered.shown;
+    const shown = tools.map((tool): ToolSchema => {
+      const { execute: _, ...schema } = tool as Tool;
+      return schema;
+    });
+    this.#offered = { tools, shown };
+    return shown;
   }
 
   #charge(reply: ModelReply, { request, stage, aside, other }: Request): void {
@@ -252,12 +267,6 @@ export class Session {
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MOST_REPAIRS) }),
     });
   }
-}
-
-/** A model sees what tools are; only its reply can call them. */
-function shown(tool: ToolSchema): ToolSchema {
-  const { execute: _, ...schema } = tool as Tool;
-  return schema;
 }
 
 interface Request {
