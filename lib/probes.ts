@@ -1,6 +1,6 @@
 /**
- * Probes: small questions that bring out how a model behaves towards tools, after the examples of seed
- * article Indirection ("From Function Frustrations to Framework Flexibility").
+ * Probes: small questions that bring out how a model behaves towards tools, after the examples of "From
+ * Function Frustrations to Framework Flexibility" (Indirection).
  * @module
  */
 
