@@ -81,7 +81,7 @@ export abstract class Recorder implements Environment, Disposable {
         try {
           const [answered] = await this.#answerCalls([
             { id: "", name: tool.name, arguments: toText(input) },
-          ]);
+          ], undefined);
           // A turn of the event loop passes, in which other calls of the same reply can begin.
           await new Promise((resolve) => setTimeout(resolve, 0));
           return answered!.content;
@@ -187,7 +187,7 @@ export abstract class Recorder implements Environment, Disposable {
   /** Answers and records calls of one step. */
   async #answerCalls(
     calls: readonly PreparedCall[],
-    write: ResultWriter = (answered) => answered.map(({ content }) => content),
+    write: ResultWriter | undefined,
   ): Promise<ToolResult[]> {
     const step = this.#step;
     const within = calls.slice(0, this.left);
@@ -203,7 +203,7 @@ export abstract class Recorder implements Environment, Disposable {
     }
     // Whoever asked did not wait: what comes too late is no part of the trial.
     if (this.#closed) return calls.map(({ id, name }) => ({ callId: id, name, content: OVER }));
-    const written = write(
+    const written = write === undefined ? outcomes.map(({ content }) => content) : write(
       outcomes.map(({ content, value }, index) => ({
         call: within[index]!,
         content,
