@@ -20,10 +20,25 @@
 
 export { type Loop, type LoopOptions, type Review, type Reviewer, runLoop } from "./lib/agent.ts";
 export { parseAnswer } from "./lib/answer.ts";
-export { assertNoFailures, assertSolved, assertSuccessRate } from "./lib/assertions.ts";
+export {
+  assertNoFailures,
+  assertRight,
+  assertSolved,
+  assertSuccessRate,
+} from "./lib/assertions.ts";
 export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
 export type { BenchmarkOptions, BenchmarkStrategy, ModelChoice } from "./lib/benchmark.ts";
 export {
+  type Brittleness,
+  type BrittlenessColumn,
+  type Flips,
+  measureBrittleness,
+  type ParameterFailureRate,
+  type Share,
+  type Transfer,
+} from "./lib/brittleness.ts";
+export {
+  comparePerturbations,
   compareStrategies,
   type Comparison,
   type Effort,
@@ -52,7 +67,13 @@ export {
   type Dereferenced,
   type SymbolicStep,
 } from "./lib/lifting.ts";
-export { type Filled, type ReadCall, Symbols, valueOfResult } from "./lib/symbols.ts";
+export {
+  type Filled,
+  type ReadCall,
+  Symbols,
+  type UnreadCall,
+  valueOfResult,
+} from "./lib/symbols.ts";
 export {
   indirect,
   type Indirection,
@@ -95,6 +116,8 @@ export {
   type Linking,
   LINKINGS,
   type Role,
+  type Surface,
+  SURFACES,
 } from "./lib/graph.ts";
 export type { Fixture, Judgement } from "./lib/fixture.ts";
 export { InputError } from "./lib/input.ts";
@@ -183,11 +206,16 @@ export {
 export { benchmark } from "./lib/register.ts";
 export { renderTables } from "./lib/reports/terminal.ts";
 export { describeFailure, type StoryOptions, tellStory } from "./lib/story.ts";
-export { runTools, type RunToolsOptions, type ToolsRun } from "./lib/run_tools.ts";
+export {
+  runTools,
+  type RunToolsOptions,
+  type ToolsPerturbation,
+  type ToolsRun,
+} from "./lib/run_tools.ts";
 export { Toolbox, type ToolboxOptions } from "./lib/toolbox.ts";
 export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
 export { fillPrompt, PROMPTS } from "./lib/prompts.ts";
-export type { CallOutcome, CallPlace, Recorder } from "./lib/recorder.ts";
+export type { CallOutcome, CallPlace, Recorder, RecorderOptions } from "./lib/recorder.ts";
 export {
   STRATEGIES,
   type StrategyId,
@@ -206,6 +234,75 @@ export {
 } from "./lib/suite.ts";
 export { type ModelEntry, REASONING_EFFORTS } from "./lib/model_entry.ts";
 export type { StrategyEntry } from "./lib/strategy_entry.ts";
+export {
+  METAMORPHIC_CHECKS,
+  type MetamorphicCheck,
+  type PerturbationId,
+  PERTURBATIONS,
+  perturbationsIn,
+} from "./lib/perturbations.ts";
+export {
+  type Change,
+  type DocumentMethod,
+  type MethodOn,
+  PERTURBATION_METHODS,
+  type PerturbationMethod,
+  PERTURBED,
+  type Perturbed,
+  type QueryMethod,
+  type ReturnMethod,
+} from "./lib/perturbation.ts";
+export { perturbTools } from "./lib/perturbations/documents.ts";
+export {
+  type ArgumentsOfCall,
+  findParameters,
+  parseQuery,
+  perturbQuery,
+  type Query,
+  type QueryParameter,
+  type QueryPerturbationOptions,
+  type QueryWriter,
+  type Span,
+} from "./lib/perturbations/queries.ts";
+export { perturbReturn } from "./lib/perturbations/returns.ts";
+export { parseToolDocuments } from "./lib/tool_documents.ts";
+export {
+  type Fallback,
+  type ModelWriter,
+  modelWriter,
+  type ModelWriterOptions,
+  type WrittenMethod,
+} from "./lib/query_writer.ts";
+export type { Stream } from "./lib/random.ts";
+export type { Prng } from "@std/random";
+export {
+  type CaseOptions,
+  perturbCase,
+  type PerturbedCase,
+  type Step,
+} from "./lib/perturbed_case.ts";
+export { type PerturbedTask, perturbTask } from "./lib/perturbed_task.ts";
+export {
+  type MadeCall,
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailure,
+  type ParameterFailureType,
+  type ParameterView,
+  type Undecided,
+  viewCalls,
+} from "./lib/parameter_failure.ts";
+export {
+  alignCalls,
+  anyOf,
+  anything,
+  MATCHER,
+  type Matcher,
+  matching,
+  type OracleCall,
+  type OracleValue,
+  type ParsedCall,
+} from "./lib/oracle.ts";
+export { type Oracle, oracleOf, type ParameterScore, withViews } from "./lib/parameter_views.ts";
 export {
   generateTask,
   GENERATOR_VERSION,

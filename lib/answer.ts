@@ -19,11 +19,25 @@
  * ```
  */
 export function parseAnswer(text: string, variable: string): number | null {
-  const integers = [...text.slice(-LONGEST_READ).matchAll(INTEGER)].filter(isWhole);
-  const counted = integers.filter((match) => !isListNumber(match));
-  const stated = counted.findLast((match) => statesValueOf(variable, match.input, match.index));
-  const found = stated ?? counted.at(-1);
+  const counted = integersIn(text);
+  const found = statementIn(counted, variable) ?? counted.at(-1);
   return found === undefined ? null : valueOf(found);
+}
+
+/** The value that `text` states of `variable`, as {@linkcode parseAnswer} finds it; else `null`. */
+export function statedAnswer(text: string, variable: string): number | null {
+  const found = statementIn(integersIn(text), variable);
+  return found === undefined ? null : valueOf(found);
+}
+
+function integersIn(text: string): RegExpExecArray[] {
+  return [...text.slice(-LONGEST_READ).matchAll(INTEGER)]
+    .filter((match) => isWhole(match) && !isListNumber(match));
+}
+
+/** The last of `integers` that is stated as the value of `variable`. */
+function statementIn(integers: readonly RegExpExecArray[], variable: string) {
+  return integers.findLast((match) => statesValueOf(variable, match.input, match.index));
 }
 
 // Digits that no letter or digit touches, with thousands separators where they are regular. One or

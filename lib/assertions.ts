@@ -7,6 +7,7 @@ import { AssertionError } from "@std/assert";
 import type { Verdict } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
 import { judge } from "./judge.ts";
+import { isRemoving } from "./perturbations.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "./policy.ts";
 import { describeFailure, tellStory } from "./story.ts";
 import type { Trial } from "./trial.ts";
@@ -31,6 +32,32 @@ import { describeVerdict, verdictNumbers } from "./verdict.ts";
  */
 export function assertSolved(trial: Trial): void {
   if (!trial.solved) throw new AssertionError(`The task is not solved.\n${tellStory(trial)}`);
+}
+
+/**
+ * Asserts that the trial ended as it should: with the right answer or, where its perturbation took away
+ * what that needs, by abstaining.
+ *
+ * @throws {AssertionError} Otherwise; the message tells the trial's story.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertRight } from "./assertions.ts";
+ * import { scripted } from "./models/scripted.ts";
+ * import { runTrial } from "./trial.ts";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("honest", [{ text: "I cannot tell." }]);
+ * assertRight(await runTrial(task, model, { perturbation: "RP_F" }));
+ * ```
+ */
+export function assertRight(trial: Trial): void {
+  if (trial.outcome === "abstained") return;
+  if (trial.changed === false || !isRemoving(trial.perturbation)) return assertSolved(trial);
+  throw new AssertionError(
+    "The model did not abstain, although the question lacks what the answer needs.\n" +
+      tellStory(trial),
+  );
 }
 
 /**

@@ -21,6 +21,7 @@ import {
 import { type GatePolicy, isUpgrade } from "./policy.ts";
 import { differences, readResults, type Results } from "./results.ts";
 import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
+import { changesTask } from "./tasks.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
@@ -209,7 +210,8 @@ function trialsOf(file: BaselineFile, path: string): Scored[] {
       const [outcome, ...types] = typeof ended === "string" ? [ended] : ended;
       const solved = outcome === "solved";
       const failures = types.map((type) => ({ type }));
-      return [{ model, strategy, perturbation, task, repetition, outcome, solved, failures }];
+      const scored = { model, strategy, perturbation, task, repetition, outcome, solved, failures };
+      return [changesTask(task, perturbation) ? scored : { ...scored, changed: false }];
     });
   });
 }

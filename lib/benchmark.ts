@@ -30,6 +30,8 @@ export interface BenchmarkOptions {
   readonly graphs?: number;
   /** The strategies that each model works with, by id or with what is set of them; default `baseline`. */
   readonly strategies?: readonly (string | BenchmarkStrategy)[];
+  /** What is done to what each model gets to see, such as `RD` or `RP_F+CF`; default `none`. */
+  readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
   /** What a trial may take. */
@@ -90,6 +92,7 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "seed",
   "graphs",
   "strategies",
+  "perturbations",
   "repetitions",
   "limits",
   "gate",
@@ -153,7 +156,7 @@ export function planBenchmark(
   journal: string | undefined,
   baseline: Baseline | undefined,
 ): Plan {
-  const { graphs, strategies, repetitions, limits, gate, prices } = options;
+  const { graphs, strategies, perturbations, repetitions, limits, gate, prices } = options;
   const budget = { ...options.budget, ...flags.budget };
   if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
     throw new InputError(
@@ -190,6 +193,7 @@ export function planBenchmark(
     models: ([options.model].flat() as readonly ModelChoice[]).map(named),
     ...(graphs === undefined ? {} : { graphs }),
     ...(strategies === undefined ? {} : { strategies: strategies.map(withNames) }),
+    ...(perturbations === undefined ? {} : { perturbations }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
     ...(gate === undefined ? {} : { gate }),

@@ -4,9 +4,10 @@
  */
 
 import type { ContestGraph, Scored, Scores } from "./contest.ts";
-import { differenceBounds, rateBounds, sum } from "./evidence.ts";
+import { differenceBounds, rateBounds, sum, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./gate.ts";
 import type { FailureType } from "./failure.ts";
+import { PARAMETER_FAILURE_TYPES } from "./parameter_failure.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "./prices.ts";
 import type { TrialScore } from "./trial.ts";
@@ -40,12 +41,24 @@ export function checkCeilings(
   };
   const shareOf = (shows: (trial: Scored) => boolean) => {
     const units = graphs.map(({ candidate }) => scores.unit(candidate, shows));
-    const seen = sum(units, ({ solved }) => solved) / sum(units, ({ valid }) => valid);
-    return { seen, lower: rateBounds(units, policy, anytime).lower };
+    return { seen: seenIn(units), lower: rateBounds(units, policy, anytime).lower };
   };
   for (const [type, limit] of Object.entries(failures) as [FailureType, number][]) {
     const { seen, lower } = shareOf(fails(type));
     weigh(`failures.${type}`, limit, seen, lower);
+  }
+  const { parameterFailures = {}, flips } = policy.atMost;
+  for (const type of PARAMETER_FAILURE_TYPES) {
+    const limit = parameterFailures[type];
+    if (limit === undefined) continue;
+    const { seen, lower } = shareOf((trial) =>
+      (trial as TrialScore).parameters?.calls.some((types) => types.includes(type)) === true
+    );
+    weigh(`parameterFailures.${type}`, limit, seen, lower);
+  }
+  if (flips !== undefined && graphs.some(({ unperturbed }) => unperturbed.length > 0)) {
+    const units = graphs.map((graph) => scores.flips(graph.candidate, graph.unperturbed));
+    weigh("flips", flips, seenIn(units), rateBounds(units, policy, anytime).lower);
   }
   for (const sign of SIGNS) {
     const limit = behaviours[sign];
@@ -72,6 +85,10 @@ export function checkCeilings(
     weigh("usd", usd, mean(({ replaced: _, ...trial }) => trialCost(trial, prices)), null);
   }
   return checks;
+}
+
+function seenIn(units: readonly Unit[]): number {
+  return sum(units, ({ solved }) => solved) / sum(units, ({ valid }) => valid);
 }
 
 function fails(type: FailureType): (trial: Scored) => boolean {

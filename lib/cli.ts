@@ -8,6 +8,7 @@
 import { accept, ACCEPT_HELP } from "./commands/accept.ts";
 import { gate, GATE_HELP } from "./commands/gate.ts";
 import { generate, GENERATE_HELP } from "./commands/generate.ts";
+import { perturb, PERTURB_HELP } from "./commands/perturb.ts";
 import { plan, PLAN_HELP } from "./commands/plan.ts";
 import { report, REPORT_HELP } from "./commands/report.ts";
 import { run, RUN_HELP } from "./commands/run.ts";
@@ -33,6 +34,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   accept: { run: accept, summary: "makes results a baseline", help: ACCEPT_HELP },
   plan: { run: plan, summary: "tells how many trials a gate needs", help: PLAN_HELP },
   selfcheck: { run: selfcheck, summary: "tells how often the gate errs", help: SELFCHECK_HELP },
+  perturb: { run: perturb, summary: "shows what a perturbation changes", help: PERTURB_HELP },
   simulate: { run: simulate, summary: "serves simulated models over HTTP", help: SIMULATE_HELP },
 };
 

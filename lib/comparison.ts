@@ -1,5 +1,6 @@
 /**
- * Comparisons: each strategy against the baseline of the same model, on the same graphs.
+ * Comparisons on the same graphs: each strategy against the baseline of the same model, and each
+ * perturbation against tasks as they are.
  * @module
  */
 
@@ -31,7 +32,10 @@ export interface Effort {
   readonly usd: number | null;
 }
 
-/** A strategy against the baseline of the same model and perturbation. */
+/**
+ * A strategy against the baseline of the same model and perturbation, or a perturbation against `none` of
+ * the same model and strategy.
+ */
 export interface Comparison {
   /** What is compared. */
   readonly subject: Subject;
@@ -47,12 +51,12 @@ export interface Comparison {
   readonly effort: {
     readonly candidate: Effort;
     readonly baseline: Effort;
-    /** The strategy's less the baseline's; each is `null` where one of these is. */
+    /** The candidate's less the baseline's; each is `null` where one of these is. */
     readonly extra: Effort;
   };
 }
 
-/** What graphs show of a strategy, the candidate, against the baseline. */
+/** What graphs show of a strategy or a perturbation, the candidate, against the baseline. */
 export interface PairedSuccess extends PairedDifference {
   /**
    * Two-sided 95% interval of the true difference: Tango's, or Student's over the differences of the
@@ -94,20 +98,82 @@ export function compareStrategies(
   trials: readonly TrialScore[],
   prices: Prices = {},
 ): Comparison[] {
+  return compareWith(trials, prices, { strategy: "baseline" });
+}
+
+/**
+ * Compares each perturbation with `none` of the same model and strategy, where there are trials of both,
+ * as {@linkcode compareStrategies} compares strategies with the baseline.
+ *
+ * @example Usage
+ * ```ts
+ * import { comparePerturbations } from "./comparison.ts";
+ * import { runTrial } from "./trial.ts";
+ * import { scripted } from "./models/scripted.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
+ * const trial = await runTrial(task, model);
+ * const [comparison] = comparePerturbations([trial, { ...trial, perturbation: "RD" }]);
+ * assertEquals(comparison!.subject.perturbation, "RD");
+ * assertEquals([comparison!.graphs, comparison!.success!.difference], [1, 0]);
+ * ```
+ */
+export function comparePerturbations(
+  trials: readonly TrialScore[],
+  prices: Prices = {},
+): Comparison[] {
+  return compareWith(trials, prices, { perturbation: "none" });
+}
+
+/** Compares each subject with the one that has `usual` in place of its own, where it is another. */
+function compareWith(
+  trials: readonly TrialScore[],
+  prices: Prices,
+  usual: Partial<Subject>,
+): Comparison[] {
+  // What was not changed says nothing of a perturbation, nor of a strategy under it.
+  const changed = trials.filter((trial) => trial.changed !== false);
   const groups = new Map(
-    bySubject(trials, subjectOf).map((group) => [canonicalJson(group.subject), group]),
+    bySubject(changed, subjectOf).map((group) => [canonicalJson(group.subject), group]),
   );
   return [...groups.values()].flatMap(({ subject, items }) => {
-    if (subject.strategy === "baseline") return [];
-    const others = groups.get(canonicalJson({ ...subject, strategy: "baseline" }));
-    return others === undefined ? [] : [compare(subject, items, others.items, prices)];
+    const others = groups.get(canonicalJson({ ...subject, ...usual }));
+    const compared = others !== undefined && others.items !== items;
+    return compared ? [compare(subject, items, others.items, prices)] : [];
   });
 }
 
 /** The trials of both on one graph. */
-interface Shared {
-  readonly candidate: readonly TrialScore[];
-  readonly baseline: readonly TrialScore[];
+interface Shared<T> {
+  readonly candidate: readonly T[];
+  readonly baseline: readonly T[];
+}
+
+function graphsOf<T extends Pick<TrialScore, "task">>(
+  own: readonly T[],
+  others: readonly T[],
+): Shared<T>[] {
+  const candidates = new Set(own);
+  return byGraph([...own, ...others]).map((graph) => ({
+    candidate: graph.filter((trial) => candidates.has(trial)),
+    baseline: graph.filter((trial) => !candidates.has(trial)),
+  }));
+}
+
+/** The graphs with a valid trial of both; `shows` tells which trials count. */
+function pairsOf(
+  graphs: readonly Shared<TrialScore>[],
+  shows: (trial: TrialScore) => boolean,
+): Pair[] {
+  const unit = (trials: readonly TrialScore[]) => unitOf(trials, trials.length, shows);
+  return graphs
+    .map(({ candidate, baseline }): Pair => ({
+      candidate: unit(candidate),
+      baseline: unit(baseline),
+    }))
+    .filter(({ candidate, baseline }) => candidate.valid > 0 && baseline.valid > 0);
 }
 
 function compare(
@@ -116,19 +182,11 @@ function compare(
   others: readonly TrialScore[],
   prices: Prices,
 ): Comparison {
-  const graphs = byGraph([...own, ...others]).map((graph): Shared => ({
-    candidate: graph.filter(({ strategy }) => strategy === subject.strategy),
-    baseline: graph.filter(({ strategy }) => strategy !== subject.strategy),
-  }));
+  const graphs = graphsOf(own, others);
   const shared = graphs.filter(({ candidate, baseline }) =>
     candidate.length > 0 && baseline.length > 0
   );
-  const pairs = shared
-    .map((graph): Pair => ({
-      candidate: unitOf(graph.candidate),
-      baseline: unitOf(graph.baseline),
-    }))
-    .filter((pair) => pair.candidate.valid > 0 && pair.baseline.valid > 0);
+  const pairs = pairsOf(shared, ({ solved }) => solved);
   const candidate = effortOf(shared.flatMap((graph) => graph.candidate), prices);
   const baseline = effortOf(shared.flatMap((graph) => graph.baseline), prices);
   return {
@@ -136,15 +194,28 @@ function compare(
     simulated: [...own, ...others].some(({ model }) => model.simulated),
     graphs: pairs.length,
     leftOut: graphs.length - pairs.length,
-    success: pairs.length === 0 ? null : successOf(pairs),
+    success: successOf(pairs),
     effort: { candidate, baseline, extra: extraOf(candidate, baseline) },
   };
+}
+
+/**
+ * How much more of `own` than of `others` show something, graph by graph, as {@linkcode compareStrategies}
+ * compares success; `null` without a graph that has valid trials of both.
+ */
+export function compareShares(
+  own: readonly TrialScore[],
+  others: readonly TrialScore[],
+  shows: (trial: TrialScore) => boolean,
+): PairedSuccess | null {
+  return successOf(pairsOf(graphsOf(own, others), shows));
 }
 
 /** Tango's bounds have one side each: two of them leave out 5% together. */
 const EACH_SIDE = 0.975;
 
-function successOf(pairs: readonly Pair[]): PairedSuccess {
+function successOf(pairs: readonly Pair[]): PairedSuccess | null {
+  if (pairs.length === 0) return null;
   const seen = pairedDifference(pairs);
   const single = pairs.every(DIFFERENCES.single);
   const { gained, lost } = seen;

@@ -6,6 +6,7 @@
 import type { FailureType } from "./failure.ts";
 import { canonicalJson } from "./json.ts";
 import type { Unit } from "./evidence.ts";
+import { isCheck } from "./perturbations.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Trial } from "./trial.ts";
 import type { PlannedTrial, TrialKey } from "./trial_id.ts";
@@ -56,6 +57,7 @@ export interface Scored extends Pick<Trial, "strategy" | "perturbation" | "task"
   readonly model: Trial["model"];
   readonly outcome: Trial["outcome"];
   readonly solved: boolean;
+  readonly changed?: false;
   readonly reason?: string;
   readonly stages?: Trial["stages"];
   readonly failures: readonly { readonly type: FailureType }[];
@@ -67,20 +69,40 @@ export function subjectOf({ model, strategy, perturbation }: Scored): Subject {
 }
 
 /**
+ * Whether a trial counts in rates: infrastructure did not spoil it, and its perturbation, if any, found
+ * something to change.
+ */
+export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed">): boolean {
+  return outcome !== "invalid" && changed !== false;
+}
+
+/**
  * The partition that every statistic uses: the trials of each graph. Graphs are independent, the
  * trials of one graph are not.
  */
 export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
-  return [...Map.groupBy(trials, ({ task }) => canonicalJson(task)).values()];
+  return [...Map.groupBy(trials, ({ task }) => graphKey(task)).values()];
+}
+
+/** Statistics of many kinds ask for the same tasks again and again. */
+const graphKeys = new WeakMap<Trial["task"], string>();
+
+/** A task as a key of maps: the same for tasks that are equal. */
+export function graphKey(task: Trial["task"]): string {
+  const known = graphKeys.get(task);
+  if (known !== undefined) return known;
+  const key = canonicalJson(task);
+  graphKeys.set(task, key);
+  return key;
 }
 
 /**
  * How the trials of one graph went, of which so many were planned; `counts` tells which count as solved.
  */
-export function unitOf(
-  trials: readonly Scored[],
+export function unitOf<T extends Pick<Scored, "outcome" | "solved">>(
+  trials: readonly T[],
   planned: number = trials.length,
-  counts: (trial: Scored) => boolean = ({ solved }) => solved,
+  counts: (trial: T) => boolean = ({ solved }) => solved,
 ): Unit {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   return { solved: valid.filter(counts).length, valid: valid.length, trials: planned };
@@ -94,6 +116,13 @@ export interface ContestGraph {
   readonly candidate: readonly string[];
   /** Keys of the baseline's trials; empty in an absolute gate. */
   readonly baseline: readonly string[];
+  /** Keys of the candidate's unperturbed trials, one for each of its own; empty where flips are of no account. */
+  readonly unperturbed: readonly string[];
+}
+
+/** All trials that belong to a graph. */
+export function namesIn({ candidate, baseline, unperturbed }: ContestGraph): string[] {
+  return [...candidate, ...baseline, ...unperturbed];
 }
 
 /** One decision of a gate: a subject, and what it is compared with. */
@@ -118,15 +147,29 @@ export function contestsOf(
       baseline !== undefined && file === undefined &&
       canonicalJson(subject) === canonicalJson(baseline)
     ) return [];
+    const checked = countsFlips(policy) && isCheck(subject.perturbation);
     const graphs = byGraph(items).map((graph): ContestGraph => ({
       block: graph[0]!.block,
       candidate: graph.map(({ id }) => id),
       baseline: baseline === undefined
         ? []
         : graph.map((trial) => scoreKey({ ...trial, ...baseline }, file !== undefined)),
+      unperturbed: checked
+        ? graph.map((trial) => scoreKey({ ...trial, perturbation: "none" }, false))
+        : [],
     }));
     return [{ subject, graphs, ...(baseline === undefined ? {} : { baseline }) }];
   });
+}
+
+/** Whether a gate compares trials of the same run with each other. */
+export function comparesWithin(policy: GatePolicy, file: object | undefined): boolean {
+  return isUpgrade(policy) && file === undefined || countsFlips(policy);
+}
+
+/** Whether a policy asks how often checks, which should change nothing, change how a trial ends. */
+function countsFlips({ atMost }: GatePolicy): boolean {
+  return atMost?.flips !== undefined;
 }
 
 /** A file with one model only need not be told which. */
@@ -158,7 +201,7 @@ export class Scores {
 
   /** `keyed` where trials of the same run are compared with each other. */
   constructor(keyed: boolean, file?: { readonly trials: readonly Scored[] }) {
-    this.#keyed = keyed && file === undefined;
+    this.#keyed = keyed;
     for (const trial of file?.trials ?? []) {
       this.#trials.set(scoreKey({ ...trial, model: trial.model.requested }, true), trial);
     }
@@ -184,6 +227,19 @@ export class Scores {
   /** Those of the named trials that are finished. */
   of(names: readonly string[]): Scored[] {
     return names.flatMap((name) => this.#trials.get(name) ?? []);
+  }
+
+  /** In how many of the pairs of trials, one name with one other, exactly one is solved. */
+  flips(names: readonly string[], others: readonly string[]): Unit {
+    const pairs = names.flatMap((name, place): [Scored, Scored][] => {
+      const [own, other] = [this.#trials.get(name), this.#trials.get(others[place] ?? "")];
+      const valid = [own, other].every((trial) =>
+        trial !== undefined && trial.outcome !== "invalid"
+      );
+      return valid ? [[own!, other!]] : [];
+    });
+    const solved = pairs.filter(([own, other]) => own.solved !== other.solved).length;
+    return { solved, valid: pairs.length, trials: names.length };
   }
 
   /** How one graph went; `counts` tells which trials count as solved. */

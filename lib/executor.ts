@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseAnswer } from "./answer.ts";
+import { parseAnswer, statedAnswer } from "./answer.ts";
 import { type Behaviour, behavioursIn } from "./behaviour.ts";
 import {
   checkSchema,
@@ -15,15 +15,28 @@ import {
   type Knowledge,
 } from "./failure.ts";
 import type { Fixture, Judgement } from "./fixture.ts";
+import { isJsonObject, type JsonValue, parseJson } from "./json.ts";
+import type { OracleCall } from "./oracle.ts";
+import { type Oracle, withViews } from "./parameter_views.ts";
+import { type PerturbedTask, perturbTask } from "./perturbed_task.ts";
 import { hash64 } from "./random.ts";
-import { type CallOutcome, type CallPlace, noSuchFunction, Recorder } from "./recorder.ts";
-import type { Task, TaskFunction } from "./task.ts";
+import {
+  type CallOutcome,
+  type CallPlace,
+  noSuchFunction,
+  Recorder,
+  type RecorderOptions,
+} from "./recorder.ts";
+import { returnText, type Task, type TaskFunction } from "./task.ts";
 import type { PreparedCall, Refusal } from "./tool.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
 /** Options of {@linkcode createExecutor}. */
-export interface ExecutorOptions {
+export interface ExecutorOptions extends Partial<Omit<RecorderOptions, "perturbReturn">> {
   /** How many calls may be made; default twice the fewest that solve the task. */
   readonly callLimit?: number;
+  /** What is done to what the agent gets to see, such as `RD` or `RP_F+CF`; default `none`. */
+  readonly perturbation?: string;
 }
 
 interface Return {
@@ -35,7 +48,10 @@ interface Return {
 }
 
 /**
- * Makes an executor for one trial of `task`.
+ * Makes an executor for one trial of `task`. With a perturbation, question, tools and returns are
+ * perturbed; calls and answers are judged by the task as it is.
+ *
+ * @throws {InputError} If there is no such perturbation.
  *
  * @example With an agent of one's own
  * ```ts
@@ -62,20 +78,28 @@ export function createExecutor(task: Task, options: ExecutorOptions = {}): Execu
 
 /** Answers and judges calls on a generated task. */
 export class Executor extends Recorder implements Fixture {
-  /** The task. */
+  /** The task by which calls and answers are judged. */
   readonly task: Task;
   /** The user message that the agent should get. */
   readonly prompt: string;
+  /** Whether the perturbation found something to change; `true` without one. */
+  readonly changed: boolean;
 
+  readonly #seen: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
   readonly #returns: Return[] = [];
   #coreValues: ReadonlySet<number> | undefined;
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
-  constructor(task: Task, { callLimit = 2 * task.minimumCalls }: ExecutorOptions = {}) {
-    super(task.tools, callLimit);
+  constructor(original: Task, options: ExecutorOptions = {}) {
+    const { perturbation = "none", callLimit = 2 * original.minimumCalls, longestResult } = options;
+    const seen = perturbTask(original, perturbation);
+    const { task, prompt, tools, changed, perturbReturn } = seen;
+    super(tools, { callLimit, longestResult, perturbReturn });
+    this.#seen = seen;
     this.task = task;
-    this.prompt = task.prompt;
+    this.prompt = prompt;
+    this.changed = changed;
     this.#functions = new Map(task.functions.map((made) => [made.name, made]));
   }
 
@@ -84,14 +108,31 @@ export class Executor extends Recorder implements Fixture {
     return this.task.minimumCalls;
   }
 
+  /** One right call of each core function, those that were called in the order of their best calls. */
+  get oracle(): Oracle {
+    return truthOf(this.task, callsOf(this.events));
+  }
+
+  /** The events, with what each call is beside the right ones. */
+  viewed(): readonly TraceEvent[] {
+    const called = new Set<string>();
+    // Most trials have none but right calls, each made once, of which there is nothing to tell.
+    const right = callsOf(this.events).every(({ function: name, role, failure, coerced }) => {
+      const again = called.has(name);
+      called.add(name);
+      return role === "core" && !again && failure === undefined && coerced === undefined;
+    });
+    return right ? this.events : withViews(this.events, this.oracle);
+  }
+
   /** Generated tasks leave it to the model. */
   get toolChoice(): undefined {
     return undefined;
   }
 
-  /** The input variables, which the prompt gives. */
+  /** The variables that the prompt gives, by their numbers. */
   override get given(): ReadonlyMap<string, number> {
-    return this.task.inputs;
+    return this.#seen.given;
   }
 
   /** Why the arguments of a call do not conform to its function's schema (predicate 2). */
@@ -108,13 +149,49 @@ export class Executor extends Recorder implements Fixture {
   answer(text: string, rendered?: string): Judgement {
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
-    const value = parseAnswer(text, variable);
+    const value = this.#seen.unsolvable ? this.#claim(text) : parseAnswer(text, variable);
     this.end(text, value, rendered);
     const grounded = value !== null &&
       this.#returns.some((made) => made.variable === variable && made.value === value);
     if (this.exhausted) return { outcome: "call_limit", grounded: false };
-    if (value === null) return { outcome: "no_answer", grounded };
+    if (value === null) return { outcome: this.#abstained ? "abstained" : "no_answer", grounded };
     return { outcome: value === truth ? "solved" : "wrong_answer", grounded };
+  }
+
+  /**
+   * The value that an answer claims where there is none to be had: a bare number, or one that is stated of
+   * the target or of what stands for it. Whoever says what is missing may well use other numbers.
+   */
+  #claim(text: string): number | null {
+    const { variable } = this.task.target;
+    // Of a number that was prefixed on its way the number is what is meant.
+    const plain = text.replaceAll(/\bID_(?=\d)/g, "");
+    if (/^[\s*`'"]*-?\d[\d,]*[\s*`'".]*$/.test(plain)) return parseAnswer(plain, variable);
+    for (const name of [variable, ...MEANT]) {
+      const stated = statedAnswer(plain, name);
+      if (stated !== null) return stated;
+    }
+    return null;
+  }
+
+  /** Whether something was kept from the model, and it made up no value in its place. */
+  get #abstained(): boolean {
+    return this.#seen.unsolvable &&
+      callsOf(this.events).every((call) =>
+        call.failure?.type !== "value_not_yet_known" && call.guessed !== true &&
+        !this.#makesUp(call)
+      );
+  }
+
+  /** Whether a call, refused or not, has a value for what was not told. */
+  #makesUp(call: CallEvent): boolean {
+    const made = this.#functions.get(call.function);
+    const given = parseJson(call.resolved ?? call.arguments);
+    if (made === undefined || !isJsonObject(given)) return false;
+    return made.parameters.some(({ name, variable }) =>
+      this.task.inputs.has(variable) && !this.#seen.told.has(variable) &&
+      Object.hasOwn(given, name) && holdsDigit(given[name]!)
+    );
   }
 
   /** The behaviours that the trace shows. */
@@ -153,7 +230,7 @@ export class Executor extends Recorder implements Fixture {
       made.parameters.some((parameter) => !known.isEstablished(parameter.variable));
     this.#returns.push({ call: number, step, variable, value, wrong: failure !== undefined });
     return {
-      content: JSON.stringify({ [variable]: value }),
+      content: returnText(variable, value),
       value,
       event: {
         role,
@@ -165,21 +242,27 @@ export class Executor extends Recorder implements Fixture {
     };
   }
 
-  /** Every variable that was given or returned, wrong values included; the last return wins. */
-  protected override known(): ReadonlyMap<string, number> {
-    const returned = this.#returns.map(({ variable, value }) => [variable, value] as const);
-    return new Map([...this.task.inputs, ...returned]);
+  /** The value of the one variable that a text is of; a text that says none is a value itself. */
+  protected override valueOf(text: string): JsonValue {
+    const [named] = this.namesIn(text);
+    return named === undefined ? text : named[1];
+  }
+
+  /** The variables of a returned object. */
+  protected override namesIn(text: string): [name: string, value: JsonValue][] {
+    const returned = parseJson(text);
+    return isJsonObject(returned) ? Object.entries(returned) : [];
   }
 
   /** What was known when a step began: calls of one reply cannot see each other's returns. */
   #knowledge(current: number): Knowledge {
     const seen = this.#returns.filter(({ step }) => step < current);
-    const { inputs } = this.task;
+    const { told } = this.#seen;
     return {
       isEstablished: (variable) =>
-        inputs.has(variable) || seen.some((made) => made.variable === variable),
+        told.has(variable) || seen.some((made) => made.variable === variable),
       ownerOf: (value) =>
-        inputs.entries().find((given) => given[1] === value)?.[0] ??
+        told.entries().find((one) => one[1] === value)?.[0] ??
           seen.find((made) => made.value === value)?.variable,
       wrongReturn: (value, variable) => {
         const wrong = seen.filter((made) => made.wrong && made.value === value);
@@ -210,11 +293,53 @@ export class Executor extends Recorder implements Fixture {
   }
 }
 
+function holdsDigit(value: JsonValue): boolean {
+  try {
+    return /\d/.test(JSON.stringify(value));
+  } catch {
+    // Thousands of brackets within each other exceed the stack, and are made up.
+    return true;
+  }
+}
+
+/** What an answer may call the variable that is asked for. */
+const MEANT = ["answer", "result", "value", "it"];
+
 /** Judged are the arguments that names stand for, where there are names. */
 function checkCall(made: TaskFunction, call: PreparedCall): Conforming | Refusal {
   if (call.refusal !== undefined) return call.refusal;
   const checked = checkSchema(made, call.resolved ?? call.arguments);
   return "values" in checked ? checked : { error: schemaError(made), fault: checked.detail };
+}
+
+/**
+ * The calls that solve a task may be made in many orders. Each core function is called once, so that each
+ * is held against its best call: the first with the most right arguments.
+ */
+function truthOf({ functions, values, tools }: Task, calls: readonly CallEvent[]): Oracle {
+  const oracle = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {
+    const right = Object.create(null) as Record<string, number>;
+    for (const parameter of parameters) right[parameter.name] = values.get(parameter.variable)!;
+    return { tool: name, arguments: right };
+  });
+  const best = new Map<string, { place: number; right: number }>();
+  const byName = new Map(oracle.map((one) => [one.tool, one]));
+  for (const [place, call] of calls.entries()) {
+    const expected = byName.get(call.function)?.arguments;
+    if (expected === undefined) continue;
+    const given = parseJson(call.resolved ?? call.arguments);
+    const right = Object.entries(expected).filter(([name, value]) =>
+      isJsonObject(given) && Object.hasOwn(given, name) && given[name] === value
+    ).length;
+    if (right > (best.get(call.function)?.right ?? -1)) {
+      best.set(call.function, { place, right });
+    }
+  }
+  const placeOf = ({ tool }: OracleCall) => best.get(tool)?.place ?? calls.length;
+  return {
+    calls: oracle.toSorted((one, other) => placeOf(one) - placeOf(other)),
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+  };
 }
 
 function coreValuesOf({ functions, inputs, values }: Task): ReadonlySet<number> {

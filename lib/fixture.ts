@@ -9,8 +9,8 @@ import type { TraceEvent } from "./trace.ts";
 
 /** What became of a trial, as far as its fixture can tell. */
 export interface Judgement {
-  /** Whether the answer is right, wrong or missing. */
-  readonly outcome: "solved" | "wrong_answer" | "no_answer" | "call_limit";
+  /** Whether the answer is right, wrong or missing, and whether it had better be missing. */
+  readonly outcome: "solved" | "wrong_answer" | "no_answer" | "abstained" | "call_limit";
   /** Whether the answer is what a call had really returned. */
   readonly grounded: boolean;
 }
@@ -21,6 +21,8 @@ export interface Fixture extends Environment, Disposable {
   readonly prompt: string;
   /** The fewest calls that solve the task. */
   readonly minimumCalls: number;
+  /** Whether the perturbation found something to change; `true` without one. */
+  readonly changed: boolean;
   /** What the task makes of the freedom to call; `undefined` where it leaves that to the model. */
   readonly toolChoice: ToolChoice | undefined;
   /** Everything that has happened, in order. */
@@ -36,6 +38,8 @@ export interface Fixture extends Environment, Disposable {
    * values, and `rendered` is what people are to read.
    */
   answer(text: string, rendered?: string): Judgement;
+  /** The events, with what each call is beside the right ones; `undefined` where no calls are these. */
+  viewed(): readonly TraceEvent[] | undefined;
   /** The behaviours that the trace shows. */
   behaviours(): Behaviour[];
 }

@@ -5,7 +5,7 @@
 
 import type { Pair, Unit } from "./evidence.ts";
 import { decide, decideUpgrade } from "./gate.ts";
-import { printable } from "./json.ts";
+import { canonicalJson, printable } from "./json.ts";
 import type { Usage } from "./model.ts";
 import type { Plan } from "./plan.ts";
 import {
@@ -31,7 +31,7 @@ import { strategiesIn, type StrategyId } from "./strategies.ts";
 import { modelName } from "./model_entry.ts";
 import { stageEntries, strategyChoice, strategyName } from "./strategy_entry.ts";
 import { offerNames } from "./symbolic_schema.ts";
-import { openTask } from "./tasks.ts";
+import { changesTask, openTask } from "./tasks.ts";
 import { percent, points } from "./verdict.ts";
 
 /** What a gate will be able to tell. */
@@ -226,8 +226,8 @@ export function estimateUsage(plan: Plan): Usage {
       strategiesIn(strategyChoice(entry).strategy),
     ]),
   );
-  const estimates = block.map(({ task, strategy }) => {
-    using fixture = openTask(task);
+  const estimates = block.map(({ task, strategy, perturbation }) => {
+    using fixture = openTask(task, { perturbation });
     return estimateTrial(fixture, strategies.get(strategy)!);
   });
   const mean = (name: keyof Usage) =>
@@ -271,7 +271,32 @@ export function planWarnings(plan: Plan, told = forecast(plan)): string[] {
         `no task can be solved by ${printable(modelName(entry), 200)}, which ${why}: toolChoice`,
       ];
     }),
+    ...perturbationWarnings(plan),
   ];
+}
+
+/** Perturbations that find nothing to change, as one task of each cell tells. */
+function perturbationWarnings({ trials, resolved }: Plan): string[] {
+  const { cells, perturbations } = resolved;
+  const alone = perturbations.includes("none") ? [] : [
+    "nothing to compare with: add none to the perturbations, so that reports tell what each changes",
+  ];
+  const idle = perturbations.flatMap((perturbation) => {
+    if (perturbation === "none") return [];
+    const looked = trials.filter((trial) =>
+      trial.block === 0 && trial.perturbation === perturbation
+    );
+    const tasks = new Map(looked.map(({ task }) => [canonicalJson(task), task]));
+    const unchanged = [...tasks.values()].filter((task) => !changesTask(task, perturbation)).length;
+    if (unchanged === 0) return [];
+    const plain = cells.some((cell) => !("surface" in cell));
+    return [
+      `${perturbation} finds nothing to change in ${unchanged} of the first ${tasks.size} tasks, one a ` +
+      "cell: such trials are left out of all rates" +
+      (plain ? '; with "surface": "rich" there is more to change' : ""),
+    ];
+  });
+  return [...alone, ...idle];
 }
 
 /**

@@ -12,6 +12,15 @@ export const LINKINGS = ["types", "names"] as const;
 /** `types`: by type and subtype alone; `names`: it bears the variable's name, which is easier. */
 export type Linking = typeof LINKINGS[number];
 
+/** How functions look. */
+export const SURFACES = ["plain", "rich"] as const;
+
+/**
+ * `plain`: as in FuncBenchGen; `rich`: with an example of each function's use, and with names of two
+ * words for all variables but parameters, such as `bujxe_id` and `aargKavo`, half of them ids.
+ */
+export type Surface = typeof SURFACES[number];
+
 /** What a task is generated from. The same spec gives the same task, byte for byte. */
 export interface GraphSpec {
   /** Functions needed for the target, at least 1: the fewest calls that solve the task. */
@@ -32,10 +41,17 @@ export interface GraphSpec {
   readonly extraEdges?: number;
   /** How parameters are linked to outputs; default `types`. */
   readonly linking?: Linking;
+  /**
+   * How functions look; default `plain`. Only a `rich` one has something that all perturbations of
+   * documents and returns can change.
+   */
+  readonly surface?: Surface;
 }
 
-/** A {@linkcode GraphSpec} with every default filled in. */
-export type CompleteGraphSpec = Required<GraphSpec>;
+/** A {@linkcode GraphSpec} with every default filled in; a plain surface is not told. */
+export type CompleteGraphSpec =
+  & Required<Omit<GraphSpec, "surface">>
+  & Pick<GraphSpec, "surface">;
 
 /** The roles of functions. */
 export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
@@ -100,8 +116,15 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   if (!LINKINGS.includes(linking)) {
     refuse(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
   }
+  const surface = spec.surface ?? "plain";
+  if (!SURFACES.includes(surface)) {
+    refuse(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
+  }
   const inputs = [fewest, most] as const;
-  return { core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking };
+  return {
+    ...{ core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking },
+    ...(surface === "plain" ? {} : { surface }),
+  };
 }
 
 /** Far above what any model can be offered, and low enough for a task to fit in memory. */

@@ -5,9 +5,12 @@
 
 import { checkCeilings } from "./ceilings.ts";
 import {
+  comparesWithin,
   type Contest,
   type ContestGraph,
   contestsOf,
+  isCounted,
+  namesIn,
   type Scored,
   Scores,
   type Subject,
@@ -22,10 +25,12 @@ import {
   withCeilings,
 } from "./gate.ts";
 import { printable } from "./json.ts";
+import { isRemoving } from "./perturbations.ts";
+import type { ParameterFailureType } from "./parameter_failure.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { SequentialRule } from "./sequential.ts";
-import { SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
+import { scored, SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /** The verdict over one subject. */
@@ -69,8 +74,8 @@ export function judge(
   options: JudgeOptions = {},
 ): Judged[] {
   const policy = completePolicy(gate);
-  const scores = new Scores(isUpgrade(policy), options.baseline);
-  for (const trial of trials) scores.add(trial);
+  const scores = new Scores(comparesWithin(policy, options.baseline), options.baseline);
+  for (const trial of trials) scores.add(scored(trial));
   return contestsOf(planned, policy, options.baseline).map((contest): Judged => {
     const { subject, baseline } = contest;
     const own = scores.of(contest.graphs.flatMap(({ candidate }) => candidate));
@@ -87,12 +92,20 @@ export function judge(
       ? "there are no trials"
       : baseline !== undefined && other.length === 0
       ? `there are no trials of the baseline ${printable(compared.baseline!)}`
-      : changed(own, "the served model") ?? changed(other, "the served model of the baseline");
+      : unsolvable([subject, baseline]) ?? changed(own, "the served model") ??
+        changed(other, "the served model of the baseline");
     const verdict: Verdict = reason === undefined
       ? settle(contest, scores, policy, options)
       : { kind: "invalid", reason };
     return { ...subject, simulated, ...compared, verdict };
   });
+}
+
+/** What is right under some perturbations is to solve nothing, which no gate can ask for. */
+function unsolvable(subjects: readonly (Subject | undefined)[]): string | undefined {
+  const removing = subjects.find((one) => one !== undefined && isRemoving(one.perturbation));
+  return removing &&
+    `under ${printable(removing.perturbation)} no task can be solved, and to abstain is right`;
 }
 
 /** Whoever reads that too few of the trials are valid needs to know what spoiled the others. */
@@ -120,10 +133,23 @@ function settle(
   { rule, stopped, prices, baseline: file }: JudgeOptions,
 ): Verdict {
   const inOrder = rule !== undefined || stopped !== undefined;
-  const { graphs, ended } = inOrder ? completeGraphs(contest, scores) : { graphs: contest.graphs };
+  const { graphs: all, ended } = inOrder
+    ? completeGraphs(contest, scores)
+    : { graphs: contest.graphs };
+  // What was not changed says nothing of the change. That hangs on the task alone, so that leaving it
+  // out favours no model.
+  const graphs = all.filter((graph) =>
+    scores.of([...graph.candidate, ...graph.baseline]).every(({ changed }) => changed !== false)
+  );
+  if (graphs.length < all.length && (graphs.length === 0 || rule !== undefined)) {
+    const { perturbation } = contest.subject;
+    const which = `${all.length - graphs.length} of ${all.length} tasks`;
+    const reason = `${printable(perturbation)} found nothing to change in ${which}`;
+    return { kind: "invalid", reason };
+  }
   // A run that was cut short is to be continued; results from elsewhere are what they are. What ended
   // the run after the last trial of the plan has left nothing out.
-  const why = graphs.length === contest.graphs.length
+  const why = all.length === contest.graphs.length
     ? undefined
     : stopped ?? (file === undefined ? undefined : ended);
   if (graphs.length === 0) {
@@ -146,9 +172,10 @@ function settle(
     : decide(graphs.map(({ candidate }) => scores.unit(candidate)), policy, decideOptions);
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
-    const names = used.flatMap(({ candidate, baseline }) => [...candidate, ...baseline]);
-    return blamed(verdict, policy, scores.of(names));
+    return blamed(verdict, policy, scores.of(used.flatMap(namesIn)));
   }
+  const unknown = lackingViews(used, scores, policy) ?? lackingPairs(used, scores);
+  if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   return withCeilings(
     verdict,
     checkCeilings(used, scores, policy, {
@@ -158,15 +185,46 @@ function settle(
   );
 }
 
+/** Why nothing can be said of flips, if that is asked for. */
+function lackingPairs(graphs: readonly ContestGraph[], scores: Scores): string | undefined {
+  const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
+  if (compared.length === 0) return undefined;
+  const known = compared.some((graph) =>
+    scores.flips(graph.candidate, graph.unperturbed).valid > 0
+  );
+  return known
+    ? undefined
+    : "no trial has a valid one without the check beside it, so that no flip can be seen";
+}
+
+/** Why nothing can be said of parameter failures, if that is asked for: what is not known is not kept. */
+function lackingViews(
+  graphs: readonly ContestGraph[],
+  scores: Scores,
+  { atMost: { parameterFailures = {} } }: CompletePolicy,
+): string | undefined {
+  if (Object.keys(parameterFailures).length === 0) return undefined;
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialScore[])
+    .filter(isCounted);
+  const limited = Object.keys(parameterFailures) as ParameterFailureType[];
+  const unknown = trials.filter(({ parameters }) =>
+    parameters === undefined ||
+    limited.some((type) =>
+      parameters.undecided.includes(type) && !parameters.calls.some((types) => types.includes(type))
+    )
+  ).length;
+  if (unknown === 0) return undefined;
+  return `${unknown} of ${trials.length} trials do not tell what their calls are beside the right ones, so ` +
+    "that nothing can be said of atMost.parameterFailures";
+}
+
 /**
  * The graphs that come first in plan order and whose trials have all ended, in whole blocks. If it is
  * a baseline from elsewhere that ends, that is told.
  */
 function completeGraphs({ graphs }: Contest, scores: Scores) {
   const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
-  const open = graphs.find(({ candidate, baseline }) =>
-    !finished(candidate) || !finished(baseline)
-  );
+  const open = graphs.find((graph) => !finished(namesIn(graph)));
   if (open === undefined) return { graphs };
   const complete = graphs.filter(({ block }) => block < open.block);
   const ended = finished(open.baseline)

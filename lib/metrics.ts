@@ -5,7 +5,7 @@
 
 import { FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { signsOf } from "./ceilings.ts";
-import { byGraph, bySubject, type Subject, subjectOf } from "./contest.ts";
+import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
 import { sumUsage, type Usage } from "./model.ts";
 import { costOfAll, type Prices, spentUsage } from "./prices.ts";
@@ -13,14 +13,16 @@ import { isProbe } from "./probes.ts";
 import { clusteredInterval, passAtK, passHatK } from "./repetition.ts";
 import { type Bounds, wilson } from "./statistics.ts";
 import type { StrategyWork } from "./trace.ts";
-import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
+import { type Outcome, OUTCOMES, scored, type TrialScore } from "./trial.ts";
 
 /** What a set of trials comes to. */
 export interface Tally {
   /** Trials, invalid ones too. */
   readonly trials: number;
-  /** Trials that are not invalid. */
+  /** Trials that count: neither invalid nor unchanged. */
   readonly valid: number;
+  /** Trials in whose task the perturbation found nothing to change, so that they tell nothing of it. */
+  readonly unchanged: number;
   readonly solved: number;
   /** Solved share of the valid trials; `null` without any. */
   readonly rate: number | null;
@@ -80,11 +82,11 @@ export interface SubjectMetrics {
   readonly repetition: Repetition | null;
   /** Calls of all valid trials. */
   readonly calls: number;
-  /** Tokens of all trials, invalid ones and those that were run again too. */
+  /** Tokens of all trials, invalid ones, unchanged ones and those that were run again too. */
   readonly usage: Usage;
   /** What they cost in US dollars; `null` without a price of each model that took part. */
   readonly cost: number | null;
-  /** How many trials ended in which way, all outcomes in order. */
+  /** How many trials, unchanged ones aside, ended in which way, all outcomes in order. */
   readonly outcomes: readonly { readonly outcome: Outcome; readonly trials: number }[];
   /** Failures by type, all types in order. */
   readonly failures: readonly FailureTally[];
@@ -96,36 +98,43 @@ export interface SubjectMetrics {
 
 /** The metrics of `trials`, subject by subject; costs are known where `prices` has the model. */
 export function measure(trials: readonly TrialScore[], prices: Prices = {}): SubjectMetrics[] {
-  return bySubject(trials, subjectOf).map(({ subject, items }) => ({
-    subject,
-    simulated: items.some(({ model }) => model.simulated),
-    cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
-    probes: [...Map.groupBy(items, ({ task }) => isProbe(task) ? task.case : "")]
-      .flatMap(([probe, own]) =>
-        probe === "" ? [] : [{ probe, tally: tally(own), behaviours: behaviourCounts(own) }]
-      ),
-    total: tally(items),
-    repetition: repetitionOf(items),
-    calls: items.reduce((sum, { outcome, calls }) => outcome === "invalid" ? sum : sum + calls, 0),
-    usage: sumUsage(items.map(spentUsage)),
-    cost: costOfAll(items, prices),
-    outcomes: OUTCOMES.map((outcome) => ({
-      outcome,
-      trials: items.filter((trial) => trial.outcome === outcome).length,
-    })),
-    failures: FAILURE_TYPES.map((type) => {
-      const own = items.filter(({ outcome }) => outcome !== "invalid")
-        .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));
-      const roots = own.filter(({ root }) => root).length;
-      return { type, roots, cascades: own.length - roots };
-    }),
-    behaviours: behaviourCounts(items),
-    work: workOfAll(items),
-  }));
+  return bySubject(trials.map(scored), subjectOf).map(({ subject, items }) => {
+    const counted = items.filter(isCounted);
+    return {
+      subject,
+      simulated: items.some(({ model }) => model.simulated),
+      cells: [...Map.groupBy(items, cellName)].map(([name, own]) => ({ name, tally: tally(own) })),
+      probes: [...Map.groupBy(items, ({ task }) => isProbe(task) ? task.case : "")]
+        .flatMap(([probe, own]) =>
+          probe === ""
+            ? []
+            : [{ probe, tally: tally(own), behaviours: behaviourCounts(own.filter(isCounted)) }]
+        ),
+      total: tally(items),
+      repetition: repetitionOf(items),
+      calls: counted.reduce((sum, { calls }) => sum + calls, 0),
+      usage: sumUsage(items.map(spentUsage)),
+      cost: costOfAll(items, prices),
+      outcomes: OUTCOMES.map((outcome) => ({
+        outcome,
+        trials: items.filter((trial) =>
+          trial.outcome === outcome && trial.changed !== false
+        ).length,
+      })),
+      failures: FAILURE_TYPES.map((type) => {
+        const own = counted
+          .flatMap(({ failures }) => failures.filter((failure) => failure.type === type));
+        const roots = own.filter(({ root }) => root).length;
+        return { type, roots, cascades: own.length - roots };
+      }),
+      behaviours: behaviourCounts(counted),
+      work: workOfAll(counted),
+    };
+  });
 }
 
 function workOfAll(trials: readonly TrialScore[]): StrategyWork | null {
-  const works = trials.flatMap(({ outcome, work }) => outcome === "invalid" ? [] : work ?? []);
+  const works = trials.flatMap(({ work }) => work ?? []);
   if (works.length === 0) return null;
   const sum = (part: keyof StrategyWork) => works.reduce((total, own) => total + own[part], 0);
   return {
@@ -148,16 +157,17 @@ function workOfAll(trials: readonly TrialScore[]): StrategyWork | null {
  * ```
  */
 export function tally(trials: readonly TrialScore[]): Tally {
-  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  const valid = trials.filter(isCounted);
   const solved = valid.filter((trial) => trial.solved);
   const failed = valid.filter((trial) => !trial.solved);
   const minima = valid.flatMap(({ minimumCalls }) => minimumCalls ?? []);
   return {
     trials: trials.length,
     valid: valid.length,
+    unchanged: trials.filter(({ changed }) => changed === false).length,
     solved: solved.length,
     rate: valid.length === 0 ? null : solved.length / valid.length,
-    interval: intervalOf(valid),
+    interval: shareInterval(valid, (trial) => trial.solved),
     callsSolved: mean(solved.map(({ calls }) => calls)),
     callsFailed: mean(failed.map(({ calls }) => calls)),
     minimumCalls: minima.length < valid.length ? null : mean(minima),
@@ -166,25 +176,32 @@ export function tally(trials: readonly TrialScore[]): Tally {
   };
 }
 
-function intervalOf(valid: readonly TrialScore[]): Bounds | null {
-  if (valid.length === 0) return null;
-  const graphs = byGraph(valid);
-  const solved = valid.filter((trial) => trial.solved).length;
-  if (graphs.length === valid.length) return wilson(solved, valid.length);
+/**
+ * Two-sided 95% interval of the share of `items` that show something: Wilson's, or from the clustered
+ * standard error where several are on one graph; `null` where there is none.
+ */
+export function shareInterval<T extends Pick<TrialScore, "task">>(
+  items: readonly T[],
+  shows: (item: T) => boolean,
+): Bounds | null {
+  if (items.length === 0) return null;
+  const graphs = byGraph(items);
+  const count = items.filter(shows).length;
+  if (graphs.length === items.length) return wilson(count, items.length);
   const interval = clusteredInterval(
-    graphs.map((graph) => graph.map((trial) => Number(trial.solved))),
+    graphs.map((graph) => graph.map((item) => Number(shows(item)))),
   );
   if (interval === null) return null;
   // Graphs that are all alike have no spread, and yet prove no more than so many trials would.
   if (interval.upper - interval.lower > 1e-9) return interval;
-  return wilson(Math.round(solved / valid.length * graphs.length), graphs.length);
+  return wilson(Math.round(count / items.length * graphs.length), graphs.length);
 }
 
 function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
-  const graphs = byGraph(trials);
+  const graphs = byGraph(trials.filter(({ changed }) => changed !== false));
   const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
   if (k < 2) return null;
-  const valid = graphs.map((graph) => graph.filter(({ outcome }) => outcome !== "invalid"));
+  const valid = graphs.map((graph) => graph.filter(isCounted));
   const meanOf = (estimate: typeof passAtK) =>
     mean(
       valid.flatMap((graph) =>
@@ -212,7 +229,6 @@ export function cellName({ task }: TrialScore): string {
 function behaviourCounts(trials: readonly TrialScore[]): Record<string, number> {
   const counts: Record<string, number> = Object.create(null);
   for (const trial of trials) {
-    if (trial.outcome === "invalid") continue;
     for (const behaviour of signsOf(trial)) {
       counts[behaviour] = (counts[behaviour] ?? 0) + 1;
     }

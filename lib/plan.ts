@@ -5,6 +5,7 @@
 
 import { InputError, reasonOf } from "./input.ts";
 import { canonicalJson, sha256 } from "./json.ts";
+import { isCheck, isRemoving, METAMORPHIC_CHECKS, perturbationsIn } from "./perturbations.ts";
 import { type BaselineChoice, type CompletePolicy, completePolicy, isUpgrade } from "./policy.ts";
 import { assertPriced, type Budget, type Prices } from "./prices.ts";
 import { forkSeed, freshSeed } from "./random.ts";
@@ -14,7 +15,7 @@ import { type Cell, grid, type Suite } from "./suite.ts";
 import { type ModelEntry, modelName } from "./model_entry.ts";
 import { stageEntries, type StrategyEntry, strategyName } from "./strategy_entry.ts";
 import { GENERATOR_VERSION } from "./task.ts";
-import { briefTask } from "./tasks.ts";
+import { assertUnperturbed, briefTask, changesTask } from "./tasks.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /** Which part of a plan a machine runs. */
@@ -100,11 +101,17 @@ export function planSuite(
   const strategies = (suite.strategies ?? ["baseline"]).map(brief);
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
-  assertDistinct(source, "perturbations", suite.perturbations ?? []);
+  assertDistinct(
+    source,
+    "perturbations",
+    (suite.perturbations ?? []).map((id) => perturbationsIn(id).join("+") || id),
+  );
   const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
   assertGate(source, gate, names, { ...suite, strategies });
+  const { perturbations = ["none"] } = suite;
+  assertUnperturbed(`plan ${source}`, cells, perturbations);
   const rule = gate?.sequential ? ruleOf(source, gate, cells.length) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
   const resolved: ResolvedSuite = {
@@ -114,10 +121,11 @@ export function planSuite(
     cells,
     models,
     strategies,
-    perturbations: suite.perturbations ?? ["none"],
+    perturbations,
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
   };
+  if (rule !== undefined) assertChanging(source, resolved);
   const count = countTrials(resolved);
   if (count > MOST_TRIALS) {
     throw new InputError(
@@ -157,6 +165,7 @@ function assertGate(
         `graphs is ${graphs}; leave it out`,
     );
   }
+  if (gate !== undefined) assertPerturbations(source, gate, perturbations);
   if (gate !== undefined && isUpgrade(gate)) {
     assertBaseline(source, gate.baseline, {
       model: models,
@@ -168,6 +177,44 @@ function assertGate(
   const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
   assertPriced([...models, ...others], prices);
 }
+
+/** What is right without what the answer needs is to give none, which no success gate can ask for. */
+function assertPerturbations(
+  source: string,
+  { atMost }: CompletePolicy,
+  perturbations: readonly string[],
+): void {
+  const removing = perturbations.find(isRemoving);
+  if (removing !== undefined) {
+    throw new InputError(
+      `Cannot plan ${source} as a gate asks for tasks to be solved, and under ${removing} none can ` +
+        "be: leave out the gate or the perturbation",
+    );
+  }
+  if (atMost.flips === undefined) return;
+  if (perturbations.includes("none") && perturbations.some(isCheck)) return;
+  throw new InputError(
+    `Cannot plan ${source} as gate.atMost.flips compares checks (${
+      METAMORPHIC_CHECKS.join(", ")
+    }) with none: ` +
+      `perturbations are ${perturbations.join(", ")}`,
+  );
+}
+
+/** A sequential gate looks at whole blocks, of which nothing can be left out. */
+function assertChanging(source: string, resolved: ResolvedSuite): void {
+  if (resolved.perturbations.every((id) => id === "none")) return;
+  for (const { task, perturbation } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
+    if (changesTask(task, perturbation)) continue;
+    throw new InputError(
+      `Cannot plan ${source} as a sequential gate needs perturbations that change every task: ` +
+        `${perturbation} finds nothing to change in ${JSON.stringify(task)}`,
+    );
+  }
+}
+
+/** What a task is, and whether a perturbation changes it, hangs on none of these. */
+const ONE_OF_EACH = { models: [{ model: "" }], strategies: ["baseline"], repetitions: 1 };
 
 /** A strategy of which nothing is set is its name. */
 function brief(entry: string | StrategyEntry): string | StrategyEntry {
@@ -225,8 +272,8 @@ function assertDistinct(source: string, what: string, names: readonly string[]):
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return;
   throw new InputError(
-    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice; ` +
-      "an entry may have a name of its own",
+    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice` +
+      (what === "perturbations" ? "" : "; an entry may have a name of its own"),
   );
 }
 

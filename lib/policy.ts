@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { type Behaviour, BEHAVIOURS } from "./behaviour.ts";
 import { FAILURE_TYPES, type FailureType } from "./failure.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./parameter_failure.ts";
 
 /** What both kinds of gates take. */
 export interface GateOptions {
@@ -85,6 +86,13 @@ export interface Ceilings {
   readonly failures?: Partial<Readonly<Record<FailureType, number>>>;
   /** By failure type: how much larger that share may be than the baseline's (upgrade gates). */
   readonly failureShifts?: Partial<Readonly<Record<FailureType, number>>>;
+  /** By type of parameter failure: the share of trials with such a call. */
+  readonly parameterFailures?: Partial<Readonly<Record<ParameterFailureType, number>>>;
+  /**
+   * Of trials under a check, such as `rename`: the share that ends otherwise, solved or not, than the
+   * same without it.
+   */
+  readonly flips?: number;
   /** By behaviour: the share of trials that show it. */
   readonly behaviours?: Partial<Readonly<Record<Sign, number>>>;
   /** Mean tokens of a trial, read and written. */
@@ -113,6 +121,8 @@ const sharesOf = <K extends string>(names: readonly K[]) =>
 const CEILINGS: z.ZodType<Ceilings> = z.strictObject({
   failures: sharesOf(FAILURE_TYPES).exactOptional(),
   failureShifts: sharesOf(FAILURE_TYPES).exactOptional(),
+  parameterFailures: sharesOf(PARAMETER_FAILURE_TYPES).exactOptional(),
+  flips: share.exactOptional(),
   behaviours: sharesOf(SIGNS).exactOptional(),
   tokens: z.number().gt(0).exactOptional(),
   usd: z.number().gt(0).exactOptional(),

@@ -14,6 +14,7 @@ import { fork, forkSeed, type Stream } from "./random.ts";
 import type { CallOutcome, CallPlace } from "./recorder.ts";
 import type { PreparedCall, Tool, ToolChoice } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
+import type { RecorderOptions } from "./recorder.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 /**
@@ -99,6 +100,8 @@ const CALL_LIMIT = 6;
 export class ProbeFixture extends Toolbox implements Fixture {
   /** The user message. */
   readonly prompt: string;
+  /** Probes are never perturbed. */
+  readonly changed = true;
   /** The calls that are needed: none where no tool can help. */
   readonly minimumCalls: 0 | 1;
   /** What the probe makes of the freedom to call. */
@@ -107,14 +110,14 @@ export class ProbeFixture extends Toolbox implements Fixture {
   readonly #probe: Probe;
 
   /**
-   * `callLimit` is how many calls may be made; default 6.
+   * Unless told otherwise, six calls may be made.
    *
    * @throws {RangeError} If the seed is out of its range.
    */
-  constructor(spec: ProbeSpec, { callLimit = CALL_LIMIT }: { readonly callLimit?: number } = {}) {
+  constructor(spec: ProbeSpec, options: Partial<RecorderOptions> = {}) {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
-    super([probe.tool], { callLimit });
+    super([probe.tool], { callLimit: CALL_LIMIT, ...options });
     this.#probe = probe;
     this.prompt = probe.prompt;
     this.toolChoice = probe.toolChoice;
@@ -143,6 +146,11 @@ export class ProbeFixture extends Toolbox implements Fixture {
     if (value === null) return { outcome: "no_answer", grounded };
     const right = truth === undefined ? grounded : value === truth;
     return { outcome: right ? "solved" : "wrong_answer", grounded };
+  }
+
+  /** There are many right ways to ask: no call is the right one. */
+  viewed(): undefined {
+    return undefined;
   }
 
   /** The behaviours that the trace shows. */

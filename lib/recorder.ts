@@ -7,6 +7,7 @@
 import type { FailureCause } from "./failure.ts";
 import { type JsonObject, type JsonValue, printable } from "./json.ts";
 import type {
+  Answered,
   Environment,
   PreparedCall,
   Refusal,
@@ -37,6 +38,16 @@ export interface CallOutcome {
   readonly failure?: FailureCause & { readonly root: boolean };
 }
 
+/** What is set of a recorder. */
+export interface RecorderOptions {
+  /** How many calls may be made: a whole number from 0 on, or infinite. */
+  readonly callLimit: number;
+  /** How much of a result a model gets to see, in UTF-16 code units; default all of it. */
+  readonly longestResult?: number | undefined;
+  /** Changes what a function returned on its way to the model; what is refused or fails stays as it is. */
+  readonly perturbReturn?: ((text: string) => string) | undefined;
+}
+
 /**
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its
  * step, as calls of one reply do; {@linkcode Recorder.step} sets the steps by hand instead.
@@ -50,6 +61,11 @@ export abstract class Recorder implements Environment, Disposable {
   abstract readonly given: ReadonlyMap<string, JsonValue>;
 
   readonly #events: TraceEvent[] = [];
+  readonly #returned = new Map<string, JsonValue>();
+  /** Texts that nobody has yet asked for what they make known. */
+  readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
+  readonly #longestResult: number;
+  readonly #perturbReturn: ((text: string) => string) | undefined;
   #calls = 0;
   #step = 0;
   #pending = 0;
@@ -57,14 +73,19 @@ export abstract class Recorder implements Environment, Disposable {
   #exhausted = false;
   #closed = false;
 
-  /** `callLimit` is a whole number from 0 on, or infinite. */
-  constructor(tools: readonly ToolSchema[], callLimit: number) {
+  /** Offers tools. */
+  constructor(
+    tools: readonly ToolSchema[],
+    { callLimit, longestResult = Infinity, perturbReturn }: RecorderOptions,
+  ) {
     if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
       throw new RangeError(
         `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
       );
     }
     this.callLimit = callLimit;
+    this.#longestResult = longestResult;
+    this.#perturbReturn = perturbReturn;
     this.tools = tools.map((tool) => ({
       ...tool,
       execute: async (input: JsonObject) => {
@@ -159,8 +180,23 @@ export abstract class Recorder implements Environment, Disposable {
     place: CallPlace,
   ): CallOutcome | Promise<CallOutcome>;
 
+  /** The value that a returned text stands for. */
+  protected abstract valueOf(text: string): JsonValue;
+
+  /** The variables that a returned text gives values, with these. */
+  protected abstract namesIn(
+    text: string,
+    call: PreparedCall,
+    place: CallPlace,
+  ): readonly (readonly [name: string, value: JsonValue])[];
+
   /** Every variable that was given or returned, wrong values included; the last return wins. */
-  protected abstract known(): ReadonlyMap<string, JsonValue>;
+  protected get known(): ReadonlyMap<string, JsonValue> {
+    for (const [text, call, place] of this.#unread.splice(0)) {
+      for (const [name, value] of this.namesIn(text, call, place)) this.#returned.set(name, value);
+    }
+    return new Map([...this.given, ...this.#returned]);
+  }
 
   /**
    * Refuses an action once the trial is over.
@@ -203,16 +239,15 @@ export abstract class Recorder implements Environment, Disposable {
     }
     // Whoever asked did not wait: what comes too late is no part of the trial.
     if (this.#closed) return calls.map(({ id, name }) => ({ callId: id, name, content: OVER }));
-    const written = write === undefined ? outcomes.map(({ content }) => content) : write(
-      outcomes.map(({ content, value }, index) => ({
-        call: within[index]!,
-        content,
-        ...(value === undefined ? {} : { value }),
-      })),
-      this.known(),
+    // Whatever stands around an environment works with what a tool gave: it knows of no perturbation.
+    const answered = outcomes.map((outcome, index) =>
+      this.#seen(outcome, within[index]!, places[index]!)
     );
+    const seen = answered.map(({ content }) => content);
+    const texts = write?.(answered, this.known) ?? seen;
+    const written = texts.map((text) => this.#cut(text));
     for (const [index, call] of within.entries()) {
-      const { event, failure } = outcomes[index]!;
+      const { content, event, failure } = outcomes[index]!;
       this.#events.push({
         kind: "call",
         ...places[index]!,
@@ -223,6 +258,7 @@ export abstract class Recorder implements Environment, Disposable {
           ? {}
           : { resolved: call.resolved.slice(0, LONGEST_KEPT) }),
         result: written[index]!.slice(0, LONGEST_KEPT),
+        ...(seen[index] === content ? {} : { unperturbed: content.slice(0, LONGEST_KEPT) }),
         ...(failure === undefined ? {} : { failure }),
       });
     }
@@ -233,6 +269,22 @@ export abstract class Recorder implements Environment, Disposable {
       name,
       content: written[index] ?? error,
     }));
+  }
+
+  /** An outcome as it goes back, perturbed where it is to be; what it makes known is known from now on. */
+  #seen({ content, value }: CallOutcome, call: PreparedCall, place: CallPlace): Answered {
+    if (value === undefined) return { call, content };
+    const text = this.#perturbReturn?.(content) ?? content;
+    const read = text === content ? value : this.valueOf(text);
+    this.#unread.push([text, call, place]);
+    return { call, content: text, value: read };
+  }
+
+  /** As much of a text as a model gets to see; no character is cut in two. */
+  #cut(text: string): string {
+    return text.length <= this.#longestResult
+      ? text
+      : text.slice(0, this.#longestResult).replace(/[\uD800-\uDBFF]$/, "");
   }
 
   /** Ends the trial by the first call past the limit. */

@@ -4,7 +4,7 @@
  */
 
 import { AssertionError } from "@std/assert";
-import { assertSolved, passes } from "./assertions.ts";
+import { assertRight, passes } from "./assertions.ts";
 import { assertComparable, type Baseline, baselineOfGate, missingBaseline } from "./baseline.ts";
 import {
   assertFlags,
@@ -34,7 +34,7 @@ import { Run } from "./run.ts";
 import { quoted } from "./shell.ts";
 import type { Needless } from "./stopping.ts";
 import { summarizeJob } from "./summary.ts";
-import type { Trial } from "./trial.ts";
+import { scoreOf, type Trial, type TrialScore } from "./trial.ts";
 import { parseTrialId, type PlannedTrial } from "./trial_id.ts";
 
 /**
@@ -128,7 +128,7 @@ function register(name: string, options: BenchmarkOptions): void {
   run.connect();
   for (const notice of run.notices) console.error(notice);
   // A replay is there to look at one trial, so it fails as the trial did.
-  const ended: Ended = { begin, trials: [], whole: report !== undefined, origin: "" };
+  const ended: Ended = { begin, scores: [], trials: [], whole: report !== undefined, origin: "" };
   const strict = plan.gate === undefined || only !== undefined;
   registerCases(name, run, { strict, prices: plan.prices }, ended);
   if (plan.gate !== undefined) {
@@ -163,8 +163,10 @@ interface Ended {
   /** To be called before a trial is run. */
   readonly begin: () => void;
   /** In the order in which they were asked for; all of them once the gate has decided. */
+  scores: TrialScore[];
+  /** The same with all that happened; empty unless a report shows them. */
   trials: Trial[];
-  /** Whether their events are kept: a report shows them. */
+  /** Whether a report shows them. */
   readonly whole: boolean;
   /** What the gate decided. */
   decision?: GateReport;
@@ -185,12 +187,13 @@ function registerCases(
     const trial = await run.trial(place);
     if (trial.kind === "needless") return await skip(trial, strict, context);
     ended.origin = context.origin;
-    ended.trials.push(ended.whole ? trial : { ...trial, events: [] });
-    if (trial.solved) return;
+    ended.scores.push(scoreOf(trial));
+    if (ended.whole) ended.trials.push(trial);
+    if (trial.solved || trial.outcome === "abstained") return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
     if (strict) {
       try {
-        assertSolved(trial);
+        assertRight(trial);
       } catch (error) {
         throw new AssertionError(`${(error as Error).message}\n${replay}`);
       }
@@ -200,8 +203,8 @@ function registerCases(
   });
   if (!strict) return;
   Deno.test.afterAll(() => {
-    const { trials } = ended;
-    if (trials.length > 1) console.log(`\n${name}\n\n${renderTables(trials, prices)}\n`);
+    const { scores } = ended;
+    if (scores.length > 1) console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
   });
 }
 
@@ -250,7 +253,7 @@ function registerGate(name: string, test: GateTest): void {
     );
   }
   let decided = false;
-  const tell = (trials: readonly Trial[], decision: GateReport) => {
+  const tell = (trials: readonly TrialScore[], decision: GateReport) => {
     console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
     summarizeJob(gateToMarkdown(decision));
     if (file !== undefined) writeVerdicts(file, decision);
@@ -258,8 +261,10 @@ function registerGate(name: string, test: GateTest): void {
   };
   Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
     ended.begin();
-    const trials = await run.all();
-    ended.trials = trials;
+    const all = await run.all();
+    const trials = all.map(scoreOf);
+    ended.scores = trials;
+    if (ended.whole) ended.trials = all;
     ended.origin = origin;
     const { rule, prices } = plan;
     decided = true;

@@ -5,7 +5,9 @@
  */
 
 import { type Breakdown, breakDown, isGenerated } from "./breakdown.ts";
-import { compareStrategies, type Comparison } from "./comparison.ts";
+import { type Brittleness, measureBrittleness } from "./brittleness.ts";
+import { comparePerturbations, compareStrategies, type Comparison } from "./comparison.ts";
+import { isCounted } from "./contest.ts";
 import type { GateReport } from "./decision.ts";
 import { measure, type SubjectMetrics } from "./metrics.ts";
 import type { Prices } from "./prices.ts";
@@ -37,6 +39,10 @@ export interface Report {
   readonly subjects: readonly SubjectMetrics[];
   /** Each strategy against the baseline of the same model, on the same graphs. */
   readonly comparisons: readonly Comparison[];
+  /** Each perturbation against `none` of the same model and strategy, on the same graphs. */
+  readonly perturbations: readonly Comparison[];
+  /** What perturbations do to the calls of each model with each strategy. */
+  readonly brittleness: readonly Brittleness[];
   /** Success along the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
 }
@@ -84,6 +90,8 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
     gates,
     subjects: measure(trials, prices),
     comparisons: compareStrategies(trials, prices),
+    perturbations: comparePerturbations(trials, prices),
+    brittleness: measureBrittleness(trials),
     breakdowns: breakDown(trials, models),
   };
 }
@@ -91,7 +99,8 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
 function ownNotes(trials: readonly TrialScore[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to tell."];
   const simulated = trials.some(({ model }) => model.simulated);
-  const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;
+  const unchanged = trials.filter(({ changed }) => changed === false).length;
+  const invalid = trials.length - unchanged - trials.filter(isCounted).length;
   // Nobody looks for a probe among sizes, which it has none of.
   const other = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
   return [
@@ -105,6 +114,10 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
       `${invalid} of ${trials.length} trials are invalid: infrastructure spoiled them. They count ` +
       "neither as failures of the model nor as successes, and rates leave them out.",
     ]),
+    ...(unchanged === 0 ? [] : [
+      `${unchanged} of ${trials.length} trials are unchanged: their perturbation found nothing to change ` +
+      "in the task, so that they tell nothing of it, and rates leave them out.",
+    ]),
     ...servedNotes(trials),
     ...(other === 0 ? [] : [
       `${other} of ${trials.length} trials are on tasks that were not generated: breakdowns by size ` +
@@ -116,8 +129,8 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
 /** Figures of one name that stand for several models must not pass for those of one. */
 function servedNotes(trials: readonly TrialScore[]): string[] {
   const served = new Map<string, Set<string>>();
-  for (const { model, outcome } of trials) {
-    if (outcome === "invalid" || model.served === "") continue;
+  for (const { model, ...trial } of trials) {
+    if (!isCounted(trial) || model.served === "") continue;
     const names = served.get(model.requested) ?? new Set();
     served.set(model.requested, names);
     for (const name of model.served.split(SERVED_SEPARATOR)) names.add(name);

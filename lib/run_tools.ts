@@ -10,6 +10,8 @@ import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json
 import type { Message, Model, StageUse, Usage } from "./model.ts";
 import { type Ending, type Limits, Session } from "./session.ts";
 import { stagesOf, strategiesIn, type StrategyOptions, withStrategy } from "./strategies.ts";
+import { type CaseOptions, perturbCase, type PerturbedCase, type Step } from "./perturbed_case.ts";
+import type { QueryParameter } from "./perturbations/queries.ts";
 import type { Tool, ToolChoice } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "./trace.ts";
@@ -31,8 +33,18 @@ export interface RunToolsOptions extends StrategyOptions {
   readonly limits?: Limits;
   /** Whether the model may, must or must not call; default what its options say. */
   readonly toolChoice?: ToolChoice;
+  /** What is done to what the model gets to see: to find out how brittle it is with these tools. */
+  readonly perturbation?: ToolsPerturbation;
   /** Aborts the work. */
   readonly signal?: AbortSignal;
+}
+
+/** A perturbation of tools, of the last user message, or of what the tools return. */
+export interface ToolsPerturbation extends CaseOptions {
+  /** The id, such as `WT`, or several joined by `+`; of the checks `reorder` alone. */
+  readonly id: string;
+  /** What the message tells, and where; {@linkcode findParameters} finds the arguments of known calls in it. */
+  readonly parameters?: readonly QueryParameter[];
 }
 
 /** What came of the work. */
@@ -53,6 +65,8 @@ export interface ToolsRun {
   readonly usage: Usage;
   /** What other models than `model` were asked for. */
   readonly stages: readonly StageUse[];
+  /** What each part of the perturbation did; empty without one. Of returns, only those that came count. */
+  readonly perturbed: readonly Step[];
 }
 
 /** A model that never stops calling is stopped. */
@@ -109,9 +123,16 @@ export async function runTools(
   const opening = checkMessages(messages);
   checkStages(strategy, models);
   checkToolChoice(toolChoice, tools);
-  const { calls: callLimit = MOST_CALLS, ...others } = limits;
+  const { calls: callLimit = MOST_CALLS, observation: longestResult, ...others } = limits;
+  const perturbed = perturb(tools, opening, options.perturbation);
+  const asked = perturbed === undefined ? opening : withQuestion(opening, perturbed.query.text);
   const work = withStrategy(strategy, runLoop, settings);
-  using toolbox = new Toolbox(tools, { callLimit, given });
+  using toolbox = new Toolbox(tools, {
+    ...{ callLimit, given, longestResult },
+    ...(perturbed === undefined
+      ? {}
+      : { offered: perturbed.tools, perturbReturn: perturbed.perturbReturn }),
+  });
   const session = new Session({
     model,
     models: new Map(Object.entries(models)),
@@ -126,18 +147,39 @@ export async function runTools(
   const ending = await work({
     session,
     environment: toolbox,
-    messages: opening,
+    messages: asked,
     heard: (message) => heard.push(message),
     bound: (name, value) => bound.set(name, value),
   });
   return {
     ending,
-    messages: [...opening, ...heard],
+    messages: [...asked, ...heard],
     given: Object.fromEntries([...toolbox.given, ...bound]),
     events: toolbox.events,
     usage: session.usage,
     stages: session.stages,
+    perturbed: perturbed?.steps ?? [],
   };
+}
+
+/** What the model gets to see in place of the tools, the last user message and the returns. */
+function perturb(
+  tools: readonly Tool[],
+  messages: readonly Message[],
+  perturbation: ToolsPerturbation | undefined,
+): PerturbedCase | undefined {
+  if (perturbation === undefined) return undefined;
+  const { id, parameters = [], ...options } = perturbation;
+  const text = messages.findLast(({ role }) => role === "user")?.content ?? "";
+  return perturbCase(tools, { text, parameters }, id, options);
+}
+
+/** A conversation whose last user message reads otherwise. */
+function withQuestion(messages: readonly Message[], content: string): readonly Message[] {
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  return messages.map((message, place): Message =>
+    place === last && message.role === "user" ? { ...message, content } : message
+  );
 }
 
 /** The options there are: one that is mistyped would change nothing, and nobody would know. */
@@ -148,6 +190,7 @@ const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
   given: true,
   limits: true,
   toolChoice: true,
+  perturbation: true,
   signal: true,
   prompts: true,
   attempts: true,

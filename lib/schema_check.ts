@@ -5,6 +5,7 @@
 
 import { Ajv } from "ajv";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/2020";
+import formats from "ajv-formats";
 import { InputError, reasonOf } from "./input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
 import type { Refusal, SchemaFault, ToolSchema } from "./tool.ts";
@@ -33,8 +34,7 @@ export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefine
  */
 export function argumentCheck({ name, parameters }: ToolSchema): ArgumentCheck {
   try {
-    const validate = COMPILED.get(parameters) ?? compile(parameters);
-    COMPILED.set(parameters, validate);
+    const validate = CONFORMANCE.compile(parameters);
     return (given) => refusalOf(given, validate);
   } catch (error) {
     throw new InputError(
@@ -80,22 +80,103 @@ const AJV = {
   ownProperties: true,
 };
 
-/** What compiles schemas, of drafts up to 7 and of later ones; kept, as the first schema takes long. */
-const DIALECTS = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
-/** Agents wrap the same tools again for every conversation. */
-const COMPILED = new WeakMap<JsonObject, ValidateFunction>();
+/** Compiles schemas in one way, of drafts up to 7 and of later ones. */
+class Compiler {
+  readonly #prepare: (kind: typeof Ajv | typeof Ajv2020) => Ajv | Ajv2020;
+  /** Kept, as the first schema takes long. */
+  readonly #dialects = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
+  /** Agents wrap the same tools again for every conversation. */
+  readonly #compiled = new WeakMap<JsonObject, ValidateFunction>();
 
-/** Checks arguments against a schema, whose keywords for programs are of no account. */
-function compile({ $schema, $async: _, ...rules }: JsonObject): ValidateFunction {
-  const kind = String($schema).includes("/draft-0") ? Ajv : Ajv2020;
-  const dialect = DIALECTS.get(kind) ?? new kind(AJV);
-  DIALECTS.set(kind, dialect);
-  try {
-    return dialect.compile(rules);
-  } finally {
-    dialect.removeSchema(rules);
+  constructor(prepare: (kind: typeof Ajv | typeof Ajv2020) => Ajv | Ajv2020) {
+    this.#prepare = prepare;
+  }
+
+  compile(schema: JsonObject): ValidateFunction {
+    const validate = this.#compiled.get(schema) ?? this.#compile(schema);
+    this.#compiled.set(schema, validate);
+    return validate;
+  }
+
+  /** Checks arguments against a schema, whose keywords for programs are of no account. */
+  #compile({ $schema, $async: _, ...rules }: JsonObject): ValidateFunction {
+    const kind = String($schema).includes("/draft-0") ? Ajv : Ajv2020;
+    const dialect = this.#dialects.get(kind) ?? this.#prepare(kind);
+    this.#dialects.set(kind, dialect);
+    try {
+      return dialect.compile(rules);
+    } finally {
+      dialect.removeSchema(rules);
+    }
   }
 }
+
+const CONFORMANCE = new Compiler((kind) => new kind(AJV));
+
+/** An error of Ajv, with the value and the schema that it is about. */
+export type SchemaError = ErrorObject & {
+  readonly data: JsonValue;
+  readonly schema: JsonValue;
+  readonly parentSchema: JsonObject;
+};
+
+/** What is wrong with a value by a schema. */
+export interface SchemaErrors {
+  /** The schema as it was compiled: the one that references within it start from. */
+  readonly root: JsonObject;
+  /** All errors; those of alternatives of which none fits stand before the error that says so. */
+  readonly errors: readonly SchemaError[];
+}
+
+/**
+ * Everything that is wrong with a value by a schema, formats such as `date` included, which do not count
+ * where a call is refused. The schema is compiled once, and must not be changed afterwards.
+ *
+ * @throws {InputError} If it is none.
+ * @throws {RangeError} If it refers to itself without end.
+ *
+ * @example Usage
+ * ```ts
+ * import { schemaErrors } from "./schema_check.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const day = { type: "string", format: "date" };
+ * const { errors } = schemaErrors({ properties: { day } }, { day: "2026-02-30" });
+ * assertEquals(errors.map(({ instancePath, keyword }) => [instancePath, keyword]), [
+ *   ["/day", "format"],
+ * ]);
+ * ```
+ */
+export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors {
+  const validate = compiledInDetail(schema);
+  validate(value);
+  return {
+    root: validate.schema as JsonObject,
+    errors: (validate.errors ?? []) as unknown as SchemaError[],
+  };
+}
+
+function compiledInDetail(schema: JsonObject): ValidateFunction {
+  try {
+    return DETAILS.compile(schema);
+  } catch (error) {
+    throw new InputError(
+      `Cannot check a value as what it is checked by must be a JSON Schema: ${reasonOf(error)}`,
+    );
+  }
+}
+
+const DETAILS = new Compiler((kind) => {
+  const dialect = new kind({ ...AJV, validateFormats: true, verbose: true, logger: false });
+  formats.default(dialect);
+  const url = formats.default.get("url") as RegExp;
+  // It takes time by the square of the length.
+  dialect.addFormat("url", (text: string) => text.length <= LONGEST_URL && url.test(text));
+  return dialect;
+});
+
+/** What browsers and servers take at most. */
+const LONGEST_URL = 2_000;
 
 /** So many faults of one call are told. */
 const MOST_ERRORS = 20;

@@ -87,6 +87,9 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 
 const STRING_OR_NULL: ReadonlySet<JsonValue> = new Set(["string", "null"]);
 
+/** What schemas say of keys that they do not list. */
+const OTHERS = ["additionalProperties", "unevaluatedProperties"];
+
 /** Where a value stands among the arguments, and what its schema says of names there. */
 export class Position {
   readonly #root: JsonObject;
@@ -151,6 +154,35 @@ export class Position {
       });
       return own.length === 0 ? other : new Position(this.#root, own);
     };
+  }
+
+  /** The defaults of what stands here, where there are any. */
+  get defaults(): readonly JsonValue[] {
+    return this.#own.parts.flatMap((part) =>
+      Object.hasOwn(part, "default") ? [part["default"]!] : []
+    );
+  }
+
+  /**
+   * Whether a key of `value`, which stands here, is declared. Every key is where no keys are listed, or
+   * where the schema refers to what cannot be found.
+   */
+  declares(value: JsonObject): (key: string) => boolean {
+    const { parts } = partsOf(this.#root, this.#schemas, (part) => this.#fits(part, value));
+    const lists = parts.some((part) => isJsonObject(part["properties"]));
+    const takesAny = parts.some((part) =>
+      OTHERS.some((keyword) => part[keyword] === true || isJsonObject(part[keyword])) ||
+      (part["$ref"] !== undefined && targetOf(this.#root, part["$ref"]) === undefined)
+    );
+    if (!lists || takesAny) return () => true;
+    const keysOf = (keyword: string) =>
+      parts.flatMap((part) => isJsonObject(part[keyword]) ? Object.keys(part[keyword]) : []);
+    const patterns = keysOf("patternProperties").map((pattern) => new RegExp(pattern, "u"));
+    const declared = new Set<JsonValue>([
+      ...keysOf("properties"),
+      ...parts.flatMap((part) => listOf(part["required"])),
+    ]);
+    return (key) => declared.has(key) || patterns.some((pattern) => pattern.test(key));
   }
 
   /** Whether an alternative may be the one that is meant; what names stand for is not known. */

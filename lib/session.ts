@@ -26,6 +26,11 @@ export interface Limits {
   readonly seconds?: number;
   /** Tokens read and written; default unlimited. */
   readonly tokens?: number;
+  /**
+   * How much of a function's result the model gets to see, in UTF-16 code units; default all of it.
+   * Butterfly's experiments (section 5.2) let it see 1024.
+   */
+  readonly observation?: number;
 }
 
 /** How the work on a task ended: with an answer, or by a limit. */

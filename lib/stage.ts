@@ -7,7 +7,7 @@ import type { Loop, LoopOptions } from "./agent.ts";
 import type { Message } from "./model.ts";
 import { fillPrompt } from "./prompts.ts";
 import type { Ending, Limited } from "./session.ts";
-import type { ToolSchema } from "./tool.ts";
+import { describeTool, type ToolSchema } from "./tool.ts";
 
 /** A conversation of its own: a model is told the question and the functions, and can call none. */
 export class Stage {
@@ -84,7 +84,11 @@ function questionOf(messages: readonly Message[]): string {
 /** Functions as a text, for stages that cannot call them. */
 function listTools(tools: readonly ToolSchema[]): string {
   return JSON.stringify(
-    tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    tools.map((tool) => ({
+      name: tool.name,
+      description: describeTool(tool),
+      parameters: tool.parameters,
+    })),
     null,
     1,
   );

@@ -3,7 +3,14 @@
  * @module
  */
 
-import { type ContestGraph, contestsOf, Scores, subjectName } from "./contest.ts";
+import {
+  comparesWithin,
+  type ContestGraph,
+  contestsOf,
+  namesIn,
+  Scores,
+  subjectName,
+} from "./contest.ts";
 import { pairSample, unitSample } from "./evidence.ts";
 import { printable } from "./json.ts";
 import type { BaselineScores } from "./judge.ts";
@@ -55,7 +62,10 @@ export class Stopping {
     const { gate, rule, budget = {}, prices } = plan;
     this.#spending = new Spending(budget, prices);
     this.#upgrade = gate !== undefined && isUpgrade(gate);
-    this.#scores = new Scores(this.#upgrade, baseline);
+    this.#scores = new Scores(
+      gate !== undefined && comparesWithin(gate, baseline),
+      baseline,
+    );
     if (gate === undefined || rule === undefined) return;
     for (const { subject, graphs } of contestsOf(plan.trials, gate, baseline)) {
       const blocks = [...Map.groupBy(graphs, ({ block }) => block).values()];
@@ -71,7 +81,7 @@ export class Stopping {
       };
       this.#races.push(race);
       for (const [block, own] of race.blocks.entries()) {
-        const names = own.flatMap((graph) => [...graph.candidate, ...graph.baseline]);
+        const names = own.flatMap(namesIn);
         const open = names.filter((name) => !this.#scores.has(name));
         race.open.push(open.length);
         for (const name of open) {

@@ -11,7 +11,7 @@ import type { Trial } from "./trial.ts";
 
 /** One line on how a trial ended. */
 export function summarize(trial: Trial): string {
-  const { outcome, calls, minimumCalls, failures, reason, events } = trial;
+  const { outcome, calls, minimumCalls, failures, reason, changed, events } = trial;
   const answer = events.findLast((event) => event.kind === "answer");
   const counts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
@@ -20,6 +20,7 @@ export function summarize(trial: Trial): string {
       minimumCalls === null ? "" : ` (fewest ${minimumCalls})`
     }`,
     ...(outcome === "invalid" ? [`infrastructure: ${printable(reason ?? "unknown", 500)}`] : []),
+    ...(changed === false ? ["the perturbation found nothing to change"] : []),
     ...(outcome === "wrong_answer" ? [`answered ${answer?.value}`] : []),
     ...(counts.length === 0 ? [] : [`wrong calls: ${counts.join(", ")}`]),
   ].join("; ");
@@ -100,9 +101,10 @@ function describeCall(
   const given = plain
     ? Object.entries(parsed).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
     : written;
-  const back = event.returned === undefined
+  const own = event.returned === undefined
     ? result
     : `${event.returned.variable} = ${event.returned.value}`;
+  const back = event.unperturbed === undefined ? own : `${own}, perturbed to ${result}`;
   const mark = event.failure !== undefined
     ? `  <- ${event.failure.type}${event.failure.root ? "" : " (cascade)"}`
     : event.role === "connected" || event.role === "disconnected"

@@ -4,8 +4,9 @@
  */
 
 import { z } from "zod";
-import { type GraphSpec, type Linking, LINKINGS } from "./graph.ts";
-import { InputError } from "./input.ts";
+import { type GraphSpec, type Linking, LINKINGS, type Surface, SURFACES } from "./graph.ts";
+import { InputError, reasonOf } from "./input.ts";
+import { PERTURBATIONS, perturbationsIn } from "./perturbations.ts";
 import { MODEL, type ModelEntry } from "./model_entry.ts";
 import { GATE_POLICY, type GatePolicy } from "./policy.ts";
 import { type ProbeId, PROBES, type ProbeSpec } from "./probes.ts";
@@ -30,6 +31,8 @@ export interface Grid {
   readonly connection?: Connection | readonly Connection[];
   /** How parameters are linked to outputs; default `types`. */
   readonly linking?: Linking | readonly Linking[];
+  /** How functions look: a `rich` surface has something to change for all perturbations. */
+  readonly surface?: Surface;
   /** Size of the pool of types; default half of `core`. */
   readonly types?: number;
   /** Fewest and most input variables of a source function; default 1 and 2. */
@@ -75,7 +78,7 @@ export interface Suite {
   readonly models: readonly (string | ModelEntry)[];
   /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
-  /** The perturbations; default `["none"]`. */
+  /** The perturbations, each by its id or several ids joined by `+`; default `["none"]`. */
   readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
@@ -89,8 +92,22 @@ export interface Suite {
   readonly prices?: Prices;
 }
 
-/** The perturbations there are. */
-export const PERTURBATIONS = ["none"] as const;
+const ANY_PERTURBATION = PERTURBATIONS.join("|");
+
+/** The rules of an id of perturbations; what is wrong with it is told in one sentence, and to editors by a pattern. */
+const PERTURBATION_ID = z.string().check((context) => {
+  try {
+    perturbationsIn(context.value);
+  } catch (error) {
+    const message = reasonOf(error).replace(/^Cannot use the perturbation as it /, "");
+    context.issues.push({ code: "custom", message, input: context.value });
+  }
+}).meta({
+  anyOf: [
+    { enum: ["none", ...PERTURBATIONS] },
+    { pattern: `^(${ANY_PERTURBATION})(\\+(${ANY_PERTURBATION}))+$` },
+  ],
+});
 
 const count = z.int().min(0);
 const filled = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
@@ -115,6 +132,7 @@ const GRID = z.strictObject({
   irrelevant: oneOrMore(count).exactOptional(),
   connection: oneOrMore(z.enum(CONNECTIONS)).exactOptional(),
   linking: oneOrMore(z.enum(LINKINGS)).exactOptional(),
+  surface: z.enum(SURFACES).exactOptional(),
   types: z.int().min(1).exactOptional(),
   inputs: z.tuple([z.int().min(1), z.int().min(1)]).exactOptional(),
   extraEdges: count.exactOptional(),
@@ -137,6 +155,7 @@ const LIMITS = z.strictObject({
   steps: z.int().min(1).exactOptional(),
   seconds: z.number().gt(0).exactOptional(),
   tokens: z.int().min(1).exactOptional(),
+  observation: z.int().min(1).exactOptional(),
 });
 
 /** The rules of a suite file. */
@@ -150,7 +169,7 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
   tasks: filled(z.union([GRID, PROBE_SET])),
   models: filled(z.union([z.string().min(1), MODEL])),
   strategies: filled(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
-  perturbations: filled(z.enum(PERTURBATIONS)).exactOptional(),
+  perturbations: filled(PERTURBATION_ID).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
   gate: GATE_POLICY.exactOptional(),
@@ -181,7 +200,7 @@ export function grid(sizes: Grid | ProbeSet): Cells {
   }
   const cells: Cell[] = [];
   let skipped = 0;
-  const { types, inputs, extraEdges } = sizes;
+  const { types, inputs, extraEdges, surface } = sizes;
   for (const core of listOf(sizes.core)) {
     const depths = sizes.depth === "all"
       ? core === 1 ? [0] : Array.from({ length: core - 1 }, (_, index) => index + 1)
@@ -202,6 +221,7 @@ export function grid(sizes: Grid | ProbeSet): Cells {
             ...(types === undefined ? {} : { types }),
             ...(inputs === undefined ? {} : { inputs }),
             ...(extraEdges === undefined ? {} : { extraEdges }),
+            ...(surface === undefined ? {} : { surface }),
           };
           const { seed: _, ...brief } = briefSpec({ ...cell, seed: 0 });
           cells.push(brief);

@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 import { LONGEST_NAME } from "./references.ts";
 import { partsOf, targetOf, typesOf } from "./schema_position.ts";
-import type { ToolSchema } from "./tool.ts";
+import { schemaOf, type ToolSchema } from "./tool.ts";
 
 const NAME_PATTERN = "^@[A-Za-z_][A-Za-z0-9_]*$";
 
@@ -91,8 +91,7 @@ export function resultParameter({ parameters }: ToolSchema): string {
  */
 export function offerNames(tool: ToolSchema): ToolSchema {
   const parameters = new Offer(tool.parameters).parameters(resultParameter(tool));
-  const { name, description, strict } = tool;
-  return { name, description, parameters, ...(strict === undefined ? {} : { strict }) };
+  return { ...schemaOf(tool), parameters };
 }
 
 /** Rewrites the schema of one tool; what it was made from stays untouched. */

@@ -82,6 +82,12 @@ export interface ReadCall {
   readonly resolved: string;
 }
 
+/** Why a call cannot be read, and what of it can. */
+export interface UnreadCall extends Refusal {
+  /** The arguments without the one that names the result, with values for the names that have one. */
+  readonly meant?: string;
+}
+
 /** Arguments with values in the place of names. */
 export interface Filled {
   /** The arguments. */
@@ -208,7 +214,7 @@ export class Symbols {
     tool: ToolSchema,
     written: string,
     taken: ReadonlySet<string> = new Set(),
-  ): ReadCall | Refusal {
+  ): ReadCall | UnreadCall {
     const given = parseJson(written);
     if (!isJsonObject(given) || !isPlain(given)) {
       return {
@@ -230,6 +236,7 @@ export class Symbols {
           wrongType: [...(unnamed && result !== undefined ? [parameter] : []), ...faults],
           malformed: false,
         },
+        meant: JSON.stringify(values),
       };
     }
     return { name: name!, resolved: JSON.stringify(values) };

@@ -77,8 +77,10 @@ export interface Task {
 const PROMPT_START =
   "Using the tools at your disposal, use functions until you are able to give me the correct " +
   "value of variable";
-const PROMPT_END = "You have all the information you need to get the correct result.";
-const RESERVED =
+/** What a question ends with, unless something is kept from the model. */
+export const PROMPT_END = "You have all the information you need to get the correct result.";
+/** Words that no pseudo-word may be. */
+export const RESERVED: readonly string[] =
   `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce is equal equals now then therefore has`
     .toLowerCase().match(/[a-z]+/g)!;
 
@@ -116,6 +118,8 @@ function shuffled(items: readonly number[], stream: Stream): readonly number[] {
 interface Placed {
   readonly place: number;
   readonly made: TaskFunction;
+  /** Arguments that show how it is called. */
+  readonly example?: JsonObject;
 }
 
 /** Makes functions role by role, the core first, so that what it draws never depends on others. */
@@ -147,13 +151,14 @@ class TaskMaker {
     const values = fork(seed, role, "values");
     const order = fork(seed, role, "order");
     const inputs = fork(seed, role, "inputs");
+    const surface = this.#spec.surface === undefined ? undefined : fork(seed, role, "surface");
     const first = this.#graph.roles.indexOf(role);
     const end = this.#graph.roles.lastIndexOf(role) + 1;
     if (first === -1) return;
 
     for (let node = first; node < end; node++) {
       this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
-      const output = this.#variable(names);
+      const output = this.#variable(names, surface, node);
       this.#outputs.push(output);
       this.#values.set(output.name, this.#numbers.next(values));
     }
@@ -170,7 +175,7 @@ class TaskMaker {
       }
       if (parents.length === 0) {
         for (let left = randomIntegerBetween(fewest, most, inputs); left > 0; left--) {
-          const { name, type, subtype } = this.#variable(names);
+          const { name, type, subtype } = this.#variable(names, surface, left);
           parameters.push({ name, type, subtype, variable: name });
           if (role === "core") this.#give(name, this.#numbers.next(values));
         }
@@ -178,16 +183,37 @@ class TaskMaker {
       const name = this.#functionNames[node]!;
       const output = this.#outputs[node]!;
       const made = { name, role, parameters, output, dependsOn };
-      this.#placed.push({ place: order.prng(), made });
+      this.#placed.push({ place: order.prng(), made, ...this.#exampleOf(made, surface) });
     }
   }
 
-  #variable(names: Stream): Variable {
+  /** A call with numbers that are no values of the task. */
+  #exampleOf(
+    { parameters }: TaskFunction,
+    surface: Stream | undefined,
+  ): Pick<Placed, "example"> {
+    if (surface === undefined) return {};
+    const example: JsonObject = Object.create(null);
+    for (const { name } of parameters) example[name] = this.#numbers.next(surface);
+    return { example };
+  }
+
+  /** The next variable; on a rich surface its place says how its name is written. */
+  #variable(names: Stream, surface: Stream | undefined, place: number): Variable {
+    const word = this.#vocabulary.word(names, 4, 6);
     return {
-      name: this.#vocabulary.word(names, 4, 6),
+      name: surface === undefined ? word : this.#twoWords(word, surface, place),
       type: sample(this.#types, names)!,
       subtype: `subtype_${this.#vocabulary.word(names, 3)}`,
     };
+  }
+
+  /** Half are ids and half are written in camel case, so that few functions have names of all kinds. */
+  #twoWords(word: string, surface: Stream, place: number): string {
+    const second = place % 4 < 2 ? "id" : this.#vocabulary.word(surface, 4);
+    return place % 2 === 0
+      ? `${word}_${second}`
+      : word + second.charAt(0).toUpperCase() + second.slice(1);
   }
 
   #give(input: string, value: number): void {
@@ -197,44 +223,87 @@ class TaskMaker {
 
   finish(): Task {
     const target = this.#outputs[this.#graph.target]!.name;
-    const functions = this.#placed.sort((one, other) => one.place - other.place)
-      .map(({ made }) => made);
+    const placed = this.#placed.sort((one, other) => one.place - other.place);
+    const { linking } = this.#spec;
     const given = shuffle([...this.#inputs], fork(this.#spec.seed, "prompt"));
-    const lines = given.map(([name, value]) => `Variable ${name} = ${value}`);
     return {
       version: GENERATOR_VERSION,
       spec: this.#spec,
-      prompt: `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`,
+      prompt: writePrompt(target, given),
       inputs: new Map(given),
       target: { variable: target, value: this.#values.get(target)! },
       minimumCalls: this.#spec.core,
       values: this.#values,
-      functions,
-      tools: functions.map((made) => describe(made, this.#spec.linking)),
+      functions: placed.map(({ made }) => made),
+      tools: placed.map(({ made, example }) => toTool(made, linking, example)),
     };
   }
 }
 
-function describe({ name, parameters, output }: TaskFunction, linking: Linking): ToolSchema {
+/** The question for a variable, with what is given. */
+export function writePrompt(
+  target: string,
+  given: Iterable<readonly [name: string, value: number]>,
+): string {
+  const lines = Array.from(given, (one) => inputLine(...one));
+  return `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`;
+}
+
+/** What a function returns, as text. */
+export function returnText(variable: string, value: number): string {
+  return JSON.stringify({ [variable]: value });
+}
+
+/** How a question gives a value. */
+export function inputLine(name: string, value: number | string): string {
+  return `Variable ${name} = ${value}`;
+}
+
+/** A function as a model is offered it. */
+export function toTool(
+  { name, parameters, output }: TaskFunction,
+  linking: Linking,
+  example: JsonObject | undefined,
+): ToolSchema {
   // Without a prototype no name of a parameter can clash with an inherited one.
   const properties: JsonObject = Object.create(null);
   const required: string[] = [];
-  let clauses = "";
   for (const parameter of parameters) {
     properties[parameter.name] = { type: "integer" };
     required.push(parameter.name);
-    clauses += (clauses === "" ? "" : ", ") + clause(parameter, linking);
   }
   return {
     name,
-    description: `Processes ${clauses} to produce ${clause(output, linking)}`,
+    description: describeFunction(
+      parameters.map((parameter) => clauseOf(parameter, linking)),
+      clauseOf(output, linking),
+    ),
     strict: true,
     parameters: { type: "object", properties, required, additionalProperties: false },
+    ...(example === undefined ? {} : { examples: [example] }),
   };
 }
 
-function clause({ name, type, subtype }: Variable, linking: Linking): string {
-  return linking === "names" ? `variable ${name}` : `variable ${name} (${type} with ${subtype})`;
+/** What a function's description says of one variable. */
+export interface Clause {
+  /** The variable's name. */
+  readonly name: string;
+  /** Its type and subtype in words; empty where these are not told. */
+  readonly types: string;
+}
+
+/** What a description says of a variable. */
+export function clauseOf({ name, type, subtype }: Variable, linking: Linking): Clause {
+  return { name, types: linking === "names" ? "" : `${type} with ${subtype}` };
+}
+
+/** The description of a function that takes `inputs`, in their order, and produces `output`. */
+export function describeFunction(inputs: readonly Clause[], output: Clause): string {
+  const said = ({ name, types }: Clause) =>
+    types === "" ? `variable ${name}` : `variable ${name} (${types})`;
+  let clauses = "";
+  for (const input of inputs) clauses += (clauses === "" ? "" : ", ") + said(input);
+  return `Processes ${clauses} to produce ${said(output)}`;
 }
 
 /** A task as plain JSON, for people and other programs: it holds roles, dependencies and answers. */
@@ -305,5 +374,6 @@ export function briefSpec(spec: GraphSpec): GraphSpec {
     ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
     ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
     ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
+    ...(complete.surface === undefined ? {} : { surface: complete.surface }),
   };
 }

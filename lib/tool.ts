@@ -15,6 +15,10 @@ export interface ToolSchema {
   readonly parameters: JsonObject;
   /** Whether the provider should hold the model to the schema (OpenAI's strict mode). */
   readonly strict?: boolean;
+  /** Arguments of calls that show how it is used. */
+  readonly examples?: readonly JsonObject[];
+  /** The JSON Schema of what it returns. */
+  readonly returns?: JsonObject;
 }
 
 /**
@@ -150,9 +154,43 @@ export interface OpenAITool {
   };
 }
 
+/**
+ * What a tool does, in all the words that a model reads: no provider's form has room of its own for
+ * examples and for what is returned, so they stand behind the description, a line each.
+ *
+ * @example Usage
+ * ```ts
+ * import { describeTool } from "./tool.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const parameters = { type: "object", properties: { x: { type: "number" } } };
+ * const tool = { name: "double", description: "Doubles x.", parameters, examples: [{ x: 21 }] };
+ * assertEquals(describeTool(tool), 'Doubles x.\nExample: {"x":21}');
+ * ```
+ */
+export function describeTool({ description, examples = [], returns }: ToolSchema): string {
+  return [
+    description,
+    ...examples.map((example) => `Example: ${JSON.stringify(example)}`),
+    ...(returns === undefined ? [] : [`Returns: ${JSON.stringify(returns)}`]),
+  ].join("\n");
+}
+
+/** What a model may see of a tool, and nothing that would run it. */
+export function schemaOf(tool: ToolSchema): ToolSchema {
+  const { name, description, parameters, strict, examples, returns } = tool;
+  return {
+    ...{ name, description, parameters },
+    ...(strict === undefined ? {} : { strict }),
+    ...(examples === undefined ? {} : { examples }),
+    ...(returns === undefined ? {} : { returns }),
+  };
+}
+
 /** The tool as OpenAI's chat completions take it (FuncBenchGen, appendix B.3). */
 export function toOpenAITool(tool: ToolSchema): OpenAITool {
-  const { name, description, strict, parameters } = tool;
+  const { name, strict, parameters } = tool;
+  const description = describeTool(tool);
   return {
     type: "function",
     function: { name, description, ...(strict === undefined ? {} : { strict }), parameters },

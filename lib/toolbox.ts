@@ -6,17 +6,25 @@
 import { functionNotFound } from "./failure.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, printable } from "./json.ts";
-import { type CallOutcome, type CallPlace, noSuchFunction, Recorder } from "./recorder.ts";
+import {
+  type CallOutcome,
+  type CallPlace,
+  noSuchFunction,
+  Recorder,
+  type RecorderOptions,
+} from "./recorder.ts";
 import { type ArgumentCheck, argumentCheck } from "./schema_check.ts";
 import { errorOfResult, isPlain, valueOfResult } from "./symbols.ts";
-import type { PreparedCall, Refusal, Tool } from "./tool.ts";
+import type { PreparedCall, Refusal, Tool, ToolSchema } from "./tool.ts";
 
 /** Options of {@linkcode Toolbox}. */
-export interface ToolboxOptions {
+export interface ToolboxOptions extends Partial<RecorderOptions> {
   /** The values that the first message gives, by name. */
   readonly given?: JsonObject;
   /** How many calls may be made; default any number. */
   readonly callLimit?: number;
+  /** What a model is offered in place of the tools themselves, by which calls are still checked. */
+  readonly offered?: readonly ToolSchema[];
 }
 
 /**
@@ -46,7 +54,6 @@ export class Toolbox extends Recorder {
 
   readonly #own: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
-  readonly #returned = new Map<string, JsonValue>();
 
   /**
    * Offers tools.
@@ -56,7 +63,7 @@ export class Toolbox extends Recorder {
    */
   constructor(tools: readonly Tool[], options: ToolboxOptions = {}) {
     const { given = {}, callLimit = Infinity } = options;
-    super(tools, callLimit);
+    super(options.offered ?? tools, { ...options, callLimit });
     this.given = givenValues(given);
     this.#own = new Map(tools.map((tool) => [tool.name, tool]));
     const twice = tools.find(({ name }, place) =>
@@ -79,10 +86,7 @@ export class Toolbox extends Recorder {
   }
 
   /** Carries out a call that conforms to the schema. */
-  protected override async carryOut(
-    call: PreparedCall,
-    { call: number }: CallPlace,
-  ): Promise<CallOutcome> {
+  protected override async carryOut(call: PreparedCall, _: CallPlace): Promise<CallOutcome> {
     const { name } = call;
     const tool = this.#own.get(name);
     if (tool === undefined) {
@@ -103,17 +107,24 @@ export class Toolbox extends Recorder {
       const returned: unknown = await tool.execute(isJsonObject(input) ? input : {});
       const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
       if (errorOfResult(content) !== undefined) return { content };
-      const value = valueOfResult(content);
-      for (const [key, own] of namedReturns(name, number, value)) this.#returned.set(key, own);
-      return { content, value };
+      return { content, value: valueOfResult(content) };
     } catch (error) {
       return { content: JSON.stringify({ error: printable(reasonOf(error), 1000) }) };
     }
   }
 
-  /** What was given or returned, by name. */
-  protected override known(): ReadonlyMap<string, JsonValue> {
-    return new Map([...this.given, ...this.#returned]);
+  /** What a result says as JSON, else the text itself. */
+  protected override valueOf(text: string): JsonValue {
+    return valueOfResult(text);
+  }
+
+  /** What is restated of a result. */
+  protected override namesIn(
+    text: string,
+    { name }: PreparedCall,
+    { call }: CallPlace,
+  ): [name: string, value: JsonValue][] {
+    return namedReturns(name, call, valueOfResult(text));
   }
 }
 

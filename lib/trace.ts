@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
 import { type Role, ROLES } from "./graph.ts";
+import { PARAMETER_VIEW, type ParameterView } from "./parameter_failure.ts";
 
 /** Nothing that a model writes is kept longer than this in a trace. */
 export const LONGEST_KEPT = 10_000;
@@ -53,10 +54,14 @@ export interface CallEvent {
   readonly resolved?: string;
   /** The text that went back. */
   readonly result: string;
+  /** What the function returned as text, where a perturbation changed it on its way. */
+  readonly unperturbed?: string;
   /** The variable and value that were returned; left out when the call was refused. */
   readonly returned?: { readonly variable: string; readonly value: number };
   /** What is wrong with the call; left out when nothing is. */
   readonly failure?: FailureCause & { readonly root: boolean };
+  /** What the call is beside the right ones; left out when it is one of them, or these are not known. */
+  readonly parameters?: ParameterView;
   /** `true` when the arguments were right though one of them could not be known yet. */
   readonly guessed?: true;
   /** Parameters whose whole number was written as text, and accepted. */
@@ -155,9 +160,11 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     arguments: z.string(),
     resolved: z.string().exactOptional(),
     result: z.string(),
+    unperturbed: z.string().exactOptional(),
     role: z.enum(ROLES).exactOptional(),
     returned: z.looseObject({ variable: z.string(), value: z.number() }).exactOptional(),
     failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
+    parameters: PARAMETER_VIEW.exactOptional(),
     guessed: z.literal(true).exactOptional(),
     coerced: z.array(z.string()).exactOptional(),
   }),

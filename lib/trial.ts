@@ -11,12 +11,14 @@ import { Executor } from "./executor.ts";
 import { FAILURE, type Failure, FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
+import { type ParameterScore, scoreOfViews } from "./parameter_views.ts";
 import { InfrastructureError, type Model, type StageUse, type Usage } from "./model.ts";
 import { redact } from "./redact.ts";
 import { type Limits, Session } from "./session.ts";
 import { type StrategyOptions, withStrategy } from "./strategies.ts";
 import { openTask, type TaskSpec } from "./tasks.ts";
 import {
+  callsOf,
   EVENT,
   failuresOf,
   type StopEvent,
@@ -26,11 +28,16 @@ import {
 } from "./trace.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 
-/** How a trial can end. `invalid` is infrastructure only: no failure and no success of the model. */
+/**
+ * How a trial can end. `invalid` is infrastructure only: no failure and no success of the model.
+ * `abstained` is right where a perturbation took away what the answer needs: there was none, and no call
+ * had a value that was made up in its place.
+ */
 export const OUTCOMES = [
   "solved",
   "wrong_answer",
   "no_answer",
+  "abstained",
   "call_limit",
   "step_limit",
   "time_limit",
@@ -61,6 +68,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
     readonly served: string;
     readonly simulated: boolean;
   };
+  /** `false` where the perturbation found nothing to change; left out else. */
+  readonly changed?: false;
   /** How it ended. */
   readonly outcome: Outcome;
   /** Whether it ended with the right answer. */
@@ -73,6 +82,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly minimumCalls: number | null;
   /** What was wrong with its calls. */
   readonly failures: readonly Failure[];
+  /** What its calls were held against for the views that its events have; left out without any. */
+  readonly oracle?: "truth";
   /** Habits that it showed. */
   readonly behaviours: readonly Behaviour[];
   /** Tokens that it took, of all models. */
@@ -100,6 +111,8 @@ export interface TrialScore extends Omit<Trial, "events" | "failures"> {
   readonly failures: readonly Pick<Failure, "type" | "root">[];
   /** What strategies did beside the loop; left out where they did nothing. */
   readonly work?: StrategyWork;
+  /** What its calls are beside the right ones; left out where these are not known. */
+  readonly parameters?: ParameterScore;
   /** Tokens of earlier tries at it, which infrastructure had spoiled; left out without any. */
   readonly replaced?: Usage;
 }
@@ -109,16 +122,38 @@ export function scoreOf(trial: Trial): TrialScore {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { stages, startedAt, durationMs, reason, ends } = trial;
+  const { changed, stages, startedAt, durationMs, reason, ends } = trial;
   const work = workOf(trial.events);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
+    ...(changed === undefined ? {} : { changed }),
     ...(stages === undefined ? {} : { stages }),
     ...(work === undefined ? {} : { work }),
+    ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(reason === undefined ? {} : { reason }),
     ...(ends === undefined ? {} : { ends }),
     failures: trial.failures.map(({ type, root }) => KINDS[`${root}`][type]),
+  };
+}
+
+/** Whether calls were held against the right ones, and are all there: other tools may drop events. */
+function hasViews({ oracle, calls, events }: Trial): boolean {
+  return oracle !== undefined && callsOf(events).length >= calls;
+}
+
+/**
+ * The score of whatever is one already or has one: whole trials pass for scores wherever scores are taken,
+ * and what only their events tell would be missed.
+ */
+export function scored(trial: Trial | TrialScore): TrialScore {
+  if (!("events" in trial)) return trial;
+  const { work, parameters, replaced }: Partial<TrialScore> = trial;
+  return {
+    ...scoreOf(trial),
+    ...(work === undefined ? {} : { work }),
+    ...(parameters === undefined ? {} : { parameters }),
+    ...(replaced === undefined ? {} : { replaced }),
   };
 }
 
@@ -147,6 +182,8 @@ export interface TrialOptions {
   readonly suite?: string;
   /** What the trial may take. */
   readonly limits?: Limits;
+  /** What is done to what the model gets to see of a bare task, such as `RD`; default `none`. */
+  readonly perturbation?: string;
   /** What the strategy is and what is set of it; default the one that its name is the id of. */
   readonly strategy?: StrategyChoice;
   /** Models that are asked in place of the trial's, by stage of the strategy. */
@@ -160,7 +197,8 @@ export interface TrialOptions {
 /**
  * Runs one trial to its end. Whatever goes wrong on the way to the model makes it `invalid`.
  *
- * @throws {InputError} If there is no such strategy, or it does not go with an agent of one's own.
+ * @throws {InputError} If there is no such strategy or perturbation, or it does not go with an agent of
+ * one's own, or with the task.
  * @throws The reason of `options.signal`, if that aborts it.
  *
  * @example Usage
@@ -180,7 +218,7 @@ export async function runTrial(
   model: Model,
   options: TrialOptions = {},
 ): Promise<Trial> {
-  const planned = "task" in spec ? spec : onlyTrial(spec, model.name);
+  const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
   const { limits = {}, signal, stageModels } = options;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
   const work = withStrategy(strategy, runLoop, settings);
@@ -190,7 +228,11 @@ export async function runTrial(
   }
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  using fixture = openTask(planned.task, limits.calls);
+  using fixture = openTask(planned.task, {
+    perturbation: planned.perturbation,
+    ...(limits.calls === undefined ? {} : { callLimit: limits.calls }),
+    ...(limits.observation === undefined ? {} : { longestResult: limits.observation }),
+  });
   const session = new Session({
     model,
     limits,
@@ -232,6 +274,7 @@ export async function runTrial(
     return stop("invalid", reason);
   });
 
+  const viewed = fixture.viewed();
   return {
     v: 1,
     kind: "trial",
@@ -246,6 +289,7 @@ export async function runTrial(
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
+    ...(fixture.changed ? {} : { changed: false as const }),
     task: planned.task,
     repetition: planned.repetition,
     outcome,
@@ -254,6 +298,7 @@ export async function runTrial(
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
     failures: failuresOf(fixture.events),
+    ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
     usage: session.usage,
     ...(session.stages.length === 0 ? {} : { stages: session.stages }),
@@ -262,7 +307,7 @@ export async function runTrial(
       options.agent === undefined ? session.duration : performance.now() - started,
     ),
     ...(reason === undefined ? {} : { reason }),
-    events: fixture.events,
+    events: viewed ?? fixture.events,
   };
 }
 
@@ -295,8 +340,8 @@ export function assertAgentTasks(action: string, tasks: readonly object[]): void
   );
 }
 
-function onlyTrial(task: TaskSpec, model: string): PlannedTrial {
-  const key = { model, strategy: "baseline", perturbation: "none", task, repetition: 1 };
+function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {
+  const key = { model, strategy: "baseline", perturbation, task, repetition: 1 };
   return { ...key, id: trialId(key), index: 0, block: 0 };
 }
 
@@ -320,12 +365,14 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   perturbation: z.string().nullish().transform((id) => id ?? "none"),
   task: z.looseObject({}),
   repetition: z.int().min(1).default(1),
+  changed: z.literal(false).exactOptional(),
   outcome: z.enum(OUTCOMES),
   solved: z.boolean(),
   grounded: z.boolean().default(false),
   calls: z.int().min(0),
   minimumCalls: z.int().min(0).nullable().default(null),
   failures: z.array(FAILURE).default([]),
+  oracle: z.literal("truth").exactOptional(),
   behaviours: z.array(z.string()).default([]),
   usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
     .default({ inputTokens: 0, outputTokens: 0 }),
@@ -342,7 +389,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
   ends: z.string().exactOptional(),
-  // Other tools may keep other events; nothing that is decided rests on them.
+  // Other tools may keep other events; what rests on them is then not known.
   events: z.array(EVENT).catch([]),
 }).refine((trial) => trial.solved === (trial.outcome === "solved"), {
   message: "solved must be true exactly when outcome is solved",

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { LINKINGS } from "./graph.ts";
+import { LINKINGS, SURFACES } from "./graph.ts";
 import { PROBES } from "./probes.ts";
 import { briefTask, type TaskSpec } from "./tasks.ts";
 
@@ -87,6 +87,7 @@ const ID_WORDS = z.union([
       .transform((range) => range.split("..").map(Number) as [number, number]).exactOptional(),
     extraEdges: WHOLE.exactOptional(),
     linking: z.enum(LINKINGS).exactOptional(),
+    surface: z.enum(SURFACES).exactOptional(),
     ...KEY_WORDS,
   }),
 ]);

@@ -133,6 +133,10 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
       return [`the share of trials with a call of type ${name}`, percent];
     case "failureShifts":
       return [`the rise over the baseline of trials with a call of type ${name}`, points];
+    case "parameterFailures":
+      return [`the share of trials with a ${name} of a parameter`, percent];
+    case "flips":
+      return ["the share of trials that end otherwise than without the check", percent];
     case "behaviours":
       return [`the share of trials that show ${name}`, percent];
     case "tokens":

@@ -11,7 +11,7 @@ import { explainNames, refusedBehindNames } from "./strategies/indirection.ts";
 import { restated } from "./strategies/restate.ts";
 import { errorOfResult, Symbols, valueOfResult } from "./symbols.ts";
 import { dereferenceTool, resultParameter } from "./symbolic_schema.ts";
-import type { Tool } from "./tool.ts";
+import { schemaOf, type Tool } from "./tool.ts";
 import { givenValues, namedReturns } from "./toolbox.ts";
 
 /** Options of {@linkcode restate}. */
@@ -63,11 +63,6 @@ export function restate(tools: readonly Tool[], { given = {} }: RestateOptions =
       return restated(result, known);
     },
   }));
-}
-
-/** What a tool is, without what it does. */
-function schemaOf({ name, description, parameters, strict }: Tool): Omit<Tool, "execute"> {
-  return { name, description, parameters, ...(strict === undefined ? {} : { strict }) };
 }
 
 /** Options of {@linkcode indirect}. */

@@ -1,9 +1,15 @@
 import { assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
 import fc from "fast-check";
-import { compareStrategies, type Comparison, type Effort } from "../lib/comparison.ts";
+import {
+  comparePerturbations,
+  compareShares,
+  compareStrategies,
+  type Comparison,
+  type Effort,
+} from "../lib/comparison.ts";
 import type { Prices } from "../lib/prices.ts";
 import { fork } from "../lib/random.ts";
-import type { Bounds } from "../lib/statistics.ts";
+import { type Bounds, tango } from "../lib/statistics.ts";
 import { type Outcome, OUTCOMES, type Trial, type TrialScore } from "../lib/trial.ts";
 import { test } from "./support/generated.ts";
 import { crossed, record, stageOf, type TrialTraits } from "./support/records.ts";
@@ -395,4 +401,89 @@ test("compareStrategies() has intervals around what was seen, within -1 and 1", 
     }),
     { numRuns: 300, seed: 1 },
   );
+});
+
+test("comparePerturbations() compares each perturbation with none of the same model and strategy", () => {
+  const all = comparePerturbations([
+    ...graphsOf("baseline", [[SOLVED], [SOLVED], [FAILED], [SOLVED]]),
+    ...graphsOf("baseline", [[FAILED], [SOLVED], [SOLVED], [FAILED]])
+      .map((trial) => ({ ...trial, perturbation: "RD" })),
+    ...graphsOf("restate", [[SOLVED], [FAILED]]),
+    ...graphsOf("restate", [[SOLVED], [SOLVED]])
+      .map((trial) => ({ ...trial, perturbation: "RD" })),
+    // There is nothing that these could be compared with.
+    record({ model: "other", perturbation: "RD" }),
+    record({ strategy: "repair", perturbation: "CF" }),
+  ]);
+  assertEquals(
+    all.map(({ subject, graphs, success }) => [
+      ...[subject.strategy, subject.perturbation, graphs],
+      ...[success!.baseline, success!.candidate, success!.gained, success!.lost],
+    ]),
+    [
+      ["baseline", "RD", 4, 0.75, 0.5, 1, 2],
+      ["restate", "RD", 2, 0.5, 1, 1, 0],
+    ],
+  );
+});
+
+test("comparePerturbations() finds what strategies with the same trials would show", () => {
+  const trials = fc.array(
+    fc.record({
+      usual: fc.boolean(),
+      seed: fc.nat({ max: 5 }),
+      repetition: fc.integer({ min: 1, max: 2 }),
+      outcome: fc.constantFrom(...OUTCOMES),
+      calls: fc.nat({ max: 9 }),
+    }),
+    { maxLength: 20 },
+  );
+  fc.assert(fc.property(trials, (all) => {
+    const [asStrategies, asPerturbations] = [
+      compareStrategies(
+        all.map(({ usual, ...traits }) =>
+          record({ ...traits, strategy: usual ? "baseline" : "restate" })
+        ),
+      ),
+      comparePerturbations(
+        all.map(({ usual, ...traits }) =>
+          record({ ...traits, perturbation: usual ? "none" : "RD" })
+        ),
+      ),
+    ];
+    assertEquals(
+      asPerturbations.map(({ subject, ...own }) => [subject.perturbation, own]),
+      asStrategies.map(({ subject: _, ...own }) => ["RD", own]),
+    );
+  }));
+});
+
+test("comparisons leave out what was not changed: of perturbations, and of strategies under them", () => {
+  const rd = { perturbation: "RD" } as const;
+  const unchanged = { ...rd, changed: false } as const;
+  const trials = [
+    ...[1, 2].map((seed) => record({ seed })),
+    record({ seed: 1, ...rd, outcome: "no_answer", calls: 5 }),
+    record({ seed: 2, ...unchanged, calls: 90 }),
+    ...[1, 2].map((seed) => record({ seed, strategy: "restate", ...rd })),
+    record({ seed: 3, strategy: "restate", ...unchanged }),
+  ];
+  const [perturbation] = comparePerturbations(trials);
+  assertEquals([perturbation!.graphs, perturbation!.leftOut], [1, 1]);
+  assertEquals([perturbation!.success!.lost, perturbation!.effort.baseline.calls], [1, 3]);
+  const strategy = only(trials);
+  assertEquals([strategy.subject.perturbation, strategy.graphs, strategy.leftOut], ["RD", 1, 1]);
+  assertEquals(comparePerturbations([record(), record(unchanged)]), []);
+});
+
+test("compareShares() compares whatever trials show, graph by graph", () => {
+  const own = [1, 2, 3, 4].map((seed) => record({ seed, calls: seed }));
+  const others = [2, 3, 4, 5].map((seed) => record({ seed, calls: 3 }));
+  const many = ({ calls }: TrialScore) => calls > 2;
+  // Of graphs 2 to 4: the first shows it among the others alone.
+  const { candidate, baseline, gained, lost, interval } = compareShares(own, others, many)!;
+  assertAlmostEquals(candidate, 2 / 3, 1e-12);
+  assertEquals([baseline, gained, lost], [1, 0, 1]);
+  assertEquals(interval, tango(0, 1, 3, 0.975));
+  assertEquals(compareShares(own, [], many), null);
 });

@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { createExecutor, type Executor } from "../lib/executor.ts";
 import { FAILURE_TYPES, type WrongArgument } from "../lib/failure.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { generateTask, type Task } from "../lib/task.ts";
+import { generateTask, type Task, type TaskFunction } from "../lib/task.ts";
 import {
   around,
   type ResultWriter,
@@ -887,4 +887,46 @@ test("around() puts something else in place of parts of an environment, and of n
   assertEquals((await environment.execute([SRC]))[0]!.content, '{"alpha":111}');
   await environment.execute([SRC]);
   assertEquals([environment.exhausted, executor.exhausted], [true, true]);
+});
+
+test("views hold each core function against its best call, in whatever order calls were made", async () => {
+  const task = generateTask({ core: 3, depth: 1, connected: 1, disconnected: 0, seed: 4 });
+  const [one, other] = task.functions.filter(({ role, dependsOn }) =>
+    role === "core" && dependsOn.length === 0
+  ) as [TaskFunction, TaskFunction];
+  const right = (made: TaskFunction) =>
+    Object.fromEntries(
+      made.parameters.map(({ name, variable }) => [name, task.values.get(variable)!]),
+    );
+  const [first] = one.parameters;
+  const views = async (...calls: readonly (readonly [TaskFunction, Record<string, unknown>])[]) => {
+    using executor = createExecutor(task, { callLimit: 20 });
+    for (const [{ name }, given] of calls) {
+      await executor.execute([{ id: "", name, arguments: JSON.stringify(given) }]);
+    }
+    return callsOf(executor.viewed()).map(({ parameters }) =>
+      [
+        parameters?.oracle === null ? "routing" : "",
+        ...(parameters?.failures ?? []).map(({ type }) => type),
+      ].join(" ").trim()
+    );
+  };
+  const wrong = { ...right(one), [first!.name]: 1 };
+  assertEquals(await views([one, right(one)], [other, right(other)]), ["", ""]);
+  assertEquals(await views([other, right(other)], [one, right(one)]), ["", ""]);
+  assertEquals(await views([one, wrong], [other, right(other)]), ["task_deviation", ""]);
+  // The wrong one is one too many, and what it deviates from is told by nobody.
+  assertEquals(await views([one, wrong], [other, right(other)], [one, right(one)]), [
+    "routing",
+    "",
+    "",
+  ]);
+  assertEquals(await views([one, right(one)], [one, right(one)]), ["", "routing"]);
+  assertEquals(await views([one, { ...right(one), more: 1 }]), ["hallucination_name"]);
+  assertEquals(await views([one, {}]), ["missing_information"]);
+  // The executor takes a whole number that is written as text; the schema does not.
+  const text = { ...right(one), [first!.name]: String(right(one)[first!.name]) };
+  assertEquals(await views([one, text]), ["specification_mismatch"]);
+  const distractor = task.functions.find(({ role }) => role === "connected")!;
+  assertEquals(await views([distractor, right(distractor)]), ["routing"]);
 });

@@ -1,11 +1,12 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { Failure } from "../lib/failure.ts";
-import { cellName, measure, tally } from "../lib/metrics.ts";
+import { cellName, measure, shareInterval, type SubjectMetrics, tally } from "../lib/metrics.ts";
 import { scripted } from "../lib/models/scripted.ts";
+import { clusteredInterval } from "../lib/repetition.ts";
 import { wilson } from "../lib/statistics.ts";
 import { generateTask } from "../lib/task.ts";
 import type { TraceEvent } from "../lib/trace.ts";
-import { runTrial, scoreOf, type Trial } from "../lib/trial.ts";
+import { runTrial, scoreOf, type Trial, type TrialScore } from "../lib/trial.ts";
 import { trialId } from "../lib/trial_id.ts";
 import { test } from "./support/generated.ts";
 import { manyRecords, record, records, stageOf } from "./support/records.ts";
@@ -28,6 +29,7 @@ test("tally() counts trials, valid ones and solved ones", () => {
 test("tally() has nothing to say of no trials, and of invalid ones alone", () => {
   const nothing = {
     valid: 0,
+    unchanged: 0,
     solved: 0,
     rate: null,
     interval: null,
@@ -38,6 +40,66 @@ test("tally() has nothing to say of no trials, and of invalid ones alone", () =>
   };
   assertEquals(tally([]), { ...nothing, trials: 0, tokens: 0 });
   assertEquals(tally(records(["invalid", "invalid"])), { ...nothing, trials: 2, tokens: 24 });
+});
+
+test("tally() leaves out what was not changed, and counts it by itself", () => {
+  const unchanged = { changed: false } as const;
+  const own = tally([
+    record({ seed: 1, calls: 4 }),
+    record({ seed: 2, outcome: "no_answer", calls: 6 }),
+    record({ seed: 3, outcome: "invalid" }),
+    record({ seed: 4, ...unchanged, calls: 90, minimumCalls: null, durationMs: 9000 }),
+    record({ seed: 5, ...unchanged, outcome: "invalid" }),
+    record({ seed: 2, ...unchanged, repetition: 2, outcome: "no_answer", calls: 90 }),
+  ]);
+  assertEquals(own, {
+    trials: 6,
+    valid: 2,
+    unchanged: 3,
+    solved: 1,
+    rate: 0.5,
+    interval: wilson(1, 2),
+    callsSolved: 4,
+    callsFailed: 6,
+    minimumCalls: 3,
+    tokens: 72,
+    duration: 100,
+  });
+});
+
+test("measure() leaves what was not changed out of everything but what it took", () => {
+  const traits = {
+    perturbation: "RD",
+    failures: [failure("incorrect_value")],
+    behaviours: ["silent"],
+  } as const;
+  const counted = [1, 2].map((seed) => record({ seed, ...traits }));
+  const others = [1, 3].map((seed): TrialScore => ({
+    ...record({ seed, ...traits, changed: false, repetition: 2, outcome: "no_answer" }),
+    work: { asked: 1, unusable: 0, sentBack: 0, mended: 0 },
+  }));
+  const [alone] = measure(counted);
+  const [{ usage, total, cells, ...own }] = measure([...counted, ...others]) as [SubjectMetrics];
+  const { usage: _, total: __, cells: ___, ...expected } = alone!;
+  assertEquals(own, expected);
+  assertEquals([own.repetition, own.work, own.behaviours["silent"]], [null, null, 2]);
+  assertEquals([total.valid, total.unchanged, usage], [
+    ...[2, 2],
+    { inputTokens: 40, outputTokens: 8 },
+  ]);
+  assertEquals(cells[0]!.tally.unchanged, 2);
+});
+
+test("shareInterval() is Wilson's of single tasks, and clustered of repeated ones", () => {
+  const tasks = (seeds: readonly number[]) => seeds.map((seed) => record({ seed }));
+  const first = ({ task }: Trial) => task.seed === 1;
+  assertEquals(shareInterval(tasks([1, 2, 3]), first), wilson(1, 3));
+  assertEquals(
+    shareInterval(tasks([1, 1, 2, 3]), first),
+    clusteredInterval([[1, 1], [0], [0]]),
+  );
+  assertEquals(shareInterval(tasks([2, 2, 3, 3]), first), wilson(0, 2));
+  assertEquals([shareInterval([], first), shareInterval(tasks([1, 1]), first)], [null, null]);
 });
 
 test("tally() has Wilson's interval when every graph was run once", () => {
@@ -216,6 +278,7 @@ test("measure() counts how trials ended, all ways in order", () => {
     { outcome: "solved", trials: 1 },
     { outcome: "wrong_answer", trials: 0 },
     { outcome: "no_answer", trials: 2 },
+    { outcome: "abstained", trials: 0 },
     { outcome: "call_limit", trials: 0 },
     { outcome: "step_limit", trials: 1 },
     { outcome: "time_limit", trials: 0 },

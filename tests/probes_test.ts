@@ -453,7 +453,7 @@ test("openTask() opens probes as fixtures of their own limits, or of those given
   for (const spec of everyProbe()) {
     using usual = openTask(spec);
     assertEquals(usual.prompt, new ProbeFixture(spec).prompt);
-    using one = openTask(spec, 0);
+    using one = openTask(spec, { callLimit: 0 });
     assert(one instanceof ProbeFixture);
     assertEquals(one.callLimit, 0);
   }

@@ -144,7 +144,7 @@ Deno.test("README: the two commands are tasks, and the first prints what is show
 Deno.test("README: the suites run", async () => {
   await using place = await Workplace.make();
   const clone = `${place.folder}/toolgate`;
-  assertEquals(blocksOf("jsonc").length, 3);
+  assertEquals(blocksOf("jsonc").length, 4);
   for (const suite of blocksOf("jsonc")) {
     await Deno.writeTextFile(`${clone}/mine.jsonc`, suite);
     const { code, output } = await shell("deno task toolgate run mine.jsonc", clone);

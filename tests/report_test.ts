@@ -28,7 +28,7 @@ test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "began", "notes", "gates"],
-    ...["subjects", "comparisons", "breakdowns"],
+    ...["subjects", "comparisons", "perturbations", "brittleness", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;
   assertEquals({ v, kind, suite, seed, planned, trials }, {
@@ -51,6 +51,8 @@ test("makeReport() is JSON and nothing else, whatever the trials, and reads back
           outcome: fc.constantFrom(...OUTCOMES),
           model: fc.constantFrom("a", HOSTILE, "__proto__"),
           strategy: fc.constantFrom("baseline", HOSTILE, "__proto__"),
+          perturbation: fc.constantFrom("none", "RD", "rename", HOSTILE, "__proto__"),
+          unchanged: fc.boolean(),
           seed: fc.nat({ max: 3 }),
           repetition: fc.integer({ min: 1, max: 2 }),
           calls: fc.nat({ max: 20 }),
@@ -61,7 +63,11 @@ test("makeReport() is JSON and nothing else, whatever the trials, and reads back
         { maxLength: 12 },
       ),
       (traits) => {
-        const trials = traits.map((one, index) => record({ ...one, index, id: `${index}` }));
+        const trials = traits.map(({ unchanged, ...one }, index) => {
+          const { perturbation } = one;
+          const changed = unchanged && perturbation !== "none" ? { changed: false } as const : {};
+          return record({ ...one, ...changed, index, id: `${index}` });
+        });
         const gate = { successRate: 0.8 };
         const report = makeReport(trials, {
           suite: HOSTILE,
@@ -256,4 +262,34 @@ test("makeReport() compares strategies with the baseline, at the prices that are
   assertEquals(comparisons.map(({ subject }) => subject.model), ["m", "n"]);
   assert(comparisons[0]!.effort.extra.usd !== null);
   assertEquals(makeReport(manyRecords(3, 4), { suite: "s" }).comparisons, []);
+});
+
+test("makeReport() tells how many trials were not changed, apart from invalid ones", () => {
+  const traits = { perturbation: "RD", changed: false } as const;
+  const { notes } = makeReport([
+    record(),
+    record({ perturbation: "RD", outcome: "invalid" }),
+    record({ ...traits, seed: 2 }),
+    record({ ...traits, seed: 3, outcome: "invalid" }),
+  ], { suite: "s" });
+  assertMatch(notes[0]!, /^1 of 4 trials are invalid: /);
+  assertMatch(
+    notes[1]!,
+    /^2 of 4 trials are unchanged: their perturbation found nothing to change /,
+  );
+  assertEquals(notes.length, 2);
+});
+
+test("makeReport() has what perturbations did", () => {
+  const report = makeReport(
+    [record(), record({ perturbation: "RD", outcome: "no_answer" }), record({ model: "b" })],
+    { suite: "s" },
+  );
+  assertEquals(
+    report.perturbations.map(({ subject, success }) => [subject.perturbation, success!.lost]),
+    [
+      ["RD", 1],
+    ],
+  );
+  assertEquals(report.brittleness.map(({ subject }) => subject.model), ["m"]);
 });

@@ -4,7 +4,8 @@ import type { JsonObject, JsonValue } from "../lib/json.ts";
 import type { Message, Model, ModelRequest } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { runTools, type RunToolsOptions } from "../lib/run_tools.ts";
-import type { Tool } from "../lib/tool.ts";
+import { findParameters } from "../lib/perturbations/queries.ts";
+import type { Tool, ToolSchema } from "../lib/tool.ts";
 import { callsOf } from "../lib/trace.ts";
 import { test } from "./support/generated.ts";
 
@@ -199,7 +200,7 @@ test("runTools() refuses options that there are not", async () => {
   assertEquals(
     await faultOf({ stageModels: new Map() }),
     "Cannot run tools as the options are messages, strategy, models, given, limits, toolChoice, " +
-      "signal, prompts, attempts, rounds, dereference: stageModels is none of them",
+      "perturbation, signal, prompts, attempts, rounds, dereference: stageModels is none of them",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
     assertStringIncludes(await faultOf({ [name]: 1 }), "is none of them");
@@ -260,4 +261,70 @@ test("runTools() refuses given values and messages that are none", async () => {
     assertStringIncludes(message, "Cannot use the messages");
     assertStringIncludes(message, words);
   }
+});
+
+test("runTools() perturbs what the model sees, and checks calls by the tools as they are", async () => {
+  const seen: ModelRequest[] = [];
+  const tool = {
+    name: "weather",
+    description: "Tells the weather",
+    parameters: {
+      type: "object",
+      properties: {
+        city: { type: "string", description: "The city" },
+        days: { type: "integer", description: "How many days" },
+      },
+      required: ["city", "days"],
+      additionalProperties: false,
+    },
+    execute: () => Promise.resolve('{"station_id":7}'),
+  };
+  const model = scripted("m", (request) => {
+    seen.push(request);
+    const calls = [{ name: "weather", arguments: { city: "Rome", days: 2 } }];
+    return seen.length === 1 ? { calls } : { text: "Warm." };
+  });
+  const messages = "What will the weather be in Rome in the next 2 days?";
+  const parameters = findParameters(messages, [{ arguments: { city: "Rome", days: 2 } }]);
+  const { perturbed, messages: said, events } = await runTools(model, [tool], {
+    messages,
+    perturbation: { id: "WT+RP_F+FK+AP+CK", seed: 1, parameters },
+  });
+  const { tools } = seen[0]!;
+  const types = (own: ToolSchema) =>
+    Object.values(own.parameters["properties"] as Record<string, JsonObject>).map(({ type }) =>
+      type
+    );
+  assertEquals(types(tool), ["string", "integer"]);
+  assert(types(tools[0]!).every((type, place) => type !== types(tool)[place]));
+  assertEquals(said[0]!.content, "What will the weather be in in the next 2 days?");
+  // The call is right by the tool itself, and its return has lost its key after its prefix came.
+  assertEquals(seen[1]!.messages.at(-1)!.content, '{"Object_1":"ID_7"}');
+  const [call] = callsOf(events);
+  assertEquals([call?.failure, call?.unperturbed], [undefined, '{"station_id":7}']);
+  assertEquals(
+    perturbed.map(({ id, changed }) => [id, changed]),
+    [["WT", true], ["RP_F", true], ["AP", true], ["CK", true], ["FK", true]],
+  );
+
+  const once = scripted("m", [
+    { calls: [{ name: "double", arguments: { x: 2 } }] },
+    { text: "4" },
+  ]);
+  const { perturbed: partly } = await runTools(once, TOOLS, {
+    messages: "Twice 2?",
+    perturbation: { id: "AP+CF", seed: 1 },
+  });
+  assertEquals(partly.map(({ id, changed }) => [id, changed]), [["AP", false], ["CF", true]]);
+
+  const { perturbed: idle } = await runTools(scripted("m", [{ text: "Warm." }]), [tool], {
+    messages,
+    perturbation: { id: "RE+CF", seed: 1 },
+  });
+  assertEquals(idle.map(({ id, changed }) => [id, changed]), [["RE", false], ["CF", false]]);
+  await assertRejects(
+    () => runTools(model, [tool], { messages, perturbation: { id: "rename", seed: 1 } }),
+    InputError,
+    "Cannot perturb a case of one's own by rename as of the checks there is reorder alone",
+  );
 });

@@ -94,8 +94,9 @@ for (const name of NAMES) {
     const finished = await run.all();
     const invalid = finished.filter(({ outcome }) => outcome === "invalid");
     assertEquals(invalid.map(({ reason }) => reason), []);
-    const strategies = suite.strategies?.length ?? 1;
-    assertEquals(finished.length, tasks.length * suite.models.length * strategies);
+    const { models, strategies = [""], perturbations = [""] } = suite;
+    const ways = models.length * strategies.length * perturbations.length;
+    assertEquals(finished.length, tasks.length * ways);
     const planned = new Set(trials.map(({ id }) => id));
     assert(finished.every(({ id }) => planned.has(id)), "a small run has tasks of its own");
   });

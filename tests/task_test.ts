@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import fc from "fast-check";
 import { completeSpec, generateGraph, type GraphSpec } from "../lib/graph.ts";
 import { sha256 } from "../lib/json.ts";
@@ -10,6 +17,7 @@ import {
   taskToJson,
   type Variable,
 } from "../lib/task.ts";
+import { toOpenAITool } from "../lib/tool.ts";
 import { coreInOrder, everySpec, longestPaths, specs, test } from "./support/generated.ts";
 
 const PLAIN: GraphSpec = { core: 6, depth: 3, connected: 4, disconnected: 4, seed: 1 };
@@ -581,8 +589,65 @@ test("generateTask() gives other bytes for every field of the spec", async () =>
     { inputs: [3, 3] },
     { extraEdges: 0 },
     { linking: "names" },
+    { surface: "rich" },
   ];
   for (const change of changes) {
     assertNotEquals(await sha256(text({ ...SMALL, ...change })), base, JSON.stringify(change));
   }
 });
+
+test("a rich surface gives variables names of two words, half of them ids, in two spellings", () => {
+  const kinds = (names: Iterable<string>) =>
+    new Set(Array.from(names, (name) => {
+      if (/^[a-z]{4,}_id$/.test(name)) return "snake id";
+      if (/^[a-z]{4,}Id$/.test(name)) return "camel id";
+      if (/^[a-z]{4,}_[a-z]{4,}$/.test(name)) return "snake";
+      return /^[a-z]{4,}[A-Z][a-z]{3,}$/.test(name) ? "camel" : `other: ${name}`;
+    }));
+  fc.assert(fc.property(specs(), (spec) => {
+    const { functions, inputs } = generateTask({ ...spec, surface: "rich" });
+    const core = functions.filter(({ role }) => role === "core").map(({ output }) => output.name);
+    const expected = ["snake id", "camel id", "snake", "camel"].slice(0, spec.core);
+    assertEquals(kinds(core), new Set(expected), "so that few core functions have all kinds");
+    const all = kinds([...functions.map(({ output }) => output.name), ...inputs.keys()]);
+    assert([...all].every((kind) => !kind.startsWith("other")), [...all].join());
+  }));
+});
+
+test("a rich surface shows each function's use by numbers that are no values of the task", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const { functions, tools, values } = generateTask({ ...spec, surface: "rich" });
+    const known = new Set(values.values());
+    for (const [place, { parameters }] of functions.entries()) {
+      const { examples, description } = tools[place]!;
+      const [example] = examples!;
+      assertEquals(Object.keys(example!), parameters.map(({ name }) => name));
+      assert(Object.values(example!).every((value) => !known.has(value as number)));
+      assertStringIncludes(
+        toOpenAITool(tools[place]!).function.description,
+        `${description}\nExample: ${JSON.stringify(example)}`,
+      );
+    }
+  }));
+});
+
+test("a rich surface changes neither graph nor values of the core, nor do its distractors", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const core = ({ functions, values }: Task) =>
+      functions.filter(({ role }) => role === "core").map(({ output, dependsOn }) => [
+        values.get(output.name),
+        dependsOn.length,
+      ]).toSorted();
+    const rich = { ...spec, surface: "rich" } as const;
+    assertEquals(core(generateTask(rich)), core(generateTask(spec)));
+    const bare = generateTask({ ...rich, connected: 0, disconnected: 0 });
+    const own = generateTask(rich).tools.filter(({ name }) =>
+      bare.tools.some((tool) => tool.name === name)
+    );
+    assertEquals(own.toSorted(byName), bare.tools.toSorted(byName));
+  }));
+});
+
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1;
+}

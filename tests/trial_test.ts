@@ -91,6 +91,7 @@ test("runTrial() records a trial that is solved", async () => {
     grounded: true,
     calls: 4,
     minimumCalls: 4,
+    oracle: "truth",
     failures: [],
     behaviours: [],
     usage: { inputTokens: 25, outputTokens: 10 },

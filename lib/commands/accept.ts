@@ -38,7 +38,8 @@ export function accept(arguments_: readonly string[]): number {
   } catch (error) {
     throw new InputError(`Cannot write the baseline ${out}: ${fileReason(error)}`);
   }
-  const models = file.subjects.length === 1 ? "1 model" : `${file.subjects.length} models`;
+  const names = new Set(file.subjects.map(({ model }) => model.requested));
+  const models = names.size === 1 ? "1 model" : `${names.size} models`;
   console.error(`Accepted ${results.trials.length} trials of ${models} in ${out}`);
   return 0;
 }

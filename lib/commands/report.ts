@@ -92,7 +92,7 @@ export async function report(arguments_: readonly string[]): Promise<number> {
  * trials of other tools, whose ids are any text.
  */
 function replayLine(
-  { id, model, strategy }: Trial,
+  { id, model, strategy, perturbation }: Trial,
   plan: Results["plan"],
   journal: string,
 ): string | undefined {
@@ -103,6 +103,7 @@ function replayLine(
   // Only simulated models are sure to be found again where they were.
   if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
   return `${run} --model ${quoted(model.requested)} --strategy ${quoted(strategy)} ` +
+    (perturbation === "none" ? "" : `--perturbation ${quoted(perturbation)} `) +
     `--only ${quoted(id)}`;
 }
 

@@ -38,6 +38,9 @@ Without a file it is the suite quick, which needs no key and takes seconds.
   --strategy S         this strategy in place of the suite's, by the name that it has there or by its id:
                        baseline, restate, indirection, plan_then_call, route_then_fill, backward or
                        repair, or several joined by +; may be given several times
+  --perturbation P     this perturbation in place of the suite's: none, one of unrelated, rename,
+                       reorder, RD, RE, WD, WT, SD, CO, RP_F, RP_L, CP, AN, FK, AP, CK, UK and CF, or
+                       several joined by +; may be given several times
   --seed N             this seed in place of the suite's
   --out F.jsonl        the journal to which finished trials are appended
   --resume             continues the journal: what it has is not run again
@@ -181,7 +184,7 @@ function isJournal(path: string): boolean {
 
 /** What belongs to whole runs, and what a journal has already. */
 const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard"];
-const NOT_WITH_JOURNAL = ["model", "reasoning-effort", "api", "strategy", "seed"];
+const NOT_WITH_JOURNAL = ["model", "reasoning-effort", "api", "strategy", "perturbation", "seed"];
 
 /** Runs one trial again and prints its story to stdout. */
 async function replay(path: string, id: string, options: Arguments): Promise<number> {

@@ -31,7 +31,12 @@ export const RUN_VALUES: readonly string[] = [
 ];
 
 /** Options of those commands that may be given several times. */
-export const RUN_LISTS: readonly string[] = ["model", "strategy", "reasoning-effort"];
+export const RUN_LISTS: readonly string[] = [
+  "model",
+  "strategy",
+  "perturbation",
+  "reasoning-effort",
+];
 
 /** Flags override the file; a model or strategy of the file that is named keeps its options. */
 export function overridden(suite: Suite, options: Arguments, path: string): Suite {
@@ -56,6 +61,7 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
   const strategies = options.list("strategy").map((name) =>
     suite.strategies?.find((entry) => strategyName(entry) === name) ?? name
   );
+  const perturbations = options.list("perturbation");
   const tokens = options.integer("max-tokens", 1);
   const usd = options.number("max-usd");
   const budget = {
@@ -71,6 +77,7 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
     ...suite,
     models,
     ...(strategies.length === 0 ? {} : { strategies }),
+    ...(perturbations.length === 0 ? {} : { perturbations }),
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
     ...(prices === undefined ? {} : { prices }),
     ...(seed === undefined ? {} : { seed }),

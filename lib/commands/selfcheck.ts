@@ -4,7 +4,8 @@
  */
 
 import { Connections } from "../connect.ts";
-import { byGraph, bySubject, subjectName, subjectOf } from "../contest.ts";
+import { byGraph, bySubject, isCounted, type Subject, subjectName, subjectOf } from "../contest.ts";
+import { isRemoving } from "../perturbations.ts";
 import { InputError, parseWith, readJsonc, reasonOf } from "../input.ts";
 import { printable } from "../json.ts";
 import { exitCodeOf } from "../judge.ts";
@@ -45,8 +46,8 @@ or more ("repetitions": 2).
   --draw-seed N        seed of the draws (default 1)
   --json               prints the checks as JSON
 
-Of a suite, also the options of run: --model, --api, --base-url, --strategy, --reasoning-effort, --seed, --out,
---concurrency, --max-tokens, --max-usd, --prices, --request-timeout, --retries.
+Of a suite, also the options of run: --model, --api, --base-url, --strategy, --perturbation,
+--reasoning-effort, --seed, --out, --concurrency, --max-tokens, --max-usd, --prices, --request-timeout, --retries.
 
 Exit code 0 when no error is proved to be larger than stated, 1 when one is, 3 when trials are missing.`;
 
@@ -74,7 +75,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
     : await trialsOfSuite(first, options);
   if (trials === undefined) return exitCodeOf("invalid");
   const policy = policyOf(options, gate);
-  const checked = bySubject(trials, subjectOf).map(({ subject, items }) => ({
+  const checked = bySubject(trials, subjectOf).filter(isGated).map(({ subject, items }) => ({
     subject,
     simulated: items.some(({ model }) => model.simulated),
     checks: check(items, policy, options),
@@ -97,6 +98,19 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
   return exitCodeOf(wrong ? "fail" : "pass");
 }
 
+/** No gate is asked of what cannot be solved, nor of what a perturbation has not changed. */
+function isGated(
+  { subject, items }: { readonly subject: Subject; readonly items: readonly TrialScore[] },
+): boolean {
+  const why = isRemoving(subject.perturbation)
+    ? "under its perturbation nothing can be solved"
+    : items.every(({ changed }) => changed === false)
+    ? "its perturbation found nothing to change"
+    : undefined;
+  if (why !== undefined) console.error(`${printable(subjectName(subject))} is left out: ${why}`);
+  return why === undefined;
+}
+
 /** A gate that hardly ever decides errs seldom, and is of little use. */
 function undecidedShare(checked: readonly { readonly checks: readonly Check[] }[]): string {
   const counts = checked.flatMap(({ checks }) => checks.map(({ gates }) => gates));
@@ -115,7 +129,7 @@ function isTooOften({ rate, allowed, gates }: Check): boolean {
 }
 
 function check(trials: readonly TrialScore[], policy: GatePolicy, options: Arguments): Check[] {
-  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  const valid = trials.filter(isCounted);
   const cells = [...Map.groupBy(valid, cellName).values()]
     .map((own) => byGraph(own).map((graph) => graph.map(({ solved }) => solved)));
   const gates = options.integer("gates", 1);

@@ -16,7 +16,9 @@ import {
   hasBroadFailures,
   isBroad,
 } from "./figures.ts";
+import { drawFailureRates, drawTransfer, hasBroadRates, highestRate } from "./heatmap.ts";
 import { html, Markup } from "./markup.ts";
+import { wholePercent } from "./perturbation_tables.ts";
 import { seriesMark } from "./plotting.ts";
 import { nameOf, sourceText } from "./table.ts";
 import { hasFailures } from "./tables.ts";
@@ -53,10 +55,17 @@ export async function strategyFigure({ comparisons, subjects }: Report): Promise
   ];
 }
 
-/** Wrong calls by type; in words where there are none. */
-export async function failureFigure({ subjects }: Report): Promise<Markup> {
-  if (!hasFailures(subjects)) return html`<p>No call was wrong.</p>`;
+/**
+ * Wrong calls by type; in words where there are none. Bars of every perturbation could not be told apart: a
+ * table has them.
+ */
+export async function failureFigure({ subjects: all }: Report): Promise<Markup> {
+  if (!hasFailures(all)) return html`<p>No call was wrong.</p>`;
+  const plain = all.filter(({ subject }) => subject.perturbation === "none");
+  const subjects = plain.length > 0 ? plain : all;
+  if (!hasFailures(subjects)) return html`<p>Without perturbations no call was wrong.</p>`;
   const notes = [
+    ...(subjects.length < all.length ? ["unperturbed trials only"] : []),
     "solid: roots",
     "pale: cascades, which have none but values that an earlier wrong call returned",
     sourceText("Table 3"),
@@ -86,6 +95,42 @@ export async function breakdownFigures(
     figures.push(figureMarkup({ id, title, notes, broad: isBroad(breakdown) }, parts));
   }
   return figures;
+}
+
+/** Failure rates, and which failure goes with which, as heatmaps: where they are known. */
+export async function perturbationFigures({ brittleness }: Report): Promise<Markup[]> {
+  const top = highestRate(brittleness);
+  const figures: Markup[] = [];
+  for (const [place, one] of brittleness.entries()) {
+    const known = one.columns.filter((column) => column.known > 0);
+    if (known.some(({ perturbation }) => perturbation !== "none")) {
+      const id = `failure-rates-${place + 1}`;
+      const title = `Failure rates under perturbations: ${nameOf(one)}`;
+      const notes = [
+        "share of trials with a call that has such a failure: one without calls has none",
+        `no colour: none; full colour: ${wholePercent(top)} of trials`,
+        sourceText("Table 1", "Butterfly"),
+      ];
+      const drawn = plot(await drawFailureRates({ columns: known }, top));
+      figures.push(
+        figureMarkup({ id, title, notes, broad: hasBroadRates({ columns: known }) }, [drawn]),
+      );
+    }
+    if (one.transfer.some(({ of }) => of > 0)) {
+      const id = `transfer-${place + 1}`;
+      const title = `Which failure goes with which: ${nameOf(one)}`;
+      const notes = [
+        "of the trials with a failure, those that have the other in the same call or a later one; on the " +
+        "diagonal: again in a later call",
+        "full colour: all of them; blank: no trial has the failure that is given",
+        sourceText("Fig. 4", "Butterfly"),
+      ];
+      figures.push(
+        figureMarkup({ id, title, notes, broad: true }, [plot(await drawTransfer(one))]),
+      );
+    }
+  }
+  return figures.length === 0 ? [] : [html`<div class="figures heatmaps">${figures}</div>`];
 }
 
 const WHISKERS = "whiskers: 95% intervals";

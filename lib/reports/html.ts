@@ -79,7 +79,7 @@ function writeTrials(
   const signs = new Signs();
   const rows: { readonly index: number; readonly row: readonly number[] }[] = [];
   const tasks = new Map<string, [number, number]>();
-  // Trials on one task mostly come one after another.
+  // Trials on one task under one perturbation mostly come one after another.
   let last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
   let block: string[] = [];
   let size = 0;
@@ -97,7 +97,7 @@ function writeTrials(
     return [blocks, block.push(text) - 1];
   };
   for (const trial of trials) {
-    const key = canonicalJson(trial.task);
+    const key = canonicalJson([trial.task, trial.perturbation]);
     if (last?.key !== key) last = { key, task: taskOf(trial, generator) };
     const { task } = last;
     const known = tasks.get(key) ?? (task === undefined ? [-1, -1] : add(viewTask(task)));

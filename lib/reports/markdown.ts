@@ -45,10 +45,10 @@ export function gateToMarkdown(gate: GateReport): string {
   return `${[verdictsToMarkdown(gate).trimEnd(), ...tables].join("\n\n")}\n`;
 }
 
-function tableParts({ source, note, rows }: Table): string[] {
+function tableParts({ source, paper, note, rows }: Table): string[] {
   return [
     // Before the table, as a caption: whoever reads its columns should know what they are.
-    ...(source === undefined ? [] : [`${sentence(sourceText(source))}.`]),
+    ...(source === undefined ? [] : [`${sentence(sourceText(source, paper))}.`]),
     ...(note === undefined ? [] : [`${sentence(note)}.`]),
     tableText(rows),
   ];

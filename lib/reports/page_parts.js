@@ -67,6 +67,8 @@ export function loadGraphviz() {
 
 /** @param {string} outcome */
 export function badge(outcome) {
-  const kind = outcome === "solved" || outcome === "invalid" ? outcome : "failed";
+  // Who abstains where nothing can be answered is right.
+  const right = outcome === "solved" || outcome === "abstained";
+  const kind = right ? "solved" : outcome === "invalid" ? "invalid" : "failed";
   return make("span", { class: `badge ${kind}` }, outcome.replaceAll("_", " "));
 }

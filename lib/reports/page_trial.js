@@ -75,10 +75,23 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
         "details",
         {},
         make("summary", {}, trial.offer),
+        ...(task.changes ?? []).flatMap(changeParts),
         make("pre", {}, task.prompt),
         make("pre", {}, JSON.stringify(task.tools, null, 2)),
       ),
     ]),
+  ];
+}
+
+/** What one perturbation changed. @param {any} change */
+function changeParts({ title, lines }) {
+  return [
+    make("p", { class: "change" }, title),
+    make(
+      "ul",
+      {},
+      ...lines.map((/** @type {string} */ line) => make("li", { class: "value" }, line)),
+    ),
   ];
 }
 
@@ -181,6 +194,14 @@ function eventItem(event) {
       make("div", { class: "faint" }, "\u2192"),
       make("div", { class: "value" }, event.returned),
     ),
+    ...(event.unperturbed === undefined ? [] : [
+      make(
+        "p",
+        { class: "unperturbed" },
+        "the function itself returned ",
+        make("span", { class: "value" }, event.unperturbed),
+      ),
+    ]),
     ...(event.failure === undefined ? [] : [
       make(
         "p",
@@ -189,5 +210,8 @@ function eventItem(event) {
           `(${event.failure.root ? "root" : "cascade"}): ${event.failure.cause}`,
       ),
     ]),
+    ...(event.parameters ?? []).map((/** @type {string} */ line) =>
+      make("p", { class: "parameter" }, line)
+    ),
   );
 }

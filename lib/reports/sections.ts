@@ -9,6 +9,7 @@ import {
   breakdownFigures,
   failureFigure,
   overviewFigure,
+  perturbationFigures,
   sharedLegend,
   strategyFigure,
 } from "./figure_markup.ts";
@@ -65,6 +66,7 @@ async function resultSections(report: Report): Promise<Section[]> {
   }
   const tables = tablesOf(report);
   const tablesIn = (wanted: Table["section"]) => tables.filter(({ section }) => section === wanted);
+  const perturbed = tablesIn("perturbations");
   const figures = await breakdownFigures(
     report,
     (id) => tables.filter((table) => table.id === id).map(tableMarkup),
@@ -80,6 +82,12 @@ async function resultSections(report: Report): Promise<Section[]> {
       sectionOf("figures", "Figures", [
         ...sharedLegend(report),
         html`<div class="figures">${figures}</div>`,
+      ]),
+    ]),
+    ...(perturbed.length === 0 ? [] : [
+      sectionOf("perturbations", "Perturbations", [
+        ...await perturbationFigures(report),
+        ...perturbed.map(tableMarkup),
       ]),
     ]),
     sectionOf("failures", "Failures", [
@@ -100,13 +108,19 @@ function sectionOf(id: string, title: string, parts: readonly Markup[]): Section
   return { id, markup: html`<section id="${id}"><h2>${title}</h2>\n${parts}</section>` };
 }
 
-function tableMarkup({ title, source, note, rows }: Table): Markup {
+/** With more columns than this a table must save room. */
+const MANY_COLUMNS = 11;
+
+function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
   const [head, ...body] = rows;
-  const small = [...(source === undefined ? [] : [sourceText(source)]), ...(note ? [note] : [])];
+  const small = [
+    ...(source === undefined ? [] : [sourceText(source, paper)]),
+    ...(note ? [note] : []),
+  ];
   const about = small.length === 0 ? "" : html`<small>${small.join("; ")}</small>`;
   return html`
     <div class="wide">
-      <table>
+      <table class="${head!.length > MANY_COLUMNS ? "many" : "few"}">
         <caption>
           <div>${title}${about}</div>
         </caption>
@@ -128,7 +142,11 @@ function tableMarkup({ title, source, note, rows }: Table): Markup {
 /** What bounds a share stands under it: tables of many columns must fit a page. */
 function cellMarkup(cell: string): Markup | string {
   const [, share, bounds] = /^(\S+%) (\(.*\)(?:, n \d+)?)$/.exec(cell) ?? [];
-  return share === undefined ? cell : html`${share} <small>${bounds!}</small>`;
+  if (share === undefined) return cell;
+  // A difference and its interval stand in a line each.
+  const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
+  if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
+  return html`${share} <small>${difference}<br>${interval!}</small>`;
 }
 
 /** The room in which the page's script shows trials. */

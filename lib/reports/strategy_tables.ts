@@ -42,7 +42,8 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
   }];
 }
 
-function successColumns({ success }: Comparison): string[] {
+/** Both shares, their difference with its interval, and what parted them. */
+export function successColumns({ success }: Comparison): string[] {
   if (success === null) return ["-", "-", "-", "-", "-", "-", "-"];
   const { candidate, baseline, difference, interval, gained, lost, mcNemar } = success;
   return [
@@ -57,7 +58,7 @@ function successColumns({ success }: Comparison): string[] {
 }
 
 /** A difference of shares in percentage points. */
-function signedPoints(share: number): string {
+export function signedPoints(share: number): string {
   return signed(share, (size) => (100 * size).toFixed(1));
 }
 

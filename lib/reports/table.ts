@@ -11,18 +11,20 @@ export interface Table {
   /** Tells tables of a report apart; a breakdown's table has the breakdown's id. */
   readonly id: string;
   /** Where it belongs: cells are many, and figures show what stands in theirs. */
-  readonly section: "success" | "figures" | "failures" | "cells";
+  readonly section: "success" | "figures" | "perturbations" | "failures" | "cells";
   readonly title: string;
-  /** Where FuncBenchGen shows the same; left out where it does not. */
+  /** Where a paper shows the same; left out where none does. */
   readonly source?: string;
+  /** The paper; left out where it is FuncBenchGen. */
+  readonly paper?: "Butterfly";
   /** What a reader should know about its numbers; left out where nothing. */
   readonly note?: string;
   readonly rows: readonly (readonly string[])[];
 }
 
 /** Where the same is shown, for whoever knows nothing of the paper yet. */
-export function sourceText(source: string): string {
-  return `as in FuncBenchGen, ${source}`;
+export function sourceText(source: string, paper = "FuncBenchGen"): string {
+  return `as in ${paper}, ${source}`;
 }
 
 /** A model, strategy and perturbation as reports call it. */

@@ -6,16 +6,17 @@
 import { BEHAVIOURS } from "../behaviour.ts";
 import type { Breakdown, Series } from "../breakdown.ts";
 import { FAILURE_TYPES } from "../failure.ts";
-import type { SubjectMetrics, Tally } from "../metrics.ts";
+import type { FailureTally, SubjectMetrics, Tally } from "../metrics.ts";
 import type { Report } from "../report.ts";
 import { wilson } from "../statistics.ts";
 import { OUTCOMES } from "../trial.ts";
 import { percent } from "../verdict.ts";
+import { perturbationTables } from "./perturbation_tables.ts";
 import { strategiesTable, workTable } from "./strategy_tables.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
-/** The columns of a tally, which {@linkcode tallyColumns} fills. */
-export const TALLY_COLUMNS = [
+/** The columns of a tally, which {@linkcode tallyColumns} fills; the last is there only where it tells. */
+const TALLY_COLUMNS = [
   "trials",
   "solved",
   "95% interval",
@@ -23,11 +24,21 @@ export const TALLY_COLUMNS = [
   "if not",
   "fewest calls",
   "invalid",
+  "unchanged",
 ] as const;
 
-/** A tally as the text of its columns. */
-export function tallyColumns(tally: Tally): string[] {
-  const { trials, valid, rate, callsSolved, callsFailed, minimumCalls } = tally;
+/** The names of the columns of these tallies. */
+function tallyHead(tallies: readonly Tally[]): string[] {
+  return TALLY_COLUMNS.filter((column) => column !== "unchanged" || hasUnchanged(tallies));
+}
+
+function hasUnchanged(tallies: readonly Tally[]): boolean {
+  return tallies.some(({ unchanged }) => unchanged > 0);
+}
+
+/** A tally as the text of its columns; `tallies` are all that share them. */
+function tallyColumns(tally: Tally, tallies: readonly Tally[]): string[] {
+  const { trials, valid, unchanged, rate, callsSolved, callsFailed, minimumCalls } = tally;
   return [
     String(trials),
     rate === null ? "-" : percent(rate),
@@ -35,7 +46,8 @@ export function tallyColumns(tally: Tally): string[] {
     fixed(callsSolved),
     fixed(callsFailed),
     fixed(minimumCalls),
-    String(trials - valid),
+    String(trials - valid - unchanged),
+    ...(hasUnchanged(tallies) ? [String(unchanged)] : []),
   ];
 }
 
@@ -44,21 +56,24 @@ export function tablesOf(report: Report): Table[] {
   const { subjects, comparisons, breakdowns } = report;
   if (subjects.length === 0) return [];
   return [
-    overview(subjects),
+    overviewTable(subjects),
     ...strategiesTable(comparisons),
     ...workTable(subjects),
     ...probesTable(subjects),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
-    ...failures(subjects),
+    ...perturbationTables(report),
+    ...failuresTable(subjects),
     outcomes(subjects),
-    ...behaviours(subjects),
-    ...repetitions(subjects),
+    ...behavioursTable(subjects),
+    ...repetitionsTable(subjects),
     ...subjects.map(cellsTable),
   ];
 }
 
-function overview(subjects: readonly SubjectMetrics[]): Table {
+/** Success of all trials, a row for each model, strategy and perturbation. */
+export function overviewTable(subjects: readonly SubjectMetrics[]): Table {
   const priced = subjects.some(({ cost }) => cost !== null);
+  const totals = subjects.map(({ total }) => total);
   return {
     id: "overview",
     section: "success",
@@ -67,10 +82,10 @@ function overview(subjects: readonly SubjectMetrics[]): Table {
       "solved: share of valid trials, with its 95% interval; calls: means; fewest: the fewest that " +
       "solve the tasks",
     rows: [
-      ["model", ...TALLY_COLUMNS, "tokens read", "written", ...(priced ? ["cost"] : [])],
+      ["model", ...tallyHead(totals), "tokens read", "written", ...(priced ? ["cost"] : [])],
       ...subjects.map((one) => [
         nameOf(one),
-        ...tallyColumns(one.total),
+        ...tallyColumns(one.total, totals),
         grouped(one.usage.inputTokens),
         grouped(one.usage.outputTokens),
         ...(priced ? [one.cost === null ? "-" : `$${one.cost.toFixed(2)}`] : []),
@@ -111,7 +126,8 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
   };
 }
 
-function failures(subjects: readonly SubjectMetrics[]): Table[] {
+/** Wrong calls by type, where there are any. Where there are many subjects, `brief` has one row for each. */
+export function failuresTable(subjects: readonly SubjectMetrics[], brief = false): Table[] {
   if (!hasFailures(subjects)) return [];
   return [{
     id: "failures",
@@ -121,25 +137,30 @@ function failures(subjects: readonly SubjectMetrics[]): Table[] {
     note: "wrong calls of valid trials; a cascade has none but values that an earlier wrong call " +
       "returned, a root is any other",
     rows: [
-      ["model", "", "wrong calls", ...FAILURE_TYPES],
+      ["model", ...(brief ? ["wrong calls", "roots"] : ["", "wrong calls"]), ...FAILURE_TYPES],
       ...subjects.flatMap((one) => {
-        const line = (what: string, count: (tally: typeof one.failures[number]) => number) => {
-          const counts = one.failures.map(count);
-          const total = counts.reduce((sum, own) => sum + own, 0);
-          return [
-            what,
-            String(total),
-            ...counts.map((own) => total === 0 ? "-" : `${own} (${percent(own / total)})`),
-          ];
-        };
+        const [total, ...types] = wrongCalls(one, ({ roots, cascades }) => roots + cascades);
+        const roots = wrongCalls(one, (tally) => tally.roots);
+        if (brief) return [[nameOf(one), total, roots[0], ...types]];
         return [
-          [nameOf(one), ...line("all", ({ roots, cascades }) => roots + cascades)],
-          ["", ...line("roots", ({ roots }) => roots)],
-          ["", ...line("cascades", ({ cascades }) => cascades)],
+          [nameOf(one), "all", total, ...types],
+          ["", "roots", ...roots],
+          ["", "cascades", ...wrongCalls(one, ({ cascades }) => cascades)],
         ];
       }),
     ],
   }];
+}
+
+/** How many calls were wrong, and of each type how many and which share of them. */
+function wrongCalls(
+  { failures }: SubjectMetrics,
+  count: (tally: FailureTally) => number,
+): [total: string, ...types: string[]] {
+  const counts = failures.map(count);
+  const total = counts.reduce((sum, own) => sum + own, 0);
+  const shown = counts.map((own) => total === 0 ? "-" : `${own} (${percent(own / total)})`);
+  return [String(total), ...shown];
 }
 
 /** Whether any call was wrong. */
@@ -153,22 +174,26 @@ function outcomes(subjects: readonly SubjectMetrics[]): Table {
   const shown = OUTCOMES.filter((outcome) =>
     subjects.some((one) => one.outcomes.some((own) => own.outcome === outcome && own.trials > 0))
   );
+  const totals = subjects.map(({ total }) => total);
+  const aside = hasUnchanged(totals);
   return {
     id: "outcomes",
     section: "failures",
     title: "How trials ended",
     rows: [
-      ["model", ...shown],
+      ["model", ...shown, ...(aside ? ["unchanged"] : [])],
       ...subjects.map((one) => [
         nameOf(one),
         ...one.outcomes.filter(({ outcome }) => shown.includes(outcome))
           .map(({ trials }) => String(trials)),
+        ...(aside ? [String(one.total.unchanged)] : []),
       ]),
     ],
   };
 }
 
-function behaviours(subjects: readonly SubjectMetrics[]): Table[] {
+/** What behaviours were seen, where there were any. */
+export function behavioursTable(subjects: readonly SubjectMetrics[]): Table[] {
   const names = [...new Set(subjects.flatMap((one) => Object.keys(one.behaviours)))];
   if (names.length === 0) return [];
   return [{
@@ -221,7 +246,8 @@ export function probesTable(subjects: readonly SubjectMetrics[]): Table[] {
   }];
 }
 
-function repetitions(subjects: readonly SubjectMetrics[]): Table[] {
+/** How often all trials of a task, or at least one, solved it, where tasks were repeated. */
+export function repetitionsTable(subjects: readonly SubjectMetrics[]): Table[] {
   const repeated = subjects.filter(({ repetition }) => repetition !== null);
   if (repeated.length === 0) return [];
   const share = (rate: number | null) => rate === null ? "not available" : percent(rate);
@@ -255,9 +281,9 @@ export function cellsTable(one: SubjectMetrics, place: number): Table {
     section: "cells",
     title: `Success by cell: ${nameOf(one)}`,
     rows: [
-      ["cell", ...TALLY_COLUMNS],
-      ...cells.map(({ name, tally }) => [name, ...tallyColumns(tally)]),
-      ...(cells.length > 1 ? [["all", ...tallyColumns(total)]] : []),
+      ["cell", ...tallyHead([total])],
+      ...cells.map(({ name, tally }) => [name, ...tallyColumns(tally, [total])]),
+      ...(cells.length > 1 ? [["all", ...tallyColumns(total, [total])]] : []),
     ],
   };
 }

@@ -4,7 +4,8 @@
  */
 
 import { breakDown } from "../breakdown.ts";
-import { compareStrategies } from "../comparison.ts";
+import { measureBrittleness } from "../brittleness.ts";
+import { comparePerturbations, compareStrategies } from "../comparison.ts";
 import { subjectName } from "../contest.ts";
 import type { GateReport } from "../decision.ts";
 import { printable } from "../json.ts";
@@ -15,30 +16,49 @@ import type { Check } from "../selfcheck.ts";
 import type { TrialScore } from "../trial.ts";
 import { percent } from "../verdict.ts";
 import { alignedTable } from "./text.ts";
+import { perturbationTables } from "./perturbation_tables.ts";
 import { strategiesTable, workTable } from "./strategy_tables.ts";
 import { sourceText, type Table } from "./table.ts";
-import { breakdownTable, cellsTable, probesTable } from "./tables.ts";
+import {
+  behavioursTable,
+  breakdownTable,
+  cellsTable,
+  failuresTable,
+  overviewTable,
+  probesTable,
+  repetitionsTable,
+} from "./tables.ts";
 import { renderVerdicts } from "./verdicts.ts";
 
 /**
- * The tables of all trials: success by cell, failures by type, behaviours, breakdowns, and last of all
- * strategies against the baseline. What they cost beyond it is told where `prices` has their models.
+ * The tables of all trials: success by cell, failures by type, behaviours, breakdowns, what perturbations
+ * did, and last of all strategies against the baseline. What they cost beyond it is told where `prices` has their models.
  */
 export function renderTables(trials: readonly TrialScore[], prices?: Prices): string {
   return renderParts({
     subjects: measure(trials),
     comparisons: compareStrategies(trials, prices),
     breakdowns: breakDown(trials),
+    ...perturbationsOf(trials),
   });
 }
 
 /** What a gate is about: the tables of all trials, the verdicts, and strategies beneath them. */
 export function renderGate(trials: readonly TrialScore[], decision: GateReport): string {
   return [
-    renderParts({ subjects: measure(trials), comparisons: [], breakdowns: breakDown(trials) }),
+    renderParts({
+      subjects: measure(trials),
+      comparisons: [],
+      breakdowns: breakDown(trials),
+      ...perturbationsOf(trials),
+    }),
     renderVerdicts(decision),
     ...strategiesTable(decision.comparisons).map(renderTable),
   ].join("\n\n");
+}
+
+function perturbationsOf(trials: readonly TrialScore[]) {
+  return { perturbations: comparePerturbations(trials), brittleness: measureBrittleness(trials) };
 }
 
 /** A report with its notes; verdicts stand beneath, by themselves. */
@@ -53,30 +73,53 @@ export function renderReport({ suite, notes, ...told }: Report): string {
 
 /** With more cells than this, their sums along the sizes are told in their place. */
 const MOST_CELLS = 24;
+/** More subjects than this are told side by side: nobody reads so many one after another. */
+const MOST_SUBJECTS = 6;
 
-function renderParts(
-  { subjects, comparisons, breakdowns }: Pick<Report, "subjects" | "comparisons" | "breakdowns">,
-): string {
+type Told = Pick<
+  Report,
+  "subjects" | "comparisons" | "breakdowns" | "perturbations" | "brittleness"
+>;
+
+function renderParts(report: Told): string {
+  const { subjects, comparisons, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MOST_CELLS);
-  // One for each model: those are to be looked at rather than read.
-  const told = breakdowns.filter(({ kind }) => needed && kind !== "sets");
+  const many = subjects.length > MOST_SUBJECTS;
+  const told = breakdowns.filter(({ kind, values }) =>
+    // One for each model: those are to be looked at rather than read.
+    needed && kind !== "sets" &&
+    // What has a single column would repeat the table of all of them.
+    !(many && values.length === 1)
+  );
   return [
-    ...subjects.map(renderSubject),
+    ...(many ? renderSubjects(subjects) : subjects.map(renderSubject)),
     ...probesTable(subjects).map(renderTable),
     ...told.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
+    ...perturbationTables(report, true).map(renderTable),
     ...workTable(subjects).map(renderTable),
     // What several strategies were run for: nobody should have to look for it.
     ...strategiesTable(comparisons).map(renderTable),
   ].join("\n\n");
 }
 
-function renderTable({ title, source, note, rows }: Table): string {
-  const heading = `${title}${source === undefined ? "" : ` (${sourceText(source)})`}`;
+function renderTable({ title, source, paper, note, rows }: Table): string {
+  const heading = `${title}${source === undefined ? "" : ` (${sourceText(source, paper)})`}`;
   return [
     printable(heading, 300),
     ...(note === undefined ? [] : [`(${note})`]),
     alignedTable(rows),
   ].join("\n");
+}
+
+/** What {@linkcode renderSubject} tells of each, side by side. */
+function renderSubjects(subjects: readonly SubjectMetrics[]): string[] {
+  const failures = failuresTable(subjects, true);
+  return [
+    renderTable(overviewTable(subjects)),
+    ...repetitionsTable(subjects).map(renderTable),
+    ...(failures.length === 0 ? ["no call was wrong"] : failures.map(renderTable)),
+    ...behavioursTable(subjects).map(renderTable),
+  ];
 }
 
 function renderSubject(metrics: SubjectMetrics, place: number): string {

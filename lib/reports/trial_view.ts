@@ -11,9 +11,10 @@ import type { Failure, FailureType } from "../failure.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../json.ts";
 import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
 import type { Task } from "../task.ts";
+import type { ParameterFailure, ParameterView } from "../parameter_failure.ts";
 import type { CallEvent, TraceEvent } from "../trace.ts";
 import type { Trial } from "../trial.ts";
-import { type KnownTask, rightAnswer } from "./task_view.ts";
+import { changedText, type KnownTask, rightAnswer } from "./task_view.ts";
 
 /** A trial as the page shows it. */
 export interface TrialView {
@@ -56,8 +57,12 @@ export interface CallView {
   /** The arguments as they were written, where they are no plain object. */
   readonly written?: string;
   readonly returned: string;
+  /** What the function itself returned, where a perturbation changed it on its way. */
+  readonly unperturbed?: string;
   /** The failure, whether it is a root, and why. */
   readonly failure?: { readonly type: string; readonly root: boolean; readonly cause: string };
+  /** What its parameters are beside the right call or their schema; left out where that is not known, or all is right. */
+  readonly parameters?: readonly string[];
 }
 
 /** The view of a trial; `known` is its task, where that can be made anew. */
@@ -67,7 +72,7 @@ export function viewTrial(
   known: KnownTask | undefined,
 ): TrialView {
   const task = known?.kind === "generated" ? known.task : undefined;
-  const { model, strategy, perturbation, repetition, usage, durationMs, startedAt } = trial;
+  const { model, strategy, repetition, usage, durationMs, startedAt } = trial;
   const { inputTokens, outputTokens } = usage;
   const calls = trial.events.filter((event) => event.kind === "call");
   const answered = trial.events.some((event) => event.kind === "answer");
@@ -78,7 +83,7 @@ export function viewTrial(
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
     ["served as", model.served || "-"],
     ["strategy", strategy],
-    ["perturbation", perturbation],
+    ["perturbation", perturbationText(trial, known)],
     ["task", cellName(trial)],
     ["seed", JSON.stringify(trial.task.seed) ?? "-"],
     ["repetition", String(repetition)],
@@ -93,7 +98,7 @@ export function viewTrial(
       : { mistake: printable(`first root failure: ${describeFailure(root)}`, 2000) }),
     facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
     ...(replay === undefined ? {} : shownReplay(replay)),
-    offer: offerOf(trial),
+    offer: offerOf(trial, known),
     events: trial.events.flatMap((event) => viewEvent(event, answered, task)),
     dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
@@ -104,15 +109,30 @@ function shownReplay(replay: string): { replay?: string } {
   return printable(replay, 5000) === replay ? { replay } : {};
 }
 
+/** The perturbations, each with whether it found anything to change, as far as that is known. */
+function perturbationText(
+  { perturbation, changed }: Trial,
+  known: KnownTask | undefined,
+): string {
+  const steps = known?.kind === "generated" ? known.perturbed?.steps : undefined;
+  if (steps !== undefined) {
+    return steps.map((step) => `${step.id} (${changedText(step.changed)})`).join(", ");
+  }
+  return changed === false ? `${perturbation} (${changedText(changed)})` : perturbation;
+}
+
 /** Pages make a task's prompt and tools anew; what the model got may be something else. */
-function offerOf({ strategy, perturbation }: Trial): string {
+function offerOf({ strategy, perturbation }: Trial, known: KnownTask | undefined): string {
+  const shown = perturbation === "none" ||
+    known?.kind === "generated" && known.perturbed !== undefined;
   const changes = [
     ...(strategy === "baseline" ? [] : [`the strategy ${strategy}`]),
-    ...(perturbation === "none" ? [] : [`the perturbation ${perturbation}`]),
+    ...(shown ? [] : [`the perturbation ${perturbation}`]),
   ];
   if (changes.length === 0) return "prompt and tools, as the model got them";
   const words = `${changes.join(" and ")} ${changes.length === 1 ? "changes" : "change"}`;
-  return printable(`prompt and tools of the task; ${words} what the model sees`, 1000);
+  const which = perturbation === "none" || !shown ? "of the task" : "of the perturbed task";
+  return printable(`prompt and tools ${which}; ${words} what the model sees`, 1000);
 }
 
 function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined): EventView[] {
@@ -213,6 +233,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
       ),
     }),
     returned: returnedText(event),
+    ...(event.unperturbed === undefined ? {} : { unperturbed: printableLines(event.unperturbed) }),
     ...(failure === undefined ? {} : {
       failure: {
         type: failure.type,
@@ -223,7 +244,56 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
         ),
       },
     }),
+    ...(event.parameters === undefined ? {} : { parameters: parameterLines(event.parameters) }),
   };
+}
+
+const ROUTING_ERROR = "routing error: it is none of the right calls, or one of them once more";
+
+/** What the parameters of a call are beside the right call, or beside their schema where there is none. */
+function parameterLines({ oracle, failures, undecided = [] }: ParameterView): string[] {
+  const beside = oracle === null ? "its schema" : `right call ${oracle}`;
+  const lines = [
+    ...failures.map(describeParameter),
+    ...undecided.map(({ types, parameter }) =>
+      `${parameter || "arguments"}: ${
+        types.map(spaced).join(" or ")
+      }, which cannot be told without a schema`
+    ),
+  ];
+  return [
+    ...(oracle === null ? [ROUTING_ERROR] : []),
+    ...lines.map((line) => printable(`beside ${beside}: ${line}`, 2000)),
+  ];
+}
+
+function describeParameter({ parameter, type, similarity, ...failure }: ParameterFailure): string {
+  const { given, expected } = failure;
+  const alike = similarity === undefined ? "" : ` (Rouge-L ${similarity.toFixed(2)})`;
+  return [
+    `${parameter || "arguments"}: ${spaced(type)}`,
+    ...(given === undefined ? [] : [`given ${shortened(given)}`]),
+    ...(expected === undefined ? [] : [`right would be ${shortened(expected)}`]),
+  ].join(", ") + alike;
+}
+
+function spaced(type: string): string {
+  return type.replaceAll("_", " ");
+}
+
+/** Enough of a value to recognise it: two stand in a line. */
+function shortened(value: unknown): string {
+  const text = jsonText(value);
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
+
+/** A value as JSON; thousands of brackets within each other exceed the stack. */
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "a value that is nested too deep";
+  }
 }
 
 /** The value that an argument stood for, such as a name; nothing where it stood for itself. */
@@ -232,18 +302,12 @@ function stoodFor({ resolved }: CallEvent, parameter: string, written: unknown):
   const values = parseJson(resolved);
   if (!isJsonObject(values) || !Object.hasOwn(values, parameter)) return "";
   const value = values[parameter];
-  if (value === written) return "";
-  try {
-    return ` = ${JSON.stringify(value)}`;
-  } catch {
-    // Thousands of brackets within each other exceed the stack.
-    return "";
-  }
+  return value === written ? "" : ` = ${jsonText(value)}`;
 }
 
 /** What went back to the model, and what it stands for. */
-function returnedText({ returned, result }: CallEvent): string {
-  if (returned === undefined) return printableLines(result);
+function returnedText({ returned, result, unperturbed }: CallEvent): string {
+  if (returned === undefined || unperturbed !== undefined) return printableLines(result);
   const { variable, value } = returned;
   const [, name, rest = ""] = /^(@[A-Za-z_]\w*)(\n[^]*)?$/.exec(result) ?? [];
   if (name !== undefined) return printableLines(`${name} = ${value}${rest}`);

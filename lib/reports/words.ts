@@ -4,6 +4,9 @@
  */
 
 import type { Behaviour } from "../behaviour.ts";
+import { PARAMETER_FAILURE_WORDS } from "../parameter_failure.ts";
+import { EFFECTS, isMethod, type PerturbationMethod, PERTURBED } from "../perturbation.ts";
+import { type MetamorphicCheck, type PerturbationId, PERTURBATIONS } from "../perturbations.ts";
 import type { ProbeId } from "../probes.ts";
 import type { StrategyId } from "../strategies.ts";
 
@@ -44,6 +47,25 @@ const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
   forced_loop: "a behaviour: went on calling, the same again or to no use, until a limit",
   ungrounded: "a behaviour: answered rightly, although no call had returned that value",
 };
+
+const SOURCE_WORDS: Readonly<Record<typeof PERTURBED[PerturbationMethod], string>> = {
+  document: "of the tool document",
+  query: "of the query",
+  return: "of what a tool returns",
+};
+
+const CHECK_WORDS: Readonly<Record<MetamorphicCheck, string>> = {
+  unrelated: "further functions are on offer that have nothing to do with the task",
+  rename: "functions and variables have other names",
+  reorder: "the functions are on offer in another order",
+};
+
+/** What a perturbation does. */
+export function perturbationWords(id: PerturbationId): string {
+  return isMethod(id)
+    ? `${SOURCE_WORDS[PERTURBED[id]]}: ${EFFECTS[id]}`
+    : `that is a check: ${CHECK_WORDS[id]}`;
+}
 
 type Entry = readonly [word: string, meaning: string];
 
@@ -100,8 +122,52 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "gained, lost",
-    "tasks that a strategy solved more often than the baseline, and less often. Exact McNemar p: how " +
-    "often chance alone would part them so unevenly, if the strategy changed nothing",
+    "tasks that a strategy solved more often than the baseline, and less often; likewise a perturbation " +
+    "and the same tasks without it. Exact McNemar p: how often chance alone would part them so unevenly, " +
+    "if the strategy or the perturbation changed nothing",
+  ],
+  [
+    "perturbation",
+    "a change of what the model gets to see of a task, which is judged as if nothing had been changed; " +
+    "several are joined by +",
+  ],
+  ...PERTURBATIONS.map((id): Entry => [id, `a perturbation ${perturbationWords(id)}`]),
+  [
+    "check",
+    "a perturbation that leaves a task what it is, so that nothing should change; flipped: solved with " +
+    "it and not without, or the reverse, of which some is chance where a model draws its replies",
+  ],
+  [
+    "unchanged",
+    "a trial in whose task the perturbation found nothing to change: it tells nothing of the perturbation, " +
+    "and counts in no rate",
+  ],
+  [
+    "abstained",
+    "an outcome where the query no longer gives what the answer needs: no answer, and no value made up in " +
+    "its place. That is right there, and yet the task counts as not solved",
+  ],
+  ...Object.entries(PARAMETER_FAILURE_WORDS).map(([type, meaning]): Entry => [
+    type.replaceAll("_", " "),
+    `a parameter failure. ${meaning}`,
+  ]),
+  [
+    "routing error",
+    "a call that is none of those that are right, or one of them once more: of its parameters only what " +
+    "breaks the schema is told",
+  ],
+  [
+    "similar texts",
+    "texts that deviate or mismatch, and yet are much like the right ones: Rouge-L above 0.8",
+  ],
+  [
+    "API-level success",
+    "the share of calls that were not refused, for a name that is no function's or for their form",
+  ],
+  [
+    "given, then also",
+    "of the trials with one failure, those that have another in the same call or in a later one. It need " +
+    "not be the other way round: what comes later follows, and may not have caused it",
   ],
   ["probe", "a small question that brings out how a model behaves towards tools; it has no graph"],
   ...of(PROBE_WORDS, "a probe: "),
@@ -114,5 +180,10 @@ export const WORDS: readonly Entry[] = [
     "FuncBenchGen",
     "Maekawa et al., Towards Reliable Benchmarking: A Contamination Free, Controllable Evaluation " +
     "Framework for Multi-step LLM Function Calling, whose experiments tables and figures repeat",
+  ],
+  [
+    "Butterfly",
+    "Xiong et al., Butterfly Effects in Toolchains: A Comprehensive Analysis of Failed Parameter Filling in " +
+    "LLM Tool-Agent Systems, whose perturbations and types of parameter failures these are",
   ],
 ];

@@ -179,7 +179,10 @@ class SymbolicEnvironment {
     const tool = this.#tools.get(call.name);
     if (tool === undefined) return { call };
     const read = this.symbols.read(tool, call.arguments, taken);
-    if ("error" in read) return { call: { ...call, refusal: read } };
+    if ("error" in read) {
+      const { meant, ...refusal } = read;
+      return { call: { ...call, refusal, ...(meant === undefined ? {} : { resolved: meant }) } };
+    }
     const prepared = { ...call, resolved: read.resolved };
     const refusal = this.#inner.refuse(prepared);
     if (refusal === undefined) return { call: prepared, name: read.name };

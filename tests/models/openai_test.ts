@@ -32,7 +32,7 @@ function test(
 
 const KEY = "hunter22-hunter22";
 
-const ADD: ToolSchema = {
+const ADD = {
   name: "add",
   description: "Adds",
   strict: true,
@@ -42,7 +42,7 @@ const ADD: ToolSchema = {
     required: ["left"],
     additionalProperties: false,
   },
-};
+} satisfies ToolSchema;
 
 const CONVERSATION: readonly Message[] = [
   { role: "system", content: "Be brief" },

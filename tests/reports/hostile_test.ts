@@ -82,7 +82,15 @@ function eventsOf(text: string) {
     })),
     {
       ...{ ...call, call: 5, function: TASK.functions[0]!.name, role: "core", result: "{}" },
-      ...{ arguments: text, returned: { variable: text, value: 1 } },
+      ...{ arguments: text, returned: { variable: text, value: 1 }, unperturbed: text },
+      parameters: {
+        oracle: 1,
+        failures: [{
+          ...{ type: "task_deviation", parameter: text, given: text, similarity: 0.5 },
+          expected: { [text]: [text] },
+        }],
+        undecided: [{ types: ["task_deviation"], parameter: text }],
+      },
     },
     { kind: "over_limit", function: text, limit: 5 },
     { kind: "answer", text, value: null },

@@ -8,6 +8,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { BEHAVIOURS } from "../../lib/behaviour.ts";
+import { PARAMETER_FAILURE_TYPES } from "../../lib/parameter_failure.ts";
+import { PERTURBATIONS } from "../../lib/perturbations.ts";
 import { PROBES } from "../../lib/probes.ts";
 import { makeReport } from "../../lib/report.ts";
 import { seriesMark } from "../../lib/reports/plotting.ts";
@@ -16,7 +18,14 @@ import { stagesOf, STRATEGIES } from "../../lib/strategies.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { Folder } from "../support/folders.ts";
 import { generatedFrom } from "../support/generated.ts";
-import { crossed, failureOf, record, type TrialTraits } from "../support/records.ts";
+import {
+  callEvent,
+  crossed,
+  failureOf,
+  record,
+  traced,
+  type TrialTraits,
+} from "../support/records.ts";
 
 /** A figure of a page: what stands under it. */
 interface Figure {
@@ -160,6 +169,42 @@ Deno.test("a caption says that some points have no whisker, where that is so", a
   assert(!figures.get("depth-5")!.caption.includes(words));
   const { figures: alone } = await figuresOf(repeated);
   assertStringIncludes(alone.get("overview")!.caption, words);
+});
+
+Deno.test("wrong calls are drawn of unperturbed trials alone, where there are any", async () => {
+  const ids = ["RD", "CF", "rename"];
+  const names = modelNames(2);
+  const perturbed = ids.flatMap((perturbation) => trialsOf(names, { perturbation }));
+  const both = (await figuresOf([...trialsOf(names), ...perturbed])).figures.get("failures")!;
+  assertEquals(both.legend, ["model:", ...names]);
+  assertStringIncludes(both.caption, "unperturbed trials only");
+  const alone = (await figuresOf(perturbed)).figures.get("failures")!;
+  assertEquals(alone.legend!.length, 1 + ids.length * names.length);
+  const plain = (await figuresOf(trialsOf(names))).figures.get("failures")!;
+  for (const { caption } of [alone, plain]) assert(!caption.includes("unperturbed"), caption);
+});
+
+Deno.test("where only perturbed trials have wrong calls there is no figure without a bar", async () => {
+  const trials = [
+    ...trialsOf(["m"], { failures: [] }),
+    ...trialsOf(["m"], { perturbation: "RD" }),
+  ];
+  const page = await pageOf(trials);
+  assertStringIncludes(page, "<p>Without perturbations no call was wrong.</p>");
+  assert(!page.includes('id="figure-failures"'));
+  assertMatch(page, /Failure types[^]*m \+ RD/);
+  const none = await pageOf(trialsOf(["m"], { failures: [], perturbation: "RD" }));
+  assertStringIncludes(none, "<p>No call was wrong.</p>");
+});
+
+Deno.test("success of all trials is drawn of perturbed trials as well", async () => {
+  const ids = ["none", "RD", "CF"];
+  const trials = ids.flatMap((perturbation) => trialsOf(["m"], { perturbation }));
+  const { caption } = (await figuresOf(trials)).figures.get("overview")!;
+  assert(!caption.includes("unperturbed"));
+  const page = await pageOf(trials);
+  const [, drawn] = /<figure id="figure-overview"([^]*?)<\/figure>/.exec(page)!;
+  for (const name of ["m + RD", "m + CF"]) assertStringIncludes(drawn!, name);
 });
 
 Deno.test("the marks of a legend of bars look as the bars do", async () => {
@@ -320,6 +365,9 @@ Deno.test("the words of a page have each strategy, probe, behaviour and stage", 
     "stage",
     "probe",
     "strategy",
+    ...PERTURBATIONS,
+    ...PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " ")),
+    ...["perturbation", "check", "abstained", "unchanged", "given, then also", "Butterfly"],
   ];
   for (const word of wanted) assert(terms.includes(word), word);
   const [, stage] = /<dt>stage<\/dt>\s*<dd>([^<]*)<\/dd>/.exec(words!)!;
@@ -332,4 +380,12 @@ Deno.test("the words of a page have each strategy, probe, behaviour and stage", 
 Deno.test("shares have their intervals beneath them, as tables of many columns must fit", async () => {
   const [, table] = /Behaviour towards tools([^]*?)<\/table>/.exec(await pageOf(PROBED))!;
   assertMatch(table!, /<td>100\.0% <small>\(20\.7% to 100\.0%\)<\/small><\/td>/);
+  const trials = ["none", "RD"].map((perturbation) => ({
+    ...traced([callEvent(1)], { perturbation }),
+    oracle: "truth" as const,
+  }));
+  const [, rates] = /Failure rates under([^]*?)<\/table>/.exec(await pageOf(trials))!;
+  assertMatch(rates!, /<td>0\.0% <small>\(0\.0,<br>-\d+\.\d to \+\d+\.\d\)<\/small><\/td>/);
+  const sized = await pageOf(trialsOf(["m"]));
+  assertMatch(sized, /<small>\(\S+% to \S+%\), n \d+<\/small>/);
 });

@@ -358,3 +358,33 @@ test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
   ]);
   assertEquals(/graph/.test(JSON.stringify([...found.values()])), false);
 });
+
+test("tablesOf() has a column of unchanged trials where there are any, and nowhere else", () => {
+  const rd = { perturbation: "RD" } as const;
+  const trials = [
+    record({ seed: 1, ...rd, failures: failuresOf({ incorrect_value: 1 }) }),
+    record({ seed: 2, ...rd, outcome: "invalid" }),
+    record({ seed: 3, ...rd, changed: false, failures: failuresOf({ incorrect_value: 5 }) }),
+    record({ seed: 4, ...rd, changed: false, outcome: "no_answer" }),
+    record(),
+  ];
+  const all = tables(trials);
+  const overview = all.get("overview")!.rows;
+  const place = overview[0]!.indexOf("unchanged");
+  assertEquals(overview.map((row) => [row[1], ...row.slice(place - 1, place + 1)]), [
+    ["trials", "invalid", "unchanged"],
+    ["4", "1", "2"],
+    ["1", "0", "0"],
+  ]);
+  assertEquals(all.get("outcomes")!.rows, [
+    ["model", "solved", "invalid", "unchanged"],
+    ["m + RD", "1", "1", "2"],
+    ["m", "1", "0", "0"],
+  ]);
+  assertEquals(all.get("cells-1")!.rows[1]!.slice(-2), ["1", "2"]);
+  assertEquals(all.get("failures")!.rows[1]!.slice(0, 3), ["m + RD", "all", "1"]);
+  assertEquals(all.get("core")!.rows[1]![1], "100.0% (20.7% to 100.0%), n 1");
+  for (const [id, { rows }] of tables(trials.filter(({ changed }) => changed !== false))) {
+    assert(!rows[0]!.includes("unchanged"), id);
+  }
+});

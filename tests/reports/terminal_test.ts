@@ -16,6 +16,7 @@ import { test } from "../support/generated.ts";
 import {
   callEvents,
   crossed,
+  failureOf,
   HOSTILE,
   manyRecords,
   NOT_FOUND,
@@ -270,6 +271,115 @@ test("renderGate() has tables, verdicts, and beneath them strategies, each once"
   const alone = judge(one, planOf(one), policy);
   assertMatch(renderGate(one, reportVerdicts("s", alone, policy)), /Clopper-Pearson\)$/);
   assertMatch(renderGate(one, reportProblem("s", "shards are missing")), /are missing\.$/);
+});
+
+/** Trials of so many models: each with two repetitions, a habit, a probe and a wrong call. */
+function ofModels(count: number, traits: TrialTraits = {}): Trial[] {
+  return Array.from({ length: count }, (_, place) => `model ${place}`).flatMap((model) => [
+    ...[1, 2].map((repetition) =>
+      record({
+        model,
+        repetition,
+        behaviours: ["silent"],
+        failures: [failureOf("incorrect_value"), {
+          ...failureOf("function_not_found"),
+          root: false,
+        }],
+        usage: { inputTokens: 1234, outputTokens: 77 },
+        ...traits,
+      })
+    ),
+    record({ model, repetition: 2, task: { case: "oracle", seed: 1 }, behaviours: ["aversion"] }),
+  ]);
+}
+
+/** The three that are printed: of a run, of a gate, and of a report. */
+function printed(trials: readonly Trial[]): string[] {
+  const policy = { successRate: 0.8 };
+  const judged = judge(trials, planOf(trials), policy);
+  return [
+    renderTables(trials),
+    renderGate(trials, reportVerdicts("s", judged, policy)),
+    rendered(trials),
+  ];
+}
+
+test("up to six models have tables of their own, more stand side by side", () => {
+  for (const text of printed(ofModels(6))) {
+    assertEquals(text.match(/^model \d$/gm)?.length, 6);
+    assertEquals(text.match(/^spent: /gm)?.length, 6);
+    assertNotMatch(text, /^(Success|Repeated tasks|Behaviours)\n/m);
+  }
+  for (const text of printed(ofModels(7))) {
+    assertNotMatch(text, /^model \d$|^spent: |^behaviours \(trials\)/m);
+    const tables = new Map(
+      text.split("\n\n").map((part): [string, string[]] => {
+        const [title, ...lines] = part.split("\n");
+        return [title!, lines];
+      }),
+    );
+    /** The row of the last model, without its name. */
+    const last = (title: string) =>
+      tables.get(title)!.findLast((line) => line.startsWith("model 6"))!.split(/ {2,}/).slice(1);
+    const rowsOf = (title: string) =>
+      tables.get(title)!.filter((line) => /^model \d/.test(line)).length;
+    assertEquals([rowsOf("Success"), rowsOf("Repeated tasks"), rowsOf("Behaviours")], [7, 7, 7]);
+    assertEquals(last("Success").slice(0, 2), ["3", "100.0%"]);
+    assertEquals(last("Success").slice(-2), ["2,478", "156"]);
+    assertEquals(last("Repeated tasks"), ["2", "100.0%", "100.0%", "1", "1"]);
+    assertEquals(last("Behaviours"), ["2", "1"]);
+    assertEquals(last("Behaviour towards tools").slice(0, 3), ["oracle", "1", "100.0%"]);
+    assertEquals(last("Failure types (as in FuncBenchGen, Table 3)"), [
+      ...["4", "2", "2 (50.0%)", "0 (0.0%)", "0 (0.0%)", "2 (50.0%)"],
+    ]);
+  }
+});
+
+test("many models without a wrong call, a habit or a repetition have no empty tables", () => {
+  const trials = Array.from({ length: 7 }, (_, place) => record({ model: `model ${place}` }));
+  for (const text of printed(trials)) {
+    assertMatch(text, /^no call was wrong$/m);
+    assertNotMatch(text, /Failure types|Behaviours|Repeated tasks/);
+  }
+  assertNotMatch(printed(ofModels(7))[0]!, /no call was wrong/);
+});
+
+test("simulated models are called so where many stand side by side", () => {
+  const trials = Array.from(
+    { length: 7 },
+    (_, place) => record({ model: `sim:${place}`, simulated: place === 3 }),
+  );
+  assertMatch(renderTables(trials), /^sim:3 \(simulated\) +1 /m);
+  assertNotMatch(renderTables(trials), /^sim:2 \(simulated\)/m);
+});
+
+test("success along a size that is one for all is not told again of many models", () => {
+  const sized = (models: number, sizes: readonly (readonly [number, number])[]) =>
+    rendered(
+      Array.from({ length: models }, (_, place) => `model ${place}`).flatMap((model) =>
+        sizes.map(([core, depth]) =>
+          record({ model, task: { core, depth, connected: 0, disconnected: 0, seed: 1 } })
+        )
+      ),
+    );
+  const [CORE, DEPTH] = ["\nSuccess by core size (", "\nSuccess by dependency depth, 5 "];
+  const has = (text: string) => [CORE!, DEPTH!].map((title) => text.includes(title));
+  assertEquals(has(sized(6, [[5, 2], [5, 4]])), [true, true]);
+  assertEquals(has(sized(7, [[5, 2], [5, 4]])), [false, true]);
+  assertEquals(has(sized(7, [[5, 2], [6, 2]])), [true, false]);
+  assertEquals(has(sized(7, [[5, 2]])), [false, false]);
+});
+
+test("perturbations of one size are told once each before what they did", () => {
+  const ids = ["none", "RD", "RE", "WD", "WT", "SD", "CO", "CF"];
+  const titles = rendered(
+    ids.map((perturbation) => record({ perturbation, behaviours: ["silent"] })),
+  )
+    .split("\n\n").map((part) => part.split("\n")[0]!);
+  assertEquals(titles.slice(1).map((title) => title.split(" (")[0]), [
+    ...["Success", "no call was wrong", "Behaviours"],
+    ...["Failure rates under perturbations: m", "Perturbations against none"],
+  ]);
 });
 
 test("renderReport() has strategies last of all, and what they did before them", () => {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { callMarks } from "../../lib/drawing.ts";
 import { createExecutor, type Executor } from "../../lib/executor.ts";
 import type { FailureCause, WrongArgument } from "../../lib/failure.ts";
+import type { JsonValue } from "../../lib/json.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../lib/reports/task_view.ts";
 import { type CallView, viewTrial } from "../../lib/reports/trial_view.ts";
 import { GENERATOR_VERSION } from "../../lib/task.ts";
@@ -367,6 +368,17 @@ test("viewTrial() makes hostile texts visible, wherever they stand", () => {
       result: HOSTILE,
       returned: { variable: HOSTILE, value: 1 },
       failure: { ...failure, root: true },
+      unperturbed: HOSTILE,
+      parameters: {
+        oracle: 1,
+        failures: [{
+          type: "task_deviation",
+          parameter: HOSTILE,
+          given: HOSTILE,
+          expected: { [HOSTILE]: HOSTILE },
+        }],
+        undecided: [{ types: ["task_deviation"], parameter: HOSTILE }],
+      },
     });
   const type = "incorrect_value";
   const origins: WrongArgument[] = [
@@ -408,7 +420,7 @@ test("viewTrial() shows the events of other tools, whatever they look like", () 
     reply: ["request", "text", "calls", "inputTokens", "outputTokens", "durationMs", "repairs"],
     call: [
       ...["call", "step", "function", "arguments", "result", "role", "returned", "failure"],
-      ...["guessed", "coerced", "resolved"],
+      ...["guessed", "coerced", "resolved", "unperturbed", "parameters"],
     ],
     over_limit: ["function", "limit"],
     answer: ["text", "value"],
@@ -495,4 +507,96 @@ test("viewTrial() marks its own calls in the graph of its task", async () => {
   const { dotMarks } = viewTrial(traced(events), "", KNOWN);
   assertEquals(dotMarks, callMarks(TASK, callsOf(events)));
   assertEquals(dotMarks.split("\n").length, 3);
+});
+
+test("viewTrial() says of each perturbation whether it found anything to change", () => {
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 5 };
+  const factsOf = (perturbation: string, traits: TrialTraits = {}) => {
+    const known = taskOf({ task: spec, perturbation }, GENERATOR_VERSION);
+    const view = viewTrial(traced([], { task: spec, perturbation, ...traits }), "", known);
+    return { offer: view.offer, fact: Object.fromEntries(view.facts)["perturbation"] };
+  };
+  assertEquals(factsOf("RD+AP"), {
+    offer: "prompt and tools, as the model got them",
+    fact: "RD (changed), AP (found nothing to change)",
+  });
+  assertEquals(
+    factsOf("RD", { strategy: "indirection" }).offer,
+    "prompt and tools of the perturbed task; the strategy indirection changes what the model sees",
+  );
+  // Other tools may have perturbations of their own.
+  assertEquals(factsOf("XY", { changed: false }), {
+    offer: "prompt and tools of the task; the perturbation XY changes what the model sees",
+    fact: "XY (found nothing to change)",
+  });
+  assertEquals(factsOf("XY").fact, "XY");
+  assertEquals(factsOf("none").fact, "none");
+});
+
+test("viewTrial() shows what went back as it was perturbed, and what the function returned", () => {
+  const [plain, changed] = callViews([
+    callEvent(1),
+    callEvent(2, { result: '{"Object_1":222}', unperturbed: '{"xyz":222}' }),
+  ]);
+  assertEquals([plain!.returned, plain!.unperturbed], ["xyz = 222", undefined]);
+  assertEquals([changed!.returned, changed!.unperturbed], ['{"Object_1":222}', '{"xyz":222}']);
+});
+
+test("viewTrial() tells what parameters are beside the right call", () => {
+  const linesOf = (parameters: CallEvent["parameters"]) =>
+    callViews([callEvent(1, parameters === undefined ? {} : { parameters })])[0]!.parameters;
+  assertEquals(linesOf(undefined), undefined);
+  const routing = "routing error: it is none of the right calls, or one of them once more";
+  assertEquals(linesOf({ oracle: null, failures: [] }), [routing]);
+  // What breaks the schema does so whatever the call was for.
+  assertEquals(
+    linesOf({
+      oracle: null,
+      failures: [{ type: "specification_mismatch", parameter: "/abc", given: `1${HOSTILE}` }],
+      undecided: [{ types: ["hallucination_name", "redundant_information"], parameter: "/town" }],
+    })!.map((line) => line.replace(/evil.*(?=")/, "EVIL")),
+    [
+      routing,
+      'beside its schema: /abc: specification mismatch, given "1EVIL"',
+      "beside its schema: /town: hallucination name or redundant information, which cannot be told " +
+      "without a schema",
+    ],
+  );
+  assertEquals(
+    linesOf({
+      oracle: 2,
+      failures: [
+        { type: "hallucination_name", parameter: "/town", given: { a: [1] } },
+        { type: "missing_information", parameter: "/city", expected: "Rome" },
+        ...[
+          {
+            ...{ type: "task_deviation" as const, parameter: "", given: "Roma" },
+            ...{ expected: "Rome", similarity: 0.456 },
+          },
+        ],
+      ],
+      undecided: [{ types: ["specification_mismatch", "task_deviation"], parameter: "/day" }],
+    }),
+    [
+      '/town: hallucination name, given {"a":[1]}',
+      '/city: missing information, right would be "Rome"',
+      'arguments: task deviation, given "Roma", right would be "Rome" (Rouge-L 0.46)',
+      "/day: specification mismatch or task deviation, which cannot be told without a schema",
+    ].map((line) => `beside right call 2: ${line}`),
+  );
+});
+
+test("viewTrial() survives values that are nested deeper than the stack", () => {
+  let value: JsonValue = [];
+  for (let depth = 0; depth < 1_000_000; depth++) value = [value];
+  const [view] = callViews([
+    callEvent(1, {
+      parameters: {
+        oracle: 1,
+        failures: [{ type: "task_deviation", parameter: "/a", given: value, expected: 1 }],
+      },
+    }),
+  ]);
+  assertEquals(view!.parameters!.length, 1);
+  assertStringIncludes(view!.parameters![0]!, "right would be 1");
 });

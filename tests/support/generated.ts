@@ -4,7 +4,7 @@
  */
 
 import fc from "fast-check";
-import { type GraphSpec, LINKINGS } from "../../lib/graph.ts";
+import { type GraphSpec, LINKINGS, SURFACES } from "../../lib/graph.ts";
 import type { Cell } from "../../lib/suite.ts";
 import type { Task, TaskFunction } from "../../lib/task.ts";
 import type { TaskSpec } from "../../lib/tasks.ts";
@@ -39,6 +39,12 @@ export function specs(most = 60): fc.Arbitrary<GraphSpec> {
       linking: fc.constantFrom(...LINKINGS),
     }, { requiredKeys: ["core", "depth", "connected", "disconnected", "seed"] })
   );
+}
+
+/** Specs of either surface. */
+export function surfacedSpecs(most = 60): fc.Arbitrary<GraphSpec> {
+  return fc.tuple(specs(most), fc.constantFrom(...SURFACES))
+    .map(([spec, surface]) => ({ ...spec, surface }));
 }
 
 /** The largest specs that must work. */

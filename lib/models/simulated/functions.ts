@@ -24,6 +24,8 @@ export interface FunctionReading {
   readonly output: Variable | undefined;
   /** The parameter that names the result of a call, where there is one. */
   readonly result: string | undefined;
+  /** The JSON Schema of its arguments. */
+  readonly schema: JsonObject;
 }
 
 /** By this a parameter that names the result is known (Indirection, "Adding a Level"). */
@@ -37,14 +39,16 @@ export function readFunctions(
 }
 
 function readFunction(
-  { name, description = "", parameters }: ChatTool["function"],
+  { name, description = "", parameters = {} }: ChatTool["function"],
 ): FunctionReading {
-  const split = description.indexOf(" to produce ");
+  // Examples and schemas of returns stand behind it, and may say anything.
+  const [said = ""] = description.split(/\n(?:Example|Returns): /, 1);
+  const split = said.indexOf(" to produce ");
   const [consumed, produced] = split === -1
-    ? [description, ""]
-    : [description.slice(0, split), description.slice(split)];
+    ? [said, ""]
+    : [said.slice(0, split), said.slice(split)];
   const types = new Map(readClauses(consumed).map((variable) => [variable.name, variable.type]));
-  const properties = parameters?.["properties"];
+  const properties = parameters["properties"];
   const schemas = isJsonObject(properties) ? Object.entries(properties) : [];
   const result = schemas.find(([, schema]) =>
     isJsonObject(schema) && schema["description"] === NAMES_RESULT
@@ -56,6 +60,7 @@ function readFunction(
     ),
     output: readClauses(produced)[0],
     result,
+    schema: parameters,
   };
 }
 

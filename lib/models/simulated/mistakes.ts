@@ -5,6 +5,7 @@
 
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../../random.ts";
+import { writeCall } from "./arguments.ts";
 import type { FunctionReading } from "./functions.ts";
 import { type Argument, argumentsOf, intend, type Intention, type Plan } from "./planning.ts";
 import type { Conversation } from "./reading.ts";
@@ -86,16 +87,17 @@ export function hits(rate: number, { prng }: Stream): boolean {
 /** The intended call, or what one of the mistakes makes of it. */
 export function spoil(intention: Intention, situation: Situation): OutgoingCall {
   const { rates, stream, inventedNames } = situation;
-  const { name } = intention.function;
+  const { function: called } = intention;
+  const { name } = called;
   const arguments_ = fill(intention, situation);
   if (hits(rates.hallucinate, stream("hallucinate", name))) {
-    return { name: inventedNames.get(name) ?? name, arguments: arguments_ };
+    return writeCall(called, arguments_, inventedNames.get(name));
   }
   const arity = stream("arity", name);
   const dropped = sample([...arguments_.keys()], arity);
   if (dropped !== undefined && hits(rates.arity, arity)) {
     arguments_.delete(dropped);
-    return { name, arguments: arguments_ };
+    return writeCall(called, arguments_);
   }
   const stale = stream("stale", name);
   const mistaken = sample(intention.arguments, stale);
@@ -105,11 +107,11 @@ export function spoil(intention: Intention, situation: Situation): OutgoingCall 
     if (hits(restated ? rates.stale / 4 : rates.stale, stale)) {
       const other = sample(situation.values.filter((other) => other !== value), stale);
       if (other !== undefined) {
-        return { name, arguments: arguments_.set(parameter, other) };
+        return writeCall(called, arguments_.set(parameter, other));
       }
     }
   }
-  return { name, arguments: miscopy(intention, arguments_, situation) };
+  return writeCall(called, miscopy(intention, arguments_, situation));
 }
 
 /** The arguments of a right call, with a wrong digit in some. */
@@ -168,7 +170,7 @@ export function callEarly(situation: Situation): OutgoingCall[] {
       return [parameter.name, given];
     }));
     if (consumer.result !== undefined) arguments_.set(consumer.result, nameResult(consumer));
-    return [{ name: consumer.name, arguments: arguments_ }];
+    return [writeCall(consumer, arguments_)];
   });
 }
 
@@ -185,7 +187,7 @@ export function callDistractor(situation: Situation): OutgoingCall[] {
   const distractor = sample(possible, distract);
   if (distractor === undefined) return [];
   const arguments_ = miscopy(distractor, fill(distractor, situation), situation);
-  return [{ name: distractor.function.name, arguments: arguments_ }];
+  return [writeCall(distractor.function, arguments_)];
 }
 
 /**

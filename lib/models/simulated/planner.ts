@@ -3,6 +3,7 @@
  * @module
  */
 
+import { writeCall } from "./arguments.ts";
 import { argumentsOf, nameResults, planReply } from "./planning.ts";
 import { answerQuestion } from "./questions.ts";
 import { readConversation } from "./reading.ts";
@@ -13,8 +14,15 @@ import { writeStage } from "./writing.ts";
 /**
  * A simulated model that chains backward from the variable asked for, over types and subtypes or
  * names, calls in each reply all functions that it needs and whose inputs are known, and ends with
- * a text like `bujxe = 512`, or one that says that the value cannot be determined. Other questions it
- * puts to the tool that takes one text, and says what that says.
+ * a text like `bujxe = 512`, or one that says that the value cannot be determined and which variables
+ * are not given.
+ *
+ * It believes what it reads, so that wrong documents, questions and returns show in what it does: arguments
+ * are of the types that schemas declare, a parameter without a type has no producer, sums are understood
+ * and number words are not. Of returns it understands more than it must: a key in other letter case or
+ * with other underscores, and what is cut short.
+ *
+ * Other questions it puts to the tool that takes one text, and says what that says.
  */
 export function createPlanner(name: string): SimulatedModel {
   return {
@@ -27,10 +35,9 @@ export function createPlanner(name: string): SimulatedModel {
       if (asked !== undefined) return composeAnswer(name, request, asked.text, asked.calls);
       const { text, intentions } = planReply(conversation);
       const nameResult = nameResults(conversation);
-      const calls = intentions.map((intention) => ({
-        name: intention.function.name,
-        arguments: argumentsOf(intention, nameResult),
-      }));
+      const calls = intentions.map((intention) =>
+        writeCall(intention.function, argumentsOf(intention, nameResult))
+      );
       return composeAnswer(name, request, text, calls);
     },
   };

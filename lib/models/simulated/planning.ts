@@ -41,6 +41,8 @@ export interface Plan {
 
 /** A call that is refused is made twice more, then its function is given up. */
 const MOST_REFUSALS = 3;
+/** So many variables that are missing are told. */
+const MOST_TOLD = 20;
 
 /**
  * Plans one reply, in time linear in the conversation and the functions. As every reply that calls
@@ -68,10 +70,9 @@ export function planReply(
   }
 
   const value = target === undefined ? undefined : values.get(target);
-  const hopeless = open.some((candidate) =>
-    (refusals.get(candidate.name) ?? 0) >= MOST_REFUSALS ||
-    candidate.parameters.some((parameter) => variableOf(parameter) === undefined)
-  );
+  const missing = missingFor(open, variableOf);
+  const hopeless = missing.size > 0 ||
+    open.some(({ name }) => (refusals.get(name) ?? 0) >= MOST_REFUSALS);
   const intentions = value !== undefined || hopeless || !mayCall
     ? []
     : open.flatMap((candidate) => intend(candidate, values, variableOf) ?? []);
@@ -89,10 +90,25 @@ export function planReply(
   }
   if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
   const what = target === undefined ? "a variable" : `variable ${target}`;
-  return {
-    ...plan,
-    text: `I cannot determine the value of ${what}: something that it depends on cannot be had.`,
-  };
+  const reason = inWords(missing) || "something that it depends on cannot be had";
+  return { ...plan, text: `I cannot determine the value of ${what}: ${reason}.` };
+}
+
+/** The parameters of functions to which no variable belongs. */
+function missingFor(
+  open: readonly FunctionReading[],
+  variableOf: Plan["variableOf"],
+): ReadonlySet<string> {
+  const parameters = open.flatMap((candidate) => candidate.parameters);
+  return new Set(
+    parameters.filter((one) => variableOf(one) === undefined).map(({ name }) => name),
+  );
+}
+
+/** What is not given; a name with digits is left out, as they could be taken for an answer. */
+function inWords(missing: ReadonlySet<string>): string {
+  return [...missing].filter((name) => !/\d/.test(name)).slice(0, MOST_TOLD)
+    .map((name) => `variable ${name} is not given`).join(", ");
 }
 
 /** What was returned so far, and how often each function was refused. */

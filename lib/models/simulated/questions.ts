@@ -4,6 +4,7 @@
  */
 
 import { evaluate } from "../../arithmetic.ts";
+import { writeCall } from "./arguments.ts";
 import { nameResults } from "./planning.ts";
 import type { Conversation } from "./reading.ts";
 import { type ChatRequest, type OutgoingCall, textOf, type Value } from "./wire.ts";
@@ -46,7 +47,7 @@ export function answerQuestion(
       [asked.parameters[0]!.name, expression ?? prompt.split("\n", 1)[0]!],
       ...result,
     ]);
-    return { text: `I ask ${asked.name}.`, calls: [{ name: asked.name, arguments: given }] };
+    return { text: `I ask ${asked.name}.`, calls: [writeCall(asked, given)] };
   }
   if (!begun || ignore) return say(own);
   const last = messages.findLast(({ role }) => role === "tool");

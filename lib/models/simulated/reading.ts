@@ -7,6 +7,7 @@
  * @module
  */
 
+import { evaluate } from "../../arithmetic.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
 import { type FunctionReading, readFunctions } from "./functions.ts";
 import { readRestated, readValue } from "./results.ts";
@@ -127,11 +128,18 @@ export function readTarget(question: string): string | undefined {
   return /\bvalue of variable (\w+)/.exec(question)?.[1];
 }
 
-/** The variables that a question gives, with their values. */
+/**
+ * The variables that a question gives, with their values: whole numbers, what comes to one by
+ * `+ - * / ( )`, and names. What is said in words is not understood, so that it is not given.
+ */
 export function readInputs(question: string): [string, Value][] {
   return question.split("\n").flatMap((line): [string, Value][] => {
-    const match = /^Variable (\w+) = (?:(-?\d{1,15})|(@\w+))$/.exec(line.trim());
-    return match === null ? [] : [[match[1]!, match[3] ?? Number(match[2])]];
+    const [, name, number, symbol, expression] =
+      /^Variable (\w+) = (?:(-?\d{1,15})|(@\w+)|([\d+*/(). -]+))$/.exec(line.trim()) ?? [];
+    if (name === undefined) return [];
+    const value = symbol ?? (expression === undefined ? Number(number) : evaluate(expression));
+    const isKnown = typeof value === "string" || Number.isSafeInteger(value);
+    return value !== undefined && isKnown ? [[name, value]] : [];
   });
 }
 

@@ -6,21 +6,35 @@
 import { isJsonObject, parseJson } from "../../json.ts";
 import type { Value } from "./wire.ts";
 
-/** The value that a result gives for `variable`; `undefined` if it refuses. */
+/**
+ * The value that a result gives for `variable`; `undefined` if it refuses. A name that differs only in
+ * letter case and underscores is taken for the variable's, where its own does not stand, and a text that
+ * is broken JSON is read by its statements. Nothing else is guessed: a value under another name says
+ * nothing, and a text such as `"ID_512"` is no whole number.
+ */
 export function readValue(text: string, variable: string): Value | undefined {
   const symbol = readSymbol(text);
   if (symbol !== undefined) return symbol;
   const parsed = parseJson(text);
+  let isOwn = likeness(variable);
   // Its own return stands before anything restated.
   if (isJsonObject(parsed)) {
     if (Object.hasOwn(parsed, "error")) return undefined;
-    const value = Object.hasOwn(parsed, variable) ? parsed[variable] : undefined;
+    if (Object.hasOwn(parsed, variable)) isOwn = (name) => name === variable;
+    const key = Object.keys(parsed).find(isOwn);
+    const value = key === undefined ? undefined : parsed[key];
     if (typeof value === "number" && Number.isSafeInteger(value)) return value;
   }
-  for (const [name, value] of statements(text)) {
-    if (name === variable) return value;
-  }
-  return undefined;
+  const said = [...statements(text)];
+  const own = said.find(([name]) => name === variable) ?? said.find(([name]) => isOwn(name));
+  return own?.[1];
+}
+
+/** Whether a name differs from that of `variable` in nothing but letter case and underscores. */
+function likeness(variable: string): (name: string) => boolean {
+  const letters = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const own = letters(variable);
+  return (name) => letters(name) === own;
 }
 
 /** The variables whose values a result gives besides that of `variable`, which it answers. */
@@ -31,7 +45,8 @@ export function readRestated(
   const said = [...statements(text)];
   if (readSymbol(text) !== undefined) return new Map(said);
   // The first statement of what it answers is the answer; a further one restates it.
-  const answer = said.findIndex(([name]) => name === variable);
+  const isLike = variable === undefined ? () => false : likeness(variable);
+  const answer = said.findIndex(([name]) => isLike(name));
   return new Map(said.filter((_, place) => place !== answer));
 }
 

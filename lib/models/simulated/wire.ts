@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { hash64 } from "../../random.ts";
 
 /** The content of a message: a text, parts of which those with a `text` are read, or nothing. */
@@ -148,10 +148,10 @@ export const chatRequestSchema = z.looseObject({
 /** What a variable has to a model: a number, or a symbol such as `@x` that stands for one. */
 export type Value = number | string;
 
-/** A call that a simulated model makes: a function's name and a value for each parameter. */
+/** A call that a simulated model makes: a function's name and an argument for each parameter. */
 export interface OutgoingCall {
   readonly name: string;
-  readonly arguments: ReadonlyMap<string, Value>;
+  readonly arguments: ReadonlyMap<string, JsonValue>;
 }
 
 /** The text of a message. */

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { writeValue } from "./arguments.ts";
 import type { FunctionReading } from "./functions.ts";
 import { inOrder, link, type Links, producersFor } from "./linking.ts";
 import type { Listed, StageReading } from "./stages.ts";
@@ -78,15 +79,17 @@ function writePlan(
 
 /** A function's place on a list: what is given stands there, what others return does not. */
 function enter(
-  { name, parameters }: FunctionReading,
+  listed: FunctionReading,
   { inputs }: StageReading,
   { variableOf }: Links,
   { write }: StageMistakes,
 ): Listed {
+  const { name, parameters } = listed;
   const values = parameters.map((parameter) => {
     const variable = variableOf(parameter);
     const value = variable === undefined ? undefined : inputs.get(variable);
-    return [parameter.name, value ?? UNKNOWN] as const;
+    const own = parameter.name;
+    return [own, value === undefined ? UNKNOWN : writeValue(listed, own, value)] as const;
   });
   return { name: write(name), parameters: Object.fromEntries(values) };
 }
