@@ -67,7 +67,10 @@ export interface Undecided {
 
 /** What one call is beside the oracle. */
 export interface ParameterView {
-  /** The number of the oracle's call that it corresponds to, from 1; `null` for a routing error. */
+  /**
+   * The number of the oracle's call that it corresponds to, from 1; `null` for a routing error: it is none of
+   * the right calls, or one of them once more.
+   */
   readonly oracle: number | null;
   /** What is wrong with its arguments, by type; at most 50, among them each type that there is. */
   readonly failures: readonly ParameterFailure[];

@@ -27,7 +27,7 @@ export interface Oracle {
 export interface ParameterScore {
   /** The types of each call that has any, in the order of the calls. */
   readonly calls: readonly (readonly ParameterFailureType[])[];
-  /** Calls that correspond to none of the right ones. */
+  /** Calls that are none of the right ones, or one of them once more. */
   readonly routing: number;
   /** Types that somewhere could not be decided; none where a schema is at hand. */
   readonly undecided: readonly ParameterFailureType[];

@@ -101,16 +101,16 @@ export function planSuite(
   const strategies = (suite.strategies ?? ["baseline"]).map(brief);
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
+  const perturbations = suite.perturbations?.length ? suite.perturbations : ["none"];
   assertDistinct(
     source,
     "perturbations",
-    (suite.perturbations ?? []).map((id) => perturbationsIn(id).join("+") || id),
+    perturbations.map((id) => perturbationsIn(id).join("+") || id),
   );
   const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
-  assertGate(source, gate, names, { ...suite, strategies });
-  const { perturbations = ["none"] } = suite;
+  assertGate(source, gate, names, { ...suite, strategies, perturbations });
   assertUnperturbed(`plan ${source}`, cells, perturbations);
   const rule = gate?.sequential ? ruleOf(source, gate, cells.length) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;

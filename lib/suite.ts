@@ -78,7 +78,7 @@ export interface Suite {
   readonly models: readonly (string | ModelEntry)[];
   /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
-  /** The perturbations, each by its id or several ids joined by `+`; default `["none"]`. */
+  /** The perturbations, each by its id or several ids joined by `+`; without any it is `none`. */
   readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
@@ -94,7 +94,7 @@ export interface Suite {
 
 const ANY_PERTURBATION = PERTURBATIONS.join("|");
 
-/** The rules of an id of perturbations; what is wrong with it is told in one sentence, and to editors by a pattern. */
+/** The rules of an id of perturbations: told in one sentence, and to editors by a pattern. */
 const PERTURBATION_ID = z.string().check((context) => {
   try {
     perturbationsIn(context.value);
@@ -169,7 +169,7 @@ export const SUITE: z.ZodType<Suite> = z.strictObject({
   tasks: filled(z.union([GRID, PROBE_SET])),
   models: filled(z.union([z.string().min(1), MODEL])),
   strategies: filled(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
-  perturbations: filled(PERTURBATION_ID).exactOptional(),
+  perturbations: z.array(PERTURBATION_ID).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
   gate: GATE_POLICY.exactOptional(),

@@ -42,6 +42,11 @@ test("suites name perturbations by their ids, and say which there are", () => {
   }
 });
 
+test("no perturbation at all is none", () => {
+  const empty = parseWith(SUITE, { ...SMALL, perturbations: [] }, "it");
+  assertEquals(planSuite(empty), planSuite(SMALL));
+});
+
 test("each task is there under each perturbation, which shares its graph", () => {
   const { trials } = planned({ perturbations: ["none", "RD", "CF"], repetitions: 2 });
   assertEquals(trials.length, 3 * 3 * 2);
