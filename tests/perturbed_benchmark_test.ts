@@ -1,7 +1,8 @@
 // Perturbations in benchmark files and on the command line, as users run them.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deno, folder, readLines, ROOT, toolgate } from "./support/child.ts";
+import type { Suite } from "../lib/suite.ts";
+import { deno, type Folder, folder, readLines, ROOT, toolgate } from "./support/child.ts";
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
 
@@ -14,6 +15,12 @@ benchmark("brittle", {
   graphs: 2,
   ${options},
 });`;
+}
+
+/** Writes a suite of the planner on tiny tasks, unless told otherwise. */
+function suiteFile(place: Folder, name: string, changes: Partial<Suite>): string {
+  const usual = { seed: 3, graphs: 40, tasks: [{ core: 2, depth: 1 }], models: ["sim:planner"] };
+  return place.write(`${name}.jsonc`, JSON.stringify({ name, ...usual, ...changes }));
 }
 
 function run(file: string, ...own: readonly string[]) {
@@ -72,18 +79,12 @@ const model = scripted("bold", () => ({ text: "It is 999999." }));
 
 Deno.test("a gate holds models to flips, over journals as well", async () => {
   await using temporary = await folder();
-  const suite = temporary.write(
-    "suite.jsonc",
-    JSON.stringify({
-      name: "flips",
-      seed: 3,
-      graphs: 40,
-      tasks: [{ core: 3, depth: 2, connected: 2 }],
-      models: [{ model: "sim:noisy?stale=0.15&seed=1", name: "drawing" }, "sim:planner"],
-      perturbations: ["none", "rename"],
-      gate: { successRate: 0.2, margin: 0.1, atMost: { flips: 0.05 } },
-    }),
-  );
+  const suite = suiteFile(temporary, "flips", {
+    tasks: [{ core: 3, depth: 2, connected: 2 }],
+    models: [{ model: "sim:noisy?stale=0.15&seed=1", name: "drawing" }, "sim:planner"],
+    perturbations: ["none", "rename"],
+    gate: { successRate: 0.2, margin: 0.1, atMost: { flips: 0.05 } },
+  });
   const journal = temporary.file("flips.jsonl");
   const ran = await toolgate(["run", suite, "--out", journal]);
   assertEquals(ran.code, 0, ran.all);
@@ -107,21 +108,13 @@ Deno.test("run --perturbation takes the place of the suite's, and bad ones are t
 
 Deno.test("a model sees no more of a result than the observation limit lets it", async () => {
   await using temporary = await folder();
-  const suite = (observation: number) =>
-    temporary.write(
-      `limit_${observation}.jsonc`,
-      JSON.stringify({
-        name: "limit",
-        seed: 3,
-        graphs: 3,
-        tasks: [{ core: 2, depth: 1 }],
-        models: ["sim:planner"],
-        limits: { observation },
-      }),
-    );
   for (const [limit, solved] of [[5, 0], [1024, 3]] as const) {
     const journal = temporary.file(`${limit}.jsonl`);
-    const ran = await toolgate(["run", suite(limit), "--out", journal]);
+    const suite = suiteFile(temporary, `limit_${limit}`, {
+      graphs: 3,
+      limits: { observation: limit },
+    });
+    const ran = await toolgate(["run", suite, "--out", journal]);
     assertEquals(ran.code, 0, ran.all);
     const trials = readLines(journal).slice(1);
     assertEquals(trials.filter((trial) => trial.solved).length, solved);
@@ -156,17 +149,8 @@ Deno.test("benchmark() and gate agree on parameter failures, reports beside it o
 
 Deno.test("what was not changed stays out of self-checks, and out of accepted baselines", async () => {
   await using temporary = await folder();
-  const suite = temporary.write(
-    "suite.jsonc",
-    JSON.stringify({
-      name: "idle",
-      seed: 3,
-      graphs: 40,
-      tasks: [{ core: 2, depth: 1 }],
-      models: ["sim:planner"],
-      perturbations: ["none", "SD"],
-    }),
-  );
+  const perturbations = ["none", "SD"];
+  const suite = suiteFile(temporary, "idle", { perturbations });
   const journal = temporary.file("idle.jsonl");
   const ran = await toolgate(["run", suite, "--out", journal]);
   assertEquals(ran.code, 0, ran.all);
@@ -189,13 +173,10 @@ Deno.test("what was not changed stays out of self-checks, and out of accepted ba
     ),
   );
   // Held against the accepted perturbed trials, the unperturbed ones meet those that were changed.
-  const upgrade = temporary.write(
-    "upgrade.jsonc",
-    JSON.stringify({
-      ...JSON.parse(Deno.readTextFileSync(suite)),
-      gate: { baseline: { file: accepted, perturbation: "SD" } },
-    }),
-  );
+  const upgrade = suiteFile(temporary, "upgrade", {
+    perturbations,
+    gate: { baseline: { file: accepted, perturbation: "SD" } },
+  });
   const against = await toolgate([
     ...["run", upgrade, "--model", "sim:noisy?seed=2", "--perturbation", "none"],
     ...["--perturbation", "SD", "--out", temporary.file("upgrade.jsonl")],
@@ -218,17 +199,10 @@ Deno.test("what was not changed stays out of self-checks, and out of accepted ba
 
 Deno.test("selfcheck leaves out what no gate can be asked of, and says so", async () => {
   await using temporary = await folder();
-  const suite = temporary.write(
-    "suite.jsonc",
-    JSON.stringify({
-      name: "idle",
-      seed: 3,
-      graphs: 5,
-      tasks: [{ core: 2, depth: 1 }],
-      models: ["sim:planner"],
-      perturbations: ["none", "AP", "RP_F"],
-    }),
-  );
+  const suite = suiteFile(temporary, "idle", {
+    graphs: 5,
+    perturbations: ["none", "AP", "RP_F"],
+  });
   const journal = temporary.file("idle.jsonl");
   assertEquals((await toolgate(["run", suite, "--out", journal])).code, 0);
   const checked = await toolgate(["selfcheck", journal, "--gate", "rate", "--gates", "20"]);
