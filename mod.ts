@@ -256,14 +256,12 @@ export { perturbTools } from "./lib/perturbations/documents.ts";
 export {
   type ArgumentsOfCall,
   findParameters,
-  parseQuery,
-  perturbQuery,
   type Query,
-  type QueryParameter,
-  type QueryPerturbationOptions,
-  type QueryWriter,
-  type Span,
-} from "./lib/perturbations/queries.ts";
+} from "./lib/perturbations/parameters.ts";
+export type { QueryParameter, Span } from "./lib/perturbations/literals.ts";
+export type { QueryWriter } from "./lib/perturbations/writing.ts";
+export { perturbQuery, type QueryPerturbationOptions } from "./lib/perturbations/queries.ts";
+export { parseQuery } from "./lib/query_files.ts";
 export { perturbReturn } from "./lib/perturbations/returns.ts";
 export { parseToolDocuments } from "./lib/tool_documents.ts";
 export {

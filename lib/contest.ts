@@ -116,7 +116,7 @@ export interface ContestGraph {
   readonly candidate: readonly string[];
   /** Keys of the baseline's trials; empty in an absolute gate. */
   readonly baseline: readonly string[];
-  /** Keys of the candidate's unperturbed trials, one for each of its own; empty where flips are of no account. */
+  /** Keys of its unperturbed trials, one for each of its own; empty where flips are of no account. */
   readonly unperturbed: readonly string[];
 }
 

@@ -160,18 +160,18 @@ export class Executor extends Recorder implements Fixture {
 
   /**
    * The value that an answer claims where there is none to be had: a bare number, or one that is stated of
-   * the target or of what stands for it. Whoever says what is missing may well use other numbers.
+   * the target or of what stands for it. Whoever says what is missing may well use other numbers, and tell
+   * how many of something the target has.
    */
   #claim(text: string): number | null {
     const { variable } = this.task.target;
     // Of a number that was prefixed on its way the number is what is meant.
     const plain = text.replaceAll(/\bID_(?=\d)/g, "");
     if (/^[\s*`'"]*-?\d[\d,]*[\s*`'".]*$/.test(plain)) return parseAnswer(plain, variable);
-    for (const name of [variable, ...MEANT]) {
-      const stated = statedAnswer(plain, name);
-      if (stated !== null) return stated;
-    }
-    return null;
+    const stated = statedAnswer(plain.replaceAll(/\bhas\b/gi, ";"), variable);
+    if (stated !== null) return stated;
+    const meant = MEANT.exec(plain)?.[1];
+    return meant === undefined ? null : parseAnswer(meant, variable);
   }
 
   /** Whether something was kept from the model, and it made up no value in its place. */
@@ -302,8 +302,9 @@ function holdsDigit(value: JsonValue): boolean {
   }
 }
 
-/** What an answer may call the variable that is asked for. */
-const MEANT = ["answer", "result", "value", "it"];
+/** A number that an answer states of what it may call the variable, and nothing of which there are so many. */
+const MEANT =
+  /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}(-?\d[\d,]{0,20})(?=[*`"']{0,3}(?:[.,;!)]|\s*$|\n))/i;
 
 /** Judged are the arguments that names stand for, where there are names. */
 function checkCall(made: TaskFunction, call: PreparedCall): Conforming | Refusal {

@@ -13,8 +13,10 @@ import {
   type ReturnMethod,
 } from "./perturbation.ts";
 import { newOrder, perturbTools } from "./perturbations/documents.ts";
-import { perturbQuery, type Query, type QueryWriter } from "./perturbations/queries.ts";
+import type { Query } from "./perturbations/parameters.ts";
+import { perturbQuery } from "./perturbations/queries.ts";
 import { perturbReturn } from "./perturbations/returns.ts";
+import type { QueryWriter } from "./perturbations/writing.ts";
 import {
   isRemoving,
   type MetamorphicCheck,

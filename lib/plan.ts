@@ -125,13 +125,13 @@ export function planSuite(
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
   };
-  if (rule !== undefined) assertChanging(source, resolved);
   const count = countTrials(resolved);
   if (count > MOST_TRIALS) {
     throw new InputError(
       `Cannot plan ${source} as it must have at most ${MOST_TRIALS} trials: it has ${count}`,
     );
   }
+  if (rule !== undefined) assertChanging(source, resolved);
   return {
     suite: suite.name,
     resolved,

@@ -6,9 +6,9 @@
 
 import { type JsonValue, printable } from "./json.ts";
 import { type Model, sumUsage, type Usage } from "./model.ts";
-import { freeOf, textsOf } from "./perturbations/literals.ts";
-import type { Query, QueryParameter, QueryWriter } from "./perturbations/queries.ts";
-import { type Forms, WRITER } from "./perturbations/writing.ts";
+import { freeOf, type QueryParameter, textsOf } from "./perturbations/literals.ts";
+import type { Query } from "./perturbations/parameters.ts";
+import { type Forms, type QueryWriter, WRITER } from "./perturbations/writing.ts";
 import { fillPrompt } from "./prompts.ts";
 import type { Stream } from "./random.ts";
 
@@ -75,7 +75,8 @@ const LONGEST_SHOWN = 20_000;
  * ```ts
  * import { modelWriter } from "./query_writer.ts";
  * import { scripted } from "./models/scripted.ts";
- * import { findParameters, perturbQuery } from "./perturbations/queries.ts";
+ * import { findParameters } from "./perturbations/parameters.ts";
+ * import { perturbQuery } from "./perturbations/queries.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const text = "The weather in Paris?";

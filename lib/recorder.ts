@@ -83,6 +83,11 @@ export abstract class Recorder implements Environment, Disposable {
         `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
       );
     }
+    if (!(longestResult >= 1)) {
+      throw new RangeError(
+        `Cannot limit results as the limit must be 1 or more: it is ${longestResult}`,
+      );
+    }
     this.callLimit = callLimit;
     this.#longestResult = longestResult;
     this.#perturbReturn = perturbReturn;

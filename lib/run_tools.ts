@@ -11,7 +11,7 @@ import type { Message, Model, StageUse, Usage } from "./model.ts";
 import { type Ending, type Limits, Session } from "./session.ts";
 import { stagesOf, strategiesIn, type StrategyOptions, withStrategy } from "./strategies.ts";
 import { type CaseOptions, perturbCase, type PerturbedCase, type Step } from "./perturbed_case.ts";
-import type { QueryParameter } from "./perturbations/queries.ts";
+import type { QueryParameter } from "./perturbations/literals.ts";
 import type { Tool, ToolChoice } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "./trace.ts";

@@ -69,6 +69,9 @@ test("other numbers are no claims", async () => {
       `I am 100% sure that the value of ${REMOVED} was not given.`,
       "Missing information (see step 2).",
       `${TARGET} needs 1 more value.`,
+      `${TARGET} has 2 inputs, one of which I was not told.`,
+      `${NEEDY.name} cannot be called: it has 2 inputs, and it is 1 short.`,
+      "The value of 1 variable is missing.",
     ]
   ) {
     assertEquals([answer, await outcomeOf({ answer })], [answer, "abstained"]);
@@ -78,7 +81,16 @@ test("other numbers are no claims", async () => {
 test("to claim a value is wrong, and no less so without its name", async () => {
   assertEquals(await outcomeOf({ answer: `${TARGET} is ${TRUTH + 1}.` }), "wrong_answer");
   assertEquals(await outcomeOf({ answer: `It is ${TRUTH + 1}.` }), "wrong_answer");
-  for (const claim of ["513", "**513**", "The answer is 513.", `${TARGET} = ID_513`]) {
+  for (
+    const claim of [
+      "513",
+      "**513**",
+      "The answer is 513.",
+      "The result: **513**",
+      "So it equals 513, I think.",
+      `${TARGET} = ID_513`,
+    ]
+  ) {
     assertEquals([claim, await outcomeOf({ answer: claim })], [claim, "wrong_answer"]);
   }
   // The right value by chance is the right value.

@@ -47,6 +47,8 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     "behaviour",
     "perturbation",
     "perturbations/literals",
+    "perturbations/parameters",
+    "query_files",
     "perturbations/removal",
     "perturbations/text_edits",
     "perturbations/schema_edits",
@@ -200,6 +202,7 @@ const BODIES: Readonly<Record<string, readonly string[]>> = {
   "strategies/": [],
   "perturbations/": [
     "perturbations/literals",
+    "perturbations/parameters",
     "perturbations/removal",
     "perturbations/text_edits",
     "perturbations/schema_edits",

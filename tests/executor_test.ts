@@ -930,3 +930,14 @@ test("views hold each core function against its best call, in whatever order cal
   const distractor = task.functions.find(({ role }) => role === "connected")!;
   assertEquals(await views([distractor, right(distractor)]), ["routing"]);
 });
+
+test("createExecutor() refuses to show nothing of a result", () => {
+  const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 1 });
+  for (const longestResult of [0, -1, NaN]) {
+    assertThrows(
+      () => createExecutor(task, { longestResult }),
+      RangeError,
+      `it is ${longestResult}`,
+    );
+  }
+});

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InfrastructureError, type ModelRequest } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
-import { findParameters, perturbQuery, type Query } from "../lib/perturbations/queries.ts";
+import { findParameters, type Query } from "../lib/perturbations/parameters.ts";
+import { perturbQuery } from "../lib/perturbations/queries.ts";
 import { WRITER } from "../lib/perturbations/writing.ts";
 import { modelWriter } from "../lib/query_writer.ts";
 import { fork } from "../lib/random.ts";

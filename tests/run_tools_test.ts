@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../lib/json.ts";
 import type { Message, Model, ModelRequest } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { runTools, type RunToolsOptions } from "../lib/run_tools.ts";
-import { findParameters } from "../lib/perturbations/queries.ts";
+import { findParameters } from "../lib/perturbations/parameters.ts";
 import type { Tool, ToolSchema } from "../lib/tool.ts";
 import { callsOf } from "../lib/trace.ts";
 import { test } from "./support/generated.ts";

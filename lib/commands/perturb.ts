@@ -21,8 +21,10 @@ import {
 } from "../perturbation.ts";
 import { isCheck, perturbationsIn } from "../perturbations.ts";
 import { perturbTools } from "../perturbations/documents.ts";
-import { parseQuery, perturbQuery, type Query } from "../perturbations/queries.ts";
+import type { Query } from "../perturbations/parameters.ts";
+import { perturbQuery } from "../perturbations/queries.ts";
 import { perturbReturn } from "../perturbations/returns.ts";
+import { parseQuery } from "../query_files.ts";
 import { modelWriter } from "../query_writer.ts";
 import type { ToolSchema } from "../tool.ts";
 import { parseToolDocuments } from "../tool_documents.ts";

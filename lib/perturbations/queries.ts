@@ -4,97 +4,15 @@
  * @module
  */
 
-import { z } from "zod";
-import { InputError, parseWith } from "../input.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../json.ts";
+import { InputError } from "../input.ts";
+import { printable } from "../json.ts";
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../perturbation.ts";
 import { fork, type Stream } from "../random.ts";
-
-import {
-  Claims,
-  freeOf,
-  isPlace,
-  isWithinCharacter,
-  type NamedValue,
-  type QueryParameter,
-  textsOf,
-} from "./literals.ts";
+import { Claims, freeOf, isPlace, type QueryParameter, textsOf } from "./literals.ts";
+import { byPlace, type Query } from "./parameters.ts";
 import { removedWith } from "./removal.ts";
 import { editedText, Move, type TextEdit } from "./text_edits.ts";
 import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./writing.ts";
-
-export type { QueryParameter, Span } from "./literals.ts";
-export type { QueryWriter } from "./writing.ts";
-
-/** What a user asks, and where the parameters of the calls stand in it. */
-export interface Query {
-  /** The text. */
-  readonly text: string;
-  /** The parameters. */
-  readonly parameters: readonly QueryParameter[];
-}
-
-/** A call whose arguments may stand in a query. */
-export interface ArgumentsOfCall {
-  /** The arguments. */
-  readonly arguments: JsonObject;
-}
-
-/** All values within the arguments of calls, named by their paths: however deep, without recursion. */
-function valuesIn(calls: readonly ArgumentsOfCall[]): NamedValue[] {
-  const values: NamedValue[] = [];
-  const waiting: NamedValue[] = calls.map((call) => ({ name: "", value: call.arguments }))
-    .reverse();
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { name, value } = next;
-    if (typeof value !== "object" || value === null) {
-      values.push(next);
-      continue;
-    }
-    const inner = Object.entries(value).map(([key, value]): NamedValue => {
-      return { name: name === "" ? key : `${name}.${key}`, value };
-    });
-    waiting.push(...inner.reverse());
-  }
-  return values;
-}
-
-const startOf = ({ spans }: QueryParameter) => spans[0]?.start ?? Infinity;
-
-function byPlace(one: QueryParameter, other: QueryParameter): number {
-  return startOf(one) - startOf(other);
-}
-
-/**
- * The parameters whose values stand in `text` as they are, in the order of their first places. The longest
- * values are looked for first, as words of their own; where one is not found as it is written, its case is
- * ignored. A place is one parameter's; a value that several have is the first one's. Values within others
- * are named by path, such as `address.city`.
- *
- * @example Usage
- * ```ts
- * import { findParameters } from "./queries.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const calls = [{ arguments: { from: "York", to: "New York", seats: 2 } }];
- * assertEquals(findParameters("2 seats from York to New York", calls), [
- *   { name: "seats", value: 2, spans: [{ start: 0, end: 1 }] },
- *   { name: "from", value: "York", spans: [{ start: 13, end: 17 }] },
- *   { name: "to", value: "New York", spans: [{ start: 21, end: 29 }] },
- * ]);
- * ```
- */
-export function findParameters(
-  text: string,
-  calls: readonly ArgumentsOfCall[],
-): QueryParameter[] {
-  return claimed(new Claims(text), valuesIn(calls));
-}
-
-function claimed(claims: Claims, values: readonly NamedValue[]): QueryParameter[] {
-  return [...claims.claimAll(values)].map(([number, spans]) => ({ ...values[number]!, spans }))
-    .sort(byPlace);
-}
 
 /** How a perturbation is made. */
 export interface QueryPerturbationOptions {
@@ -105,7 +23,7 @@ export interface QueryPerturbationOptions {
 }
 
 /** What the methods need. */
-interface Task {
+interface Work {
   readonly method: QueryMethod;
   readonly text: string;
   /** The parameters whose places lie in the text and apart, by their first places. */
@@ -114,9 +32,9 @@ interface Task {
   readonly writer: FormsWriter;
 }
 
-const METHODS: Readonly<Record<QueryMethod, (task: Task) => TextEdit[]>> = {
-  RP_F: (task) => remove(task, task.parameters[0]),
-  RP_L: (task) => remove(task, task.parameters.at(-1)),
+const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
+  RP_F: (work) => remove(work, work.parameters[0]),
+  RP_L: (work) => remove(work, work.parameters.at(-1)),
   CP: complicate,
   AN: addNoise,
 };
@@ -138,7 +56,8 @@ const METHODS: Readonly<Record<QueryMethod, (task: Task) => TextEdit[]>> = {
  *
  * @example Usage
  * ```ts
- * import { findParameters, perturbQuery } from "./queries.ts";
+ * import { findParameters } from "./parameters.ts";
+ * import { perturbQuery } from "./queries.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const text = "Book a flight to Paris, please.";
@@ -199,7 +118,7 @@ function standing({ text, parameters }: Query): QueryParameter[] {
   }).filter(({ spans }) => spans.length > 0).sort(byPlace);
 }
 
-function remove({ text, parameters }: Task, parameter: QueryParameter | undefined): TextEdit[] {
+function remove({ text, parameters }: Work, parameter: QueryParameter | undefined): TextEdit[] {
   if (parameter === undefined) return [];
   const { spans, information = [] } = parameter;
   const others = parameters.filter((other) => other !== parameter).flatMap((other) => other.spans);
@@ -207,17 +126,17 @@ function remove({ text, parameters }: Task, parameter: QueryParameter | undefine
     .map((span) => ({ ...span, after: "" }));
 }
 
-function complicate(task: Task): TextEdit[] {
-  return written(task, (parameter, stream) => task.writer.complicate(parameter, stream))
+function complicate(work: Work): TextEdit[] {
+  return written(work, (parameter, stream) => work.writer.complicate(parameter, stream))
     .flatMap(([{ spans }, after]) => spans.map(({ start, end }) => ({ start, end, after })));
 }
 
-function addNoise(task: Task): TextEdit[] {
-  const { text, writer } = task;
+function addNoise(work: Work): TextEdit[] {
+  const { text, writer } = work;
   const forms = new Forms();
   const write = (parameter: QueryParameter, stream: Stream) =>
     writer.distract(parameter, stream, forms);
-  const sentences = written(task, write, (isWritten) => forms.settle(isWritten))
+  const sentences = written(work, write, (isWritten) => forms.settle(isWritten))
     .map(([, sentence]) => sentence);
   if (sentences.length === 0) return [];
   // A full stop would become part of an address or a code that ends the text; a line break does not.
@@ -235,7 +154,7 @@ const MOST_TRIES = 32;
  * whether something was.
  */
 function written(
-  { method, text, parameters, seed }: Task,
+  { method, text, parameters, seed }: Work,
   write: (parameter: QueryParameter, stream: Stream) => string | undefined,
   settle: (isWritten: boolean) => void = () => {},
 ): (readonly [QueryParameter, string])[] {
@@ -281,111 +200,4 @@ function applied(
     text: editedText(text, edits),
     parameters: moved.filter(({ spans }) => spans.length > 0),
   };
-}
-
-const NAMED_VALUE = z.strictObject({
-  name: z.string(),
-  value: z.custom<JsonValue>((value) => value !== undefined, "is needed"),
-  start: z.int().exactOptional(),
-  end: z.int().exactOptional(),
-});
-
-const QUERY_FILE = z.strictObject({
-  query: z.string(),
-  parameters: z.array(NAMED_VALUE).exactOptional(),
-  calls: z.array(z.looseObject({
-    arguments: z.custom<JsonObject>(isJsonObject, "must be an object"),
-  })).exactOptional(),
-}).transform((file, context): Query =>
-  readQuery(file, (path, message) => {
-    context.addIssue({ code: "custom", path: ["parameters", ...path], message });
-  })
-);
-
-type Fault = (path: readonly PropertyKey[], message: string) => void;
-
-interface QueryFile {
-  readonly query: string;
-  readonly parameters?: readonly z.output<typeof NAMED_VALUE>[];
-  readonly calls?: readonly ArgumentsOfCall[];
-}
-
-/** Places that are told come first, then values that are named, then those of calls. */
-function readQuery({ query: text, parameters = [], calls = [] }: QueryFile, fault: Fault): Query {
-  const claims = new Claims(text);
-  const placed = parameters.flatMap((parameter, number): QueryParameter[] => {
-    const { name, value, start, end } = parameter;
-    if (start === undefined && end === undefined) return [];
-    const wrong = faultOf(text, start, end);
-    if (wrong !== undefined) fault([number, wrong.key], wrong.message);
-    else if (claims.claim({ start: start!, end: end! })) {
-      return [{ name, value, spans: [{ start: start!, end: end! }] }];
-    } else fault([number], `must not overlap another one: it is at ${start} to ${end}`);
-    return [];
-  });
-  const unplaced = [...parameters.entries()].filter(([, { start, end }]) =>
-    start === undefined && end === undefined
-  );
-  const places = claims.claimAll(unplaced.map(([, parameter]) => parameter));
-  const named = unplaced.flatMap(([number, { name, value }], index): QueryParameter[] => {
-    const spans = places.get(index);
-    if (spans !== undefined) return [{ name, value, spans }];
-    const shown = typeof value === "object" ? "a list, an object or null" : String(value);
-    fault(
-      [number, "value"],
-      "must stand in the query, by itself and apart from other values, unless start and end say " +
-        `where: it is ${shown}`,
-    );
-    return [];
-  });
-  const found = claimed(claims, valuesIn(calls));
-  return { text, parameters: [...placed, ...named, ...found].sort(byPlace) };
-}
-
-/** What is wrong with a place that a file tells. */
-function faultOf(
-  text: string,
-  start: number | undefined,
-  end: number | undefined,
-): { readonly key: "start" | "end"; readonly message: string } | undefined {
-  if (start === undefined) return { key: "start", message: "is needed where end is given" };
-  if (end === undefined) return { key: "end", message: "is needed where start is given" };
-  if (start < 0) return { key: "start", message: `must be at least 0: it is ${start}` };
-  if (end <= start) return { key: "end", message: `must be above start, ${start}: it is ${end}` };
-  if (end > text.length) {
-    return {
-      key: "end",
-      message: `must be at most ${text.length}, the length of the query: it is ${end}`,
-    };
-  }
-  for (const [key, place] of [["start", start], ["end", end]] as const) {
-    if (isWithinCharacter(text, place)) {
-      return { key, message: `must not be in the middle of a character: it is ${place}` };
-    }
-  }
-}
-
-/**
- * Reads the value of a query file: `{"query": text}` with `"parameters"`, a list of `{"name", "value"}`, and
- * of `"start"` and `"end"` where the value stands in other words, or with `"calls"`, whose arguments are
- * looked for in the text; or with both.
- *
- * @throws {InputError} Naming `source`, the path in it and the rule: a place is not within the query, two
- * overlap, or a value that is named does not stand in it.
- *
- * @example Usage
- * ```ts
- * import { parseQuery } from "./queries.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const query = "Weather in the States?";
- * const parameters = [{ name: "country", value: "US", start: 15, end: 21 }];
- * assertEquals(parseQuery({ query, parameters }, "weather.json"), {
- *   text: query,
- *   parameters: [{ name: "country", value: "US", spans: [{ start: 15, end: 21 }] }],
- * });
- * ```
- */
-export function parseQuery(value: unknown, source: string): Query {
-  return parseWith(QUERY_FILE, value, source);
 }

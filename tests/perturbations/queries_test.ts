@@ -3,15 +3,11 @@ import fc from "fast-check";
 import { InputError } from "../../lib/input.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import type { Change, QueryMethod } from "../../lib/perturbation.ts";
-import {
-  findParameters,
-  parseQuery,
-  perturbQuery,
-  type Query,
-  type QueryParameter,
-  type QueryWriter,
-  type Span,
-} from "../../lib/perturbations/queries.ts";
+import type { QueryParameter, Span } from "../../lib/perturbations/literals.ts";
+import { findParameters, type Query } from "../../lib/perturbations/parameters.ts";
+import { perturbQuery } from "../../lib/perturbations/queries.ts";
+import type { QueryWriter } from "../../lib/perturbations/writing.ts";
+import { parseQuery } from "../../lib/query_files.ts";
 import { test } from "../support/generated.ts";
 
 const METHODS: readonly QueryMethod[] = ["RP_F", "RP_L", "CP", "AN"];
