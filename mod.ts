@@ -27,7 +27,108 @@ export {
   assertSuccessRate,
 } from "./lib/assertions.ts";
 export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
-export type { BenchmarkOptions, BenchmarkStrategy, ModelChoice } from "./lib/benchmark.ts";
+export type {
+  BenchmarkOptions,
+  BenchmarkStrategy,
+  ModelChoice,
+  TaskChoice,
+} from "./lib/benchmark.ts";
+export {
+  assertCallCount,
+  assertCalled,
+  assertCallOrder,
+  assertCallScore,
+  assertNoCalls,
+  assertNoFailedCalls,
+  assertNotCalled,
+  assertTrajectory,
+  type CallCount,
+  type ScoreThresholds,
+} from "./lib/call_assertions.ts";
+export {
+  assertAnswer,
+  assertBudget,
+  assertState,
+  type RunBudget,
+  type StateOptions,
+} from "./lib/run_assertions.ts";
+export {
+  type CallRecord,
+  type RecordedCall,
+  recordedCalls,
+  type UncutCall,
+} from "./lib/call_record.ts";
+export {
+  CallRecording,
+  recordCalls,
+  type RecordCallsOptions,
+  type RunFacts,
+} from "./lib/call_recording.ts";
+export { type CallScore, scoreCalls } from "./lib/call_score.ts";
+export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./lib/call_matching.ts";
+export { type CallExpectation, type ExpectedCall } from "./lib/expected_call.ts";
+export {
+  CALL_FORMATS,
+  CALL_MODES,
+  type CallFormat,
+  type CallMode,
+  type CallScores,
+  ERROR_CLASSES,
+  type ErrorClass,
+  errorClassesOf,
+  scorePrediction,
+  SCORING_RULES,
+  type ScoringOptions,
+  type ScoringRule,
+} from "./lib/call_scoring.ts";
+export {
+  type ApiFunction,
+  type CallQuestion,
+  type CallSet,
+  type CallTruth,
+  DIFFICULTIES,
+  type Difficulty,
+} from "./lib/call_set.ts";
+export { loadCallSet } from "./lib/call_sets.ts";
+export {
+  type CallScoreAverages,
+  type CallSetJudging,
+  type CallSetMetrics,
+  type CallSetRow,
+  type CallSetStability,
+  type JudgeNames,
+  measureCallSets,
+  type ScoreAverages,
+  type StabilityScores,
+} from "./lib/call_set_metrics.ts";
+export { type Conversation, type ConversationOptions, converse } from "./lib/conversation.ts";
+export { type Correlation, pearson } from "./lib/correlation.ts";
+export { averageScores, type DifficultyAverages, type DifficultyScore } from "./lib/difficulty.ts";
+export { electionStability, levenshteinStability, normalizeOutput } from "./lib/stability.ts";
+export { judged, type JudgedOptions, type JudgedRecord } from "./lib/judged.ts";
+export {
+  Judge,
+  judge,
+  JUDGE_PROMPT,
+  LIKENESS_PROMPT,
+  type LikeOptions,
+  type LLMJudgeOptions,
+  type ScoreOptions,
+} from "./lib/llm_judge.ts";
+export { type JudgeScore, type JudgingSummary, summarizeJudging } from "./lib/judge_score.ts";
+export { type OwnToolOptions, tool, type ToolInput, type ZodSchema } from "./lib/own_tool.ts";
+export { isQuestion, QuestionFixture, type QuestionSpec } from "./lib/question.ts";
+export type { UnitWords } from "./lib/unit_words.ts";
+export type { TaskSource } from "./lib/plan.ts";
+export { type QuestionSource, questionSource } from "./lib/question_source.ts";
+export {
+  CaseFixture,
+  type CaseFixtureOptions,
+  type CaseSpec,
+  type ToolCase,
+  type ToolTestRun,
+} from "./lib/tool_case.ts";
+export { type SharedOptions, toolTest, type ToolTestOptions } from "./lib/tool_testing.ts";
 export {
   type Brittleness,
   type BrittlenessColumn,
@@ -119,21 +220,20 @@ export {
   type Surface,
   SURFACES,
 } from "./lib/graph.ts";
-export type { Fixture, Judgement } from "./lib/fixture.ts";
+export type { Fixture, Judgement, Presented, Work } from "./lib/fixture.ts";
 export { InputError } from "./lib/input.ts";
 export type { JsonObject, JsonValue } from "./lib/json.ts";
+export type { Message, Usage } from "./lib/message.ts";
 export {
   type FinishReason,
   InfrastructureError,
   type InfrastructureErrorOptions,
-  type Message,
   type Model,
   type ModelReply,
   type ModelRequest,
   type RequestContext,
   type StageUse,
   TimeLimitError,
-  type Usage,
 } from "./lib/model.ts";
 export { openai, type OpenAIOptions } from "./lib/models/openai.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
@@ -172,11 +272,14 @@ export {
   type ChatMessage,
   type ChatRequest,
   type ChatTool,
+  type KnownQuestion,
   parseSimulatedModel,
   type SimulatedModel,
   type SimulatedServer,
   type SimulatedServerOptions,
   startSimulatedServer,
+  type Truths,
+  truthsOf,
 } from "./lib/models/simulated.ts";
 export {
   type BaselineChoice,
@@ -193,7 +296,7 @@ export {
   type UpgradePolicy,
 } from "./lib/policy.ts";
 export { ProbeFixture, type ProbeId, PROBES, type ProbeSpec } from "./lib/probes.ts";
-export { openTask, type TaskSpec } from "./lib/tasks.ts";
+export { openTask, type TaskOpener, type TaskSpec } from "./lib/tasks.ts";
 export {
   type Budget,
   costOf,
@@ -229,7 +332,10 @@ export {
   CONNECTIONS,
   type Grid,
   grid,
+  type JudgeEntry,
   type ProbeSet,
+  type QuestionSet,
+  type SeededCell,
   type Suite,
 } from "./lib/suite.ts";
 export { type ModelEntry, REASONING_EFFORTS } from "./lib/model_entry.ts";
@@ -290,12 +396,18 @@ export {
   viewCalls,
 } from "./lib/parameter_failure.ts";
 export {
+  absent,
   alignCalls,
   anyOf,
   anything,
+  closeTo,
+  type Held,
+  inAnyOrder,
   MATCHER,
   type Matcher,
   matching,
+  matchingText,
+  optional,
   type OracleCall,
   type OracleValue,
   type ParsedCall,
@@ -311,6 +423,7 @@ export {
   taskToJson,
   type Variable,
 } from "./lib/task.ts";
+export { FRESH } from "./lib/tool.ts";
 export type {
   Answered,
   Environment,
@@ -327,24 +440,30 @@ export type {
 } from "./lib/tool.ts";
 export type {
   AnswerEvent,
+  AssertionEvent,
   CallEvent,
+  JudgedAnswer,
   OverLimitEvent,
   RepairEvent,
   ReplyEvent,
+  ScoredEvent,
   StageEvent,
   StopEvent,
   StrategyWork,
   TraceEvent,
+  TurnEvent,
 } from "./lib/trace.ts";
 export {
   type Agent,
+  type AnswerJudge,
+  type Judging,
   type Outcome,
   OUTCOMES,
   runTrial,
   type StrategyChoice,
   type Trial,
   type TrialOptions,
-  type TrialScore,
 } from "./lib/trial.ts";
+export type { ScoredAnswer, TrialScore } from "./lib/trial_score.ts";
 export type { PlannedTrial, TrialKey } from "./lib/trial_id.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";

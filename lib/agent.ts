@@ -4,8 +4,9 @@
  * @module
  */
 
+import type { Fixture } from "./fixture.ts";
 import type { JsonValue } from "./json.ts";
-import type { Message } from "./model.ts";
+import type { Message } from "./message.ts";
 import { type Ending, isLimited, type Limited, type Session } from "./session.ts";
 import type { Environment, ResultWriter, ToolCall } from "./tool.ts";
 
@@ -21,6 +22,10 @@ export interface LoopOptions {
   readonly stage?: string;
   /** Writes the texts that go back for calls; default as the functions return them. */
   readonly write?: ResultWriter;
+  /** How messages and tools are put to the model; default as they are. */
+  readonly present?: NonNullable<Fixture["present"]>;
+  /** Why an answer cannot be read; default any can. */
+  readonly unreadable?: NonNullable<Fixture["unreadable"]>;
   /** Looks over the calls of a reply before they are carried out; default they are taken as they are. */
   readonly review?: Reviewer;
   /** Gets each message that the loop adds to the conversation, the answer included. */
@@ -51,16 +56,16 @@ export type Loop = (options: LoopOptions) => Promise<Ending>;
  * @throws {InfrastructureError} If no usable reply could be had.
  */
 export async function runLoop(options: LoopOptions): Promise<Ending> {
-  const { session, environment, stage, write, review } = options;
+  const { session, environment, stage, write, review, present } = options;
   const messages = [...options.messages];
   const add = (message: Message) => {
     messages.push(message);
     options.heard?.(message);
   };
   while (true) {
+    const { tools } = environment;
     const said = await session.ask({
-      messages,
-      tools: environment.tools,
+      ...(present === undefined ? { messages, tools } : present(messages, tools)),
       ...(stage === undefined ? {} : { stage }),
     });
     if (isLimited(said)) return said;

@@ -6,10 +6,12 @@
 import { AssertionError } from "@std/assert";
 import type { Verdict } from "./gate.ts";
 import { InputError, parseWith } from "./input.ts";
-import { judge } from "./judge.ts";
+import { judgeTrials } from "./judging.ts";
 import { isRemoving } from "./perturbations.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "./policy.ts";
-import { describeFailure, tellStory } from "./story.ts";
+import { describeFailure, describeInvalid, failedAssertion, tellStory } from "./story.ts";
+import { isCase } from "./tasks.ts";
+import type { AssertionEvent } from "./trace.ts";
 import type { Trial } from "./trial.ts";
 import { describeVerdict, verdictNumbers } from "./verdict.ts";
 
@@ -31,7 +33,32 @@ import { describeVerdict, verdictNumbers } from "./verdict.ts";
  * ```
  */
 export function assertSolved(trial: Trial): void {
-  if (!trial.solved) throw new AssertionError(`The task is not solved.\n${tellStory(trial)}`);
+  if (trial.solved) return;
+  const failed = failedAssertion(trial);
+  if (failed !== undefined) throw assertionOf(failed, trial);
+  if (trial.outcome === "invalid") throw invalidOf(trial);
+  const what = isCase(trial.task)
+    ? `The model reached a limit before it answered: ${trial.outcome}`
+    : "The task is not solved.";
+  throw new AssertionError(`${what}\n${tellStory(trial)}`);
+}
+
+/** The user's own assertion, with its place in the user's file: a stack would lead into files of ours. */
+function assertionOf({ message, at }: AssertionEvent, trial: Trial): AssertionError {
+  // Assertions on calls list them already.
+  const story = LISTS_CALLS.test(message) ? { calls: 0 } : {};
+  const error = new AssertionError(
+    `${message}\n\n${tellStory(trial, { ...story, reasons: false })}`,
+  );
+  if (at !== undefined) error.stack = `AssertionError\n    at ${at}`;
+  return error;
+}
+
+const LISTS_CALLS = /^ {2}calls made: /m;
+
+function invalidOf(trial: Trial): AssertionError {
+  const story = tellStory(trial, { reasons: false });
+  return new AssertionError(`The trial is invalid: ${describeInvalid(trial)}\n${story}`);
 }
 
 /**
@@ -53,7 +80,10 @@ export function assertSolved(trial: Trial): void {
  */
 export function assertRight(trial: Trial): void {
   if (trial.outcome === "abstained") return;
-  if (trial.changed === false || !isRemoving(trial.perturbation)) return assertSolved(trial);
+  // What comes of a question that lacks something, only the user's own assertions can say.
+  const isAbstaining = trial.changed !== false && isRemoving(trial.perturbation) &&
+    !isCase(trial.task);
+  if (!isAbstaining) return assertSolved(trial);
   throw new AssertionError(
     "The model did not abstain, although the question lacks what the answer needs.\n" +
       tellStory(trial),
@@ -110,7 +140,7 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
   // Trials that were run by hand may share an id; each of them counts.
   const counted = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
   const planned = counted.map((trial) => ({ ...trial, model: trial.model.requested }));
-  const judged = judge(counted, planned, checked);
+  const judged = judgeTrials(counted, planned, checked);
   const verdict: Verdict = judged.length === 1 ? judged[0]!.verdict : {
     kind: "invalid",
     reason: judged.length === 0
@@ -118,7 +148,11 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
       : "trials of several models, strategies or perturbations are mixed",
   };
   if (!passes(verdict, checked)) {
-    const lines = [describeVerdict(verdict, checked), ...verdictNumbers(verdict, checked)];
+    const unit = judged[0]?.unit;
+    const lines = [
+      describeVerdict(verdict, checked, { unit }),
+      ...verdictNumbers(verdict, checked, unit),
+    ];
     throw new AssertionError(lines.join("\n  "));
   }
   return verdict;

@@ -9,7 +9,7 @@ import { FAILURE_TYPES, type FailureType } from "./failure.ts";
 import { InputError, parseWith, readText } from "./input.ts";
 import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "./json.ts";
 import { bySubject, type Scored, subjectOf } from "./contest.ts";
-import { type BaselineScores, changed, judge } from "./judge.ts";
+import { type BaselineScores, changed, judgeTrials } from "./judging.ts";
 import {
   comparisonHash,
   countTrials,
@@ -20,9 +20,11 @@ import {
 } from "./plan.ts";
 import { type GatePolicy, isUpgrade } from "./policy.ts";
 import { differences, readResults, type Results } from "./results.ts";
-import { type Outcome, OUTCOMES, type TrialScore } from "./trial.ts";
+import { type Outcome, OUTCOMES } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 import { changesTask } from "./tasks.ts";
 import type { PlannedTrial } from "./trial_id.ts";
+import { unitWords } from "./unit_words.ts";
 
 /** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
 type Ended = Outcome | readonly [Outcome, ...FailureType[]] | null;
@@ -286,7 +288,9 @@ export function acceptResults(results: Results, source: string): BaselineFile {
 function unacceptable({ trials, planned, gate, rule, stopped }: Results): string | undefined {
   if (trials.length === 0) return "there are no trials";
   const missing = planned.length - trials.length;
-  const judged = rule === undefined || missing === 0 ? [] : judge(trials, planned, gate!, { rule });
+  const judged = rule === undefined || missing === 0
+    ? []
+    : judgeTrials(trials, planned, gate!, { rule });
   const decided = judged.length > 0 && judged.every(({ verdict }) => verdict.kind !== "invalid");
   if (missing > 0 && stopped === undefined && !decided) {
     return `${missing} of ${planned.length} trials were not run; continue the run with --resume`;
@@ -324,6 +328,7 @@ export function assertComparable(
   planned: readonly PlannedTrial[],
 ): void {
   const { file } = baseline;
+  const { same } = unitWords(planned.map(({ task }) => task));
   if (plan !== undefined && baseline.plan !== undefined) {
     if (comparisonHash(plan) === baseline.plan.comparisonHash) return;
     // A journal's plan has models and strategies too, in which they may well differ.
@@ -338,7 +343,7 @@ export function assertComparable(
       `${show(Reflect.get(here.resolved, name))} here)`
     );
     throw new InputError(
-      `Cannot compare with ${file} as both must be of the same graphs: they differ in ` +
+      `Cannot compare with ${file} as both must be of the same ${same}: they differ in ` +
         (fields.join(", ") || "their hash"),
     );
   }
@@ -348,7 +353,7 @@ export function assertComparable(
   const apart = one.symmetricDifference(other).size;
   if (apart === 0) return;
   throw new InputError(
-    `Cannot compare with ${file} as both must be of the same graphs: ` +
+    `Cannot compare with ${file} as both must be of the same ${same}: ` +
       `${apart} of ${one.union(other).size} are only in one of them`,
   );
 }

@@ -7,13 +7,24 @@ import type { Baseline } from "./baseline.ts";
 import type { Connections } from "./connect.ts";
 import type { Flags } from "./flags.ts";
 import { InputError, parseWith } from "./input.ts";
+import { printable } from "./json.ts";
 import type { Model } from "./model.ts";
-import { type Plan, planSuite } from "./plan.ts";
+import { type Plan, planSuite, type TaskSource } from "./plan.ts";
 import type { GatePolicy } from "./policy.ts";
 import type { Budget, Prices } from "./prices.ts";
 import { seedToResume } from "./run.ts";
 import type { Limits } from "./session.ts";
-import { type Cells, type Grid, type ProbeSet, SUITE } from "./suite.ts";
+import {
+  CASE_SUITE,
+  type Cells,
+  type Grid,
+  type JudgeEntry,
+  type ProbeSet,
+  type QuestionSet,
+  SUITE,
+  type Suite,
+} from "./suite.ts";
+import { questionSource } from "./question_source.ts";
 import type { ModelEntry } from "./model_entry.ts";
 import { type StrategyEntry, strategyId } from "./strategy_entry.ts";
 import { type Agent, assertAgentStrategies, assertAgentTasks } from "./trial.ts";
@@ -22,8 +33,8 @@ import { type Agent, assertAgentStrategies, assertAgentTasks } from "./trial.ts"
 export interface BenchmarkOptions {
   /** The model or models: a name such as `sim:planner` or `gpt-5`, an entry with options, a model. */
   readonly model: ModelChoice | readonly ModelChoice[];
-  /** The sizes of the tasks, or which probes they are. */
-  readonly tasks: Grid | Cells | ProbeSet | readonly (Grid | Cells | ProbeSet)[];
+  /** The sizes of the tasks, which probes they are, or of which call sets. */
+  readonly tasks: TaskChoice | readonly TaskChoice[];
   /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
   /** Graphs a cell; default 5. A sequential gate sets it itself. */
@@ -41,6 +52,8 @@ export interface BenchmarkOptions {
    * gate's own test can fail; without it each unsolved case fails.
    */
   readonly gate?: GatePolicy;
+  /** A model that is asked how alike answers and truth are, of call sets. */
+  readonly judge?: ModelChoice | JudgeEntry;
   /** What the run may spend: when it is reached, nothing more is begun. */
   readonly budget?: Budget;
   /** What models cost, in US dollars a million tokens; needed for budgets and ceilings in dollars. */
@@ -64,6 +77,9 @@ export interface BenchmarkOptions {
   readonly agent?: Agent;
 }
 
+/** The sizes of tasks, probes, or questions of a call set. */
+export type TaskChoice = Grid | Cells | ProbeSet | QuestionSet;
+
 /** A strategy with what is set of it; its stages may ask models of one's own. */
 export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
   /** Models that are asked in place of the trial's, by stage. */
@@ -79,11 +95,17 @@ function named(choice: ModelChoice): string | ModelEntry {
 }
 
 /** All models of a benchmark, those of stages too. */
-export function modelChoices({ model, strategies = [] }: BenchmarkOptions): ModelChoice[] {
+export function modelChoices({ model, judge, strategies = [] }: BenchmarkOptions): ModelChoice[] {
   const stages = strategies.flatMap((entry) =>
     typeof entry === "string" ? [] : Object.values(entry.models ?? {})
   );
-  return [...[model].flat() as readonly ModelChoice[], ...stages];
+  const judges = judge === undefined ? [] : [judge];
+  return [...[model].flat() as readonly ModelChoice[], ...stages, ...judges];
+}
+
+/** Who judges answers, as a suite has it. */
+function judgeName(judge: ModelChoice | JudgeEntry): string | JudgeEntry {
+  return typeof judge === "object" && "reply" in judge ? judge.name : judge;
 }
 
 const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
@@ -95,6 +117,7 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "perturbations",
   "repetitions",
   "limits",
+  "judge",
   "gate",
   "budget",
   "prices",
@@ -107,9 +130,12 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "agent",
 ];
 
-/** Flags that would do nothing, or lose what was paid for, are errors. */
+/**
+ * Flags that would do nothing, or lose what was paid for, are errors; `subject` is what errors call what
+ * is run.
+ */
 export function assertFlags(
-  name: string,
+  subject: string,
   flags: Flags,
   journal: string | undefined,
   gated: boolean,
@@ -126,51 +152,64 @@ export function assertFlags(
     : flags.shard !== undefined && gated && journal === undefined
     ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
     : undefined;
-  if (fault !== undefined) throw new InputError(`Cannot run benchmark ${name}: ${fault}`);
+  if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
 
 /** What the rules of suites do not say. */
-export function assertOptions(name: string, { concurrency, ...others }: BenchmarkOptions): void {
-  const unknown = Object.keys(others)
-    .find((option) => !(OPTION_NAMES as readonly string[]).includes(option));
+export function assertOptions(
+  subject: string,
+  { concurrency, ...others }: { readonly concurrency?: number },
+  names: readonly string[] = OPTION_NAMES,
+): void {
+  const unknown = Object.keys(others).find((option) => !names.includes(option));
   if (unknown !== undefined) {
     throw new InputError(
-      `Cannot use benchmark ${name} as there is no option ${unknown}: ` +
-        `there are ${OPTION_NAMES.join(", ")}`,
+      `Cannot use ${subject} as there is no option ${printable(unknown, 100)}: ` +
+        `there are ${names.join(", ")}`,
     );
   }
   if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
     throw new InputError(
-      `Cannot use benchmark ${name} as concurrency must be a whole number from 1 on: ` +
+      `Cannot use ${subject} as concurrency must be a whole number from 1 on: ` +
         `it is ${concurrency}`,
     );
   }
 }
 
+/** What a plan is made of beside the options. */
+export interface PlanInputs {
+  /** The name of the benchmark, and what errors call it. */
+  readonly name: string;
+  readonly subject: string;
+  readonly flags: Flags;
+  /** The file that is continued, if it is to be. */
+  readonly journal: string | undefined;
+  /** What a gate compares with. */
+  readonly baseline: Baseline | undefined;
+  /** Where tasks come from that no option names. */
+  readonly source?: TaskSource;
+}
+
 /** The plan of a benchmark; a fresh seed and what is left out are told. */
 export function planBenchmark(
-  name: string,
   options: BenchmarkOptions,
-  flags: Flags,
-  choices: readonly ModelChoice[],
-  journal: string | undefined,
-  baseline: Baseline | undefined,
+  { name, subject, flags, journal, baseline, source }: PlanInputs,
 ): Plan {
-  const { graphs, strategies, perturbations, repetitions, limits, gate, prices } = options;
+  const { graphs, strategies, perturbations, repetitions, limits, judge, gate, prices } = options;
   const budget = { ...options.budget, ...flags.budget };
   if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
     throw new InputError(
-      `Cannot limit benchmark ${name} as an agent of your own can only be limited by calls: ` +
+      `Cannot limit ${subject} as an agent of your own can only be limited by calls: ` +
         `limits are ${JSON.stringify(limits)}`,
     );
   }
   if (options.agent !== undefined) {
-    assertAgentStrategies(`benchmark ${name}`, (strategies ?? []).map(strategyId));
+    assertAgentStrategies(subject, (strategies ?? []).map(strategyId));
   }
   const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
   if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
     throw new InputError(
-      `Cannot shard benchmark ${name} as all shards need the same seed and it is "fresh": ` +
+      `Cannot shard ${subject} as all shards need the same seed and it is "fresh": ` +
         "add --seed=NUMBER",
     );
   }
@@ -182,11 +221,9 @@ export function planBenchmark(
     console.log(`${name}: seed ${known} of the baseline, as only the same graphs can be compared`);
   }
   const seed = flags.seed ?? (options.seed === "fresh" ? known ?? "fresh" : options.seed);
-  const tasks = [options.tasks].flat() as readonly (Grid | Cells | ProbeSet)[];
-  const grids = tasks.flatMap((one): readonly (Grid | ProbeSet)[] =>
-    "cells" in one ? one.cells : [one]
-  );
-  const suite = parseWith(SUITE, {
+  const tasks = [options.tasks].flat() as readonly TaskChoice[];
+  const grids = tasks.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]);
+  const suite = parseWith(source === undefined ? SUITE : CASE_SUITE, {
     name,
     seed,
     tasks: grids,
@@ -196,15 +233,22 @@ export function planBenchmark(
     ...(perturbations === undefined ? {} : { perturbations }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
+    ...(judge === undefined ? {} : { judge: judgeName(judge) }),
     ...(gate === undefined ? {} : { gate }),
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
     ...(prices === undefined ? {} : { prices }),
-  }, `benchmark ${name}`);
+  }, subject);
+  const questions = source === undefined ? questionSource(suite.tasks, (path) => path) : undefined;
+  const given = source ?? questions;
+  for (const warning of questions?.warnings ?? []) {
+    console.error(`${name}: warning: ${printable(warning, 2_000)}`);
+  }
   const plan = planSuite(suite, {
-    source: `benchmark ${name}`,
+    source: subject,
     sharded: flags.shard !== undefined,
+    ...(given === undefined ? {} : { tasks: given }),
   });
-  if (options.agent !== undefined) assertAgentTasks(`benchmark ${name}`, plan.resolved.cells);
+  if (options.agent !== undefined) assertAgentTasks(subject, plan.resolved.cells);
   if (seed === "fresh" && flags.only === undefined) {
     const drawn = plan.resolved.seed;
     console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
@@ -220,8 +264,8 @@ export function planBenchmark(
   // Journals keep plans, and no secret may reach a journal.
   const kept = baseURL === undefined || /[?#@]/.test(baseURL) ? {} : { baseURL };
   const lost = baseURL !== undefined && !("baseURL" in kept);
-  const ownCode = options.agent !== undefined || lost ||
-    choices.some((choice) => typeof choice === "object" && "reply" in choice);
+  const ownCode = options.agent !== undefined || source !== undefined || lost ||
+    modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice);
   return { ...plan, ...kept, ...(ownCode ? { ownCode } : {}) };
 }
 

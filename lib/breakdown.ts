@@ -9,7 +9,7 @@ import type { GraphSpec } from "./graph.ts";
 import { canonicalJson } from "./json.ts";
 import { type Tally, tally } from "./metrics.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS } from "./model_entry.ts";
-import type { TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 
 /**
  * What success is broken down by; `core` and `no-extra` also tell of calls, `sets` is one for each

@@ -14,7 +14,7 @@ import type { ParameterScore } from "./parameter_views.ts";
 import { PERTURBATION_METHODS } from "./perturbation.ts";
 import { isCheck } from "./perturbations.ts";
 import type { Bounds } from "./statistics.ts";
-import { scored, type TrialScore } from "./trial.ts";
+import { scored, type TrialScore } from "./trial_score.ts";
 
 /** So many of how many. */
 export interface Share {
@@ -131,7 +131,8 @@ export interface Brittleness {
  * ```ts
  * import { measureBrittleness } from "./brittleness.ts";
  * import { scripted } from "./models/scripted.ts";
- * import { runTrial, scoreOf } from "./trial.ts";
+ * import { runTrial } from "./trial.ts";
+ * import { scoreOf } from "./trial_score.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };

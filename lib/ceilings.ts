@@ -10,7 +10,7 @@ import type { FailureType } from "./failure.ts";
 import { PARAMETER_FAILURE_TYPES } from "./parameter_failure.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "./prices.ts";
-import type { TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 
 /** Options of {@linkcode checkCeilings}. */
 export interface CeilingOptions {

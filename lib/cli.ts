@@ -12,6 +12,7 @@ import { perturb, PERTURB_HELP } from "./commands/perturb.ts";
 import { plan, PLAN_HELP } from "./commands/plan.ts";
 import { report, REPORT_HELP } from "./commands/report.ts";
 import { run, RUN_HELP } from "./commands/run.ts";
+import { score, SCORE_HELP } from "./commands/score.ts";
 import { selfcheck, SELFCHECK_HELP } from "./commands/selfcheck.ts";
 import { simulate, SIMULATE_HELP } from "./commands/simulate.ts";
 import { InputError } from "./input.ts";
@@ -35,6 +36,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   plan: { run: plan, summary: "tells how many trials a gate needs", help: PLAN_HELP },
   selfcheck: { run: selfcheck, summary: "tells how often the gate errs", help: SELFCHECK_HELP },
   perturb: { run: perturb, summary: "shows what a perturbation changes", help: PERTURB_HELP },
+  score: {
+    run: score,
+    summary: "scores predicted calls, and how stable outputs are",
+    help: SCORE_HELP,
+  },
   simulate: { run: simulate, summary: "serves simulated models over HTTP", help: SIMULATE_HELP },
 };
 

@@ -11,7 +11,7 @@ import { readPlanLine } from "./journal_file.ts";
 import { differences, readResults, type Results } from "./results.ts";
 import { modelName } from "./model_entry.ts";
 import { stageEntries, strategyName } from "./strategy_entry.ts";
-import type { TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 
 /** Results that are reported together. */
 export interface Collection {

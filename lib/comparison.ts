@@ -17,7 +17,7 @@ import { canonicalJson } from "./json.ts";
 import { costOfAll, type Prices, spentUsage } from "./prices.ts";
 import { clusteredInterval } from "./repetition.ts";
 import { type Bounds, tango } from "./statistics.ts";
-import type { TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 
 /**
  * What a solved task took on average: everything that was spent, on trials that were not solved or

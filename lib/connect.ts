@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { CallSet } from "./call_set.ts";
 import { InputError, reasonOf } from "./input.ts";
 import type { Model } from "./model.ts";
 import { openai } from "./models/openai.ts";
@@ -20,6 +21,8 @@ export interface ConnectOptions extends RetryPolicy {
   readonly baseURL?: string;
   /** Milliseconds that simulated models take for a reply; default 0. */
   readonly latency?: number;
+  /** Call sets whose truth simulated models may know; default none. */
+  readonly sets?: readonly CallSet[];
 }
 
 /**
@@ -53,7 +56,7 @@ export class Connections implements AsyncDisposable {
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
   model(entry: ModelEntry): Model {
-    const { latency: _, baseURL: usual, ...policy } = this.#options;
+    const { latency: _, sets: ___, baseURL: usual, ...policy } = this.#options;
     const { model, api: __, apiKeyVariable, baseURL = usual, ...options } = entry;
     const name = modelName(entry);
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
@@ -92,9 +95,12 @@ export class Connections implements AsyncDisposable {
   }
 
   #simulatedURL(): string {
-    const { latency } = this.#options;
+    const { latency, sets } = this.#options;
     try {
-      this.#server ??= startSimulatedServer(latency === undefined ? {} : { latency });
+      this.#server ??= startSimulatedServer({
+        ...(latency === undefined ? {} : { latency }),
+        ...(sets === undefined ? {} : { sets }),
+      });
     } catch (error) {
       throw new InputError(
         `Cannot start the server of simulated models as it needs the permission ` +

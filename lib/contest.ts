@@ -8,6 +8,7 @@ import { canonicalJson } from "./json.ts";
 import type { Unit } from "./evidence.ts";
 import { isCheck } from "./perturbations.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
+import { isQuestion } from "./question.ts";
 import type { Trial } from "./trial.ts";
 import type { PlannedTrial, TrialKey } from "./trial_id.ts";
 
@@ -81,7 +82,17 @@ export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed
  * trials of one graph are not.
  */
 export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
-  return [...Map.groupBy(trials, ({ task }) => graphKey(task)).values()];
+  return [...Map.groupBy(trials, ({ task }) => unitKey(task)).values()];
+}
+
+/** A question is one, in however many ways it is asked. */
+function unitKey(task: Trial["task"]): string {
+  return isQuestion(task) ? canonicalJson([task.set, task.question]) : graphKey(task);
+}
+
+/** How many independent tasks a plan has. */
+export function countGraphs(planned: readonly Pick<Trial, "task">[]): number {
+  return new Set(planned.map(({ task }) => unitKey(task))).size;
 }
 
 /** Statistics of many kinds ask for the same tasks again and again. */

@@ -8,7 +8,7 @@ import { compareStrategies, type Comparison } from "./comparison.ts";
 import { subjectName } from "./contest.ts";
 import type { Verdict } from "./gate.ts";
 import { printable } from "./json.ts";
-import { exitCodeOf, judge, type Judged, worstKind } from "./judge.ts";
+import { exitCodeOf, type Judged, judgeTrials, worstKind } from "./judging.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { Results } from "./results.ts";
@@ -47,7 +47,7 @@ export function decideResults(
     assertOtherRun(baseline, trials);
   }
   const known = prices ?? results.prices;
-  const judged = judge(trials, planned, policy, { rule, baseline, prices: known, stopped });
+  const judged = judgeTrials(trials, planned, policy, { rule, baseline, prices: known, stopped });
   return reportVerdicts(suite, judged, policy, compareStrategies(trials, known));
 }
 
@@ -75,7 +75,7 @@ export interface GateReport {
 }
 
 /** One verdict, its subject beside it, in numbers and in words. */
-export type ReportedVerdict = Omit<Judged, "verdict"> & Verdict & {
+export type ReportedVerdict = Omit<Judged, "verdict" | "unit"> & Verdict & {
   /** The verdict as a paragraph. */
   readonly text: string;
   /** Its numbers, one a line. */
@@ -96,15 +96,18 @@ export function reportVerdicts(
     verdict: kind,
     exitCode: exitCodeOf(kind),
     gate: completePolicy(policy),
-    verdicts: judged.map(({ verdict, ...subject }) => ({
+    verdicts: judged.map(({ verdict, unit, ...subject }) => ({
       ...subject,
       ...verdict,
       text: describeVerdict(
         verdict,
         policy,
-        subject.baseline === undefined ? {} : { baseline: printable(subject.baseline) },
+        {
+          unit,
+          ...(subject.baseline === undefined ? {} : { baseline: printable(subject.baseline) }),
+        },
       ),
-      numbers: verdictNumbers(verdict, policy),
+      numbers: verdictNumbers(verdict, policy, unit),
     })),
     comparisons,
   };

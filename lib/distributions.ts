@@ -1,5 +1,6 @@
 /**
- * The binomial and the normal distribution, and searches for the place where something begins to hold.
+ * The binomial, the normal and Student's distribution, and searches for the place where something begins
+ * to hold.
  * @module
  */
 
@@ -229,6 +230,73 @@ export function studentQuantile(probability: number, degrees: number): number {
     return place === 1 || (1 + studentWithin(t, degrees)) / 2 >= probability;
   });
   return Math.sqrt(degrees) * Math.tan(angle);
+}
+
+/**
+ * The probability that a variable with Student's distribution is at least `t`. In the tail, where the share
+ * within leaves nothing of it, by the continued fraction of the incomplete beta function, which keeps its
+ * relative accuracy.
+ *
+ * @throws {RangeError} If t is not a number, or `degrees` is no whole number from 1 on.
+ * @see Press and others, "Numerical Recipes", 6.4.
+ *
+ * @example Usage
+ * ```ts
+ * import { studentTail } from "./distributions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(studentTail(2.7764451051977987, 4), 0.025, 1e-15);
+ * ```
+ */
+export function studentTail(t: number, degrees: number): number {
+  if (Number.isNaN(t) || !Number.isSafeInteger(degrees) || degrees < 1) {
+    throw new RangeError(
+      `Cannot tell a chance as t must be a number and degrees a whole number from 1 on: they are ${t} ` +
+        `and ${degrees}`,
+    );
+  }
+  if (t < 0) return 1 - studentTail(-t, degrees);
+  if (t === Infinity) return 0;
+  const [a, b] = [degrees / 2, 0.5];
+  // The share of the sum of squares that t has, and what is left of it: neither by subtraction.
+  const ratio = t * t / degrees;
+  const [own, rest] = [ratio === Infinity ? 1 : ratio / (1 + ratio), 1 / (1 + ratio)];
+  const logRest = ratio === Infinity ? 2 * Math.log(Math.sqrt(degrees) / t) : -Math.log1p(ratio);
+  // rest^a own^b / beta(a, b)
+  const front = Math.exp(a * logRest) * Math.sqrt(own) * gammaRatio(a) / Math.sqrt(Math.PI);
+  return rest < (a + 1) / (a + b + 2)
+    ? front * betaFraction(rest, a, b) / a / 2
+    : (1 - front * betaFraction(own, b, a) / b) / 2;
+}
+
+/** gamma(x + 1/2) / gamma(x), by its series in 1/x, which needs a large x. */
+function gammaRatio(x: number): number {
+  let factor = 1;
+  for (; x < 100; x++) factor *= x / (x + 0.5);
+  const y = 1 / (8 * x);
+  const series = 1 -
+    y * (1 - y * (1 / 2 + y * (5 / 2 - y * (21 / 8 + y * 399 / 8))));
+  return factor * Math.sqrt(x) * series;
+}
+
+/** The continued fraction of the incomplete beta function, by Lentz's method. */
+function betaFraction(x: number, a: number, b: number): number {
+  const nonzero = (value: number) => Math.abs(value) < 1e-300 ? 1e-300 : value;
+  let numerator = 1;
+  let denominator = 1 / nonzero(1 - (a + b) * x / (a + 1));
+  let fraction = denominator;
+  for (let m = 1, change = 0; Math.abs(change - 1) > 1e-15; m++) {
+    change = 1;
+    const even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    const odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    for (const part of [even, odd]) {
+      denominator = 1 / nonzero(1 + part * denominator);
+      numerator = nonzero(1 + part / numerator);
+      change *= numerator * denominator;
+    }
+    fraction *= change;
+  }
+  return fraction;
 }
 
 /**

@@ -6,7 +6,8 @@
 import type { Pair, Unit } from "./evidence.ts";
 import { decide, decideUpgrade } from "./gate.ts";
 import { canonicalJson, printable } from "./json.ts";
-import type { Usage } from "./model.ts";
+import { countGraphs } from "./contest.ts";
+import type { Usage } from "./message.ts";
 import type { Plan } from "./plan.ts";
 import {
   type CompletePolicy,
@@ -31,7 +32,8 @@ import { strategiesIn, type StrategyId } from "./strategies.ts";
 import { modelName } from "./model_entry.ts";
 import { stageEntries, strategyChoice, strategyName } from "./strategy_entry.ts";
 import { offerNames } from "./symbolic_schema.ts";
-import { changesTask, openTask } from "./tasks.ts";
+import { changesTask, isGenerated, openTask } from "./tasks.ts";
+import { type UnitWords, unitWords } from "./unit_words.ts";
 import { percent, points } from "./verdict.ts";
 
 /** What a gate will be able to tell. */
@@ -61,35 +63,41 @@ const GATES = 1_000;
 export function forecast(plan: Plan): Forecast | undefined {
   const { gate, rule, resolved } = plan;
   if (gate === undefined) return undefined;
-  const graphs = resolved.cells.length * resolved.graphs;
-  if (rule !== undefined) return sequentialForecast(gate, rule);
+  const unit = unitWords(plan.trials.map(({ task }) => task));
+  if (rule !== undefined) return sequentialForecast(gate, rule, unit);
+  const graphs = countGraphs(plan.trials);
+  const { models, strategies, perturbations } = resolved;
+  const subjects = models.length * strategies.length * perturbations.length;
   const size = {
     graphs,
+    unit,
     cells: resolved.cells.length,
-    repetitions: resolved.repetitions,
+    // Questions may be asked in several ways, each of which is one trial more of the same unit.
+    repetitions: Math.max(1, Math.round(plan.trials.length / (subjects * graphs))),
   };
   return isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
 }
 
 interface Size {
   readonly graphs: number;
+  readonly unit: UnitWords;
   readonly cells: number;
   readonly repetitions: number;
 }
 
 function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
   const { successRate, margin } = policy;
-  const { graphs, repetitions } = size;
+  const { graphs, repetitions, unit } = size;
   const detectable = rateDetectableEffect(graphs, successRate, policy);
   const lines = [
-    `${graphs} graphs of a model tell a success rate of ${percent(successRate)} from ` +
+    `${graphs} ${unit.ofModel} tell a success rate of ${percent(successRate)} from ` +
     (detectable === null ? "no lower one" : `one that is ${points(detectable)} lower`) +
     // Repetitions may all be alike, and then say no more than one.
     (repetitions > 1 ? ", at least if their repetitions differ" : ""),
   ];
   const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
   if (decide(best, policy, { advise: false }).kind !== "pass") {
-    const why = `the gate cannot pass: not even if all ${graphs} graphs were solved`;
+    const why = `the gate cannot pass: not even if all ${graphs} ${unit.many} were solved`;
     return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
   }
   const { pass, fail, undecided } = rateGateChances(graphs, successRate, {
@@ -113,17 +121,17 @@ function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
 
 function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
   const { margin, discordance, confidence } = policy;
-  const { graphs, repetitions } = size;
+  const { graphs, repetitions, unit } = size;
   const detectable = pairedDetectableEffect(graphs, discordance, policy);
   const lines = [
-    `${graphs} graphs tell two models that are alike from a drop of ` +
+    `${graphs} ${unit.whole} tell two models that are alike from a drop of ` +
     (detectable === null ? "no size" : points(detectable)) +
-    `, where one in ${fixed(1 / discordance)} graphs is solved by only one of them`,
+    `, where one in ${fixed(1 / discordance)} ${unit.many} is solved by only one of them`,
   ];
-  const unit = solvedUnit(repetitions);
-  const tied = new Array<Pair>(graphs).fill({ candidate: unit, baseline: unit });
+  const solved = solvedUnit(repetitions);
+  const tied = new Array<Pair>(graphs).fill({ candidate: solved, baseline: solved });
   if (decideUpgrade(tied, policy, { advise: false }).kind !== "pass") {
-    const why = `the gate cannot pass: not even if both solved all ${graphs} graphs`;
+    const why = `the gate cannot pass: not even if both solved all ${graphs} ${unit.many}`;
     return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
   }
   const power = margin === 0 ? 0 : pairedGatePower(graphs, margin, discordance, 0, confidence);
@@ -145,8 +153,8 @@ function solvedUnit(repetitions: number): Unit {
 }
 
 /** How many graphs would do, or what else. */
-function advice(policy: CompletePolicy, { cells }: Size): string {
-  if (policy.margin === 0) return "With margin 0 no number of graphs is sure to do";
+function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size): string {
+  if (policy.margin === 0) return `With margin 0 no number of ${many} is sure to do`;
   let needed: number;
   try {
     needed = isUpgrade(policy)
@@ -154,14 +162,20 @@ function advice(policy: CompletePolicy, { cells }: Size): string {
       : rateSampleSize(policy.successRate, policy.margin, policy);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return "No number of graphs that can be planned is sure to do: take another margin";
+    return `No number of ${many} that can be planned is sure to do: take another margin`;
   }
+  // What a call set has is all there is, and too little for a gate that plans its own size.
+  if (option === null) return `It takes ${needed} ${many}, or a larger margin`;
   const each = Math.ceil(needed / cells);
-  return `It takes graphs: ${each}` + (cells === 1 ? "" : ` (${needed} over ${cells} cells)`) +
+  return `It takes ${option}: ${each}` + (cells === 1 ? "" : ` (${needed} over ${cells} cells)`) +
     ", or a larger margin, or sequential: true, which plans the size itself";
 }
 
-function sequentialForecast(policy: CompletePolicy, rule: SequentialRule): Forecast {
+function sequentialForecast(
+  policy: CompletePolicy,
+  rule: SequentialRule,
+  { ofModel }: UnitWords,
+): Forecast {
   const { good, bad } = sequentialChances(policy, rule);
   const { fixedSize, largestSize } = rule;
   const [better, worse] = isUpgrade(policy)
@@ -172,7 +186,7 @@ function sequentialForecast(policy: CompletePolicy, rule: SequentialRule): Forec
     detectable: policy.margin,
     expectedShare: Math.max(good.units, bad.units) / largestSize,
     lines: [
-      `a sequential gate, of at most ${largestSize} graphs of a model: about ` +
+      `a sequential gate, of at most ${largestSize} ${ofModel}: about ` +
       `${Math.round(good.units)} if it is ${better}, ${Math.round(bad.units)} if it is ${worse}; ` +
       `a gate of fixed size takes ${fixedSize}`,
     ],
@@ -207,6 +221,9 @@ const CHARACTERS_A_TOKEN = 3;
 /** Tokens that a call and its result take, about. */
 const CALL_TOKENS = 40;
 
+/** Calls that a task takes of which nobody knows, about. */
+const USUAL_CALLS = 2;
+
 /** Tokens that one variable and its value take where they are restated, about. */
 const RESTATED_TOKENS = 8;
 
@@ -227,7 +244,7 @@ export function estimateUsage(plan: Plan): Usage {
     ]),
   );
   const estimates = block.map(({ task, strategy, perturbation }) => {
-    using fixture = openTask(task, { perturbation });
+    using fixture = (plan.open ?? openTask)(task, { perturbation });
     return estimateTrial(fixture, strategies.get(strategy)!);
   });
   const mean = (name: keyof Usage) =>
@@ -236,9 +253,10 @@ export function estimateUsage(plan: Plan): Usage {
 }
 
 function estimateTrial(
-  { prompt, tools, given, minimumCalls: calls }: Fixture,
+  { prompt, tools, given, minimumCalls }: Fixture,
   strategies: readonly StrategyId[],
 ): Usage {
+  const calls = minimumCalls ?? USUAL_CALLS;
   const uses = (id: StrategyId) => strategies.includes(id);
   const offered = uses("indirection") ? tools.map(offerNames) : tools;
   const question = (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN;
@@ -276,7 +294,7 @@ export function planWarnings(plan: Plan, told = forecast(plan)): string[] {
 }
 
 /** Perturbations that find nothing to change, as one task of each cell tells. */
-function perturbationWarnings({ trials, resolved }: Plan): string[] {
+function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
   const { cells, perturbations } = resolved;
   const alone = perturbations.includes("none") ? [] : [
     "nothing to compare with: add none to the perturbations, so that reports tell what each changes",
@@ -287,9 +305,10 @@ function perturbationWarnings({ trials, resolved }: Plan): string[] {
       trial.block === 0 && trial.perturbation === perturbation
     );
     const tasks = new Map(looked.map(({ task }) => [canonicalJson(task), task]));
-    const unchanged = [...tasks.values()].filter((task) => !changesTask(task, perturbation)).length;
+    const unchanged = [...tasks.values()]
+      .filter((task) => !changesTask(task, perturbation, open)).length;
     if (unchanged === 0) return [];
-    const plain = cells.some((cell) => !("surface" in cell));
+    const plain = cells.some((cell) => isGenerated(cell) && !("surface" in cell));
     return [
       `${perturbation} finds nothing to change in ${unchanged} of the first ${tasks.size} tasks, one a ` +
       "cell: such trials are left out of all rates" +

@@ -26,6 +26,7 @@ import {
 } from "./policy.ts";
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
 import type { Bounds } from "./statistics.ts";
+import { GRAPHS, type UnitWords } from "./unit_words.ts";
 
 /** How a ceiling was kept. */
 export interface CeilingCheck {
@@ -82,6 +83,8 @@ export interface DecideOptions {
   readonly stopped?: string;
   /** Whether to work out how many more trials would decide; default true. It takes longest of all. */
   readonly advise?: boolean;
+  /** What the units are called; default graphs. */
+  readonly unit?: UnitWords;
 }
 
 /**
@@ -157,7 +160,7 @@ function conclude<T>(
   units: readonly T[],
   measure: Measure<T>,
   policy: CompletePolicy,
-  { rule, stopped, advise = true }: DecideOptions,
+  { rule, stopped, advise = true, unit = GRAPHS }: DecideOptions,
 ): Verdict {
   const planned = sum(units, (unit) => measure.trials(unit).planned);
   if (planned === 0) return { kind: "invalid", reason: "there are no trials" };
@@ -170,7 +173,8 @@ function conclude<T>(
   const { bounds, method } = looked ?? bound(used, measure, policy, stopped !== undefined);
   const evidence = measure.describe(used, bounds, method);
   if (Number.isNaN(rateOf(evidence))) {
-    return { kind: "invalid", reason: `none of ${used.length} graphs has a valid trial of both` };
+    const reason = `none of ${used.length} ${unit.many} has a valid trial of both`;
+    return { kind: "invalid", reason };
   }
   const { coverage } = policy;
   // The smallest part of a trial is no reason, where the product is not exact.
@@ -189,8 +193,9 @@ function conclude<T>(
   if (looked !== undefined && stopped === undefined && looked.units < rule!.largestSize) {
     return {
       kind: "invalid",
-      reason: `the run was interrupted: ${looked.units} of ${rule!.largestSize} graphs were run, ` +
-        "and the gate has not decided; continue it with --resume",
+      reason:
+        `the run was interrupted: ${looked.units} of ${rule!.largestSize} ${unit.many} were ` +
+        "run, and the gate has not decided; continue it with --resume",
       evidence,
     };
   }

@@ -24,10 +24,11 @@ import {
   type Shard,
 } from "./plan.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY } from "./policy.ts";
-import { sumUsage } from "./model.ts";
+import { sumUsage } from "./message.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "./sequential.ts";
-import { scoreOf, type Trial, TRIAL_LINE, type TrialScore } from "./trial.ts";
+import { type Trial, TRIAL_LINE } from "./trial.ts";
+import { scoreOf, type TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /** The first line of a journal: what was planned. */
@@ -56,6 +57,8 @@ export interface PlanLine {
   readonly prices?: Prices;
   /** The server of models that name none: whoever runs a trial again must ask there. */
   readonly baseURL?: string;
+  /** Where its call sets lie, by name. */
+  readonly places?: Readonly<Record<string, string>>;
   /** Set where only the benchmark's own file can run a trial again. */
   readonly ownCode?: true;
   /** Everything that decides which trials there are. */
@@ -111,6 +114,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
   baseURL: z.string().exactOptional(),
+  places: z.record(z.string(), z.string()).exactOptional(),
   ownCode: z.literal(true).exactOptional(),
   resolved: z.looseObject({
     generator: z.int(),
@@ -122,6 +126,9 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     perturbations: z.array(z.string()),
     repetitions: z.int().min(1),
     limits: z.looseObject({}),
+    sets: z.record(z.string(), z.string()).exactOptional(),
+    judge: z.looseObject({ model: z.string() }).exactOptional(),
+    cases: z.record(z.string(), z.string()).exactOptional(),
   }),
 }) as unknown as z.ZodType<PlanLine>;
 
@@ -141,6 +148,7 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     ...(plan.budget === undefined ? {} : { budget: plan.budget }),
     ...(plan.prices === undefined ? {} : { prices: plan.prices }),
     ...(plan.baseURL === undefined ? {} : { baseURL: plan.baseURL }),
+    ...(plan.places === undefined ? {} : { places: plan.places }),
     ...(plan.ownCode === undefined ? {} : { ownCode: plan.ownCode }),
     resolved: plan.resolved,
   };
@@ -221,7 +229,7 @@ export function readPlanLine(path: string): PlanLine | undefined {
 export function planOfLine(line: PlanLine): Plan | undefined {
   const trials = trialsOf(line);
   if (trials === undefined) return undefined;
-  const { suite, resolved, gate, budget, prices, baseURL } = line;
+  const { suite, resolved, gate, budget, prices, baseURL, places } = line;
   return {
     suite,
     resolved,
@@ -230,6 +238,7 @@ export function planOfLine(line: PlanLine): Plan | undefined {
     ...(budget === undefined ? {} : { budget }),
     ...(prices === undefined ? {} : { prices }),
     ...(baseURL === undefined ? {} : { baseURL }),
+    ...(places === undefined ? {} : { places }),
   };
 }
 

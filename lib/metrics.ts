@@ -4,16 +4,20 @@
  */
 
 import { FAILURE_TYPES, type FailureType } from "./failure.ts";
+import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "./call_scoring.ts";
+import { DIFFICULTIES, type Difficulty } from "./call_set.ts";
 import { signsOf } from "./ceilings.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "./contest.ts";
+import { byGraph, bySubject, graphKey, isCounted, type Subject, subjectOf } from "./contest.ts";
 import { canonicalJson, type JsonValue } from "./json.ts";
-import { sumUsage, type Usage } from "./model.ts";
+import { sumUsage, type Usage } from "./message.ts";
 import { costOfAll, type Prices, spentUsage } from "./prices.ts";
 import { isProbe } from "./probes.ts";
+import { isQuestion, type QuestionSpec } from "./question.ts";
 import { clusteredInterval, passAtK, passHatK } from "./repetition.ts";
 import { type Bounds, wilson } from "./statistics.ts";
 import type { StrategyWork } from "./trace.ts";
-import { type Outcome, OUTCOMES, scored, type TrialScore } from "./trial.ts";
+import { type Outcome, OUTCOMES } from "./trial.ts";
+import { scored, type TrialScore } from "./trial_score.ts";
 
 /** What a set of trials comes to. */
 export interface Tally {
@@ -31,9 +35,9 @@ export interface Tally {
    * were repeated; `null` where there is none.
    */
   readonly interval: Bounds | null;
-  /** Mean calls of solved trials; `null` without any. */
+  /** Mean calls of solved trials in which calls could be made; `null` without any. */
   readonly callsSolved: number | null;
-  /** Mean calls of valid trials that were not solved; `null` without any. */
+  /** Mean calls of valid trials that were not solved, of those in which calls could be made; `null` without any. */
   readonly callsFailed: number | null;
   /** Mean of the fewest calls that solve the tasks; `null` where unknown. */
   readonly minimumCalls: number | null;
@@ -160,7 +164,8 @@ export function tally(trials: readonly TrialScore[]): Tally {
   const valid = trials.filter(isCounted);
   const solved = valid.filter((trial) => trial.solved);
   const failed = valid.filter((trial) => !trial.solved);
-  const minima = valid.flatMap(({ minimumCalls }) => minimumCalls ?? []);
+  const calling = valid.filter(canCall);
+  const minima = calling.flatMap(({ minimumCalls }) => minimumCalls ?? []);
   return {
     trials: trials.length,
     valid: valid.length,
@@ -168,9 +173,9 @@ export function tally(trials: readonly TrialScore[]): Tally {
     solved: solved.length,
     rate: valid.length === 0 ? null : solved.length / valid.length,
     interval: shareInterval(valid, (trial) => trial.solved),
-    callsSolved: mean(solved.map(({ calls }) => calls)),
-    callsFailed: mean(failed.map(({ calls }) => calls)),
-    minimumCalls: minima.length < valid.length ? null : mean(minima),
+    callsSolved: mean(solved.filter(canCall).map(({ calls }) => calls)),
+    callsFailed: mean(failed.filter(canCall).map(({ calls }) => calls)),
+    minimumCalls: minima.length < calling.length ? null : mean(minima),
     tokens: trials.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0),
     duration: mean(valid.map(({ durationMs }) => durationMs)),
   };
@@ -198,7 +203,8 @@ export function shareInterval<T extends Pick<TrialScore, "task">>(
 }
 
 function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
-  const graphs = byGraph(trials.filter(({ changed }) => changed !== false));
+  const changed = trials.filter((trial) => trial.changed !== false);
+  const graphs = [...Map.groupBy(changed, ({ task }) => graphKey(task)).values()];
   const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
   if (k < 2) return null;
   const valid = graphs.map((graph) => graph.filter(isCounted));
@@ -218,12 +224,44 @@ function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
   };
 }
 
-/** The sizes of a trial's task, in words; other tasks go by their own names. */
-export function cellName({ task }: TrialScore): string {
+/** The sizes of a trial's task, in words; other tasks go by their own names, questions by how they are asked. */
+export function cellName({ task }: Pick<TrialScore, "task">): string {
+  if (isWholeQuestion(task)) return questionWords(task, task.difficulty);
   const { seed: _, ...sizes } = task as unknown as Record<string, JsonValue>;
   return Object.entries(sizes)
     .map(([name, value]) => `${name} ${typeof value === "object" ? canonicalJson(value) : value}`)
     .join(", ");
+}
+
+/** Whether a task is a question that tells how it is asked: other tools may have tasks that only look so. */
+export function isWholeQuestion(task: object): task is QuestionSpec {
+  if (!isQuestion(task)) return false;
+  const { set, question, difficulty, mode, rule, input, output } = task;
+  return typeof set === "string" && typeof question === "string" &&
+    DIFFICULTIES.includes(difficulty) && CALL_MODES.includes(mode) &&
+    (rule === undefined || SCORING_RULES.includes(rule)) &&
+    [input, output].every((format) => format === undefined || CALL_FORMATS.includes(format));
+}
+
+/** How a question is asked, such as `callnavi parameters, easy, yaml to json`: what is usual is left out. */
+export function questionWords(
+  { set, mode, rule = "published", input = "json", output = "json" }: Pick<
+    QuestionSpec,
+    "set" | "mode" | "rule" | "input" | "output"
+  >,
+  difficulty?: Difficulty,
+): string {
+  return [
+    `${set} ${mode}`,
+    ...(difficulty === undefined ? [] : [difficulty]),
+    ...(input === "json" && output === "json" ? [] : [`${input} to ${output}`]),
+    ...(rule === "published" ? [] : [rule]),
+  ].join(", ");
+}
+
+/** Whether calls can be made at all: answers to most questions of call sets are only written down. */
+export function canCall({ task }: Pick<TrialScore, "task">): boolean {
+  return !isWholeQuestion(task) || task.mode === "tools";
 }
 
 function behaviourCounts(trials: readonly TrialScore[]): Record<string, number> {

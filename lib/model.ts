@@ -4,34 +4,8 @@
  * @module
  */
 
+import type { Message, Usage } from "./message.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "./tool.ts";
-
-/** One message of a conversation. */
-export type Message =
-  | { readonly role: "system" | "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly content: string; readonly calls: readonly ToolCall[] }
-  | {
-    readonly role: "tool";
-    readonly callId: string;
-    readonly name: string;
-    readonly content: string;
-  };
-
-/** Tokens that a reply took, as the provider counts them; 0 where it does not say. */
-export interface Usage {
-  /** Tokens read. */
-  readonly inputTokens: number;
-  /** Tokens written, hidden reasoning included. */
-  readonly outputTokens: number;
-}
-
-/** All tokens together. */
-export function sumUsage(usages: readonly Usage[]): Usage {
-  return {
-    inputTokens: usages.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
-    outputTokens: usages.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
-  };
-}
 
 /** What another model than the trial's own was asked for. */
 export interface StageUse {

@@ -4,8 +4,9 @@
  * @module
  */
 
+import { maximumMatching } from "./bipartite_matching.ts";
 import { InputError } from "./input.ts";
-import { isJsonObject, type JsonValue, printable } from "./json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
 
 /** The mark of matchers: no JSON value can bear it. */
 export const MATCHER: unique symbol = Symbol("matcher");
@@ -18,8 +19,22 @@ export interface Matcher {
   readonly description: string;
   /** The values that are right, as far as they can be listed; left out where none can. */
   readonly values?: readonly JsonValue[];
+  /** Whether the argument, or the key of an object, may be left out, too. */
+  readonly optional?: true;
+  /** What it compares values with, where it is made of other expectations. */
+  readonly held?: Held;
   /** Whether a value is right. */
   matches(value: JsonValue): boolean;
+}
+
+/** What a matcher that is made of other expectations compares values with. */
+export interface Held {
+  /** The expectations. */
+  readonly values: readonly OracleValue[];
+  /** Whether they are what a list must have, in any order, and not what the value itself may be. */
+  readonly items: boolean;
+  /** The same matcher made of others in their place. */
+  readonly replace: (values: readonly OracleValue[]) => Matcher;
 }
 
 /** A value that is right, or what it may be; matchers may stand in objects and lists, too. */
@@ -46,20 +61,34 @@ class OwnMatcher implements Matcher {
   readonly [MATCHER] = true as const;
   readonly description: string;
   declare readonly values?: readonly JsonValue[];
+  declare readonly optional?: true;
+  declare readonly held?: Held;
   readonly #matches: (value: JsonValue) => boolean;
 
   constructor(
     matches: (value: JsonValue) => boolean,
     description: string,
-    values: readonly JsonValue[] = [],
+    { values = [], optional = false, held }: {
+      readonly values?: readonly JsonValue[];
+      readonly optional?: boolean;
+      readonly held?: Held;
+    } = {},
   ) {
     this.#matches = matches;
     this.description = printable(description, LONGEST_DESCRIPTION);
     if (values.length > 0) this.values = values;
+    if (optional) this.optional = true;
+    if (held !== undefined) this.held = held;
   }
 
   matches(value: JsonValue): boolean {
-    return this.#matches(value);
+    const answer: unknown = this.#matches(value);
+    if (typeof answer === "boolean") return answer;
+    // A promise would pass for `true`, whatever comes of it.
+    throw new InputError(
+      `Cannot match ${this.description} as its predicate must give true or false: it gave ` +
+        `${answer instanceof Promise ? "a promise" : typeof answer}`,
+    );
   }
 
   /** Records hold matchers in words. */
@@ -95,7 +124,11 @@ export function anyOf(...values: readonly OracleValue[]): Matcher {
   return new OwnMatcher(
     (given) => values.some((value) => meets(given, value)),
     `any of ${values.map(inWords).join(", ")}`,
-    values.flatMap((value) => isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : []),
+    {
+      values: values.flatMap(listedIn),
+      optional: values.some(mayBeAbsent),
+      held: { values, items: false, replace: (others) => anyOf(...others) },
+    },
   );
 }
 
@@ -125,12 +158,162 @@ export function matching(
   return new OwnMatcher(predicate, description);
 }
 
+/**
+ * A number within a tolerance of a value, both bounds included; what rounding adds is of no account.
+ *
+ * @param tolerance How far off it may be, from 0 on.
+ * @throws {InputError} If either is no finite number, or the tolerance is negative.
+ *
+ * @example Usage
+ * ```ts
+ * import { closeTo, meets } from "./oracle.ts";
+ * import { assert } from "@std/assert";
+ *
+ * assert(meets({ latitude: 48.8566 }, { latitude: closeTo(48.86, 0.01) }));
+ * assert(!meets({ latitude: 48.8 }, { latitude: closeTo(48.86, 0.01) }));
+ * assert(meets(1.1, closeTo(1, 0.1)));
+ * ```
+ */
+export function closeTo(value: number, tolerance: number): Matcher {
+  if (!Number.isFinite(value) || !Number.isFinite(tolerance) || tolerance < 0) {
+    throw new InputError(
+      "Cannot match numbers close to a value as both must be finite and the tolerance 0 or more: " +
+        `the value is ${value}, the tolerance ${tolerance}`,
+    );
+  }
+  return new OwnMatcher(
+    (given) =>
+      typeof given === "number" &&
+      Math.abs(given - value) <=
+        tolerance + Number.EPSILON * Math.max(Math.abs(given), Math.abs(value)),
+    `${value} give or take ${tolerance}`,
+  );
+}
+
+/**
+ * A text that contains another one, or matches a regular expression somewhere; where that was used
+ * before (its `lastIndex`) is of no account.
+ *
+ * @throws {InputError} If the text or the regular expression is empty: every text would match.
+ *
+ * @example Usage
+ * ```ts
+ * import { matchingText, meets } from "./oracle.ts";
+ * import { assert } from "@std/assert";
+ *
+ * const call = { to: "ann@example.org", subject: "Your order 731" };
+ * assert(meets(call, { to: matchingText(/@example\.org$/), subject: matchingText("731") }));
+ * assert(!meets(731, matchingText("731")));
+ * ```
+ */
+export function matchingText(pattern: string | RegExp): Matcher {
+  if (pattern === "" || (pattern instanceof RegExp && pattern.source === "(?:)")) {
+    throw new InputError(
+      "Cannot match texts as the pattern must not be empty: every text would do",
+    );
+  }
+  if (typeof pattern === "string") {
+    const description = `a text with ${JSON.stringify(pattern)}`;
+    return new OwnMatcher(
+      (given) => typeof given === "string" && given.includes(pattern),
+      description,
+    );
+  }
+  if (!(pattern instanceof RegExp)) {
+    throw new InputError(
+      `Cannot match texts as the pattern must be a text or a regular expression: it is ${
+        pattern === null ? "null" : `of type ${typeof pattern}`
+      }`,
+    );
+  }
+  const own = new RegExp(pattern);
+  return new OwnMatcher(
+    (given) => typeof given === "string" && given.search(own) >= 0,
+    `a text that matches ${pattern}`,
+  );
+}
+
+/**
+ * A list of these items, in any order, none left out and none beside them; each may be a matcher.
+ *
+ * @example Usage
+ * ```ts
+ * import { inAnyOrder, meets } from "./oracle.ts";
+ * import { assert } from "@std/assert";
+ *
+ * const guests = inAnyOrder("ann", "bob");
+ * assert(meets({ guests: ["bob", "ann"] }, { guests }));
+ * assert(!meets({ guests: ["bob", "ann", "bob"] }, { guests }));
+ * ```
+ */
+export function inAnyOrder(...items: readonly OracleValue[]): Matcher {
+  return new OwnMatcher(
+    (given) => {
+      if (!Array.isArray(given) || given.length !== items.length) return false;
+      const fitting = items.map((item) =>
+        given.flatMap((value, index) => meets(value, item) ? [index] : [])
+      );
+      return !maximumMatching(fitting).includes(null);
+    },
+    `in any order [${items.map(inWords).join(", ")}]`,
+    { held: { values: items, items: true, replace: (others) => inAnyOrder(...others) } },
+  );
+}
+
+/**
+ * No value at all: the argument, or the key of an object, must be left out. What is not expected must be
+ * left out anyway, but where further arguments are allowed.
+ *
+ * @example Usage
+ * ```ts
+ * import { absent, meets } from "./oracle.ts";
+ * import { assert } from "@std/assert";
+ *
+ * assert(meets({}, { force: absent() }));
+ * assert(!meets({ force: false }, { force: absent() }));
+ * ```
+ */
+export function absent(): Matcher {
+  return new OwnMatcher(() => false, "left out", { optional: true });
+}
+
+/**
+ * A value that may be left out; where it is given it must be right.
+ *
+ * @example Usage
+ * ```ts
+ * import { meets, optional } from "./oracle.ts";
+ * import { assert } from "@std/assert";
+ *
+ * const expected = { city: "Paris", unit: optional("celsius") };
+ * assert(meets({ city: "Paris" }, expected));
+ * assert(!meets({ city: "Paris", unit: "kelvin" }, expected));
+ * ```
+ */
+export function optional(value: OracleValue): Matcher {
+  return new OwnMatcher((given) => meets(given, value), `${inWords(value)} or left out`, {
+    values: listedIn(value),
+    optional: true,
+    held: { values: [value], items: false, replace: ([other]) => optional(other!) },
+  });
+}
+
+/** Whether what is expected takes it, too, that nothing is given. */
+export function mayBeAbsent(expected: unknown): boolean {
+  return isMatcher(expected) && expected.optional === true;
+}
+
 function inWords(value: OracleValue): string {
   return isMatcher(value) ? value.description : JSON.stringify(value);
 }
 
+/** The values that can be listed of what is expected. */
+function listedIn(value: OracleValue): readonly JsonValue[] {
+  return isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
+}
+
 /** Whether there is no matcher in a value. */
-function isJson(value: OracleValue): value is JsonValue {
+export function isJson(value: OracleValue): value is JsonValue {
   if (typeof value !== "object" || value === null) return true;
   return !isMatcher(value) && Object.values(value).every(isJson);
 }
@@ -147,9 +330,12 @@ export function meets(given: JsonValue, expected: OracleValue): boolean {
       expected.every((item, index) => meets(given[index]!, item));
   }
   if (!isJsonObject(given)) return false;
-  const entries = Object.entries(expected);
-  return entries.length === Object.keys(given).length &&
-    entries.every(([key, value]) => Object.hasOwn(given, key) && meets(given[key]!, value));
+  return Object.keys(given).every((key) => Object.hasOwn(expected, key)) &&
+    Object.entries(expected).every(([key, value]) => meetsAt(given, key, value));
+}
+
+function meetsAt(given: JsonObject, key: string, expected: OracleValue): boolean {
+  return Object.hasOwn(given, key) ? meets(given[key]!, expected) : mayBeAbsent(expected);
 }
 
 /** Whether what is expected is a list. */
@@ -220,7 +406,5 @@ function rightArguments(
   expected: readonly (readonly [string, OracleValue])[],
 ): number {
   if (!isJsonObject(given)) return 0;
-  const isRight = ([key, value]: readonly [string, OracleValue]) =>
-    Object.hasOwn(given, key) && meets(given[key]!, value);
-  return expected.filter(isRight).length;
+  return expected.filter(([key, value]) => meetsAt(given, key, value)).length;
 }

@@ -11,6 +11,7 @@ import {
   alignCalls,
   isList,
   isMatcher,
+  mayBeAbsent,
   meets,
   type OracleCall,
   type OracleValue,
@@ -271,7 +272,7 @@ class View {
       const place = pointer(path, key);
       if (Object.hasOwn(given, key)) {
         this.#compare({ path: place, given: given[key]!, expected: value }, within?.(key), list);
-      } else this.#add("missing_information", place, { expected: value });
+      } else if (!mayBeAbsent(value)) this.#add("missing_information", place, { expected: value });
     }
     for (const [key, value] of Object.entries(given)) {
       if (Object.hasOwn(expected, key) || isAllowed(key)) continue;

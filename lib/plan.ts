@@ -3,19 +3,28 @@
  * @module
  */
 
+import type { CallSet } from "./call_set.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { canonicalJson, sha256 } from "./json.ts";
-import { isCheck, isRemoving, METAMORPHIC_CHECKS, perturbationsIn } from "./perturbations.ts";
-import { type BaselineChoice, type CompletePolicy, completePolicy, isUpgrade } from "./policy.ts";
-import { assertPriced, type Budget, type Prices } from "./prices.ts";
+import { type ModelEntry, modelName } from "./model_entry.ts";
+import { perturbationsIn } from "./perturbations.ts";
+import {
+  assertDistinct,
+  assertGate,
+  assertQuestions,
+  assertStageModels,
+  judgeEntry,
+} from "./plan_rules.ts";
+import { type CompletePolicy, completePolicy } from "./policy.ts";
+import type { Budget, Prices } from "./prices.ts";
+import { isQuestion } from "./question.ts";
 import { forkSeed, freshSeed } from "./random.ts";
 import { type SequentialRule, sequentialRule } from "./sequential.ts";
 import type { Limits } from "./session.ts";
-import { type Cell, grid, type Suite } from "./suite.ts";
-import { type ModelEntry, modelName } from "./model_entry.ts";
-import { stageEntries, type StrategyEntry, strategyName } from "./strategy_entry.ts";
+import { type StrategyEntry, strategyName } from "./strategy_entry.ts";
+import { type Cell, grid, type JudgeEntry, type Suite } from "./suite.ts";
 import { GENERATOR_VERSION } from "./task.ts";
-import { assertUnperturbed, briefTask, changesTask } from "./tasks.ts";
+import { assertUnperturbed, briefTask, changesTask, isCase, type TaskOpener } from "./tasks.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /** Which part of a plan a machine runs. */
@@ -36,6 +45,12 @@ export interface ResolvedSuite {
   readonly perturbations: readonly string[];
   readonly repetitions: number;
   readonly limits: Limits;
+  /** The content of each call set, as a hash; left out without any. */
+  readonly sets?: Readonly<Record<string, string>>;
+  /** Who judges answers; left out where nobody does. */
+  readonly judge?: JudgeEntry;
+  /** What each case of the user's own asks and asserts, as a hash; left out without any. */
+  readonly cases?: Readonly<Record<string, string>>;
 }
 
 /** A suite with every choice made: which trials there are, in which order. */
@@ -58,6 +73,24 @@ export interface Plan {
   readonly baseURL?: string;
   /** Set where a model, its server or the agent is in the benchmark's own file, and no name finds it. */
   readonly ownCode?: true;
+  /** Where its call sets lie, by name. It decides no trial. */
+  readonly places?: Readonly<Record<string, string>>;
+  /** The call sets that its questions are of; left out without any. */
+  readonly callSets?: readonly CallSet[];
+  /** Opens its tasks; left out where all of them can be made from what they are. */
+  readonly open?: TaskOpener;
+}
+
+/** Where tasks come from that cannot be made from what they are alone. */
+export interface TaskSource {
+  /** The cells that entries of a suite's tasks come to; the seed draws what is to be drawn. */
+  readonly cells: (seed: number) => readonly Cell[];
+  /** Opens them, and all others. */
+  readonly open: TaskOpener;
+  /** What each case asks and asserts, as a hash. */
+  readonly cases?: Readonly<Record<string, string>>;
+  /** The call sets, by name, and where each lies. */
+  readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
 }
 
 /** Options of {@linkcode planSuite}. */
@@ -69,6 +102,8 @@ export interface PlanOptions {
    * fixed size and decides by its rule.
    */
   readonly sharded?: boolean;
+  /** Where tasks come from that cannot be made from what they are alone; default there are none. */
+  readonly tasks?: TaskSource;
 }
 
 /** The most trials of a plan. */
@@ -83,9 +118,12 @@ export const MOST_TRIALS = 1_000_000;
  */
 export function planSuite(
   suite: Suite,
-  { source = `suite ${suite.name}`, sharded = false }: PlanOptions = {},
+  { source = `suite ${suite.name}`, sharded = false, tasks }: PlanOptions = {},
 ): Plan & { readonly skipped: number } {
+  const seed = seedOf(suite);
   const grids = suite.tasks.map((sizes, index) => {
+    // Whoever loads call sets tells what they come to.
+    if ("set" in sizes) return { cells: [], skipped: 0 };
     try {
       return grid(sizes);
     } catch (error) {
@@ -94,8 +132,9 @@ export function planSuite(
       );
     }
   });
-  const all = grids.flatMap(({ cells }) => cells);
+  const all = [...grids.flatMap(({ cells }) => cells), ...tasks?.cells(seed) ?? []];
   const cells = [...new Map(all.map((cell) => [canonicalJson(cell), cell])).values()];
+  assertQuestions(source, suite, cells);
   const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
   assertDistinct(source, "models", models.map(modelName));
   const strategies = (suite.strategies ?? ["baseline"]).map(brief);
@@ -107,7 +146,6 @@ export function planSuite(
     "perturbations",
     perturbations.map((id) => perturbationsIn(id).join("+") || id),
   );
-  const seed = suite.seed === "fresh" ? freshSeed() : suite.seed;
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
   assertGate(source, gate, names, { ...suite, strategies, perturbations });
@@ -117,13 +155,18 @@ export function planSuite(
   const resolved: ResolvedSuite = {
     generator: GENERATOR_VERSION,
     seed,
-    graphs: units === undefined ? suite.graphs ?? 5 : Math.ceil(units / cells.length),
+    graphs: units === undefined
+      ? suite.graphs ?? (cells.some(isQuestion) ? 1 : 5)
+      : Math.ceil(units / cells.length),
     cells,
     models,
     strategies,
     perturbations,
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
+    ...(tasks?.sets === undefined ? {} : { sets: fromSets(tasks.sets, ({ set }) => set.hash) }),
+    ...(suite.judge === undefined ? {} : { judge: judgeEntry(suite.judge) }),
+    ...(tasks?.cases === undefined ? {} : { cases: tasks.cases }),
   };
   const count = countTrials(resolved);
   if (count > MOST_TRIALS) {
@@ -131,7 +174,7 @@ export function planSuite(
       `Cannot plan ${source} as it must have at most ${MOST_TRIALS} trials: it has ${count}`,
     );
   }
-  if (rule !== undefined) assertChanging(source, resolved);
+  if (rule !== undefined) assertChanging(source, resolved, tasks?.open);
   return {
     suite: suite.name,
     resolved,
@@ -141,7 +184,27 @@ export function planSuite(
     ...(rule === undefined || sharded ? {} : { rule }),
     ...(suite.budget === undefined ? {} : { budget: suite.budget }),
     ...(suite.prices === undefined ? {} : { prices: suite.prices }),
+    ...(tasks === undefined ? {} : { open: tasks.open }),
+    ...(tasks?.sets === undefined ? {} : {
+      places: fromSets(tasks.sets, ({ path }) => path),
+      callSets: [...tasks.sets.values()].map(({ set }) => set),
+    }),
   };
+}
+
+/** The seed that draws whatever is drawn: questions stand as they are, unless only some of them are asked. */
+function seedOf({ seed, tasks }: Suite): number {
+  if (seed !== "fresh") return seed;
+  const drawsNothing = tasks.length > 0 &&
+    tasks.every((entry) => "set" in entry && entry.sample === undefined);
+  return drawsNothing ? 0 : freshSeed();
+}
+
+function fromSets(
+  sets: NonNullable<TaskSource["sets"]>,
+  fieldOf: (set: { readonly set: CallSet; readonly path: string }) => string,
+): Record<string, string> {
+  return Object.fromEntries([...sets].map(([name, set]) => [name, fieldOf(set)]));
 }
 
 function ruleOf(source: string, gate: CompletePolicy, blockSize: number): SequentialRule {
@@ -152,60 +215,11 @@ function ruleOf(source: string, gate: CompletePolicy, blockSize: number): Sequen
   }
 }
 
-/** What policies and suites ask of each other. */
-function assertGate(
-  source: string,
-  gate: CompletePolicy | undefined,
-  models: readonly string[],
-  { graphs, budget, prices = {}, strategies = ["baseline"], perturbations = ["none"] }: Suite,
-): void {
-  if (gate?.sequential && graphs !== undefined) {
-    throw new InputError(
-      `Cannot plan ${source} as a sequential gate sets the number of graphs itself: ` +
-        `graphs is ${graphs}; leave it out`,
-    );
-  }
-  if (gate !== undefined) assertPerturbations(source, gate, perturbations);
-  if (gate !== undefined && isUpgrade(gate)) {
-    assertBaseline(source, gate.baseline, {
-      model: models,
-      strategy: strategies.map(strategyName),
-      perturbation: perturbations,
-    });
-  }
-  if (budget?.usd === undefined && gate?.atMost.usd === undefined) return;
-  const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
-  assertPriced([...models, ...others], prices);
-}
-
-/** What is right without what the answer needs is to give none, which no success gate can ask for. */
-function assertPerturbations(
-  source: string,
-  { atMost }: CompletePolicy,
-  perturbations: readonly string[],
-): void {
-  const removing = perturbations.find(isRemoving);
-  if (removing !== undefined) {
-    throw new InputError(
-      `Cannot plan ${source} as a gate asks for tasks to be solved, and under ${removing} none can ` +
-        "be: leave out the gate or the perturbation",
-    );
-  }
-  if (atMost.flips === undefined) return;
-  if (perturbations.includes("none") && perturbations.some(isCheck)) return;
-  throw new InputError(
-    `Cannot plan ${source} as gate.atMost.flips compares checks (${
-      METAMORPHIC_CHECKS.join(", ")
-    }) with none: ` +
-      `perturbations are ${perturbations.join(", ")}`,
-  );
-}
-
 /** A sequential gate looks at whole blocks, of which nothing can be left out. */
-function assertChanging(source: string, resolved: ResolvedSuite): void {
+function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpener): void {
   if (resolved.perturbations.every((id) => id === "none")) return;
   for (const { task, perturbation } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
-    if (changesTask(task, perturbation)) continue;
+    if (changesTask(task, perturbation, open)) continue;
     throw new InputError(
       `Cannot plan ${source} as a sequential gate needs perturbations that change every task: ` +
         `${perturbation} finds nothing to change in ${JSON.stringify(task)}`,
@@ -222,61 +236,6 @@ function brief(entry: string | StrategyEntry): string | StrategyEntry {
   return Object.keys(entry).length === 1 ? entry.strategy : entry;
 }
 
-/** What was asked in different ways under one name would look like one model. */
-function assertStageModels(
-  source: string,
-  models: readonly ModelEntry[],
-  strategies: readonly (string | StrategyEntry)[],
-): void {
-  const seen = new Map(models.map((entry) => [modelName(entry), canonicalJson(entry)]));
-  for (const entry of strategies.flatMap((one) => [...stageEntries(one).values()])) {
-    const [name, options] = [modelName(entry), canonicalJson(entry)];
-    if ((seen.get(name) ?? options) !== options) {
-      throw new InputError(
-        `Cannot plan ${source} as a name must stand for one model: the options of ${name} differ ` +
-          "between models and the stages of strategies",
-      );
-    }
-    seen.set(name, options);
-  }
-}
-
-/**
- * A baseline of the same run must be run, and leave something else that is: a gate that compares nothing
- * would pass.
- */
-function assertBaseline(
-  source: string,
-  { file, ...choice }: BaselineChoice,
-  planned: Readonly<Record<keyof typeof choice, readonly string[]>>,
-): void {
-  if (file !== undefined) return;
-  const chosen = Object.entries(choice) as [keyof typeof choice, string][];
-  const absent = chosen.find(([field, name]) => !planned[field].includes(name));
-  if (absent !== undefined) {
-    const [field, name] = absent;
-    const names = field === "strategy" ? "strategies" : `${field}s`;
-    throw new InputError(
-      `Cannot plan ${source} as gate.baseline must be one of its ${names}, or name a file: ` +
-        `it is ${name}, and the ${names} are ${planned[field].join(", ")}`,
-    );
-  }
-  if (chosen.some(([field]) => planned[field].length > 1)) return;
-  throw new InputError(
-    `Cannot plan ${source} as gate.baseline must leave something to compare with it: ` +
-      "all trials are the baseline's",
-  );
-}
-
-function assertDistinct(source: string, what: string, names: readonly string[]): void {
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return;
-  throw new InputError(
-    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice` +
-      (what === "perturbations" ? "" : "; an entry may have a name of its own"),
-  );
-}
-
 /** How many trials a resolved suite comes to. */
 export function countTrials(resolved: ResolvedSuite): number {
   const { cells, graphs, models, strategies, perturbations, repetitions } = resolved;
@@ -291,12 +250,19 @@ export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
   const trials: PlannedTrial[] = [];
   for (let block = 0; block < graphs; block++) {
     for (const cell of cells) {
-      const task = briefTask({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
+      const task = isQuestion(cell)
+        ? briefTask(cell)
+        : briefTask({ ...cell, seed: forkSeed(seed, canonicalJson(cell), block) });
       for (const entry of models) {
         for (const strategy of names) {
           for (const perturbation of perturbations) {
             for (let repetition = 1; repetition <= repetitions; repetition++) {
-              const key = { model: modelName(entry), strategy, perturbation, task, repetition };
+              // A case of one's own is the same in each block: its trials are told apart by number.
+              const number = isCase(task) ? block + repetition : repetition;
+              const key = {
+                ...{ model: modelName(entry), strategy, perturbation, task },
+                repetition: number,
+              };
               trials.push({ ...key, id: trialId(key), index: trials.length, block });
             }
           }
@@ -322,12 +288,19 @@ export function parseShard(text: string): Shard {
  * The trials of one shard. They are dealt out place by place of the blocks, so that each shard has
  * its share of every cell and of every model.
  */
-export function shardOf({ trials, resolved }: Plan, { index, of }: Shard): readonly PlannedTrial[] {
+export function shardOf(
+  { suite, trials, resolved }: Plan,
+  { index, of }: Shard,
+): readonly PlannedTrial[] {
   const { graphs } = resolved;
   const blockSize = trials.length / graphs;
+  // Tests of one's own tools have few trials each: the first ones must not all be of the first shard.
+  const offset = trials.some(({ task }) => isCase(task))
+    ? parseInt(sha256(suite).slice(0, 8), 16)
+    : 0;
   return trials.filter((trial) => {
     const place = trial.index % blockSize;
-    return (place * graphs + trial.block) % of === index - 1;
+    return (place * graphs + trial.block + offset) % of === index - 1;
   });
 }
 
@@ -338,6 +311,6 @@ export function planHash({ suite, resolved }: Pick<Plan, "suite" | "resolved">):
 
 /** A hash of everything but models and strategies: what plans share whose results may be compared. */
 export function comparisonHash({ resolved }: Pick<Plan, "resolved">): string {
-  const { models: _, strategies: __, ...rest } = resolved;
+  const { models: _, strategies: __, judge: ___, ...rest } = resolved;
   return sha256(canonicalJson(rest));
 }

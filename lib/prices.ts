@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { InputError } from "./input.ts";
 import { printable } from "./json.ts";
-import { sumUsage, type Usage } from "./model.ts";
+import { sumUsage, type Usage } from "./message.ts";
 
 /** What a model costs, in US dollars for a million tokens. */
 export interface Price {
@@ -72,6 +72,8 @@ export interface Spender extends ModelUsage {
   readonly replaced?: Usage | undefined;
   /** The parts of its usage that other models than its own took. */
   readonly stages?: readonly ModelUsage[] | undefined;
+  /** What a judge of its answer took, which is no part of its usage. */
+  readonly judging?: ModelUsage | undefined;
 }
 
 /** All tokens that a trial took, those of its spoiled tries too. */
@@ -155,9 +157,15 @@ export class Spending {
 
   /** Counts a finished trial, an invalid one too. */
   add(trial: Spender): void {
-    const { inputTokens, outputTokens } = spentUsage(trial);
+    const { judging } = trial;
+    const usages = [spentUsage(trial), ...(judging === undefined ? [] : [judging.usage])];
+    const { inputTokens, outputTokens } = sumUsage(usages);
     this.#tokens += inputTokens + outputTokens;
-    if (this.#budget.usd !== undefined) this.#usd += trialCost(trial, this.#prices);
+    if (this.#budget.usd === undefined) return;
+    this.#usd += trialCost(trial, this.#prices);
+    if (judging !== undefined) {
+      this.#usd += costOf(judging.usage, judging.model.requested, this.#prices);
+    }
   }
 
   /** Which budget is reached, in words; `undefined` as long as none is. */

@@ -22,6 +22,9 @@ Do not answer yet, and call nothing: write a plan, which will be carried out by 
     /** Stands behind question and plan. */
     call:
       `Now carry out this plan: call the functions, in each reply all whose inputs are known by then, and give the values that were really returned wherever the plan refers to a step. Where the plan turns out to be wrong, correct it. When you have the answer, give it.`,
+    /** Stands there where functions cannot be called, but are to be written down. */
+    answer:
+      `Now carry out this plan: give your final answer in exactly the form that was asked for. Where the plan turns out to be wrong, correct it.`,
   },
   route_then_fill: {
     /** Asks for the functions only (CallNavi, appendix B.1). */
@@ -60,6 +63,9 @@ NO explanation in the answer! Only give API calling JSON!`,
     /** Stands behind question and list. */
     call:
       `Now make these calls: call the functions, in each reply all whose inputs are known by then, and give the values that were really returned. Where the list turns out to be wrong, correct it. When you have the answer, give it.`,
+    /** Stands there where functions cannot be called, but are to be written down. */
+    answer:
+      `Now give this list as your final answer, in exactly the form that was asked for. Where the list turns out to be wrong, correct it.`,
   },
   repair: {
     /** Goes back when a call does not fit its schema (Pipeline, error handling and retry logic). */
@@ -70,6 +76,12 @@ Errors: {errors}
 Schema: {schema}
 
 Generate corrected arguments: call the tool {name} again, or answer with nothing but the arguments as JSON.`,
+    /** Goes back when an answer cannot be read (CallNavi, section 5.1, the fix of the JSON structure). */
+    reform: `The following answer cannot be read, as {errors}:
+=======Answer start=======
+{answer}
+=======Answer end=======
+Write the same answer again, in exactly the form that was asked for: what stands in another syntax goes into that form as well. Do not change, add or leave out any call or any value. NO explanation/notes in the answer!`,
   },
 } as const;
 

@@ -5,7 +5,8 @@
  */
 
 import { type JsonValue, printable } from "./json.ts";
-import { type Model, sumUsage, type Usage } from "./model.ts";
+import { sumUsage, type Usage } from "./message.ts";
+import type { Model } from "./model.ts";
 import { freeOf, type QueryParameter, textsOf } from "./perturbations/literals.ts";
 import type { Query } from "./perturbations/parameters.ts";
 import { type Forms, type QueryWriter, WRITER } from "./perturbations/writing.ts";

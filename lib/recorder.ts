@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { UncutCall } from "./call_record.ts";
 import type { FailureCause } from "./failure.ts";
 import { type JsonObject, type JsonValue, printable } from "./json.ts";
 import type {
@@ -33,7 +34,7 @@ export interface CallOutcome {
   /** What was returned; left out when the call was refused or failed. */
   readonly value?: JsonValue;
   /** What is recorded of it, beside what was written. */
-  readonly event?: Pick<CallEvent, "role" | "returned" | "guessed" | "coerced">;
+  readonly event?: Pick<CallEvent, "role" | "returned" | "guessed" | "coerced" | "error">;
   /** What is wrong with it. */
   readonly failure?: FailureCause & { readonly root: boolean };
 }
@@ -61,6 +62,7 @@ export abstract class Recorder implements Environment, Disposable {
   abstract readonly given: ReadonlyMap<string, JsonValue>;
 
   readonly #events: TraceEvent[] = [];
+  readonly #uncut = new Map<number, UncutCall>();
   readonly #returned = new Map<string, JsonValue>();
   /** Texts that nobody has yet asked for what they make known. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
@@ -121,6 +123,16 @@ export abstract class Recorder implements Environment, Disposable {
   /** Everything that has happened, in order. */
   get events(): readonly TraceEvent[] {
     return this.#events;
+  }
+
+  /** What the events have cut of calls, by their numbers. */
+  get uncut(): ReadonlyMap<number, UncutCall> {
+    return this.#uncut;
+  }
+
+  /** How many calls of an agent have begun and not ended. */
+  get pending(): number {
+    return this.#pending;
   }
 
   /** How many calls were made within the limit, refused ones included. */
@@ -253,6 +265,10 @@ export abstract class Recorder implements Environment, Disposable {
     const written = texts.map((text) => this.#cut(text));
     for (const [index, call] of within.entries()) {
       const { content, event, failure } = outcomes[index]!;
+      const meant = call.resolved ?? call.arguments;
+      if (Math.max(meant.length, written[index]!.length) > LONGEST_KEPT) {
+        this.#uncut.set(places[index]!.call, { written: meant, result: written[index]! });
+      }
       this.#events.push({
         kind: "call",
         ...places[index]!,

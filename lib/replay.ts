@@ -8,6 +8,7 @@ import { InputError, parseWith } from "./input.ts";
 import type { Plan } from "./plan.ts";
 import { planOfLine, readPlanLine } from "./journal_file.ts";
 import { modelName } from "./model_entry.ts";
+import { withCallSets } from "./question_source.ts";
 import { STRATEGY, STRATEGY_ID, strategyName } from "./strategy_entry.ts";
 import { GENERATOR_VERSION } from "./task.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "./trial_id.ts";
@@ -55,9 +56,10 @@ const STRATEGIES = z.array(z.union([STRATEGY_ID, STRATEGY]));
 
 /**
  * The plan of a journal, by its first line: the models with their options, the limits, and all else that
- * decides how a trial goes.
+ * decides how a trial goes, the call sets of its questions included.
  *
- * @throws {InputError} If the journal cannot be read, or its plan is none or was changed.
+ * @throws {InputError} If the journal cannot be read, its plan is none or was changed, or a call set is not
+ * where it was or what it was.
  */
 export function planOfJournal(path: string): Plan {
   const line = readPlanLine(path);
@@ -79,7 +81,7 @@ export function planOfJournal(path: string): Plan {
   }
   parseWith(STRATEGIES, line.resolved.strategies, `the strategies in the plan of ${path}`);
   const plan = planOfLine(line);
-  if (plan !== undefined) return plan;
+  if (plan !== undefined) return withCallSets(plan);
   throw new InputError(
     `Cannot replay a trial of ${path} as its plan must agree with its own hash: ` +
       "it was changed, or made by another version",

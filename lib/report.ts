@@ -6,6 +6,7 @@
 
 import { type Breakdown, breakDown, isGenerated } from "./breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./brittleness.ts";
+import { type CallSetMetrics, measureCallSets } from "./call_set_metrics.ts";
 import { comparePerturbations, compareStrategies, type Comparison } from "./comparison.ts";
 import { isCounted } from "./contest.ts";
 import type { GateReport } from "./decision.ts";
@@ -13,7 +14,9 @@ import { measure, type SubjectMetrics } from "./metrics.ts";
 import type { Prices } from "./prices.ts";
 import { isProbe } from "./probes.ts";
 import type { ModelEntry } from "./model_entry.ts";
-import { SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
+import { SERVED_SEPARATOR } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
+import { unitWords } from "./unit_words.ts";
 
 /** What is told about the trials of a run. */
 export interface Report {
@@ -29,6 +32,8 @@ export interface Report {
   readonly planned: number | null;
   /** Trials that are there, invalid ones too. */
   readonly trials: number;
+  /** What the task of a trial is called: `graph`, `question`, `trial` of a case, or `task` where they differ. */
+  readonly unit: string;
   /** When the first and the last of them began, in ISO 8601; `null` without any. */
   readonly began: readonly [first: string, last: string] | null;
   /** What a reader must know before all figures. */
@@ -43,6 +48,8 @@ export interface Report {
   readonly perturbations: readonly Comparison[];
   /** What perturbations do to the calls of each model with each strategy. */
   readonly brittleness: readonly Brittleness[];
+  /** What answers to the questions of call sets are worth, for each way in which these were asked. */
+  readonly callSets: readonly CallSetMetrics[];
   /** Success along the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
 }
@@ -85,6 +92,7 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
     seed: seed ?? null,
     planned: planned ?? null,
     trials: trials.length,
+    unit: unitWords(trials.map(({ task }) => task)).one,
     began: starts.length === 0 ? null : [starts[0]!, starts.at(-1)!],
     notes: [...ownNotes(trials), ...notes],
     gates,
@@ -92,6 +100,7 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
     comparisons: compareStrategies(trials, prices),
     perturbations: comparePerturbations(trials, prices),
     brittleness: measureBrittleness(trials),
+    callSets: measureCallSets(trials),
     breakdowns: breakDown(trials, models),
   };
 }
@@ -101,7 +110,7 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
   const simulated = trials.some(({ model }) => model.simulated);
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const invalid = trials.length - unchanged - trials.filter(isCounted).length;
-  // Nobody looks for a probe among sizes, which it has none of.
+  // Nobody looks for a probe among sizes, which it has none of; nor for anything where nothing has any.
   const other = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
   return [
     ...(simulated
@@ -119,7 +128,7 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
       "in the task, so that they tell nothing of it, and rates leave them out.",
     ]),
     ...servedNotes(trials),
-    ...(other === 0 ? [] : [
+    ...(other === 0 || !trials.some(isGenerated) ? [] : [
       `${other} of ${trials.length} trials are on tasks that were not generated: breakdowns by size ` +
       "leave them out.",
     ]),

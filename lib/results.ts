@@ -16,7 +16,7 @@ import { listTrials, shardOf } from "./plan.ts";
 import { type CompletePolicy, hypothesesOf, isUpgrade } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { SequentialRule } from "./sequential.ts";
-import type { TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /** The trials of one or more journals that belong together. */

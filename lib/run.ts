@@ -6,8 +6,9 @@
 import { fileReason, InputError } from "./input.ts";
 import { canonicalJson } from "./json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal.ts";
-import type { BaselineScores } from "./judge.ts";
+import type { BaselineScores } from "./judging.ts";
 import { LookAhead } from "./lookahead.ts";
+import { judge } from "./llm_judge.ts";
 import type { Model } from "./model.ts";
 import {
   type JournalFile,
@@ -27,7 +28,8 @@ import {
   type StrategyEntry,
   strategyName,
 } from "./strategy_entry.ts";
-import { type Agent, runTrial, type Trial, type TrialScore } from "./trial.ts";
+import { type Agent, type AnswerJudge, runTrial, type Trial } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /** Options of {@linkcode Run}. */
@@ -86,6 +88,7 @@ export class Run implements Disposable {
   readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
   readonly #ahead: LookAhead<Trial | Needless>;
   readonly #stopping: Stopping;
+  #asked: AnswerJudge | undefined;
   #writer: JournalWriter | undefined;
   #inFlight = 0;
   /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
@@ -150,6 +153,7 @@ export class Run implements Disposable {
       this.#model(model);
       this.#stageModels(this.#strategy(strategy));
     }
+    this.#judge();
   }
 
   /**
@@ -215,6 +219,7 @@ export class Run implements Disposable {
     const model = this.#model(planned.model);
     const entry = this.#strategy(planned.strategy);
     const stageModels = this.#stageModels(entry);
+    const judging = this.#judge();
     const journal = this.#journal();
     this.#inFlight++;
     const ended = await runTrial(planned, model, {
@@ -223,6 +228,8 @@ export class Run implements Disposable {
       strategy: strategyChoice(entry),
       ...(stageModels.size === 0 ? {} : { stageModels }),
       ...(agent === undefined ? {} : { agent }),
+      ...(this.#plan.open === undefined ? {} : { open: this.#plan.open }),
+      ...(judging === undefined ? {} : { judge: judging }),
       ...(signal === undefined ? {} : { signal }),
     }).finally(() => this.#inFlight--);
     this.#stopping.record(ended);
@@ -252,6 +259,19 @@ export class Run implements Disposable {
     const model = this.#models.get(name) ?? this.#options.connect(entry);
     this.#models.set(name, model);
     return model;
+  }
+
+  #judge(): AnswerJudge | undefined {
+    const { judge: entry } = this.#plan.resolved;
+    if (entry === undefined || this.#asked !== undefined) return this.#asked;
+    const { prompt, ...own } = entry;
+    const model = this.#connect(own);
+    const judging = judge({ model, ...(prompt === undefined ? {} : { prompt }) });
+    this.#asked = {
+      ...{ name: model.name, simulated: model.simulated },
+      score: (predicted, truth, options) => judging.score(predicted, truth, options),
+    };
+    return this.#asked;
   }
 
   #strategy(name: string): string | StrategyEntry {

@@ -5,9 +5,11 @@
 
 import { z } from "zod";
 import { runLoop } from "./agent.ts";
+import { converse } from "./conversation.ts";
 import { InputError, parseWith } from "./input.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
-import type { Message, Model, StageUse, Usage } from "./model.ts";
+import { isJsonObject, type JsonObject, printable } from "./json.ts";
+import type { Message, Usage } from "./message.ts";
+import type { Model, StageUse } from "./model.ts";
 import { type Ending, type Limits, Session } from "./session.ts";
 import { stagesOf, strategiesIn, type StrategyOptions, withStrategy } from "./strategies.ts";
 import { type CaseOptions, perturbCase, type PerturbedCase, type Step } from "./perturbed_case.ts";
@@ -142,19 +144,11 @@ export async function runTools(
     record: (event) => toolbox.record(event),
     ...(signal === undefined ? {} : { signal }),
   });
-  const heard: Message[] = [];
-  const bound = new Map<string, JsonValue>();
-  const ending = await work({
-    session,
-    environment: toolbox,
-    messages: asked,
-    heard: (message) => heard.push(message),
-    bound: (name, value) => bound.set(name, value),
-  });
+  const done = await converse(work, { session, environment: toolbox, messages: asked });
   return {
-    ending,
-    messages: [...asked, ...heard],
-    given: Object.fromEntries([...toolbox.given, ...bound]),
+    ending: done.ending,
+    messages: done.messages,
+    given: Object.fromEntries(done.given),
     events: toolbox.events,
     usage: session.usage,
     stages: session.stages,

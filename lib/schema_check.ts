@@ -8,6 +8,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/2020";
 import formats from "ajv-formats";
 import { InputError, reasonOf } from "./input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
+import { regExpOf } from "./schema_position.ts";
 import type { Refusal, SchemaFault, ToolSchema } from "./tool.ts";
 
 /** Why arguments do not conform to a tool's schema; `undefined` when they do. */
@@ -76,6 +77,9 @@ const AJV = {
   strict: false,
   allErrors: true,
   validateFormats: false,
+  // Fractions are not exact: 19.99 is 1998.9999999999998 times 0.01.
+  multipleOfPrecision: 6,
+  code: { regExp: Object.assign(regExpOf, { code: "regExpOf" }) },
   // Parameters may be called as what every object has, such as `constructor`.
   ownProperties: true,
 };
@@ -172,8 +176,19 @@ const DETAILS = new Compiler((kind) => {
   const url = formats.default.get("url") as RegExp;
   // It takes time by the square of the length.
   dialect.addFormat("url", (text: string) => text.length <= LONGEST_URL && url.test(text));
+  // Schemas are checked by it: what can be compiled must pass.
+  dialect.addFormat("regex", isRegExp);
   return dialect;
 });
+
+function isRegExp(text: string): boolean {
+  try {
+    regExpOf(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** What browsers and servers take at most. */
 const LONGEST_URL = 2_000;

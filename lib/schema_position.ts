@@ -177,7 +177,7 @@ export class Position {
     if (!lists || takesAny) return () => true;
     const keysOf = (keyword: string) =>
       parts.flatMap((part) => isJsonObject(part[keyword]) ? Object.keys(part[keyword]) : []);
-    const patterns = keysOf("patternProperties").map((pattern) => new RegExp(pattern, "u"));
+    const patterns = keysOf("patternProperties").map(regExpOf);
     const declared = new Set<JsonValue>([
       ...keysOf("properties"),
       ...parts.flatMap((part) => listOf(part["required"])),
@@ -199,5 +199,14 @@ export class Position {
       if (Object.hasOwn(schema, "const")) return schema["const"] === given;
       return !Array.isArray(schema["enum"]) || schema["enum"].includes(given);
     });
+  }
+}
+
+/** A pattern as JSON Schema has it, by code points; where that is none, as programs often write it. */
+export function regExpOf(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, "u");
+  } catch {
+    return new RegExp(pattern);
   }
 }

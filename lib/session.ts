@@ -4,14 +4,13 @@
  */
 
 import { abortable } from "@std/async/abortable";
+import type { Message, Usage } from "./message.ts";
 import {
-  type Message,
   type Model,
   type ModelReply,
   type RequestContext,
   type StageUse,
   TimeLimitError,
-  type Usage,
 } from "./model.ts";
 import type { Tool, ToolChoice, ToolSchema } from "./tool.ts";
 import { LONGEST_KEPT, type TraceEvent } from "./trace.ts";
@@ -40,6 +39,8 @@ export type Ending =
     readonly text: string;
     /** The text for people to read, where names stand for values; left out where they do not. */
     readonly rendered?: string;
+    /** What was said before a model had repaired it; left out where none did. */
+    readonly unrepaired?: string;
   }
   | Limited;
 
@@ -124,6 +125,11 @@ export class Session {
   /** Milliseconds that all replies took, without waiting, retries and failed attempts. */
   get duration(): number {
     return this.#replying;
+  }
+
+  /** Milliseconds that all work took, that of tools too. */
+  get elapsed(): number {
+    return Math.round(this.#milliseconds);
   }
 
   /** The names under which the trial's own model says to have answered. */
@@ -233,7 +239,7 @@ export class Session {
     // A loop asks with the same tools again and again.
     if (this.#offered?.tools === tools) return this.#offered.shown;
     const shown = tools.map((tool): ToolSchema => {
-      const { execute: _, ...schema } = tool as Tool;
+      const { execute: _, check: __, ...schema } = tool as Tool;
       return schema;
     });
     this.#offered = { tools, shown };

@@ -4,7 +4,7 @@
  */
 
 import type { Loop, LoopOptions } from "./agent.ts";
-import type { Message } from "./model.ts";
+import type { Message } from "./message.ts";
 import { fillPrompt } from "./prompts.ts";
 import type { Ending, Limited } from "./session.ts";
 import { describeTool, type ToolSchema } from "./tool.ts";
@@ -59,8 +59,14 @@ export class Stage {
 export function carryOut(
   options: LoopOptions,
   next: Loop,
-  { stage, found, prompt }: { stage: string; found: string; prompt: string },
+  { stage, found, prompts }: {
+    stage: string;
+    found: string;
+    /** What to do with it: to call, or to answer where nothing can be called. */
+    prompts: { readonly call: string; readonly answer: string };
+  },
 ): Promise<Ending> {
+  const prompt = options.present === undefined ? prompts.call : prompts.answer;
   const messages: Message[] = found === "" ? [] : [
     { role: "assistant", content: found, calls: [] },
     { role: "user", content: prompt },

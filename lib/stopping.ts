@@ -13,13 +13,14 @@ import {
 } from "./contest.ts";
 import { pairSample, unitSample } from "./evidence.ts";
 import { printable } from "./json.ts";
-import type { BaselineScores } from "./judge.ts";
+import type { BaselineScores } from "./judging.ts";
 import type { Plan } from "./plan.ts";
 import { hypothesesOf, isUpgrade } from "./policy.ts";
 import { Spending } from "./prices.ts";
 import { Bets, type Sample } from "./sequential.ts";
-import type { TrialScore } from "./trial.ts";
+import type { TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
+import { type UnitWords, unitWords } from "./unit_words.ts";
 
 /** A planned trial that was not run as it is not needed. */
 export interface Needless {
@@ -55,6 +56,7 @@ export class Stopping {
   readonly #waiting = new Map<string, { race: Race; block: number }[]>();
   readonly #spending: Spending;
   readonly #upgrade: boolean;
+  readonly #unit: UnitWords;
   #stopped: string | undefined;
 
   /** Watches the whole of `plan`. */
@@ -62,6 +64,7 @@ export class Stopping {
     const { gate, rule, budget = {}, prices } = plan;
     this.#spending = new Spending(budget, prices);
     this.#upgrade = gate !== undefined && isUpgrade(gate);
+    this.#unit = unitWords(plan.trials.map(({ task }) => task));
     this.#scores = new Scores(
       gate !== undefined && comparesWithin(gate, baseline),
       baseline,
@@ -143,12 +146,12 @@ export class Stopping {
     const reasons = waiting.map(({ race, block }): Needless | undefined => {
       const { name, bets, end } = race;
       if (bets.decision !== undefined) {
-        const reason = `the gate of ${name} had decided after ${bets.units} graphs`;
+        const reason = `the gate of ${name} had decided after ${bets.units} ${this.#unit.many}`;
         return { kind: "needless", by: "gate", reason };
       }
       if (block < end) return undefined;
       const graphs = race.blocks.slice(0, end).reduce((sum, one) => sum + one.length, 0);
-      const reason = `the baseline ends after ${graphs} graphs`;
+      const reason = `the baseline ends after ${graphs} ${this.#unit.many}`;
       return { kind: "needless", by: "baseline", reason };
     });
     // A trial may be the baseline of several: as long as one of them waits for it, it is needed.

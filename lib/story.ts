@@ -6,22 +6,41 @@
 import { labelOf } from "./contest.ts";
 import type { Failure, WrongArgument } from "./failure.ts";
 import { isJsonObject, parseJson, printable } from "./json.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { canCall } from "./metrics.ts";
+import { isCase } from "./tasks.ts";
+import { type AssertionEvent, type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+import { isQuestion } from "./question.ts";
+import { tellQuestion } from "./question_story.ts";
 import type { Trial } from "./trial.ts";
 
-/** One line on how a trial ended. */
-export function summarize(trial: Trial): string {
-  const { outcome, calls, minimumCalls, failures, reason, changed, events } = trial;
+/** Why a trial is invalid, in words. */
+export function describeInvalid({ task, reason = "unknown" }: Trial): string {
+  // What a case runs on is the user's own, and may be at fault as well.
+  return (isCase(task) ? "" : "infrastructure: ") + printable(reason, 500);
+}
+
+/** The assertion of the user's own that a trial has failed; `undefined` if there is none. */
+export function failedAssertion({ events }: Trial): AssertionEvent | undefined {
+  return events.find((event) => event.kind === "assertion");
+}
+
+/** One line on how a trial ended; without reasons, not why it is invalid or what an assertion says. */
+export function summarize(trial: Trial, { reasons = true } = {}): string {
+  const { outcome, calls, minimumCalls, failures, changed, events } = trial;
+  const fewest = minimumCalls === null ? "" : ` (fewest ${minimumCalls})`;
   const answer = events.findLast((event) => event.kind === "answer");
+  const failed = failedAssertion(trial);
   const counts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
   return [
-    `${outcome} after ${calls} ${calls === 1 ? "call" : "calls"}${
-      minimumCalls === null ? "" : ` (fewest ${minimumCalls})`
-    }`,
-    ...(outcome === "invalid" ? [`infrastructure: ${printable(reason ?? "unknown", 500)}`] : []),
+    outcome + (canCall(trial) ? ` after ${calls} ${calls === 1 ? "call" : "calls"}${fewest}` : ""),
+    ...(outcome === "invalid" && reasons ? [describeInvalid(trial)] : []),
     ...(changed === false ? ["the perturbation found nothing to change"] : []),
-    ...(outcome === "wrong_answer" ? [`answered ${answer?.value}`] : []),
+    ...(failed !== undefined
+      ? [`an assertion failed${reasons ? `: ${printable(failed.message.split("\n")[0]!)}` : ""}`]
+      : outcome === "wrong_answer" && answer?.value !== null
+      ? [`answered ${answer?.value}`]
+      : []),
     ...(counts.length === 0 ? [] : [`wrong calls: ${counts.join(", ")}`]),
   ].join("; ");
 }
@@ -30,6 +49,8 @@ export function summarize(trial: Trial): string {
 export interface StoryOptions {
   /** The most calls that are shown, around the first root failure; default 12. */
   readonly calls?: number;
+  /** Whether it tells why a trial is invalid, or what an assertion says; default true. */
+  readonly reasons?: boolean;
 }
 
 /**
@@ -48,12 +69,14 @@ export interface StoryOptions {
  * assertStringIncludes(story, "call 1 (step 1) func: function_not_found");
  * ```
  */
-export function tellStory(trial: Trial, { calls: limit = 12 }: StoryOptions = {}): string {
+export function tellStory(
+  trial: Trial,
+  { calls: limit = 12, reasons = true }: StoryOptions = {},
+): string {
   const { failures, events, model } = trial;
-  const calls = callsOf(events);
   const root = failures.find((failure) => failure.root) ?? failures[0];
   const who = labelOf({ ...trial, model: model.requested }, model.simulated);
-  const lines = [`${printable(who)}: ${summarize(trial)}`];
+  const lines = [`${printable(who)}: ${summarize(trial, { reasons })}`];
   if (root !== undefined) {
     lines.push(`first root failure: ${describeFailure(root)}`);
     const others = failures.length - 1;
@@ -61,19 +84,31 @@ export function tellStory(trial: Trial, { calls: limit = 12 }: StoryOptions = {}
     if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
   }
   lines.push(...events.flatMap((event) => describeStage(event) ?? []).slice(0, MOST_STAGES));
-  // The calls up to just after the first root failure tell how it came about.
-  const end = Math.min(Math.max(limit, (root?.call ?? 0) + 2), calls.length);
-  const start = Math.max(0, end - limit);
-  if (start > 0) lines.push(`  ... ${start} calls before`);
-  lines.push(...calls.slice(start, end).map((call) => `  ${describeCall(call)}`));
-  if (calls.length > end) lines.push(`  ... ${calls.length - end} calls after`);
+  if (limit > 0) lines.push(...tellCalls(callsOf(events), root?.call ?? 0, limit));
+  const scored = events.find((event) => event.kind === "scored");
+  if (scored !== undefined && isQuestion(trial.task)) {
+    lines.push(...tellQuestion(scored, trial.task));
+  }
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   if (last?.kind === "answer") {
     const said = (last.rendered ?? last.text).slice(0, 160);
     lines.push(`  said ${printable(JSON.stringify(said), 200)}`);
   }
-  if (last?.kind === "stop") lines.push(`  stopped: ${printable(last.message, 300)}`);
+  if (last?.kind === "stop" && last.message !== trial.reason) {
+    lines.push(`  stopped: ${printable(last.message, 300)}`);
+  }
   return lines.join("\n");
+}
+
+/** The calls up to just after the first root failure tell how it came about. */
+function tellCalls(calls: readonly CallEvent[], root: number, limit: number): string[] {
+  const end = Math.min(Math.max(limit, root + 2), calls.length);
+  const start = Math.max(0, end - limit);
+  return [
+    ...(start > 0 ? [`  ... ${start} calls before`] : []),
+    ...calls.slice(start, end).map((call) => `  ${describeCall(call)}`),
+    ...(calls.length > end ? [`  ... ${calls.length - end} calls after`] : []),
+  ];
 }
 
 /** So many stages and repairs are told. */
@@ -139,7 +174,7 @@ export function describeCause(failure: Failure): string {
       return [
         ...list("missing", missing),
         ...list("unexpected", unexpected),
-        ...list("not an integer:", wrongType),
+        ...list("not what the schema takes:", wrongType),
       ].join("; ");
     }
     case "value_not_yet_known":

@@ -173,7 +173,7 @@ function textsOf(id: StrategyId): Readonly<Record<string, string>> {
 }
 
 /** Without these a model would not know what it is about. */
-const NEEDED: readonly string[] = ["{question}", "{tools}", "{arguments}"];
+const NEEDED: readonly string[] = ["{question}", "{tools}", "{arguments}", "{answer}"];
 
 /** The words in braces that a text is filled in by, each once. */
 function wordsIn(text: string): string[] {

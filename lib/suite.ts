@@ -4,16 +4,27 @@
  */
 
 import { z } from "zod";
+import {
+  CALL_FORMATS,
+  CALL_MODES,
+  type CallFormat,
+  type CallMode,
+  SCORING_RULES,
+  type ScoringRule,
+} from "./call_scoring.ts";
+import { DIFFICULTIES, type Difficulty } from "./call_set.ts";
 import { type GraphSpec, type Linking, LINKINGS, type Surface, SURFACES } from "./graph.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { PERTURBATIONS, perturbationsIn } from "./perturbations.ts";
 import { MODEL, type ModelEntry } from "./model_entry.ts";
 import { GATE_POLICY, type GatePolicy } from "./policy.ts";
 import { type ProbeId, PROBES, type ProbeSpec } from "./probes.ts";
+import type { QuestionSpec } from "./question.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
 import type { Limits } from "./session.ts";
 import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "./strategy_entry.ts";
 import { briefSpec } from "./task.ts";
+import type { CaseSpec } from "./tool_case.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
 export interface Grid {
@@ -53,13 +64,42 @@ export interface ProbeSet {
   readonly case: ProbeId | readonly ProbeId[] | "all";
 }
 
+/** Questions of a call set, which are asked as they stand. */
+export interface QuestionSet {
+  /** Where the set lies: a folder in CallNavi's layout, or a file of toolgate's. */
+  readonly set: string;
+  /** Whether calls (default), or only names of functions, are to be written, or calls are made. */
+  readonly mode?: CallMode | readonly CallMode[];
+  /** Only questions that are so hard. */
+  readonly difficulty?: Difficulty | readonly Difficulty[];
+  /** Only questions of these domains. */
+  readonly domain?: string | readonly string[];
+  /** Only so many questions of each difficulty, drawn by the suite's seed; default all. */
+  readonly sample?: number;
+  /** By which rule answers are scored; default `published`, what CallNavi's authors have run. */
+  readonly rule?: ScoringRule;
+  /** What functions are told in; default `json`. */
+  readonly input?: CallFormat | readonly CallFormat[];
+  /** What answers are to be in; default `json`. */
+  readonly output?: CallFormat | readonly CallFormat[];
+}
+
 /** One setting of all sizes, or one kind of probe: a spec without its seed. */
-export type Cell = Omit<GraphSpec, "seed"> | Omit<ProbeSpec, "seed">;
+export type SeededCell = Omit<GraphSpec, "seed"> | Omit<ProbeSpec, "seed">;
+
+/** A model that judges answers, and what it is asked. */
+export interface JudgeEntry extends ModelEntry {
+  /** What it is asked: the words predicted and truth in braces are filled in; default CallNavi's prompt. */
+  readonly prompt?: string;
+}
+
+/** What each block of a plan has one task of. */
+export type Cell = SeededCell | Omit<CaseSpec, "seed"> | QuestionSpec;
 
 /** The cells that grids come to, and how many impossible crossings were left out. */
 export interface Cells {
   /** The cells, in the order of the crossing. */
-  readonly cells: readonly Cell[];
+  readonly cells: readonly SeededCell[];
   /** Crossings with `depth >= core`. */
   readonly skipped: number;
 }
@@ -72,8 +112,8 @@ export interface Suite {
   readonly seed: number | "fresh";
   /** Graphs a cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
-  /** The sizes of the tasks, or which probes they are. */
-  readonly tasks: readonly (Grid | ProbeSet)[];
+  /** The sizes of the tasks, which probes they are, or of which call sets. */
+  readonly tasks: readonly (Grid | ProbeSet | QuestionSet)[];
   /** The models. */
   readonly models: readonly (string | ModelEntry)[];
   /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
@@ -84,6 +124,8 @@ export interface Suite {
   readonly repetitions?: number;
   /** What a trial may take. */
   readonly limits?: Limits;
+  /** A model that is asked how alike answers and truth are, of call sets. */
+  readonly judge?: string | JudgeEntry;
   /** The gate over each model, strategy and perturbation. */
   readonly gate?: GatePolicy;
   /** What the run may spend: when it is reached, nothing more is begun. */
@@ -149,6 +191,24 @@ const GRID = z.strictObject({
   { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
 );
 
+const QUESTION_SET = z.strictObject({
+  set: z.string().min(1),
+  mode: oneOrMore(z.enum(CALL_MODES)).exactOptional(),
+  difficulty: oneOrMore(z.enum(DIFFICULTIES)).exactOptional(),
+  domain: oneOrMore(z.string().min(1)).exactOptional(),
+  sample: z.int().min(1).exactOptional(),
+  rule: z.enum(SCORING_RULES).exactOptional(),
+  input: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
+  output: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
+});
+
+const JUDGE = MODEL.extend({
+  prompt: z.string().refine(
+    (text) => ["{predicted}", "{truth}"].every((word) => text.includes(word)),
+    { message: "must hold {predicted} and {truth}" },
+  ).exactOptional(),
+});
+
 /** What a trial may take, as suites write it. */
 const LIMITS = z.strictObject({
   calls: z.int().min(1).exactOptional(),
@@ -158,24 +218,30 @@ const LIMITS = z.strictObject({
   observation: z.int().min(1).exactOptional(),
 });
 
-/** The rules of a suite file. */
-export const SUITE: z.ZodType<Suite> = z.strictObject({
+const RULES = z.strictObject({
   $schema: z.string().exactOptional(),
   name: z.string().min(1).max(200),
   seed: z.union([z.int().min(0), z.literal("fresh")], {
     error: 'must be a whole number from 0 on, or "fresh"',
   }),
   graphs: z.int().min(1).exactOptional(),
-  tasks: filled(z.union([GRID, PROBE_SET])),
+  tasks: filled(z.union([GRID, PROBE_SET, QUESTION_SET])),
   models: filled(z.union([z.string().min(1), MODEL])),
   strategies: filled(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
   perturbations: z.array(PERTURBATION_ID).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
+  judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
   gate: GATE_POLICY.exactOptional(),
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
 });
+
+/** The rules of a suite file. */
+export const SUITE: z.ZodType<Suite> = RULES;
+
+/** The rules of a suite whose tasks are none that a file could name. */
+export const CASE_SUITE: z.ZodType<Suite> = RULES.extend({ tasks: z.tuple([]) });
 
 /**
  * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
@@ -198,7 +264,7 @@ export function grid(sizes: Grid | ProbeSet): Cells {
     const probes = sizes.case === "all" ? PROBES : [...new Set(listOf(sizes.case))];
     return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
   }
-  const cells: Cell[] = [];
+  const cells: SeededCell[] = [];
   let skipped = 0;
   const { types, inputs, extraEdges, surface } = sizes;
   for (const core of listOf(sizes.core)) {
@@ -258,6 +324,7 @@ function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number
   );
 }
 
-function listOf<T>(value: T | readonly T[]): readonly T[] {
+/** The items of what may be one or several. */
+export function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? value : [value as T];
 }

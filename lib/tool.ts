@@ -28,10 +28,25 @@ export interface ToolSchema {
  */
 export type ToolChoice = "auto" | "none" | "required" | { readonly function: string };
 
+/** The mark of tools that have a state of their own, such as which of their results comes next. */
+export const FRESH: unique symbol = Symbol("fresh");
+
 /** A function that can be called: the plain shape that agents of any kind understand. */
 export interface Tool extends ToolSchema {
   /** Runs the function on parsed arguments and gives the text that goes back to the model. */
   execute(input: JsonObject): Promise<string>;
+  /**
+   * Why arguments that conform to the schema are refused all the same; left out where the schema says
+   * everything.
+   */
+  readonly check?: (input: JsonObject) => Refusal | undefined;
+  /** The tool as it is when a run begins; left out where runs do not change it. */
+  readonly [FRESH]?: () => Tool;
+}
+
+/** The tool as it is when a run begins. */
+export function freshTool(tool: Tool): Tool {
+  return tool[FRESH]?.() ?? tool;
 }
 
 /** A call as a model wrote it: nothing in it is checked. */

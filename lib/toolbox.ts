@@ -13,9 +13,10 @@ import {
   Recorder,
   type RecorderOptions,
 } from "./recorder.ts";
+import { redact } from "./redact.ts";
 import { type ArgumentCheck, argumentCheck } from "./schema_check.ts";
 import { errorOfResult, isPlain, valueOfResult } from "./symbols.ts";
-import type { PreparedCall, Refusal, Tool, ToolSchema } from "./tool.ts";
+import { freshTool, type PreparedCall, type Refusal, type Tool, type ToolSchema } from "./tool.ts";
 
 /** Options of {@linkcode Toolbox}. */
 export interface ToolboxOptions extends Partial<RecorderOptions> {
@@ -65,7 +66,7 @@ export class Toolbox extends Recorder {
     const { given = {}, callLimit = Infinity } = options;
     super(options.offered ?? tools, { ...options, callLimit });
     this.given = givenValues(given);
-    this.#own = new Map(tools.map((tool) => [tool.name, tool]));
+    this.#own = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
     const twice = tools.find(({ name }, place) =>
       tools.findIndex((tool) => tool.name === name) !== place
     );
@@ -82,7 +83,9 @@ export class Toolbox extends Recorder {
   /** Why the arguments of a call do not conform to its tool's schema. */
   override refuse(call: PreparedCall): Refusal | undefined {
     if (call.refusal !== undefined) return call.refusal;
-    return this.#checks.get(call.name)?.(parseJson(call.resolved ?? call.arguments));
+    const input = parseJson(call.resolved ?? call.arguments);
+    return this.#checks.get(call.name)?.(input) ??
+      (isJsonObject(input) ? this.#own.get(call.name)?.check?.(input) : undefined);
   }
 
   /** Carries out a call that conforms to the schema. */
@@ -106,10 +109,12 @@ export class Toolbox extends Recorder {
       // Types are not everywhere: whatever a tool gives must go back as a text.
       const returned: unknown = await tool.execute(isJsonObject(input) ? input : {});
       const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
-      if (errorOfResult(content) !== undefined) return { content };
+      const error = errorOfResult(content);
+      if (error !== undefined) return { content, event: { error: printable(redact(error), 1000) } };
       return { content, value: valueOfResult(content) };
     } catch (error) {
-      return { content: JSON.stringify({ error: printable(reasonOf(error), 1000) }) };
+      const reason = printable(redact(reasonOf(error)), 1000);
+      return { content: JSON.stringify({ error: reason }), event: { error: reason } };
     }
   }
 

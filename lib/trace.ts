@@ -5,6 +5,8 @@
  */
 
 import { z } from "zod";
+import type { CallScores } from "./call_scoring.ts";
+import type { CallTruth } from "./call_set.ts";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
 import { type Role, ROLES } from "./graph.ts";
 import { PARAMETER_VIEW, type ParameterView } from "./parameter_failure.ts";
@@ -58,6 +60,8 @@ export interface CallEvent {
   readonly unperturbed?: string;
   /** The variable and value that were returned; left out when the call was refused. */
   readonly returned?: { readonly variable: string; readonly value: number };
+  /** What the function itself said that went wrong, such as what it threw; left out when nothing did. */
+  readonly error?: string;
   /** What is wrong with the call; left out when nothing is. */
   readonly failure?: FailureCause & { readonly root: boolean };
   /** What the call is beside the right ones; left out when it is one of them, or these are not known. */
@@ -106,6 +110,54 @@ export interface StageEvent {
   readonly unusable?: true;
 }
 
+/** A further message of the user, after the answer to the one before. */
+export interface TurnEvent {
+  /** What kind of event it is. */
+  readonly kind: "turn";
+  /** What the user said. */
+  readonly text: string;
+}
+
+/** An assertion of the user's own that failed. */
+export interface AssertionEvent {
+  /** What kind of event it is. */
+  readonly kind: "assertion";
+  /** What it said. */
+  readonly message: string;
+  /** Where in the user's file, such as `tools_test.ts:31:5`; left out where that is not known. */
+  readonly at?: string;
+}
+
+/** What a model that judges answers says of one. */
+export interface JudgedAnswer {
+  /** From 0 to 1; `null` where it gave none. */
+  readonly score: number | null;
+  /** Why there is none. */
+  readonly why?: string;
+  /** `true` where the answer is too long, or nests too deep, for any judge. */
+  readonly unfit?: true;
+}
+
+/** What the answer to a question of a call set is worth. */
+export interface ScoredEvent {
+  /** What kind of event it is. */
+  readonly kind: "scored";
+  /** The user's question. */
+  readonly question: string;
+  /** What is held against the truth: the answer's text, or the calls that were made, as JSON. */
+  readonly output: string;
+  /** The calls that are true. */
+  readonly truth: CallTruth;
+  /** What the answer is worth. */
+  readonly scores: CallScores;
+  /** What it was worth before a model had repaired it; left out where none did. */
+  readonly unrepaired?: CallScores;
+  /** What kinds of errors it has. */
+  readonly errors: readonly string[];
+  /** What a model says of it that was asked to judge it; left out where none was. */
+  readonly judged?: JudgedAnswer;
+}
+
 /** The final answer. */
 export interface AnswerEvent {
   /** What kind of event it is. */
@@ -128,6 +180,14 @@ export interface StopEvent {
   readonly message: string;
 }
 
+/** What the scores of an answer must hold where they are read from a file. */
+const CALL_SCORES = z.looseObject({
+  syntaxValid: z.boolean().nullable(),
+  structural: z.boolean().nullable(),
+  exact: z.boolean().nullable(),
+  routingExact: z.boolean(),
+});
+
 /** One event of a trial. */
 export type TraceEvent =
   | ReplyEvent
@@ -135,6 +195,9 @@ export type TraceEvent =
   | OverLimitEvent
   | RepairEvent
   | StageEvent
+  | TurnEvent
+  | AssertionEvent
+  | ScoredEvent
   | AnswerEvent
   | StopEvent;
 
@@ -163,6 +226,7 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     unperturbed: z.string().exactOptional(),
     role: z.enum(ROLES).exactOptional(),
     returned: z.looseObject({ variable: z.string(), value: z.number() }).exactOptional(),
+    error: z.string().exactOptional(),
     failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
     parameters: PARAMETER_VIEW.exactOptional(),
     guessed: z.literal(true).exactOptional(),
@@ -182,6 +246,26 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     stage: z.string(),
     message: z.string(),
     unusable: z.literal(true).exactOptional(),
+  }),
+  z.looseObject({ kind: z.literal("turn"), text: z.string() }),
+  z.looseObject({
+    kind: z.literal("assertion"),
+    message: z.string(),
+    at: z.string().exactOptional(),
+  }),
+  z.looseObject({
+    kind: z.literal("scored"),
+    question: z.string(),
+    output: z.string(),
+    truth: z.looseObject({ API: z.array(z.string()), parameters: z.array(z.json()) }),
+    scores: CALL_SCORES,
+    unrepaired: CALL_SCORES.exactOptional(),
+    errors: z.array(z.string()),
+    judged: z.looseObject({
+      score: z.number().min(0).max(1).nullable(),
+      why: z.string().exactOptional(),
+      unfit: z.literal(true).exactOptional(),
+    }).exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("answer"),
@@ -233,9 +317,11 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
   return Object.values(work).some((number) => number > 0) ? work : undefined;
 }
 
-/** The calls of a trace, in order. */
+/** The calls of a trace, in the order in which they were made: those of an agent may end in another one. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
-  return events.filter((event) => event.kind === "call");
+  return events.filter((event) => event.kind === "call").sort((one, other) =>
+    one.call - other.call
+  );
 }
 
 /**

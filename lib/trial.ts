@@ -7,25 +7,20 @@ import { abortable } from "@std/async/abortable";
 import { z } from "zod";
 import { runLoop } from "./agent.ts";
 import type { Behaviour } from "./behaviour.ts";
+import { converse } from "./conversation.ts";
 import { Executor } from "./executor.ts";
-import { FAILURE, type Failure, FAILURE_TYPES, type FailureType } from "./failure.ts";
+import type { Work } from "./fixture.ts";
+import { FAILURE, type Failure } from "./failure.ts";
 import { InputError, reasonOf } from "./input.ts";
-import { printable } from "./json.ts";
-import { type ParameterScore, scoreOfViews } from "./parameter_views.ts";
-import { InfrastructureError, type Model, type StageUse, type Usage } from "./model.ts";
+import { type JsonValue, printable } from "./json.ts";
+import type { JudgeScore } from "./judge_score.ts";
+import type { Usage } from "./message.ts";
+import { InfrastructureError, type Model, type RequestContext, type StageUse } from "./model.ts";
 import { redact } from "./redact.ts";
 import { type Limits, Session } from "./session.ts";
 import { type StrategyOptions, withStrategy } from "./strategies.ts";
-import { openTask, type TaskSpec } from "./tasks.ts";
-import {
-  callsOf,
-  EVENT,
-  failuresOf,
-  type StopEvent,
-  type StrategyWork,
-  type TraceEvent,
-  workOf,
-} from "./trace.ts";
+import { isGenerated, openTask, type TaskOpener, type TaskSpec } from "./tasks.ts";
+import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /**
@@ -50,6 +45,9 @@ export type Outcome = typeof OUTCOMES[number];
 
 /** Stands between the names of served models, should they change within a trial. */
 export const SERVED_SEPARATOR = ", ";
+
+/** Who judged an answer, and the tokens that this took. */
+export type Judging = Omit<StageUse, "stage">;
 
 /** The record of a finished trial: one line of a journal. */
 export interface Trial extends Omit<PlannedTrial, "model"> {
@@ -90,6 +88,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly usage: Usage;
   /** What other models than the one asked for took part in, by stage; left out without any. */
   readonly stages?: readonly StageUse[];
+  /** Who judged its answer, and at what expense, which is not the model's; left out where nobody did. */
+  readonly judging?: Judging;
   /** When it started, in ISO 8601. */
   readonly startedAt: string;
   /** Milliseconds that it took, without waiting, retries and failed attempts. */
@@ -102,71 +102,6 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly events: readonly TraceEvent[];
 }
 
-/**
- * A trial without its events and the details of its failures: what tables and gates need of it, small
- * enough that those of a whole run can be kept.
- */
-export interface TrialScore extends Omit<Trial, "events" | "failures"> {
-  /** The type of each failure, and whether it was a root. */
-  readonly failures: readonly Pick<Failure, "type" | "root">[];
-  /** What strategies did beside the loop; left out where they did nothing. */
-  readonly work?: StrategyWork;
-  /** What its calls are beside the right ones; left out where these are not known. */
-  readonly parameters?: ParameterScore;
-  /** Tokens of earlier tries at it, which infrastructure had spoiled; left out without any. */
-  readonly replaced?: Usage;
-}
-
-/** What tables and gates need of a trial: other tools may keep whole transcripts in their lines. */
-export function scoreOf(trial: Trial): TrialScore {
-  const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
-    trial;
-  const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { changed, stages, startedAt, durationMs, reason, ends } = trial;
-  const work = workOf(trial.events);
-  return {
-    ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
-    ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...(changed === undefined ? {} : { changed }),
-    ...(stages === undefined ? {} : { stages }),
-    ...(work === undefined ? {} : { work }),
-    ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
-    ...(reason === undefined ? {} : { reason }),
-    ...(ends === undefined ? {} : { ends }),
-    failures: trial.failures.map(({ type, root }) => KINDS[`${root}`][type]),
-  };
-}
-
-/** Whether calls were held against the right ones, and are all there: other tools may drop events. */
-function hasViews({ oracle, calls, events }: Trial): boolean {
-  return oracle !== undefined && callsOf(events).length >= calls;
-}
-
-/**
- * The score of whatever is one already or has one: whole trials pass for scores wherever scores are taken,
- * and what only their events tell would be missed.
- */
-export function scored(trial: Trial | TrialScore): TrialScore {
-  if (!("events" in trial)) return trial;
-  const { work, parameters, replaced }: Partial<TrialScore> = trial;
-  return {
-    ...scoreOf(trial),
-    ...(work === undefined ? {} : { work }),
-    ...(parameters === undefined ? {} : { parameters }),
-    ...(replaced === undefined ? {} : { replaced }),
-  };
-}
-
-/** Each kind of failure once, as a run may have a hundred thousand of them. */
-const KINDS = { true: kindsOf(true), false: kindsOf(false) };
-
-function kindsOf(root: boolean) {
-  return Object.fromEntries(FAILURE_TYPES.map((type) => [type, { type, root }])) as Record<
-    FailureType,
-    Pick<Failure, "type" | "root">
-  >;
-}
-
 /** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
 export type Agent = (executor: Executor, options: { signal?: AbortSignal }) => Promise<string>;
 
@@ -174,6 +109,20 @@ export type Agent = (executor: Executor, options: { signal?: AbortSignal }) => P
 export interface StrategyChoice extends StrategyOptions {
   /** The id. */
   readonly strategy: string;
+}
+
+/** Who judges how alike an answer and the truth are. */
+export interface AnswerJudge {
+  /** The name of the model. */
+  readonly name: string;
+  /** Whether it is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** Asks it; a judge that cannot be asked gives no score. */
+  score(
+    predicted: JsonValue,
+    truth: JsonValue,
+    options: { readonly context: RequestContext; readonly signal?: AbortSignal },
+  ): Promise<JudgeScore>;
 }
 
 /** Options of {@linkcode runTrial}. */
@@ -190,6 +139,10 @@ export interface TrialOptions {
   readonly stageModels?: ReadonlyMap<string, Model>;
   /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
   readonly agent?: Agent;
+  /** Opens the task; default {@linkcode openTask}. */
+  readonly open?: TaskOpener;
+  /** Asks a model how alike an answer and the truth are, of tasks that have answers to compare. */
+  readonly judge?: AnswerJudge;
   /** Aborts the trial, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -219,7 +172,7 @@ export async function runTrial(
   options: TrialOptions = {},
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
-  const { limits = {}, signal, stageModels } = options;
+  const { limits = {}, open = openTask, signal, stageModels } = options;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
   const work = withStrategy(strategy, runLoop, settings);
   if (options.agent !== undefined) {
@@ -228,7 +181,7 @@ export async function runTrial(
   }
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  using fixture = openTask(planned.task, {
+  using fixture = open(planned.task, {
     perturbation: planned.perturbation,
     ...(limits.calls === undefined ? {} : { callLimit: limits.calls }),
     ...(limits.observation === undefined ? {} : { longestResult: limits.observation }),
@@ -247,27 +200,56 @@ export async function runTrial(
     if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message });
     return { outcome: kind, grounded: false };
   };
+  let judging: Judging | undefined;
+  const asking = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
+    const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
+      context: {
+        ...{ trial: planned.id, repetition: planned.repetition },
+        ...{ request: 1, stage: "judge" },
+      },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const { name: requested, simulated } = judge;
+    judging = { model: { requested, served: served === "" ? [] : [served], simulated }, usage };
+    return {
+      score,
+      ...(why === undefined ? {} : { why: printable(redact(why), 500) }),
+      ...(unfit === undefined ? {} : { unfit }),
+    };
+  };
   const run = async () => {
     signal?.throwIfAborted();
     if (options.agent !== undefined && fixture instanceof Executor) {
       const working = options.agent(fixture, signal === undefined ? {} : { signal });
       return fixture.answer(await (signal === undefined ? working : abortable(working, signal)));
     }
-    const ending = await work({
+    const { prompt, system, turns = [], present, unreadable } = fixture;
+    const { ending, messages } = await converse(work, {
       session,
       environment: fixture,
-      messages: [{ role: "user", content: fixture.prompt }],
+      messages: [
+        ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
+        { role: "user", content: prompt },
+      ],
+      turns,
+      ...(present === undefined ? {} : { present }),
+      ...(unreadable === undefined ? {} : { unreadable }),
     });
-    return ending.kind === "answer"
-      ? fixture.answer(ending.text, ending.rendered)
-      : stop(ending.kind, ending.message);
+    if (ending.kind !== "answer") return stop(ending.kind, ending.message);
+    const { text, rendered, unrepaired } = ending;
+    const { usage, elapsed: durationMs } = session;
+    return await fixture.answer(text, rendered, {
+      ...{ messages, usage, durationMs },
+      ...(unrepaired === undefined ? {} : { unrepaired }),
+      ...(options.judge === undefined ? {} : { judge: asking(options.judge) }),
+    });
   };
   let reason: string | undefined;
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
     // An agent that trips over the error of a call past the limit has reached the limit.
     if (fixture.exhausted) return stop("call_limit", "a call past the limit was made");
-    const said = error instanceof InfrastructureError
+    const said = error instanceof InfrastructureError || error instanceof InputError
       ? error.message
       : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
     reason = printable(redact(said), 500);
@@ -275,6 +257,7 @@ export async function runTrial(
   });
 
   const viewed = fixture.viewed();
+  const { stages } = session;
   return {
     v: 1,
     kind: "trial",
@@ -285,7 +268,7 @@ export async function runTrial(
     model: {
       requested: model.name,
       served: session.served.join(SERVED_SEPARATOR),
-      simulated: model.simulated || session.stages.some((stage) => stage.model.simulated),
+      simulated: model.simulated || stages.some((stage) => stage.model.simulated),
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
@@ -301,7 +284,8 @@ export async function runTrial(
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
     usage: session.usage,
-    ...(session.stages.length === 0 ? {} : { stages: session.stages }),
+    ...(stages.length === 0 ? {} : { stages }),
+    ...(judging === undefined ? {} : { judging }),
     startedAt,
     durationMs: Math.round(
       options.agent === undefined ? session.duration : performance.now() - started,
@@ -332,7 +316,7 @@ export function assertAgentStrategies(action: string, strategies: readonly strin
  * @throws {InputError} If there are any.
  */
 export function assertAgentTasks(action: string, tasks: readonly object[]): void {
-  const probe = tasks.find((task) => "case" in task);
+  const probe = tasks.find((task) => !isGenerated(task));
   if (probe === undefined) return;
   throw new InputError(
     `Cannot run ${action} as an agent of your own works on generated tasks only: ` +
@@ -344,6 +328,16 @@ function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): Planne
   const key = { model, strategy: "baseline", perturbation, task, repetition: 1 };
   return { ...key, id: trialId(key), index: 0, block: 0 };
 }
+
+/** What another model than the trial's own was asked for. */
+const USE = {
+  model: z.looseObject({
+    requested: z.string(),
+    served: z.array(z.string()),
+    simulated: z.boolean(),
+  }),
+  usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }),
+};
 
 /** What a line of a journal must hold to be read as a trial; further fields are kept as they are. */
 export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
@@ -376,15 +370,8 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   behaviours: z.array(z.string()).default([]),
   usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
     .default({ inputTokens: 0, outputTokens: 0 }),
-  stages: z.array(z.looseObject({
-    stage: z.string(),
-    model: z.looseObject({
-      requested: z.string(),
-      served: z.array(z.string()),
-      simulated: z.boolean(),
-    }),
-    usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }),
-  })).exactOptional(),
+  stages: z.array(z.looseObject({ stage: z.string(), ...USE })).exactOptional(),
+  judging: z.looseObject(USE).exactOptional(),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),

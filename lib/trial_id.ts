@@ -4,8 +4,9 @@
  */
 
 import { z } from "zod";
+import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "./call_scoring.ts";
+import { DIFFICULTIES } from "./call_set.ts";
 import { LINKINGS, SURFACES } from "./graph.ts";
-import { PROBES } from "./probes.ts";
 import { briefTask, type TaskSpec } from "./tasks.ts";
 
 /** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
@@ -71,9 +72,15 @@ const KEY_WORDS = {
 
 /** The words of an id, no more and no fewer. */
 const ID_WORDS = z.union([
+  z.strictObject({ case: TEXT, seed: WHOLE, ...KEY_WORDS }),
   z.strictObject({
-    case: z.enum(PROBES),
-    seed: WHOLE,
+    set: TEXT,
+    question: TEXT,
+    difficulty: z.enum(DIFFICULTIES),
+    mode: z.enum(CALL_MODES),
+    rule: z.enum(SCORING_RULES).exactOptional(),
+    input: z.enum(CALL_FORMATS).exactOptional(),
+    output: z.enum(CALL_FORMATS).exactOptional(),
     ...KEY_WORDS,
   }),
   z.strictObject({

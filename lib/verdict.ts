@@ -14,11 +14,14 @@ import {
   hypothesesOf,
   isUpgrade,
 } from "./policy.ts";
+import { GRAPHS, type UnitWords } from "./unit_words.ts";
 
 /** What a verdict's words name beside the verdict itself. */
 export interface VerdictNames {
   /** The baseline of an upgrade gate; default `the baseline`. */
   readonly baseline?: string;
+  /** What the units are called; default graphs. */
+  readonly unit?: UnitWords | undefined;
 }
 
 /**
@@ -37,21 +40,21 @@ export interface VerdictNames {
 export function describeVerdict(
   verdict: Verdict,
   policy: GatePolicy,
-  names: VerdictNames = {},
+  { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
 ): string {
   if (verdict.kind === "invalid") {
     return `INVALID: nothing can be said, as ${verdict.reason}.`;
   }
   const complete = completePolicy(policy);
   const words = isUpgrade(complete)
-    ? upgradeWords(complete.margin, names.baseline ?? "the baseline")
+    ? upgradeWords(complete.margin, baseline, unit)
     : rateWords(complete.successRate, complete.margin);
   const partly = verdict.stopped === undefined
     ? ""
     : ` Not all of the plan was run: ${verdict.stopped}.`;
   if (verdict.kind === "undecided") {
     return `UNDECIDED: these trials cannot tell whether ${words.question}. ` +
-      describeMore(verdict, complete) + partly;
+      describeMore(verdict, complete, unit) + partly;
   }
   const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
   if (exceeded.length > 0) {
@@ -93,20 +96,29 @@ function rateWords(successRate: number, margin: number) {
   };
 }
 
-function upgradeWords(margin: number, baseline: string) {
+function upgradeWords(margin: number, baseline: string, { same }: UnitWords) {
   const close = margin === 0
     ? `no lower than that of ${baseline}`
     : `at most ${points(margin)} below that of ${baseline}`;
   return {
-    pass: `on the same graphs, the true success rate is ${close}`,
-    fail: `on the same graphs, the true success rate is below that of ${baseline}`,
+    pass: `on the same ${same}, the true success rate is ${close}`,
+    fail: `on the same ${same}, the true success rate is below that of ${baseline}`,
     question: `the true success rate is ${close}`,
   };
+}
+
+/** More of the same decides nothing: what is repeated is one unit, however often. */
+function repeatedText(evidence: Evidence, moreTrials: number, many: string): string {
+  if (evidence.of !== "rate") return "";
+  const { graphs, valid, unknown } = evidence;
+  const each = (valid + unknown) / graphs;
+  return each > 1 ? ` (of about ${Math.ceil(moreTrials / each)} further ${many})` : "";
 }
 
 function describeMore(
   { moreTrials, stopped, evidence }: Extract<Verdict, { kind: "undecided" }>,
   { sequential }: CompletePolicy,
+  { many, option }: UnitWords,
 ): string {
   if (evidence.method === "sequential") {
     return stopped === undefined
@@ -119,10 +131,11 @@ function describeMore(
   }
   const each = evidence.of === "rate" ? "" : " of each model";
   // Adding trials until a gate passes would let any model pass some day.
-  const how = stopped !== undefined || sequential
+  const how = stopped !== undefined || sequential || option === null
     ? ""
-    : ": plan so many more graphs and run anew, or set sequential: true, which stops when it is sure";
-  return `If it went on like this, about ${moreTrials} further trials${each} would decide${how}.`;
+    : `: plan so many more ${many} and run anew, or set sequential: true, which stops when it is sure`;
+  const where = repeatedText(evidence, moreTrials, many);
+  return `If it went on like this, about ${moreTrials} further trials${each}${where} would decide${how}.`;
 }
 
 /** What a ceiling is of, and how its numbers are shown. */
@@ -177,43 +190,54 @@ function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck
  * assertEquals(first, "solved: 100 of 100 valid trials (100.0%), 100 graphs");
  * ```
  */
-export function verdictNumbers(verdict: Verdict, policy: GatePolicy): string[] {
+export function verdictNumbers(
+  verdict: Verdict,
+  policy: GatePolicy,
+  unit: UnitWords = GRAPHS,
+): string[] {
   const { evidence } = verdict;
   if (evidence === undefined) return [];
   const complete = completePolicy(policy);
   const { unknown, method } = evidence;
   return [
-    ...(evidence.of === "rate" ? rateNumbers(evidence) : differenceNumbers(evidence)),
-    boundsOf(evidence, complete),
+    ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
+    boundsOf(evidence, complete, unit),
     ...(unknown === 0
       ? []
       : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),
     ...(method === "tango" && evidence.graphs < FEW_GRAPHS
-      ? ["with so few graphs Tango's bounds may err up to twice as often as they say"]
+      ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as they say`]
       : []),
     ...(verdict.kind === "invalid" ? [] : verdict.ceilings ?? []).map(describeCeiling),
     ...(method === "sequential" && (verdict.kind === "pass" || verdict.kind === "fail") &&
         verdict.otherwise !== "undecided"
-      ? [`the gate decided after ${evidence.graphs} graphs, and needs no further ones`]
+      ? [`the gate decided after ${evidence.graphs} ${unit.many}, and needs no further ones`]
       : []),
   ];
 }
 
 /** Trials that ended after the gate's decision, or a budget's, are in the tables and not in these. */
-function graphsOf({ graphs, method }: Evidence): string {
-  return method === "sequential" ? `the first ${graphs} graphs of the plan` : `${graphs} graphs`;
+function graphsOf({ graphs, method }: Evidence, { many, whole }: UnitWords): string {
+  return method === "sequential" ? `the first ${graphs} ${many} of the plan` : `${graphs} ${whole}`;
 }
 
-function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>): string[] {
+function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitWords): string[] {
   const { solved, valid, rate } = evidence;
-  return [`solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsOf(evidence)}`];
+  return [
+    `solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsOf(evidence, unit)}`,
+  ];
 }
 
-function differenceNumbers(evidence: Extract<Evidence, { of: "difference" }>): string[] {
+function differenceNumbers(
+  evidence: Extract<Evidence, { of: "difference" }>,
+  unit: UnitWords,
+): string[] {
   const { candidate, baseline, difference, gained, lost, mcNemar } = evidence;
   return [
-    `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}, ${graphsOf(evidence)}`,
-    `difference: ${points(difference)}; better on ${gained} graphs, worse on ${lost}`,
+    `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}, ${
+      graphsOf(evidence, unit)
+    }`,
+    `difference: ${points(difference)}; better on ${gained} ${unit.many}, worse on ${lost}`,
     ...(mcNemar === null ? [] : [
       `any difference at all (decides nothing): exact McNemar p = ${probability(mcNemar.exact)}, ` +
       `mid-p ${probability(mcNemar.midP)}`,
@@ -224,21 +248,25 @@ function differenceNumbers(evidence: Extract<Evidence, { of: "difference" }>): s
 /** From so many graphs on the error of Tango's bounds is close to what they say. */
 const FEW_GRAPHS = 50;
 
-const METHOD_NAMES: Readonly<Record<Evidence["method"], string>> = {
-  "clopper-pearson": "exact, Clopper-Pearson",
-  tango: "Tango's score for pairs",
-  betting: "by bets on graphs",
-  sequential: "by the gate's bets, at whatever look it stops",
+const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitWords) => string>> = {
+  "clopper-pearson": () => "exact, Clopper-Pearson",
+  tango: () => "Tango's score for pairs",
+  betting: ({ many }) => `by bets on ${many}`,
+  sequential: () => "by the gate's bets, at whatever look it stops",
 };
 
-function boundsOf({ of, lower, upper, method }: Evidence, policy: CompletePolicy): string {
+function boundsOf(
+  { of, lower, upper, method }: Evidence,
+  policy: CompletePolicy,
+  unit: UnitWords,
+): string {
   const show = of === "rate" ? percent : points;
   const [least, most] = [show(roundDown(lower, show)), show(-roundDown(-upper, show))];
   const { confidence } = policy;
   const sure = method === "sequential" && policy.power !== confidence
     ? `with ${percent(confidence)} and ${percent(policy.power)} confidence`
     : `each with ${percent(confidence)} confidence`;
-  return `true ${of}: at least ${least}, at most ${most}, ${sure} (${METHOD_NAMES[method]})`;
+  return `true ${of}: at least ${least}, at most ${most}, ${sure} (${METHOD_NAMES[method](unit)})`;
 }
 
 /** What is shown of a lower bound, which must not look better than it is: no more digits than that. */

@@ -1,13 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type LoopOptions, type Review, runLoop } from "../lib/agent.ts";
 import { createExecutor, type Executor } from "../lib/executor.ts";
-import {
-  InfrastructureError,
-  type Message,
-  type Model,
-  type ModelReply,
-  TimeLimitError,
-} from "../lib/model.ts";
+import type { Message } from "../lib/message.ts";
+import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { type Ending, type Limits, Session, type SessionOptions } from "../lib/session.ts";
 import { around, type ToolCall } from "../lib/tool.ts";

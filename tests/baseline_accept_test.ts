@@ -6,7 +6,7 @@ import { acceptResults, baselineText, readBaseline } from "../lib/baseline.ts";
 import type { Scored } from "../lib/contest.ts";
 import { FAILURE_TYPES, type FailureType } from "../lib/failure.ts";
 import { InputError } from "../lib/input.ts";
-import { judge } from "../lib/judge.ts";
+import { judgeTrials } from "../lib/judging.ts";
 import { planSuite, shardOf } from "../lib/plan.ts";
 import { planLine } from "../lib/journal_file.ts";
 import { readResults } from "../lib/results.ts";
@@ -103,7 +103,7 @@ test("readBaseline() of an accepted file gives the verdicts that its journal giv
       if (old.length === 0) return;
       const journal = writeJournal(folder, PLAN, old);
       const verdictsBy = (path: string) =>
-        judge(endedBy(after), PLAN.trials, gate, { baseline: readBaseline(path) })
+        judgeTrials(endedBy(after), PLAN.trials, gate, { baseline: readBaseline(path) })
           .map(({ model, verdict }) => ({ model, verdict }));
       const verdicts = verdictsBy(accept(folder, journal));
       assertEquals(verdicts, verdictsBy(journal));

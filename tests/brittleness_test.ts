@@ -13,7 +13,8 @@ import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../lib/param
 import { PERTURBATION_METHODS } from "../lib/perturbation.ts";
 import { clusteredInterval } from "../lib/repetition.ts";
 import { tango, wilson } from "../lib/statistics.ts";
-import { OUTCOMES, type TrialScore } from "../lib/trial.ts";
+import { OUTCOMES } from "../lib/trial.ts";
+import type { TrialScore } from "../lib/trial_score.ts";
 import { test } from "./support/generated.ts";
 import { scored, scoredAll, TYPES_BY_LETTER } from "./support/parameter_scores.ts";
 import { failureOf, manyRecords, record, records, type TrialTraits } from "./support/records.ts";

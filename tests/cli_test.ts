@@ -287,7 +287,7 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
     [["run", suite, ...out, "--modle", "m"], /there is no option --modle; there are /],
     [
       ["run", suite, ...out, "--model", "sim:oracle"],
-      /must be sim:planner or sim:noisy.*sim:oracle/,
+      /must be sim:planner, sim:noisy.* or sim:truth.*sim:oracle/,
     ],
     [["run", suite, ...out, "--model", "sim:noisy?early=2"], /early must be a number from 0 to 1/],
     [["run", suite, ...out, "--model", "gpt-5"], /gpt-5.*OPENAI_API_KEY is not set/],

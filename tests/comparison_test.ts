@@ -10,7 +10,8 @@ import {
 import type { Prices } from "../lib/prices.ts";
 import { fork } from "../lib/random.ts";
 import { type Bounds, tango } from "../lib/statistics.ts";
-import { type Outcome, OUTCOMES, type Trial, type TrialScore } from "../lib/trial.ts";
+import { type Outcome, OUTCOMES, type Trial } from "../lib/trial.ts";
+import type { TrialScore } from "../lib/trial_score.ts";
 import { test } from "./support/generated.ts";
 import { crossed, record, stageOf, type TrialTraits } from "./support/records.ts";
 

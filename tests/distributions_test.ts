@@ -17,6 +17,7 @@ import {
   normalCumulative,
   normalQuantile,
   studentQuantile,
+  studentTail,
 } from "../lib/distributions.ts";
 import { test } from "./support/generated.ts";
 
@@ -349,5 +350,56 @@ test("studentQuantile() refuses what it cannot find", () => {
     const [probability, degrees] of [[0.4, 3], [1, 3], [NaN, 3], [0.9, 0], [0.9, 1.5]] as const
   ) {
     assertThrows(() => studentQuantile(probability, degrees), RangeError, "Cannot find a quantile");
+  }
+});
+
+test("studentTail() keeps its relative accuracy far out", () => {
+  // mpmath.betainc with 50 digits.
+  const golden: [t: number, degrees: number, probability: number][] = [
+    [1e-09, 1, 0.49999999968169011382],
+    [0.5, 1, 0.35241638234956672582],
+    [1e160, 1, 3.1830988618379066946e-161],
+    [1.7, 3, 0.093845320776705044239],
+    [1000, 4, 2.999980000104999496e-12],
+    [2, 5, 0.050969739414929178123],
+    [10, 15, 2.4984490714624722938e-8],
+    [1e9, 15, 6.7037216182128978749e-128],
+    [50, 30, 9.3577088296113562982e-31],
+    [1.7, 100, 0.046119663501509630562],
+    [3, 1000, 0.0013833545221190962321],
+    [10, 100000, 7.816507650103639002e-24],
+  ];
+  for (const [t, degrees, probability] of golden) {
+    assertRelative(studentTail(t, degrees), probability, 1e-11, `${t}, ${degrees}`);
+  }
+});
+
+test("studentTail() undoes studentQuantile(), mirrors itself, and has its limits", () => {
+  for (const degrees of [1, 2, 3, 8, 31, 200, 1_001]) {
+    for (const probability of [0.5, 0.6, 0.8, 0.9, 0.975, 0.999]) {
+      const t = studentQuantile(probability, degrees);
+      assertAlmostEquals(studentTail(t, degrees), 1 - probability, 1e-13);
+      assertAlmostEquals(studentTail(-t, degrees), probability, 1e-13);
+    }
+    assertEquals([-Infinity, 0, Infinity].map((t) => studentTail(t, degrees)), [1, 0.5, 0]);
+  }
+  assertAlmostEquals(studentTail(3, 1_000_000_000), 1 - normalCumulative(3), 1e-10);
+});
+
+test("studentTail() falls, also where one formula takes over from the other", () => {
+  for (const degrees of [1, 2, 7, 50]) {
+    let last = 1;
+    for (let t = -3; t <= 5; t += 0.001) {
+      const next = studentTail(t, degrees);
+      assertLess(next, last);
+      last = next;
+    }
+  }
+});
+
+test("studentTail() refuses what is no place and no degrees of freedom", () => {
+  for (const [t, degrees] of [[NaN, 3], [1, 0], [1, 1.5], [1, -1], [1, NaN]] as const) {
+    const { message } = assertThrows(() => studentTail(t, degrees), RangeError);
+    assertStringIncludes(message, `they are ${t} and ${degrees}`);
   }
 });

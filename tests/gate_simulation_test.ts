@@ -6,7 +6,7 @@ import type { Prng } from "@std/random";
 import fc from "fast-check";
 import { type Pair, pairSample, type Unit, unitSample } from "../lib/evidence.ts";
 import { decide, decideUpgrade, type Verdict } from "../lib/gate.ts";
-import { judge } from "../lib/judge.ts";
+import { judgeTrials } from "../lib/judging.ts";
 import { type Plan, planSuite } from "../lib/plan.ts";
 import {
   completePolicy,
@@ -672,7 +672,7 @@ class Followed {
       const told = `the gate of ${model} had decided after ${inOrder.evidence?.graphs} graphs`;
       assertEquals([...reasons], [told]);
     }
-    const [judged] = judge(ended, trials, gate!, { rule });
+    const [judged] = judgeTrials(ended, trials, gate!, { rule });
     assertEquals(judged!.verdict, inOrder);
   }
 }

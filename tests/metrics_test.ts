@@ -6,9 +6,10 @@ import { clusteredInterval } from "../lib/repetition.ts";
 import { wilson } from "../lib/statistics.ts";
 import { generateTask } from "../lib/task.ts";
 import type { TraceEvent } from "../lib/trace.ts";
-import { runTrial, scoreOf, type Trial, type TrialScore } from "../lib/trial.ts";
+import { runTrial, type Trial } from "../lib/trial.ts";
+import { scoreOf, type TrialScore } from "../lib/trial_score.ts";
 import { trialId } from "../lib/trial_id.ts";
-import { test } from "./support/generated.ts";
+import { seedOf, test } from "./support/generated.ts";
 import { manyRecords, record, records, stageOf } from "./support/records.ts";
 
 const USED = { inputTokens: 1, outputTokens: 1 };
@@ -92,7 +93,7 @@ test("measure() leaves what was not changed out of everything but what it took",
 
 test("shareInterval() is Wilson's of single tasks, and clustered of repeated ones", () => {
   const tasks = (seeds: readonly number[]) => seeds.map((seed) => record({ seed }));
-  const first = ({ task }: Trial) => task.seed === 1;
+  const first = ({ task }: Trial) => seedOf(task) === 1;
   assertEquals(shareInterval(tasks([1, 2, 3]), first), wilson(1, 3));
   assertEquals(
     shareInterval(tasks([1, 1, 2, 3]), first),

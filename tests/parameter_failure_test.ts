@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import fc from "fast-check";
 import { InputError } from "../lib/input.ts";
 import type { JsonObject, JsonValue } from "../lib/json.ts";
-import { anyOf, anything, matching, type OracleValue } from "../lib/oracle.ts";
+import { absent, anyOf, anything, matching, optional, type OracleValue } from "../lib/oracle.ts";
 import {
   PARAMETER_FAILURE_TYPES,
   PARAMETER_FAILURE_WORDS,
@@ -158,6 +158,11 @@ test("viewCalls() finds information that is missing, at any depth", () => {
     [{ city: "Paris" }, { ...PARIS, days: 3 }, ["missing /days"]],
     [PARIS, { ...PARIS, address: { zip: 1 } }, ["missing /address"]],
     [PARIS, { ...PARIS, days: anything() }, ["missing /days"]],
+    // What may be left out is not missing.
+    [PARIS, { ...PARIS, days: optional(3) }, []],
+    [{ ...PARIS, days: 3 }, { ...PARIS, days: optional(3) }, []],
+    [{ ...PARIS, days: 2 }, { ...PARIS, days: optional(3) }, ["task /days"]],
+    [PARIS, { ...PARIS, days: absent() }, []],
     [{ ...PARIS, address: { zip: 1 } }, { ...PARIS, address: { street: "a", zip: 1 } }, [
       "missing /address/street",
     ]],

@@ -3,12 +3,13 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { planWarnings } from "../lib/forecast.ts";
 import { InputError } from "../lib/input.ts";
-import { judge } from "../lib/judge.ts";
+import { judgeTrials } from "../lib/judging.ts";
 import { planSuite } from "../lib/plan.ts";
 import type { GatePolicy } from "../lib/policy.ts";
 import { Stopping } from "../lib/stopping.ts";
 import { SUITE, type Suite } from "../lib/suite.ts";
-import { scoreOf, type Trial, type TrialScore } from "../lib/trial.ts";
+import type { Trial } from "../lib/trial.ts";
+import { scoreOf, type TrialScore } from "../lib/trial_score.ts";
 import { parseWith } from "../lib/input.ts";
 import { test } from "./support/generated.ts";
 import { finish, manyRecords, planOf, record } from "./support/records.ts";
@@ -122,8 +123,8 @@ test("a gate leaves out what was not changed, as if it had not been planned", ()
     changed: false,
   }));
   const trials = [...own, ...unchanged];
-  assertEquals(judge(trials, planOf(trials), POLICY), judge(own, planOf(own), POLICY));
-  const [none] = judge(unchanged, planOf(unchanged), POLICY);
+  assertEquals(judgeTrials(trials, planOf(trials), POLICY), judgeTrials(own, planOf(own), POLICY));
+  const [none] = judgeTrials(unchanged, planOf(unchanged), POLICY);
   assertEquals(none!.verdict, {
     kind: "invalid",
     reason: "AP found nothing to change in 40 of 40 tasks",
@@ -140,7 +141,7 @@ function checked(flipped: number, trials: number, check = "rename"): Trial[] {
 
 function ceilingsOf(trials: readonly TrialScore[], limit: number) {
   const policy = { successRate: 0.1, atMost: { flips: limit } };
-  return judge(trials, planOf(trials as readonly Trial[]), policy)
+  return judgeTrials(trials, planOf(trials as readonly Trial[]), policy)
     .map(({ perturbation, verdict }) =>
       [
         perturbation,
@@ -175,7 +176,7 @@ test("flips count both ways, trial by trial, and not what infrastructure spoiled
     ...pair(5, "invalid", "solved"),
   ];
   const policy = { successRate: 0.1, coverage: 0.1, atMost: { flips: 1 } };
-  const check = judge(trials, planOf(trials), policy)[1]!.verdict;
+  const check = judgeTrials(trials, planOf(trials), policy)[1]!.verdict;
   assertEquals(check.kind !== "invalid" && check.ceilings?.[0]?.seen, 2 / 4);
 });
 
@@ -200,7 +201,7 @@ test("a gate bounds parameter failures by trials that have any", () => {
     },
   }));
   const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.2 } } };
-  const [judged] = judge(trials, planOf(trials as Trial[]), policy);
+  const [judged] = judgeTrials(trials, planOf(trials as Trial[]), policy);
   assertEquals(judged!.verdict.kind, "fail");
   const [ceiling] = judged!.verdict.kind === "fail" ? judged!.verdict.ceilings ?? [] : [];
   assertEquals([ceiling?.ceiling, ceiling?.seen], ["parameterFailures.task_deviation", 0.4]);
@@ -209,7 +210,8 @@ test("a gate bounds parameter failures by trials that have any", () => {
 test("parameter failures that are not known are not kept within their ceiling", () => {
   const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 1 } } };
   const trials = manyRecords(100, 100);
-  const verdictOf = (own: readonly TrialScore[]) => judge(own, planOf(trials), policy)[0]!.verdict;
+  const verdictOf = (own: readonly TrialScore[]) =>
+    judgeTrials(own, planOf(trials), policy)[0]!.verdict;
   const none = { calls: [], routing: 0, undecided: [], texts: { compared: 0, similar: 0 } };
   const known = trials.map((trial): TrialScore => ({ ...scoreOf(trial), parameters: none }));
   assertEquals(verdictOf(known).kind, "pass");
@@ -247,14 +249,14 @@ test("parameter failures that are not known are not kept within their ceiling", 
     }],
   }));
   const strict = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.5 } } };
-  assertEquals(judge(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
+  assertEquals(judgeTrials(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
 });
 
 test("a gate cannot be asked of what cannot be solved, nor compare with it", () => {
   const removed = manyRecords(0, 60, { perturbation: "RP_F" });
   const usual = manyRecords(60, 60);
   const verdicts = (own: readonly Trial[], policy: GatePolicy) =>
-    judge(own, planOf(own), policy).map(({ perturbation, verdict }) => [
+    judgeTrials(own, planOf(own), policy).map(({ perturbation, verdict }) => [
       perturbation,
       verdict.kind === "invalid" ? verdict.reason : verdict.kind,
     ]);
@@ -270,7 +272,7 @@ test("flips of which none can be seen are not kept within their ceiling", () => 
     ...manyRecords(50, 50, { perturbation: "rename" }),
   ];
   const policy = { ...POLICY, atMost: { flips: 0.1 } };
-  const check = judge(trials, planOf(trials), policy)[1]!.verdict;
+  const check = judgeTrials(trials, planOf(trials), policy)[1]!.verdict;
   assertEquals(
     check.kind === "invalid" && check.reason.split(",")[0],
     "no trial has a valid one without the check beside it",

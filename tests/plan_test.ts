@@ -21,7 +21,7 @@ import type { Suite } from "../lib/suite.ts";
 import { type ModelEntry, modelName } from "../lib/model_entry.ts";
 import type { StrategyEntry } from "../lib/strategy_entry.ts";
 import { parseTrialId } from "../lib/trial_id.ts";
-import { generatedFrom, test } from "./support/generated.ts";
+import { generatedFrom, seedOf, test } from "./support/generated.ts";
 import { sizesOf, SMALL } from "./support/suites.ts";
 
 test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
@@ -75,15 +75,15 @@ test("planSuite() gives every graph a seed of its own", () => {
     tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 1], linking: ["types", "names"] }],
     models: ["a"],
   });
-  assertEquals(new Set(trials.map(({ task }) => task.seed)).size, trials.length);
-  assert(trials.every(({ task }) => Number.isSafeInteger(task.seed) && task.seed >= 0));
+  assertEquals(new Set(trials.map(({ task }) => seedOf(task))).size, trials.length);
+  assert(trials.every(({ task }) => Number.isSafeInteger(seedOf(task)) && seedOf(task) >= 0));
 });
 
 test("planSuite() lets models and repetitions share graphs", () => {
   const { trials } = planSuite({ ...SMALL, repetitions: 2 });
   const seeds = (model: string, repetition: number) =>
     trials.filter((trial) => trial.model === model && trial.repetition === repetition)
-      .map(({ task }) => task.seed);
+      .map(({ task }) => seedOf(task));
   assertEquals(seeds("a", 1), seeds("b", 2));
 });
 
@@ -92,7 +92,7 @@ test("planSuite() gives a cell the same graphs whatever else is in the suite", (
     planSuite(suite).trials.filter(({ task, model }) =>
       generatedFrom(task).core === 5 && model === "b"
     )
-      .map(({ task }) => task.seed);
+      .map(({ task }) => seedOf(task));
   const seeds = seedsOf(SMALL);
   assertEquals(seeds.length, 3);
   assertEquals(seedsOf({ ...SMALL, models: ["b"] }), seeds);
@@ -110,7 +110,7 @@ test("planSuite() gives a cell the same graphs whatever else is in the suite", (
 test("planSuite() makes the same plan from the same suite, and pins its seeds", () => {
   assertEquals(planSuite(SMALL), planSuite(structuredClone(SMALL)));
   assertEquals(
-    planSuite({ ...SMALL, models: ["a"], graphs: 2 }).trials.map(({ task }) => task.seed),
+    planSuite({ ...SMALL, models: ["a"], graphs: 2 }).trials.map(({ task }) => seedOf(task)),
     [161203124124199, 122123892438017, 153149577547493, 47940628134256],
   );
 });
@@ -253,7 +253,11 @@ test("planSuite() plans probes as it plans sizes, crossed with everything", () =
   const probes = PROBES.map((probe) => ({ case: probe }));
   assertEquals(resolved.cells.slice(0, -1), probes);
   assertEquals(trials.length, 3 * 5 * 2);
-  assertEquals(new Set(trials.map(({ task }) => task.seed)).size, 3 * 5, "a seed for each graph");
+  assertEquals(
+    new Set(trials.map(({ task }) => seedOf(task))).size,
+    3 * 5,
+    "a seed for each graph",
+  );
   for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
   const { trials: alone } = planSuite({ ...suite, tasks: [{ case: "oracle" }] });
   const ids = new Set(trials.map(({ id }) => id));

@@ -424,7 +424,6 @@ test("parseTrialId() gives undefined for ids of no probe", () => {
   const key = { model: "m", strategy: "baseline", perturbation: "none", repetition: 1 };
   const id = trialId({ ...key, task: { case: "oracle", seed: 11 } });
   const texts = [
-    id.replace("oracle", "orakel"),
     id.replace("seed=11", ""),
     id.replace("seed=11", "seed=-1"),
     id.replace("seed=11", "seed=1.5"),

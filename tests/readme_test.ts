@@ -144,7 +144,7 @@ Deno.test("README: the two commands are tasks, and the first prints what is show
 Deno.test("README: the suites run", async () => {
   await using place = await Workplace.make();
   const clone = `${place.folder}/toolgate`;
-  assertEquals(blocksOf("jsonc").length, 4);
+  assertEquals(blocksOf("jsonc").length, 5);
   for (const suite of blocksOf("jsonc")) {
     await Deno.writeTextFile(`${clone}/mine.jsonc`, suite);
     const { code, output } = await shell("deno task toolgate run mine.jsonc", clone);
@@ -153,7 +153,7 @@ Deno.test("README: the suites run", async () => {
 });
 
 Deno.test("README: the story of a failure is what its replay line gives", async () => {
-  const [, shown] = blocksOf("text");
+  const shown = blocksOf("text").at(-1);
   const [, id] = /--only='([^']+)'/.exec(shown!)!;
   const key = parseTrialId(id!)!;
   await using connections = new Connections();
@@ -161,4 +161,18 @@ Deno.test("README: the story of a failure is what its replay line gives", async 
   const trial = await runTrial({ ...key, id: id!, index: 0, block: 0 }, model);
   const replay = `replay: deno test -A my_benchmark.ts -- --only='${id}'`;
   assertEquals(shown!.trim(), `The task is not solved.\n${tellStory(trial)}\n${replay}`);
+});
+
+Deno.test("README: the failure of a tool test is what the test prints", async () => {
+  await using place = await Workplace.make();
+  const clone = `${place.folder}/toolgate`;
+  const own = blocksOf("ts").find((text) => text.includes("asks for the weather"))!;
+  const wrong = own.replace(/(name: "weather", arguments: \{ city: )"Rome"/, '$1"Rome, Georgia"');
+  await Deno.writeTextFile(`${clone}/my_benchmark.ts`, wrong);
+  const { code, output } = await shell("deno test --no-prompt my_benchmark.ts", clone);
+  assertEquals(code, 1, output);
+  const shown = blocksOf("text").find((text) => text.includes("Georgia"))!;
+  assertStringIncludes(output, shown.trim());
+  const line = wrong.split("\n").findIndex((text) => text.includes("assertCalled(run")) + 1;
+  assertStringIncludes(output, `my_benchmark.ts:${line}:`);
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { reportVerdicts } from "../lib/decision.ts";
 import { compareStrategies } from "../lib/comparison.ts";
 import { lackNote, makeReport, provenance, type Report } from "../lib/report.ts";
-import { judge } from "../lib/judge.ts";
+import { judgeTrials } from "../lib/judging.ts";
 import { tablesOf } from "../lib/reports/tables.ts";
 import { OUTCOMES, type Trial } from "../lib/trial.ts";
 import { percent } from "../lib/verdict.ts";
@@ -27,8 +27,8 @@ function leavesOf(value: unknown): unknown[] {
 test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
-    ...["v", "kind", "suite", "seed", "planned", "trials", "began", "notes", "gates"],
-    ...["subjects", "comparisons", "perturbations", "brittleness", "breakdowns"],
+    ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
+    ...["subjects", "comparisons", "perturbations", "brittleness", "callSets", "breakdowns"],
   ]);
   const { v, kind, suite, seed, planned, trials } = report;
   assertEquals({ v, kind, suite, seed, planned, trials }, {
@@ -73,7 +73,7 @@ test("makeReport() is JSON and nothing else, whatever the trials, and reads back
           suite: HOSTILE,
           gates: trials.length === 0
             ? []
-            : [reportVerdicts("s", judge(trials, planOf(trials), gate), gate)],
+            : [reportVerdicts("s", judgeTrials(trials, planOf(trials), gate), gate)],
         });
         const read = JSON.parse(JSON.stringify(report));
         assertEquals(JSON.stringify(read), JSON.stringify(report));
@@ -167,9 +167,11 @@ test("makeReport() has no note on probes, which nobody looks for among sizes", (
   const probe = record({ task: { case: "oracle", seed: 1 } });
   assertEquals(makeReport([probe, record()], { suite: "s" }).notes, []);
   const other = record({ task: { case: "refunds" } as unknown as Trial["task"], id: "1" });
-  assertEquals(makeReport([probe, other], { suite: "s" }).notes, [
-    "1 of 2 trials are on tasks that were not generated: breakdowns by size leave them out.",
+  assertEquals(makeReport([probe, other, record()], { suite: "s" }).notes, [
+    "1 of 3 trials are on tasks that were not generated: breakdowns by size leave them out.",
   ]);
+  // Where nothing has a size nobody looks for any.
+  assertEquals(makeReport([probe, other], { suite: "s" }).notes, []);
 });
 
 test("makeReport() of nothing says so, and has no figure", () => {
@@ -208,7 +210,7 @@ test("lackNote() says why trials are not there", () => {
     reportVerdicts(
       "s",
       kinds.flatMap(([solved, count], place) =>
-        judge(
+        judgeTrials(
           manyRecords(solved, count, { model: `m${place}` }),
           planOf(manyRecords(solved, count, { model: `m${place}` })),
           { successRate: 0.8 },

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { InputError } from "../lib/input.ts";
 import type { JsonObject, JsonValue } from "../lib/json.ts";
-import type { Message, Model, ModelRequest } from "../lib/model.ts";
+import type { Message } from "../lib/message.ts";
+import type { Model, ModelRequest } from "../lib/model.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import { runTools, type RunToolsOptions } from "../lib/run_tools.ts";
 import { findParameters } from "../lib/perturbations/parameters.ts";

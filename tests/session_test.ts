@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import {
-  InfrastructureError,
-  type Message,
-  type Model,
-  type ModelReply,
-  TimeLimitError,
-} from "../lib/model.ts";
+import type { Message } from "../lib/message.ts";
+import { InfrastructureError, type Model, type ModelReply, TimeLimitError } from "../lib/model.ts";
 import { scripted } from "../lib/models/scripted.ts";
 import {
   isLimited,

@@ -197,7 +197,7 @@ test("describeFailure() says where, what and why, for each type", () => {
         type: "wrong_number_of_inputs",
         detail: { missing: ["a"], unexpected: ["b", "c"], wrongType: ["d"], malformed: false },
       },
-      "wrong_number_of_inputs: missing a; unexpected b, c; not an integer: d",
+      "wrong_number_of_inputs: missing a; unexpected b, c; not what the schema takes: d",
     ],
     [
       {

@@ -8,13 +8,8 @@ import { createExecutor } from "../lib/executor.ts";
 import type { GraphSpec } from "../lib/graph.ts";
 import { InputError, parseWith } from "../lib/input.ts";
 import { canonicalJson, isJsonObject, parseJson } from "../lib/json.ts";
-import {
-  InfrastructureError,
-  type Message,
-  type Model,
-  type ModelRequest,
-  sumUsage,
-} from "../lib/model.ts";
+import { type Message, sumUsage } from "../lib/message.ts";
+import { InfrastructureError, type Model, type ModelRequest } from "../lib/model.ts";
 import { openai } from "../lib/models/openai.ts";
 import { scripted, type ScriptedReply } from "../lib/models/scripted.ts";
 import {
@@ -175,8 +170,8 @@ test("withStrategy() holds each text of a strategy to the words that fill it in"
         optionFault(ids, { prompts: { [id]: { [name]: text } } })?.message;
       assertEquals(faultOf(usual), undefined, `${id}.${name}`);
       assertEquals(faultOf(`${usual}\n{"as": [{"JSON": {}}]} {Question} { tools }`), undefined);
-      assert(faultOf(`${usual} {answer}`)?.startsWith("nothing fills in {answer}: there is "));
-      for (const word of ["{question}", "{tools}", "{arguments}"]) {
+      assert(faultOf(`${usual} {verdict}`)?.startsWith("nothing fills in {verdict}: there is "));
+      for (const word of ["{question}", "{tools}", "{arguments}", "{answer}"]) {
         const expected = usual.includes(word) ? `the text must hold ${word}` : undefined;
         assertEquals(faultOf(usual.replaceAll(word, "")), expected, `${id}.${name} ${word}`);
       }

@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import type { GraphSpec } from "../lib/graph.ts";
 import { InputError, parseWith } from "../lib/input.ts";
-import { judge } from "../lib/judge.ts";
+import { judgeTrials } from "../lib/judging.ts";
 import {
   InfrastructureError,
   type Model,
@@ -24,11 +24,11 @@ import {
   type Agent,
   OUTCOMES,
   runTrial,
-  scoreOf,
   type Trial,
   TRIAL_LINE,
   type TrialOptions,
 } from "../lib/trial.ts";
+import { scoreOf } from "../lib/trial_score.ts";
 import { parseTrialId, type PlannedTrial, trialId, type TrialKey } from "../lib/trial_id.ts";
 import { coreInOrder, rightArguments, specs, test } from "./support/generated.ts";
 
@@ -711,7 +711,7 @@ test("runTrial() tells of a model that changes within a trial", async () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
   const trial = await runTrial(spec, model);
   const planned = [{ ...trial, model: "m" }];
-  const [judged] = judge([trial], planned, { successRate: 0.5 });
+  const [judged] = judgeTrials([trial], planned, { successRate: 0.5 });
   assert(judged!.verdict.kind === "invalid");
   assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
 });

@@ -4,16 +4,21 @@
  */
 
 import { z } from "zod";
+import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../call_scoring.ts";
+import { DIFFICULTIES } from "../call_set.ts";
+import { loadCallSet } from "../call_sets.ts";
 import { toDot, toMermaid, toSvg } from "../drawing.ts";
-import { type GraphSpec, LINKINGS } from "../graph.ts";
+import type { Fixture } from "../fixture.ts";
+import { type GraphSpec, LINKINGS, SURFACES } from "../graph.ts";
 import { InputError, parseWith, reasonOf } from "../input.ts";
-import { parseJson } from "../json.ts";
+import { parseJson, printable } from "../json.ts";
 import { isProbe, ProbeFixture, PROBES, type ProbeSpec } from "../probes.ts";
+import { isQuestion, QuestionFixture, type QuestionSpec } from "../question.ts";
 import { freshSeed } from "../random.ts";
 import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../task.ts";
-import type { TaskSpec } from "../tasks.ts";
-import { toOpenAITool } from "../tool.ts";
-import { Arguments } from "./arguments.ts";
+import { isGenerated } from "../tasks.ts";
+import { type OpenAITool, toOpenAITool } from "../tool.ts";
+import { Arguments, userPath } from "./arguments.ts";
 
 export const GENERATE_HELP = `toolgate generate: prints one task
 
@@ -27,8 +32,9 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --inputs A..B      input variables of a source function (default 1..2)
   --extra-edges N    tries at further core edges (default: twice core)
   --task JSON        in place of all these: the "task" of a journal line, which may be a probe such as
-                     {"case":"oracle","seed":1}
-  --format F         json (default), tools, dot, mermaid or svg; of probes json and tools`;
+                     {"case":"oracle","seed":1}, or a question of a call set
+  --set PATH         where the call set of such a question lies
+  --format F         json (default), tools, dot, mermaid or svg; of probes and questions json and tools`;
 
 const VALUES = [
   "core",
@@ -41,6 +47,7 @@ const VALUES = [
   "inputs",
   "extra-edges",
   "task",
+  "set",
   "format",
 ];
 
@@ -52,16 +59,17 @@ const FORMATS: Readonly<Record<string, (task: Task) => string | Promise<string>>
   svg: toSvg,
 };
 
-/** Probes have no graph that could be drawn. */
-const PROBE_FORMATS: Readonly<Record<string, (probe: ProbeFixture, spec: ProbeSpec) => unknown>> = {
-  json: ({ prompt, tools }, spec) => ({
-    version: GENERATOR_VERSION,
-    ...spec,
-    prompt,
-    tools: tools.map(toOpenAITool),
-  }),
-  tools: ({ tools }) => tools.map(toOpenAITool),
+/** What tasks without a graph, which could be drawn, are printed as. */
+const PLAIN_FORMATS: Readonly<Record<string, (spec: object, told: Told) => unknown>> = {
+  json: (spec, told) => ({ version: GENERATOR_VERSION, ...spec, ...told }),
+  tools: (_, { tools }) => tools,
 };
+
+/** What a model gets of a task. */
+interface Told {
+  readonly prompt: string;
+  readonly tools: readonly OpenAITool[];
+}
 
 const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
   core: z.int(),
@@ -73,9 +81,20 @@ const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
   inputs: z.tuple([z.int(), z.int()]).exactOptional(),
   extraEdges: z.int().exactOptional(),
   linking: z.enum(LINKINGS).exactOptional(),
+  surface: z.enum(SURFACES).exactOptional(),
 });
 
 const PROBE: z.ZodType<ProbeSpec> = z.strictObject({ case: z.enum(PROBES), seed: z.int() });
+
+const QUESTION: z.ZodType<QuestionSpec> = z.strictObject({
+  set: z.string(),
+  question: z.string(),
+  difficulty: z.enum(DIFFICULTIES),
+  mode: z.enum(CALL_MODES),
+  rule: z.enum(SCORING_RULES).exactOptional(),
+  input: z.enum(CALL_FORMATS).exactOptional(),
+  output: z.enum(CALL_FORMATS).exactOptional(),
+});
 
 /** Prints a task to stdout. */
 export async function generate(arguments_: readonly string[]): Promise<number> {
@@ -90,18 +109,22 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
     );
   }
   const spec = specOf(options);
-  if (isProbe(spec) && !Object.hasOwn(PROBE_FORMATS, format)) {
+  const what = isProbe(spec) ? "probe" : "question";
+  if (!isGenerated(spec) && !Object.hasOwn(PLAIN_FORMATS, format)) {
     throw options.error(
-      `--format must be one of ${Object.keys(PROBE_FORMATS).join(", ")} for a probe, ` +
+      `--format must be one of ${Object.keys(PLAIN_FORMATS).join(", ")} for a ${what}, ` +
         `which has no graph: it is ${format}`,
     );
   }
+  if (options.text("set") !== undefined && !isQuestion(spec)) {
+    throw options.error("--set goes with a question of a call set: there is none");
+  }
   try {
-    if (isProbe(spec)) {
-      using probe = new ProbeFixture(spec);
-      console.log(JSON.stringify(PROBE_FORMATS[format]!(probe, spec), null, 2));
-    } else {
+    if (isGenerated(spec)) {
       console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());
+    } else {
+      using fixture = isProbe(spec) ? new ProbeFixture(spec) : questionOf(spec, options);
+      console.log(JSON.stringify(PLAIN_FORMATS[format]!(spec, tellOf(fixture)), null, 2));
     }
   } catch (error) {
     throw error instanceof RangeError ? new InputError(reasonOf(error)) : error;
@@ -109,16 +132,37 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
   return 0;
 }
 
-function specOf(options: Arguments): TaskSpec {
+/** The question of a journal line, in its set. */
+function questionOf(spec: QuestionSpec, options: Arguments): QuestionFixture {
+  const path = options.text("set");
+  if (path === undefined) {
+    throw options.error("--set is needed: it tells where the call set of the question lies");
+  }
+  const set = loadCallSet(userPath(path));
+  if (set.name === spec.set) return new QuestionFixture(set, spec);
+  throw options.error(
+    `--set must be the set of the question: it is ${printable(set.name, 100)}, ` +
+      `and the question is of ${printable(spec.set, 100)}`,
+  );
+}
+
+/** What a model gets of a task: functions that cannot be called stand in the prompt. */
+function tellOf({ prompt, tools, present }: Fixture): Told {
+  const asked = [{ role: "user" as const, content: prompt }];
+  const { messages, tools: offered } = present?.(asked, tools) ?? { messages: asked, tools };
+  return { prompt: messages[0]!.content, tools: offered.map(toOpenAITool) };
+}
+
+function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
   const written = options.text("task");
   if (written !== undefined) {
     const other = VALUES.find((name) =>
-      name !== "task" && name !== "format" && options.text(name) !== undefined
+      !["task", "set", "format"].includes(name) && options.text(name) !== undefined
     );
     if (other !== undefined) throw options.error(`--task goes without --${other}`);
     const value = parseJson(written);
     if (value === undefined) throw options.error(`--task must be JSON: it is ${written}`);
-    return parseWith(z.union([GRAPH, PROBE]), value, "the JSON of --task");
+    return parseWith(z.union([GRAPH, PROBE, QUESTION]), value, "the JSON of --task");
   }
   const needed = (name: string, least: number) => {
     const value = options.integer(name, least);

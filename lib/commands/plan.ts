@@ -12,8 +12,7 @@ import {
 } from "../forecast.ts";
 import { InputError, parseWith, readJsonc, reasonOf } from "../input.ts";
 import { printable } from "../json.ts";
-import type { Usage } from "../model.ts";
-import { planSuite } from "../plan.ts";
+import type { Usage } from "../message.ts";
 import { completePolicy, GATE_POLICY } from "../policy.ts";
 import { costOf, PRICES } from "../prices.ts";
 import { readResults } from "../results.ts";
@@ -26,8 +25,10 @@ import {
   unpairedSampleSize,
 } from "../sizing.ts";
 import { SUITE } from "../suite.ts";
+import { unitWords } from "../unit_words.ts";
 import { percent, points } from "../verdict.ts";
 import { Arguments, userPath } from "./arguments.ts";
+import { planSuiteFile } from "./running.ts";
 
 export const PLAN_HELP =
   `toolgate plan [SUITE.jsonc]: how many trials a gate needs, before money is spent
@@ -101,16 +102,14 @@ function ofSuite(file: string, options: Arguments): Told {
   const table = options.text("prices");
   const suite = readJsonc(path, SUITE);
   const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
-  const plan = planSuite(
-    { ...suite, ...(prices === undefined ? {} : { prices }) },
-    { source: path },
-  );
+  const plan = planSuiteFile({ ...suite, ...(prices === undefined ? {} : { prices }) }, path);
   const usages = pastUsage(options);
   const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
   const told = forecast(plan);
   const { models, cells, repetitions } = plan.resolved;
   const cost = forecastCost(plan, usage, told);
   const warnings = planWarnings(plan, told);
+  const unit = unitWords(plan.trials.map(({ task }) => task));
   return {
     numbers: {
       suite: suite.name,
@@ -130,7 +129,7 @@ function ofSuite(file: string, options: Arguments): Told {
     },
     lines: [
       `${printable(suite.name)}: at most ${plan.trials.length} trials (cells ${cells.length}, ` +
-      `graphs of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions})`,
+      `${unit.many} of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions})`,
       ...(told?.lines ?? ["the suite has no gate"]),
       ...warnings.map((warning) => `warning: ${warning}`),
       `a trial takes about ${usage.inputTokens} tokens read and ${usage.outputTokens} written ` +

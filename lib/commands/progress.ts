@@ -7,11 +7,12 @@
 import { type Options, SingleBar } from "cli-progress";
 import { modelName } from "../model_entry.ts";
 import { costOfAll, spentUsage } from "../prices.ts";
+import { isQuestion, wayOf } from "../question.ts";
 import type { Plan } from "../plan.ts";
 import type { Run } from "../run.ts";
 import { wilson } from "../statistics.ts";
 import type { Needless } from "../stopping.ts";
-import type { TrialScore } from "../trial.ts";
+import type { TrialScore } from "../trial_score.ts";
 import { percent } from "../verdict.ts";
 
 /** Where a run stands. */
@@ -144,8 +145,9 @@ export class Progress {
     this.#plan = plan;
     this.#screen = screen;
     const { prices = {}, resolved } = plan;
-    const { models, strategies, perturbations, repetitions } = resolved;
-    this.#bounded = repetitions === 1 &&
+    const { models, strategies, perturbations, repetitions, cells } = resolved;
+    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [wayOf(cell)] : []));
+    this.#bounded = repetitions === 1 && ways.size <= 1 &&
       [models, strategies, perturbations].every(({ length }) => length === 1);
     const priced = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
     this.#usd = priced ? 0 : null;

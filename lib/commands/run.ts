@@ -6,7 +6,7 @@
 import { Connections } from "../connect.ts";
 import { assertComparable, baselineOfGate, missingBaseline } from "../baseline.ts";
 import { InputError, readJsonc } from "../input.ts";
-import { parseShard, planSuite } from "../plan.ts";
+import { parseShard } from "../plan.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { planOfJournal, trialToReplay } from "../replay.ts";
 import { Run, type RunOptions, seedToResume } from "../run.ts";
@@ -20,6 +20,7 @@ import {
   finish,
   Interrupt,
   overridden,
+  planSuiteFile,
   reasonsOf,
   RUN_LISTS,
   RUN_VALUES,
@@ -99,20 +100,22 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     throw options.error('all shards need the same seed and it is "fresh": add --seed N');
   }
   const plan = {
-    ...planSuite({ ...suite, seed }, { source: path, sharded: shard !== undefined }),
+    ...planSuiteFile({ ...suite, seed }, path, { sharded: shard !== undefined }),
     ...(connecting.baseURL === undefined ? {} : { baseURL: connecting.baseURL }),
   };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   if (plan.skipped > 0) {
     console.error(`Skipped ${plan.skipped} impossible crossings (depth must be below core)`);
   }
-  if (seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
+  if (seed === "fresh" && plan.resolved.seed !== 0) {
+    console.error(`Fresh seed ${plan.resolved.seed}`);
+  }
   if (shard !== undefined && plan.gate?.sequential) {
     console.error("A shard cannot stop early: the gate is one of fixed size");
   }
   tellForecast(plan);
 
-  await using connections = new Connections(connecting);
+  await using connections = new Connections({ ...connecting, sets: plan.callSets ?? [] });
   using interrupt = new Interrupt();
   const progress = new Progress(plan);
   const runOptions: RunOptions = {
@@ -200,13 +203,14 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   const connecting = connectOptions(options);
   const plan = isJournal(path)
     ? planOfJournal(path)
-    : planSuite(overridden(readJsonc(path, SUITE), options, path), { source: path });
+    : planSuiteFile(overridden(readJsonc(path, SUITE), options, path), path);
   // A journal has its trials; another seed of a suite has others.
   const planned = trialToReplay(plan, id, { strict: isJournal(path) });
   // A local model's prompts and key must not go to another server.
   const baseURL = connecting.baseURL ?? plan.baseURL;
   await using connections = new Connections({
     ...connecting,
+    sets: plan.callSets ?? [],
     ...(baseURL === undefined ? {} : { baseURL }),
   });
   using interrupt = new Interrupt();

@@ -6,13 +6,14 @@
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../forecast.ts";
 import { InputError, parseWith, readJsonc } from "../input.ts";
 import { printable } from "../json.ts";
-import type { Plan } from "../plan.ts";
+import { type Plan, type PlanOptions, planSuite } from "../plan.ts";
 import { PRICES, type Prices } from "../prices.ts";
+import { questionSource } from "../question_source.ts";
 import type { Run } from "../run.ts";
 import { SUITE, type Suite } from "../suite.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS } from "../model_entry.ts";
 import { strategyName } from "../strategy_entry.ts";
-import { scoreOf, type TrialScore } from "../trial.ts";
+import { scoreOf, type TrialScore } from "../trial_score.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 
@@ -116,6 +117,34 @@ function withEffortPrices(
     efforts.map((effort) => [`${name} ${effort}`, prices[name]!] as const)
   );
   return { ...Object.fromEntries(crossed), ...prices };
+}
+
+/** The most warnings of call sets that are told one by one. */
+const MOST_WARNINGS = 5;
+
+/** The plan of a suite file; the call sets that it names lie where it says, seen from the file. */
+export function planSuiteFile(
+  suite: Suite,
+  path: string,
+  options: Pick<PlanOptions, "sharded"> = {},
+): ReturnType<typeof planSuite> {
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  const source = questionSource(
+    suite.tasks,
+    (set) => /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
+  );
+  const warnings = source?.warnings ?? [];
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) {
+    console.error(`Warning: ${printable(warning, 2_000)}`);
+  }
+  if (warnings.length > MOST_WARNINGS) {
+    console.error(`Warning: ${warnings.length - MOST_WARNINGS} more oddities of the call sets`);
+  }
+  return planSuite(suite, {
+    source: path,
+    ...options,
+    ...(source === undefined ? {} : { tasks: source }),
+  });
 }
 
 /** What the gate can tell and what the run may cost: before anything is spent. */

@@ -8,8 +8,7 @@ import { byGraph, bySubject, isCounted, type Subject, subjectName, subjectOf } f
 import { isRemoving } from "../perturbations.ts";
 import { InputError, parseWith, readJsonc, reasonOf } from "../input.ts";
 import { printable } from "../json.ts";
-import { exitCodeOf } from "../judge.ts";
-import { planSuite } from "../plan.ts";
+import { exitCodeOf } from "../judging.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade } from "../policy.ts";
 import { cellName } from "../metrics.ts";
 import { renderChecks } from "../reports/terminal.ts";
@@ -17,7 +16,8 @@ import { readResults } from "../results.ts";
 import { Run } from "../run.ts";
 import { type Check, selfCheck } from "../selfcheck.ts";
 import { SUITE, type Suite } from "../suite.ts";
-import type { TrialScore } from "../trial.ts";
+import type { TrialScore } from "../trial_score.ts";
+import { unitWords } from "../unit_words.ts";
 import { percent } from "../verdict.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
@@ -26,6 +26,7 @@ import {
   finish,
   Interrupt,
   overridden,
+  planSuiteFile,
   RUN_LISTS,
   RUN_VALUES,
   tellForecast,
@@ -119,7 +120,7 @@ function undecidedShare(checked: readonly { readonly checks: readonly Check[] }[
     0,
   );
   const share = counts.reduce((sum, { undecided }) => sum + undecided, 0) / all;
-  return share < 0.2 ? "" : ` But ${percent(share)} were undecided: it has too few graphs.`;
+  return share < 0.2 ? "" : ` But ${percent(share)} were undecided: it has too few tasks.`;
 }
 
 /** Beyond three standard errors of the simulation itself. */
@@ -170,13 +171,18 @@ function trialsOfJournals(options: Arguments): Material {
 async function trialsOfSuite(file: string, options: Arguments): Promise<Material> {
   const path = userPath(file);
   const suite = overridden(readJsonc(path, SUITE), options, path);
-  const plan = planSuite(twice(suite), { source: path });
+  const plan = planSuiteFile(twice(suite, path), path);
   console.error(
-    `Each graph is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
+    `Each ${
+      unitWords(plan.trials.map(({ task }) => task)).one
+    } is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
   );
   if (suite.seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
   tellForecast(plan);
-  await using connections = new Connections(connectOptions(options));
+  await using connections = new Connections({
+    ...connectOptions(options),
+    sets: plan.callSets ?? [],
+  });
   using interrupt = new Interrupt();
   const out = options.text("out");
   const concurrency = options.integer("concurrency", 1);
@@ -200,11 +206,11 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
 }
 
 /** The suite without its gate, and with twice its trials of each graph. */
-function twice(suite: Suite): Suite {
+function twice(suite: Suite, path: string): Suite {
   const { gate, repetitions = 1, ...others } = suite;
   // A sequential gate plans its own size; here its trials are all run, as many as a fixed one needs.
   const graphs = gate?.sequential
-    ? planSuite(suite, { sharded: true }).resolved.graphs
+    ? planSuiteFile(suite, path, { sharded: true }).resolved.graphs
     : suite.graphs;
   return {
     ...others,

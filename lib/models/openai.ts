@@ -8,10 +8,10 @@ import { z } from "zod";
 import { clientOf, type Endpoint, endpointOf, type EndpointOptions, faultOf } from "../endpoint.ts";
 import { InputError } from "../input.ts";
 import { isJsonObject, type JsonObject, printable } from "../json.ts";
+import type { Message } from "../message.ts";
 import {
   type FinishReason,
   InfrastructureError,
-  type Message,
   type Model,
   type ModelReply,
   type ModelRequest,

@@ -4,7 +4,8 @@
  */
 
 import type { JsonObject } from "../json.ts";
-import type { FinishReason, Model, ModelReply, ModelRequest, Usage } from "../model.ts";
+import type { Usage } from "../message.ts";
+import type { FinishReason, Model, ModelReply, ModelRequest } from "../model.ts";
 
 /** What a scripted model says: text, calls, or both. */
 export interface ScriptedReply {

@@ -16,6 +16,11 @@
  * | `simulated/planner.ts` | the model that makes no mistakes |
  * | `simulated/mistakes.ts` | the kinds of mistakes, and what each makes of a call |
  * | `simulated/noisy.ts` | the model that errs at stated rates |
+ * | `simulated/truth_mistakes.ts` | the mistakes of the model that knows the truth, and what each makes of calls |
+ * | `simulated/truth_writing.ts` | how it writes calls down |
+ * | `simulated/truth_judging.ts` | how it rates answers |
+ * | `simulated/truth_reading.ts` | what can be read from a request that asks a question of a call set |
+ * | `simulated/truth.ts` | the model that answers questions of call sets from their truth |
  * | `simulated/names.ts` | names and options |
  * | `simulated/server.ts` | the HTTP server |
  * @module
@@ -23,6 +28,15 @@
 
 export { parseSimulatedModel, SIMULATED_MODELS } from "./simulated/names.ts";
 export type { MistakeRates } from "./simulated/mistakes.ts";
+export { type Truths, truthsOf } from "./simulated/truth.ts";
+export {
+  type AnswerMistake,
+  drawMistakes,
+  type KnownQuestion,
+  type MistakeDraws,
+  possibleMistakes,
+  type TruthRates,
+} from "./simulated/truth_mistakes.ts";
 export {
   type SimulatedServer,
   type SimulatedServerOptions,

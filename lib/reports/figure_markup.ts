@@ -21,7 +21,7 @@ import { html, Markup } from "./markup.ts";
 import { wholePercent } from "./perturbation_tables.ts";
 import { seriesMark } from "./plotting.ts";
 import { nameOf, sourceText } from "./table.ts";
-import { hasFailures } from "./tables.ts";
+import { hasCalls, hasFailures, noFailures } from "./tables.ts";
 
 /** Success of all trials, side by side. */
 export async function overviewFigure({ subjects }: Report): Promise<Markup> {
@@ -56,14 +56,16 @@ export async function strategyFigure({ comparisons, subjects }: Report): Promise
 }
 
 /**
- * Wrong calls by type; in words where there are none. Bars of every perturbation could not be told apart: a
+ * Wrong calls by type; in words where there are none, or none could be made. Bars of every perturbation could not be told apart: a
  * table has them.
  */
-export async function failureFigure({ subjects: all }: Report): Promise<Markup> {
-  if (!hasFailures(all)) return html`<p>No call was wrong.</p>`;
+export async function failureFigure({ subjects: all, unit }: Report): Promise<Markup> {
+  const none = noFailures(unit);
+  if (!hasCalls(all.map(({ total }) => total))) return html`<p>No call could be made.</p>`;
+  if (!hasFailures(all)) return html`<p>${none[0]!.toUpperCase() + none.slice(1)}.</p>`;
   const plain = all.filter(({ subject }) => subject.perturbation === "none");
   const subjects = plain.length > 0 ? plain : all;
-  if (!hasFailures(subjects)) return html`<p>Without perturbations no call was wrong.</p>`;
+  if (!hasFailures(subjects)) return html`<p>Without perturbations ${none}.</p>`;
   const notes = [
     ...(subjects.length < all.length ? ["unperturbed trials only"] : []),
     "solid: roots",

@@ -12,13 +12,14 @@ import { gzipSync } from "node:zlib";
 import { signsOf } from "../ceilings.ts";
 import { FAILURE_TYPES } from "../failure.ts";
 import { canonicalJson, printable } from "../json.ts";
-import { cellName } from "../metrics.ts";
+import { canCall, cellName, isWholeQuestion } from "../metrics.ts";
 import { labelOf, subjectOf } from "../contest.ts";
 import { Output } from "../output.ts";
-import { isProbe } from "../probes.ts";
 import { provenance, type Report } from "../report.ts";
 import { GENERATOR_VERSION } from "../task.ts";
+import { isCase } from "../tasks.ts";
 import { OUTCOMES, type Trial } from "../trial.ts";
+import { unitWords } from "../unit_words.ts";
 import { html, Markup } from "./markup.ts";
 import pageCss from "./page.css" with { type: "text" };
 import pageScript from "./page.js" with { type: "text" };
@@ -109,16 +110,14 @@ function writeTrials(
         labelOf(subjectOf(trial), trial.model.simulated),
       ),
       names.cells.placeOf(cellName(trial)),
-      trial.block + 1,
-      trial.repetition,
+      ...placeIn(trial),
       OUTCOMES.indexOf(trial.outcome),
-      trial.calls,
-      trial.minimumCalls ?? -1,
+      ...(canCall(trial) ? [trial.calls, trial.minimumCalls ?? -1] : [-1, -1]),
       typesOf(trial.failures),
       typesOf(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
       signs.placeOf(signsOf(trial)),
-      names.units.placeOf(isProbe(trial.task) ? "question" : "graph"),
+      names.units.placeOf(unitName(trial)),
       chunk,
       place,
       ...known,
@@ -140,6 +139,20 @@ function writeTrials(
       rows: rows.sort((one, other) => one.index - other.index).map(({ row }) => row),
     }),
   ));
+}
+
+/** What a trial's task is called, to stand before its number: a question has a name, and no number. */
+function unitName({ task }: Trial): string {
+  return isWholeQuestion(task) ? `question ${task.question}` : unitWords([task]).one;
+}
+
+/**
+ * Which of its kind a trial's task is, 0 where it has a name, and which repetition of it; trials of a case are
+ * told apart by number.
+ */
+function placeIn({ task, block, repetition }: Trial): [number, number] {
+  if (isCase(task)) return [repetition, 1];
+  return [isWholeQuestion(task) ? 0 : block + 1, repetition];
 }
 
 /** The types that occur, as bits. */

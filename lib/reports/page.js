@@ -19,7 +19,7 @@ import { drawGraph, trialParts } from "./page_trial.js";
  * @typedef {object} Index
  * @property {string[]} subjects
  * @property {string[]} cells
- * @property {string[]} units What the number of a graph or question counts.
+ * @property {string[]} units What a number counts, such as graphs; what has none is named.
  * @property {string[]} outcomes
  * @property {string[]} types
  * @property {string[]} behaviours
@@ -91,9 +91,10 @@ function list() {
       make(
         "td",
         {},
-        `${index.units[unit]} ${graph}` + (repetition > 1 ? `, repetition ${repetition}` : ""),
+        `${index.units[unit]}${graph > 0 ? ` ${graph}` : ""}` +
+          (repetition > 1 ? `, repetition ${repetition}` : ""),
       ),
-      make("td", {}, fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`),
+      make("td", {}, calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`),
       make("td", { class: "words" }, wrong === 0 ? "-" : `${wrong}: ${kinds}`),
     );
   }));

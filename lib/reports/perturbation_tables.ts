@@ -38,6 +38,8 @@ export function perturbationTables(
 function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
   const { columns } = one;
   if (columns.every(({ perturbation }) => perturbation === "none")) return [];
+  // Where nothing was called there is nothing to fail: success stands in a table of its own.
+  if (columns.every(({ known, accepted }) => known === 0 && accepted.of === 0)) return [];
   const share = brief ? wholePercent : percent;
   const shown = (rate: number | null) => rate === null ? "-" : share(rate);
   const row = (name: string, show: (column: BrittlenessColumn) => string) => [

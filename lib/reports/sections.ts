@@ -58,7 +58,7 @@ function sentence(text: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Success, figures, failures and cells. */
+/** Success, call sets, figures, failures and cells. */
 async function resultSections(report: Report): Promise<Section[]> {
   const { subjects } = report;
   if (subjects.length === 0) {
@@ -67,6 +67,7 @@ async function resultSections(report: Report): Promise<Section[]> {
   const tables = tablesOf(report);
   const tablesIn = (wanted: Table["section"]) => tables.filter(({ section }) => section === wanted);
   const perturbed = tablesIn("perturbations");
+  const asked = tablesIn("call sets");
   const figures = await breakdownFigures(
     report,
     (id) => tables.filter((table) => table.id === id).map(tableMarkup),
@@ -77,6 +78,7 @@ async function resultSections(report: Report): Promise<Section[]> {
       ...await strategyFigure(report),
       ...tablesIn("success").map(tableMarkup),
     ]),
+    ...(asked.length === 0 ? [] : [sectionOf("call-sets", "Call sets", asked.map(tableMarkup))]),
     // Success along one size alone stands in a table above.
     ...(figures.length === 0 ? [] : [
       sectionOf("figures", "Figures", [
@@ -150,10 +152,7 @@ function cellMarkup(cell: string): Markup | string {
 }
 
 /** The room in which the page's script shows trials. */
-function trialSection({ subjects, trials }: Report): Markup {
-  const probes = subjects.flatMap((one) => one.probes)
-    .reduce((sum, { tally }) => sum + tally.trials, 0);
-  const unit = probes === 0 ? "graph" : probes === trials ? "question" : "task";
+function trialSection({ unit }: Report): Markup {
   const choice = (id: string, name: string) =>
     html`<label for="${id}">${name}<select id="${id}"></select></label>`;
   return html`
@@ -176,7 +175,15 @@ function trialSection({ subjects, trials }: Report): Markup {
       <div class="wide">
         <table>
           <thead>
-            <tr>${["trial", "outcome", "model", "cell", unit, "calls", "wrong calls"]
+            <tr>${[
+              "trial",
+              "outcome",
+              "model",
+              "cell",
+              unit === "trial" ? "of the case" : unit,
+              "calls",
+              "wrong calls",
+            ]
               .map((name) => html`<th scope="col">${name}</th>`)}</tr>
           </thead>
           <tbody id="list"></tbody>

@@ -11,11 +11,12 @@ import type { Report } from "../report.ts";
 import { wilson } from "../statistics.ts";
 import { OUTCOMES } from "../trial.ts";
 import { percent } from "../verdict.ts";
+import { callSetTables } from "./call_set_tables.ts";
 import { perturbationTables } from "./perturbation_tables.ts";
 import { strategiesTable, workTable } from "./strategy_tables.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
-/** The columns of a tally, which {@linkcode tallyColumns} fills; the last is there only where it tells. */
+/** The columns of a tally, which {@linkcode tallyColumns} fills; some are there only where they tell. */
 const TALLY_COLUMNS = [
   "trials",
   "solved",
@@ -27,9 +28,29 @@ const TALLY_COLUMNS = [
   "unchanged",
 ] as const;
 
-/** The names of the columns of these tallies. */
-function tallyHead(tallies: readonly Tally[]): string[] {
-  return TALLY_COLUMNS.filter((column) => column !== "unchanged" || hasUnchanged(tallies));
+type TallyColumn = typeof TALLY_COLUMNS[number];
+
+/** The names of the columns of these tallies: those that tell something. */
+function tallyHead(tallies: readonly Tally[]): TallyColumn[] {
+  const tells: Readonly<Partial<Record<TallyColumn, boolean>>> = {
+    "calls if solved": hasCalls(tallies),
+    "if not": hasCalls(tallies),
+    "fewest calls": hasFewest(tallies),
+    unchanged: hasUnchanged(tallies),
+  };
+  return TALLY_COLUMNS.filter((column) => tells[column] ?? true);
+}
+
+/** Whether calls could be made in any valid trial, as far as that is known. */
+export function hasCalls(tallies: readonly Tally[]): boolean {
+  const valid = tallies.filter((tally) => tally.valid > 0);
+  return valid.length === 0 ||
+    valid.some(({ callsSolved, callsFailed }) => callsSolved !== null || callsFailed !== null);
+}
+
+function hasFewest(tallies: readonly Tally[]): boolean {
+  const valid = tallies.filter((tally) => tally.valid > 0);
+  return valid.length === 0 || valid.some(({ minimumCalls }) => minimumCalls !== null);
 }
 
 function hasUnchanged(tallies: readonly Tally[]): boolean {
@@ -39,16 +60,17 @@ function hasUnchanged(tallies: readonly Tally[]): boolean {
 /** A tally as the text of its columns; `tallies` are all that share them. */
 function tallyColumns(tally: Tally, tallies: readonly Tally[]): string[] {
   const { trials, valid, unchanged, rate, callsSolved, callsFailed, minimumCalls } = tally;
-  return [
-    String(trials),
-    rate === null ? "-" : percent(rate),
-    intervalText(tally),
-    fixed(callsSolved),
-    fixed(callsFailed),
-    fixed(minimumCalls),
-    String(trials - valid - unchanged),
-    ...(hasUnchanged(tallies) ? [String(unchanged)] : []),
-  ];
+  const shown: Readonly<Record<TallyColumn, string>> = {
+    trials: String(trials),
+    solved: rate === null ? "-" : percent(rate),
+    "95% interval": intervalText(tally),
+    "calls if solved": fixed(callsSolved),
+    "if not": fixed(callsFailed),
+    "fewest calls": fixed(minimumCalls),
+    invalid: String(trials - valid - unchanged),
+    unchanged: String(unchanged),
+  };
+  return tallyHead(tallies).map((column) => shown[column]);
 }
 
 /** All tables of a report, those that compare first. */
@@ -60,6 +82,7 @@ export function tablesOf(report: Report): Table[] {
     ...strategiesTable(comparisons),
     ...workTable(subjects),
     ...probesTable(subjects),
+    ...callSetTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
     ...perturbationTables(report),
     ...failuresTable(subjects),
@@ -78,9 +101,9 @@ export function overviewTable(subjects: readonly SubjectMetrics[]): Table {
     id: "overview",
     section: "success",
     title: "Success",
-    note:
-      "solved: share of valid trials, with its 95% interval; calls: means; fewest: the fewest that " +
-      "solve the tasks",
+    note: "solved: share of valid trials, with its 95% interval" +
+      (hasCalls(totals) ? "; calls: means" : "") +
+      (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : ""),
     rows: [
       ["model", ...tallyHead(totals), "tokens read", "written", ...(priced ? ["cost"] : [])],
       ...subjects.map((one) => [
@@ -161,6 +184,11 @@ function wrongCalls(
   const total = counts.reduce((sum, own) => sum + own, 0);
   const shown = counts.map((own) => total === 0 ? "-" : `${own} (${percent(own / total)})`);
   return [String(total), ...shown];
+}
+
+/** That no call was wrong, in words: of tools whose values nobody knows, only what was refused is. */
+export function noFailures(unit: string): string {
+  return `no call was ${unit === "question" || unit === "trial" ? "refused" : "wrong"}`;
 }
 
 /** Whether any call was wrong. */

@@ -5,16 +5,19 @@
 
 import { breakDown } from "../breakdown.ts";
 import { measureBrittleness } from "../brittleness.ts";
+import { measureCallSets } from "../call_set_metrics.ts";
 import { comparePerturbations, compareStrategies } from "../comparison.ts";
 import { subjectName } from "../contest.ts";
 import type { GateReport } from "../decision.ts";
 import { printable } from "../json.ts";
-import { type FailureTally, measure, type Repetition, type SubjectMetrics } from "../metrics.ts";
+import { measure, type Repetition, type SubjectMetrics } from "../metrics.ts";
 import type { Prices } from "../prices.ts";
 import type { Report } from "../report.ts";
 import type { Check } from "../selfcheck.ts";
-import type { TrialScore } from "../trial.ts";
+import type { TrialScore } from "../trial_score.ts";
+import { unitWords } from "../unit_words.ts";
 import { percent } from "../verdict.ts";
+import { callSetTables } from "./call_set_tables.ts";
 import { alignedTable } from "./text.ts";
 import { perturbationTables } from "./perturbation_tables.ts";
 import { strategiesTable, workTable } from "./strategy_tables.ts";
@@ -24,6 +27,8 @@ import {
   breakdownTable,
   cellsTable,
   failuresTable,
+  hasCalls,
+  noFailures,
   overviewTable,
   probesTable,
   repetitionsTable,
@@ -32,14 +37,12 @@ import { renderVerdicts } from "./verdicts.ts";
 
 /**
  * The tables of all trials: success by cell, failures by type, behaviours, breakdowns, what perturbations
- * did, and last of all strategies against the baseline. What they cost beyond it is told where `prices` has their models.
+ * did, what answers to questions of call sets are worth, and last of all strategies against the baseline. What they cost beyond it is told where `prices` has their models.
  */
 export function renderTables(trials: readonly TrialScore[], prices?: Prices): string {
   return renderParts({
-    subjects: measure(trials),
     comparisons: compareStrategies(trials, prices),
-    breakdowns: breakDown(trials),
-    ...perturbationsOf(trials),
+    ...toldOf(trials),
   });
 }
 
@@ -47,18 +50,23 @@ export function renderTables(trials: readonly TrialScore[], prices?: Prices): st
 export function renderGate(trials: readonly TrialScore[], decision: GateReport): string {
   return [
     renderParts({
-      subjects: measure(trials),
       comparisons: [],
-      breakdowns: breakDown(trials),
-      ...perturbationsOf(trials),
+      ...toldOf(trials),
     }),
     renderVerdicts(decision),
     ...strategiesTable(decision.comparisons).map(renderTable),
   ].join("\n\n");
 }
 
-function perturbationsOf(trials: readonly TrialScore[]) {
-  return { perturbations: comparePerturbations(trials), brittleness: measureBrittleness(trials) };
+function toldOf(trials: readonly TrialScore[]): Omit<Told, "comparisons"> {
+  return {
+    unit: unitWords(trials.map(({ task }) => task)).one,
+    subjects: measure(trials),
+    breakdowns: breakDown(trials),
+    perturbations: comparePerturbations(trials),
+    brittleness: measureBrittleness(trials),
+    callSets: measureCallSets(trials),
+  };
 }
 
 /** A report with its notes; verdicts stand beneath, by themselves. */
@@ -78,7 +86,7 @@ const MOST_SUBJECTS = 6;
 
 type Told = Pick<
   Report,
-  "subjects" | "comparisons" | "breakdowns" | "perturbations" | "brittleness"
+  "unit" | "subjects" | "comparisons" | "breakdowns" | "perturbations" | "brittleness" | "callSets"
 >;
 
 function renderParts(report: Told): string {
@@ -92,9 +100,12 @@ function renderParts(report: Told): string {
     !(many && values.length === 1)
   );
   return [
-    ...(many ? renderSubjects(subjects) : subjects.map(renderSubject)),
+    ...(many
+      ? renderSubjects(report)
+      : subjects.map((one, place) => renderSubject(one, place, report.unit))),
     ...probesTable(subjects).map(renderTable),
     ...told.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
+    ...callSetTables(report, true).map(renderTable),
     ...perturbationTables(report, true).map(renderTable),
     ...workTable(subjects).map(renderTable),
     // What several strategies were run for: nobody should have to look for it.
@@ -112,18 +123,22 @@ function renderTable({ title, source, paper, note, rows }: Table): string {
 }
 
 /** What {@linkcode renderSubject} tells of each, side by side. */
-function renderSubjects(subjects: readonly SubjectMetrics[]): string[] {
+function renderSubjects({ subjects, unit }: Told): string[] {
   const failures = failuresTable(subjects, true);
   return [
     renderTable(overviewTable(subjects)),
     ...repetitionsTable(subjects).map(renderTable),
-    ...(failures.length === 0 ? ["no call was wrong"] : failures.map(renderTable)),
+    ...(failures.length > 0
+      ? failures.map(renderTable)
+      : hasCalls(subjects.map(({ total }) => total))
+      ? [noFailures(unit)]
+      : []),
     ...behavioursTable(subjects).map(renderTable),
   ];
 }
 
-function renderSubject(metrics: SubjectMetrics, place: number): string {
-  const { subject, simulated, cells, repetition, failures, behaviours, calls, usage } = metrics;
+function renderSubject(metrics: SubjectMetrics, place: number, unit: string): string {
+  const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
   const { rows } = cellsTable(metrics, place);
   const shown = cells.length > MOST_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
@@ -132,7 +147,7 @@ function renderSubject(metrics: SubjectMetrics, place: number): string {
     alignedTable(shown),
     ...(shown === rows ? [] : [`over ${cells.length} cells`]),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
-    renderFailures(failures, calls),
+    ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
     `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written`,
   ];
   const seen = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
@@ -149,9 +164,9 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
     `all solved (pass^${k}): ${show(rates.passHatK)}; ${graphs} tasks${missing}`;
 }
 
-function renderFailures(failures: readonly FailureTally[], calls: number): string {
+function renderFailures({ failures, calls }: SubjectMetrics, unit: string): string {
   const count = failures.reduce((sum, { roots, cascades }) => sum + roots + cascades, 0);
-  if (count === 0) return calls === 0 ? "no call was made" : "no call was wrong";
+  if (count === 0) return calls === 0 ? "no call was made" : noFailures(unit);
   return alignedTable([
     ["failure type", "calls", "share", "roots", "cascades"],
     ...failures.map(({ type, roots, cascades }) => [

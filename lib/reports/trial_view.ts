@@ -12,7 +12,9 @@ import { isJsonObject, parseJson, printable, printableLines } from "../json.ts";
 import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
 import type { Task } from "../task.ts";
 import type { ParameterFailure, ParameterView } from "../parameter_failure.ts";
-import type { CallEvent, TraceEvent } from "../trace.ts";
+import type { AnswerEvent, CallEvent, ScoredEvent, TraceEvent } from "../trace.ts";
+import { isProbe } from "../probes.ts";
+import { isGenerated } from "../tasks.ts";
 import type { Trial } from "../trial.ts";
 import { changedText, type KnownTask, rightAnswer } from "./task_view.ts";
 
@@ -85,7 +87,7 @@ export function viewTrial(
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],
     ["task", cellName(trial)],
-    ["seed", JSON.stringify(trial.task.seed) ?? "-"],
+    ["seed", "seed" in trial.task ? JSON.stringify(trial.task.seed) : "-"],
     ["repetition", String(repetition)],
     ["tokens", `${inputTokens} read, ${outputTokens} written`],
     ["time", `${durationMs} ms`],
@@ -99,7 +101,9 @@ export function viewTrial(
     facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
     ...(replay === undefined ? {} : shownReplay(replay)),
     offer: offerOf(trial, known),
-    events: trial.events.flatMap((event) => viewEvent(event, answered, task)),
+    events: trial.events.flatMap((event) =>
+      viewEvent(event, { answered, task, isRead: isGenerated(trial.task) || isProbe(trial.task) })
+    ),
     dotMarks: task === undefined ? "" : callMarks(task, calls),
   };
 }
@@ -135,7 +139,7 @@ function offerOf({ strategy, perturbation }: Trial, known: KnownTask | undefined
   return printable(`prompt and tools ${which}; ${words} what the model sees`, 1000);
 }
 
-function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined): EventView[] {
+function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext): EventView[] {
   switch (event.kind) {
     case "reply": {
       const repairs = event.repairs ?? [];
@@ -179,10 +183,20 @@ function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined)
         title: `stage ${printable(event.stage, 100)}`,
         text: printableLines(event.message),
       }];
+    case "turn":
+      return [{ kind: "said", title: "the user goes on", text: printableLines(event.text) }];
+    case "assertion":
+      return [{
+        kind: "stop",
+        title: "an assertion failed",
+        text: printableLines(event.message),
+      }];
+    case "scored":
+      return [viewScored(event)];
     case "answer":
       return [{
         kind: "answer",
-        title: event.value === null ? "answer: none found" : `answer: ${event.value}`,
+        title: answerTitle(event, isRead),
         text: printableLines(event.rendered ?? event.text),
       }];
     case "stop":
@@ -192,6 +206,49 @@ function viewEvent(event: TraceEvent, answered: boolean, task: Task | undefined)
         text: printableLines(event.message),
       }];
   }
+}
+
+/** What the answer to a question is worth, beside the truth. */
+function viewScored(event: ScoredEvent): EventView {
+  const { question, truth, scores, unrepaired, errors, judged } = event;
+  const told = judged === undefined
+    ? []
+    : [`judge: ${judged.score ?? `no score (${judged.why ?? "unknown why"})`}`];
+  const lines = [
+    `question: ${question}`,
+    `truth: ${JSON.stringify(truth)}`,
+    `scores: ${scoreWords(scores)}`,
+    ...(unrepaired === undefined ? [] : [`before it was repaired: ${scoreWords(unrepaired)}`]),
+    ...(errors.length === 0 ? [] : [`errors: ${errors.join(", ")}`]),
+    ...told,
+  ];
+  return { kind: "stage", title: "scored", text: printableLines(lines.join("\n")) };
+}
+
+function scoreWords(scores: ScoredEvent["scores"]): string {
+  const named = Object.entries({
+    "routing": scores.routingExact,
+    "syntax": scores.syntaxValid,
+    "structure": scores.structural,
+    "exact": scores.exact,
+  });
+  return named.flatMap(([name, value]) =>
+    value === null ? [] : [`${name} ${value ? "right" : "wrong"}`]
+  ).join(", ");
+}
+
+function answerTitle({ value }: AnswerEvent, isRead: boolean): string {
+  if (value !== null) return `answer: ${value}`;
+  return isRead ? "answer: none found" : "answer";
+}
+
+/** What is known of the trial of an event. */
+interface EventContext {
+  /** Whether it has an answer. */
+  readonly answered: boolean;
+  readonly task: Task | undefined;
+  /** Whether a number is looked for in the answer. */
+  readonly isRead: boolean;
 }
 
 /** What is left to say of a failure when its wrong arguments are told at the inputs. */

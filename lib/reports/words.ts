@@ -78,7 +78,7 @@ export const WORDS: readonly Entry[] = [
     "task",
     "generated functions and a question: some of the functions must be called, each with what others " +
     "returned, to find the value that is asked for. With a fresh seed no model can have seen them. Or " +
-    "a probe",
+    "a probe, a question of a call set, or a case",
   ],
   ["core", "the functions that must be called, and how many there are"],
   [
@@ -93,7 +93,10 @@ export const WORDS: readonly Entry[] = [
     "graph",
     "which functions of a task feed which; each graph of a cell is drawn anew from the seed",
   ],
-  ["cell", "one setting of all these sizes, or one kind of probe"],
+  [
+    "cell",
+    "one setting of all these sizes, one kind of probe, or one way to ask questions of one difficulty",
+  ],
   ["calls if solved, if not", "mean calls of trials that were solved, and of the others"],
   ["fewest calls", "the mean of the fewest calls that solve the tasks"],
   [
@@ -172,6 +175,40 @@ export const WORDS: readonly Entry[] = [
   ["probe", "a small question that brings out how a model behaves towards tools; it has no graph"],
   ...of(PROBE_WORDS, "a probe: "),
   [
+    "call set",
+    "questions with the calls that answer them. In mode parameters an answer is a text with these calls, in " +
+    "mode routing one that only names functions, and in mode tools calls are really made. It may be told " +
+    "and asked for in JSON or YAML",
+  ],
+  [
+    "easy, medium, hard",
+    "how hard a question is: one call, several, or several of which one takes what another returns; macro: " +
+    "the mean of the three",
+  ],
+  [
+    "routing, syntax, structure, exact",
+    "what an answer is worth: it has the right functions in order; it parses; its arguments have the right " +
+    "names, too; and the right values. Each includes that the one before is right, but that syntax tells " +
+    "nothing of functions",
+  ],
+  [
+    "published, strict",
+    "rules for what is right: as the code does that the paper's authors have published, which is lenient in " +
+    "how an answer is written, or as their paper says, by which nothing may differ",
+  ],
+  [
+    "hallucination, unexpected formatting, logical error",
+    "errors in answers: a function that is not on offer is called; it is not written as asked; steps or " +
+    "arguments are wrong",
+  ],
+  ["judge", "a model that rates how alike an answer and the right calls are, from 0 to 1"],
+  [
+    "election, Levenshtein",
+    "how stable the answers to one question are, from 0 to 1: how clearly one of them wins when each run " +
+    "votes, 0 on a tie; and how alike the later ones are to the first, letter by letter",
+  ],
+  ["case", "a question about tools of one's own, whose answer one's own assertions judge"],
+  [
     "95% interval",
     "two-sided, for reading: Wilson's, or from the spread between tasks where these were repeated. A " +
     "verdict has bounds of its own, one-sided, each with the gate's confidence",
@@ -185,5 +222,10 @@ export const WORDS: readonly Entry[] = [
     "Butterfly",
     "Xiong et al., Butterfly Effects in Toolchains: A Comprehensive Analysis of Failed Parameter Filling in " +
     "LLM Tool-Agent Systems, whose perturbations and types of parameter failures these are",
+  ],
+  [
+    "CallNavi",
+    "Song et al., CallNavi: A Study and Challenge on Function Calling Routing and Invocation in Large Language " +
+    "Models, whose scores and tables those of call sets are",
   ],
 ];

@@ -84,3 +84,17 @@ declare module "@std/jsonc" {
 declare module "@std/text/levenshtein-distance" {
   export function levenshteinDistance(one: string, other: string): number;
 }
+
+declare module "@std/yaml" {
+  export interface ParseOptions {
+    schema?: "core" | "default" | "failsafe" | "json" | "extended";
+    allowDuplicateKeys?: boolean;
+  }
+  export interface StringifyOptions {
+    schema?: "core" | "default" | "failsafe" | "json" | "extended";
+    lineWidth?: number;
+    useAnchors?: boolean;
+  }
+  export function parse(content: string, options?: ParseOptions): unknown;
+  export function stringify(data: unknown, options?: StringifyOptions): string;
+}

@@ -42,5 +42,5 @@ export const backward: Strategy<Texts<"backward">> = async (options, next, { pro
     `${why}; rounds of asking what is missing: ${Math.min(round, rounds)}`,
     list !== "",
   );
-  return await carryOut(options, next, { stage: "call", found: list, prompt: prompts.call });
+  return await carryOut(options, next, { stage: "call", found: list, prompts });
 };

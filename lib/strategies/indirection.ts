@@ -6,7 +6,7 @@
 
 import type { LoopOptions } from "../agent.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../json.ts";
-import type { Message } from "../model.ts";
+import type { Message } from "../message.ts";
 import { fillPrompt, PROMPTS } from "../prompts.ts";
 import type { Strategy, Texts } from "../strategy.ts";
 import { dereferenceTool, resultParameter } from "../symbolic_schema.ts";

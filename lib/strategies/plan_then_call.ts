@@ -28,5 +28,5 @@ export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
       : `the plan names ${names.length} of ${tools.length} functions`,
     plan !== "",
   );
-  return await carryOut(options, next, { stage: "call", found: plan, prompt: prompts.call });
+  return await carryOut(options, next, { stage: "call", found: plan, prompts });
 };

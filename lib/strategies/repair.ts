@@ -4,11 +4,12 @@
  * @module
  */
 
-import type { Review } from "../agent.ts";
+import type { LoopOptions, Review } from "../agent.ts";
 import { isJsonObject, parseJson } from "../json.ts";
-import type { Message, ModelReply } from "../model.ts";
+import type { Message } from "../message.ts";
+import type { ModelReply } from "../model.ts";
 import { fillPrompt } from "../prompts.ts";
-import { isLimited, type Limited, type Session } from "../session.ts";
+import { type Ending, isLimited, type Limited, type Session } from "../session.ts";
 import { passedOn } from "../stage.ts";
 import type { Strategy, StrategySettings, Texts } from "../strategy.ts";
 import type { ToolCall } from "../tool.ts";
@@ -18,10 +19,10 @@ import { LONGEST_KEPT } from "../trace.ts";
  * A call whose arguments do not conform to the schema goes back to the model with the errors (stage
  * `repair`) before it is carried out, at most `attempts` times. A call that is not mended by then is
  * carried out as it was first written, and refused. Names that do not exist are not mended: they have no
- * schema.
+ * schema. So does an answer that cannot be read, where its form is given; what it was before is kept.
  */
-export const repair: Strategy<Texts<"repair">> = (options, next, settings) =>
-  next({
+export const repair: Strategy<Texts<"repair">> = async (options, next, settings) => {
+  const ending = await next({
     ...options,
     review: async (review) => {
       const before = await options.review?.(review) ?? review.calls;
@@ -40,6 +41,44 @@ export const repair: Strategy<Texts<"repair">> = (options, next, settings) =>
       return mended;
     },
   });
+  if (ending.kind !== "answer") return ending;
+  const error = options.unreadable?.(ending.text);
+  return error === undefined ? ending : await reform(ending, error, options, settings);
+};
+
+/** An answer that cannot be read, in a form that can be; as it was said where there is none. */
+async function reform(
+  ending: Answer,
+  first: string,
+  { messages, session, environment, present, unreadable }: LoopOptions,
+  { prompts, attempts }: StrategySettings<Texts<"repair">>,
+): Promise<Ending> {
+  const asked = [...present?.(messages, environment.tools).messages ?? messages];
+  let text = ending.text;
+  let error: string | undefined = first;
+  let attempt = 0;
+  while (error !== undefined && attempt < attempts) {
+    attempt++;
+    const answer = passedOn(text);
+    asked.push({ role: "assistant", content: answer, calls: [] });
+    asked.push({ role: "user", content: fillPrompt(prompts.reform, { answer, errors: error }) });
+    const said = await session.ask({ stage: "repair", aside: true, messages: asked });
+    if (isLimited(said)) return said;
+    text = said.text;
+    error = unreadable?.(text);
+  }
+  session.record({
+    kind: "repair",
+    function: "answer",
+    arguments: ending.text.slice(0, LONGEST_KEPT),
+    error: first,
+    attempts: attempt,
+    ...(error === undefined ? { repaired: text.slice(0, LONGEST_KEPT) } : {}),
+  });
+  return error === undefined ? { ...ending, text, unrepaired: ending.text } : ending;
+}
+
+type Answer = Extract<Ending, { kind: "answer" }>;
 
 async function mend(
   call: ToolCall,

@@ -11,12 +11,8 @@ import {
 import { Ajv2020 } from "ajv/2020";
 import { InputError } from "../../lib/input.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import {
-  InfrastructureError,
-  type Message,
-  type ModelRequest,
-  TimeLimitError,
-} from "../../lib/model.ts";
+import type { Message } from "../../lib/message.ts";
+import { InfrastructureError, type ModelRequest, TimeLimitError } from "../../lib/model.ts";
 import { openai, type OpenAIOptions } from "../../lib/models/openai.ts";
 import type { ToolSchema } from "../../lib/tool.ts";
 

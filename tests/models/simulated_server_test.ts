@@ -57,7 +57,11 @@ Deno.test("startSimulatedServer() lists the models", sanitize, async () => {
   const response = await fetch(`${server.url}/models`);
   const { object, data } = await response.json();
   assertEquals(object, "list");
-  assertEquals(data.map((model: { id: string }) => model.id), ["sim:planner", "sim:noisy"]);
+  assertEquals(data.map((model: { id: string }) => model.id), [
+    "sim:planner",
+    "sim:noisy",
+    "sim:truth",
+  ]);
   assertEquals(server.requests, 0);
 });
 

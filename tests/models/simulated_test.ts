@@ -249,7 +249,7 @@ Deno.test("readConversation() keeps names of Object.prototype apart", sanitize, 
 Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () => {
   for (
     const [name, rule] of [
-      ["sim:oracle", "it must be sim:planner or sim:noisy?early="],
+      ["sim:oracle", "it must be sim:planner, sim:noisy?early="],
       ["", "sim:planner"],
       ["gpt-5", "sim:planner"],
       ["sim:planner?early=1", "takes no options"],

@@ -9,7 +9,7 @@ import {
   hasBroadRates,
   highestRate,
 } from "../../lib/reports/heatmap.ts";
-import type { TrialScore } from "../../lib/trial.ts";
+import type { TrialScore } from "../../lib/trial_score.ts";
 import { test } from "../support/generated.ts";
 import { scored, scoredAll } from "../support/parameter_scores.ts";
 import { HOSTILE, record, STEERING } from "../support/records.ts";

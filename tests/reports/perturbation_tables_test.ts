@@ -8,7 +8,7 @@ import { perturbationTables, wholePercent } from "../../lib/reports/perturbation
 import { sourceText, type Table } from "../../lib/reports/table.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import { tango } from "../../lib/statistics.ts";
-import type { TrialScore } from "../../lib/trial.ts";
+import type { TrialScore } from "../../lib/trial_score.ts";
 import { test } from "../support/generated.ts";
 import { scored, scoredAll } from "../support/parameter_scores.ts";
 import { failureOf, HOSTILE, record, records, STEERING } from "../support/records.ts";

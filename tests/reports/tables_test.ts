@@ -3,7 +3,8 @@ import type { Failure, FailureType } from "../../lib/failure.ts";
 import { makeReport, type ReportOptions } from "../../lib/report.ts";
 import type { Table } from "../../lib/reports/table.ts";
 import { breakdownTable, tablesOf } from "../../lib/reports/tables.ts";
-import type { Trial, TrialScore } from "../../lib/trial.ts";
+import type { Trial } from "../../lib/trial.ts";
+import type { TrialScore } from "../../lib/trial_score.ts";
 import { generatedFrom, test } from "../support/generated.ts";
 import { crossed, failureOf, record, records } from "../support/records.ts";
 
@@ -277,8 +278,19 @@ test("tablesOf() has dashes where nothing can be said", () => {
     ["a", "-", "-", "-", "-", "-", "-"],
     ["b", "-", "-", "-", "100.0% (20.7% to 100.0%), n 1", "3.0", "-"],
   ]);
-  assertEquals(found.get("overview")!.rows[1]!.slice(1, 8), ["1", "-", "-", "-", "-", "-", "1"]);
-  assertEquals(found.get("overview")!.rows[2]![6], "-");
+  assertEquals(found.get("overview")!.rows[1]!.slice(1, 7), ["1", "-", "-", "-", "-", "1"]);
+});
+
+test("tablesOf() has the fewest calls where those of any model are known, or all trials are invalid", () => {
+  const known = record({ model: "a" });
+  const unknown = record({ model: "b", minimumCalls: null });
+  const rowsOf = (...trials: Trial[]) => tables(trials).get("overview")!.rows;
+  const overview = rowsOf(known, unknown);
+  const place = overview[0]!.indexOf("fewest calls");
+  assertEquals(overview.map((row) => row[place]), ["fewest calls", "3.0", "-"]);
+  assert(!rowsOf(unknown)[0]!.includes("fewest calls"));
+  assert(!tables([unknown]).get("overview")!.note!.includes("fewest"));
+  assert(rowsOf(record({ outcome: "invalid" }))[0]!.includes("fewest calls"));
 });
 
 test("tablesOf() of nothing has no table", () => {

@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { decideUpgrade } from "../../lib/gate.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { judge, type Judged } from "../../lib/judge.ts";
+import { type Judged, judgeTrials } from "../../lib/judging.ts";
 import { completePolicy, type GatePolicy } from "../../lib/policy.ts";
 import { renderChecks } from "../../lib/reports/terminal.ts";
 import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
@@ -18,7 +18,7 @@ const POLICY = { successRate: 0.8 };
 
 /** The verdicts over trials of which all were planned. */
 function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): Judged[] {
-  return judge(trials, planOf(trials), policy);
+  return judgeTrials(trials, planOf(trials), policy);
 }
 
 /** Verdicts as a view shows them. */
@@ -78,7 +78,9 @@ test("renderVerdicts() lets no escape sequence of a baseline's name through, or 
   assertNotMatch(text, STEERING);
   const gate = { baseline: { file: HOSTILE } };
   const baseline = { file: HOSTILE, trials: manyRecords(90, 100) };
-  const judged = judge(manyRecords(90, 100), planOf(manyRecords(90, 100)), gate, { baseline });
+  const judged = judgeTrials(manyRecords(90, 100), planOf(manyRecords(90, 100)), gate, {
+    baseline,
+  });
   assertNotMatch(renderVerdicts(judged, gate), STEERING);
 });
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Message } from "../../lib/model.ts";
+import type { Message } from "../../lib/message.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { PROMPTS } from "../../lib/prompts.ts";
 import { test } from "../support/generated.ts";

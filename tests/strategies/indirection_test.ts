@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import type { Message } from "../../lib/model.ts";
+import type { Message } from "../../lib/message.ts";
 import type { ScriptedReply } from "../../lib/models/scripted.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import { PROMPTS } from "../../lib/prompts.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Message, ModelRequest } from "../../lib/model.ts";
+import type { Message } from "../../lib/message.ts";
+import type { ModelRequest } from "../../lib/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { PROMPTS } from "../../lib/prompts.ts";
 import { test } from "../support/generated.ts";

@@ -17,9 +17,15 @@ export function test(name: string, fn: () => void | Promise<void>): void {
 /** What a task is generated from, where no other kind of task can be. */
 export function generatedFrom<Spec extends TaskSpec | Cell>(
   spec: Spec,
-): Exclude<Spec, { readonly case: unknown }> {
-  if ("case" in spec) throw new TypeError(`${JSON.stringify(spec)} is not generated`);
-  return spec as Exclude<Spec, { readonly case: unknown }>;
+): Extract<Spec, { readonly core: unknown }> {
+  if (!("core" in spec)) throw new TypeError(`${JSON.stringify(spec)} is not generated`);
+  return spec as Extract<Spec, { readonly core: unknown }>;
+}
+
+/** The seed of a task that has one, whatever its kind. */
+export function seedOf(spec: TaskSpec): number {
+  if (!("seed" in spec)) throw new TypeError(`${JSON.stringify(spec)} has no seed`);
+  return spec.seed;
 }
 
 /** Specs over the whole space of parameters, up to `most` core and `most` of either distractor. */

@@ -4,7 +4,7 @@
 
 import type { ParameterFailureType } from "../../lib/parameter_failure.ts";
 import type { ParameterScore } from "../../lib/parameter_views.ts";
-import { scoreOf, type TrialScore } from "../../lib/trial.ts";
+import { scoreOf, type TrialScore } from "../../lib/trial_score.ts";
 import { record, type TrialTraits } from "./records.ts";
 
 /** The five types, by letters that are easily read in an example. */

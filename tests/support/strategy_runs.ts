@@ -5,7 +5,8 @@
 import { type LoopOptions, runLoop } from "../../lib/agent.ts";
 import { Executor } from "../../lib/executor.ts";
 import type { Judgement } from "../../lib/fixture.ts";
-import type { Message, Model, ModelReply, ModelRequest } from "../../lib/model.ts";
+import type { Message } from "../../lib/message.ts";
+import type { Model, ModelReply, ModelRequest } from "../../lib/model.ts";
 import { type Script, scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { type Ending, type Limits, Session } from "../../lib/session.ts";
 import { STRATEGIES, type StrategyOptions, withStrategy } from "../../lib/strategies.ts";

@@ -8,19 +8,32 @@ import { printable } from "../../json.ts";
 import { type MistakeRates, MISTAKES } from "./mistakes.ts";
 import { createNoisy } from "./noisy.ts";
 import { createPlanner } from "./planner.ts";
+import { createTruth, type Truths, truthsOf } from "./truth.ts";
+import { TRUTH_MISTAKES, type TruthRates } from "./truth_mistakes.ts";
 import type { SimulatedModel } from "./wire.ts";
 
 /** The simulated models there are, without options. */
-export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy"];
+export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy", "sim:truth"];
 
-const KEYS: readonly string[] = [...MISTAKES, "memory", "seed"];
+/** The options of each model. */
+const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["sim:planner", []],
+  ["sim:noisy", [...MISTAKES, "memory", "seed"]],
+  ["sim:truth", [...TRUTH_MISTAKES, "seed"]],
+]);
 
 /**
- * The simulated model of a name: `sim:planner`, or
- * `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&memory=&seed=`
- * with rates from 0 to 1 and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates} says what they
- * mean. `memory` is a whole number from 1 on: values that stand more messages back are misread unless
- * the last result restates them; left out, none is.
+ * The simulated model of a name, one of
+ *
+ * - `sim:planner`,
+ * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&memory=&seed=`, and
+ * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
+ *
+ * with rates from 0 to 1 and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates}
+ * and {@linkcode TruthRates} say what they mean. `memory` is a whole number from 1 on: values that stand
+ * more messages back are misread unless the last result restates them; left out, none is.
+ *
+ * @param truths What `sim:truth` knows; default nothing.
  *
  * @throws {InputError} If there is no such model or option, or a value is out of its range.
  *
@@ -36,19 +49,38 @@ const KEYS: readonly string[] = [...MISTAKES, "memory", "seed"];
  * assertThrows(() => parseSimulatedModel("sim:oracle"), Error, "sim:planner");
  * ```
  */
-export function parseSimulatedModel(name: string): SimulatedModel {
+export function parseSimulatedModel(
+  name: string,
+  truths: Truths = truthsOf([]),
+): SimulatedModel {
   const mark = name.indexOf("?");
   const base = mark === -1 ? name : name.slice(0, mark);
-  const options = new URLSearchParams(mark === -1 ? "" : name.slice(mark));
-  if (base === "sim:planner") {
-    if (mark !== -1) throw refusal("sim:planner takes no options", name);
-    return createPlanner(name);
+  const keys = OPTIONS.get(base);
+  if (keys === undefined) {
+    const known = Array.from(OPTIONS, ([model, keys]) => model + inAddress(keys));
+    throw refusal(`it must be ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
   }
-  if (base === "sim:noisy") return parseNoisy(name, options);
-  throw refusal(
-    `it must be sim:planner or sim:noisy?${KEYS.map((key) => `${key}=`).join("&")}`,
-    name,
-  );
+  if (mark !== -1 && keys.length === 0) throw refusal(`${base} takes no options`, name);
+  const values = readOptions(name, base, keys, mark === -1 ? "" : name.slice(mark));
+  const seed = values.get("seed") ?? 0;
+  switch (base) {
+    case "sim:noisy": {
+      const rates: MistakeRates = ratesOf(MISTAKES, values);
+      const memory = values.get("memory");
+      return createNoisy(name, { rates, seed, ...(memory === undefined ? {} : { memory }) });
+    }
+    case "sim:truth": {
+      const rates: TruthRates = ratesOf(TRUTH_MISTAKES, values);
+      return createTruth(name, truths, { rates, seed });
+    }
+    default:
+      return createPlanner(name);
+  }
+}
+
+/** Options as they stand behind a name. */
+function inAddress(keys: readonly string[]): string {
+  return keys.map((key, place) => `${place === 0 ? "?" : "&"}${key}=`).join("");
 }
 
 interface Range {
@@ -71,27 +103,35 @@ const RANGES: Readonly<Record<string, Range>> = {
   },
 };
 
-function parseNoisy(name: string, options: URLSearchParams): SimulatedModel {
+function readOptions(
+  name: string,
+  base: string,
+  keys: readonly string[],
+  written: string,
+): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
-  for (const [key, text] of options) {
-    if (!KEYS.includes(key)) {
-      throw refusal(`the options of sim:noisy are ${KEYS.join(", ")}`, name);
+  for (const [key, text] of new URLSearchParams(written)) {
+    if (!keys.includes(key)) {
+      throw refusal(`the options of ${base} are ${keys.join(", ")}`, name);
     }
     if (values.has(key)) throw refusal(`each option may stand once, not so ${key}`, name);
     const value = /^[-+.\de]+$/i.test(text) ? Number(text) : NaN;
     const { range, includes } = RANGES[key] ?? RATE;
     if (!includes(value)) {
-      throw refusal(`${key} must be ${range}; all options are ${KEYS.join(", ")}`, name);
+      throw refusal(`${key} must be ${range}; all options are ${keys.join(", ")}`, name);
     }
     values.set(key, value);
   }
-  const rates = Object.fromEntries(MISTAKES.map((key) => [key, values.get(key) ?? 0]));
-  const memory = values.get("memory");
-  return createNoisy(name, {
-    rates: rates as MistakeRates,
-    seed: values.get("seed") ?? 0,
-    ...(memory === undefined ? {} : { memory }),
-  });
+  return values;
+}
+
+/** The rates that are given, and 0 for all others. */
+function ratesOf<Kind extends string>(
+  kinds: readonly Kind[],
+  values: ReadonlyMap<string, number>,
+): Record<Kind, number> {
+  const rates = kinds.map((kind) => [kind, values.get(kind) ?? 0]);
+  return Object.fromEntries(rates) as Record<Kind, number>;
 }
 
 function refusal(rule: string, name: string): InputError {

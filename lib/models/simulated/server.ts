@@ -4,10 +4,12 @@
  */
 
 import { z } from "zod";
+import type { CallSet } from "../../call_set.ts";
 import { InputError, reasonOf } from "../../input.ts";
 import { parseJson } from "../../json.ts";
 import { parseSimulatedModel, SIMULATED_MODELS } from "./names.ts";
 import { readChosen } from "./reading.ts";
+import { truthsOf } from "./truth.ts";
 import { type ChatRequest, chatRequestSchema } from "./wire.ts";
 
 /** Options of {@linkcode startSimulatedServer}. */
@@ -18,6 +20,8 @@ export interface SimulatedServerOptions {
   readonly hostname?: string;
   /** Milliseconds before each reply of a model; default 0. */
   readonly latency?: number;
+  /** Call sets of which `sim:truth` knows the true calls; default none. */
+  readonly sets?: readonly CallSet[];
   /** Sees the body of every well-formed chat completion request, before it is answered. */
   readonly onRequest?: (body: ChatRequest) => void;
 }
@@ -62,12 +66,13 @@ const BODY_LIMIT = 64 * 2 ** 20;
  * ```
  */
 export function startSimulatedServer(options: SimulatedServerOptions = {}): SimulatedServer {
-  const { port = 0, hostname = "127.0.0.1", latency = 0, onRequest } = options;
+  const { port = 0, hostname = "127.0.0.1", latency = 0, sets = [], onRequest } = options;
   if (!(latency >= 0 && latency < 2 ** 31)) {
     throw new RangeError(
       `Cannot start the server as latency must be milliseconds from 0: it is ${latency}`,
     );
   }
+  const truths = truthsOf(sets);
   const closing = new AbortController();
   let requests = 0;
 
@@ -90,7 +95,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     }
     onRequest?.(asked);
     try {
-      const answer = parseSimulatedModel(asked.model).reply(asked);
+      const answer = parseSimulatedModel(asked.model, truths).reply(asked);
       await pause(latency, closing.signal);
       return Response.json(answer);
     } catch (error) {

@@ -29,9 +29,12 @@ import { isRemoving } from "./perturbations.ts";
 import type { ParameterFailureType } from "./parameter_failure.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "./prices.ts";
+import { isQuestion, wayOf } from "./question.ts";
 import type { SequentialRule } from "./sequential.ts";
-import { scored, SERVED_SEPARATOR, type TrialScore } from "./trial.ts";
+import { SERVED_SEPARATOR } from "./trial.ts";
+import { scored, type TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
+import { type UnitWords, unitWords } from "./unit_words.ts";
 
 /** The verdict over one subject. */
 export interface Judged extends Subject {
@@ -40,6 +43,8 @@ export interface Judged extends Subject {
   /** What it was compared with, in words; left out in an absolute gate. */
   readonly baseline?: string;
   readonly verdict: Verdict;
+  /** What the units of the verdict are called; default graphs. */
+  readonly unit?: UnitWords;
 }
 
 /** Results to compare with, that were not made in the same run. */
@@ -49,7 +54,7 @@ export interface BaselineScores {
   readonly trials: readonly Scored[];
 }
 
-/** Options of {@linkcode judge}. */
+/** Options of {@linkcode judgeTrials}. */
 export interface JudgeOptions {
   /** The rule of a sequential gate. */
   readonly rule?: SequentialRule | undefined;
@@ -67,7 +72,7 @@ export interface JudgeOptions {
  *
  * @throws {InputError} If a ceiling of cost lacks a price.
  */
-export function judge(
+export function judgeTrials(
   trials: readonly TrialScore[],
   planned: readonly PlannedTrial[],
   gate: GatePolicy,
@@ -76,6 +81,7 @@ export function judge(
   const policy = completePolicy(gate);
   const scores = new Scores(comparesWithin(policy, options.baseline), options.baseline);
   for (const trial of trials) scores.add(scored(trial));
+  const unit = unitWords(planned.map(({ task }) => task));
   return contestsOf(planned, policy, options.baseline).map((contest): Judged => {
     const { subject, baseline } = contest;
     const own = scores.of(contest.graphs.flatMap(({ candidate }) => candidate));
@@ -92,13 +98,21 @@ export function judge(
       ? "there are no trials"
       : baseline !== undefined && other.length === 0
       ? `there are no trials of the baseline ${printable(compared.baseline!)}`
-      : unsolvable([subject, baseline]) ?? changed(own, "the served model") ??
+      : severalWays(own) ?? unsolvable([subject, baseline]) ?? changed(own, "the served model") ??
         changed(other, "the served model of the baseline");
     const verdict: Verdict = reason === undefined
-      ? settle(contest, scores, policy, options)
+      ? settle(contest, scores, policy, { ...options, unit })
       : { kind: "invalid", reason };
-    return { ...subject, simulated, ...compared, verdict };
+    return { ...subject, simulated, ...compared, verdict, unit };
   });
+}
+
+/** Answers that are right in one way of asking are not in another: one rate of both tells nothing. */
+function severalWays(trials: readonly Scored[]): string | undefined {
+  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [wayOf(task)] : []));
+  return ways.size <= 1
+    ? undefined
+    : `questions are asked in ${ways.size} ways, and a gate decides over one: run each by itself`;
 }
 
 /** What is right under some perturbations is to solve nothing, which no gate can ask for. */
@@ -130,11 +144,11 @@ function settle(
   contest: Contest,
   scores: Scores,
   policy: CompletePolicy,
-  { rule, stopped, prices, baseline: file }: JudgeOptions,
+  { rule, stopped, prices, baseline: file, unit }: JudgeOptions & { readonly unit: UnitWords },
 ): Verdict {
   const inOrder = rule !== undefined || stopped !== undefined;
   const { graphs: all, ended } = inOrder
-    ? completeGraphs(contest, scores)
+    ? completeGraphs(contest, scores, unit)
     : { graphs: contest.graphs };
   // What was not changed says nothing of the change. That hangs on the task alone, so that leaving it
   // out favours no model.
@@ -153,10 +167,11 @@ function settle(
     ? undefined
     : stopped ?? (file === undefined ? undefined : ended);
   if (graphs.length === 0) {
-    const reason = `not even one graph of each cell was complete${why ? `: ${why}` : ""}`;
+    const reason = `not even one ${unit.one} of each cell was complete${why ? `: ${why}` : ""}`;
     return { kind: "invalid", reason };
   }
   const decideOptions: DecideOptions = {
+    unit,
     ...(rule === undefined ? {} : { rule }),
     ...(why === undefined ? {} : { stopped: why }),
   };
@@ -222,14 +237,14 @@ function lackingViews(
  * The graphs that come first in plan order and whose trials have all ended, in whole blocks. If it is
  * a baseline from elsewhere that ends, that is told.
  */
-function completeGraphs({ graphs }: Contest, scores: Scores) {
+function completeGraphs({ graphs }: Contest, scores: Scores, { many }: UnitWords) {
   const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
   const open = graphs.find((graph) => !finished(namesIn(graph)));
   if (open === undefined) return { graphs };
   const complete = graphs.filter(({ block }) => block < open.block);
   const ended = finished(open.baseline)
     ? undefined
-    : `the baseline ends after ${complete.length} graphs`;
+    : `the baseline ends after ${complete.length} ${many}`;
   return { graphs: complete as readonly ContestGraph[], ended };
 }
 

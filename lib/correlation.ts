@@ -1,0 +1,75 @@
+/**
+ * Correlation of two measures of the same things.
+ * @module
+ */
+
+import { studentTail } from "./distributions.ts";
+
+/** A correlation. */
+export interface Correlation {
+  /** Pearson's coefficient, from -1 to 1. */
+  readonly r: number;
+  /** How probable so strong a correlation, of either sign, is where there is none. */
+  readonly p: number;
+  /** How many pairs there are. */
+  readonly n: number;
+}
+
+/**
+ * Pearson's correlation of two lists, pair by pair, and its two-sided p-value: that of
+ * t = r sqrt((n - 2) / (1 - r^2)) by Student's distribution with n - 2 degrees of freedom, exact where both
+ * measures are normal. `null` where there is none: with fewer than three pairs, or where all values of a
+ * list are the same.
+ *
+ * @throws {RangeError} If the lists are not equally long, or a value is no finite number.
+ *
+ * @example Usage
+ * ```ts
+ * import { pearson } from "./correlation.ts";
+ * import { assertAlmostEquals, assertEquals } from "@std/assert";
+ *
+ * const { r, p } = pearson([1, 2, 3, 4], [1, 3, 2, 4])!;
+ * assertAlmostEquals(r, 0.8, 1e-15);
+ * assertAlmostEquals(p, 0.2, 1e-14);
+ * assertEquals(pearson([1, 2, 3], [5, 5, 5]), null);
+ * ```
+ */
+export function pearson(xs: readonly number[], ys: readonly number[]): Correlation | null {
+  const n = xs.length;
+  if (n !== ys.length) {
+    throw new RangeError(
+      `Cannot correlate two lists as they must be equally long: they have ${n} and ${ys.length}`,
+    );
+  }
+  const wrong = [...xs, ...ys].find((value) => !Number.isFinite(value));
+  if (wrong !== undefined) {
+    throw new RangeError(`Cannot correlate lists as values must be finite: there is ${wrong}`);
+  }
+  if (n < 3) return null;
+  const [x, y] = [standardized(xs), standardized(ys)];
+  if (x === undefined || y === undefined) return null;
+  const r = Math.max(-1, Math.min(1, x.reduce((sum, value, place) => sum + value * y[place]!, 0)));
+  const t = Math.abs(r) * Math.sqrt((n - 2) / ((1 - r) * (1 + r)));
+  return { r, p: Math.min(1, 2 * studentTail(t, n - 2)), n };
+}
+
+/** The deviations from the mean, as a vector of length 1; `undefined` where all values are the same. */
+function standardized(values: readonly number[]): number[] | undefined {
+  if (values.every((value) => value === values[0])) return undefined;
+  // What the first mean was rounded by, the second takes away.
+  const deviations = centred(centred(scaled(values)));
+  const length = Math.sqrt(deviations.reduce((sum, value) => sum + value * value, 0));
+  return deviations.map((value) => value / length);
+}
+
+function centred(values: readonly number[]): number[] {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.map((value) => value - mean);
+}
+
+/** The values by a power of two, which loses no digit, so that the largest is near 1: squares must fit. */
+function scaled(values: readonly number[]): number[] {
+  const most = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const scale = 2 ** Math.floor(Math.log2(most));
+  return values.map((value) => value / scale);
+}

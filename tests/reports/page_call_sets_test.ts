@@ -1,0 +1,198 @@
+// The HTML report in a real browser: questions of call sets, and cases of one's own.
+
+import { assert, assertEquals, AssertionError, assertStringIncludes } from "@std/assert";
+import { loadCallSet } from "../../lib/call_sets.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { QuestionFixture, type QuestionSpec } from "../../lib/question.ts";
+import { CaseFixture, type ToolCase } from "../../lib/tool_case.ts";
+import { runTrial, type Trial } from "../../lib/trial.ts";
+import { trialId } from "../../lib/trial_id.ts";
+import { browserTest, type OpenedPage, type TestBrowser } from "../support/browser.ts";
+import { Folder } from "../support/folders.ts";
+import { linesOf } from "../support/journals.ts";
+import {
+  goToTrial,
+  openReport,
+  readTrial,
+  shownRows,
+  writeReport,
+} from "../support/report_page.ts";
+
+/** Looks at the report of these trials; nothing may be wrong with the page. */
+async function look(
+  browser: TestBrowser,
+  trials: readonly Trial[],
+  more: (opened: OpenedPage) => Promise<void>,
+): Promise<void> {
+  using folder = new Folder();
+  const journal = folder.write("a.jsonl", linesOf(trials));
+  await using opened = await openReport(browser, await writeReport(journal));
+  for (const link of await opened.page.locator("nav a").all()) {
+    const target = await link.getAttribute("href");
+    assertEquals(await opened.page.locator(target!).count(), 1, target!);
+  }
+  await more(opened);
+  assertEquals(opened.faults, []);
+}
+
+const SET = loadCallSet("fixtures/call_sets/city.jsonc");
+
+async function asked(
+  task: QuestionSpec,
+  replies: Parameters<typeof scripted>[1],
+  index: number,
+): Promise<Trial> {
+  const key = { model: "clerk", strategy: "baseline", perturbation: "none", task, repetition: 1 };
+  return await runTrial(
+    { ...key, id: trialId(key), index, block: 0 },
+    scripted("clerk", replies),
+    { suite: "questions", open: (_, options) => new QuestionFixture(SET, task, options) },
+  );
+}
+
+browserTest(
+  "questions are shown with what they are worth, and no graph is missed",
+  async (browser) => {
+    const task: QuestionSpec = {
+      set: "city",
+      question: "lib02",
+      difficulty: "easy",
+      mode: "parameters",
+    };
+    const trials = [
+      await asked(task, [{ text: '{"API": ["getOpeningHours"], "parameters": [{}]}' }], 0),
+      await asked({ ...task, question: "lib01" }, [{ text: "<script>alert(1)</script>" }], 1),
+      await asked(
+        { ...task, mode: "tools" },
+        [{ calls: [{ name: "getOpeningHours", arguments: {} }] }, { text: "done" }],
+        2,
+      ),
+    ];
+    assertEquals(trials.map(({ solved }) => solved), [true, false, true]);
+    await look(browser, trials, async ({ page }) => {
+      assertEquals((await shownRows(page)).map((row) => row.slice(3, 7)), [
+        ["city parameters, easy", "question lib02", "-", "-"],
+        ["city parameters, easy", "question lib01", "-", "-"],
+        ["city tools, easy", "question lib02", "1 (fewest 1)", "-"],
+      ]);
+      await goToTrial(page, 1);
+      const first = await readTrial(page);
+      assertEquals(first.summary, "solved");
+      assertEquals(first.facts["task"], "city parameters, easy");
+      assertEquals([first.nodes, first.task], [undefined, []]);
+      assertStringIncludes(await page.innerText("#graph"), "There is no graph to show");
+      assertStringIncludes(first.events[0]!.text, "routing right, syntax right");
+      await goToTrial(page, 2);
+      assertStringIncludes(
+        (await readTrial(page)).events.at(-1)!.text,
+        "<script>alert(1)</script>",
+      );
+      await goToTrial(page, 3);
+      assertEquals((await readTrial(page)).summary, "solved after 1 call (fewest 1)");
+      assertStringIncludes(await page.innerText("#call-sets"), "Right calls: city tools");
+      const body = (await page.innerText("main")).split("\nWords\n")[0]!;
+      assert(!/not generated:|\bgraph \d/.test(body), "nothing is said of graphs");
+      const columns = await page.locator("#trials > .wide thead th").allTextContents();
+      assertEquals(columns[4], "question");
+    });
+  },
+);
+
+browserTest(
+  "a page of answers that are only written says that no call could be made",
+  async (browser) => {
+    const task: QuestionSpec = {
+      set: "city",
+      question: "lib02",
+      difficulty: "easy",
+      mode: "routing",
+    };
+    await look(
+      browser,
+      [await asked(task, [{ text: "['getOpeningHours']" }], 0)],
+      async ({ page }) => {
+        assertStringIncludes(await page.innerText("#failures"), "No call could be made.");
+        assert(!(await page.innerText("#success")).includes("calls if solved"));
+      },
+    );
+  },
+);
+
+browserTest("the broadest table of a call set fits a page", async (browser) => {
+  const task: QuestionSpec = {
+    set: "city",
+    question: "lib02",
+    difficulty: "easy",
+    mode: "parameters",
+  };
+  const right = await asked(
+    task,
+    [{ text: '{"API": ["getOpeningHours"], "parameters": [{}]}' }],
+    0,
+  );
+  const trials = (["easy", "medium", "hard"] as const).map((difficulty, index): Trial => ({
+    ...right,
+    ...{ index, id: `trial ${index}`, task: { ...task, question: difficulty, difficulty } },
+    model: { ...right.model, requested: "sim:truth?syntax=0.2&value=0.3&seed=1" },
+    events: right.events.map((event) =>
+      event.kind === "scored" ? { ...event, judged: { score: 1 } } : event
+    ),
+  }));
+  await look(browser, trials, async ({ page }) => {
+    const { widths, columns } = await page.locator("#call-sets .wide").first().evaluate((wide) => ({
+      widths: [wide.scrollWidth, wide.clientWidth],
+      columns: wide.querySelectorAll("thead th").length,
+    }));
+    assertEquals(columns, 14);
+    assert(widths[0]! <= widths[1]!, `${widths.join(" in ")}`);
+  });
+});
+
+browserTest(
+  "a case of one's own shows its turns and the assertion that failed",
+  async (browser) => {
+    const own: ToolCase = {
+      name: "refunds once",
+      tools: [],
+      prompt: "Refund my order.",
+      turns: ["Now the other one."],
+      assert: ({ seed }) => {
+        if (seed > 1) throw new AssertionError("refunded <b>twice</b>");
+      },
+    };
+    const trials = await Promise.all([1, 2].map((seed) => {
+      const task = { case: own.name, seed };
+      const key = {
+        model: "m",
+        strategy: "baseline",
+        perturbation: "none",
+        task,
+        repetition: seed,
+      };
+      return runTrial(
+        { ...key, id: trialId(key), index: seed - 1, block: seed - 1 },
+        scripted("m", () => ({ text: "Done." })),
+        { suite: "cases", open: (_, options) => new CaseFixture(own, task, options) },
+      );
+    }));
+    await look(browser, trials, async ({ page }) => {
+      assertEquals((await shownRows(page)).map((row) => row.slice(1, 6)), [
+        ["solved", "m (simulated)", "case refunds once", "trial 1", "0"],
+        ["wrong answer", "m (simulated)", "case refunds once", "trial 2", "0"],
+      ]);
+      await goToTrial(page, 2);
+      const { events, facts } = await readTrial(page);
+      const texts = events.map(({ text }) => text).join("\n");
+      assertStringIncludes(texts, "Now the other one.");
+      assertStringIncludes(texts, "refunded <b>twice</b>");
+      assertEquals(facts["task"], "case refunds once");
+      const body = (await page.innerText("main")).split("\nWords\n")[0]!;
+      assert(
+        !/not generated:|\bgraph \d|fewest/.test(body),
+        "nothing is said of graphs or of fewest calls",
+      );
+      const columns = await page.locator("#trials > .wide thead th").allTextContents();
+      assertEquals(columns[4], "of the case");
+    });
+  },
+);
