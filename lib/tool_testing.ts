@@ -83,7 +83,9 @@ const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase
  * fail, once it has decided over all of them. Trials of one case are independent draws: the gate's
  * verdict is about this case, whatever it says about others. A run that reaches a limit before it answers
  * has failed, and `assert` is not asked. Models that cannot be reached are no failure of the model: such
- * a trial is `invalid`, and its case fails as that.
+ * a trial is `invalid`, and its case fails as that. Any other error of `assert` is a failed assertion,
+ * a TypeError too, and says where it came about; but an `InputError`, by which an assertion says that it
+ * was used wrongly, makes the trial `invalid`.
  *
  * `state` and, where they are a function, `tools` are made anew for each trial; a gate with prices or
  * perturbations makes them before, too, to plan with them. Trials share a list of
