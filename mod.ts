@@ -223,8 +223,10 @@ export {
 export type { Fixture, Judgement, Presented, Work } from "./lib/fixture.ts";
 export { InputError } from "./lib/input.ts";
 export type { JsonObject, JsonValue } from "./lib/json.ts";
-export type { Message, Usage } from "./lib/message.ts";
+export type { Carried, Message, Usage } from "./lib/message.ts";
 export {
+  type Api,
+  APIS,
   type FinishReason,
   InfrastructureError,
   type InfrastructureErrorOptions,
@@ -316,7 +318,7 @@ export {
   type ToolsRun,
 } from "./lib/run_tools.ts";
 export { Toolbox, type ToolboxOptions } from "./lib/toolbox.ts";
-export { type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
+export { type Asked, type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
 export { fillPrompt, PROMPTS } from "./lib/prompts.ts";
 export type { CallOutcome, CallPlace, Recorder, RecorderOptions } from "./lib/recorder.ts";
 export {
@@ -423,7 +425,7 @@ export {
   taskToJson,
   type Variable,
 } from "./lib/task.ts";
-export { FRESH } from "./lib/tool.ts";
+export { FRESH, SHARED } from "./lib/tool.ts";
 export type {
   Answered,
   Environment,
@@ -432,12 +434,14 @@ export type {
   Refusal,
   ResultWriter,
   SchemaFault,
+  StoppableTool,
   Tool,
   ToolCall,
   ToolChoice,
   ToolResult,
   ToolSchema,
 } from "./lib/tool.ts";
+export { type Parse, PARSES } from "./lib/trace.ts";
 export type {
   AnswerEvent,
   AssertionEvent,
@@ -467,3 +471,132 @@ export {
 export type { ScoredAnswer, TrialScore } from "./lib/trial_score.ts";
 export type { PlannedTrial, TrialKey } from "./lib/trial_id.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";
+export { type Clock } from "./lib/backoff.ts";
+export {
+  type CallPlan,
+  type NestedCall,
+  planCalls,
+  type PlanCallsOptions,
+} from "./lib/call_order.ts";
+export {
+  type Fault,
+  type FaultId,
+  faultIn,
+  type FaultInjector,
+  type FaultKind,
+  FAULTS,
+  type FaultSetting,
+  isFault,
+} from "./lib/fault.ts";
+export { type FaultOptions, type ToolFault, withFaults } from "./lib/faults.ts";
+export { type ResolveOptions, resolveReferences } from "./lib/nested_calls.ts";
+export {
+  type Recovery,
+  RECOVERY_ENDS,
+  type RecoveryEnd,
+  recoveryOf,
+  rightEndOf,
+} from "./lib/recovery.ts";
+export {
+  type FaultRecovery,
+  measureRecovery,
+  type RecoveryMetrics,
+  type RecoveryTally,
+} from "./lib/recovery_rates.ts";
+export type { ExecuteOptions } from "./lib/tool_course.ts";
+export {
+  errorInResult,
+  TOOL_ERRORS,
+  ToolError,
+  type ToolErrorCategory,
+  type ToolErrorOptions,
+  toToolError,
+} from "./lib/tool_error.ts";
+export type {
+  AttemptAction,
+  AttemptRecord,
+  ExecutableCall,
+  Execution,
+  ExecutionRecord,
+  FailedAttempt,
+  FailedExecution,
+  SuccessfulAttempt,
+  SuccessfulExecution,
+  ToolAttempt,
+} from "./lib/tool_execution.ts";
+export { createToolExecutor, type ToolExecutor } from "./lib/tool_executor.ts";
+export type {
+  AlternativeTools,
+  ArgumentRepair,
+  ToolExecutorOptions,
+} from "./lib/tool_executor_options.ts";
+export {
+  type FormatId,
+  type FormatParts,
+  type FormatReading,
+  type TextFormat,
+  type WrittenCall,
+  type WrittenResult,
+} from "./lib/format.ts";
+export { formatOf, isTextFormat, TEXT_FORMATS } from "./lib/formats.ts";
+export { type FormatMetrics, measureFormats } from "./lib/format_metrics.ts";
+export { type ParseCounts, parsesOf, type RepairCount } from "./lib/parses.ts";
+export { inTextFormat, type TextFormatOptions } from "./lib/models/text_format.ts";
+export {
+  type Dimension,
+  type DimensionEstimate,
+  type DimensionMetrics,
+  DIMENSIONS,
+  measureDimensions,
+} from "./lib/dimensions.ts";
+export { dimensionsOf, type TrialDimensions } from "./lib/trial_dimensions.ts";
+export {
+  CANDIDATE_RULES,
+  type CandidateOptions,
+  type CandidatePosition,
+  candidatePositions,
+  type CandidateRule,
+  type Insertion,
+  type ProposedInsertions,
+  proposeInsertions,
+  type ProposeOptions,
+} from "./lib/insertions.ts";
+export {
+  type DroppedInsertion,
+  type DropReason,
+  FILTER_CRITERIA,
+  type FilterCriterion,
+  type FilteredInsertions,
+  filterInsertions,
+  type FilterOptions,
+  type InsertionLosses,
+  type KeptInsertion,
+  writeInsertion,
+} from "./lib/self_supervision.ts";
+export {
+  type Loss,
+  lossFrom,
+  type LossWeights,
+  type ScoredToken,
+  type Scorer,
+} from "./lib/scorer.ts";
+export { type CompletionsOptions, completionsScorer } from "./lib/models/openai/completions.ts";
+export {
+  metadataOf,
+  type PlannedSettings,
+  type PlanOrigin,
+  SKIPPED,
+  type SkipReason,
+  type TrainingExample,
+  trainingExample,
+  type TrialOrigin,
+} from "./lib/training_data.ts";
+export {
+  TRAINING_FORMATS,
+  type TrainingConversation,
+  type TrainingFormat,
+  type TrainingFormatId,
+} from "./lib/training_format.ts";
+export { trainingFormat } from "./lib/training_formats.ts";
+export { type WireApi } from "./lib/models/openai/wire_format.ts";
+export type { JointMean, MeanEstimate } from "./lib/clustered_mean.ts";

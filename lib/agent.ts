@@ -69,8 +69,9 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
       ...(stage === undefined ? {} : { stage }),
     });
     if (isLimited(said)) return said;
+    const carried = said.carried === undefined ? {} : { carried: said.carried };
     if (said.calls.length === 0) {
-      add({ role: "assistant", content: said.text, calls: [] });
+      add({ role: "assistant", content: said.text, calls: [], ...carried });
       return { kind: "answer", text: said.text };
     }
 
@@ -78,7 +79,7 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
       ? said.calls
       : await review({ calls: said.calls, messages, environment });
     if (isLimited(calls)) return calls;
-    add({ role: "assistant", content: said.text, calls });
+    add({ role: "assistant", content: said.text, calls, ...carried });
     const results = await session.within(environment.execute(calls, write));
     if (isLimited(results)) return results;
     for (const result of results) add({ role: "tool", ...result });

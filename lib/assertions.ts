@@ -62,8 +62,8 @@ function invalidOf(trial: Trial): AssertionError {
 }
 
 /**
- * Asserts that the trial ended as it should: with the right answer or, where its perturbation took away
- * what that needs, by abstaining.
+ * Asserts that the trial ended as it should: with the right answer or, where its perturbation keeps from the
+ * model what that needs, by abstaining.
  *
  * @throws {AssertionError} Otherwise; the message tells the trial's story.
  *
@@ -80,12 +80,12 @@ function invalidOf(trial: Trial): AssertionError {
  */
 export function assertRight(trial: Trial): void {
   if (trial.outcome === "abstained") return;
-  // What comes of a question that lacks something, only the user's own assertions can say.
+  // What comes of a case that lacks something, only the user's own assertions can say.
   const isAbstaining = trial.changed !== false && isRemoving(trial.perturbation) &&
     !isCase(trial.task);
   if (!isAbstaining) return assertSolved(trial);
   throw new AssertionError(
-    "The model did not abstain, although the question lacks what the answer needs.\n" +
+    "The model did not abstain, although what the answer needs cannot be had.\n" +
       tellStory(trial),
   );
 }

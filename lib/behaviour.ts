@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isTransient } from "./fault.ts";
 import { canonicalJson, parseJson } from "./json.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
@@ -38,7 +39,7 @@ export interface Expectations {
 }
 
 /** A text that is the same for calls that differ only in how they are written. */
-function writtenAlike(
+export function writtenAlike(
   { function: name, arguments: own, resolved: written = own }: CallEvent,
 ): string {
   try {
@@ -66,13 +67,15 @@ export function behavioursIn(
   const limited = events.some((event) =>
     event.kind === "over_limit" || event.kind === "stop" && event.reason !== "invalid"
   );
-  const different = new Set(calls.map(writtenAlike)).size;
+  // To make a call again that failed for the time being is no sign of running in circles.
+  const meant = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
+  const different = new Set(meant.map(writtenAlike)).size;
   const shown: Record<Behaviour, boolean> = {
     aversion: answered && needed.some((name) => !called.has(name)),
     ignored_result: value !== null && returned.length > 0 && !returned.includes(value),
     silent: talking.length > 0 &&
       talking.every((event) => event.kind === "reply" && event.text.trim() === ""),
-    forced_loop: limited && calls.length > 0 && (forced || different < calls.length),
+    forced_loop: limited && calls.length > 0 && (forced || different < meant.length),
   };
   return BEHAVIOURS.filter((behaviour) => shown[behaviour]);
 }

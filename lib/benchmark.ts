@@ -25,9 +25,10 @@ import {
   type Suite,
 } from "./suite.ts";
 import { questionSource } from "./question_source.ts";
-import type { ModelEntry } from "./model_entry.ts";
+import { MODEL, type ModelEntry } from "./model_entry.ts";
 import { type StrategyEntry, strategyId } from "./strategy_entry.ts";
-import { type Agent, assertAgentStrategies, assertAgentTasks } from "./trial.ts";
+import { type Agent, assertAgentCalls, assertAgentStrategies, assertAgentTasks } from "./trial.ts";
+import { valueText } from "./value_text.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions {
@@ -47,6 +48,11 @@ export interface BenchmarkOptions {
   readonly repetitions?: number;
   /** What a trial may take. */
   readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field` for call 1
+   * or `$call_id.field`; default `false`. Calls are then carried out in the order of their references.
+   */
+  readonly references?: boolean;
   /**
    * The gate: against a success rate, or against a baseline on the very same graphs. With it only the
    * gate's own test can fail; without it each unsolved case fails.
@@ -117,6 +123,7 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "perturbations",
   "repetitions",
   "limits",
+  "references",
   "judge",
   "gate",
   "budget",
@@ -155,17 +162,35 @@ export function assertFlags(
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
 
+/** What options there are, and what they are called elsewhere. */
+export interface OptionWords {
+  /** The names of the options. */
+  readonly names: readonly string[];
+  /** By the names elsewhere, what they are called here. */
+  readonly elsewhere: ReadonlyMap<string, string>;
+}
+
+const OPTION_WORDS: OptionWords = {
+  names: OPTION_NAMES,
+  elsewhere: new Map([
+    ["models", "model, which takes one or a list"],
+    ["strategy", "strategies, which takes a list"],
+    ["perturbation", "perturbations, which takes a list"],
+  ]),
+};
+
 /** What the rules of suites do not say. */
 export function assertOptions(
   subject: string,
-  { concurrency, ...others }: { readonly concurrency?: number },
-  names: readonly string[] = OPTION_NAMES,
+  options: { readonly concurrency?: number },
+  words: OptionWords = OPTION_WORDS,
 ): void {
-  const unknown = Object.keys(others).find((option) => !names.includes(option));
+  const { concurrency, ...others } = options;
+  const unknown = Object.keys(others).find((option) => !words.names.includes(option));
   if (unknown !== undefined) {
     throw new InputError(
       `Cannot use ${subject} as there is no option ${printable(unknown, 100)}: ` +
-        `there are ${names.join(", ")}`,
+        adviceOn(unknown, options, words),
     );
   }
   if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
@@ -174,6 +199,24 @@ export function assertOptions(
         `it is ${concurrency}`,
     );
   }
+}
+
+/** What to do in place of an option that there is not. */
+function adviceOn(
+  unknown: string,
+  options: Readonly<Partial<Record<string, unknown>>>,
+  { names, elsewhere }: OptionWords,
+): string {
+  const here = elsewhere.get(unknown);
+  if (here !== undefined) return `here it is called ${here}`;
+  // A name may be meant for what is run.
+  if (unknown === "name" || !Object.hasOwn(MODEL.shape, unknown)) {
+    return `there are ${names.join(", ")}`;
+  }
+  const { model } = options;
+  const shown = typeof model === "string" ? valueText(model, 100) : "...";
+  const value = valueText(options[unknown], 100);
+  return `it belongs to the model, as in model: { model: ${shown}, ${unknown}: ${value} }`;
 }
 
 /** What a plan is made of beside the options. */
@@ -196,6 +239,7 @@ export function planBenchmark(
   { name, subject, flags, journal, baseline, source }: PlanInputs,
 ): Plan {
   const { graphs, strategies, perturbations, repetitions, limits, judge, gate, prices } = options;
+  const { references } = options;
   const budget = { ...options.budget, ...flags.budget };
   if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
     throw new InputError(
@@ -205,6 +249,7 @@ export function planBenchmark(
   }
   if (options.agent !== undefined) {
     assertAgentStrategies(subject, (strategies ?? []).map(strategyId));
+    assertAgentCalls(subject, references === true);
   }
   const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
   if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
@@ -233,6 +278,7 @@ export function planBenchmark(
     ...(perturbations === undefined ? {} : { perturbations }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
+    ...(references === undefined ? {} : { references }),
     ...(judge === undefined ? {} : { judge: judgeName(judge) }),
     ...(gate === undefined ? {} : { gate }),
     ...(Object.keys(budget).length === 0 ? {} : { budget }),

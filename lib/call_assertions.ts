@@ -6,6 +6,11 @@
  * Where the record has tools, only calls of these can be expected. What a matcher cannot tell, because it
  * throws, passes no assertion. A call that was refused, as its arguments do not conform or there is no such
  * tool, is none of the expected ones; where there should be no call, it counts as one.
+ *
+ * A call that met a fault, which a perturbation such as `timeout` put in its way, had no result and is to be
+ * made again. It does not count: neither as one of the expected calls nor as one that is not expected or
+ * failed. So the same assertions hold with and without faults, and judge the model, not the fault. Where there
+ * should be no call, it counts: it was asked for. A call that was merely `slow` is like any other.
  * @module
  */
 
@@ -17,7 +22,8 @@ import {
   type MadeCalls,
   type TrajectoryMode,
 } from "./call_matching.ts";
-import type { CallRecord } from "./call_record.ts";
+import type { CallRecord, RecordedCall } from "./call_record.ts";
+import { isLost } from "./fault.ts";
 import { type CallScore, scoreCalls } from "./call_score.ts";
 import {
   type AssertionStory,
@@ -26,6 +32,7 @@ import {
   differenceLines,
   fail,
   listed,
+  lostLines,
   missingLines,
   nameOfCall,
   nearestLines,
@@ -72,7 +79,8 @@ const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: S
 );
 
 /**
- * Asserts that an expected call was made, and not refused.
+ * Asserts that an expected call was made, and not refused. One that met a fault of a perturbation does not
+ * count.
  *
  * @param options `times`: exactly how often, from 1 on; default once or more.
  * @throws {AssertionError} Otherwise; the message tells how the nearest call differs.
@@ -117,7 +125,7 @@ export function assertCalled(
 }
 
 /**
- * Asserts that no such call was made, nor tried: one that was refused counts, too.
+ * Asserts that no such call was made, nor tried: one that was refused or met a fault counts, too.
  *
  * @throws {AssertionError} Otherwise, and where a matcher cannot tell.
  * @throws {InputError} If what is expected cannot be used: of a tool that there is not it would always hold.
@@ -145,7 +153,7 @@ export function assertNotCalled(
 }
 
 /**
- * Asserts that no call was made at all, nor tried: those that were refused count, too.
+ * Asserts that no call was made at all, nor tried: those that were refused or met a fault count, too.
  *
  * @throws {AssertionError} Otherwise.
  *
@@ -165,7 +173,8 @@ export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: strin
 
 /**
  * Asserts how many calls were made: of one kind or, where `expected` is `undefined`, of all. Refused calls
- * count among all, but for calls of one kind only where there must be none.
+ * count among all, but for calls of one kind only where there must be none. Calls that met a fault of a
+ * perturbation count only where there must be none.
  *
  * @param count Exactly how many, or the fewest and the most.
  * @throws {AssertionError} Otherwise, and where a matcher cannot tell.
@@ -199,15 +208,17 @@ export function assertCallCount(
       `${checked} was called ${timesText(made)}, not ${rangeText(range, timesText)}`;
     return assertCounted(record, checked, range, { what, message });
   }
-  const made = record.calls.length;
+  const { calls } = record;
+  const made = range.atMost === 0 ? calls.length : withoutLost(calls).length;
   if (made >= range.atLeast && made <= range.atMost) return;
   const what = `The number of calls should be ${rangeText(range, String)}, but is ${made}`;
-  fail({ what, message, calls: record.calls });
+  fail({ what, message, lines: made < calls.length ? lostLines(calls) : [], calls });
 }
 
 /**
  * Asserts that expected calls were made in this order, and not refused; others may stand between them.
- * Calls of one step count in the order in which they were written.
+ * Calls of one step count in the order in which they were written. One that met a fault of a perturbation does
+ * not count.
  *
  * @throws {AssertionError} Otherwise.
  * @throws {InputError} If what is expected cannot be used, or nothing is.
@@ -258,7 +269,7 @@ export function assertCallOrder(
 /**
  * Asserts that the calls are the expected ones, as the mode takes it: `exact`, `unordered`, `subset` or
  * `superset` ({@linkcode TrajectoryMode}). The order of expectations matters to `exact` alone. A refused call
- * is none of the expected ones.
+ * is none of the expected ones. One that met a fault of a perturbation is left out, as if it had not been made.
  *
  * @throws {AssertionError} Otherwise; the message tells which calls are missing and which are not expected.
  * @throws {InputError} If there is no such mode, or what is expected cannot be used, or is nothing where
@@ -291,7 +302,7 @@ export function assertTrajectory(
     what: `The calls are not the expected ones (${mode})`,
     message,
     lines: [
-      ...(mode === "subset" ? [] : missingLines(checked, missing, spare)),
+      ...(mode === "subset" ? [] : missingLines(checked, missing, withLost(spare, calls))),
       ...(mode === "superset" ? [] : spareLines(spare)),
     ],
     calls,
@@ -300,7 +311,8 @@ export function assertTrajectory(
 }
 
 /**
- * Asserts that no call failed: none was refused, named no tool, or had an error for its result.
+ * Asserts that no call failed: none was refused, named no tool, or had an error for its result. One that met
+ * a fault of a perturbation does not count: it is at no fault itself.
  *
  * @throws {AssertionError} Otherwise; the message tells the error of every call that failed.
  *
@@ -315,11 +327,11 @@ export function assertTrajectory(
 export function assertNoFailedCalls(record: Pick<CallRecord, "calls">, message?: string): void {
   checkUse(record, message);
   const { calls } = record;
-  const failed = calls.filter(({ error }) => error !== undefined);
+  const failed = calls.filter((call) => call.error !== undefined && !isLost(call));
   if (failed.length === 0) return;
   const lines = failed.map((call) => `${nameOfCall(call)}: ${printable(call.error!, 300)}`);
   fail({
-    what: `${failed.length} of ${counted(calls.length, "call")} failed`,
+    what: `${failed.length} of ${counted(withoutLost(calls).length, "call")} failed`,
     message,
     lines: listed(lines, "call"),
     calls,
@@ -329,7 +341,7 @@ export function assertNoFailedCalls(record: Pick<CallRecord, "calls">, message?:
 
 /**
  * Asserts that the calls, in whatever order, reach a score ({@linkcode CallScore}). A refused call is none of
- * the expected ones, and takes from the precision.
+ * the expected ones, and takes from the precision; one that met a fault of a perturbation does not count.
  *
  * @returns The score.
  * @throws {AssertionError} Otherwise; the message tells which calls are missing and which are not expected.
@@ -371,7 +383,7 @@ export function assertCallScore(
       `${score.matched} right of ${
         counted(score.made, "call")
       } made and ${score.expected} expected`,
-      ...missingLines(checked, missing, spare),
+      ...missingLines(checked, missing, withLost(spare, record.calls)),
       ...spareLines(spare),
     ],
     calls: record.calls,
@@ -417,6 +429,20 @@ function assertCounted(
     : listed(fitting.map((place) => nameOfCall(calls[place]!)), "call");
   const focus = fewest < atLeast ? 0 : fitting.at(-1);
   fail({ what: what(fewest), message, lines, calls, focus });
+}
+
+/** The calls that count: a fault kept the others from their results. */
+function withoutLost(calls: readonly RecordedCall[]): readonly RecordedCall[] {
+  return calls.filter((call) => !isLost(call));
+}
+
+/** Those of the calls that may be nearest to one that is missing: the ones to spare, and those that met a fault. */
+function withLost(
+  spare: readonly RecordedCall[],
+  calls: readonly RecordedCall[],
+): readonly RecordedCall[] {
+  const isSpare = new Set(spare);
+  return calls.filter((call) => isSpare.has(call) || isLost(call));
 }
 
 function refuseNone(expected: readonly CheckedCall[], assertion: string): void {

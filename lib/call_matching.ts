@@ -1,7 +1,8 @@
 /**
  * Call matching: which of the calls that were made are which of the expected ones, in any order or in the
  * order in which they stand (the trajectory modes of langchain's agentevals). A call that was refused is
- * none of the expected ones: no tool was run.
+ * none of the expected ones: no tool was run. One that a fault was put in the way of, so that it had no
+ * result, is of no account at all: it is to be made again.
  * @module
  */
 
@@ -13,6 +14,7 @@ import {
   CheckedCall,
   nameDistance,
 } from "./expected_call.ts";
+import { isLost } from "./fault.ts";
 import { InputError } from "./input.ts";
 import { printable } from "./json.ts";
 import type { ToolSchema } from "./tool.ts";
@@ -29,7 +31,8 @@ export const TRAJECTORY_MODES = ["exact", "unordered", "subset", "superset"] as 
  * - `subset`: every call that was made is an expected one, each at most as often.
  * - `superset`: every expected call was made, and others may be too.
  *
- * Refused calls were made, and are none of the expected ones: `superset` alone takes them.
+ * Refused calls were made, and are none of the expected ones: `superset` alone takes them. Calls that met a
+ * fault are left out in all of them.
  */
 export type TrajectoryMode = typeof TRAJECTORY_MODES[number];
 
@@ -56,7 +59,7 @@ export interface TrajectoryComparison extends CallMatching {
 export interface NearestCall {
   /** The call. */
   readonly call: RecordedCall;
-  /** How it is not as expected; none where it is, though it may have been refused. */
+  /** How it is not as expected; none where it is, though it may have been refused or have met a fault. */
   readonly differences: readonly CallDifference[];
 }
 
@@ -110,7 +113,7 @@ export function matchCalls(
   record: MadeCalls,
   expected: readonly CallExpectation[],
 ): CallMatching {
-  return matchingOf(fittingCalls(record, expected), record.calls.length, maximumMatching);
+  return matchingOf(fittingCalls(record, expected), record.calls, maximumMatching);
 }
 
 /**
@@ -149,7 +152,7 @@ export function compareTrajectory(
     );
   }
   const pair = mode === "exact" ? longestInOrder : maximumMatching;
-  const matching = matchingOf(fittingCalls(record, expected), record.calls.length, pair);
+  const matching = matchingOf(fittingCalls(record, expected), record.calls, pair);
   const mayMiss = mode === "subset";
   const mayAdd = mode === "superset";
   const holds = (mayMiss || matching.missing.length === 0) &&
@@ -160,7 +163,7 @@ export function compareTrajectory(
 /**
  * The call that is nearest to an expected one: of the same tool, else of one with a name that is as near as
  * any (by edit distance); of these, with the fewest differences; of these, the first. It may be one that was
- * refused. `undefined` where no call was made.
+ * refused, or met a fault. `undefined` where no call was made.
  *
  * @throws {InputError} If what is expected cannot be used, or there is no such tool.
  *
@@ -194,7 +197,7 @@ export function nearestCall(
 /**
  * The calls that are as expected, and those of which a matcher could not tell, by their places.
  *
- * @param attempts Whether calls that were refused count, too; default `false`.
+ * @param attempts Whether calls that were refused or met a fault count, too; default `false`.
  */
 export function fittingPlaces(
   expected: CheckedCall,
@@ -204,7 +207,7 @@ export function fittingPlaces(
   const fitting: number[] = [];
   const undecided: number[] = [];
   calls.forEach((call, place) => {
-    if (call.refused && !attempts) return;
+    if ((call.refused || isLost(call)) && !attempts) return;
     const differences = expected.differencesOf(call);
     if (differences.length === 0) fitting.push(place);
     else if (isUndecided(differences)) undecided.push(place);
@@ -222,7 +225,7 @@ function fittingCalls(
 
 function matchingOf(
   fitting: readonly (readonly number[])[],
-  calls: number,
+  calls: readonly RecordedCall[],
   pair: (fitting: readonly (readonly number[])[]) => readonly (number | null)[],
 ): CallMatching {
   const partners = pair(fitting);
@@ -230,8 +233,7 @@ function matchingOf(
   return {
     partners,
     missing: partners.flatMap((partner, place) => partner === null ? [place] : []),
-    unexpected: Array.from({ length: calls }, (_, place) => place)
-      .filter((place) => !made.has(place)),
+    unexpected: calls.flatMap((call, place) => made.has(place) || isLost(call) ? [] : [place]),
   };
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { FaultKind } from "./fault.ts";
 import { isJsonObject, type JsonValue, parseJson } from "./json.ts";
 import type { Usage } from "./message.ts";
 import type { ToolSchema } from "./tool.ts";
@@ -25,6 +26,8 @@ export interface RecordedCall {
   readonly result: string;
   /** Why it failed: refused, no such tool, or what the tool threw; left out where it did not. */
   readonly error?: string;
+  /** The fault that was put in its way; left out where none was. */
+  readonly fault?: FaultKind;
   /** `true` where no tool was run: the arguments do not conform, or there is no such tool. */
   readonly refused?: true;
 }
@@ -84,6 +87,7 @@ export function recordedCalls(
       ...{ call, step, tool, written, result },
       arguments: parseJson(written),
       ...(error === undefined ? {} : { error }),
+      ...(event.fault === undefined ? {} : { fault: event.fault }),
       ...(isRefused ? { refused: true as const } : {}),
     };
   });

@@ -9,7 +9,7 @@ import type { Usage } from "./message.ts";
 import { isOn } from "./perturbation.ts";
 import { perturbationsIn } from "./perturbations.ts";
 import { assertTools } from "./own_tool.ts";
-import { perturbCase } from "./perturbed_case.ts";
+import { perturbCase, seenThrough } from "./perturbed_case.ts";
 import { schemaOf, type Tool, type ToolSchema } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "./trace.ts";
@@ -64,7 +64,7 @@ export class CallRecording implements CallRecord {
     );
     this.#toolbox = new Toolbox(
       tools,
-      seen === undefined ? {} : { offered: seen.tools, perturbReturn: seen.perturbReturn },
+      seen === undefined ? {} : seenThrough(seen),
     );
     this.recorded = this.#toolbox.tools.map((tool): Tool => ({
       ...tool,

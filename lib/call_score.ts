@@ -5,6 +5,7 @@
 
 import { type MadeCalls, matchCalls } from "./call_matching.ts";
 import type { CallExpectation } from "./expected_call.ts";
+import { isLost } from "./fault.ts";
 
 /** How many of the calls are right. Shares are from 0 to 1. */
 export interface CallScore {
@@ -24,7 +25,8 @@ export interface CallScore {
 
 /**
  * Scores the calls that were made, in whatever order: each counts for one expected call at most, and as
- * many count as possible. A call that was refused counts as made, and for none of the expected ones.
+ * many count as possible. A call that was refused counts as made, and for none of the expected ones; one
+ * that a fault kept from its result does not count.
  *
  * @throws {InputError} If what is expected cannot be used, or there is no such tool.
  *
@@ -41,7 +43,7 @@ export interface CallScore {
  */
 export function scoreCalls(record: MadeCalls, expected: readonly CallExpectation[]): CallScore {
   const matched = expected.length - matchCalls(record, expected).missing.length;
-  const made = record.calls.length;
+  const made = record.calls.filter((call) => !isLost(call)).length;
   const isEmpty = made + expected.length === 0;
   const share = (count: number, of: number) => isEmpty ? 1 : of === 0 ? 0 : count / of;
   return {

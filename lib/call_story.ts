@@ -7,6 +7,7 @@ import { AssertionError } from "@std/assert";
 import { nearestCall } from "./call_matching.ts";
 import type { RecordedCall } from "./call_record.ts";
 import type { CheckedCall } from "./expected_call.ts";
+import { isLost } from "./fault.ts";
 import { InputError } from "./input.ts";
 import { isJsonObject, printable } from "./json.ts";
 import type { ValueDifference } from "./value_differences.ts";
@@ -99,8 +100,9 @@ export function callLines(calls: readonly RecordedCall[], focus = 0): readonly s
   if (calls.length === 0) return ["calls made: none"];
   const end = Math.min(Math.max(MOST_CALLS, focus + 2), calls.length);
   const start = Math.max(0, end - MOST_CALLS);
+  const lost = calls.filter(isLost).length;
   return [
-    `calls made: ${calls.length}`,
+    `calls made: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
     ...(start > 0 ? [`  ... ${start} before`] : []),
     ...calls.slice(start, end).map((call) => `  ${describeRecordedCall(call)}`),
     ...(end < calls.length ? [`  ... ${calls.length - end} after`] : []),
@@ -109,25 +111,38 @@ export function callLines(calls: readonly RecordedCall[], focus = 0): readonly s
 
 /** A call and what came of it, on one line. */
 function describeRecordedCall(recorded: RecordedCall): string {
-  const { call, step, tool, arguments: given, written, result, error, refused } = recorded;
+  const { call, step, tool, arguments: given, written, result, error, refused, fault } = recorded;
   // Only plain values are shown one by one.
   const isPlain = isJsonObject(given) &&
     Object.values(given).every((value) => typeof value !== "object");
   const shown = isPlain
     ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value)}`).join(", ")
     : written;
-  const failed = refused ? "refused: " : error === undefined ? "" : "failed: ";
+  const failed = refused
+    ? "refused: "
+    : isLost(recorded)
+    ? `fault ${fault}: `
+    : error === undefined
+    ? ""
+    : "failed: ";
   const back = failed + printable(error ?? result, 80);
   return `${call}. step ${step} ${printable(tool, LONGEST_NAME)}(${
     printable(shown, 120)
   }) -> ${back}`;
 }
 
-/** Which call it is, such as `call 2 (step 1) weather`; of a refused one it says so. */
-export function nameOfCall({ call, step, tool, refused }: RecordedCall): string {
+/** Which call it is, such as `call 2 (step 1) weather`; of one that was refused or met a fault it says so. */
+export function nameOfCall({ call, step, tool, refused, fault }: RecordedCall): string {
   return `call ${call} (step ${step}) ${printable(tool, LONGEST_NAME)}${
-    refused ? " (refused)" : ""
+    refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
   }`;
+}
+
+/** The calls that met a fault and do not count, a line each. */
+export function lostLines(calls: readonly RecordedCall[]): readonly string[] {
+  const told = calls.filter(isLost)
+    .map(({ call, fault }) => `call ${call} met the fault ${fault} and does not count`);
+  return listed(told, "call");
 }
 
 /** The call among some that is nearest to an expected one, and how it differs; no line if there is none. */
@@ -141,7 +156,7 @@ export function nearestLines(
   const why = call.refused ? [`it was refused: ${printable(call.error ?? call.result, 300)}`] : [];
   return [
     `nearest is ${nameOfCall(call)}`,
-    ...[...why, ...differenceLines(differences)].map((line) => `  ${line}`),
+    ...[...why, ...lostLines([call]), ...differenceLines(differences)].map((line) => `  ${line}`),
   ];
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { accept, ACCEPT_HELP } from "./commands/accept.ts";
+import { EXPORT_HELP, exportTrials } from "./commands/export.ts";
 import { gate, GATE_HELP } from "./commands/gate.ts";
 import { generate, GENERATE_HELP } from "./commands/generate.ts";
 import { perturb, PERTURB_HELP } from "./commands/perturb.ts";
@@ -40,6 +41,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: score,
     summary: "scores predicted calls, and how stable outputs are",
     help: SCORE_HELP,
+  },
+  export: {
+    run: exportTrials,
+    summary: "writes conversations of journals to train models on",
+    help: EXPORT_HELP,
   },
   simulate: { run: simulate, summary: "serves simulated models over HTTP", help: SIMULATE_HELP },
 };

@@ -25,14 +25,25 @@ export interface Collection {
   readonly planned: number | undefined;
 }
 
+/** Options of {@linkcode readCollection}. */
+export interface CollectionOptions {
+  /** Whether tasks may differ, where all models and strategies worked on all of them; default `false`. */
+  readonly differentTasks?: boolean;
+}
+
 /**
  * Reads journals that belong together: shards of one plan, or plans of different models or strategies
- * on the same tasks. Missing shards and trials are no error: whoever reports tells of them.
+ * on the same tasks; where `differentTasks` may be, also plans of different tasks, such as generated ones and
+ * cases, if all models and strategies are in each of them: rates over all of them then compare like with
+ * like. Missing shards and trials are no error: whoever reports tells of them.
  *
  * @throws {InputError} If a file cannot be read, a line is malformed, or the journals do not belong
  * together; the message names two of them and what differs.
  */
-export function readCollection(paths: readonly string[]): Collection {
+export function readCollection(
+  paths: readonly string[],
+  { differentTasks = false }: CollectionOptions = {},
+): Collection {
   const groups = new Map<string, string[]>();
   for (const path of paths) {
     const hash = readPlanLine(path)?.planHash ?? "";
@@ -43,15 +54,20 @@ export function readCollection(paths: readonly string[]): Collection {
     if (problem === undefined || problem === missing) continue;
     throw new InputError(`Cannot report on ${own.join(" and ")}: ${printable(problem, 1000)}`);
   }
-  const [first, ...others] = runs;
-  for (const other of others) assertSameTasks(first!, other);
+  const onSameTasks = differentTasks ? byTasks(runs) : [runs];
+  for (const [first, ...others] of onSameTasks) {
+    for (const other of others) assertSameTasks(first!, other);
+  }
+  assertSameSubjects(onSameTasks);
   assertSameNames(runs);
   assertDistinct(runs);
   return {
     runs,
     suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
-    trials: runs.flatMap(({ results }) => results.trials)
-      .toSorted((one, other) => one.index - other.index),
+    trials: onSameTasks.flatMap((own) =>
+      own.flatMap(({ results }) => results.trials)
+        .toSorted((one, other) => one.index - other.index)
+    ),
     planned: runs.every(({ results }) => results.plan !== undefined)
       ? runs.reduce((sum, { results }) => sum + results.planned.length, 0)
       : undefined,
@@ -59,6 +75,41 @@ export function readCollection(paths: readonly string[]): Collection {
 }
 
 type Run = Collection["runs"][number];
+
+/** The runs on each set of tasks; those without a plan belong to whatever there is. */
+function byTasks(runs: readonly Run[]): Run[][] {
+  if (runs.some(({ results }) => results.plan === undefined)) return [[...runs]];
+  return [...Map.groupBy(runs, ({ results }) => comparisonHash(results.plan!)).values()];
+}
+
+/** A model that lacks some of the tasks would be compared with others by what else it was given. */
+function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
+  if (groups.length < 2) return;
+  const subjects = groups.map((runs) =>
+    new Set(runs.flatMap(({ results: { plan } }) => {
+      const { models, strategies } = plan!.resolved;
+      return models.flatMap((model) =>
+        strategies.map((strategy) =>
+          `${printable(modelName(model))} with ${printable(strategyName(strategy))}`
+        )
+      );
+    }))
+  );
+  for (const [place, own] of subjects.entries()) {
+    for (const [other, others] of subjects.entries()) {
+      const lacking = [...others].find((subject) => !own.has(subject));
+      if (lacking === undefined) continue;
+      const [here, there] = [groups[place]![0]!, groups[other]![0]!];
+      throw new InputError(
+        `Cannot report on ${here.paths[0]} and ${
+          there.paths[0]
+        } together as all models and strategies ` +
+          `must be on all tasks: ${lacking} is in ${there.paths[0]} only; run it on the tasks of ` +
+          `${here.paths[0]} too, or report on each by itself`,
+      );
+    }
+  }
+}
 
 /** Rates of different tasks side by side would look like a comparison, and be none. */
 function assertSameTasks(one: Run, other: Run): void {
@@ -74,10 +125,11 @@ function assertSameTasks(one: Run, other: Run): void {
     { resolved: { ...plan.resolved, models: [], strategies: [] } },
     { resolved: { ...otherPlan.resolved, models: [], strategies: [] } },
   );
-  const advice = fields.includes("seed") ? "; run them with the same --seed" : "";
+  const advice = fields.includes("seed") ? "run them with the same --seed, or " : "";
   throw new InputError(
     `Cannot report on ${names} and ${otherNames} together as their tasks must be the same: ` +
-      `they differ in ${fields.join(", ") || "their hashes"}${advice}`,
+      `they differ in ${fields.join(", ") || "their hashes"}; ${advice}report on them with ` +
+      "--different-tasks",
   );
 }
 

@@ -4,14 +4,16 @@
  */
 
 import type { CallSet } from "./call_set.ts";
+import { formatOf, isTextFormat } from "./formats.ts";
 import { InputError, reasonOf } from "./input.ts";
 import type { Model } from "./model.ts";
-import { openai } from "./models/openai.ts";
+import { openai, type OpenAIOptions } from "./models/openai.ts";
 import {
   parseSimulatedModel,
   type SimulatedServer,
   startSimulatedServer,
 } from "./models/simulated.ts";
+import { inTextFormat } from "./models/text_format.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { type ModelEntry, modelName } from "./model_entry.ts";
 
@@ -56,31 +58,33 @@ export class Connections implements AsyncDisposable {
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
   model(entry: ModelEntry): Model {
-    const { latency: _, sets: ___, baseURL: usual, ...policy } = this.#options;
-    const { model, api: __, apiKeyVariable, baseURL = usual, ...options } = entry;
+    const { latency: _, sets: __, baseURL: usual, ...policy } = this.#options;
+    const { apiKeyVariable, baseURL = usual, ...options } = entry;
+    const { model } = options;
     const name = modelName(entry);
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       parseSimulatedModel(model);
+      const { api } = options;
       // The server starts with the first request, not with a model that may never be asked.
       let asked: Model | undefined;
       const connected = () =>
-        asked ??= openai({
+        asked ??= spokenTo(options, {
           ...policy,
-          ...options,
-          model,
           name,
           simulated: true,
           baseURL: this.#simulatedURL(),
           apiKey: "simulated",
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
-      return { name, simulated: true, reply: async (request) => await connected().reply(request) };
+      return {
+        ...{ name, simulated: true },
+        ...(api === undefined || api === "chat" ? {} : { api }),
+        reply: async (request) => await connected().reply(request),
+      };
     }
-    return openai({
+    return spokenTo(options, {
       ...policy,
-      ...options,
-      model,
       name,
       simulated: model.startsWith("sim:"),
       ...(baseURL === undefined ? {} : { baseURL }),
@@ -109,6 +113,26 @@ export class Connections implements AsyncDisposable {
     }
     return this.#server.url;
   }
+}
+
+/** The model at an address, spoken to as its entry says. */
+function spokenTo(
+  { api = "chat", toolChoice, ...options }: Omit<ModelEntry, "baseURL" | "apiKeyVariable">,
+  address: Omit<OpenAIOptions, "model">,
+): Model {
+  if (!isTextFormat(api)) {
+    return openai({
+      ...options,
+      ...address,
+      api,
+      ...(toolChoice === undefined ? {} : { toolChoice }),
+    });
+  }
+  const { stop } = formatOf(api);
+  // Not all servers know where to stop; an entry whose body has stop: null asks for nothing of it.
+  const body = { ...(stop.length === 0 ? {} : { stop: [...stop] }), ...options.body };
+  const model = openai({ ...options, ...address, body });
+  return inTextFormat(model, api, toolChoice === undefined ? {} : { toolChoice });
 }
 
 function readKey(variable: string, model: string): string {

@@ -9,6 +9,7 @@ import { subjectName } from "./contest.ts";
 import type { Verdict } from "./gate.ts";
 import { printable } from "./json.ts";
 import { exitCodeOf, type Judged, judgeTrials, worstKind } from "./judging.ts";
+import { pricesFor } from "./plan.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { Results } from "./results.ts";
@@ -46,7 +47,9 @@ export function decideResults(
     assertComparable(baseline, plan, planned);
     assertOtherRun(baseline, trials);
   }
-  const known = prices ?? results.prices;
+  const known = prices === undefined || plan === undefined
+    ? prices ?? results.prices
+    : pricesFor(prices, plan.resolved);
   const judged = judgeTrials(trials, planned, policy, { rule, baseline, prices: known, stopped });
   return reportVerdicts(suite, judged, policy, compareStrategies(trials, known));
 }

@@ -4,6 +4,7 @@
  */
 
 import { instance } from "@viz-js/viz";
+import { isLost } from "./fault.ts";
 import type { Role } from "./graph.ts";
 import type { Task } from "./task.ts";
 import type { CallEvent } from "./trace.ts";
@@ -18,6 +19,7 @@ const TARGET_LINE = "#d55e00";
 const RIGHT = "#111111";
 const IRRELEVANT = "#00513a";
 const WRONG = "#a3001b";
+const FAULT = "#8a4b00";
 
 /**
  * The graph in Graphviz's language: an edge leads from the function that produces a value to the
@@ -58,7 +60,7 @@ export function toDot(task: Task): string {
  * Statements that, put before the last brace of {@linkcode toDot}'s text, write into each function
  * that was called the numbers of its calls in their order: black, green where it is not needed, and red with
  * a cross where the call failed, in brackets when it only passed an earlier failure on
- * (FuncBenchGen, Fig. 9). Calls of functions that the task does not have are left out.
+ * (FuncBenchGen, Fig. 9); brown with an exclamation mark where a fault kept it from its result. Calls of functions that the task does not have are left out.
  *
  * @example Usage
  * ```ts
@@ -76,11 +78,15 @@ export function callMarks(task: Task, calls: readonly CallEvent[]): string {
     const own = made.get(name);
     if (own === undefined) return [];
     const colour = role === "core" ? RIGHT : IRRELEVANT;
-    const numbers = own.map(({ call, failure }) =>
-      failure === undefined
-        ? `<FONT COLOR="${colour}"><B>${call}</B></FONT>`
-        : `<FONT COLOR="${WRONG}"><B>${call} ${failure.root ? "\u2717" : "(\u2717)"}</B></FONT>`
-    );
+    const numbers = own.map((event) => {
+      const { call, failure } = event;
+      const [shade, mark] = failure !== undefined
+        ? [WRONG, failure.root ? " \u2717" : " (\u2717)"]
+        : isLost(event)
+        ? [FAULT, " !"]
+        : [colour, ""];
+      return `<FONT COLOR="${shade}"><B>${call}${mark}</B></FONT>`;
+    });
     // A function that is called again and again must not become a ribbon.
     const rows = Array.from(
       { length: Math.ceil(numbers.length / 6) },

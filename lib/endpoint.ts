@@ -6,6 +6,7 @@
 
 import process from "node:process";
 import OpenAI, { APIConnectionError, APIError } from "openai";
+import { retryAfterOf } from "./backoff.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError } from "./model.ts";
@@ -15,7 +16,7 @@ import { hideSecrets, redact } from "./redact.ts";
 export interface EndpointOptions {
   /** The model's name, as the server knows it. */
   model: string;
-  /** The address up to and without `/chat/completions`; default `https://api.openai.com/v1`. */
+  /** The address up to and without `/chat/completions` or `/responses`; default `https://api.openai.com/v1`. */
   baseURL?: string;
   /**
    * The key; default the environment's `OPENAI_API_KEY`, if Deno may read that without asking.
@@ -136,7 +137,7 @@ class OpenAIClient extends OpenAI {
 }
 
 /** OpenAI's client for an endpoint; it never retries, and reads no environment. */
-export function clientOf({ url, key, headers }: Endpoint): OpenAI {
+function clientOf({ url, key, headers }: Endpoint): OpenAI {
   // The client reads variables that no option can overrule (OPENAI_CUSTOM_HEADERS). While it is made
   // it sees none, so that none changes what is sent and no terminal is asked for permission.
   const environment = process.env;
@@ -161,8 +162,29 @@ export function clientOf({ url, key, headers }: Endpoint): OpenAI {
   }
 }
 
+/**
+ * Sends bodies to an endpoint, below its base URL, and gives what was answered as JSON, unchecked.
+ *
+ * What it gives back throws an {@linkcode InfrastructureError} for every fault of network or server.
+ */
+export function postTo(
+  endpoint: Endpoint,
+): (path: string, body: object, signal: AbortSignal) => Promise<unknown> {
+  const client = clientOf(endpoint);
+  return async (path, body, signal) => {
+    try {
+      const { data, response } = await client.post<unknown>(path, { body, signal }).withResponse();
+      // The client does not touch a body that is announced as empty, which would stay open.
+      if (!response.bodyUsed) await response.body?.cancel();
+      return data;
+    } catch (error) {
+      throw faultOf(error, endpoint);
+    }
+  };
+}
+
 /** Whatever the client threw, as a fault that says whether asking again may help. */
-export function faultOf(error: unknown, endpoint: Endpoint): InfrastructureError {
+function faultOf(error: unknown, endpoint: Endpoint): InfrastructureError {
   const { who, url, quote } = endpoint;
   const refused = causesOf(error).find((cause) => cause instanceof Deno.errors.NotCapable);
   if (refused !== undefined) {
@@ -222,15 +244,4 @@ function isContextLength({ status, code, message }: APIError): boolean {
   if (status !== 400 && status !== 413) return false;
   return code === "context_length_exceeded" ||
     /context.{0,12}(length|window|size)|prompt is too long/i.test(message);
-}
-
-/** Milliseconds that the server asks to wait: seconds or a date, or the finer `retry-after-ms`. */
-function retryAfterOf(headers: Headers | undefined): number | undefined {
-  const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (milliseconds >= 0) return milliseconds;
-  const text = headers?.get("retry-after") ?? "";
-  const seconds = Number.parseFloat(text);
-  if (seconds >= 0) return seconds * 1000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }

@@ -14,10 +14,13 @@ import {
   isRoot,
   type Knowledge,
 } from "./failure.ts";
+import { faultIn, isFault, isLost, isTransient } from "./fault.ts";
 import type { Fixture, Judgement } from "./fixture.ts";
-import { isJsonObject, type JsonValue, parseJson } from "./json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "./json.ts";
+import { ANY_REFERENCE } from "./nested_calls.ts";
 import type { OracleCall } from "./oracle.ts";
 import { type Oracle, withViews } from "./parameter_views.ts";
+import { perturbationsIn } from "./perturbations.ts";
 import { type PerturbedTask, perturbTask } from "./perturbed_task.ts";
 import { hash64 } from "./random.ts";
 import {
@@ -32,16 +35,18 @@ import type { PreparedCall, Refusal } from "./tool.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
 /** Options of {@linkcode createExecutor}. */
-export interface ExecutorOptions extends Partial<Omit<RecorderOptions, "perturbReturn">> {
-  /** How many calls may be made; default twice the fewest that solve the task. */
+export interface ExecutorOptions
+  extends Partial<Omit<RecorderOptions, "perturbReturn" | "injectFault">> {
+  /**
+   * How many calls may be made; default twice the fewest that solve the task, and as many more as the faults
+   * of the perturbation are expected to take of them.
+   */
   readonly callLimit?: number;
   /** What is done to what the agent gets to see, such as `RD` or `RP_F+CF`; default `none`. */
   readonly perturbation?: string;
 }
 
-interface Return {
-  readonly call: number;
-  readonly step: number;
+interface Return extends CallPlace {
   readonly variable: string;
   readonly value: number;
   readonly wrong: boolean;
@@ -92,10 +97,15 @@ export class Executor extends Recorder implements Fixture {
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
   constructor(original: Task, options: ExecutorOptions = {}) {
-    const { perturbation = "none", callLimit = 2 * original.minimumCalls, longestResult } = options;
+    const { perturbation = "none", longestResult } = options;
+    const { callLimit = 2 * original.minimumCalls + callsLost(original, perturbation) } = options;
     const seen = perturbTask(original, perturbation);
-    const { task, prompt, tools, changed, perturbReturn } = seen;
-    super(tools, { callLimit, longestResult, perturbReturn });
+    const { task, prompt, tools, changed, perturbReturn, injectFault } = seen;
+    const { references, parallel, depth } = options;
+    super(tools, {
+      ...{ callLimit, longestResult, perturbReturn, injectFault },
+      ...{ references, parallel, depth },
+    });
     this.#seen = seen;
     this.task = task;
     this.prompt = prompt;
@@ -116,8 +126,9 @@ export class Executor extends Recorder implements Fixture {
   /** The events, with what each call is beside the right ones. */
   viewed(): readonly TraceEvent[] {
     const called = new Set<string>();
+    const carriedOut = callsOf(this.events).filter((call) => !isLost(call));
     // Most trials have none but right calls, each made once, of which there is nothing to tell.
-    const right = callsOf(this.events).every(({ function: name, role, failure, coerced }) => {
+    const right = carriedOut.every(({ function: name, role, failure, coerced }) => {
       const again = called.has(name);
       called.add(name);
       return role === "core" && !again && failure === undefined && coerced === undefined;
@@ -136,10 +147,18 @@ export class Executor extends Recorder implements Fixture {
   }
 
   /** Why the arguments of a call do not conform to its function's schema (predicate 2). */
-  override refuse(call: PreparedCall): Refusal | undefined {
+  protected override refuseMeant(call: PreparedCall): Refusal | undefined {
     const made = this.#functions.get(call.name);
     const checked = made === undefined ? undefined : checkCall(made, call);
     return checked === undefined || "values" in checked ? undefined : checked;
+  }
+
+  /** Why arguments do not conform, of which some are not known yet: any number may be one of these. */
+  protected override refuseShape(name: string, shape: JsonObject): Refusal | undefined {
+    const some = Object.entries(shape).map((
+      [key, value],
+    ) => [key, value === ANY_REFERENCE ? 0 : value]);
+    return this.refuseMeant({ id: "", name, arguments: JSON.stringify(Object.fromEntries(some)) });
   }
 
   /**
@@ -149,7 +168,8 @@ export class Executor extends Recorder implements Fixture {
   answer(text: string, rendered?: string): Judgement {
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
-    const value = this.#seen.unsolvable ? this.#claim(text) : parseAnswer(text, variable);
+    const isLacking = this.#seen.unsolvable || this.#lacksResult;
+    const value = isLacking ? this.#claim(text) : parseAnswer(text, variable);
     this.end(text, value, rendered);
     const grounded = value !== null &&
       this.#returns.some((made) => made.variable === variable && made.value === value);
@@ -174,6 +194,14 @@ export class Executor extends Recorder implements Fixture {
     return meant === undefined ? null : parseAnswer(meant, variable);
   }
 
+  /** Whether a fault kept the result of a function from the model, and it has not got it since. */
+  get #lacksResult(): boolean {
+    const got = new Set(this.#returns.map(({ variable }) => variable));
+    return callsOf(this.events).some(({ role, withheld }) =>
+      role === "core" && withheld !== undefined && !got.has(withheld)
+    );
+  }
+
   /** Whether something was kept from the model, and it made up no value in its place. */
   get #abstained(): boolean {
     return this.#seen.unsolvable &&
@@ -183,14 +211,14 @@ export class Executor extends Recorder implements Fixture {
       );
   }
 
-  /** Whether a call, refused or not, has a value for what was not told. */
+  /** Whether a call, refused or not, has a value for what cannot be known. */
   #makesUp(call: CallEvent): boolean {
     const made = this.#functions.get(call.function);
     const given = parseJson(call.resolved ?? call.arguments);
     if (made === undefined || !isJsonObject(given)) return false;
     return made.parameters.some(({ name, variable }) =>
-      this.task.inputs.has(variable) && !this.#seen.told.has(variable) &&
-      Object.hasOwn(given, name) && holdsDigit(given[name]!)
+      this.#seen.withheld.has(variable) &&
+      Object.hasOwn(given, name) && !isReference(given[name]!) && holdsDigit(given[name]!)
     );
   }
 
@@ -206,7 +234,7 @@ export class Executor extends Recorder implements Fixture {
   }
 
   /** Checks a call, and carries it out if it conforms to the schema. */
-  protected override carryOut(call: PreparedCall, { call: number, step }: CallPlace): CallOutcome {
+  protected override carryOut(call: PreparedCall, place: CallPlace): CallOutcome {
     const { name } = call;
     const made = this.#functions.get(name);
     if (made === undefined) {
@@ -221,14 +249,14 @@ export class Executor extends Recorder implements Fixture {
       return { content: JSON.stringify({ error }), event: { role }, failure };
     }
     const { values, coerced } = checked;
-    const known = this.#knowledge(step);
+    const known = this.#knowledge(place);
     const failure = checkValues(made, values, this.task.values, known);
     const variable = made.output.name;
     const truth = this.task.values.get(variable)!;
     const value = failure === undefined ? truth : this.#wrongValue(made, values, truth);
     const guessed = failure === undefined &&
       made.parameters.some((parameter) => !known.isEstablished(parameter.variable));
-    this.#returns.push({ call: number, step, variable, value, wrong: failure !== undefined });
+    this.#returns.push({ ...place, variable, value, wrong: failure !== undefined });
     return {
       content: returnText(variable, value),
       value,
@@ -240,6 +268,12 @@ export class Executor extends Recorder implements Fixture {
       },
       ...(failure === undefined ? {} : { failure: { ...failure, root: isRoot(failure) } }),
     };
+  }
+
+  /** What a function is to the task, and the variable that it would have given. */
+  protected override kept({ name }: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
+    const { role, output } = this.#functions.get(name)!;
+    return { role, withheld: output.name };
   }
 
   /** The value of the one variable that a text is of; a text that says none is a value itself. */
@@ -254,9 +288,14 @@ export class Executor extends Recorder implements Fixture {
     return isJsonObject(returned) ? Object.entries(returned) : [];
   }
 
-  /** What was known when a step began: calls of one reply cannot see each other's returns. */
-  #knowledge(current: number): Knowledge {
-    const seen = this.#returns.filter(({ step }) => step < current);
+  /**
+   * What was known when a call could begin: calls of one reply cannot see each other's returns, unless
+   * one had to wait for others.
+   */
+  #knowledge(current: CallPlace): Knowledge {
+    const seen = this.#returns.filter(({ step, level }) =>
+      step < current.step || (step === current.step && level < current.level)
+    );
     const { told } = this.#seen;
     return {
       isEstablished: (variable) =>
@@ -293,6 +332,11 @@ export class Executor extends Recorder implements Fixture {
   }
 }
 
+/** Whoever refers to a result, such as `$2.sum`, has made up none, whatever came of that call. */
+function isReference(value: JsonValue): boolean {
+  return typeof value === "string" && /^\s*\$\w[\w.]*\s*$/.test(value);
+}
+
 function holdsDigit(value: JsonValue): boolean {
   try {
     return /\d/.test(JSON.stringify(value));
@@ -300,6 +344,16 @@ function holdsDigit(value: JsonValue): boolean {
     // Thousands of brackets within each other exceed the stack, and are made up.
     return true;
   }
+}
+
+/** How many calls the faults of a perturbation are expected to take, of which nothing comes. */
+function callsLost({ minimumCalls }: Task, perturbation: string): number {
+  const lost = perturbationsIn(perturbation).filter(isFault).map((id) => {
+    const { kind, times, rate } = faultIn(id);
+    if (kind === "flaky") return 2 * minimumCalls * rate / (1 - rate);
+    return isTransient(kind) ? times : 0;
+  });
+  return Math.ceil(lost.reduce((sum, calls) => sum + calls, 0));
 }
 
 /** A number that an answer states of what it may call the variable, and nothing of which there are so many. */
@@ -326,6 +380,7 @@ function truthOf({ functions, values, tools }: Task, calls: readonly CallEvent[]
   const best = new Map<string, { place: number; right: number }>();
   const byName = new Map(oracle.map((one) => [one.tool, one]));
   for (const [place, call] of calls.entries()) {
+    if (isLost(call)) continue;
     const expected = byName.get(call.function)?.arguments;
     if (expected === undefined) continue;
     const given = parseJson(call.resolved ?? call.arguments);

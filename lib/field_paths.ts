@@ -21,6 +21,14 @@ const LETTER = String.raw`\w\p{Lu}\p{Ll}`;
 const STEP = new RegExp(`\\.([${LETTER}][${LETTER}-]{0,${LONGEST_KEY}})`, "uy");
 const KEY = new RegExp(`^[${LETTER}](?:[${LETTER}-]{0,${LONGEST_KEY}}[${LETTER}])?$`, "u");
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
+/** An index in brackets. */
+const BRACKETS = /\[(0|[1-9]\d{0,8})\]/y;
+
+/** How paths may be written, beside `.key` and `.0`. */
+export interface PathForm {
+  /** Whether an index may stand in brackets: `[0]`; default `false`. */
+  readonly brackets?: boolean;
+}
 
 /** Where a path leads. */
 export interface Followed {
@@ -48,31 +56,38 @@ export interface Followed {
  * assertEquals(followPath("@Order.sum", 6, order), { value: order, end: 6, missing: "sum" });
  * ```
  */
-export function followPath(text: string, from: number, value: JsonValue): Followed {
+export function followPath(
+  text: string,
+  from: number,
+  value: JsonValue,
+  form: PathForm = {},
+): Followed {
   let reached = value;
   let end = from;
   while (typeof reached === "object" && reached !== null) {
-    const word = wordAt(text, end);
-    if (word === undefined) break;
+    const step = stepAt(text, end, form);
+    if (step === undefined) break;
+    const { word, length } = step;
     const key = beginningsOf(word).find((key) => hasPart(reached as Structure, key));
     if (key === undefined) return { value: reached, end, missing: word };
     reached = (reached as JsonObject)[key]!;
-    end += 1 + key.length;
+    end += length - word.length + key.length;
   }
   return { value: reached, end };
 }
 
 /** Where in `text` all ends that looks like a path from `from` on, whatever the value is. */
-export function pathEnd(text: string, from: number): number {
+export function pathEnd(text: string, from: number, form: PathForm = {}): number {
   let end = from;
-  for (let word = wordAt(text, end); word !== undefined; word = wordAt(text, end)) {
-    end += 1 + word.length;
+  for (let step = stepAt(text, end, form); step !== undefined; step = stepAt(text, end, form)) {
+    end += step.length;
   }
   return end;
 }
 
 /** What can stand behind the dot, in words that go on from a name. */
-export function partsInWords(value: Structure): string {
+export function partsInWords(value: JsonValue): string {
+  if (typeof value !== "object" || value === null) return "is no object or list";
   if (Array.isArray(value)) {
     if (value.length === 0) return "is an empty list";
     return `is a list with items from 0 to ${value.length - 1}`;
@@ -87,11 +102,28 @@ export function partsInWords(value: Structure): string {
   return `has the fields ${told.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
-/** The word behind a dot at `from`: hyphens are inside of it. */
-function wordAt(text: string, from: number): string | undefined {
+/** One step of a path. */
+export interface Step {
+  /** The key or the index, as it is written. */
+  readonly word: string;
+  /** How many characters it takes, with its dot or its brackets. */
+  readonly length: number;
+}
+
+/** The step at `from`: a word behind a dot, which has hyphens inside of it only, or an index. */
+export function stepAt(
+  text: string,
+  from: number,
+  { brackets = false }: PathForm,
+): Step | undefined {
+  if (brackets && text[from] === "[") {
+    BRACKETS.lastIndex = from;
+    const [whole, index] = BRACKETS.exec(text) ?? [];
+    return whole === undefined ? undefined : { word: index!, length: whole.length };
+  }
   STEP.lastIndex = from;
-  const [, word] = STEP.exec(text) ?? [];
-  return word?.replace(/-+$/, "");
+  const word = STEP.exec(text)?.[1]?.replace(/-+$/, "");
+  return word === undefined ? undefined : { word, length: 1 + word.length };
 }
 
 /** The word, and what stands before each of its hyphens, the longest first. */

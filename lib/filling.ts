@@ -4,31 +4,104 @@
  */
 
 import { partsInWords } from "./field_paths.ts";
-import { type JsonValue, printable } from "./json.ts";
+import { type JsonObject, type JsonValue, printable } from "./json.ts";
 import {
   Binding,
   LONGEST_TEXT,
   LONGEST_TOLD,
-  meaningOf,
   type MissingPart,
+  type Notation,
   type Reference,
   replaceReferences,
 } from "./references.ts";
-import type { Position } from "./schema_position.ts";
+import { Position } from "./schema_position.ts";
 
 /** So many parameters, and names that are unknown, are told. */
 const MOST_TOLD = 20;
 /** So many parts that are missing are told, each with those that are there. */
 const MOST_PARTS = 3;
 
+/** Arguments with values in the place of references. */
+export interface Filled {
+  /** The arguments. */
+  readonly values: JsonObject;
+  /** What could not be replaced, in words. */
+  readonly errors: readonly string[];
+  /** The parameters it stands in. */
+  readonly faults: readonly string[];
+}
+
+/** What references stand for. */
+export interface Meanings {
+  /** How they are written. */
+  readonly notation: Notation;
+  /** What one means: `undefined` when its name has no value. */
+  readonly of: (reference: Reference) => Binding | MissingPart | undefined;
+  /** Tells of names that have no value, and where they stand. */
+  readonly unknown: (unknown: Unknown) => readonly string[];
+  /** How many characters may be filled in, where some of those that a call may have are used up. */
+  readonly left?: number;
+}
+
+/** Names that have no value. */
+export interface Unknown {
+  /** The first of them, without their signs. */
+  readonly names: ReadonlySet<string>;
+  /** The first parameters that they stand in. */
+  readonly parameters: ReadonlySet<string>;
+  /** Whether one stands where a text is expected. */
+  readonly inText: boolean;
+}
+
+/**
+ * Arguments with values in place of the references in them, as the schema asks for: where it expects no
+ * text, a reference stands by itself, and its value takes its place as it is; in texts references are
+ * replaced by the text of their values.
+ */
+export function fillArguments(
+  written: JsonObject,
+  parameters: JsonObject,
+  meanings: Meanings,
+): Filled {
+  const filling = new Filling(meanings);
+  const within = new Position(parameters).within(written);
+  const values = Object.fromEntries(
+    Object.entries(written).map(([parameter, value]) => {
+      filling.parameter = parameter;
+      return [parameter, filling.fill(value, within(parameter))];
+    }),
+  );
+  return { values, errors: filling.errors(), faults: [...filling.faults] };
+}
+
+/** A value with something in place of each text in it. */
+export function replaceTexts(
+  written: JsonValue,
+  position: Position,
+  replace: (text: string, position: Position) => JsonValue,
+): JsonValue {
+  if (typeof written === "string") return replace(written, position);
+  if (typeof written !== "object" || written === null) return written;
+  const within = position.within(written);
+  if (Array.isArray(written)) {
+    return written.map((item, index) => replaceTexts(item, within(index), replace));
+  }
+  return Object.fromEntries(
+    Object.entries(written).map(([key, value]) => [
+      key,
+      replaceTexts(value, within(key), replace),
+    ]),
+  );
+}
+
 /** Replaces the references in the arguments of one call, and keeps what is wrong with them. */
-export class Filling {
+class Filling {
   /** The top-level parameter that is gone through. */
   parameter = "";
   /** Parameters in which something is wrong. */
   readonly faults = new Set<string>();
 
-  readonly #bindings: ReadonlyMap<string, Binding>;
+  readonly #meanings: Meanings;
   /** Names that have no value, and where they stand. */
   readonly #unknown = { names: new Set<string>(), parameters: new Set<string>(), inText: false };
   /** Parts that values do not have, by name and path. */
@@ -36,51 +109,40 @@ export class Filling {
   /** The texts that hold more than a reference where no text is expected, by parameter. */
   readonly #partial = new Map<string, string>();
   /** How many characters may still be filled in. */
-  #left = LONGEST_TEXT;
+  #left: number;
 
   /** Begins with nothing that is wrong. */
-  constructor(bindings: ReadonlyMap<string, Binding>) {
-    this.#bindings = bindings;
+  constructor(meanings: Meanings) {
+    this.#meanings = meanings;
+    this.#left = meanings.left ?? LONGEST_TEXT;
   }
 
   /** What is meant by a value that was written. */
   fill(written: JsonValue, position: Position): JsonValue {
-    if (typeof written === "string") return this.#fillText(written, position);
-    if (typeof written !== "object" || written === null) return written;
-    const within = position.within(written);
-    if (Array.isArray(written)) {
-      return written.map((item, index) => this.fill(item, within(index)));
-    }
-    return Object.fromEntries(
-      Object.entries(written).map(([key, value]) => [key, this.fill(value, within(key))]),
-    );
+    return replaceTexts(written, position, (text, place) => this.#fillText(text, place));
   }
 
-  /** What could not be replaced, in words; `known` says which names there are. */
-  errors(known: () => string): string[] {
-    const { names, parameters, inText } = this.#unknown;
-    const unknown = [...names].map((name) => `@${name}`);
-    const hint = inText
-      ? `. Where the text ${unknown[0]} itself is meant, write @${unknown[0]}`
-      : "";
+  /** What could not be replaced, in words. */
+  errors(): string[] {
+    const { notation: { sign, example }, unknown, left = LONGEST_TEXT } = this.#meanings;
+    const most = left === LONGEST_TEXT
+      ? `${LONGEST_TEXT} characters`
+      : `the ${left} characters that are left of ${LONGEST_TEXT} for its reply`;
     const partial = [...this.#partial].map(([parameter, text]) => `${parameter} is ${text}`);
     return [
-      ...(unknown.length === 0 ? [] : [
-        `There is no value named ${unknown.join(", ")}, as in ${[...parameters].join(", ")}. ` +
-        `The name of a result is known from the next reply on. ${known()}${hint}`,
-      ]),
-      ...[...this.#missing.values()].map(missingInWords),
+      ...(this.#unknown.names.size === 0 ? [] : unknown(this.#unknown)),
+      ...[...this.#missing.values()].map((missing) => missingInWords(missing, sign)),
       ...(partial.length === 0 ? [] : [
-        `Where no text is expected, write one @name by itself, or a value: ${partial.join(", ")}`,
+        `Where no text is expected, write one ${example} by itself, or a value: ` +
+        partial.join(", "),
       ]),
-      ...(this.#left < 0
-        ? [`With the values of its names, the call is longer than ${LONGEST_TEXT} characters`]
-        : []),
+      ...(this.#left < 0 ? [`With the values of its names, the call is longer than ${most}`] : []),
     ];
   }
 
   #fillText(written: string, position: Position): JsonValue {
-    if (!written.includes("@")) return written;
+    const { notation } = this.#meanings;
+    if (!written.includes(notation.sign)) return written;
     const { takes } = position;
     // Listed values can be given as they are listed, whatever they look like.
     if (position.lists(written)) return written;
@@ -91,7 +153,7 @@ export class Filling {
       bindings.push(binding);
       isWhole ||= reference.isWhole;
       return binding?.text;
-    });
+    }, notation);
     const [first] = bindings;
     if (isWhole && first !== undefined) {
       const isTyped = takes !== "text" || (first.value === null && position.takesNull);
@@ -108,7 +170,7 @@ export class Filling {
   }
 
   #bind(reference: Reference, inText: boolean): Binding | undefined {
-    const meaning = meaningOf(reference, this.#bindings);
+    const meaning = this.#meanings.of(reference);
     if (meaning instanceof Binding) {
       this.#left -= meaning.text.length;
       if (this.#left >= 0) return meaning;
@@ -135,9 +197,9 @@ export class Filling {
 }
 
 /** What is not there, and what is. */
-export function missingInWords({ path, key, value }: MissingPart): string {
+export function missingInWords({ path, key, value }: MissingPart, sign: string = "@"): string {
   const whole = printable(path, LONGEST_TOLD);
-  return `There is no @${printable(`${path}.${key}`, LONGEST_TOLD)}: @${whole} ${
+  return `There is no ${sign}${printable(`${path}.${key}`, LONGEST_TOLD)}: ${sign}${whole} ${
     partsInWords(value)
   }`;
 }

@@ -49,6 +49,8 @@ export interface Fixture extends Environment, Disposable {
   readonly turns?: readonly string[];
   /** The fewest calls that solve the task; `null` where nobody knows. */
   readonly minimumCalls: number | null;
+  /** The tools that it needs, each once, where the roles of its calls do not tell; left out else. */
+  readonly needed?: readonly string[] | undefined;
   /** How its tools are put to the model; left out where they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
   /** Why an answer cannot be read; left out of tasks whose answers may be any text. */

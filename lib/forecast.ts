@@ -235,7 +235,7 @@ const RESTATED_TOKENS = 8;
 export function estimateUsage(plan: Plan): Usage {
   const [first] = plan.resolved.models;
   const block = plan.trials.filter((trial) =>
-    trial.block === 0 && trial.repetition === 1 && trial.model === (first!.name ?? first!.model)
+    trial.block === 0 && trial.repetition === 1 && trial.model === modelName(first!)
   );
   const strategies = new Map(
     plan.resolved.strategies.map((entry) => [
@@ -244,7 +244,8 @@ export function estimateUsage(plan: Plan): Usage {
     ]),
   );
   const estimates = block.map(({ task, strategy, perturbation }) => {
-    using fixture = (plan.open ?? openTask)(task, { perturbation });
+    const { references } = plan.resolved;
+    using fixture = (plan.open ?? openTask)(task, { perturbation, references });
     return estimateTrial(fixture, strategies.get(strategy)!);
   });
   const mean = (name: keyof Usage) =>
@@ -329,7 +330,8 @@ export function forecastCost(plan: Plan, usage: Usage, told = forecast(plan)): s
   const share = told?.expectedShare ?? 1;
   const others = resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
   const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
-  return resolved.models.map(({ model, name = model }) => {
+  return resolved.models.map((entry) => {
+    const name = modelName(entry);
     const cost = each * costOf(usage, name, prices);
     const most = `$${dollars(cost)} for ${each} trials`;
     return `${printable(name)}: ` +

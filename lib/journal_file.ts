@@ -126,6 +126,7 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
     perturbations: z.array(z.string()),
     repetitions: z.int().min(1),
     limits: z.looseObject({}),
+    references: z.literal(true).exactOptional(),
     sets: z.record(z.string(), z.string()).exactOptional(),
     judge: z.looseObject({ model: z.string() }).exactOptional(),
     cases: z.record(z.string(), z.string()).exactOptional(),

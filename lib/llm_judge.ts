@@ -13,7 +13,7 @@ import { type JudgeScore, notAsked, readScore } from "./judge_score.ts";
 import { Likeness } from "./likeness.ts";
 import { sumUsage, type Usage } from "./message.ts";
 import type { Model, ModelReply, RequestContext } from "./model.ts";
-import { MODEL, type ModelEntry } from "./model_entry.ts";
+import { MODEL, type ModelEntry, modelName } from "./model_entry.ts";
 import type { Matcher } from "./oracle.ts";
 import { fillPrompt } from "./prompts.ts";
 import { redact } from "./redact.ts";
@@ -116,7 +116,7 @@ export class Judge implements AsyncDisposable {
     this.#prompt = prompt;
     this.#connections = new Connections(connecting);
     this.#connect = () => isModel(entry) ? entry : this.#connections.model(entry);
-    this.name = isModel(entry) ? entry.name : entry.name ?? entry.model;
+    this.name = isModel(entry) ? entry.name : modelName(entry);
   }
 
   /** The tokens of all its replies so far. */

@@ -3,12 +3,27 @@
  * @module
  */
 
+import type { JsonObject } from "./json.ts";
 import type { ToolCall } from "./tool.ts";
+
+/** What a provider wants back with the next request, such as its reasoning: nobody else reads it. */
+export interface Carried {
+  /** Who it is of: it goes back there, and nowhere else. */
+  readonly by: string;
+  /** The provider's own items, as they came, in order. */
+  readonly items: readonly JsonObject[];
+}
 
 /** One message of a conversation. */
 export type Message =
   | { readonly role: "system" | "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly content: string; readonly calls: readonly ToolCall[] }
+  | {
+    readonly role: "assistant";
+    readonly content: string;
+    readonly calls: readonly ToolCall[];
+    /** What the provider wants back; left out where that is nothing. */
+    readonly carried?: Carried;
+  }
   | {
     readonly role: "tool";
     readonly callId: string;

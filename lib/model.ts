@@ -4,8 +4,18 @@
  * @module
  */
 
-import type { Message, Usage } from "./message.ts";
+import type { Carried, Message, Usage } from "./message.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "./tool.ts";
+import type { Parse } from "./trace.ts";
+
+/**
+ * How a model is spoken to: by OpenAI's chat completions or responses, or in texts over plain chat, for
+ * models that have no calls of their own (Pipeline, "Structured Output for Tool Invocation").
+ */
+export const APIS = ["chat", "responses", "react", "xml", "hermes"] as const;
+
+/** How a model is spoken to. */
+export type Api = typeof APIS[number];
 
 /** What another model than the trial's own was asked for. */
 export interface StageUse {
@@ -68,6 +78,12 @@ export interface ModelReply {
   readonly duration: number;
   /** What had to be repaired in the reply, in words. */
   readonly repairs: readonly string[];
+  /** How its calls could be read, the worst of them; left out where it attempts none. */
+  readonly parsed?: Parse;
+  /** The reply as it was written, where calls in it had to be repaired or cannot be read; left out else. */
+  readonly written?: string;
+  /** What the provider wants back with the next request; left out where that is nothing. */
+  readonly carried?: Carried;
 }
 
 /** A model. */
@@ -76,6 +92,8 @@ export interface Model {
   readonly name: string;
   /** Whether it is a program that stands in for a model. */
   readonly simulated: boolean;
+  /** How it is spoken to; left out of chat, the usual way, and where nobody knows, as of scripted ones. */
+  readonly api?: Api;
   /**
    * Replies once.
    *

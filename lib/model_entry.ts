@@ -5,6 +5,8 @@
 
 import { z } from "zod";
 import type { JsonObject, JsonValue } from "./json.ts";
+import { type Api, APIS } from "./model.ts";
+import type { Prices } from "./prices.ts";
 import type { ToolChoice } from "./tool.ts";
 
 /** How much a model may think before it answers. */
@@ -22,8 +24,11 @@ export const REASONING_EFFORTS = [
 export interface ModelEntry {
   /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
   readonly model: string;
-  /** How it is spoken to; default `chat`. */
-  readonly api?: "chat";
+  /**
+   * How it is spoken to: by OpenAI's chat completions or responses, or in texts over plain chat, for
+   * models that have no calls of their own; default `chat`.
+   */
+  readonly api?: Api;
   /** The server; default OpenAI's. */
   readonly baseURL?: string;
   /** The environment variable that holds the key; default `OPENAI_API_KEY`. */
@@ -36,9 +41,9 @@ export interface ModelEntry {
   readonly maxCompletionTokens?: number;
   /** Thinking budget, such as `minimal` or `medium`. */
   readonly reasoningEffort?: typeof REASONING_EFFORTS[number];
-  /** Sampling seed. */
+  /** Sampling seed; not with `responses`, which have none. */
   readonly seed?: number;
-  /** Whether several calls in one reply are allowed. */
+  /** Whether several calls in one reply are allowed; not with texts, where nothing holds a model to it. */
   readonly parallelToolCalls?: boolean;
   /**
    * Whether it may, must or must not call functions, or must call one by its name; default `auto`. Where it
@@ -47,7 +52,7 @@ export interface ModelEntry {
   readonly toolChoice?: ToolChoice;
   /** Further fields of the request's body. */
   readonly body?: JsonObject;
-  /** The name in results, when several entries share a model; default `model`. */
+  /** The name in results, when several entries share a model; default `model`, such as `m (react)` if not `chat`. */
   readonly name?: string;
 }
 
@@ -63,10 +68,19 @@ function holdsSecret(value: JsonValue): boolean {
   );
 }
 
+/** What each way to speak to a model has no room for, and what to do about it. */
+const NOT_WITH: Readonly<Record<Api, readonly [option: keyof ModelEntry, rule: string][]>> = {
+  chat: [],
+  responses: [["seed", "responses take no seed: leave it out, or take the api chat"]],
+  react: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
+  xml: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
+  hermes: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
+};
+
 /** The rules of a model's entry. */
 export const MODEL = z.strictObject({
   model: z.string().min(1),
-  api: z.literal("chat").exactOptional(),
+  api: z.enum(APIS).exactOptional(),
   baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
     .refine((url) => !/[?#@]/.test(url), {
       message: "must hold no name, password or query: plans are kept in journals",
@@ -87,9 +101,27 @@ export const MODEL = z.strictObject({
       message: "must hold no secret: plans are kept in journals",
     }).exactOptional(),
   name: z.string().min(1).exactOptional(),
+}).check(({ value, issues }) => {
+  const [option, message] = NOT_WITH[value.api ?? "chat"]
+    .find(([option]) => value[option] !== undefined) ?? [];
+  if (option === undefined) return;
+  issues.push({ code: "custom", message: message!, path: [option], input: value });
 });
 
 /** The name of a model entry in results. */
-export function modelName(entry: ModelEntry): string {
-  return entry.name ?? entry.model;
+export function modelName({ model, api = "chat", name }: ModelEntry): string {
+  return name ?? (api === "chat" ? model : `${model} (${api})`);
+}
+
+/** The prices, with those of models that are spoken to in another way than `chat`: it costs the same. */
+export function withApiPrices(prices: Prices, entries: readonly ModelEntry[]): Prices {
+  const more = entries.filter((entry) =>
+    entry.name === undefined && Object.hasOwn(prices, entry.model) &&
+    !Object.hasOwn(prices, modelName(entry))
+  );
+  if (more.length === 0) return prices;
+  return {
+    ...prices,
+    ...Object.fromEntries(more.map((entry) => [modelName(entry), prices[entry.model]!])),
+  };
 }

@@ -8,7 +8,7 @@ import { InputError, reasonOf } from "./input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
 import { argumentCheck } from "./schema_check.ts";
 import { redact } from "./redact.ts";
-import { FRESH, type Refusal, type Tool } from "./tool.ts";
+import { FRESH, type Refusal, signalIn, type StoppableTool, type Tool } from "./tool.ts";
 
 /** A schema of zod 4, of whichever copy of it: what it gives is read off its type. */
 export interface ZodSchema<Output = unknown> {
@@ -30,14 +30,19 @@ export interface OwnToolOptions<Parameters extends ZodSchema | JsonObject> {
   readonly parameters: Parameters;
   /**
    * What it does. What it gives goes back as it is where it is a text, else as JSON, and as `null` where
-   * it is nothing; what it throws goes back as an error.
+   * it is nothing; what it throws goes back as an error. The signal, where there is one, aborts when nobody
+   * waits for it any more: a tool executor has one for each attempt.
    */
-  readonly execute?: (input: ToolInput<Parameters>) => unknown;
+  readonly execute?: (
+    input: ToolInput<Parameters>,
+    options: { readonly signal?: AbortSignal },
+  ) => unknown;
   /** What a faked tool returns for every call; an `Error` is thrown. */
   readonly returns?: unknown;
   /**
    * What a faked tool returns call by call; the last again and again. Each run begins anew, but for copies
-   * of the tool, such as `{ ...tool, name }`, which go on from run to run.
+   * of the tool, such as `{ ...tool, name }`, which go on from run to run. Calls of one reply get theirs in
+   * the order of the calls; with nested references those that others refer to come first.
    */
   readonly sequence?: readonly unknown[];
   /** Arguments of calls that show how it is used. */
@@ -92,7 +97,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  */
 export function tool<Parameters extends ZodSchema | JsonObject>(
   options: OwnToolOptions<Parameters>,
-): Tool {
+): StoppableTool {
   const { name, description, strict, examples, output } = options;
   const subject = `tool ${printable(String(name), 80)}`;
   assertWritten(subject, options);
@@ -105,16 +110,16 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
     ...(output === undefined ? {} : { returns: jsonSchemaOf(subject, output) }),
   };
   const refuse = argumentCheck(schema);
-  const make = (): Tool => {
+  const make = (): StoppableTool => {
     const run = runner(options);
-    const own: Tool = {
+    const own: StoppableTool = {
       ...schema,
       ...(check === undefined ? {} : { check }),
-      execute: async (input) => {
+      execute: async (input, given) => {
         // Whoever calls it without a recorder gets the same care.
         const refusal = refuse(input) ?? check?.(input);
         if (refusal !== undefined) throw new Error(refusal.error);
-        return asText(subject, await run(read(input) as ToolInput<Parameters>));
+        return asText(subject, await run(read(input) as ToolInput<Parameters>, signalIn(given)));
       },
     };
     if (options.execute !== undefined) return own;
@@ -127,7 +132,7 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
 /** What a tool does, begun anew. */
 function runner<Parameters extends ZodSchema | JsonObject>(
   { execute, returns, sequence = [returns] }: OwnToolOptions<Parameters>,
-): (input: ToolInput<Parameters>) => unknown {
+): NonNullable<OwnToolOptions<Parameters>["execute"]> {
   if (execute !== undefined) return execute;
   let calls = 0;
   return () => {

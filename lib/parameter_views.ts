@@ -3,6 +3,7 @@
  * @module
  */
 
+import { isLost } from "./fault.ts";
 import { InputError } from "./input.ts";
 import { isJsonObject, type JsonObject, parseJson } from "./json.ts";
 import type { OracleCall } from "./oracle.ts";
@@ -13,7 +14,7 @@ import {
   viewCalls,
 } from "./parameter_failure.ts";
 import type { ToolSchema } from "./tool.ts";
-import { callsOf, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
+import { type CallEvent, callsOf, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
 /** What calls are held against. */
 export interface Oracle {
@@ -43,11 +44,13 @@ export function withViews(
   events: readonly TraceEvent[],
   oracle: Oracle,
 ): readonly TraceEvent[] {
-  // What was answered without a function, such as looking at a value, is no call of the task. Arguments
-  // that a trace has cut cannot be read, and whatever took them has found nothing wrong with them.
+  // What was answered without a function, such as looking at a value, is no call of the task, nor is one
+  // that a fault kept from its result, or that only waited for one that has failed: it is to be made again.
+  // Arguments that a trace has cut cannot be read, and whatever took them has found nothing wrong with them.
   const calls = callsOf(events).filter((call) =>
-    call.failure !== undefined ||
-    oracle.tools.has(call.function) && (call.resolved ?? call.arguments).length < LONGEST_KEPT
+    call.failure !== undefined && !waitedInVain(call) ||
+    call.failure === undefined && !isLost(call) && oracle.tools.has(call.function) &&
+      (call.resolved ?? call.arguments).length < LONGEST_KEPT
   );
   const views = viewCalls(
     calls.map((call) => ({ tool: call.function, arguments: call.resolved ?? call.arguments })),
@@ -59,6 +62,11 @@ export function withViews(
     const view = event.kind === "call" ? byCall.get(event.call) : undefined;
     return view === undefined || isRight(view) ? event : { ...event, parameters: view };
   });
+}
+
+/** A call that is refused is a first mistake, unless what it refers to has no result. */
+function waitedInVain({ failure }: CallEvent): boolean {
+  return failure?.type === "wrong_number_of_inputs" && !failure.root;
 }
 
 function isRight({ oracle, failures, undecided }: ParameterView): boolean {
@@ -92,7 +100,7 @@ function inOrder(types: ReadonlySet<ParameterFailureType>): readonly ParameterFa
 }
 
 /**
- * The oracle that a trace itself is: its calls that have no failure, in order. It takes a trial that
+ * The oracle that a trace itself is: its calls that no failure and no fault kept from being right, in order. It takes a trial that
  * solved an unperturbed task for the right way to do it (Butterfly, section 4). Whole numbers that were
  * written as text, and accepted, are the numbers.
  *
@@ -108,7 +116,7 @@ function inOrder(types: ReadonlySet<ParameterFailureType>): readonly ParameterFa
  * ```
  */
 export function oracleOf(events: readonly TraceEvent[]): readonly OracleCall[] {
-  const right = callsOf(events).filter(({ failure }) => failure === undefined);
+  const right = callsOf(events).filter((call) => call.failure === undefined && !isLost(call));
   return right.map(({ call, function: tool, ...written }) => {
     const given = parseJson(written.resolved ?? written.arguments);
     if (!isJsonObject(given)) {

@@ -3,6 +3,8 @@
  * @module
  */
 
+import { nameDistance } from "./expected_call.ts";
+import { briefFault, type FaultId, type FaultKind, FAULTS, isFault } from "./fault.ts";
 import { InputError } from "./input.ts";
 import { printable } from "./json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./perturbation.ts";
@@ -17,20 +19,26 @@ export const METAMORPHIC_CHECKS = ["unrelated", "rename", "reorder"] as const;
 /** A change that leaves a task what it is. */
 export type MetamorphicCheck = typeof METAMORPHIC_CHECKS[number];
 
-/** All that can be done to a task. */
-export const PERTURBATIONS = [...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS] as const;
+/**
+ * All that can be done to a task, faults of its functions included. Of faults, an id may also say how many
+ * calls they hit, such as `timeout:3`, or of `flaky` how often, such as `flaky:0.35`.
+ */
+export const PERTURBATIONS = [...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS, ...FAULTS] as const;
 
-/** One change of a task. */
-export type PerturbationId = PerturbationMethod | MetamorphicCheck;
+/** One change of a task, or one fault of its functions. */
+export type PerturbationId = PerturbationMethod | MetamorphicCheck | FaultId;
 
-/** Methods after which a task cannot be solved: what is right then is to say so. */
-const REMOVING: ReadonlySet<string> = new Set(["RP_F", "RP_L"] satisfies PerturbationMethod[]);
+/** Perturbations under which a task cannot be solved: what is right then is to say so. */
+const REMOVING: ReadonlySet<string> = new Set(
+  ["RP_F", "RP_L", "permission_denied"] satisfies (PerturbationMethod | FaultKind)[],
+);
 
 /**
- * The changes that an id stands for, such as `RD` or `RD+CF`, in the order in which they are made; none
- * for `none`.
+ * The changes that an id stands for, such as `RD` or `RD+CF`, in the order in which they are made, faults
+ * last; none for `none`. Of numbers, what is usual anyway is left out: `timeout:1` is `timeout`.
  *
- * @throws {InputError} If there is no such perturbation, or one is there twice.
+ * @throws {InputError} If there is no such perturbation, one is there twice, or the number of a fault is
+ * not one that it takes.
  *
  * @example Usage
  * ```ts
@@ -39,36 +47,68 @@ const REMOVING: ReadonlySet<string> = new Set(["RP_F", "RP_L"] satisfies Perturb
  *
  * assertEquals(perturbationsIn("none"), []);
  * assertEquals(perturbationsIn("FK+AP+RD"), ["RD", "AP", "FK"]);
+ * assertEquals(perturbationsIn("timeout:2+CF"), ["CF", "timeout:2"]);
  * assertThrows(() => perturbationsIn("rd"));
  * ```
  */
 export function perturbationsIn(id: string): PerturbationId[] {
   if (id === "none") return [];
   const parts = id.split("+");
-  const unknown = parts.find((part) => !(PERTURBATIONS as readonly string[]).includes(part));
-  if (unknown !== undefined) {
-    return refuse(
-      `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +`,
-      printable(unknown, 100) || "it is empty",
+  const known: readonly string[] = PERTURBATIONS;
+  if (parts.includes("none")) {
+    refuse(
+      "must be none alone, or others joined without it (to have both, list them apart)",
+      printable(id, 100),
     );
   }
-  const twice = parts.find((part, place) => parts.indexOf(part) !== place);
-  if (twice !== undefined) refuse("must not hold anything twice", twice);
-  return ORDER.filter((one) => parts.includes(one));
+  const unknown = parts.find((part) => !known.includes(part) && !isFault(part));
+  if (unknown !== undefined) {
+    const meant = nearestTo(unknown, parts.length === 1 ? ["none", ...known] : known);
+    return refuse(
+      `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +`,
+      (printable(unknown, 100) || "it is empty") +
+        (meant === undefined ? "" : ` (did you mean ${meant}?)`),
+    );
+  }
+  const given = new Map<PerturbationId, PerturbationId>();
+  for (const part of parts as PerturbationId[]) {
+    const kind = kindOf(part);
+    if (given.has(kind)) refuse("must not hold anything twice", kind);
+    given.set(kind, isFault(part) ? briefFault(part) : part);
+  }
+  return ORDER.flatMap((one) => given.get(one) ?? []);
 }
 
-/** Keys that have no words left are no ids any more, so that they lose their words last; then texts break. */
+/** The id that another is a slip of, whatever stands behind its colon; short ids are too close to each other. */
+function nearestTo(unknown: string, known: readonly string[]): string | undefined {
+  const lettersOf = (id: string) => id.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const written = lettersOf(unknown.slice(0, 100).split(":", 1)[0]!);
+  return known.find((id) => lettersOf(id) === written) ??
+    known.filter((id) => id.length > 4)
+      .find((id) => nameDistance(lettersOf(id), written) <= (id.length > 6 ? 2 : 1));
+}
+
+/** A perturbation without its number. */
+function kindOf(part: PerturbationId): typeof PERTURBATIONS[number] {
+  return part.split(":", 1)[0] as typeof PERTURBATIONS[number];
+}
+
+/**
+ * Keys that have no words left are no ids any more, so that they lose their words last; then texts break.
+ * Faults come to calls, whatever is returned.
+ */
 const ORDER: readonly PerturbationId[] = [
-  ...PERTURBATIONS.filter((id) => id !== "FK" && id !== "CF"),
+  ...PERTURBATIONS.filter((id) => id !== "FK" && id !== "CF" && !isFault(id)),
   "FK",
   "CF",
+  ...FAULTS,
 ];
 
 function refuse(rule: string, state: string): never {
   throw new InputError(`Cannot use the perturbation as it ${rule}: ${state}`);
 }
 
-/** Whether a perturbation keeps something from the model, so that the right answer is none. */
+/** Whether a perturbation keeps something from the model for good, so that the right answer is none. */
 export function isRemoving(id: string): boolean {
   return id.split("+").some((part) => REMOVING.has(part));
 }

@@ -4,7 +4,11 @@
  * @module
  */
 
+import { sample } from "@std/random";
+import { type FaultId, faultIn, type FaultInjector, isFault } from "./fault.ts";
+import { type AimedFault, injectorOf } from "./faults.ts";
 import { InputError } from "./input.ts";
+import { printable } from "./json.ts";
 import {
   type Change,
   type DocumentMethod,
@@ -48,22 +52,29 @@ export interface PerturbedCase<T extends ToolSchema = ToolSchema> {
   readonly steps: readonly Step[];
   /** What goes back in place of what a tool returned. */
   readonly perturbReturn: (text: string) => string;
+  /** Puts faults in the way of the calls of one run; left out without any. */
+  readonly injectFault?: FaultInjector;
 }
 
 /** What it takes to perturb a case. */
 export interface CaseOptions {
   /** What is random is drawn from it. */
   readonly seed: number;
+  /** The tools that must be called: faults hit one of them. Default the one that is called first. */
+  readonly needed?: readonly string[];
   /** Writes about the values of the question; default the built-in writer. */
   readonly writer?: QueryWriter;
 }
 
 /**
- * Tools and a question of one's own under a perturbation, such as `RD` or `RP_F+CF`. Of the checks there is
+ * Tools and a question of one's own under a perturbation, such as `RD` or `RP_F+CF`. A fault such as
+ * `timeout` hits one of the tools that are needed, drawn from the seed, else the one that is called first;
+ * `flaky` hits any. What they are made with is for one run, whose calls they count. Of the checks there is
  * `reorder` alone: other names would take from tools what their names say, and further tools are for
  * whoever has the tools to add.
  *
- * @throws {InputError} If there is no such perturbation, or it is one for generated tasks only.
+ * @throws {InputError} If there is no such perturbation, it is one for generated tasks only, or what is
+ * needed is no tool.
  *
  * @example Usage
  * ```ts
@@ -83,9 +94,21 @@ export function perturbCase<T extends ToolSchema>(
   perturbation: string,
   options: CaseOptions,
 ): PerturbedCase<T> {
+  const absent = options.needed?.find((needed) => !tools.some(({ name }) => name === needed));
+  if (absent !== undefined) {
+    throw new InputError(
+      `Cannot perturb a case as what is needed must be some of its tools: ` +
+        `${printable(absent, 100)} is none of ${tools.map(({ name }) => name).join(", ")}`,
+    );
+  }
   const work = new CaseWork(tools, query, options);
   const steps = perturbationsIn(perturbation).map((id) => work.take(id));
   return work.finish(steps) as PerturbedCase<T>;
+}
+
+/** What a toolbox does to let a model see a case as it is perturbed. */
+export function seenThrough({ tools: offered, perturbReturn, injectFault }: PerturbedCase) {
+  return { offered, perturbReturn, injectFault };
 }
 
 /** What was done, whatever it is called. */
@@ -100,18 +123,27 @@ export class CaseWork {
   protected readonly seed: number;
   /** Writes about the values of the question. */
   protected writer: QueryWriter | undefined;
+  /** The tool of which no call is allowed, where that is known. */
+  protected denied: string | undefined;
 
+  readonly #needed: readonly string[];
+  readonly #faults: AimedFault[] = [];
   readonly #returns: ReturnMethod[] = [];
   /** Those of them that have changed anything. */
   readonly #effective = new Set<ReturnMethod>();
   #removed = false;
 
   /** Begins with what is to be perturbed. */
-  constructor(tools: readonly ToolSchema[], query: Query, { seed, writer }: CaseOptions) {
+  constructor(
+    tools: readonly ToolSchema[],
+    query: Query,
+    { seed, needed = [], writer }: CaseOptions,
+  ) {
     this.tools = tools;
     this.query = query;
     this.seed = seed;
     this.writer = writer;
+    this.#needed = needed;
   }
 
   /** Takes one step. */
@@ -122,6 +154,8 @@ export class CaseWork {
       ? this.perturbQuery(id)
       : isOn(id, "return")
       ? this.perturbReturns(id)
+      : isFault(id)
+      ? this.fault(id)
       : this.check(id);
     return { id, changed, changes };
   }
@@ -140,6 +174,9 @@ export class CaseWork {
         );
       },
       perturbReturn: (text) => this.returned(text),
+      ...(this.#faults.length === 0
+        ? {}
+        : { injectFault: injectorOf(this.#faults, { seed: this.seed }) }),
     };
   }
 
@@ -162,6 +199,25 @@ export class CaseWork {
   protected perturbReturns(id: ReturnMethod): Done {
     this.#returns.push(id);
     return { changed: true, changes: [] };
+  }
+
+  /**
+   * Which tool a fault hits is known before any call, unless it is the one that is called first. Whether
+   * `flaky` hits a call that is made is luck, and yet the tools are flaky.
+   */
+  protected fault(id: FaultId): Done {
+    const setting = faultIn(id);
+    const { kind } = setting;
+    let hit = sample(this.needed(), fork(this.seed, "fault", kind));
+    if (kind === "permission_denied") this.denied = hit;
+    const hits = kind === "flaky" ? () => true : (tool: string) => (hit ??= tool) === tool;
+    this.#faults.push({ ...setting, hits });
+    return { changed: this.tools.length > 0, changes: [] };
+  }
+
+  /** The tools that must be called, in an order that hangs on nothing that perturbations change. */
+  protected needed(): readonly string[] {
+    return this.#needed;
   }
 
   protected check(id: MetamorphicCheck): Done {

@@ -5,6 +5,7 @@
  */
 
 import { randomIntegerBetween, sample } from "@std/random";
+import type { FaultInjector } from "./fault.ts";
 import type { Change, DocumentMethod, ReturnMethod } from "./perturbation.ts";
 import { CHECKED_TASKS } from "./metamorphic.ts";
 import { CaseWork, type Done, type Step } from "./perturbed_case.ts";
@@ -25,6 +26,7 @@ import {
   RESERVED,
   returnText,
   type Task,
+  type TaskFunction,
 } from "./task.ts";
 import type { ToolSchema } from "./tool.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -41,7 +43,9 @@ export interface PerturbedTask {
   readonly told: ReadonlyMap<string, number>;
   /** What of this it gives by a number, and not in other words. */
   readonly given: ReadonlyMap<string, number>;
-  /** Whether something was removed, so that the right answer is none. */
+  /** Variables that cannot be known: inputs that the question does not tell, and what is not allowed to be had. */
+  readonly withheld: ReadonlySet<string>;
+  /** Whether something is withheld that is needed, so that the right answer is none. */
   readonly unsolvable: boolean;
   /** Whether every perturbation found something to change; `true` without any. */
   readonly changed: boolean;
@@ -49,6 +53,8 @@ export interface PerturbedTask {
   readonly steps: readonly Step[];
   /** What goes back in place of what a function returned. */
   readonly perturbReturn: (text: string) => string;
+  /** Puts faults in the way of the calls of one trial; left out without any. */
+  readonly injectFault?: FaultInjector;
 }
 
 /**
@@ -60,6 +66,10 @@ export interface PerturbedTask {
  * the clauses into another order. CP writes a number as a sum or in words, AN adds variables whose names are
  * nearly those of given ones, RP_F and RP_L take away a variable's line and the sentence that says that all
  * is there. Functions that the task does not need are perturbed too, and do not count as changed.
+ *
+ * A fault such as `timeout` hits one of the functions that the task needs, drawn from its seed: neither
+ * other names nor distractors nor another order move it. `flaky` hits any function. What a task is perturbed
+ * to is for one trial, whose calls faults count.
  *
  * @throws {InputError} If there is no such perturbation.
  *
@@ -82,7 +92,7 @@ export function perturbTask(task: Task, perturbation: string): PerturbedTask {
 
 function asItIs(task: Task): PerturbedTask {
   const { prompt, tools, inputs: given } = task;
-  const said = { unsolvable: false, changed: true, steps: [] };
+  const said = { withheld: new Set<string>(), unsolvable: false, changed: true, steps: [] };
   return { task, prompt, tools, told: given, given, ...said, perturbReturn: (text) => text };
 }
 
@@ -100,7 +110,7 @@ class TaskWork extends CaseWork {
 
   perturb(ids: readonly PerturbationId[]): PerturbedTask {
     const steps = ids.map((id) => this.take(id));
-    const { tools, query, removed, perturbReturn } = this.finish(steps);
+    const { tools, query, removed, perturbReturn, injectFault } = this.finish(steps);
     const left = query.parameters.map(({ name, spans, value }) => {
       const [{ start, end }] = spans as [Span];
       return {
@@ -111,16 +121,20 @@ class TaskWork extends CaseWork {
     });
     const entries = (own: typeof left) => own.map(({ name, value }) => [name, value] as const);
     const told = this.#inOrder(entries(left));
+    const withheld = [...this.#task.inputs.keys()].filter((name) => !told.has(name));
+    const denied = this.#task.functions.find(({ name }) => name === this.denied);
     return {
       task: this.#task,
       prompt: query.text,
       tools,
       told,
       given: this.#inOrder(entries(left.filter(({ plain }) => plain))),
-      unsolvable: removed,
+      withheld: new Set([...withheld, ...(denied === undefined ? [] : [denied.output.name])]),
+      unsolvable: removed || denied !== undefined,
       changed: steps.every(({ changed }) => changed),
       steps,
       perturbReturn,
+      ...(injectFault === undefined ? {} : { injectFault }),
     };
   }
 
@@ -160,6 +174,15 @@ class TaskWork extends CaseWork {
       return { ...tool, description };
     });
     return { changed, changes };
+  }
+
+  /** The core, in the order of its values: no check changes these. */
+  protected override needed(): readonly string[] {
+    const { functions, values } = this.#task;
+    const valueOf = (made: TaskFunction) => values.get(made.output.name)!;
+    return functions.filter(({ role }) => role === "core")
+      .toSorted((one, other) => valueOf(one) - valueOf(other))
+      .map(({ name }) => name);
   }
 
   /** What the core's functions return is known before any call. */

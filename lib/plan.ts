@@ -6,12 +6,13 @@
 import type { CallSet } from "./call_set.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { canonicalJson, sha256 } from "./json.ts";
-import { type ModelEntry, modelName } from "./model_entry.ts";
+import { type ModelEntry, modelName, withApiPrices } from "./model_entry.ts";
 import { perturbationsIn } from "./perturbations.ts";
 import {
   assertDistinct,
   assertGate,
   assertQuestions,
+  assertReferences,
   assertStageModels,
   judgeEntry,
 } from "./plan_rules.ts";
@@ -21,7 +22,7 @@ import { isQuestion } from "./question.ts";
 import { forkSeed, freshSeed } from "./random.ts";
 import { type SequentialRule, sequentialRule } from "./sequential.ts";
 import type { Limits } from "./session.ts";
-import { type StrategyEntry, strategyName } from "./strategy_entry.ts";
+import { stageEntries, type StrategyEntry, strategyName } from "./strategy_entry.ts";
 import { type Cell, grid, type JudgeEntry, type Suite } from "./suite.ts";
 import { GENERATOR_VERSION } from "./task.ts";
 import { assertUnperturbed, briefTask, changesTask, isCase, type TaskOpener } from "./tasks.ts";
@@ -45,6 +46,8 @@ export interface ResolvedSuite {
   readonly perturbations: readonly string[];
   readonly repetitions: number;
   readonly limits: Limits;
+  /** Set where arguments may refer to what other calls of the same reply return. */
+  readonly references?: true;
   /** The content of each call set, as a hash; left out without any. */
   readonly sets?: Readonly<Record<string, string>>;
   /** Who judges answers; left out where nobody does. */
@@ -148,7 +151,12 @@ export function planSuite(
   );
   const names = models.map(modelName);
   const gate = suite.gate === undefined ? undefined : completePolicy(suite.gate);
-  assertGate(source, gate, names, { ...suite, strategies, perturbations });
+  const judge = suite.judge === undefined ? {} : { judge: judgeEntry(suite.judge) };
+  const prices = suite.prices === undefined
+    ? {}
+    : { prices: pricesFor(suite.prices, { models, strategies, ...judge }) };
+  assertGate(source, gate, names, { ...suite, ...prices, strategies, perturbations });
+  if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
   const rule = gate?.sequential ? ruleOf(source, gate, cells.length) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
@@ -164,8 +172,9 @@ export function planSuite(
     perturbations,
     repetitions: suite.repetitions ?? 1,
     limits: suite.limits ?? {},
+    ...(suite.references ? { references: true as const } : {}),
     ...(tasks?.sets === undefined ? {} : { sets: fromSets(tasks.sets, ({ set }) => set.hash) }),
-    ...(suite.judge === undefined ? {} : { judge: judgeEntry(suite.judge) }),
+    ...judge,
     ...(tasks?.cases === undefined ? {} : { cases: tasks.cases }),
   };
   const count = countTrials(resolved);
@@ -183,7 +192,7 @@ export function planSuite(
     ...(gate === undefined ? {} : { gate }),
     ...(rule === undefined || sharded ? {} : { rule }),
     ...(suite.budget === undefined ? {} : { budget: suite.budget }),
-    ...(suite.prices === undefined ? {} : { prices: suite.prices }),
+    ...prices,
     ...(tasks === undefined ? {} : { open: tasks.open }),
     ...(tasks?.sets === undefined ? {} : {
       places: fromSets(tasks.sets, ({ path }) => path),
@@ -198,6 +207,20 @@ function seedOf({ seed, tasks }: Suite): number {
   const drawsNothing = tasks.length > 0 &&
     tasks.every((entry) => "set" in entry && entry.sample === undefined);
   return drawsNothing ? 0 : freshSeed();
+}
+
+/** The models that a strategy asks at stages. */
+function stagesOf(entry: string | StrategyEntry): ModelEntry[] {
+  return [...stageEntries(entry).values()];
+}
+
+/** The prices, for all models that a suite asks; a model costs the same however it is spoken to. */
+export function pricesFor(
+  prices: Prices,
+  { models, strategies, judge }: Pick<ResolvedSuite, "models" | "strategies" | "judge">,
+): Prices {
+  const judges = judge === undefined ? [] : [judge];
+  return withApiPrices(prices, [...models, ...strategies.flatMap(stagesOf), ...judges]);
 }
 
 function fromSets(

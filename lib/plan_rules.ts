@@ -3,6 +3,7 @@
  * @module
  */
 
+import { isFault } from "./fault.ts";
 import { InputError } from "./input.ts";
 import { canonicalJson } from "./json.ts";
 import { type ModelEntry, modelName } from "./model_entry.ts";
@@ -10,7 +11,7 @@ import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "./perturbations.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "./policy.ts";
 import { assertPriced } from "./prices.ts";
 import { isQuestion, wayOf } from "./question.ts";
-import { strategiesIn } from "./strategies.ts";
+import { assertReferring, strategiesIn } from "./strategies.ts";
 import {
   stageEntries,
   strategyChoice,
@@ -35,6 +36,7 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     strategiesIn(id).some((one) => one === "restate" || one === "indirection")
   );
   const removing = perturbations.find(isRemoving);
+  const faulty = perturbations.find((id) => id.split("+").some(isFault));
   const fault = first === undefined
     ? judge === undefined ? undefined : "judge goes with call sets: there is none"
     : questions.length < cells.length
@@ -47,12 +49,33 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     : gate !== undefined && new Set(questions.map(wayOf)).size > 1
     ? "a gate decides over questions that are asked in one way, and here they are asked in " +
       `${new Set(questions.map(wayOf)).size}: give each mode, input and output a suite of its own`
+    : faulty !== undefined && written !== undefined
+    ? `faults are of calls, and in mode ${written.mode} none are made: the perturbation is ${faulty}; ` +
+      "take mode tools"
+    : removing?.includes("permission_denied")
+    ? `the true calls are never all made where permission is denied: the perturbation is ${removing}`
     : removing !== undefined
     ? `nobody can score what a question no longer tells: the perturbation is ${removing}`
     : written !== undefined && naming !== undefined
     ? `the strategy ${naming} changes calls, and in mode ${written.mode} none are made: take mode tools`
     : undefined;
   if (fault !== undefined) throw new InputError(`Cannot plan ${source} as ${fault}`);
+}
+
+/** Where calls may refer to each other's results: there must be calls, and no other names for values. */
+export function assertReferences(
+  action: string,
+  strategies: readonly (string | StrategyEntry)[],
+  cells: readonly Cell[],
+): void {
+  const ids = strategies.map((entry) => strategyChoice(entry).strategy);
+  const written = cells.filter(isQuestion).find(({ mode }) => mode !== "tools");
+  for (const id of ids) assertReferring(action, id);
+  if (written === undefined) return;
+  throw new InputError(
+    `Cannot ${action} as nested references are for calls, and in mode ${written.mode} none are made: ` +
+      "take mode tools",
+  );
 }
 
 /** What policies and suites ask of each other. */

@@ -25,13 +25,14 @@ import {
   documentOf,
   PLACEHOLDER,
 } from "./call_set.ts";
+import { isFault, isLost } from "./fault.ts";
 import type { Fixture, Judgement, Presented, Work } from "./fixture.ts";
 import { InputError } from "./input.ts";
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
 import type { Message } from "./message.ts";
 import { anything, type OracleCall, type OracleValue } from "./oracle.ts";
 import { withViews } from "./parameter_views.ts";
-import { perturbCase, type PerturbedCase } from "./perturbed_case.ts";
+import { perturbCase, type PerturbedCase, seenThrough } from "./perturbed_case.ts";
 import { findParameters } from "./perturbations/parameters.ts";
 import { forkSeed } from "./random.ts";
 import type { RecorderOptions } from "./recorder.ts";
@@ -118,6 +119,7 @@ export class QuestionFixture extends Toolbox implements Fixture {
         } has none of that id`,
       );
     }
+    assertCalled(spec, perturbation);
     const functions = set.domains.get(question.domain) ?? [];
     const text = textOf(question, "user");
     const tools = functions.map(({ tool, document }): Tool => ({
@@ -128,14 +130,15 @@ export class QuestionFixture extends Toolbox implements Fixture {
       tools.map(schemaOf),
       { text, parameters: findParameters(text, question.truth.parameters.flatMap(argumentsOf)) },
       perturbation,
-      { seed: forkSeed(0, "question", set.name, question.id) },
+      {
+        seed: forkSeed(0, "question", set.name, question.id),
+        needed: neededFor(question, functions),
+      },
     );
     super(tools, {
       callLimit: 2 * Math.max(1, question.truth.API.length),
       ...others,
-      ...(perturbed === undefined
-        ? {}
-        : { offered: perturbed.tools, perturbReturn: perturbed.perturbReturn }),
+      ...(perturbed === undefined ? {} : seenThrough(perturbed)),
     });
     this.#question = question;
     this.#functions = functions;
@@ -210,15 +213,7 @@ export class QuestionFixture extends Toolbox implements Fixture {
 
   /** The true calls, by the names that tools have. */
   get #oracle(): OracleCall[] {
-    const { API, parameters } = this.#question.truth;
-    const offered = new Map(this.#functions.map(({ name, tool }) => [name, tool.name]));
-    return API.map((name, place): OracleCall => {
-      const given = parameters[place];
-      return {
-        tool: offered.get(name) ?? name,
-        arguments: isJsonObject(given) ? trueArguments(given) : {},
-      };
-    });
+    return trueCalls(this.#question, this.#functions);
   }
 
   #score(prediction: JsonValue): CallScores {
@@ -239,7 +234,8 @@ export class QuestionFixture extends Toolbox implements Fixture {
 
   /** The calls that were made, as the truth has them. */
   #called(): JsonObject {
-    const calls = recordedCalls(this.events, this.uncut);
+    // What a fault kept from its result is to be made again.
+    const calls = recordedCalls(this.events, this.uncut).filter((call) => !isLost(call));
     // Where providers refuse a function's name, its tool has another one.
     const names = new Map(this.#functions.map(({ name, tool }) => [tool.name, name]));
     return {
@@ -301,6 +297,44 @@ function inOrderOf(model: JsonObject, { ...document }: JsonObject): JsonObject {
 function textOf({ messages }: CallQuestion, role: "system" | "user"): string {
   return messages.flatMap((message) => message.role === role ? [message.content] : [])
     .join("\n\n");
+}
+
+/** The true calls, by the names that tools have. */
+function trueCalls(
+  { truth: { API, parameters } }: CallQuestion,
+  functions: readonly ApiFunction[],
+): OracleCall[] {
+  const offered = new Map(functions.map(({ name, tool }) => [name, tool.name]));
+  return API.map((name, place): OracleCall => {
+    const given = parameters[place];
+    return {
+      tool: offered.get(name) ?? name,
+      arguments: isJsonObject(given) ? trueArguments(given) : {},
+    };
+  });
+}
+
+/** The tools that the true calls are of: a truth may name a function that is not on offer. */
+function neededFor(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
+  const offered = new Set(functions.map(({ tool }) => tool.name));
+  const named = new Set(trueCalls(question, functions).map(({ tool }) => tool));
+  return [...named].filter((tool) => offered.has(tool));
+}
+
+/**
+ * Refuses faults of calls where none are made.
+ *
+ * @throws {InputError} If there is one.
+ */
+export function assertCalled({ mode }: Pick<QuestionSpec, "mode">, perturbation: string): void {
+  const fault = mode === "tools" ? undefined : perturbation.split("+").find(isFault);
+  if (fault === undefined) return;
+  throw new InputError(
+    `Cannot ask a question under ${
+      printable(fault, 100)
+    } as faults are of calls, and in mode ${mode} ` +
+      "none are made: take mode tools",
+  );
 }
 
 function argumentsOf(parameters: JsonValue): { readonly arguments: JsonObject }[] {

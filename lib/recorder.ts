@@ -4,9 +4,20 @@
  * @module
  */
 
+import { type CallOutcome, type CallPlace, type EndedCall, eventOf } from "./call_outcome.ts";
 import type { UncutCall } from "./call_record.ts";
-import type { FailureCause } from "./failure.ts";
+import type { Fault } from "./fault.ts";
 import { type JsonObject, type JsonValue, printable } from "./json.ts";
+import { inLanes } from "./lanes.ts";
+import { shapeOf } from "./nested_calls.ts";
+import { NestedReply } from "./nested_reply.ts";
+import {
+  type RecorderOptions,
+  type RecorderSettings,
+  recorderSettings,
+} from "./recorder_options.ts";
+import { offerReferences } from "./symbolic_schema.ts";
+import { valueOfResult } from "./symbols.ts";
 import type {
   Answered,
   Environment,
@@ -19,35 +30,8 @@ import type {
 } from "./tool.ts";
 import { type CallEvent, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
-/** Where a call stands in its trial. */
-export interface CallPlace {
-  /** The number of the call, from 1. */
-  readonly call: number;
-  /** The number of its step, from 1. */
-  readonly step: number;
-}
-
-/** What became of a call. */
-export interface CallOutcome {
-  /** The text that goes back, unless something around the environment writes another. */
-  readonly content: string;
-  /** What was returned; left out when the call was refused or failed. */
-  readonly value?: JsonValue;
-  /** What is recorded of it, beside what was written. */
-  readonly event?: Pick<CallEvent, "role" | "returned" | "guessed" | "coerced" | "error">;
-  /** What is wrong with it. */
-  readonly failure?: FailureCause & { readonly root: boolean };
-}
-
-/** What is set of a recorder. */
-export interface RecorderOptions {
-  /** How many calls may be made: a whole number from 0 on, or infinite. */
-  readonly callLimit: number;
-  /** How much of a result a model gets to see, in UTF-16 code units; default all of it. */
-  readonly longestResult?: number | undefined;
-  /** Changes what a function returned on its way to the model; what is refused or fails stays as it is. */
-  readonly perturbReturn?: ((text: string) => string) | undefined;
-}
+export type { CallOutcome, CallPlace } from "./call_outcome.ts";
+export type { RecorderOptions } from "./recorder_options.ts";
 
 /**
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its
@@ -66,8 +50,9 @@ export abstract class Recorder implements Environment, Disposable {
   readonly #returned = new Map<string, JsonValue>();
   /** Texts that nobody has yet asked for what they make known. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
-  readonly #longestResult: number;
-  readonly #perturbReturn: ((text: string) => string) | undefined;
+  readonly #settings: RecorderSettings;
+  /** What the functions on offer take, apart from references. */
+  readonly #parameters: ReadonlyMap<string, JsonObject>;
   #calls = 0;
   #step = 0;
   #pending = 0;
@@ -78,23 +63,16 @@ export abstract class Recorder implements Environment, Disposable {
   /** Offers tools. */
   constructor(
     tools: readonly ToolSchema[],
-    { callLimit, longestResult = Infinity, perturbReturn }: RecorderOptions,
+    options: RecorderOptions,
   ) {
-    if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
-      throw new RangeError(
-        `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
-      );
-    }
-    if (!(longestResult >= 1)) {
-      throw new RangeError(
-        `Cannot limit results as the limit must be 1 or more: it is ${longestResult}`,
-      );
-    }
+    const settings = recorderSettings(options);
+    const { callLimit, references } = settings;
     this.callLimit = callLimit;
-    this.#longestResult = longestResult;
-    this.#perturbReturn = perturbReturn;
+    this.#settings = settings;
+    this.#parameters = new Map(tools.map(({ name, parameters }) => [name, parameters]));
     this.tools = tools.map((tool) => ({
       ...tool,
+      ...(references ? offerReferences(tool) : {}),
       execute: async (input: JsonObject) => {
         // An agent may leave a call behind; an error here would be one that nobody awaits.
         if (this.#closed) return OVER;
@@ -188,14 +166,35 @@ export abstract class Recorder implements Environment, Disposable {
     this.#closed = true;
   }
 
-  /** Why the arguments of a call would be refused; `undefined` when they conform to its schema. */
-  abstract refuse(call: PreparedCall): Refusal | undefined;
+  /**
+   * Why the arguments of a call would be refused; `undefined` when they conform to its schema. References
+   * in them are taken to fit where they may stand: what they stand for is not known yet.
+   */
+  refuse(call: PreparedCall): Refusal | undefined {
+    const { name, refusal, resolved } = call;
+    const parameters = this.#settings.references && refusal === undefined && resolved === undefined
+      ? this.#parameters.get(name)
+      : undefined;
+    const shape = parameters === undefined ? undefined : shapeOf(call.arguments, parameters);
+    return shape === undefined ? this.refuseMeant(call) : this.refuseShape(name, shape);
+  }
+
+  /** Why arguments would be refused, in which there are no references. */
+  protected abstract refuseMeant(call: PreparedCall): Refusal | undefined;
+
+  /** Why arguments would be refused that have {@linkcode ANY_REFERENCE} in place of what is not known. */
+  protected abstract refuseShape(name: string, shape: JsonObject): Refusal | undefined;
 
   /** Carries out a call within the limit, or refuses it. */
   protected abstract carryOut(
     call: PreparedCall,
     place: CallPlace,
   ): CallOutcome | Promise<CallOutcome>;
+
+  /** What is recorded of a call that a fault kept from its result. */
+  protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
+    return {};
+  }
 
   /** The value that a returned text stands for. */
   protected abstract valueOf(text: string): JsonValue;
@@ -245,43 +244,44 @@ export abstract class Recorder implements Environment, Disposable {
     const step = this.#step;
     const within = calls.slice(0, this.left);
     const beyond = calls.slice(within.length);
-    const places = within.map((): CallPlace => ({ call: ++this.#calls, step }));
-    const outcomes: CallOutcome[] = [];
-    for (const [index, call] of within.entries()) {
-      const carried = call.answer === undefined
-        ? this.carryOut(call, places[index]!)
-        : { content: call.answer };
+    const first = this.#calls + 1;
+    this.#calls += within.length;
+    const { references, depth, parallel } = this.#settings;
+    const nested = references ? new NestedReply(calls, depth) : undefined;
+    const done: EndedCall[] = [];
+    for (const [level, listed] of (nested?.levels ?? [[...within.keys()]]).entries()) {
+      const begun = listed.filter((index) => index < within.length).map((index) => ({
+        index,
+        call: nested?.prepare(index, this.#parameters.get(within[index]!.name)) ?? within[index]!,
+        place: { call: first + index, step, level },
+      }));
+      const carried = inLanes(
+        begun.length,
+        (at) => this.#carry(begun[at]!.call, begun[at]!.place),
+        { most: parallel, ended: () => this.#closed },
+      );
       // What is answered at once stays within this turn, so that calls of an agent keep their order.
-      outcomes.push(carried instanceof Promise ? await carried : carried);
+      const outcomes = carried instanceof Promise ? await carried : carried;
+      // Whoever asked did not wait: what comes too late is no part of the trial.
+      if (this.#closed) return calls.map(({ id, name }) => ({ callId: id, name, content: OVER }));
+      for (const [at, { index, call, place }] of begun.entries()) {
+        const outcome = outcomes[at]!;
+        // Whatever stands around an environment works with what a tool gave: it knows of no perturbation.
+        const answered = this.#seen(outcome, call, place);
+        // References name parts of the text that goes back, of which an environment may know the gist alone.
+        if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
+        done[index] = { call, place, outcome, answered, waits: nested?.waitsInVain(call) ?? false };
+      }
     }
-    // Whoever asked did not wait: what comes too late is no part of the trial.
-    if (this.#closed) return calls.map(({ id, name }) => ({ callId: id, name, content: OVER }));
-    // Whatever stands around an environment works with what a tool gave: it knows of no perturbation.
-    const answered = outcomes.map((outcome, index) =>
-      this.#seen(outcome, within[index]!, places[index]!)
-    );
-    const seen = answered.map(({ content }) => content);
-    const texts = write?.(answered, this.known) ?? seen;
+    const seen = done.map(({ answered }) => answered.content);
+    const texts = write?.(done.map(({ answered }) => answered), this.known) ?? seen;
     const written = texts.map((text) => this.#cut(text));
-    for (const [index, call] of within.entries()) {
-      const { content, event, failure } = outcomes[index]!;
+    for (const [index, { call, place }] of done.entries()) {
       const meant = call.resolved ?? call.arguments;
       if (Math.max(meant.length, written[index]!.length) > LONGEST_KEPT) {
-        this.#uncut.set(places[index]!.call, { written: meant, result: written[index]! });
+        this.#uncut.set(place.call, { written: meant, result: written[index]! });
       }
-      this.#events.push({
-        kind: "call",
-        ...places[index]!,
-        function: call.name.slice(0, LONGEST_KEPT),
-        ...event,
-        arguments: call.arguments.slice(0, LONGEST_KEPT),
-        ...(call.resolved === undefined || call.resolved === call.arguments
-          ? {}
-          : { resolved: call.resolved.slice(0, LONGEST_KEPT) }),
-        result: written[index]!.slice(0, LONGEST_KEPT),
-        ...(seen[index] === content ? {} : { unperturbed: content.slice(0, LONGEST_KEPT) }),
-        ...(failure === undefined ? {} : { failure }),
-      });
+      this.#events.push(eventOf(done[index]!, written[index]!));
     }
     if (beyond.length > 0) this.#endByLimit(beyond[0]!.name);
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
@@ -292,10 +292,42 @@ export abstract class Recorder implements Environment, Disposable {
     }));
   }
 
+  /** Carries out a call, or puts a fault in its way. */
+  #carry(call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
+    if (call.answer !== undefined) return { content: call.answer };
+    // Whatever would be refused never reaches a tool that could fail.
+    const { injectFault } = this.#settings;
+    const reaches = injectFault !== undefined && this.#parameters.has(call.name) &&
+      this.refuse(call) === undefined;
+    const fault = reaches ? injectFault(call.name) : undefined;
+    return fault === undefined ? this.carryOut(call, place) : this.#fail(fault, call, place);
+  }
+
+  /** What a call comes to that has a fault in its way. */
+  #fail(fault: Fault, call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
+    const { kind, content, error, delay = 0 } = fault;
+    if (delay > 0) {
+      return new Promise((resolve) => setTimeout(resolve, delay))
+        .then(() => this.#fail({ ...fault, delay: 0 }, call, place));
+    }
+    // What is only late must not reach a tool once nobody waits for it any more.
+    if (this.#closed) return { content: OVER };
+    if (content !== undefined) {
+      const told = error === undefined ? {} : { error: printable(error, 1000) };
+      return { content, event: { ...this.kept(call), fault: kind, ...told } };
+    }
+    const marked = (outcome: CallOutcome): CallOutcome => ({
+      ...outcome,
+      event: { ...outcome.event, fault: kind },
+    });
+    const carried = this.carryOut(call, place);
+    return carried instanceof Promise ? carried.then(marked) : marked(carried);
+  }
+
   /** An outcome as it goes back, perturbed where it is to be; what it makes known is known from now on. */
   #seen({ content, value }: CallOutcome, call: PreparedCall, place: CallPlace): Answered {
     if (value === undefined) return { call, content };
-    const text = this.#perturbReturn?.(content) ?? content;
+    const text = this.#settings.perturbReturn?.(content) ?? content;
     const read = text === content ? value : this.valueOf(text);
     this.#unread.push([text, call, place]);
     return { call, content: text, value: read };
@@ -303,9 +335,10 @@ export abstract class Recorder implements Environment, Disposable {
 
   /** As much of a text as a model gets to see; no character is cut in two. */
   #cut(text: string): string {
-    return text.length <= this.#longestResult
+    const { longestResult } = this.#settings;
+    return text.length <= longestResult
       ? text
-      : text.slice(0, this.#longestResult).replace(/[\uD800-\uDBFF]$/, "");
+      : text.slice(0, longestResult).replace(/[\uD800-\uDBFF]$/, "");
   }
 
   /** Ends the trial by the first call past the limit. */

@@ -10,9 +10,12 @@ import { type CallSetMetrics, measureCallSets } from "./call_set_metrics.ts";
 import { comparePerturbations, compareStrategies, type Comparison } from "./comparison.ts";
 import { isCounted } from "./contest.ts";
 import type { GateReport } from "./decision.ts";
+import { type DimensionMetrics, measureDimensions } from "./dimensions.ts";
+import { type FormatMetrics, measureFormats } from "./format_metrics.ts";
 import { measure, type SubjectMetrics } from "./metrics.ts";
 import type { Prices } from "./prices.ts";
 import { isProbe } from "./probes.ts";
+import { measureRecovery, type RecoveryMetrics } from "./recovery_rates.ts";
 import type { ModelEntry } from "./model_entry.ts";
 import { SERVED_SEPARATOR } from "./trial.ts";
 import type { TrialScore } from "./trial_score.ts";
@@ -28,6 +31,8 @@ export interface Report {
   readonly suite: string;
   /** The seed of all tasks; `null` where no plan tells it. */
   readonly seed: number | null;
+  /** Set where arguments could refer to what other calls of the same reply return. */
+  readonly references?: true;
   /** How many trials were planned; `null` where no plan tells it. */
   readonly planned: number | null;
   /** Trials that are there, invalid ones too. */
@@ -50,6 +55,12 @@ export interface Report {
   readonly brittleness: readonly Brittleness[];
   /** What answers to the questions of call sets are worth, for each way in which these were asked. */
   readonly callSets: readonly CallSetMetrics[];
+  /** How well what models wrote could be read, for each format. */
+  readonly formats: readonly FormatMetrics[];
+  /** What became of faults that were put in the way of calls. */
+  readonly recovery: readonly RecoveryMetrics[];
+  /** The five dimensions of tool use, for each model and strategy. */
+  readonly dimensions: readonly DimensionMetrics[];
   /** Success along the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
 }
@@ -58,6 +69,8 @@ export interface Report {
 export interface ReportOptions {
   readonly suite: string;
   readonly seed?: number | undefined;
+  /** Set where arguments could refer to what other calls of the same reply return. */
+  readonly references?: true | undefined;
   /** How many trials were planned. */
   readonly planned?: number | undefined;
   /** The models with their options: they tell which names are one model at several thinking budgets. */
@@ -83,13 +96,14 @@ export interface ReportOptions {
  * ```
  */
 export function makeReport(trials: readonly TrialScore[], options: ReportOptions): Report {
-  const { suite, seed, planned, models, prices, notes = [], gates = [] } = options;
+  const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   return {
     v: 1,
     kind: "report",
     suite,
     seed: seed ?? null,
+    ...(references === undefined ? {} : { references }),
     planned: planned ?? null,
     trials: trials.length,
     unit: unitWords(trials.map(({ task }) => task)).one,
@@ -101,6 +115,9 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
     perturbations: comparePerturbations(trials, prices),
     brittleness: measureBrittleness(trials),
     callSets: measureCallSets(trials),
+    formats: measureFormats(trials),
+    recovery: measureRecovery(trials),
+    dimensions: measureDimensions(trials),
     breakdowns: breakDown(trials, models),
   };
 }
@@ -186,12 +203,13 @@ export function lackNote(
 }
 
 /** Where the trials come from, in one line. */
-export function provenance({ trials, planned, seed, began }: Report): string {
+export function provenance({ trials, planned, seed, references, began }: Report): string {
   return [
     planned === null
       ? `${trials} ${trials === 1 ? "trial" : "trials"}`
       : `${trials} of ${planned} planned trials`,
     ...(seed === null ? [] : [`seed ${seed}`]),
+    ...(references ? ["nested references"] : []),
     ...(began === null ? [] : [spanText(...began)]),
   ].join(", ");
 }

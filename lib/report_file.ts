@@ -64,6 +64,7 @@ export async function writeReport(
   const report = makeReport(trials, {
     suite,
     seed: resolved.seed,
+    references: resolved.references,
     planned,
     models: resolved.models,
     prices,

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { backoffAfter, SYSTEM_CLOCK } from "./backoff.ts";
+import { inTime } from "./deadline.ts";
 import { InputError } from "./input.ts";
 import {
   InfrastructureError,
@@ -11,6 +13,7 @@ import {
   type ModelRequest,
   TimeLimitError,
 } from "./model.ts";
+import { fork, freshSeed } from "./random.ts";
 
 /** How patient to be with a model. */
 export interface RetryPolicy {
@@ -28,14 +31,13 @@ export interface RetryPolicy {
  *
  * @throws {InfrastructureError} If no usable reply came; `retryable` says whether to ask again.
  */
-export type Attempt = (
-  request: ModelRequest,
-  signal: AbortSignal,
-) => Promise<Omit<ModelReply, "duration">>;
+export type Attempt<
+  Request extends Asked = ModelRequest,
+  Reply extends object = Omit<ModelReply, "duration">,
+> = (request: Request, signal: AbortSignal) => Promise<Reply>;
 
-const LONGEST_BACKOFF = 8_000;
-// Timers hold 31 bits; a longer one would fire at once.
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** What is to be known of any request, for a model's reply or anything else. */
+export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
 
 /**
  * A model's `reply` that makes up to `1 + retries` attempts.
@@ -81,10 +83,13 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  * assertEquals([text, attempts], ["hello", 3]);
  * ```
  */
-export function retrying(
-  attempt: Attempt,
+export function retrying<
+  Request extends Asked = ModelRequest,
+  Reply extends object = Omit<ModelReply, "duration">,
+>(
+  attempt: Attempt<Request, Reply>,
   policy: RetryPolicy = {},
-): (request: ModelRequest) => Promise<ModelReply> {
+): (request: Request) => Promise<Reply & Pick<ModelReply, "duration">> {
   const { retries = 3, requestTimeout = 600_000, backoff = 500 } = policy;
   if (!Number.isInteger(retries) || retries < 0) {
     throw new InputError(`Cannot retry as retries must be a whole number from 0: it is ${retries}`);
@@ -95,6 +100,7 @@ export function retrying(
   if (!(backoff >= 0)) {
     throw new InputError(`Cannot retry as backoff must be at least 0: it is ${backoff}`);
   }
+  const { prng } = fork(freshSeed(), "backoff");
   return async (request) => {
     for (let made = 1;; made++) {
       request.signal?.throwIfAborted();
@@ -112,7 +118,8 @@ export function retrying(
           const message = `${error.message}; the server asks to wait ${seconds} seconds, too long`;
           throw counted(new InfrastructureError(message, { cause: error }), made);
         }
-        await pause(Math.max(error.retryAfter ?? 0, backoffAfter(made, backoff)), request.signal);
+        const pause = Math.max(wait, backoffAfter(made, backoff, prng()));
+        await SYSTEM_CLOCK.pause(pause, request.signal);
       }
     }
   };
@@ -122,11 +129,11 @@ export function retrying(
 const LONGEST_WAIT = 600_000;
 
 /** One attempt that ends in time, whether or not it listens to its signal. */
-async function bounded(
-  attempt: Attempt,
-  request: ModelRequest,
+async function bounded<Request extends Asked, Reply extends object>(
+  attempt: Attempt<Request, Reply>,
+  request: Request,
   requestTimeout: number,
-): Promise<Omit<ModelReply, "duration">> {
+): Promise<Reply> {
   const { signal, timeLimit = Infinity } = request;
   const outOfTime = () =>
     timeLimit <= requestTimeout
@@ -138,27 +145,8 @@ async function bounded(
         },
       );
   if (timeLimit <= 0) throw outOfTime();
-
-  const controller = new AbortController();
-  const stopped = Promise.withResolvers<never>();
-  const stop = (reason: unknown) => {
-    // The rejection comes first, so that it wins over what the attempt makes of the abortion.
-    stopped.reject(reason);
-    controller.abort(reason);
-  };
-  const forward = () => stop(signal?.reason);
-  signal?.addEventListener("abort", forward, { once: true });
-  const timer = setTimeout(
-    () => stop(outOfTime()),
-    Math.min(timeLimit, requestTimeout, LONGEST_TIMER),
-  );
-  try {
-    // The race also watches the loser, so that its late rejection is a handled one.
-    return await Promise.race([stopped.promise, attempt(request, controller.signal)]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", forward);
-  }
+  const timeout = Math.min(timeLimit, requestTimeout);
+  return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
 /** `error`, with the number of attempts in its message. */
@@ -169,25 +157,4 @@ function counted(error: InfrastructureError, made: number): InfrastructureError 
     retryable,
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
-}
-
-/** Milliseconds to wait after so many failed attempts: somewhere in the upper half of the step. */
-function backoffAfter(made: number, backoff: number): number {
-  const step = Math.min(backoff * 2 ** Math.min(made - 1, 30), LONGEST_BACKOFF);
-  const [draw = 0] = crypto.getRandomValues(new Uint32Array(1));
-  return step * (0.5 + draw / 2 ** 33);
-}
-
-/** Waits, or throws the signal's reason as soon as that aborts. */
-async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = () => reject(signal?.reason);
-  const timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_TIMER));
-  signal?.addEventListener("abort", stop, { once: true });
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
-  }
 }

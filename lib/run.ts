@@ -225,6 +225,7 @@ export class Run implements Disposable {
     const ended = await runTrial(planned, model, {
       suite: this.#plan.suite,
       limits: this.#plan.resolved.limits,
+      references: this.#plan.resolved.references ?? false,
       strategy: strategyChoice(entry),
       ...(stageModels.size === 0 ? {} : { stageModels }),
       ...(agent === undefined ? {} : { agent }),

@@ -150,7 +150,8 @@ export function assertState(
 }
 
 /**
- * Asserts that a run took no more than a budget.
+ * Asserts that a run took no more than a budget. Whatever was done counts, calls that were refused or met a fault
+ * of a perturbation among it.
  *
  * @throws {AssertionError} Otherwise; the message tells each limit that was exceeded.
  * @throws {InputError} If a limit is unknown, negative or no number, if there is none, or if replies or

@@ -11,8 +11,20 @@ import { isJsonObject, type JsonObject, printable } from "./json.ts";
 import type { Message, Usage } from "./message.ts";
 import type { Model, StageUse } from "./model.ts";
 import { type Ending, type Limits, Session } from "./session.ts";
-import { stagesOf, strategiesIn, type StrategyOptions, withStrategy } from "./strategies.ts";
-import { type CaseOptions, perturbCase, type PerturbedCase, type Step } from "./perturbed_case.ts";
+import {
+  assertReferring,
+  stagesOf,
+  strategiesIn,
+  type StrategyOptions,
+  withStrategy,
+} from "./strategies.ts";
+import {
+  type CaseOptions,
+  perturbCase,
+  type PerturbedCase,
+  seenThrough,
+  type Step,
+} from "./perturbed_case.ts";
 import type { QueryParameter } from "./perturbations/literals.ts";
 import type { Tool, ToolChoice } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
@@ -33,6 +45,12 @@ export interface RunToolsOptions extends StrategyOptions {
   readonly given?: JsonObject;
   /** What it may take; default 50 calls, and no other limit. */
   readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field` for call 1
+   * or `$call_id.field`; default `false`. Calls are then carried out in the order of their references, and
+   * those that do not wait for each other at the same time.
+   */
+  readonly references?: boolean;
   /** Whether the model may, must or must not call; default what its options say. */
   readonly toolChoice?: ToolChoice;
   /** What is done to what the model gets to see: to find out how brittle it is with these tools. */
@@ -121,19 +139,19 @@ export async function runTools(
 ): Promise<ToolsRun> {
   checkOptions(options);
   const { strategy = "baseline", models = {}, given = {}, limits = {}, toolChoice } = options;
-  const { messages, signal, ...settings } = options;
+  const { messages, signal, references = false, ...settings } = options;
   const opening = checkMessages(messages);
   checkStages(strategy, models);
   checkToolChoice(toolChoice, tools);
   const { calls: callLimit = MOST_CALLS, observation: longestResult, ...others } = limits;
+  const { parallel, depth } = limits;
+  if (references) assertReferring("run tools", strategy);
   const perturbed = perturb(tools, opening, options.perturbation);
   const asked = perturbed === undefined ? opening : withQuestion(opening, perturbed.query.text);
   const work = withStrategy(strategy, runLoop, settings);
   using toolbox = new Toolbox(tools, {
-    ...{ callLimit, given, longestResult },
-    ...(perturbed === undefined
-      ? {}
-      : { offered: perturbed.tools, perturbReturn: perturbed.perturbReturn }),
+    ...{ callLimit, given, longestResult, references, parallel, depth },
+    ...(perturbed === undefined ? {} : seenThrough(perturbed)),
   });
   const session = new Session({
     model,
@@ -183,6 +201,7 @@ const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
   models: true,
   given: true,
   limits: true,
+  references: true,
   toolChoice: true,
   perturbation: true,
   signal: true,
@@ -228,9 +247,18 @@ function checkToolChoice(choice: ToolChoice | undefined, tools: readonly Tool[])
 
 const CALL = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 
+// Deeper down they are for whoever they go back to: nobody else reads them.
+const ITEM = z.custom<JsonObject>(isJsonObject, "must be an object");
+const CARRIED = z.object({ by: z.string(), items: z.array(ITEM) });
+
 const MESSAGES = z.array(z.discriminatedUnion("role", [
   z.object({ role: z.enum(["system", "user"]), content: z.string() }),
-  z.object({ role: z.literal("assistant"), content: z.string(), calls: z.array(CALL) }),
+  z.object({
+    role: z.literal("assistant"),
+    content: z.string(),
+    calls: z.array(CALL),
+    carried: CARRIED.exactOptional(),
+  }),
   z.object({
     role: z.literal("tool"),
     callId: z.string(),

@@ -17,7 +17,7 @@ import { LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
 /** What a trial may take. */
 export interface Limits {
-  /** Calls that may be made; default twice the fewest that solve the task. */
+  /** Calls that may be made; default twice the fewest that solve the task, and those that faults take. */
   readonly calls?: number;
   /** Model replies; default unlimited, as every reply but the last makes calls. */
   readonly steps?: number;
@@ -30,6 +30,13 @@ export interface Limits {
    * Butterfly's experiments (section 5.2) let it see 1024.
    */
   readonly observation?: number;
+  /**
+   * Calls of a reply that may be under way at the same time; default 10. They begin in their order. With 1
+   * each is begun once the one before has ended: for tools that get in each other's way.
+   */
+  readonly parallel?: number;
+  /** Calls that a chain of nested references may have; default 5. */
+  readonly depth?: number;
 }
 
 /** How the work on a task ended: with an answer, or by a limit. */
@@ -276,6 +283,8 @@ export class Session {
       ...usage,
       durationMs,
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MOST_REPAIRS) }),
+      ...(reply.parsed === undefined ? {} : { parsed: reply.parsed }),
+      ...(reply.written === undefined ? {} : { written: reply.written.slice(0, LONGEST_KEPT) }),
     });
   }
 }

@@ -96,14 +96,29 @@ export function isCount(value: number): boolean {
 export function wilson(successes: number, trials: number, confidence = 0.95): Bounds {
   assertCounts("bound a rate", successes, trials);
   assertConfidence("bound a rate", confidence);
-  const z = normalQuantile((1 + confidence) / 2);
-  const rate = successes / trials;
+  return scoreBounds(successes / trials, trials, normalQuantile((1 + confidence) / 2));
+}
+
+/**
+ * Wilson's bounds around the `rate` that so many independent trials have shown, which may be no whole
+ * number of them where they only stand for others; `quantile` is how many standard errors they reach.
+ *
+ * @example Usage
+ * ```ts
+ * import { scoreBounds, wilson } from "./statistics.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(scoreBounds(0.8, 10, 1.96).lower, wilson(8, 10).lower, 1e-4);
+ * ```
+ */
+export function scoreBounds(rate: number, trials: number, quantile: number): Bounds {
+  const z = quantile;
   const scale = 1 + z * z / trials;
   const center = (rate + z * z / (2 * trials)) / scale;
   const half = z * Math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale;
   return {
-    lower: successes === 0 ? 0 : Math.max(0, center - half),
-    upper: successes === trials ? 1 : Math.min(1, center + half),
+    lower: rate === 0 ? 0 : Math.max(0, center - half),
+    upper: rate === 1 ? 1 : Math.min(1, center + half),
   };
 }
 

@@ -142,6 +142,8 @@ function describeCall(
   const back = event.unperturbed === undefined ? own : `${own}, perturbed to ${result}`;
   const mark = event.failure !== undefined
     ? `  <- ${event.failure.type}${event.failure.root ? "" : " (cascade)"}`
+    : event.fault !== undefined
+    ? `  (fault: ${event.fault})`
     : event.role === "connected" || event.role === "disconnected"
     ? `  (irrelevant, ${event.role})`
     : event.guessed

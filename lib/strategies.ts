@@ -48,6 +48,19 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
   repair: { run: repair, aside: "repair" },
 };
 
+/**
+ * Refuses a strategy that has names of its own for values, where calls refer to each other's results.
+ *
+ * @throws {InputError} If it is one.
+ */
+export function assertReferring(action: string, id: string): void {
+  if (!strategiesIn(id).includes("indirection")) return;
+  throw new InputError(
+    `Cannot ${action} as nested references and the names of indirection do not go together: ` +
+      `references is true, and the strategy is ${printable(id)}`,
+  );
+}
+
 /** Joins the ids of strategies that are used together. */
 const JOIN = "+";
 

@@ -14,6 +14,7 @@ import {
 } from "./call_scoring.ts";
 import { DIFFICULTIES, type Difficulty } from "./call_set.ts";
 import { type GraphSpec, type Linking, LINKINGS, type Surface, SURFACES } from "./graph.ts";
+import { FAULT_PATTERN, isFault } from "./fault.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { PERTURBATIONS, perturbationsIn } from "./perturbations.ts";
 import { MODEL, type ModelEntry } from "./model_entry.ts";
@@ -118,12 +119,20 @@ export interface Suite {
   readonly models: readonly (string | ModelEntry)[];
   /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
-  /** The perturbations, each by its id or several ids joined by `+`; without any it is `none`. */
+  /**
+   * The perturbations, each by its id or several ids joined by `+`; without any it is `none`. Faults of
+   * functions are among them, such as `timeout`, `timeout:3` or `flaky:0.35`.
+   */
   readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
   /** What a trial may take. */
   readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * `false`.
+   */
+  readonly references?: boolean;
   /** A model that is asked how alike answers and truth are, of call sets. */
   readonly judge?: string | JudgeEntry;
   /** The gate over each model, strategy and perturbation. */
@@ -134,7 +143,7 @@ export interface Suite {
   readonly prices?: Prices;
 }
 
-const ANY_PERTURBATION = PERTURBATIONS.join("|");
+const ANY_PERTURBATION = [...PERTURBATIONS.filter((id) => !isFault(id)), FAULT_PATTERN].join("|");
 
 /** The rules of an id of perturbations: told in one sentence, and to editors by a pattern. */
 const PERTURBATION_ID = z.string().check((context) => {
@@ -147,7 +156,7 @@ const PERTURBATION_ID = z.string().check((context) => {
 }).meta({
   anyOf: [
     { enum: ["none", ...PERTURBATIONS] },
-    { pattern: `^(${ANY_PERTURBATION})(\\+(${ANY_PERTURBATION}))+$` },
+    { pattern: `^(${ANY_PERTURBATION})(\\+(${ANY_PERTURBATION}))*$` },
   ],
 });
 
@@ -202,7 +211,7 @@ const QUESTION_SET = z.strictObject({
   output: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
 });
 
-const JUDGE = MODEL.extend({
+const JUDGE = MODEL.safeExtend({
   prompt: z.string().refine(
     (text) => ["{predicted}", "{truth}"].every((word) => text.includes(word)),
     { message: "must hold {predicted} and {truth}" },
@@ -216,6 +225,8 @@ const LIMITS = z.strictObject({
   seconds: z.number().gt(0).exactOptional(),
   tokens: z.int().min(1).exactOptional(),
   observation: z.int().min(1).exactOptional(),
+  parallel: z.int().min(1).exactOptional(),
+  depth: z.int().min(1).exactOptional(),
 });
 
 const RULES = z.strictObject({
@@ -231,6 +242,7 @@ const RULES = z.strictObject({
   perturbations: z.array(PERTURBATION_ID).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
+  references: z.boolean().exactOptional(),
   judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
   gate: GATE_POLICY.exactOptional(),
   budget: BUDGET.exactOptional(),

@@ -1,6 +1,7 @@
 /**
- * Schemas of tools whose calls name their results, and whose arguments may be names for values
- * (Indirection, "Adding a Level of Indirection").
+ * Schemas of tools whose arguments may be names for values: of those that calls have named (Indirection,
+ * "Adding a Level of Indirection"), or of what other calls of the same reply return (Pipeline, "Parallel
+ * and Nested Tool Calls").
  * @module
  */
 
@@ -22,6 +23,20 @@ const NAME: JsonObject = {
     "The @name of a known value, in place of the value itself; @name.field for a field of it.",
   // What may be a key is checked where the value is known; providers know few kinds of patterns.
   pattern: String.raw`^@[A-Za-z_][A-Za-z0-9_]*(\.[^.@\s]+)*$`,
+};
+/**
+ * What a reference to the result of another call must match to stand in the place of a value: `$1.field`
+ * or `$call_id.field`, or a part of it as in `$1.items.0.name`, `$1.items[0].name` and `$1[0].name`.
+ */
+export const REFERENCE_PATTERN = String
+  .raw`^\$[A-Za-z0-9_][A-Za-z0-9_-]*(\.[^.$\[\]\s]+|\[[0-9]+\])+$`;
+
+const REFERENCE: JsonObject = {
+  type: "string",
+  description:
+    "In place of the value: $1.field is the field of what call 1 of the same reply returns, " +
+    "$1.items.0.name a part of it; texts may hold them anywhere. What is referred to is called first.",
+  pattern: REFERENCE_PATTERN,
 };
 
 /** What stands behind each keyword: values of their own, or other views of the same value. */
@@ -90,7 +105,31 @@ export function resultParameter({ parameters }: ToolSchema): string {
  * ```
  */
 export function offerNames(tool: ToolSchema): ToolSchema {
-  const parameters = new Offer(tool.parameters).parameters(resultParameter(tool));
+  const parameters = new Offer(tool.parameters, NAME).withResult(resultParameter(tool));
+  return { ...schemaOf(tool), parameters };
+}
+
+/**
+ * The tool as a model sees it that may refer to results of calls it makes in the same reply: wherever a
+ * value is expected, texts included, `$1.field` may stand for a field of what call 1 returns.
+ *
+ * @example Usage
+ * ```ts
+ * import { offerReferences } from "./symbolic_schema.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { parameters } = offerReferences({
+ *   name: "double",
+ *   description: "Doubles a number",
+ *   parameters: { type: "object", properties: { x: { type: "number" } } },
+ * });
+ * const { x } = parameters["properties"] as Record<string, { anyOf: { type: string }[] }>;
+ * assertEquals(x?.anyOf.map(({ type }) => type), ["number", "string"]);
+ * ```
+ */
+export function offerReferences(tool: ToolSchema): ToolSchema {
+  // No message tells of references: even where any text is taken, the schema must.
+  const parameters = new Offer(tool.parameters, REFERENCE, { everywhere: true }).bare();
   return { ...schemaOf(tool), parameters };
 }
 
@@ -100,28 +139,44 @@ class Offer {
   /** Targets of references that are no definitions, by the name of the definition they become. */
   readonly #moved = new Map<JsonObject, string>();
 
-  constructor(root: JsonObject) {
+  /** What else is taken wherever a value is. */
+  readonly #name: JsonObject;
+  /** Whether it is told even where it would be taken anyway. */
+  readonly #everywhere: boolean;
+
+  constructor(root: JsonObject, name: JsonObject, { everywhere = false } = {}) {
     this.#root = root;
+    this.#name = name;
+    this.#everywhere = everywhere;
   }
 
-  parameters(result: string): JsonObject {
+  /** A schema of all arguments. */
+  bare(): JsonObject {
+    return this.#whole(this.#inside(this.#root, 0));
+  }
+
+  /** A schema of all arguments, and of one more that names the result. */
+  withResult(result: string): JsonObject {
     const made = this.#withResult(this.#root, result, 0);
     const { required } = made;
+    return this.#whole({
+      ...made,
+      type: made["type"] ?? "object",
+      required: [...(Array.isArray(required) ? required : []), result],
+    });
+  }
+
+  /** A schema with all that it refers to. */
+  #whole(made: JsonObject): JsonObject {
     const definitions: JsonObject = {};
     // The list grows while it is gone through, as what is moved may refer to more.
     for (const [target, name] of this.#moved) {
       const rest = Object.entries(target).filter(([keyword]) => !OF_THE_ROOT.has(keyword));
       definitions[name] = this.#inside(Object.fromEntries(rest), 1);
     }
+    if (this.#moved.size === 0) return made;
     const { $defs } = made;
-    return {
-      ...made,
-      type: made["type"] ?? "object",
-      required: [...(Array.isArray(required) ? required : []), result],
-      ...(this.#moved.size === 0
-        ? {}
-        : { $defs: { ...(isJsonObject($defs) ? $defs : {}), ...definitions } }),
-    };
+    return { ...made, $defs: { ...(isJsonObject($defs) ? $defs : {}), ...definitions } };
   }
 
   /** A schema of all arguments, which knows the result's parameter too. */
@@ -155,12 +210,12 @@ class Offer {
   #position(schema: JsonValue, depth: number): JsonValue {
     if (!isJsonObject(schema) || depth > MOST_DEPTH) return schema;
     const made = this.#inside(schema, depth);
-    if (takesEveryName(this.#root, schema)) return made;
+    if (!this.#everywhere && takesEveryName(this.#root, schema)) return made;
     const { anyOf } = made;
     const plain = Object.keys(made).every((key) => key === "anyOf" || ANNOTATIONS.has(key));
     return Array.isArray(anyOf) && plain
-      ? { ...made, anyOf: [...anyOf, NAME] }
-      : { anyOf: [made, NAME] };
+      ? { ...made, anyOf: [...anyOf, this.#name] }
+      : { anyOf: [made, this.#name] };
   }
 
   /** The same schema, in whose inner positions names are taken. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Filling, missingInWords } from "./filling.ts";
+import { fillArguments, type Filled, missingInWords, type Unknown } from "./filling.ts";
 import { InputError } from "./input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, printable } from "./json.ts";
 import {
@@ -16,13 +16,15 @@ import {
   meaningOf,
   type MissingPart,
   NAME_RULE,
+  NAMES,
   Reference,
   replaceReferences,
   wholeReference,
 } from "./references.ts";
-import { Position } from "./schema_position.ts";
 import { offerNames, resultParameter } from "./symbolic_schema.ts";
 import type { Refusal, ToolSchema } from "./tool.ts";
+
+export type { Filled } from "./filling.ts";
 
 /** Values and arguments that nest deeper could overflow the stack of whoever reads them. */
 const MOST_NESTING = 500;
@@ -86,16 +88,6 @@ export interface ReadCall {
 export interface UnreadCall extends Refusal {
   /** The arguments without the one that names the result, with values for the names that have one. */
   readonly meant?: string;
-}
-
-/** Arguments with values in the place of names. */
-export interface Filled {
-  /** The arguments. */
-  readonly values: JsonObject;
-  /** What could not be replaced, in words. */
-  readonly errors: readonly string[];
-  /** The parameters it stands in. */
-  readonly faults: readonly string[];
 }
 
 /**
@@ -244,16 +236,11 @@ export class Symbols {
 
   /** The arguments of a call of `tool`, that does not name its result, with values for names. */
   fill(tool: ToolSchema, written: JsonObject): Filled {
-    const filling = new Filling(this.#bindings);
-    const within = new Position(tool.parameters).within(written);
-    const values = Object.fromEntries(
-      Object.entries(written).map(([parameter, value]) => {
-        filling.parameter = parameter;
-        return [parameter, filling.fill(value, within(parameter))];
-      }),
-    );
-    const errors = filling.errors(() => this.#knownNames());
-    return { values, errors, faults: [...filling.faults] };
+    return fillArguments(written, tool.parameters, {
+      notation: NAMES,
+      of: (reference) => meaningOf(reference, this.#bindings),
+      unknown: (unknown) => this.#tellUnknown(unknown),
+    });
   }
 
   /**
@@ -299,6 +286,17 @@ export class Symbols {
     const meaning = meaningOf(reference, this.#bindings);
     // What a path leaves over is no part of it: the whole must be one.
     return meaning instanceof Binding && !reference.isWhole ? undefined : meaning;
+  }
+
+  #tellUnknown({ names, parameters, inText }: Unknown): string[] {
+    const unknown = [...names].map((name) => `@${name}`);
+    const hint = inText
+      ? `. Where the text ${unknown[0]} itself is meant, write @${unknown[0]}`
+      : "";
+    return [
+      `There is no value named ${unknown.join(", ")}, as in ${[...parameters].join(", ")}. ` +
+      `The name of a result is known from the next reply on. ${this.#knownNames()}${hint}`,
+    ];
   }
 
   #faultOfResult(

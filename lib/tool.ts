@@ -31,6 +31,9 @@ export type ToolChoice = "auto" | "none" | "required" | { readonly function: str
 /** The mark of tools that have a state of their own, such as which of their results comes next. */
 export const FRESH: unique symbol = Symbol("fresh");
 
+/** The mark of tools that begin anew only in what is around them: what they run on, all runs share. */
+export const SHARED: unique symbol = Symbol("shared");
+
 /** A function that can be called: the plain shape that agents of any kind understand. */
 export interface Tool extends ToolSchema {
   /** Runs the function on parsed arguments and gives the text that goes back to the model. */
@@ -42,11 +45,30 @@ export interface Tool extends ToolSchema {
   readonly check?: (input: JsonObject) => Refusal | undefined;
   /** The tool as it is when a run begins; left out where runs do not change it. */
   readonly [FRESH]?: () => Tool;
+  /** `true` where runs share what the tool works on, although something of it begins anew. */
+  readonly [SHARED]?: true;
+}
+
+/** A tool that can be told that nobody waits for it any more; every {@linkcode Tool} passes for one. */
+export interface StoppableTool extends Tool {
+  /** Runs the function. The signal aborts on timeouts and when the call is cancelled. */
+  execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
+}
+
+/** The signal among what a tool is run with: other frameworks hand over more, in forms of their own. */
+export function signalIn(options: unknown): { readonly signal?: AbortSignal } {
+  const { signal }: { signal?: unknown } = Object(options);
+  return signal instanceof AbortSignal ? { signal } : {};
 }
 
 /** The tool as it is when a run begins. */
 export function freshTool(tool: Tool): Tool {
   return tool[FRESH]?.() ?? tool;
+}
+
+/** Whether runs of a tool at the same time cannot get in each other's way. */
+export function isApart(tool: Tool): boolean {
+  return tool[FRESH] !== undefined && tool[SHARED] === undefined;
 }
 
 /** A call as a model wrote it: nothing in it is checked. */

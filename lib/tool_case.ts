@@ -19,7 +19,7 @@ import type { Message } from "./message.ts";
 import { isJson, isMatcher, type OracleCall } from "./oracle.ts";
 import { assertTools } from "./own_tool.ts";
 import { withViews } from "./parameter_views.ts";
-import { perturbCase, type PerturbedCase, type Step } from "./perturbed_case.ts";
+import { perturbCase, type PerturbedCase, seenThrough, type Step } from "./perturbed_case.ts";
 import type { QueryParameter } from "./perturbations/literals.ts";
 import { findParameters } from "./perturbations/parameters.ts";
 import type { RecorderOptions } from "./recorder.ts";
@@ -97,6 +97,8 @@ export class CaseFixture<State> extends Toolbox implements Fixture {
   readonly turns: readonly string[];
   /** The calls that are right, as many as there are. */
   readonly minimumCalls: number | null;
+  /** The tools of the calls that are right, each once; left out where these are not known. */
+  readonly needed: readonly string[] | undefined;
   /** Whether the model may, must or must not call. */
   readonly toolChoice: ToolChoice | undefined;
 
@@ -122,13 +124,14 @@ export class CaseFixture<State> extends Toolbox implements Fixture {
     const parameters = own.parameters ?? findParameters(text, (own.oracle ?? []).map(plainOf));
     const perturbed = perturbation === "none"
       ? undefined
-      : perturbCase(tools.map(schemaOf), { text, parameters }, perturbation, { seed });
+      : perturbCase(tools.map(schemaOf), { text, parameters }, perturbation, {
+        seed,
+        needed: [...new Set((own.oracle ?? []).map(({ tool }) => tool))],
+      });
     super(tools, {
       callLimit: MOST_CALLS,
       ...others,
-      ...(perturbed === undefined
-        ? {}
-        : { offered: perturbed.tools, perturbReturn: perturbed.perturbReturn }),
+      ...(perturbed === undefined ? {} : seenThrough(perturbed)),
     });
     this.#case = own;
     this.#state = state;
@@ -139,6 +142,9 @@ export class CaseFixture<State> extends Toolbox implements Fixture {
     this.system = own.system;
     this.turns = own.turns ?? [];
     this.minimumCalls = own.oracle?.length ?? null;
+    this.needed = own.oracle === undefined
+      ? undefined
+      : [...new Set(own.oracle.map(({ tool }) => tool))];
     this.toolChoice = own.toolChoice;
   }
 

@@ -10,7 +10,7 @@ import { isJsonObject, printable } from "./json.ts";
 import { isProbe } from "./probes.ts";
 import { inOwnWords, registerBenchmark, type Registration } from "./registration.ts";
 import { isCase, openTask, type TaskOpener } from "./tasks.ts";
-import { FRESH } from "./tool.ts";
+import { isApart } from "./tool.ts";
 import { assertCaseTools, CaseFixture, digestOf, type ToolCase } from "./tool_case.ts";
 import { Toolbox } from "./toolbox.ts";
 import { isObject } from "./value_parts.ts";
@@ -21,6 +21,7 @@ export type SharedOptions = Pick<
   BenchmarkOptions,
   | "model"
   | "limits"
+  | "references"
   | "gate"
   | "budget"
   | "prices"
@@ -41,7 +42,11 @@ export interface ToolTestOptions<State = undefined>
   readonly seed?: number | "fresh";
   /** The strategy or strategies that the model works with, by id or with what is set of them. */
   readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
-  /** What is done to what the model gets to see, such as `RD` or `WT+CF`; one or several. */
+  /**
+   * What is done to what the model gets to see, such as `RD` or `WT+CF`, or which faults it meets, such as
+   * `timeout`; one or several. With `["none", "timeout"]` the same `assert` judges both: calls that met a fault
+   * do not count in assertions, unless nothing must be called.
+   */
   readonly perturbation?: string | readonly string[];
 }
 
@@ -64,6 +69,7 @@ const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase
   strategy: true,
   perturbation: true,
   limits: true,
+  references: true,
   gate: true,
   budget: true,
   prices: true,
@@ -90,6 +96,11 @@ const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase
  * `state` and, where they are a function, `tools` are made anew for each trial; a gate with prices or
  * perturbations makes them before, too, to plan with them. Trials share a list of
  * tools, so that they run one at a time unless all of them are faked, or `concurrency` says otherwise.
+ *
+ * Calls of one reply begin in their order and run at the same time, at most `limits.parallel` of them: what
+ * a tool does before it first waits, such as taking the next result of its `sequence`, is done in the
+ * order of the calls. With `limits: { parallel: 1 }` each begins once the one before has ended. With
+ * `references` a call may take what others of the same reply return, and comes after these.
  *
  * The flags behind `--` are those of `benchmark`. A path that ends in `/` is a folder, in which each test
  * of a file has a file of its own: `--out=results/`.
@@ -128,7 +139,12 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   if (!isObject(options)) {
     throw new InputError(`Cannot use ${subject} as it must have options: they are ${options}`);
   }
-  assertOptions(subject, options, Object.keys({ ...CASE_OPTIONS, ...RUN_OPTIONS }));
+  assertOptions(subject, options, {
+    names: Object.keys({ ...CASE_OPTIONS, ...RUN_OPTIONS }),
+    elsewhere: new Map(
+      [...SUITE_WORDS].map(([word, own]) => [word, `${own}, which takes one or a list`]),
+    ),
+  });
   const own: ToolCase<State> = { ...options, name };
   assertCase(subject, own);
   const { model, trials, seed = 1, gate } = options;
@@ -141,7 +157,7 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
     isCase(spec) ? new CaseFixture(own, spec, given) : openTask(spec, given);
   const benchmark: BenchmarkOptions = {
     ...sharedOf(options),
-    ...(isApart(own.tools) ? {} : { concurrency: 1 }),
+    ...(areApart(own.tools) ? {} : { concurrency: 1 }),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     model,
     tasks: [],
@@ -195,15 +211,18 @@ function inOptionsOf(options: object, register: () => void): void {
 function sharedOf<State>(
   options: ToolTestOptions<State>,
 ): Omit<SharedOptions, "model" | "concurrency"> {
-  const { gate, limits, budget, prices, retries, requestTimeout, baseURL, journal, report } =
-    options;
-  const given = { gate, limits, budget, prices, retries, requestTimeout, baseURL, journal, report };
+  const { gate, limits, references, budget, prices } = options;
+  const { retries, requestTimeout, baseURL, journal, report } = options;
+  const given = {
+    ...{ gate, limits, references, budget, prices },
+    ...{ retries, requestTimeout, baseURL, journal, report },
+  };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** Whether trials that run at the same time cannot get in each other's way. */
-function isApart(tools: ToolCase<never>["tools"]): boolean {
-  return typeof tools === "function" || tools.every((tool) => tool[FRESH] !== undefined);
+function areApart(tools: ToolCase<never>["tools"]): boolean {
+  return typeof tools === "function" || tools.every(isApart);
 }
 
 /** What neither the rules of suites nor types say to users of plain JavaScript. */

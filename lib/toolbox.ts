@@ -15,6 +15,7 @@ import {
 } from "./recorder.ts";
 import { redact } from "./redact.ts";
 import { type ArgumentCheck, argumentCheck } from "./schema_check.ts";
+import { offerReferences } from "./symbolic_schema.ts";
 import { errorOfResult, isPlain, valueOfResult } from "./symbols.ts";
 import { freshTool, type PreparedCall, type Refusal, type Tool, type ToolSchema } from "./tool.ts";
 
@@ -55,6 +56,8 @@ export class Toolbox extends Recorder {
 
   readonly #own: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
+  /** What checks arguments that hold references, made when it is needed. */
+  readonly #shapes = new Map<string, ArgumentCheck>();
 
   /**
    * Offers tools.
@@ -81,11 +84,20 @@ export class Toolbox extends Recorder {
   }
 
   /** Why the arguments of a call do not conform to its tool's schema. */
-  override refuse(call: PreparedCall): Refusal | undefined {
+  protected override refuseMeant(call: PreparedCall): Refusal | undefined {
     if (call.refusal !== undefined) return call.refusal;
     const input = parseJson(call.resolved ?? call.arguments);
     return this.#checks.get(call.name)?.(input) ??
       (isJsonObject(input) ? this.#own.get(call.name)?.check?.(input) : undefined);
+  }
+
+  /** Why arguments do not conform, of which some are not known yet. */
+  protected override refuseShape(name: string, shape: JsonObject): Refusal | undefined {
+    const tool = this.#own.get(name);
+    if (tool === undefined) return undefined;
+    const check = this.#shapes.get(name) ?? argumentCheck(offerReferences(tool));
+    this.#shapes.set(name, check);
+    return check(shape);
   }
 
   /** Carries out a call that conforms to the schema. */
@@ -96,7 +108,7 @@ export class Toolbox extends Recorder {
       const failure = functionNotFound(name, this.#own.keys());
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
-    const refusal = this.refuse(call);
+    const refusal = this.refuseMeant(call);
     if (refusal !== undefined) {
       const { error, fault: detail } = refusal;
       return {

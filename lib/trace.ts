@@ -8,11 +8,21 @@ import { z } from "zod";
 import type { CallScores } from "./call_scoring.ts";
 import type { CallTruth } from "./call_set.ts";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
+import { type FaultKind, FAULTS } from "./fault.ts";
 import { type Role, ROLES } from "./graph.ts";
 import { PARAMETER_VIEW, type ParameterView } from "./parameter_failure.ts";
 
 /** Nothing that a model writes is kept longer than this in a trace. */
 export const LONGEST_KEPT = 10_000;
+
+/**
+ * How the calls of a reply could be read: `strict` as the format wants them, `repaired` once something was
+ * put right, `unreadable` where one of them could not be: its arguments then are what was written.
+ */
+export const PARSES = ["strict", "repaired", "unreadable"] as const;
+
+/** How the calls of a reply could be read. */
+export type Parse = typeof PARSES[number];
 
 /** A reply of the model. */
 export interface ReplyEvent {
@@ -36,6 +46,10 @@ export interface ReplyEvent {
   readonly durationMs: number;
   /** What had to be repaired in the reply, in words; left out when nothing had. */
   readonly repairs?: readonly string[];
+  /** How its calls could be read; left out where it attempts none. */
+  readonly parsed?: Parse;
+  /** The reply as it was written, where calls in its text were repaired or cannot be read; left out else. */
+  readonly written?: string;
 }
 
 /** A call and its answer. */
@@ -60,6 +74,10 @@ export interface CallEvent {
   readonly unperturbed?: string;
   /** The variable and value that were returned; left out when the call was refused. */
   readonly returned?: { readonly variable: string; readonly value: number };
+  /** The fault that was put in the way of the call; left out where none was. */
+  readonly fault?: FaultKind;
+  /** The variable that a fault kept the function from returning; left out where it kept none. */
+  readonly withheld?: string;
   /** What the function itself said that went wrong, such as what it threw; left out when nothing did. */
   readonly error?: string;
   /** What is wrong with the call; left out when nothing is. */
@@ -214,6 +232,8 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     outputTokens: z.number(),
     durationMs: z.number(),
     repairs: z.array(z.string()).exactOptional(),
+    parsed: z.enum(PARSES).exactOptional(),
+    written: z.string().exactOptional(),
   }),
   z.looseObject({
     kind: z.literal("call"),
@@ -226,6 +246,8 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
     unperturbed: z.string().exactOptional(),
     role: z.enum(ROLES).exactOptional(),
     returned: z.looseObject({ variable: z.string(), value: z.number() }).exactOptional(),
+    fault: z.enum(FAULTS).exactOptional(),
+    withheld: z.string().exactOptional(),
     error: z.string().exactOptional(),
     failure: z.intersection(FAILURE_CAUSE, z.looseObject({ root: z.boolean() })).exactOptional(),
     parameters: PARAMETER_VIEW.exactOptional(),

@@ -15,10 +15,17 @@ import { InputError, reasonOf } from "./input.ts";
 import { type JsonValue, printable } from "./json.ts";
 import type { JudgeScore } from "./judge_score.ts";
 import type { Usage } from "./message.ts";
-import { InfrastructureError, type Model, type RequestContext, type StageUse } from "./model.ts";
+import {
+  type Api,
+  APIS,
+  InfrastructureError,
+  type Model,
+  type RequestContext,
+  type StageUse,
+} from "./model.ts";
 import { redact } from "./redact.ts";
 import { type Limits, Session } from "./session.ts";
-import { type StrategyOptions, withStrategy } from "./strategies.ts";
+import { assertReferring, type StrategyOptions, withStrategy } from "./strategies.ts";
 import { isGenerated, openTask, type TaskOpener, type TaskSpec } from "./tasks.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "./trace.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
@@ -58,13 +65,14 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   /** The name of the suite. */
   readonly suite: string;
   /**
-   * The model that was asked for, the one that says to have answered (empty when none did), and
-   * whether it is a program.
+   * The model that was asked for, the one that says to have answered (empty when none did), whether it is
+   * a program, and how it was spoken to, where that is known.
    */
   readonly model: {
     readonly requested: string;
     readonly served: string;
     readonly simulated: boolean;
+    readonly api?: Api;
   };
   /** `false` where the perturbation found nothing to change; left out else. */
   readonly changed?: false;
@@ -78,6 +86,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly calls: number;
   /** The fewest calls that solve the task, where that is known. */
   readonly minimumCalls: number | null;
+  /** The tools that a case needs, each once; left out of other tasks, and where they are not known. */
+  readonly needed?: readonly string[];
   /** What was wrong with its calls. */
   readonly failures: readonly Failure[];
   /** What its calls were held against for the views that its events have; left out without any. */
@@ -131,6 +141,11 @@ export interface TrialOptions {
   readonly suite?: string;
   /** What the trial may take. */
   readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * `false`.
+   */
+  readonly references?: boolean;
   /** What is done to what the model gets to see of a bare task, such as `RD`; default `none`. */
   readonly perturbation?: string;
   /** What the strategy is and what is set of it; default the one that its name is the id of. */
@@ -172,19 +187,24 @@ export async function runTrial(
   options: TrialOptions = {},
 ): Promise<Trial> {
   const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
-  const { limits = {}, open = openTask, signal, stageModels } = options;
+  const { limits = {}, open = openTask, signal, stageModels, references = false } = options;
   const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
   const work = withStrategy(strategy, runLoop, settings);
   if (options.agent !== undefined) {
     assertAgentStrategies("the trial", [strategy]);
     assertAgentTasks("the trial", [planned.task]);
+    assertAgentCalls("the trial", references);
   }
+  if (references) assertReferring("run the trial", strategy);
   const startedAt = new Date().toISOString();
   const started = performance.now();
   using fixture = open(planned.task, {
     perturbation: planned.perturbation,
     ...(limits.calls === undefined ? {} : { callLimit: limits.calls }),
     ...(limits.observation === undefined ? {} : { longestResult: limits.observation }),
+    ...(limits.parallel === undefined ? {} : { parallel: limits.parallel }),
+    ...(limits.depth === undefined ? {} : { depth: limits.depth }),
+    ...(references ? { references } : {}),
   });
   const session = new Session({
     model,
@@ -269,6 +289,7 @@ export async function runTrial(
       requested: model.name,
       served: session.served.join(SERVED_SEPARATOR),
       simulated: model.simulated || stages.some((stage) => stage.model.simulated),
+      ...(model.api === undefined ? {} : { api: model.api }),
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
@@ -280,6 +301,7 @@ export async function runTrial(
     grounded,
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
+    ...(fixture.needed === undefined ? {} : { needed: fixture.needed }),
     failures: failuresOf(fixture.events),
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
@@ -324,6 +346,19 @@ export function assertAgentTasks(action: string, tasks: readonly object[]): void
   );
 }
 
+/**
+ * Refuses nested references for agents of one's own.
+ *
+ * @throws {InputError} If there are to be any.
+ */
+export function assertAgentCalls(action: string, references: boolean): void {
+  if (!references) return;
+  throw new InputError(
+    `Cannot run ${action} as an agent of your own makes its calls one by one, and none can refer to ` +
+      "others: references is true",
+  );
+}
+
 function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {
   const key = { model, strategy: "baseline", perturbation, task, repetition: 1 };
   return { ...key, id: trialId(key), index: 0, block: 0 };
@@ -351,6 +386,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
     requested: z.string(),
     served: z.string(),
     simulated: z.boolean().optional(),
+    api: z.enum(APIS).exactOptional(),
   }).transform((model) => ({
     ...model,
     simulated: model.simulated ?? model.requested.startsWith("sim:"),
@@ -365,6 +401,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   grounded: z.boolean().default(false),
   calls: z.int().min(0),
   minimumCalls: z.int().min(0).nullable().default(null),
+  needed: z.array(z.string()).exactOptional(),
   failures: z.array(FAILURE).default([]),
   oracle: z.literal("truth").exactOptional(),
   behaviours: z.array(z.string()).default([]),

@@ -7,8 +7,11 @@
 import { type Failure, FAILURE_TYPES, type FailureType } from "./failure.ts";
 import type { Usage } from "./message.ts";
 import { type ParameterScore, scoreOfViews } from "./parameter_views.ts";
+import { type ParseCounts, parsesOf } from "./parses.ts";
+import { type Recovery, recoveryOf } from "./recovery.ts";
 import { callsOf, type ScoredEvent, type StrategyWork, type TraceEvent, workOf } from "./trace.ts";
 import type { Trial } from "./trial.ts";
+import { dimensionsOf, type TrialDimensions } from "./trial_dimensions.ts";
 
 /**
  * A trial without its events and the details of its failures: what tables and gates need of it, small
@@ -21,6 +24,12 @@ export interface TrialScore extends Omit<Trial, "events" | "failures"> {
   readonly work?: StrategyWork;
   /** What its calls are beside the right ones; left out where these are not known. */
   readonly parameters?: ParameterScore;
+  /** What became of each function that a fault was in the way of; left out without any. */
+  readonly recoveries?: readonly Recovery[];
+  /** How its replies could be read; left out where that is not known, or none attempts a call. */
+  readonly parses?: ParseCounts;
+  /** What it tells of the dimensions of tool use; left out where that is nothing. */
+  readonly dimensions?: TrialDimensions;
   /** What its answer is worth, of questions of call sets; left out where it was not scored. */
   readonly scored?: ScoredAnswer;
   /** Tokens of earlier tries at it, which infrastructure had spoiled; left out without any. */
@@ -35,6 +44,9 @@ export function scoreOf(trial: Trial): TrialScore {
   const { changed, stages, judging, startedAt, durationMs, reason, ends } = trial;
   const work = workOf(trial.events);
   const answer = scoredAnswer(trial.events);
+  const recoveries = recoveryOf(trial.events);
+  const parses = parsesOf(trial.events);
+  const dimensions = dimensionsOf(trial);
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
@@ -43,6 +55,9 @@ export function scoreOf(trial: Trial): TrialScore {
     ...(judging === undefined ? {} : { judging }),
     ...(work === undefined ? {} : { work }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
+    ...(recoveries.length === 0 ? {} : { recoveries }),
+    ...(parses === undefined ? {} : { parses }),
+    ...(dimensions === undefined ? {} : { dimensions }),
     ...(answer === undefined ? {} : { scored: answer }),
     ...(reason === undefined ? {} : { reason }),
     ...(ends === undefined ? {} : { ends }),
@@ -79,11 +94,16 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
  */
 export function scored(trial: Trial | TrialScore): TrialScore {
   if (!("events" in trial)) return trial;
-  const { work, parameters, scored, replaced }: Partial<TrialScore> = trial;
+  const { work, parameters, recoveries, parses, dimensions, scored, replaced }: Partial<
+    TrialScore
+  > = trial;
   return {
     ...scoreOf(trial),
     ...(work === undefined ? {} : { work }),
     ...(parameters === undefined ? {} : { parameters }),
+    ...(recoveries === undefined ? {} : { recoveries }),
+    ...(parses === undefined ? {} : { parses }),
+    ...(dimensions === undefined ? {} : { dimensions }),
     ...(scored === undefined ? {} : { scored }),
     ...(replaced === undefined ? {} : { replaced }),
   };

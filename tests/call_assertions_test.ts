@@ -472,6 +472,127 @@ test("hostile calls steer no terminal and overflow nothing", () => {
   );
 });
 
+/** A model that paid once, after a fault was in its way, and was late. */
+const FAULTED = recordOf(
+  made("pay", { sum: 7 }, { error: "timed out", result: "timed out", fault: "timeout" }),
+  made("login", {}, { fault: "slow" }),
+  made("pay", { sum: 7 }),
+);
+/** The same without faults. */
+const PLAIN = recordOf(made("login"), made("pay", { sum: 7 }));
+/** One that never got through. */
+const LOST = recordOf(
+  made("login"),
+  made("pay", { sum: 7 }, { result: "<html>", fault: "malformed_return" }),
+);
+
+test("a call that met a fault does not count, so that what holds without faults holds with them", () => {
+  const holding: [name: string, assertion: (record: typeof PLAIN) => unknown][] = [
+    ["called", (record) => assertCalled(record, "pay", { times: 1 })],
+    ["count", (record) => assertCallCount(record, "pay", 1)],
+    ["count of all", (record) => assertCallCount(record, undefined, 2)],
+    ["most of all", (record) => assertCallCount(record, undefined, { atMost: 2 })],
+    ["order", (record) => assertCallOrder(record, ["login", "pay"])],
+    ...TRAJECTORY_MODES.map((mode): [string, (record: typeof PLAIN) => unknown] => [
+      mode,
+      (record) => assertTrajectory(record, ["login", "pay"], mode),
+    ]),
+    ["no failures", (record) => assertNoFailedCalls(record)],
+    ["score", (record) => assertCallScore(record, ["login", "pay"], { precision: 1, recall: 1 })],
+  ];
+  const failing: typeof holding = [
+    ["called twice", (record) => assertCalled(record, "pay", { times: 2 })],
+    ["not called", (record) => assertNotCalled(record, "pay")],
+    ["no calls", (record) => assertNoCalls(record)],
+    ["count", (record) => assertCallCount(record, "pay", { atLeast: 2 })],
+    ["count of all", (record) => assertCallCount(record, undefined, 3)],
+    ["order", (record) => assertCallOrder(record, ["pay", "login"])],
+    ["order twice", (record) => assertCallOrder(record, ["pay", "pay"])],
+    ...TRAJECTORY_MODES.map((mode): typeof holding[number] => {
+      const expected = mode === "subset" ? ["pay"] : ["login", "pay", "pay"];
+      return [mode, (record) => assertTrajectory(record, expected, mode)];
+    }),
+    ["score", (record) => assertCallScore(record, ["login", "pay", "pay"], { recall: 0.7 })],
+  ];
+  for (const record of [PLAIN, FAULTED]) {
+    for (const [, assertion] of holding) assertion(record);
+    for (const [name, assertion] of failing) assertThrows(() => assertion(record), Error, "", name);
+  }
+});
+
+test("a call that met a fault counts where there should be none: it was asked for", () => {
+  const fault = made("pay", { sum: 7 }, { error: "no", fault: "permission_denied" });
+  const record = recordOf(fault);
+  assertEquals(
+    messageOf(() => assertNotCalled(record, pay(7))),
+    [
+      'pay({"sum":7}) was called once, and must not be.',
+      "  call 1 (step 1) pay (fault permission_denied)",
+      "  calls made: 1, 1 of them met a fault",
+      "    1. step 1 pay(sum=7) -> fault permission_denied: no",
+    ].join("\n"),
+  );
+  const assertions = [
+    () => assertNoCalls(record),
+    () => assertCallCount(record, "pay", 0),
+    () => assertCallCount(record, undefined, 0),
+    () => assertCallCount(record, undefined, { atMost: 0 }),
+  ];
+  for (const assertion of assertions) assertThrows(assertion, AssertionError);
+});
+
+test("assertions say that a call would be as expected, but met a fault", () => {
+  const nearest = [
+    "nearest is call 2 (step 2) pay (fault malformed_return)",
+    "  call 2 met the fault malformed_return and does not count",
+  ];
+  const made = [
+    "calls made: 2, 1 of them met a fault",
+    "  1. step 1 login() -> ok",
+    "  2. step 2 pay(sum=7) -> fault malformed_return: <html>",
+  ];
+  const told = (assertion: () => unknown) =>
+    messageOf(assertion).split("\n").slice(1).map((line) => line.slice(2));
+  assertEquals(told(() => assertCalled(LOST, pay(7))), [...nearest, ...made]);
+  assertEquals(told(() => assertCallCount(LOST, pay(7), 1)), [...nearest, ...made]);
+  assertEquals(told(() => assertCalled(LOST, pay(8))), [
+    ...nearest,
+    "  arguments.sum is different: expected 8, but it is 7",
+    ...made,
+  ]);
+  const missing = (place: string) => [
+    `expected call 2 of 2 was not made${place}: pay({"sum":7})`,
+    ...nearest.map((line) => `  ${line}`),
+  ];
+  const expected = ["login", pay(7)];
+  assertEquals(told(() => assertCallOrder(LOST, expected)), [
+    ...missing(" after call 1 (step 1) login"),
+    ...made,
+  ]);
+  for (const mode of ["exact", "unordered", "superset"] as const) {
+    assertEquals(told(() => assertTrajectory(LOST, expected, mode)), [...missing(""), ...made]);
+  }
+  assertEquals(told(() => assertCallScore(LOST, expected, { recall: 1 })), [
+    "1 right of 1 call made and 2 expected",
+    ...missing(""),
+    ...made,
+  ]);
+  assertEquals(told(() => assertCallCount(LOST, undefined, 2)), [
+    "call 2 met the fault malformed_return and does not count",
+    ...made,
+  ]);
+  // A slow call is like any other.
+  const slow = recordOf({ ...PLAIN.calls[0]!, error: "no", fault: "slow" });
+  assertEquals(messageOf(() => assertNoFailedCalls(slow)).split("\n"), [
+    "1 of 1 call failed.",
+    "  call 1 (step 1) login: no",
+    "  calls made: 1",
+    "    1. step 1 login() -> failed: no",
+  ]);
+  const both = recordOf(...LOST.calls, { ...PLAIN.calls[0]!, error: "no" });
+  assertStringIncludes(messageOf(() => assertNoFailedCalls(both)), "1 of 2 calls failed.\n");
+});
+
 /** A model that paid once, and tried to before. */
 const PAID = recordOf(
   refused("pay", { sum: "7" }, "sum must be\u0007 integer"),

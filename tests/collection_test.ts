@@ -142,19 +142,19 @@ test("readCollection() refuses tasks that are not the same, and says in what the
   using folder = new Folder();
   const first = writeSuite(folder, "a.jsonl", { models: ["a"] });
   const cases: [Partial<Suite>, string][] = [
-    [{ seed: 2 }, "seed; run them with the same --seed"],
-    [{ tasks: [{ core: [3, 6], depth: 2 }] }, "cells"],
-    [{ graphs: 4 }, "graphs"],
-    [{ repetitions: 2 }, "repetitions"],
-    [{ limits: { steps: 3 } }, "limits"],
-    [{ seed: 2, graphs: 4 }, "seed, graphs; run them with the same --seed"],
+    [{ seed: 2 }, "seed; run them with the same --seed, or "],
+    [{ tasks: [{ core: [3, 6], depth: 2 }] }, "cells; "],
+    [{ graphs: 4 }, "graphs; "],
+    [{ repetitions: 2 }, "repetitions; "],
+    [{ limits: { steps: 3 } }, "limits; "],
+    [{ seed: 2, graphs: 4 }, "seed, graphs; run them with the same --seed, or "],
   ];
   for (const [changed, fields] of cases) {
     const other = writeSuite(folder, "b.jsonl", { models: ["b"], name: "b", ...changed });
     assertEquals(
       faultOf(first, other),
       `Cannot report on ${first} and ${other} together as their tasks must be the same: ` +
-        `they differ in ${fields}`,
+        `they differ in ${fields}report on them with --different-tasks`,
     );
   }
 });
@@ -306,4 +306,54 @@ test("readCollection() lets nothing hostile of a journal into its messages", () 
     const message = faultOf(...paths);
     assert(!STEERING.test(message), message);
   }
+});
+
+test("readCollection() takes different tasks where it may, if all models worked on all of them", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a"] });
+  const two = writeSuite(folder, "b.jsonl", { models: ["b"] });
+  const other = writeSuite(folder, "c.jsonl", { models: ["b", "a"], seed: 2, name: "other" });
+  const different = { differentTasks: true };
+  const { suite, trials, planned, runs } = readCollection([one, other, two], different);
+  assertEquals([suite, runs.length], ["small, other", 3]);
+  const { length } = planSuite({ ...SMALL, models: ["a"] }).trials;
+  assertEquals([trials.length, planned], [4 * length, 4 * length]);
+  // The trials on the same tasks stand together.
+  const seeds = trials.map(({ suite }) => suite);
+  assertEquals(seeds.filter((name, place) => name !== seeds[place - 1]), ["small", "other"]);
+  // The same tasks are taken as without it.
+  assertEquals(readCollection([one, two], different), readCollection([one, two]));
+});
+
+test("readCollection() refuses different tasks of which a model or a strategy lacks some", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a", "b"] });
+  const cases: [Partial<Suite>, string, "one" | "other"][] = [
+    [{ models: ["a"] }, "b with baseline", "one"],
+    [{ models: ["a", "b", "c"] }, "c with baseline", "other"],
+    [{ models: ["a", "b"], strategies: ["restate"] }, "a with restate", "other"],
+  ];
+  for (const [changed, subject, where] of cases) {
+    const other = writeSuite(folder, "b.jsonl", { seed: 2, ...changed });
+    const { message } = assertThrows(
+      () => readCollection([one, other], { differentTasks: true }),
+      InputError,
+    );
+    assertStringIncludes(message, "all models and strategies must be on all tasks");
+    const [here, there] = where === "one" ? [other, one] : [one, other];
+    assertStringIncludes(
+      message,
+      `${subject} is in ${there} only; run it on the tasks of ${here} too, or report on each by itself`,
+    );
+  }
+  // A name must stand for one model wherever it is.
+  const named = (seed: number) => ({
+    seed,
+    models: [{ model: "a", name: "n", temperature: seed }],
+  });
+  const paths = [writeSuite(folder, "c.jsonl", named(1)), writeSuite(folder, "d.jsonl", named(2))];
+  assertStringIncludes(
+    assertThrows(() => readCollection(paths, { differentTasks: true }), InputError).message,
+    "a name must stand for one model",
+  );
 });

@@ -186,6 +186,20 @@ test("callMarks() has no ribbon of a function that is called again and again", (
   assertEquals(rows.map((row) => row.match(/<B>/g)?.length), [6, 6, 6, 6, 6, 6, 4]);
 });
 
+test("callMarks() tells a call that a fault kept from its result from one that was late", () => {
+  const { name } = TASK.functions.find(({ role }) => role === "core")!;
+  const calls = ([
+    { fault: "timeout" },
+    { fault: "slow" },
+    {},
+  ] as const).map((own, place) => callEvent(place + 1, { function: name, role: "core", ...own }));
+  const marks = [...callMarks(TASK, calls).matchAll(/COLOR="([^"]+)"><B>([^<]+)</g)];
+  assertEquals(marks.map(([, , mark]) => mark), ["1 !", "2", "3"]);
+  const [fault, late, right] = marks.map(([, colour]) => colour);
+  assertEquals(late, right);
+  assert(fault !== right);
+});
+
 test("callMarks() is nothing where nothing of the task was called", () => {
   assertEquals(callMarks(TASK, []), "");
   assertEquals(callMarks(TASK, [callEvent(1, { function: HOSTILE })]), "");

@@ -408,3 +408,33 @@ Deno.test("toolgate selfcheck finds the stated errors on A/A runs", async () => 
   assertEquals(refused.code, 2, refused.all);
   assertStringIncludes(refused.stderr, "two valid trials");
 });
+
+Deno.test("toolgate prices a model however it is spoken to, in every command that takes prices", async () => {
+  await using place = await folder();
+  const model = "sim:planner";
+  const price = { input: 1000, output: 0 };
+  const prices = place.write("prices.jsonc", JSON.stringify({ [model]: price }));
+  const journal = await journalOf(place, "texts", {
+    ...{ tasks: [{ core: 3, depth: 2 }], graphs: 5, strategies: ["baseline", "restate"] },
+    models: [model, { model, api: "xml" }],
+    gate: { successRate: 0.1, margin: 0.05 },
+  });
+  const gate = await toolgate(["gate", journal, "--prices", prices, "--json"]);
+  const { comparisons, verdicts } = JSON.parse(gate.stdout);
+  assertEquals(verdicts.map((one: { model: string }) => one.model).sort(), [
+    ...[model, model],
+    ...[`${model} (xml)`, `${model} (xml)`],
+  ], gate.all);
+  for (const { effort } of comparisons) assert(effort.extra.usd > 0, gate.all);
+  assertEquals(verdicts.filter((one: { kind: string }) => one.kind === "invalid"), [], gate.all);
+
+  const json = place.file("report.json");
+  const told = await toolgate(["report", journal, "--prices", prices, "--json", json]);
+  assertEquals(told.code, 0, told.all);
+  const { subjects } = JSON.parse(Deno.readTextFileSync(json));
+  for (const { cost } of subjects) assert(cost > 0, told.all);
+
+  const plan = await toolgate(["plan", "--results", journal, "--prices", prices]);
+  assertEquals(plan.code, 0, plan.all);
+  assertMatch(plan.stdout, /sim:planner \(xml\), .*: about \$[1-9]/);
+});

@@ -119,6 +119,20 @@ test("tool() checks arguments whoever calls it, and not only recorders", async (
   await assertRejects(() => own.execute({ x: 7 }), Error, "x: must not be 7");
 });
 
+test("tool() hands its function the signal that it is called with, and nothing else", async () => {
+  const given: unknown[] = [];
+  const own = tool({
+    ...NAMED,
+    parameters: z.object({}),
+    execute: (_, options) => given.push(options),
+  });
+  const { signal } = new AbortController();
+  await own.execute({}, { signal });
+  await own.execute({});
+  await own.execute({}, { signal: "SIGTERM", toolCallId: "1" } as never);
+  assertEquals(given, [{ signal }, {}, {}]);
+});
+
 test("tool() names the arguments that a zod schema refuses beyond its JSON Schema", async () => {
   const own = echo(z.object({
     day: z.string().refine((day) => day.startsWith("2026"), "must be in 2026"),

@@ -118,7 +118,9 @@ Deno.test("README: the deno.json of a user's own project finds the clone", async
 Deno.test("README: the shell blocks of commands run in a clone", async () => {
   await using place = await Workplace.make();
   const lines = blocksOf("sh").flatMap((text) => text.trim().split("\n"))
-    .filter((line) => line.startsWith("deno task toolgate"));
+    .filter((line) =>
+      line.startsWith("deno task toolgate") || line.startsWith("deno test -A fixtures/")
+    );
   assert(lines.length >= 4);
   for (const line of lines) {
     const { code, output } = await shell(line, `${place.folder}/toolgate`);

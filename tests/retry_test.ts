@@ -220,7 +220,9 @@ test("retrying() handles the late rejection of an attempt it left behind", async
 
 test("retrying() ends with TimeLimitError when an attempt takes the time limit", async () => {
   const play = playing([hang, succeed], { requestTimeout: 5_000, backoff: 1 });
+  const startedAt = performance.now();
   await assertRejects(() => play.reply(asked({ timeLimit: 20 })), TimeLimitError, "20 ms");
+  assertLess(performance.now() - startedAt, 3_000);
   assertEquals(play.attempts, 1);
 });
 
@@ -269,6 +271,19 @@ test("retrying() throws the signal's reason at once, during an attempt", async (
   const request = asked({ signal: controller.signal, timeLimit: 60_000 });
   await assertRejects(() => play.reply(request), RangeError, "stop");
   assertEquals(play.attempts, 1);
+});
+
+test("retrying() aborts the signal of an attempt along with that of the request", async () => {
+  const controller = new AbortController();
+  const signals: AbortSignal[] = [];
+  const note: Attempt = (request, signal) => {
+    signals.push(signal);
+    return hang(request, signal);
+  };
+  const replying = playing([note]).reply(asked({ signal: controller.signal, timeLimit: 2_000 }));
+  controller.abort(new RangeError("stop"));
+  assertEquals(signals.map(({ reason }) => reason.message), ["stop"]);
+  await assertRejects(() => replying, RangeError, "stop");
 });
 
 test("retrying() throws the signal's reason at once, between two attempts", async () => {

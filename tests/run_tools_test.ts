@@ -200,8 +200,8 @@ test("runTools() refuses options that there are not", async () => {
   assert(length < 300);
   assertEquals(
     await faultOf({ stageModels: new Map() }),
-    "Cannot run tools as the options are messages, strategy, models, given, limits, toolChoice, " +
-      "perturbation, signal, prompts, attempts, rounds, dereference: stageModels is none of them",
+    "Cannot run tools as the options are messages, strategy, models, given, limits, references, " +
+      "toolChoice, perturbation, signal, prompts, attempts, rounds, dereference: stageModels is none of them",
   );
   for (const name of ["tool_choice", "toString", "Strategy", "a\u001b[31m"]) {
     assertStringIncludes(await faultOf({ [name]: 1 }), "is none of them");
@@ -256,6 +256,11 @@ test("runTools() refuses given values and messages that are none", async () => {
         "arguments",
       ],
       [[{ role: "tool", tool_call_id: id, content: "" }], "[0].callId"],
+      [[{ role: "assistant", content: "", calls: [], carried: [] }], "[0].carried"],
+      [
+        [{ role: "assistant", content: "", calls: [], carried: { by: "x", items: [null] } }],
+        "[0].carried.items[0]",
+      ],
     ] as [JsonValue, string][]
   ) {
     const message = await faultOf({ messages });

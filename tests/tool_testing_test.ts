@@ -715,7 +715,20 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [undefined, /as it must have options: they are undefined/],
   [null, /as it must have options: they are null/],
   [{ modle: "x" }, /as there is no option modle: there are state, tools, /],
-  [{ strategies: ["restate"] }, /as there is no option strategies: there are .*strategy/],
+  [
+    { strategies: ["restate"] },
+    /as there is no option strategies: here it is called strategy, which takes one or a list$/,
+  ],
+  [{ perturbations: ["RD"] }, /here it is called perturbation, which takes one or a list$/],
+  [{ models: [MODEL] }, /as there is no option models: here it is called model, which takes/],
+  [
+    { model: "sim:planner", api: "hermes" },
+    /no option api: it belongs to the model, as in model: { model: "sim:planner", api: "hermes" }$/,
+  ],
+  [
+    { temperature: 0.5 },
+    /no option temperature: it belongs to the model, as in model: { model: \.\.\., temperature: 0\.5 }$/,
+  ],
   [{ name: "x" }, /as there is no option name/],
   [{}, /as its name must be a text: it is undefined/, undefined],
   [{}, /as its name must be a text: it is " "/, " "],

@@ -83,7 +83,7 @@ test("Toolbox.execute() calls the tools in order, and gives back what they say",
   });
 });
 
-test("Toolbox.execute() carries out one call after another, and counts steps on", async () => {
+test("Toolbox.execute() carries out one call after another if it is to, and counts steps on", async () => {
   const order: string[] = [];
   const slow = tool("slow", {}, async () => {
     order.push("begin");
@@ -91,7 +91,7 @@ test("Toolbox.execute() carries out one call after another, and counts steps on"
     order.push("end");
     return "1";
   });
-  using toolbox = new Toolbox([slow]);
+  using toolbox = new Toolbox([slow], { parallel: 1 });
   await toolbox.execute([call("slow", {}), call("slow", {})]);
   await toolbox.execute([call("slow", {})]);
   assertEquals(order, ["begin", "end", "begin", "end", "begin", "end"]);

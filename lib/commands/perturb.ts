@@ -4,6 +4,7 @@
  */
 
 import { Connections } from "../connect.ts";
+import { isFault } from "../fault.ts";
 import { InputError, readText, reasonOf } from "../input.ts";
 import { isJsonObject, parseJson, printable } from "../json.ts";
 import { InfrastructureError, type Model } from "../model.ts";
@@ -142,6 +143,8 @@ function methodsOf(options: Arguments): readonly PerturbationMethod[] {
     throw options.error(
       isCheck(id)
         ? `--method must be of what changes a file: ${id} changes a task, or a list of tools, as a whole`
+        : isFault(id)
+        ? `--method must be of what changes a file: ${id} is a fault, which comes to calls as they are made`
         : `--method must be of ${PERTURBATION_METHODS.join(", ")}: it is ${id}`,
     );
   }

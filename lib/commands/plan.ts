@@ -13,9 +13,11 @@ import {
 import { InputError, parseWith, readJsonc, reasonOf } from "../input.ts";
 import { printable } from "../json.ts";
 import type { Usage } from "../message.ts";
+import { modelName } from "../model_entry.ts";
+import { pricesFor } from "../plan.ts";
 import { completePolicy, GATE_POLICY } from "../policy.ts";
 import { costOf, PRICES } from "../prices.ts";
-import { readResults } from "../results.ts";
+import { readResults, type Results } from "../results.ts";
 import { sequentialRule } from "../sequential.ts";
 import { pairedDetectableEffect, pairedSampleSize } from "../paired_sizing.ts";
 import {
@@ -103,10 +105,10 @@ function ofSuite(file: string, options: Arguments): Told {
   const suite = readJsonc(path, SUITE);
   const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
   const plan = planSuiteFile({ ...suite, ...(prices === undefined ? {} : { prices }) }, path);
-  const usages = pastUsage(options);
+  const usages = pastResults(options)?.usages;
   const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
   const told = forecast(plan);
-  const { models, cells, repetitions } = plan.resolved;
+  const { models, cells, repetitions, references } = plan.resolved;
   const cost = forecastCost(plan, usage, told);
   const warnings = planWarnings(plan, told);
   const unit = unitWords(plan.trials.map(({ task }) => task));
@@ -120,16 +122,17 @@ function ofSuite(file: string, options: Arguments): Told {
       detectable: told?.detectable ?? null,
       warnings,
       usagePerTrial: usage,
-      cost: prices === undefined ? null : Object.fromEntries(
-        models.map(({ model, name = model }) => [
+      cost: plan.prices === undefined ? null : Object.fromEntries(
+        models.map(modelName).map((name) => [
           name,
-          plan.trials.length / models.length * costOf(usage, name, prices),
+          plan.trials.length / models.length * costOf(usage, name, plan.prices!),
         ]),
       ),
     },
     lines: [
       `${printable(suite.name)}: at most ${plan.trials.length} trials (cells ${cells.length}, ` +
-      `${unit.many} of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions})`,
+      `${unit.many} of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions}` +
+      `${references ? ", nested references" : ""})`,
       ...(told?.lines ?? ["the suite has no gate"]),
       ...warnings.map((warning) => `warning: ${warning}`),
       `a trial takes about ${usage.inputTokens} tokens read and ${usage.outputTokens} written ` +
@@ -232,11 +235,13 @@ function effectsOf(
 function costsOf(options: Arguments, gates: readonly (readonly [string, number])[]): string[] {
   const table = options.text("prices");
   if (table === undefined) return [];
-  const prices = readJsonc(userPath(table), PRICES);
-  const usages = pastUsage(options);
-  if (usages === undefined) {
+  const written = readJsonc(userPath(table), PRICES);
+  const past = pastResults(options);
+  if (past === undefined) {
     throw options.error("--prices needs --results or a suite, to know the tokens of a trial");
   }
+  const { usages, plan } = past;
+  const prices = plan === undefined ? written : pricesFor(written, plan.resolved);
   return [...usages].flatMap(([model, usage]) => {
     const cost = costOf(usage, model, prices);
     return gates.map(([gate, count]) =>
@@ -245,11 +250,17 @@ function costsOf(options: Arguments, gates: readonly (readonly [string, number])
   });
 }
 
-/** The mean tokens of a valid trial, model by model; `undefined` without `--results`. */
-function pastUsage(options: Arguments): Map<string, Usage> | undefined {
+/** Past trials, for what they took. */
+interface PastResults extends Pick<Results, "plan"> {
+  /** The mean tokens of a valid trial, model by model. */
+  readonly usages: ReadonlyMap<string, Usage>;
+}
+
+/** What `--results` tells; `undefined` without it. */
+function pastResults(options: Arguments): PastResults | undefined {
   const file = options.text("results");
   if (file === undefined) return undefined;
-  const { trials } = readResults([userPath(file)]);
+  const { trials, plan } = readResults([userPath(file)]);
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   if (valid.length === 0) {
     throw new InputError(
@@ -257,9 +268,10 @@ function pastUsage(options: Arguments): Map<string, Usage> | undefined {
     );
   }
   const byModel = Map.groupBy(valid, ({ model }) => model.requested);
-  return new Map(
+  const usages = new Map(
     [...byModel].map(([model, own]) => [model, meanOf(own.map(({ usage }) => usage))]),
   );
+  return { usages, plan };
 }
 
 function meanOf(usages: readonly Usage[]): Usage {

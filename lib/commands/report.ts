@@ -8,6 +8,7 @@ import { type Collection, readCollection } from "../collection.ts";
 import { InputError, readJsonc } from "../input.ts";
 import { canonicalJson, printable } from "../json.ts";
 import { placeOf, writeOutput } from "../output.ts";
+import { pricesFor } from "../plan.ts";
 import { isUpgrade } from "../policy.ts";
 import { type Price, PRICES, type Prices } from "../prices.ts";
 import { decideResults, faultOf, type GateReport, reportProblem } from "../decision.ts";
@@ -32,6 +33,9 @@ Without options the tables are printed.
                   trial with its graph and its calls
   --markdown F    writes the verdicts and tables as Markdown
   --json F        writes everything that the tables and figures hold as JSON
+  --different-tasks
+                  the journals may be of different tasks, such as generated ones and cases, if all
+                  models and strategies are in each of them: rates are then over all of these
   --prices F.jsonc  what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million
                   tokens
 
@@ -41,6 +45,7 @@ Exit code 0 when the report was made, whatever it says; gate decides.`;
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
     values: ["html", "markdown", "json", "prices"],
+    switches: ["different-tasks"],
   });
   if (options.operands.length === 0) {
     throw options.error("it takes one journal or more: none is given");
@@ -51,16 +56,24 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   });
   const table = options.text("prices");
   assertOutputs(options, outputs, table);
-  const given = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
+  const written = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
   const named = new Map(options.operands.map((path) => [userPath(path), path]));
-  const collection = readCollection(options.operands.map(userPath));
+  const collection = readCollection(options.operands.map(userPath), {
+    differentTasks: options.has("different-tasks"),
+  });
   const { runs, trials, planned } = collection;
+  const given = written === undefined ? undefined : runs.reduce<Prices>(
+    (prices, { results: { plan } }) =>
+      plan === undefined ? prices : pricesFor(prices, plan.resolved),
+    written,
+  );
   const prices = given ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
   const decisions = runs.map(({ results }) => decide(results, given));
   const told = makeReport(trials, {
     suite: collection.suite,
-    seed: runs[0]!.results.plan?.seed,
+    seed: seedOf(collection),
+    references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
     planned,
     models: runs.flatMap(({ results }) => results.plan?.resolved.models ?? []),
     prices,
@@ -85,6 +98,12 @@ export async function report(arguments_: readonly string[]): Promise<number> {
     console.log([renderReport(told), ...told.gates.map(renderVerdicts)].join("\n\n"));
   }
   return 0;
+}
+
+/** The seed of all plans; `undefined` where they differ, or none tells it. */
+function seedOf({ runs }: Collection): number | undefined {
+  const seeds = new Set(runs.map(({ results }) => results.plan?.seed));
+  return seeds.size === 1 ? [...seeds][0] : undefined;
 }
 
 /**

@@ -34,14 +34,18 @@ Without a file it is the suite quick, which needs no key and takes seconds.
   --model M            this model in place of the suite's; may be given several times
   --reasoning-effort E how much the models think: none, minimal, low, medium, high, xhigh or max; given
                        several times, each model is run with each, under the name "MODEL E"
-  --api A              how models are spoken to: chat
+  --api A              how models are spoken to: chat, responses, react, xml or hermes; given several
+                       times, each model is run in each, under the name "MODEL (A)" unless it is chat
   --base-url U         the server of models other than sim:... (default OpenAI's)
   --strategy S         this strategy in place of the suite's, by the name that it has there or by its id:
                        baseline, restate, indirection, plan_then_call, route_then_fill, backward or
                        repair, or several joined by +; may be given several times
   --perturbation P     this perturbation in place of the suite's: none, one of unrelated, rename,
                        reorder, RD, RE, WD, WT, SD, CO, RP_F, RP_L, CP, AN, FK, AP, CK, UK and CF, or
-                       several joined by +; may be given several times
+                       a fault of a function: timeout, rate_limit, not_found, permission_denied,
+                       invalid_argument, malformed_return, slow or flaky, of which timeout:3 hits three
+                       calls and flaky:0.35 so many of all; or several joined by +; may be given several
+                       times
   --seed N             this seed in place of the suite's
   --out F.jsonl        the journal to which finished trials are appended
   --resume             continues the journal: what it has is not run again

@@ -5,13 +5,14 @@
 
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../forecast.ts";
 import { InputError, parseWith, readJsonc } from "../input.ts";
-import { printable } from "../json.ts";
+import { canonicalJson, printable } from "../json.ts";
+import { APIS } from "../model.ts";
 import { type Plan, type PlanOptions, planSuite } from "../plan.ts";
 import { PRICES, type Prices } from "../prices.ts";
 import { questionSource } from "../question_source.ts";
 import type { Run } from "../run.ts";
 import { SUITE, type Suite } from "../suite.ts";
-import { type ModelEntry, modelName, REASONING_EFFORTS } from "../model_entry.ts";
+import { type ModelEntry, modelName, REASONING_EFFORTS, withApiPrices } from "../model_entry.ts";
 import { strategyName } from "../strategy_entry.ts";
 import { scoreOf, type TrialScore } from "../trial_score.ts";
 import { type Arguments, userPath } from "./arguments.ts";
@@ -19,7 +20,6 @@ import type { Progress } from "./progress.ts";
 
 /** Options that all commands take which run trials. */
 export const RUN_VALUES: readonly string[] = [
-  "api",
   "base-url",
   "seed",
   "out",
@@ -34,6 +34,7 @@ export const RUN_VALUES: readonly string[] = [
 /** Options of those commands that may be given several times. */
 export const RUN_LISTS: readonly string[] = [
   "model",
+  "api",
   "strategy",
   "perturbation",
   "reasoning-effort",
@@ -46,17 +47,16 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
     typeof entry === "string" ? { model: entry } : entry
   );
   const baseURL = options.text("base-url");
-  const api = options.text("api");
   const chosen = names.length === 0
     ? entries
     : names.map((name) => entries.find((entry) => modelName(entry) === name) ?? { model: name });
-  const models = withEfforts(chosen, options).map((entry) => {
+  const crossed = withEfforts(withApis(chosen, options), options);
+  const models = crossed.map(({ entry }) => {
     const { baseURL: own, ...others } = entry;
     return {
       ...others,
       // The flag's server is no part of the plan, so that a run may go on at another address.
       ...(own === undefined || baseURL !== undefined ? {} : { baseURL: own }),
-      ...(api === undefined ? {} : { api }),
     };
   });
   const strategies = options.list("strategy").map((name) =>
@@ -72,7 +72,7 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
   };
   const table = options.text("prices");
   const told = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
-  const prices = told === undefined ? undefined : withEffortPrices(told, chosen, options);
+  const prices = told === undefined ? undefined : crossedPrices(told, chosen, crossed);
   const seed = options.integer("seed");
   return parseWith(SUITE, {
     ...suite,
@@ -85,8 +85,38 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
   }, `${path} with the options given`);
 }
 
+/** A model as flags make it of another one. */
+interface Crossed {
+  readonly entry: ModelEntry;
+  /** The name that it had before. */
+  readonly before: string;
+}
+
+/** Each model in each way to speak to it, once; with several, the name of an entry tells which. */
+function withApis(entries: readonly ModelEntry[], options: Arguments): Crossed[] {
+  const apis = options.list("api").map((api) => {
+    const known = APIS.find((one) => one === api);
+    if (known !== undefined) return known;
+    throw options.error(`--api must be one of ${APIS.join(", ")}: it is ${api}`);
+  });
+  if (apis.length === 0) return entries.map((entry) => ({ entry, before: modelName(entry) }));
+  const spoken = entries.flatMap((old) =>
+    apis.map((api): Crossed => {
+      const { api: _, name, ...others } = old;
+      const entry: ModelEntry = {
+        ...others,
+        ...(api === "chat" ? {} : { api }),
+        ...(name === undefined ? {} : { name: apis.length === 1 ? name : `${name} (${api})` }),
+      };
+      return { entry, before: modelName(old) };
+    })
+  );
+  // Entries that differed in nothing else are one and the same now.
+  return [...new Map(spoken.map((one) => [canonicalJson(one.entry), one])).values()];
+}
+
 /** Each model with each thinking budget; with several, its name tells which. */
-function withEfforts(entries: readonly ModelEntry[], options: Arguments): ModelEntry[] {
+function withEfforts(crossed: readonly Crossed[], options: Arguments): Crossed[] {
   const efforts = options.list("reasoning-effort").map((effort) => {
     const known = REASONING_EFFORTS.find((one) => one === effort);
     if (known !== undefined) return known;
@@ -94,29 +124,28 @@ function withEfforts(entries: readonly ModelEntry[], options: Arguments): ModelE
       `--reasoning-effort must be one of ${REASONING_EFFORTS.join(", ")}: it is ${effort}`,
     );
   });
-  const [only] = efforts;
-  if (only === undefined) return [...entries];
-  if (efforts.length === 1) return entries.map((entry) => ({ ...entry, reasoningEffort: only }));
-  return entries.flatMap((entry) =>
-    efforts.map((reasoningEffort) => {
-      return { ...entry, name: `${modelName(entry)} ${reasoningEffort}`, reasoningEffort };
+  if (efforts.length === 0) return [...crossed];
+  return crossed.flatMap(({ entry, before }) =>
+    efforts.map((reasoningEffort): Crossed => {
+      const named = efforts.length === 1 ? {} : { name: `${modelName(entry)} ${reasoningEffort}` };
+      return { entry: { ...entry, ...named, reasoningEffort }, before };
     })
   );
 }
 
-/** A model costs the same with each of several thinking budgets, unless the table says otherwise. */
-function withEffortPrices(
+/** A model costs the same however it is asked, unless the table says otherwise. */
+function crossedPrices(
   prices: Prices,
   entries: readonly ModelEntry[],
-  options: Arguments,
+  crossed: readonly Crossed[],
 ): Prices {
-  const efforts = options.list("reasoning-effort");
-  if (efforts.length < 2) return prices;
-  const names = entries.map(modelName).filter((name) => Object.hasOwn(prices, name));
-  const crossed = names.flatMap((name) =>
-    efforts.map((effort) => [`${name} ${effort}`, prices[name]!] as const)
-  );
-  return { ...Object.fromEntries(crossed), ...prices };
+  const known = withApiPrices(prices, entries);
+  const more = crossed.map(({ entry, before }) => [modelName(entry), before] as const)
+    .filter(([now, before]) => now !== before && Object.hasOwn(known, before));
+  return {
+    ...Object.fromEntries(more.map(([now, before]) => [now, known[before]!])),
+    ...prices,
+  };
 }
 
 /** The most warnings of call sets that are told one by one. */

@@ -9,7 +9,8 @@ import { SIMULATED_MODELS, startSimulatedServer } from "../models/simulated.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const SIMULATE_HELP =
-  `toolgate simulate: serves simulated models over HTTP, in OpenAI's format
+  `toolgate simulate: serves simulated models over HTTP, in OpenAI's formats: chat
+completions and responses
 
   --port N       the port (default 8099; 0 for any free one)
   --latency MS   milliseconds that every reply takes (default 0)

@@ -8,6 +8,8 @@ import { labelOf, type Subject } from "../contest.ts";
 import { canonicalJson } from "../json.ts";
 import type { Tally } from "../metrics.ts";
 import type { Report } from "../report.ts";
+import { drawDimensions } from "./dimension_figure.ts";
+import { showsDimensions } from "./dimension_tables.ts";
 import {
   drawBreakdown,
   drawComparisons,
@@ -99,6 +101,33 @@ export async function breakdownFigures(
   return figures;
 }
 
+/** The five dimensions of tool use, where they are told. */
+export async function dimensionFigure({ dimensions }: Report): Promise<Markup[]> {
+  if (!showsDimensions(dimensions)) return [];
+  const names = dimensions.map(nameOf);
+  const overall = dimensions.some(({ missing }) => missing.length > 0)
+    ? "overall: the mean of those that were measured"
+    : "overall: their mean";
+  const lacking = dimensions.some((one) =>
+    [...one.dimensions, one.overall].some(({ mean, interval }) =>
+      mean !== null && interval === null
+    )
+  );
+  const notes = [
+    WHISKERS,
+    overall,
+    ...(lacking ? [NO_WHISKER] : []),
+    sourceText("Benchmarking Tool Use", "Pipeline"),
+  ];
+  const title = "Five dimensions of tool use";
+  return [
+    figureMarkup({ id: "dimensions", title, notes }, [
+      plot(await drawDimensions(dimensions)),
+      legendMarkup("model", names, "points"),
+    ]),
+  ];
+}
+
 /** Failure rates, and which failure goes with which, as heatmaps: where they are known. */
 export async function perturbationFigures({ brittleness }: Report): Promise<Markup[]> {
   const top = highestRate(brittleness);
@@ -181,7 +210,11 @@ function legendOf({ legend, series, shape }: Breakdown): Markup {
 }
 
 /** Names are told in full, however long: a figure has no room for that. */
-function legendMarkup(title: string, names: readonly string[], shape: "lines" | "bars"): Markup {
+function legendMarkup(
+  title: string,
+  names: readonly string[],
+  shape: "lines" | "points" | "bars",
+): Markup {
   const items = names.map((name, place) => {
     const { colour, outline, shape: point, dash } = seriesMark(place);
     const mark = shape === "bars"
@@ -189,7 +222,9 @@ function legendMarkup(title: string, names: readonly string[], shape: "lines" | 
         <path d="M2,2H24V12H2Z" fill="${colour}" stroke="${outline}" stroke-width="2" />
       `
       : html`
-        <path d="M0,7H26" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}" />
+        <path d="M0,7H26" stroke="${colour}" stroke-width="2" stroke-dasharray="${shape === "lines"
+          ? dash
+          : "none"}" />
         <path transform="translate(13,7) scale(5)" d="${point}" fill="${colour}" stroke="${colour}"
           stroke-width="0.2" />
       `;

@@ -75,7 +75,7 @@ export async function drawFailureRates(
       )
     ),
     top,
-    step: NARROW,
+    step: Math.max(NARROW, ...names.flatMap(linesOf).map(({ length }) => LETTER * length)),
   });
 }
 
@@ -89,6 +89,8 @@ export function highestRate(brittleness: readonly Pick<Brittleness, "columns">[]
 
 /** Cells in which a percentage stands; with more columns than this a drawing takes the room of two. */
 const NARROW = 50;
+/** What a letter of a label takes at most. */
+const LETTER = 7;
 const MOST_COLUMNS = 5;
 
 /** Whether the heatmap of failure rates is broad. */
@@ -96,8 +98,13 @@ export function hasBroadRates({ columns }: Pick<Brittleness, "columns">): boolea
   return columns.length > MOST_COLUMNS;
 }
 
-/** Names that are joined, or have several words, stand in several lines. */
-const LINES = "split(replace(datum.label, regexp('[+]', 'g'), '+ '), ' ')";
+/** Names that are joined, or have several words, stand in several lines; ids such as `RP_F` in one. */
+const LINES = "split(replace(replace(datum.label, regexp('[+]', 'g'), '+ '), " +
+  "regexp('_([a-z])', 'g'), '_ $1'), ' ')";
+
+function linesOf(name: string): string[] {
+  return name.split(/(?<=\+)|(?<=_)(?=[a-z])| /);
+}
 
 /** Without a screen, text is taken for that many times as wide as it is on one. */
 const TAKEN = 1.8;

@@ -15,6 +15,7 @@ import { canonicalJson, printable } from "../json.ts";
 import { canCall, cellName, isWholeQuestion } from "../metrics.ts";
 import { labelOf, subjectOf } from "../contest.ts";
 import { Output } from "../output.ts";
+import { recoveryOf } from "../recovery.ts";
 import { provenance, type Report } from "../report.ts";
 import { GENERATOR_VERSION } from "../task.ts";
 import { isCase } from "../tasks.ts";
@@ -116,7 +117,7 @@ function writeTrials(
       typesOf(trial.failures),
       typesOf(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
-      signs.placeOf(signsOf(trial)),
+      signs.placeOf([...signsOf(trial), ...faultSigns(trial)]),
       names.units.placeOf(unitName(trial)),
       chunk,
       place,
@@ -158,6 +159,11 @@ function placeIn({ task, block, repetition }: Trial): [number, number] {
 /** The types that occur, as bits. */
 function typesOf(failures: Trial["failures"]): number {
   return failures.reduce((bits, { type }) => bits | (1 << FAILURE_TYPES.indexOf(type)), 0);
+}
+
+/** How what failed in a trial ended, so that it can be looked for as behaviours can. */
+function faultSigns({ events }: Trial): string[] {
+  return [...new Set(recoveryOf(events).map(({ end }) => `fault_${end}`))].toSorted();
 }
 
 /** Behaviours that trials show together, which rows refer to by their places: these are few. */

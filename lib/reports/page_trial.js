@@ -127,7 +127,7 @@ function graphFrame() {
       make("span", { class: "connected" }, "irrelevant, connected"),
       make("span", { class: "disconnected" }, "irrelevant, disconnected"),
       make("span", { class: "target" }, "target"),
-      "Bold numbers: the calls in their order; \u2717 failed, (\u2717) failed as a cascade.",
+      "Bold numbers: the calls in their order; \u2717 failed, (\u2717) failed as a cascade, ! met a fault.",
     ),
   ];
 }
@@ -180,6 +180,7 @@ function eventItem(event) {
     ...(event.role === undefined ? [] : [event.role]),
     ...(event.state === "irrelevant" ? ["not needed"] : []),
     ...(event.state === "guessed" ? ["right, but guessed"] : []),
+    ...(event.fault === undefined ? [] : [event.fault]),
   ];
   return make(
     "li",

@@ -8,6 +8,7 @@ import type { Brittleness, BrittlenessColumn, Transfer } from "../brittleness.ts
 import type { Comparison } from "../comparison.ts";
 import { labelOf } from "../contest.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../parameter_failure.ts";
+import { isFault } from "../fault.ts";
 import { PERTURBED } from "../perturbation.ts";
 import { isCheck, isRemoving } from "../perturbations.ts";
 import type { Report } from "../report.ts";
@@ -99,8 +100,8 @@ function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
           "above none on the same tasks, with their 95% interval") +
       "; similar texts: wrong texts with Rouge-L above 0.8 to the right ones; API-level success: calls " +
       "that were not refused; routing errors: trials with a call that is none of the right ones, or one of " +
-      "them once more; a trial without calls has no failures; after RP_F and RP_L no task can be solved, and " +
-      "right is abstained",
+      "them once more; a trial without calls has no failures; " +
+      `after ${removingIn(columns)} no task can be solved, and right is abstained`,
     rows: brief ? rows : transposed(rows),
   }];
 }
@@ -128,8 +129,15 @@ function differenceText({ difference, interval }: NonNullable<Comparison["succes
 function sourcesOf(perturbation: string): string {
   if (isCheck(perturbation)) return "check";
   const sources: ReadonlyMap<string, string> = new Map(Object.entries(PERTURBED));
-  const found = perturbation.split("+").flatMap((part) => sources.get(part) ?? []);
+  const found = perturbation.split("+")
+    .flatMap((part) => isFault(part) ? "fault" : sources.get(part) ?? []);
   return [...new Set(found)].join("+") || "-";
+}
+
+/** The perturbations after which no task can be solved: of those by faults, the ones that are there. */
+function removingIn(columns: readonly { readonly perturbation: string }[]): string {
+  const isDenied = columns.some(({ perturbation }) => perturbation.includes("permission_denied"));
+  return isDenied ? "RP_F, RP_L and permission_denied" : "RP_F and RP_L";
 }
 
 /** A share as a whole percentage, never rounded to nothing or to all. */
@@ -158,8 +166,10 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
       "itself: of many, some differ by chance" +
       (shown.length === perturbations.length
         ? ""
-        : "; RP_F and RP_L are left out, as no task can be solved after them: the failure rates have the " +
-          "share that abstained"),
+        : `; ${
+          removingIn(perturbations.map(({ subject }) => subject))
+        } are left out, as no task can be ` +
+          "solved after them: the failure rates have the share that abstained"),
     rows: [
       [
         ...["perturbation", "tasks", ...(left ? ["left out"] : []), "unperturbed", "perturbed"],

@@ -7,6 +7,7 @@ import { verdictName } from "../decision.ts";
 import type { Report } from "../report.ts";
 import {
   breakdownFigures,
+  dimensionFigure,
   failureFigure,
   overviewFigure,
   perturbationFigures,
@@ -68,6 +69,7 @@ async function resultSections(report: Report): Promise<Section[]> {
   const tablesIn = (wanted: Table["section"]) => tables.filter(({ section }) => section === wanted);
   const perturbed = tablesIn("perturbations");
   const asked = tablesIn("call sets");
+  const used = tablesIn("tool use");
   const figures = await breakdownFigures(
     report,
     (id) => tables.filter((table) => table.id === id).map(tableMarkup),
@@ -79,6 +81,12 @@ async function resultSections(report: Report): Promise<Section[]> {
       ...tablesIn("success").map(tableMarkup),
     ]),
     ...(asked.length === 0 ? [] : [sectionOf("call-sets", "Call sets", asked.map(tableMarkup))]),
+    ...(used.length === 0 ? [] : [
+      sectionOf("tool-use", "Tool use", [
+        ...await dimensionFigure(report),
+        ...used.map(tableMarkup),
+      ]),
+    ]),
     // Success along one size alone stands in a table above.
     ...(figures.length === 0 ? [] : [
       sectionOf("figures", "Figures", [
@@ -143,7 +151,7 @@ function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
 
 /** What bounds a share stands under it: tables of many columns must fit a page. */
 function cellMarkup(cell: string): Markup | string {
-  const [, share, bounds] = /^(\S+%) (\(.*\)(?:, n \d+)?)$/.exec(cell) ?? [];
+  const [, share, bounds] = /^(\S+%|[01]\.\d+) (\(.*\)(?:, (?:n|of) \d+)?)$/.exec(cell) ?? [];
   if (share === undefined) return cell;
   // A difference and its interval stand in a line each.
   const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];

@@ -11,12 +11,19 @@ export interface Table {
   /** Tells tables of a report apart; a breakdown's table has the breakdown's id. */
   readonly id: string;
   /** Where it belongs: cells are many, and figures show what stands in theirs. */
-  readonly section: "success" | "figures" | "perturbations" | "call sets" | "failures" | "cells";
+  readonly section:
+    | "success"
+    | "figures"
+    | "tool use"
+    | "perturbations"
+    | "call sets"
+    | "failures"
+    | "cells";
   readonly title: string;
   /** Where a paper shows the same; left out where none does. */
   readonly source?: string;
   /** The paper; left out where it is FuncBenchGen. */
-  readonly paper?: "Butterfly" | "CallNavi";
+  readonly paper?: "Butterfly" | "CallNavi" | "Pipeline";
   /** What a reader should know about its numbers; left out where nothing. */
   readonly note?: string;
   readonly rows: readonly (readonly string[])[];

@@ -12,7 +12,10 @@ import { wilson } from "../statistics.ts";
 import { OUTCOMES } from "../trial.ts";
 import { percent } from "../verdict.ts";
 import { callSetTables } from "./call_set_tables.ts";
+import { dimensionTables } from "./dimension_tables.ts";
+import { formatTables } from "./format_tables.ts";
 import { perturbationTables } from "./perturbation_tables.ts";
+import { recoveryTables } from "./recovery_tables.ts";
 import { strategiesTable, workTable } from "./strategy_tables.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
@@ -83,6 +86,9 @@ export function tablesOf(report: Report): Table[] {
     ...workTable(subjects),
     ...probesTable(subjects),
     ...callSetTables(report),
+    ...dimensionTables(report),
+    ...recoveryTables(report),
+    ...formatTables(report),
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
     ...perturbationTables(report),
     ...failuresTable(subjects),

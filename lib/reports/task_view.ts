@@ -5,6 +5,7 @@
 
 import { toDot } from "../drawing.ts";
 import type { GraphSpec } from "../graph.ts";
+import { isFault } from "../fault.ts";
 import { InputError } from "../input.ts";
 import { type JsonObject, type JsonValue, printable } from "../json.ts";
 import { type Change, isOn } from "../perturbation.ts";
@@ -139,7 +140,11 @@ function describeChange(change: Change): string {
 /** The right answer, in words. */
 export function rightAnswer(known: KnownTask): string {
   if (known.kind === "probe") return known.probe.rightAnswer;
-  if (known.perturbed?.unsolvable) return "none: what it needs was taken from the question";
+  if (known.perturbed?.unsolvable) {
+    return known.perturbed.steps.some(({ id }) => isFault(id))
+      ? "none: a function that it needs is denied"
+      : "none: what it needs was taken from the question";
+  }
   const { variable, value } = known.task.target;
   return `${variable} = ${value}`;
 }

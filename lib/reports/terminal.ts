@@ -9,17 +9,23 @@ import { measureCallSets } from "../call_set_metrics.ts";
 import { comparePerturbations, compareStrategies } from "../comparison.ts";
 import { subjectName } from "../contest.ts";
 import type { GateReport } from "../decision.ts";
+import { measureDimensions } from "../dimensions.ts";
+import { measureFormats } from "../format_metrics.ts";
 import { printable } from "../json.ts";
 import { measure, type Repetition, type SubjectMetrics } from "../metrics.ts";
 import type { Prices } from "../prices.ts";
+import { measureRecovery } from "../recovery_rates.ts";
 import type { Report } from "../report.ts";
 import type { Check } from "../selfcheck.ts";
 import type { TrialScore } from "../trial_score.ts";
 import { unitWords } from "../unit_words.ts";
 import { percent } from "../verdict.ts";
 import { callSetTables } from "./call_set_tables.ts";
+import { dimensionTables } from "./dimension_tables.ts";
+import { formatTables } from "./format_tables.ts";
 import { alignedTable } from "./text.ts";
 import { perturbationTables } from "./perturbation_tables.ts";
+import { recoveryTables } from "./recovery_tables.ts";
 import { strategiesTable, workTable } from "./strategy_tables.ts";
 import { sourceText, type Table } from "./table.ts";
 import {
@@ -66,6 +72,9 @@ function toldOf(trials: readonly TrialScore[]): Omit<Told, "comparisons"> {
     perturbations: comparePerturbations(trials),
     brittleness: measureBrittleness(trials),
     callSets: measureCallSets(trials),
+    formats: measureFormats(trials),
+    recovery: measureRecovery(trials),
+    dimensions: measureDimensions(trials),
   };
 }
 
@@ -86,7 +95,16 @@ const MOST_SUBJECTS = 6;
 
 type Told = Pick<
   Report,
-  "unit" | "subjects" | "comparisons" | "breakdowns" | "perturbations" | "brittleness" | "callSets"
+  | "unit"
+  | "subjects"
+  | "comparisons"
+  | "breakdowns"
+  | "perturbations"
+  | "brittleness"
+  | "callSets"
+  | "formats"
+  | "recovery"
+  | "dimensions"
 >;
 
 function renderParts(report: Told): string {
@@ -106,6 +124,9 @@ function renderParts(report: Told): string {
     ...probesTable(subjects).map(renderTable),
     ...told.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
     ...callSetTables(report, true).map(renderTable),
+    ...formatTables(report).map(renderTable),
+    ...recoveryTables(report).map(renderTable),
+    ...dimensionTables(report, true).map(renderTable),
     ...perturbationTables(report, true).map(renderTable),
     ...workTable(subjects).map(renderTable),
     // What several strategies were run for: nobody should have to look for it.

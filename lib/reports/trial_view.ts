@@ -8,14 +8,24 @@ import { signsOf } from "../ceilings.ts";
 import { cellName } from "../metrics.ts";
 import { callMarks } from "../drawing.ts";
 import type { Failure, FailureType } from "../failure.ts";
+import { isLost } from "../fault.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../json.ts";
 import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
+import { parsesOf } from "../parses.ts";
+import { type Recovery, recoveryOf } from "../recovery.ts";
 import type { Task } from "../task.ts";
-import type { ParameterFailure, ParameterView } from "../parameter_failure.ts";
-import type { AnswerEvent, CallEvent, ScoredEvent, TraceEvent } from "../trace.ts";
+import {
+  type AnswerEvent,
+  type CallEvent,
+  PARSES,
+  type ScoredEvent,
+  type TraceEvent,
+} from "../trace.ts";
+import { isTextFormat } from "../formats.ts";
 import { isProbe } from "../probes.ts";
 import { isGenerated } from "../tasks.ts";
 import type { Trial } from "../trial.ts";
+import { jsonText, parameterLines } from "./parameter_lines.ts";
 import { changedText, type KnownTask, rightAnswer } from "./task_view.ts";
 
 /** A trial as the page shows it. */
@@ -53,7 +63,9 @@ export interface CallView {
   /** What the function is to the task; left out where it is nothing to it. */
   readonly role?: string;
   /** What becomes of the call, and how it is coloured. */
-  readonly state: "right" | "wrong" | "irrelevant" | "guessed";
+  readonly state: "right" | "wrong" | "irrelevant" | "guessed" | "faulted";
+  /** The fault that was put in its way; left out where none was. */
+  readonly fault?: string;
   /** The inputs, each with what is wrong with it. */
   readonly inputs: readonly { name: string; value: string; wrong?: string }[];
   /** The arguments as they were written, where they are no plain object. */
@@ -86,9 +98,13 @@ export function viewTrial(
     ["served as", model.served || "-"],
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],
+    ...recoveryOf(trial.events).map((recovery) =>
+      ["fault", recoveryText(recovery)] as [string, string]
+    ),
     ["task", cellName(trial)],
     ["seed", "seed" in trial.task ? JSON.stringify(trial.task.seed) : "-"],
     ["repetition", String(repetition)],
+    ...formatFacts(trial),
     ["tokens", `${inputTokens} read, ${outputTokens} written`],
     ["time", `${durationMs} ms`],
     ["began", startedAt || "-"],
@@ -108,6 +124,19 @@ export function viewTrial(
   };
 }
 
+/** How the model was spoken to, and how its replies could be read, as far as that is known. */
+function formatFacts({ model, events }: Trial): [string, string][] {
+  const parses = parsesOf(events);
+  const counts = PARSES.flatMap((parse) => {
+    const count = parses?.[parse] ?? 0;
+    return count === 0 ? [] : [`${count} ${parse}`];
+  });
+  return [
+    ...(model.api === undefined ? [] : [["format", model.api] as [string, string]]),
+    ...(counts.length === 0 ? [] : [["replies with calls", counts.join(", ")] as [string, string]]),
+  ];
+}
+
 /** A line that is shown with escapes would run something else: better none. */
 function shownReplay(replay: string): { replay?: string } {
   return printable(replay, 5000) === replay ? { replay } : {};
@@ -125,11 +154,18 @@ function perturbationText(
   return changed === false ? `${perturbation} (${changedText(changed)})` : perturbation;
 }
 
+/** What became of a function that failed. */
+function recoveryText({ fault, function: name, end, attempts }: Recovery): string {
+  const calls = attempts === 0 ? "" : ` after ${attempts} further call${attempts === 1 ? "" : "s"}`;
+  return `${fault} of ${name}, ${end.replaceAll("_", " ")}${calls}`;
+}
+
 /** Pages make a task's prompt and tools anew; what the model got may be something else. */
-function offerOf({ strategy, perturbation }: Trial, known: KnownTask | undefined): string {
+function offerOf({ model, strategy, perturbation }: Trial, known: KnownTask | undefined): string {
   const shown = perturbation === "none" ||
     known?.kind === "generated" && known.perturbed !== undefined;
   const changes = [
+    ...(isTextFormat(model.api ?? "chat") ? [`the format ${model.api}`] : []),
     ...(strategy === "baseline" ? [] : [`the strategy ${strategy}`]),
     ...(shown ? [] : [`the perturbation ${perturbation}`]),
   ];
@@ -143,11 +179,15 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
   switch (event.kind) {
     case "reply": {
       const repairs = event.repairs ?? [];
-      const text = [event.text, ...repairs.map((repair) => `(repaired: ${repair})`)]
-        .filter((part) => part !== "").join("\n");
+      const notes = [
+        ...repairs.map((repair) => `(repaired: ${repair})`),
+        ...(event.parsed === "unreadable" ? ["(a call in it could not be read)"] : []),
+        ...(event.written === undefined ? [] : [`as it was written:\n${event.written}`]),
+      ];
+      const text = [event.text, ...notes].filter((part) => part !== "").join("\n");
       // A final reply is told by the answer.
       const final = answered && event.calls === 0 && event.stage === undefined;
-      if (text === "" || (final && repairs.length === 0)) return [];
+      if (text === "" || (final && notes.length === 0)) return [];
       const stage = event.stage === undefined ? "" : `, ${printable(event.stage, 100)}`;
       const by = event.model === undefined ? "" : ` by ${printable(event.model, 200)}`;
       return [{
@@ -271,9 +311,12 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
     ...(role === undefined ? {} : { role }),
     state: failure !== undefined
       ? "wrong"
+      : isLost(event)
+      ? "faulted"
       : role === "core" || role === undefined
       ? guessed ? "guessed" : "right"
       : "irrelevant",
+    ...(event.fault === undefined ? {} : { fault: `fault: ${event.fault}` }),
     inputs: plain
       ? Object.entries(parsed).map(([parameter, value]) => {
         const why = wrong.get(parameter);
@@ -303,54 +346,6 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
     }),
     ...(event.parameters === undefined ? {} : { parameters: parameterLines(event.parameters) }),
   };
-}
-
-const ROUTING_ERROR = "routing error: it is none of the right calls, or one of them once more";
-
-/** What the parameters of a call are beside the right call, or beside their schema where there is none. */
-function parameterLines({ oracle, failures, undecided = [] }: ParameterView): string[] {
-  const beside = oracle === null ? "its schema" : `right call ${oracle}`;
-  const lines = [
-    ...failures.map(describeParameter),
-    ...undecided.map(({ types, parameter }) =>
-      `${parameter || "arguments"}: ${
-        types.map(spaced).join(" or ")
-      }, which cannot be told without a schema`
-    ),
-  ];
-  return [
-    ...(oracle === null ? [ROUTING_ERROR] : []),
-    ...lines.map((line) => printable(`beside ${beside}: ${line}`, 2000)),
-  ];
-}
-
-function describeParameter({ parameter, type, similarity, ...failure }: ParameterFailure): string {
-  const { given, expected } = failure;
-  const alike = similarity === undefined ? "" : ` (Rouge-L ${similarity.toFixed(2)})`;
-  return [
-    `${parameter || "arguments"}: ${spaced(type)}`,
-    ...(given === undefined ? [] : [`given ${shortened(given)}`]),
-    ...(expected === undefined ? [] : [`right would be ${shortened(expected)}`]),
-  ].join(", ") + alike;
-}
-
-function spaced(type: string): string {
-  return type.replaceAll("_", " ");
-}
-
-/** Enough of a value to recognise it: two stand in a line. */
-function shortened(value: unknown): string {
-  const text = jsonText(value);
-  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
-}
-
-/** A value as JSON; thousands of brackets within each other exceed the stack. */
-function jsonText(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return "a value that is nested too deep";
-  }
 }
 
 /** The value that an argument stood for, such as a name; nothing where it stood for itself. */

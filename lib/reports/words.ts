@@ -4,11 +4,13 @@
  */
 
 import type { Behaviour } from "../behaviour.ts";
+import { briefFault, FAULT_EFFECTS, type FaultId, faultIn, isFault } from "../fault.ts";
 import { PARAMETER_FAILURE_WORDS } from "../parameter_failure.ts";
 import { EFFECTS, isMethod, type PerturbationMethod, PERTURBED } from "../perturbation.ts";
 import { type MetamorphicCheck, type PerturbationId, PERTURBATIONS } from "../perturbations.ts";
 import type { ProbeId } from "../probes.ts";
 import type { StrategyId } from "../strategies.ts";
+import { percent } from "../verdict.ts";
 
 /** What each probe is for. */
 export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
@@ -62,9 +64,19 @@ const CHECK_WORDS: Readonly<Record<MetamorphicCheck, string>> = {
 
 /** What a perturbation does. */
 export function perturbationWords(id: PerturbationId): string {
+  if (isFault(id)) return `that is a fault: ${faultWords(id)}`;
   return isMethod(id)
     ? `${SOURCE_WORDS[PERTURBED[id]]}: ${EFFECTS[id]}`
     : `that is a check: ${CHECK_WORDS[id]}`;
+}
+
+/** What a fault does, and how often where that is not the usual. */
+function faultWords(id: FaultId): string {
+  const { kind, times, rate } = faultIn(id);
+  if (briefFault(id) === kind) return FAULT_EFFECTS[kind];
+  return kind === "flaky"
+    ? `calls of any function fail, ${percent(rate)} of them`
+    : FAULT_EFFECTS[kind].replace("the first call", `each of the first ${times} calls`);
 }
 
 type Entry = readonly [word: string, meaning: string];
@@ -172,6 +184,32 @@ export const WORDS: readonly Entry[] = [
     "of the trials with one failure, those that have another in the same call or in a later one. It need " +
     "not be the other way round: what comes later follows, and may not have caused it",
   ],
+  [
+    "fault",
+    "a perturbation that lets a function fail although it was called rightly. Each function that failed in a " +
+    "trial is an episode",
+  ],
+  [
+    "recovered, hallucinated, repeated, gave up",
+    "how an episode ended: a later call got through; the missing result was made up; the same call was made " +
+    "again and never got through; nothing of this. Right is recovered, or given up where permission is denied",
+  ],
+  [
+    "tool selection, argument correctness, result interpretation, multi-step planning, error recovery",
+    "the five dimensions of tool use, each from 0 to 1: whether the functions called are those needed; " +
+    "whether arguments are right; whether the answer is what was returned, where all was returned that it " +
+    "takes; whether tasks of several calls are solved; and whether faults end as is right. Overall is their mean",
+  ],
+  [
+    "format",
+    "how a model is spoken to: chat and responses are OpenAI's, with calls of their own; in react, xml and " +
+    "hermes tools and calls are written in texts",
+  ],
+  [
+    "strict, repaired, unreadable",
+    "how a reply that attempts calls could be read: as the format wants it; once something was put right; or " +
+    "not, in one of its calls. Usable is strict or repaired",
+  ],
   ["probe", "a small question that brings out how a model behaves towards tools; it has no graph"],
   ...of(PROBE_WORDS, "a probe: "),
   [
@@ -227,5 +265,10 @@ export const WORDS: readonly Entry[] = [
     "CallNavi",
     "Song et al., CallNavi: A Study and Challenge on Function Calling Routing and Invocation in Large Language " +
     "Models, whose scores and tables those of call sets are",
+  ],
+  [
+    "Pipeline",
+    "an article on tool use from call formats to training data, whose dimensions of tool use and faults of tools " +
+    "these are",
   ],
 ];

@@ -5,9 +5,7 @@
  */
 
 import type { LoopOptions, Review } from "../agent.ts";
-import { isJsonObject, parseJson } from "../json.ts";
-import type { Message } from "../message.ts";
-import type { ModelReply } from "../model.ts";
+import { mend } from "../mending.ts";
 import { fillPrompt } from "../prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../session.ts";
 import { passedOn } from "../stage.ts";
@@ -34,7 +32,7 @@ export const repair: Strategy<Texts<"repair">> = async (options, next, settings)
           mended.push(call);
           continue;
         }
-        const one = await mend(call, review, options.session, settings);
+        const one = await mendCall(call, review, options.session, settings);
         if (isLimited(one)) return one;
         mended.push(one);
       }
@@ -80,7 +78,7 @@ async function reform(
 
 type Answer = Extract<Ending, { kind: "answer" }>;
 
-async function mend(
+async function mendCall(
   call: ToolCall,
   { environment, messages }: Review,
   session: Session,
@@ -89,55 +87,29 @@ async function mend(
   const { name } = call;
   const schema = environment.tools.find((tool) => tool.name === name)?.parameters;
   const first = schema === undefined ? undefined : environment.refuse(call);
-  if (first === undefined) return call;
-  const asked: Message[] = [...messages];
-  let written = call;
-  let error: string | undefined = first.error;
-  let attempt = 0;
-  while (error !== undefined && attempt < attempts) {
-    attempt++;
-    // Told as text: calls of a conversation must be answered by results, and there are none yet.
-    const shown = passedOn(written.arguments);
-    asked.push({ role: "assistant", content: `${name}(${shown})`, calls: [] });
-    const words = { name, arguments: shown, errors: error, schema: JSON.stringify(schema) };
-    asked.push({ role: "user", content: fillPrompt(prompts.fix, words) });
-    const said = await session.ask({
-      stage: "repair",
-      aside: true,
-      messages: asked,
-      tools: environment.tools,
-    });
-    if (isLimited(said)) return said;
-    const proposed = argumentsIn(said, name);
-    if (proposed === undefined) {
-      error = "The reply held no arguments";
-      continue;
-    }
-    written = { ...call, arguments: proposed };
-    error = environment.refuse(written)?.error;
-  }
+  if (schema === undefined || first === undefined) return call;
+  const mended = await mend({
+    name,
+    arguments: call.arguments,
+    schema,
+    error: first.error,
+    messages,
+    prompt: prompts.fix,
+    attempts,
+    ask: (asked) =>
+      session.ask({ stage: "repair", aside: true, messages: asked, tools: environment.tools }),
+    refuse: (written) => environment.refuse({ ...call, arguments: written })?.error,
+  });
+  if (isLimited(mended)) return mended;
   session.record({
     kind: "repair",
     function: name,
     arguments: call.arguments.slice(0, LONGEST_KEPT),
     error: first.error,
-    attempts: attempt,
-    ...(error === undefined ? { repaired: written.arguments.slice(0, LONGEST_KEPT) } : {}),
+    attempts: mended.attempts,
+    ...(mended.arguments === undefined
+      ? {}
+      : { repaired: mended.arguments.slice(0, LONGEST_KEPT) }),
   });
-  return error === undefined ? written : call;
-}
-
-/** The arguments that a reply proposes for a function: of a call, or as JSON in its text. */
-function argumentsIn({ calls, text }: ModelReply, name: string): string | undefined {
-  const call = calls.find((call) => call.name === name);
-  if (call !== undefined) return call.arguments;
-  const start = text.indexOf("{");
-  const end = text.lastIndexOf("}") + 1;
-  if (start === -1 || end <= start) return undefined;
-  const written = text.slice(start, end);
-  const parsed = parseJson(written);
-  // Many write the whole call where its arguments are asked for.
-  if (!isJsonObject(parsed) || parsed["name"] !== name) return written;
-  const { arguments: own } = parsed;
-  return isJsonObject(own) ? JSON.stringify(own) : typeof own === "string" ? own : written;
+  return mended.arguments === undefined ? call : { ...call, arguments: mended.arguments };
 }

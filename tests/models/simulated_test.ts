@@ -255,7 +255,7 @@ Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () =>
       ["sim:planner?early=1", "takes no options"],
       [
         "sim:noisy?late=1",
-        "early, stale, distract, hallucinate, arity, quit, copy, averse, ignore, memory, seed",
+        "early, stale, distract, hallucinate, arity, quit, copy, averse, ignore, giveup, invent, breakFormat, hopeless, memory, seed",
       ],
       ["sim:noisy?early=1.01", "early must be a number from 0 to 1"],
       ["sim:noisy?early=-0.1", "from 0 to 1"],

@@ -17,6 +17,7 @@ import { writeHtml } from "../../lib/reports/html.ts";
 import { stagesOf, STRATEGIES } from "../../lib/strategies.ts";
 import type { Trial } from "../../lib/trial.ts";
 import { Folder } from "../support/folders.ts";
+import { reportedTrials } from "../support/report_data.ts";
 import { generatedFrom } from "../support/generated.ts";
 import {
   callEvent,
@@ -375,6 +376,30 @@ Deno.test("the words of a page have each strategy, probe, behaviour and stage", 
     assertStringIncludes(stage!, name);
   }
   for (const name of stagesOf(["backward", "repair"])) assertStringIncludes(stage!, name);
+});
+
+Deno.test("trials can be found by how the faults in them ended, as by behaviours", async () => {
+  const lost = (call: number, name: string) => {
+    const { returned: _, ...event } = callEvent(call, { function: name, fault: "timeout" });
+    return { ...event, error: "timed out" };
+  };
+  const trials = [
+    record({ seed: 1, behaviours: ["silent"] }),
+    record({
+      seed: 2,
+      behaviours: ["silent"],
+      events: [lost(1, "a"), lost(2, "b"), callEvent(3, { function: "a" }), lost(4, "c")],
+    }),
+    record({ seed: 3, events: [callEvent(1, { fault: "slow" })] }),
+  ];
+  using folder = new Folder();
+  const path = folder.file("r.html");
+  await writeHtml(path, makeReport(trials, { suite: "s" }), trials, { replay: () => undefined });
+  assertEquals(reportedTrials(path).map(({ signs }) => signs), [
+    ["silent"],
+    ["silent", "fault_gave_up", "fault_recovered"],
+    ["fault_recovered"],
+  ]);
 });
 
 Deno.test("shares have their intervals beneath them, as tables of many columns must fit", async () => {

@@ -1,7 +1,9 @@
 // The HTML report in a real browser: perturbed trials, and what perturbations did to all of them.
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
-import { PERTURBATIONS } from "../../lib/perturbations.ts";
+import { FAULTS } from "../../lib/fault.ts";
+import { PERTURBATION_METHODS } from "../../lib/perturbation.ts";
+import { METAMORPHIC_CHECKS } from "../../lib/perturbations.ts";
 import { openTask } from "../../lib/tasks.ts";
 import { describeTool } from "../../lib/tool.ts";
 import { browserTest } from "../support/browser.ts";
@@ -102,40 +104,52 @@ browserTest(
   },
 );
 
-browserTest("failure rates fit a page of the usual width, whole words and all", async (browser) => {
-  await using place = await folder();
-  const perturbations = ["none", ...PERTURBATIONS];
-  const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, perturbations }));
-  const journal = place.file("run.jsonl");
-  assertEquals((await toolgate(["run", suite, "--out", journal])).code, 0);
-  await using opened = await openReport(browser, await writeReport(journal));
-  const { page, faults } = opened;
-  assertEquals(
-    await page.locator("#perturbations .wide, #perturbations .plot").evaluateAll((all) =>
-      all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) => textContent)
-    ),
-    [],
-  );
-  const rates = page.locator("#perturbations table", { hasText: "Failure rates under" });
-  assertEquals(await rates.locator("tbody tr").count(), perturbations.length);
-  // Words of the head, and names and numbers in the rows, stand in one line each.
-  const torn = await rates.locator("th, td, td small").evaluateAll((all) =>
-    all.flatMap((own) => {
-      const parts = own.closest("thead") === null ? /[^]+/g : /[^\s-]+/g;
-      const texts = [...own.childNodes].filter((node) => node instanceof Text);
-      return texts.flatMap((text) =>
-        [...text.data.trimEnd().matchAll(parts)].filter(({ 0: part, index }) => {
-          const range = document.createRange();
-          range.setStart(text, index);
-          range.setEnd(text, index + part.length);
-          return range.getClientRects().length > 1;
-        }).map(([part]) => part)
+for (
+  const [what, perturbed] of [
+    ["of methods and checks", [...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS]],
+    ["of faults", FAULTS],
+  ] as const
+) {
+  browserTest(
+    `failure rates ${what} fit a page of the usual width, whole words and all`,
+    async (browser) => {
+      await using place = await folder();
+      const perturbations = ["none", ...perturbed];
+      const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, perturbations }));
+      const journal = place.file("run.jsonl");
+      assertEquals((await toolgate(["run", suite, "--out", journal])).code, 0);
+      await using opened = await openReport(browser, await writeReport(journal));
+      const { page, faults } = opened;
+      assertEquals(
+        await page.locator("#perturbations .wide, #perturbations .plot").evaluateAll((all) =>
+          all.filter((own) => own.scrollWidth > own.clientWidth).map(({ textContent }) =>
+            textContent
+          )
+        ),
+        [],
       );
-    })
+      const rates = page.locator("#perturbations table", { hasText: "Failure rates under" });
+      assertEquals(await rates.locator("tbody tr").count(), perturbations.length);
+      // Words of the head, and names and numbers in the rows, stand in one line each.
+      const torn = await rates.locator("th, td, td small").evaluateAll((all) =>
+        all.flatMap((own) => {
+          const parts = own.closest("thead") === null ? /[^]+/g : /[^\s-]+/g;
+          const texts = [...own.childNodes].filter((node) => node instanceof Text);
+          return texts.flatMap((text) =>
+            [...text.data.trimEnd().matchAll(parts)].filter(({ 0: part, index }) => {
+              const range = document.createRange();
+              range.setStart(text, index);
+              range.setEnd(text, index + part.length);
+              return range.getClientRects().length > 1;
+            }).map(([part]) => part)
+          );
+        })
+      );
+      assertEquals(torn, []);
+      assertEquals(faults, []);
+    },
   );
-  assertEquals(torn, []);
-  assertEquals(faults, []);
-});
+}
 
 Deno.test("what a perturbation makes of a task is kept once for all of its trials", async () => {
   await using place = await folder();

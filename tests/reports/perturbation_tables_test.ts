@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { PERTURBATION_METHODS } from "../../lib/perturbation.ts";
-import { PERTURBATIONS } from "../../lib/perturbations.ts";
+import { FAULTS } from "../../lib/fault.ts";
+import { METAMORPHIC_CHECKS } from "../../lib/perturbations.ts";
 import { makeReport } from "../../lib/report.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
 import { perturbationTables, wholePercent } from "../../lib/reports/perturbation_tables.ts";
@@ -244,7 +245,7 @@ test("reports have the tables of perturbations in the terminal and in Markdown",
   assertEquals(sourceText("Table 2"), "as in FuncBenchGen, Table 2");
 });
 
-test("reports of all methods stay within a terminal's reasonable width, and of checks not far off", () => {
+test("reports of all methods stay within a terminal's reasonable width, and others not far off", () => {
   const widest = (ids: readonly string[]) => {
     const text = renderTables(
       ["none", ...ids].flatMap((perturbation) => scoredAll(["NMRSD", "R"], { perturbation })),
@@ -253,9 +254,14 @@ test("reports of all methods stay within a terminal's reasonable width, and of c
     const lines = text.slice(start).split("\n\n")[0]!.split("\n").slice(2);
     return Math.max(...lines.map(({ length }) => length));
   };
-  const [methods, all] = [widest(PERTURBATION_METHODS), widest(PERTURBATIONS)];
+  const [methods, all, faults] = [
+    widest(PERTURBATION_METHODS),
+    widest([...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS]),
+    widest(FAULTS),
+  ];
   assert(methods <= 125, `${methods} columns`);
   assert(all <= 150, `${all} columns`);
+  assert(faults <= 150, `${faults} columns`);
 });
 
 test("perturbationTables() is at peace with hostile names", () => {

@@ -6,6 +6,7 @@ import type { FailureCause, WrongArgument } from "../../lib/failure.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../lib/reports/task_view.ts";
 import { type CallView, viewTrial } from "../../lib/reports/trial_view.ts";
+import type { Api } from "../../lib/model.ts";
 import { GENERATOR_VERSION } from "../../lib/task.ts";
 import { type CallEvent, callsOf, EVENT, failuresOf, type TraceEvent } from "../../lib/trace.ts";
 import type { Trial } from "../../lib/trial.ts";
@@ -311,6 +312,15 @@ test("viewTrial() shows what was restated, however short it is, and beside a nam
 test("viewTrial() says whether prompt and tools are what the model got", () => {
   const offerOf = (traits: TrialTraits) => viewTrial(traced([], traits), "", KNOWN).offer;
   assertEquals(offerOf({}), "prompt and tools, as the model got them");
+  const over = (api: Api) => {
+    const trial = traced([]);
+    return viewTrial({ ...trial, model: { ...trial.model, api } }, "", KNOWN).offer;
+  };
+  assertEquals(
+    over("react"),
+    "prompt and tools of the task; the format react changes what the model sees",
+  );
+  assertEquals(over("responses"), offerOf({}));
   assertEquals(
     offerOf({ strategy: "indirection" }),
     "prompt and tools of the task; the strategy indirection changes what the model sees",
@@ -509,6 +519,36 @@ test("viewTrial() marks its own calls in the graph of its task", async () => {
   assertEquals(dotMarks.split("\n").length, 3);
 });
 
+test("viewTrial() says of each function that failed what became of it", () => {
+  const lost = (call: number, traits: Partial<CallEvent>) => {
+    const { returned: _, ...event } = callEvent(call, { fault: "timeout", ...traits });
+    return { ...event, error: "it failed" };
+  };
+  const factsOf = (...events: readonly TraceEvent[]) =>
+    viewTrial(traced(events), undefined, undefined).facts
+      .flatMap(([name, value]) => name === "fault" ? [value] : []);
+  assertEquals(factsOf(callEvent(1)), []);
+  assertEquals(
+    factsOf(
+      lost(1, { function: "func_x" }),
+      callEvent(2, { function: "func_x" }),
+      callEvent(3, { function: "func_y", fault: "slow" }),
+      lost(4, { function: `func_z${HOSTILE}`, fault: "permission_denied" }),
+      lost(5, { function: "func_w", fault: "flaky", arguments: '{"one":1}' }),
+      lost(6, { function: "func_w", fault: "timeout", arguments: '{"one":2}' }),
+      lost(7, { function: "func_w", fault: "timeout", arguments: '{"one":3}' }),
+    ).map((fact) => fact.replace(/func_z.*,/, "func_z,")),
+    [
+      "timeout of func_x, recovered after 1 further call",
+      "slow of func_y, recovered",
+      "permission_denied of func_z, gave up",
+      "flaky of func_w, gave up after 2 further calls",
+    ],
+  );
+  const [hostile] = factsOf(lost(1, { function: HOSTILE }));
+  assert(!STEERING.test(hostile!));
+});
+
 test("viewTrial() says of each perturbation whether it found anything to change", () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 5 };
   const factsOf = (perturbation: string, traits: TrialTraits = {}) => {
@@ -599,4 +639,45 @@ test("viewTrial() survives values that are nested deeper than the stack", () => 
   ]);
   assertEquals(view!.parameters!.length, 1);
   assertStringIncludes(view!.parameters![0]!, "right would be 1");
+});
+
+test("viewTrial() tells how the model was spoken to, and how its replies could be read", () => {
+  const numbers = { calls: 1, inputTokens: 1, outputTokens: 1, durationMs: 1 };
+  const reply = { kind: "reply", text: "", ...numbers } as const;
+  const trial = traced([
+    { ...reply, request: 1, parsed: "strict" },
+    { ...reply, request: 2, parsed: "strict" },
+    { ...reply, request: 3, parsed: "repaired", repairs: ["call 1 had single quotes"] },
+    { ...reply, request: 4, parsed: "unreadable", written: "Action: <b>" },
+  ]);
+  const { facts, events } = viewTrial(
+    { ...trial, model: { ...trial.model, api: "react" } },
+    undefined,
+    undefined,
+  );
+  const known = new Map(facts);
+  assertEquals(known.get("format"), "react");
+  assertEquals(known.get("replies with calls"), "2 strict, 1 repaired, 1 unreadable");
+  assertEquals(events, [
+    { kind: "said", title: "reply 3", text: "(repaired: call 1 had single quotes)" },
+    {
+      kind: "said",
+      title: "reply 4",
+      text: "(a call in it could not be read)\nas it was written:\nAction: <b>",
+    },
+  ]);
+  const others = new Map(viewTrial(traced([]), undefined, undefined).facts);
+  assertEquals([others.has("format"), others.has("replies with calls")], [false, false]);
+});
+
+test("viewTrial() tells a fault that was put in the way of a call", () => {
+  const { returned: _, ...event } = callEvent(1, { result: '{"error":"Timeout"}' });
+  const [lost, slow, plain] = callViews([
+    { ...event, fault: "timeout" },
+    callEvent(2, { fault: "slow", role: "core" }),
+    callEvent(3, { role: "core" }),
+  ]);
+  assertEquals([lost!.state, lost!.fault], ["faulted", "fault: timeout"]);
+  assertEquals([slow!.state, slow!.fault], ["right", "fault: slow"]);
+  assertEquals([plain!.state, plain!.fault], ["right", undefined]);
 });

@@ -11,6 +11,8 @@ import type { TrialView } from "../../lib/reports/trial_view.ts";
 export interface ReportedTrial extends TrialView {
   /** Its outcome, as the list has it. */
   readonly outcome: string;
+  /** What it can be found by beside: behaviours, and how faults ended. */
+  readonly signs: readonly string[];
   /** `undefined` where it cannot be made anew. */
   readonly task: TaskView | undefined;
 }
@@ -21,12 +23,18 @@ export function reportedTrials(path: string): ReportedTrial[] {
     [...Deno.readTextFileSync(path).matchAll(/id="(index|block-\d+)">([^<]*)</g)]
       .map(([, id, packed]) => [id!, JSON.parse(unpacked(packed!))]),
   );
-  const { rows, outcomes } = blocks.get("index") as { rows: number[][]; outcomes: string[] };
+  const { rows, outcomes, behaviours, shown } = blocks.get("index") as {
+    rows: number[][];
+    outcomes: string[];
+    behaviours: string[];
+    shown: number[][];
+  };
   return rows.map((row) => {
     const [chunk, place, taskChunk, taskPlace] = row.slice(-4) as [number, number, number, number];
     return {
       ...blocks.get(`block-${chunk}`)[place],
       outcome: outcomes[row[4]!]!,
+      signs: shown[row[10]!]!.map((sign) => behaviours[sign]!),
       task: taskChunk < 0 ? undefined : blocks.get(`block-${taskChunk}`)[taskPlace],
     };
   });

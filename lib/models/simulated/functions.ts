@@ -3,7 +3,8 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { partsOf } from "../../schema_position.ts";
 import type { ChatTool } from "./wire.ts";
 
 /** A parameter or an output of a function. */
@@ -24,6 +25,8 @@ export interface FunctionReading {
   readonly output: Variable | undefined;
   /** The parameter that names the result of a call, where there is one. */
   readonly result: string | undefined;
+  /** The parameters that take references to results of other calls of the same reply, such as `$1.x`. */
+  readonly references: ReadonlySet<string>;
   /** The JSON Schema of its arguments. */
   readonly schema: JsonObject;
 }
@@ -60,8 +63,20 @@ function readFunction(
     ),
     output: readClauses(produced)[0],
     result,
+    references: new Set(
+      schemas.flatMap(([own, schema]) => takesReferences(parameters, schema) ? [own] : []),
+    ),
     schema: parameters,
   };
+}
+
+/** By how its pattern begins, a text is known to be a reference. */
+const REFERENCE = "^\\$";
+
+function takesReferences(root: JsonObject, schema: JsonValue): boolean {
+  return partsOf(root, [schema]).parts.some(({ pattern }) =>
+    typeof pattern === "string" && pattern.startsWith(REFERENCE)
+  );
 }
 
 /** Clauses like `variable mfmjsy (type_uxe with subtype_muw)`, with or without the parenthesis. */

@@ -152,7 +152,8 @@ export function callEarly(situation: Situation): OutgoingCall[] {
       else sharing.push(candidate);
     }
   }
-  const called = new Set<FunctionReading>();
+  // What is called with references to this reply waits for it.
+  const called = new Set(plan.intentions.map((intention) => intention.function));
   return plan.intentions.flatMap(({ function: { name, output } }) => {
     const early = stream("early", name);
     const waiting = (consumers.get(output?.name ?? "") ?? [])

@@ -5,9 +5,12 @@
 
 import { InputError } from "../../input.ts";
 import { printable } from "../../json.ts";
+import { type BreakRates, BREAKS } from "./breaking.ts";
 import { type MistakeRates, MISTAKES } from "./mistakes.ts";
 import { createNoisy } from "./noisy.ts";
 import { createPlanner } from "./planner.ts";
+import { type ReactionRates, REACTIONS } from "./reactions.ts";
+import { speaking } from "./speaking.ts";
 import { createTruth, type Truths, truthsOf } from "./truth.ts";
 import { TRUTH_MISTAKES, type TruthRates } from "./truth_mistakes.ts";
 import type { SimulatedModel } from "./wire.ts";
@@ -18,7 +21,7 @@ export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy", 
 /** The options of each model. */
 const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["sim:planner", []],
-  ["sim:noisy", [...MISTAKES, "memory", "seed"]],
+  ["sim:noisy", [...MISTAKES, ...REACTIONS, ...BREAKS, "memory", "seed"]],
   ["sim:truth", [...TRUTH_MISTAKES, "seed"]],
 ]);
 
@@ -26,12 +29,14 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
  * The simulated model of a name, one of
  *
  * - `sim:planner`,
- * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&memory=&seed=`, and
+ * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&giveup=&invent=` and
+ *   `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
  *
- * with rates from 0 to 1 and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates}
- * and {@linkcode TruthRates} say what they mean. `memory` is a whole number from 1 on: values that stand
- * more messages back are misread unless the last result restates them; left out, none is.
+ * with rates from 0 to 1 and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates},
+ * {@linkcode ReactionRates}, {@linkcode BreakRates} and {@linkcode TruthRates} say what they mean. `giveup`
+ * and `invent` are at most 1 together. `memory` is a whole number from 1 on: values that stand more messages
+ * back are misread unless the last result restates them; left out, none is.
  *
  * @param truths What `sim:truth` knows; default nothing.
  *
@@ -63,11 +68,35 @@ export function parseSimulatedModel(
   if (mark !== -1 && keys.length === 0) throw refusal(`${base} takes no options`, name);
   const values = readOptions(name, base, keys, mark === -1 ? "" : name.slice(mark));
   const seed = values.get("seed") ?? 0;
+  const model = create(name, base, { values, seed, truths });
+  const rates: BreakRates = ratesOf(BREAKS, values);
+  return speaking(model, { rates, seed });
+}
+
+/** The model of a name as it is when nobody is between. */
+function create(
+  name: string,
+  base: string,
+  { values, seed, truths }: {
+    readonly values: ReadonlyMap<string, number>;
+    readonly seed: number;
+    readonly truths: Truths;
+  },
+): SimulatedModel {
   switch (base) {
     case "sim:noisy": {
       const rates: MistakeRates = ratesOf(MISTAKES, values);
+      const reactions: ReactionRates = ratesOf(REACTIONS, values);
+      if (reactions.giveup + reactions.invent > 1) {
+        throw refusal("giveup and invent must be at most 1 together", name);
+      }
       const memory = values.get("memory");
-      return createNoisy(name, { rates, seed, ...(memory === undefined ? {} : { memory }) });
+      return createNoisy(name, {
+        rates,
+        reactions,
+        seed,
+        ...(memory === undefined ? {} : { memory }),
+      });
     }
     case "sim:truth": {
       const rates: TruthRates = ratesOf(TRUTH_MISTAKES, values);

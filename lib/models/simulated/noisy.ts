@@ -14,8 +14,9 @@ import {
   type MistakeRates,
   spoil,
 } from "./mistakes.ts";
-import { nameResults, planReply } from "./planning.ts";
+import { cannotDetermine, nameResults, planReply } from "./planning.ts";
 import { answerQuestion } from "./questions.ts";
+import { react, type ReactionRates } from "./reactions.ts";
 import { readConversation } from "./reading.ts";
 import { readStage, type StageReading } from "./stages.ts";
 import { composeAnswer, type SimulatedModel } from "./wire.ts";
@@ -25,6 +26,8 @@ import { DO_NOT_KNOW, writeStage } from "./writing.ts";
 export interface NoisyOptions {
   /** The rates of its mistakes. */
   readonly rates: MistakeRates;
+  /** What it does about tools that fail; default it tries again. */
+  readonly reactions?: Partial<ReactionRates>;
   /**
    * How many messages back it reads values right; default any number. A value is older when more
    * messages than these came after the one that gave it, each reply and each result being one. In
@@ -44,7 +47,7 @@ export interface NoisyOptions {
  * repair a call, and answers that are no calls, draw anew.
  */
 export function createNoisy(name: string, options: NoisyOptions): SimulatedModel {
-  const { rates, memory = Infinity, seed } = options;
+  const { rates, reactions = {}, memory = Infinity, seed } = options;
   return {
     name,
     reply(request) {
@@ -53,8 +56,17 @@ export function createNoisy(name: string, options: NoisyOptions): SimulatedModel
         const key = forkSeed(seed, request.seed ?? 0, stage.question, stage.kind, stage.round);
         return composeAnswer(name, request, spoilStage(stage, rates, key), []);
       }
-      const conversation = readConversation(request);
-      const question = forkSeed(seed, request.seed ?? 0, conversation.prompt);
+      const repetition = request.seed ?? 0;
+      const { conversation, givesUp } = react(readConversation(request), {
+        rates: reactions,
+        seed,
+        repetition,
+      });
+      if (givesUp) {
+        const text = cannotDetermine(conversation, "a tool that it needs does not work");
+        return composeAnswer(name, request, text, []);
+      }
+      const question = forkSeed(seed, repetition, conversation.prompt);
       const asked = answerQuestion(request, conversation, {
         averse: hits(rates.averse, fork(question, "averse")),
         ignore: hits(rates.ignore, fork(question, "ignore")),

@@ -22,6 +22,10 @@ import { writeStage } from "./writing.ts";
  * and number words are not. Of returns it understands more than it must: a key in other letter case or
  * with other underscores, and what is cut short.
  *
+ * A function that fails is called at most twice more, and one that it may not use is not called again: then
+ * it says that the value cannot be determined. Where parameters take references to results of the same
+ * reply, it calls all at once what waits for nothing else, in chains of five calls at most.
+ *
  * Other questions it puts to the tool that takes one text, and says what that says.
  */
 export function createPlanner(name: string): SimulatedModel {

@@ -3,9 +3,9 @@
  * @module
  */
 
-import type { FunctionReading } from "./functions.ts";
+import type { FunctionReading, Variable } from "./functions.ts";
 import { ancestors, link, type Links } from "./linking.ts";
-import type { Conversation } from "./reading.ts";
+import type { CallRefusal, Conversation } from "./reading.ts";
 import type { Value } from "./wire.ts";
 
 /** An argument of a call: the parameter, the variable that belongs there, and its value. */
@@ -39,8 +39,20 @@ export interface Plan {
   readonly variableOf: Links["variableOf"];
 }
 
-/** A call that is refused is made twice more, then its function is given up. */
-const MOST_REFUSALS = 3;
+/**
+ * What each call that brought no value costs of the patience with its function: a call that is refused, or
+ * whose function fails, is made twice more, and one that could not be read is written 19 times more. What
+ * refers to a result that did not come is at no fault, and it happens once: see {@linkcode chain}.
+ */
+const COSTS: Readonly<Record<CallRefusal, number>> = {
+  refused: 20,
+  failed: 20,
+  denied: 60,
+  malformed: 3,
+  dangling: 0,
+};
+/** A function that has cost so much is given up. */
+const PATIENCE = 60;
 /** So many variables that are missing are told. */
 const MOST_TOLD = 20;
 
@@ -57,7 +69,7 @@ export function planReply(
   const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
   const links = link(conversation);
   const { variableOf } = links;
-  const { values, refusals } = readReturns(conversation, meant);
+  const { values, costs } = readReturns(conversation, meant);
   const needed = ancestors(target, links, inputs);
   const open = [...ancestors(target, links, values)];
   const plan = { intentions: [], alone: false, values, needed, open, variableOf };
@@ -72,14 +84,15 @@ export function planReply(
   const value = target === undefined ? undefined : values.get(target);
   const missing = missingFor(open, variableOf);
   const hopeless = missing.size > 0 ||
-    open.some(({ name }) => (refusals.get(name) ?? 0) >= MOST_REFUSALS);
+    open.some(({ name }) => (costs.get(name) ?? 0) >= PATIENCE);
   const intentions = value !== undefined || hopeless || !mayCall
     ? []
     : open.flatMap((candidate) => intend(candidate, values, variableOf) ?? []);
+  const tried = (candidate: FunctionReading) => costs.has(candidate.name);
   if (intentions.length > 0) {
     const text = `I call the functions whose inputs are known, to get variable ${target}.`;
     return repair === undefined
-      ? { ...plan, text, intentions }
+      ? { ...plan, text, intentions: chain(intentions, plan, tried) }
       : { ...plan, text, alone: true, intentions: intentions.slice(0, 1) };
   }
   const last = conversation.calls.findLast(({ name }) => named(name) !== undefined)?.name;
@@ -89,9 +102,14 @@ export function planReply(
     return { ...plan, text, intentions: [insist(again, plan)] };
   }
   if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
-  const what = target === undefined ? "a variable" : `variable ${target}`;
   const reason = inWords(missing) || "something that it depends on cannot be had";
-  return { ...plan, text: `I cannot determine the value of ${what}: ${reason}.` };
+  return { ...plan, text: cannotDetermine(conversation, reason) };
+}
+
+/** What is said where there is no answer. */
+export function cannotDetermine({ target }: Pick<Conversation, "target">, reason: string): string {
+  const what = target === undefined ? "a variable" : `variable ${target}`;
+  return `I cannot determine the value of ${what}: ${reason}.`;
 }
 
 /** The parameters of functions to which no variable belongs. */
@@ -111,23 +129,24 @@ function inWords(missing: ReadonlySet<string>): string {
     .map((name) => `variable ${name} is not given`).join(", ");
 }
 
-/** What was returned so far, and how often each function was refused. */
+/** What was returned so far, and what each function that was tried in vain has cost. */
 function readReturns(
   { inputs, functions, calls }: Conversation,
   meant: (name: string) => string | undefined,
 ) {
   const values = new Map(inputs);
-  const refusals = new Map<string, number>();
-  for (const { name, value } of calls) {
+  const costs = new Map<string, number>();
+  for (const { name, value, refusal = "refused" } of calls) {
     const output = functions.get(name)?.output;
     if (output !== undefined && value !== undefined) {
       values.set(output.name, value);
     } else {
       const refused = functions.has(name) ? name : meant(name);
-      if (refused !== undefined) refusals.set(refused, (refusals.get(refused) ?? 0) + 1);
+      if (refused === undefined) continue;
+      costs.set(refused, (costs.get(refused) ?? 0) + COSTS[refusal]);
     }
   }
-  return { values, refusals };
+  return { values, costs };
 }
 
 /** The call of `candidate` with the values at hand, or `undefined` where one is missing. */
@@ -136,14 +155,59 @@ export function intend(
   values: Plan["values"],
   variableOf: Plan["variableOf"],
 ): Intention | undefined {
+  return fill(candidate, variableOf, (variable) => values.get(variable));
+}
+
+/** The call of `candidate` with the values that its parameters get, or `undefined` where one gets none. */
+function fill(
+  candidate: FunctionReading,
+  variableOf: Plan["variableOf"],
+  valueOf: (variable: string, parameter: Variable) => Value | undefined,
+): Intention | undefined {
   const arguments_: Argument[] = [];
   for (const parameter of candidate.parameters) {
     const variable = variableOf(parameter);
-    const value = variable === undefined ? undefined : values.get(variable);
+    const value = variable === undefined ? undefined : valueOf(variable, parameter);
     if (variable === undefined || value === undefined) return undefined;
     arguments_.push({ parameter: parameter.name, variable, value });
   }
   return { function: candidate, arguments: arguments_ };
+}
+
+/** So many calls of one reply may wait for each other. */
+const LONGEST_CHAIN = 5;
+
+/**
+ * The calls, and behind them those that wait for nothing but results of these, where their parameters take
+ * references such as `$1.x`: the result x of the first call of the reply. What was `tried` before waits for
+ * the values themselves.
+ */
+function chain(
+  intentions: readonly Intention[],
+  { open, values, variableOf }: Pick<Plan, "open" | "values" | "variableOf">,
+  tried: (candidate: FunctionReading) => boolean,
+): readonly Intention[] {
+  const chained = [...intentions];
+  const called = new Set(intentions.map((intention) => intention.function));
+  let waiting = open.filter((one) => one.references.size > 0 && !called.has(one) && !tried(one));
+  const results = new Map<string, string>();
+  for (let length = 2; length <= LONGEST_CHAIN && waiting.length > 0; length++) {
+    for (const [place, { function: { output, result } }] of chained.entries()) {
+      // Where results get names, these are all that is to be had of them.
+      if (output === undefined || result !== undefined) continue;
+      results.set(output.name, `$${place + 1}.${output.name}`);
+    }
+    const next = waiting.flatMap((candidate) =>
+      fill(candidate, variableOf, (variable, { name }) =>
+        values.get(variable) ??
+          (candidate.references.has(name) ? results.get(variable) : undefined)) ?? []
+    );
+    if (next.length === 0) break;
+    chained.push(...next);
+    for (const intention of next) called.add(intention.function);
+    waiting = waiting.filter((one) => !called.has(one));
+  }
+  return chained;
 }
 
 /** A call that must be made, known inputs or not: with what was `given` before, or anything known. */

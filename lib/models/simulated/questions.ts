@@ -17,10 +17,13 @@ export interface Habits {
   readonly ignore: boolean;
 }
 
+/** A tool that fails so often is not asked again. */
+const MOST_FAILURES = 3;
+
 /**
  * The reply to a question that is to be answered as `State it as: NAME = number`: the question goes to
- * the first function that takes one value, what that returns is the answer. `undefined` where there is no
- * such question or function.
+ * the first function that takes one value, what that returns is the answer; one that fails is asked at most
+ * twice more. `undefined` where there is no such question or function.
  */
 export function answerQuestion(
   { messages }: ChatRequest,
@@ -38,7 +41,10 @@ export function answerQuestion(
     text: value === undefined ? "I cannot tell." : `${variable} = ${value}`,
     calls: [],
   });
-  const begun = calls.length > 0 && repair === undefined;
+  const last = calls.at(-1);
+  const failed = calls.filter(({ refusal }) => refusal === "failed").length;
+  const again = last?.refusal === "failed" && failed < MOST_FAILURES;
+  const begun = calls.length > 0 && repair === undefined && !again;
   if (mustCall || mayCall && !begun && !averse) {
     const result: [string, Value][] = asked.result === undefined
       ? []
@@ -50,8 +56,8 @@ export function answerQuestion(
     return { text: `I ask ${asked.name}.`, calls: [writeCall(asked, given)] };
   }
   if (!begun || ignore) return say(own);
-  const last = messages.findLast(({ role }) => role === "tool");
-  return say(readNumber(textOf(last?.content)));
+  const result = messages.findLast(({ role }) => role === "tool");
+  return say(last?.value ?? readNumber(textOf(result?.content)));
 }
 
 /** What is to be calculated, where anything is. */

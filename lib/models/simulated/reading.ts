@@ -8,9 +8,9 @@
  */
 
 import { evaluate } from "../../arithmetic.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../json.ts";
 import { type FunctionReading, readFunctions } from "./functions.ts";
-import { readRestated, readValue } from "./results.ts";
+import { readRefusal, readRestated, readValue, type Refusal } from "./results.ts";
 import {
   type ChatCall,
   type ChatMessage,
@@ -20,12 +20,20 @@ import {
   type Value,
 } from "./wire.ts";
 
+/**
+ * Why a call brought no value: the tool's own reasons, arguments that are no JSON object (`malformed`), or
+ * a reference to a call that brought none (`dangling`).
+ */
+export type CallRefusal = Refusal | "malformed" | "dangling";
+
 /** An earlier call. */
 export interface CallReading {
   /** The name that was called, possibly invented. */
   readonly name: string;
   /** What it returned for the function's output; `undefined` if it was refused or unanswered. */
   readonly value: Value | undefined;
+  /** Why it brought no value; `undefined` if it did, or is unanswered. */
+  readonly refusal: CallRefusal | undefined;
   /** How many messages came after its result; `undefined` if it was unanswered. */
   readonly age: number | undefined;
 }
@@ -178,27 +186,58 @@ function readCalls(
   messages: readonly ChatMessage[],
   functions: ReadonlyMap<string, FunctionReading>,
 ): Pick<Conversation, "calls" | "restated"> {
-  const calls: { -readonly [Field in keyof CallReading]: CallReading[Field] }[] = [];
-  const byId = new Map<string, typeof calls[number]>();
+  const calls: Mutable<CallReading>[] = [];
+  const byId = new Map<
+    string,
+    { readonly reading: Mutable<CallReading>; readonly written: Written }
+  >();
   let last: { readonly text: string; readonly answers: string | undefined } | undefined;
   for (const [place, message] of messages.entries()) {
     if (message.role === "assistant") {
-      for (const { id, function: { name } } of message.tool_calls ?? []) {
-        const call = { name, value: undefined, age: undefined };
-        calls.push(call);
-        byId.set(id, call);
+      const together: CallReading[] = [];
+      for (const { id, function: { name, arguments: given } } of message.tool_calls ?? []) {
+        const reading = { name, value: undefined, refusal: undefined, age: undefined };
+        together.push(reading);
+        calls.push(reading);
+        byId.set(id, { reading, written: { given: parseJson(given), together } });
       }
     } else if (message.role === "tool") {
       const call = byId.get(message.tool_call_id);
-      const answers = functions.get(call?.name ?? "")?.output?.name;
+      const answers = functions.get(call?.reading.name ?? "")?.output?.name;
       const text = textOf(message.content);
-      if (call !== undefined) call.age = messages.length - 1 - place;
-      if (call !== undefined && answers !== undefined) call.value = readValue(text, answers);
+      if (call !== undefined) {
+        const { reading, written } = call;
+        reading.age = messages.length - 1 - place;
+        if (answers !== undefined) reading.value = readValue(text, answers);
+        if (reading.value === undefined) reading.refusal = whyRefused(written, text, answers);
+      }
       last = { text, answers };
     }
   }
   const restated = last === undefined ? [] : readRestated(last.text, last.answers);
   return { calls, restated: new Map(restated) };
+}
+
+type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
+
+/** A call as it was written: its arguments, and all calls of its reply. */
+interface Written {
+  readonly given: JsonValue | undefined;
+  readonly together: readonly CallReading[];
+}
+
+/** References look to calls that stand before, whose results have been read by now. */
+function whyRefused(
+  { given, together }: Written,
+  text: string,
+  answers: string | undefined,
+): CallRefusal {
+  if (!isJsonObject(given)) return "malformed";
+  const dangles = Object.values(given).some((value) => {
+    const [, number] = typeof value === "string" ? /^\$(\d{1,9})\./.exec(value) ?? [] : [];
+    return number !== undefined && together[Number(number) - 1]?.value === undefined;
+  });
+  return dangles ? "dangling" : readRefusal(text, answers);
 }
 
 /** All symbols in what was said by either side, in results, and in the arguments of calls. */

@@ -30,6 +30,32 @@ export function readValue(text: string, variable: string): Value | undefined {
   return own?.[1];
 }
 
+/** Why a result gives no value: the tool may not be used, it failed, or the call was refused. */
+export type Refusal = "denied" | "failed" | "refused";
+
+/** What tools say when they fail (Pipeline, "Error Handling and Retry Logic"). */
+const DENIED = /permission denied/i;
+const FAILED =
+  /tim(?:ed|e) ?out|rate limit|too many requests|not found|\binvalid\b|temporarily unavailable|try again/i;
+
+/** A page, such as servers on the way give in place of a result. */
+const PAGE = /^\s*<(?:!doctype|html)\b/i;
+
+/**
+ * Why a result gives no value for `variable`. Where it is no JSON object, the tool failed; but where no
+ * variable is known that it should give, any text may be a result, other than a page.
+ */
+export function readRefusal(text: string, variable: string | undefined): Refusal {
+  const parsed = parseJson(text);
+  if (!isJsonObject(parsed)) {
+    return variable === undefined && !PAGE.test(text) ? "refused" : "failed";
+  }
+  if (!Object.hasOwn(parsed, "error")) return "refused";
+  const said = JSON.stringify(parsed["error"]);
+  if (DENIED.test(said)) return "denied";
+  return FAILED.test(said) ? "failed" : "refused";
+}
+
 /** Whether a name differs from that of `variable` in nothing but letter case and underscores. */
 function likeness(variable: string): (name: string) => boolean {
   const letters = (name: string) => name.replaceAll("_", "").toLowerCase();

@@ -6,11 +6,12 @@
 import { z } from "zod";
 import type { CallSet } from "../../call_set.ts";
 import { InputError, reasonOf } from "../../input.ts";
-import { parseJson } from "../../json.ts";
+import { type JsonValue, parseJson } from "../../json.ts";
 import { parseSimulatedModel, SIMULATED_MODELS } from "./names.ts";
 import { readChosen } from "./reading.ts";
+import { readResponsesRequest, toResponse } from "./responses.ts";
 import { truthsOf } from "./truth.ts";
-import { type ChatRequest, chatRequestSchema } from "./wire.ts";
+import { type ChatAnswer, type ChatRequest, chatRequestSchema, type WireFault } from "./wire.ts";
 
 /** Options of {@linkcode startSimulatedServer}. */
 export interface SimulatedServerOptions {
@@ -22,7 +23,7 @@ export interface SimulatedServerOptions {
   readonly latency?: number;
   /** Call sets of which `sim:truth` knows the true calls; default none. */
   readonly sets?: readonly CallSet[];
-  /** Sees the body of every well-formed chat completion request, before it is answered. */
+  /** Sees every well-formed request as the model reads it, before it is answered. */
   readonly onRequest?: (body: ChatRequest) => void;
 }
 
@@ -30,7 +31,7 @@ export interface SimulatedServerOptions {
 export interface SimulatedServer extends AsyncDisposable {
   /** The base URL for OpenAI clients; it ends in `/v1`. */
   readonly url: string;
-  /** How many chat completion requests came in, refused ones included. */
+  /** How many requests for replies came in, refused ones included. */
   readonly requests: number;
   /** Settles when the server has closed. Once it is read, the server keeps the process alive. */
   readonly finished: Promise<void>;
@@ -41,9 +42,12 @@ export interface SimulatedServer extends AsyncDisposable {
 const BODY_LIMIT = 64 * 2 ** 20;
 
 /**
- * Starts a server that answers `POST /v1/chat/completions` for every simulated model and
- * `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown model
- * or path, 405 for another method, 413 for a body above 64 MiB. It never logs.
+ * Starts a server that answers `POST /v1/chat/completions` and `POST /v1/responses` for every simulated
+ * model, and `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown
+ * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs.
+ *
+ * Responses hold what a model reasoned as an item, unless its effort is `none`. That it had goes back with
+ * what it led to: without it the next request is refused.
  *
  * @throws {RangeError} If `latency` is no number of milliseconds.
  * @throws {Deno.errors.AddrInUse} If the port is taken.
@@ -76,28 +80,24 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
   const closing = new AbortController();
   let requests = 0;
 
-  const complete = async (request: Request) => {
+  const complete = async (request: Request, read: Reader) => {
     requests++;
     const text = await readBody(request);
     if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
     if (body === undefined) return refuse(400, "The body must be JSON");
-    const parsed = chatRequestSchema.safeParse(body);
-    if (!parsed.success) {
-      const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
-      return refuse(400, z.prettifyError(parsed.error), { param: path || null });
-    }
-    // The body as it was sent, not zod's copy: that has its keys in another order.
-    const asked = body as unknown as ChatRequest;
-    const chosen = readChosen(asked.tool_choice);
-    if (chosen !== undefined && !asked.tools?.some((tool) => tool.function.name === chosen)) {
+    const asked = read(body);
+    if ("message" in asked) return refuse(asked.status ?? 400, asked.message, asked);
+    const { chat, write } = asked;
+    const chosen = readChosen(chat.tool_choice);
+    if (chosen !== undefined && !chat.tools?.some((tool) => tool.function.name === chosen)) {
       return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
     }
-    onRequest?.(asked);
+    onRequest?.(chat);
     try {
-      const answer = parseSimulatedModel(asked.model, truths).reply(asked);
+      const answer = parseSimulatedModel(chat.model, truths).reply(chat);
       await pause(latency, closing.signal);
-      return Response.json(answer);
+      return Response.json(write(answer));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return refuse(404, error.message, { param: "model", code: "model_not_found" });
@@ -111,8 +111,9 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     onError: (error) => refuse(500, reasonOf(error), { type: "server_error" }),
   }, (request) => {
     const route = new URL(request.url).pathname;
-    if (route === "/v1/chat/completions") {
-      return request.method === "POST" ? complete(request) : refuseMethod(request, "POST");
+    const read = READERS.get(route);
+    if (read !== undefined) {
+      return request.method === "POST" ? complete(request, read) : refuseMethod(request, "POST");
     }
     if (route === "/v1/models") {
       return request.method === "GET" ? listModels() : refuseMethod(request, "GET");
@@ -138,6 +139,33 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Reads a body: what the model is asked, and how its answer is written. */
+type Reader = (body: JsonValue) => Asked | WireFault;
+
+interface Asked {
+  readonly chat: ChatRequest;
+  readonly write: (answer: ChatAnswer) => unknown;
+}
+
+const READERS: ReadonlyMap<string, Reader> = new Map([
+  ["/v1/chat/completions", readChat],
+  ["/v1/responses", readResponses],
+]);
+
+function readChat(body: JsonValue): Asked | WireFault {
+  const parsed = chatRequestSchema.safeParse(body);
+  // The body as it was sent, not zod's copy: that has its keys in another order.
+  if (parsed.success) return { chat: body as unknown as ChatRequest, write: (answer) => answer };
+  const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
+  return { message: z.prettifyError(parsed.error), param: path || null };
+}
+
+function readResponses(body: JsonValue): Asked | WireFault {
+  const asked = readResponsesRequest(body);
+  if ("message" in asked) return asked;
+  return { chat: asked.chat, write: (answer) => toResponse(answer, asked) };
 }
 
 function listModels(): Response {

@@ -97,6 +97,18 @@ export interface ChatAnswer {
   };
 }
 
+/** Why a request is refused. */
+export interface WireFault {
+  /** In words. */
+  readonly message: string;
+  /** The field that is at fault. */
+  readonly param?: string | null;
+  /** OpenAI's name for it. */
+  readonly code?: string;
+  /** The HTTP status; default 400. */
+  readonly status?: number;
+}
+
 /** A program that stands in for a model. It says nothing about any language model. */
 export interface SimulatedModel {
   /** The name by which it was asked for, options included. */
@@ -187,6 +199,16 @@ export function composeAnswer(
       arguments: JSON.stringify(Object.fromEntries(outgoing.arguments)),
     },
   }));
+  return answerWith(name, request, text, toolCalls);
+}
+
+/** The answer of the model `name` that says `text` and makes calls that are written already. */
+export function answerWith(
+  name: string,
+  request: ChatRequest,
+  text: string,
+  toolCalls: readonly ChatCall[],
+): ChatAnswer {
   const read = JSON.stringify([request.messages, request.tools ?? []]);
   const promptTokens = tokens(read.length);
   const completionTokens = tokens(toolCalls.reduce(

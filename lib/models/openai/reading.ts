@@ -1,0 +1,102 @@
+/**
+ * What reading a reply takes, whatever its wire format: its shape, and the calls in it.
+ * @module
+ */
+
+import { z } from "zod";
+import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
+import type { ToolCall } from "../../tool.ts";
+import type { Parse } from "../../trace.ts";
+import type { Answerer } from "./wire_format.ts";
+
+/** Arguments as servers write them; an object is kept as it is, where its schema would make a copy. */
+export const WIRE_ARGUMENTS = z.custom<string | JsonObject | null | undefined>(
+  (value) => typeof value === "string" || value == null || isJsonObject(value),
+  "Invalid input: expected string or object",
+).optional();
+
+/** A call as a server wrote it. */
+export interface WireCall {
+  readonly id: string | null | undefined;
+  readonly name: string;
+  readonly arguments?: z.infer<typeof WIRE_ARGUMENTS>;
+}
+
+/**
+ * The answer, if it has the shape; `place` is where it stands in what was answered.
+ *
+ * @throws {InfrastructureError} If it has not.
+ */
+export function shapeOf<T>(
+  schema: z.ZodType<T>,
+  answer: unknown,
+  { unusable }: Answerer,
+  place: readonly PropertyKey[] = [],
+): T {
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw unusable(whyUnusable(answer, parsed.error, place));
+}
+
+/** What is wrong with an answer, in words. */
+function whyUnusable(answer: unknown, error: z.ZodError, place: readonly PropertyKey[]): string {
+  if (answer === undefined || answer === null) return "it is empty";
+  if (typeof answer === "string") return `it is text that is not marked as JSON: ${answer}`;
+  // Some routers pass on a provider's error with status 200.
+  if (isJsonObject(answer) && isJsonObject(answer["error"])) {
+    return `it is an error: ${JSON.stringify(answer["error"])}`;
+  }
+  return error.issues.map(({ path, message }) =>
+    `at ${z.core.toDotPath([...place, ...path]) || "the top"}: ${message}`
+  ).join("; ");
+}
+
+/** The calls of a reply, and how they could be read. */
+export interface ReadCalls {
+  readonly calls: readonly ToolCall[];
+  readonly repairs: readonly string[];
+  /** Left out where there are no calls. */
+  readonly parsed?: Parse;
+}
+
+/**
+ * The calls, with ids and arguments where they had none.
+ *
+ * @throws {InfrastructureError} If two of them have one id.
+ */
+export function readCalls(
+  wireCalls: readonly WireCall[],
+  { unusable, isTaken = () => false }: Answerer,
+): ReadCalls {
+  const taken = new Set<string>();
+  for (const { id } of wireCalls) {
+    if (!id) continue;
+    if (taken.has(id)) throw unusable(`two of its calls have the id "${id}"`);
+    taken.add(id);
+  }
+  const repairs: string[] = [];
+  const calls = wireCalls.map((call, index): ToolCall => {
+    const position = index + 1;
+    let id = call.id || `call_${position}`;
+    if (!call.id) {
+      // Results are told apart by it, those of earlier replies too.
+      for (let suffix = 2; taken.has(id) || isTaken(id); suffix++) {
+        id = `call_${position}_${suffix}`;
+      }
+      taken.add(id);
+      repairs.push(`call ${position} had no id and was given ${id}`);
+    }
+    const { name, arguments: given } = call;
+    if (typeof given === "string") return { id, name, arguments: given };
+    repairs.push(
+      given === undefined || given === null
+        ? `call ${position} had no arguments and was given {}`
+        : `call ${position} had an object for arguments, which was written as text`,
+    );
+    return { id, name, arguments: JSON.stringify(given ?? {}) };
+  });
+  if (calls.length === 0) return { calls, repairs };
+  const readable = calls.every((call) => isJsonObject(parseJson(call.arguments)));
+  const parsed = !readable ? "unreadable" : repairs.length > 0 ? "repaired" : "strict";
+  return { calls, repairs, parsed };
+}

@@ -1,0 +1,158 @@
+/**
+ * Responses: OpenAI's later wire format, in which a reply is a list of items. What the model reasoned is
+ * one of them, and goes back with the next request in the place that it had.
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses
+ * @module
+ */
+
+import type OpenAI from "openai";
+import { z } from "zod";
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { Message } from "../../message.ts";
+import type { FinishReason, ModelReply } from "../../model.ts";
+import { isWithin } from "../../nesting.ts";
+import { type ToolSchema, toOpenAITool } from "../../tool.ts";
+import { carriedItems, textOfItems, writeCall, writeSaid } from "./items.ts";
+import { readCalls, shapeOf, WIRE_ARGUMENTS, type WireCall } from "./reading.ts";
+import type { Answerer, OpenAIOptions, WireFormat, WireRequest } from "./wire_format.ts";
+
+/** OpenAI's responses. */
+export const RESPONSES: WireFormat = {
+  path: "/responses",
+  replyName: "a response",
+  unknown: ["seed"],
+  write,
+  read,
+};
+
+type Body = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "input"> & {
+  // Items go back as they came, whatever their types.
+  readonly input: readonly JsonObject[];
+};
+
+function write({ request, options, choice, who }: WireRequest): Body {
+  const { model, temperature, topP, maxCompletionTokens, parallelToolCalls } = options;
+  const { messages, tools } = request;
+  return {
+    model,
+    input: messages.flatMap((message) => writeMessage(message, who)),
+    ...(tools.length === 0 ? {} : { tools: tools.map(writeTool) }),
+    ...(tools.length === 0 || parallelToolCalls === undefined
+      ? {}
+      : { parallel_tool_calls: parallelToolCalls }),
+    ...(tools.length === 0 || choice === undefined ? {} : {
+      tool_choice: typeof choice === "string"
+        ? choice
+        : { type: "function", name: choice.function },
+    }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(maxCompletionTokens === undefined ? {} : { max_output_tokens: maxCompletionTokens }),
+    ...writeReasoning(options),
+  };
+}
+
+/** Models that do not reason refuse to be asked for what they reasoned. */
+function writeReasoning({ reasoningEffort }: OpenAIOptions): Partial<Body> {
+  if (reasoningEffort === undefined) return {};
+  const reasoning = { effort: reasoningEffort };
+  if (reasoningEffort === "none") return { reasoning };
+  return { reasoning, store: false, include: ["reasoning.encrypted_content"] };
+}
+
+/** A tool is strict here unless it is said not to be; in chat completions it is the other way round. */
+function writeTool(tool: ToolSchema): OpenAI.Responses.FunctionTool {
+  const { name, description, strict = false, parameters } = toOpenAITool(tool).function;
+  return { type: "function", name, description, strict, parameters };
+}
+
+function writeMessage(message: Message, who: string): JsonObject[] {
+  const { role, content } = message;
+  if (role === "tool") {
+    return [{ type: "function_call_output", call_id: message.callId, output: content }];
+  }
+  if (role !== "assistant") return [{ role, content }];
+  const { calls, carried } = message;
+  if (carried?.by === who) return carriedItems(message, carried);
+  return [...writeSaid(content), ...calls.map(writeCall)];
+}
+
+const REPLY = z.looseObject({
+  model: z.string().nullish(),
+  status: z.string().nullish(),
+  incomplete_details: z.looseObject({ reason: z.string().nullish() }).nullish(),
+  // Items go back as they came, where their schemas would make copies of them.
+  output: z.array(z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")),
+  usage: z.looseObject({
+    input_tokens: z.number().nonnegative().nullish(),
+    output_tokens: z.number().nonnegative().nullish(),
+  }).nullish(),
+});
+
+const MESSAGE = z.looseObject({
+  content: z.union([
+    z.string(),
+    z.array(z.looseObject({
+      type: z.string(),
+      text: z.string().nullish(),
+      refusal: z.string().nullish(),
+    })),
+  ], "Invalid input: expected string or array of texts").nullish(),
+});
+
+const CALL = z.looseObject({
+  call_id: z.string().nullish(),
+  name: z.string(),
+  arguments: WIRE_ARGUMENTS,
+});
+
+/** So deep the items of a reply may nest. */
+const MOST_LEVELS = 100;
+
+/** Why a reply is not complete. */
+const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
+  ["max_output_tokens", "length"],
+  ["content_filter", "filter"],
+]);
+
+function read(answer: unknown, answerer: Answerer): Omit<ModelReply, "duration"> {
+  const { who, hide, unusable } = answerer;
+  const reply = shapeOf(REPLY, answer, answerer);
+  const { status, model, usage, output } = reply;
+  const error = reply["error"];
+  if ((error !== undefined && error !== null) || status === "failed") {
+    throw unusable(`it is an error: ${JSON.stringify(error ?? "no more is said")}`);
+  }
+  if (status === "queued" || status === "in_progress" || status === "cancelled") {
+    throw unusable(`its status is ${status}`);
+  }
+  // They go back with the next request.
+  if (!isWithin(output, { levels: MOST_LEVELS })) throw unusable("its items nest too deep");
+  const wireCalls = output.flatMap((item, place): WireCall[] => {
+    if (item["type"] === "message") shapeOf(MESSAGE, item, answerer, ["output", place]);
+    if (item["type"] !== "function_call") return [];
+    const { call_id: id, ...call } = shapeOf(CALL, item, answerer, ["output", place]);
+    // An item has an id of its own.
+    return [{ ...call, id }];
+  });
+  const found = readCalls(wireCalls, answerer);
+  const ids = found.calls.map(({ id }) => id).values();
+  const items = output.map((item) =>
+    item["type"] === "function_call" ? { ...item, call_id: ids.next().value! } : item
+  );
+  const reason = reply.incomplete_details?.reason ?? "";
+  return {
+    text: hide(textOfItems(items)),
+    ...found,
+    finish: status === "completed"
+      ? found.calls.length > 0 ? "calls" : "stop"
+      : INCOMPLETE.get(reason) ?? "other",
+    usage: {
+      inputTokens: usage?.input_tokens ?? 0,
+      outputTokens: usage?.output_tokens ?? 0,
+    },
+    served: hide(model ?? ""),
+    ...(items.length === 0 ? {} : { carried: { by: who, items } }),
+  };
+}

@@ -1,0 +1,145 @@
+// What is read of replies: the same in every wire format.
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import fc from "fast-check";
+import {
+  answering,
+  asked,
+  KEY,
+  refusedBy,
+  serversOf,
+  test as sanitized,
+  whole,
+  WIRES,
+} from "../../support/wire_servers.ts";
+
+for (const { api, hello, calling } of WIRES) {
+  const { serving, breaking } = serversOf(api);
+  const test: typeof sanitized = (name, fn, more) =>
+    sanitized(name.replace("openai()", `openai() by ${api}`), fn, more);
+
+  test("openai() reads a reply", async () => {
+    await using server = serving(answering(hello()));
+    const { duration, carried: _, ...reply } = await server.model().reply(asked());
+    assert(duration >= 0);
+    assertEquals(reply, {
+      text: "hello",
+      calls: [],
+      finish: "stop",
+      usage: { inputTokens: 11, outputTokens: 7 },
+      served: "parrot-2",
+      repairs: [],
+    });
+  });
+
+  test("openai() reads calls as the model wrote them, in order", async () => {
+    await using server = serving(
+      answering(calling({ id: "b", arguments: "{ not JSON" }, { id: "a", name: "__proto__" })),
+    );
+    const { text, calls, repairs } = await server.model().reply(asked());
+    assertEquals([text, repairs], ["", []]);
+    assertEquals(calls, [
+      { id: "b", name: "add", arguments: "{ not JSON" },
+      { id: "a", name: "__proto__", arguments: "{}" },
+    ]);
+  });
+
+  test("openai() writes arguments that are an object as text, and notes it", async () => {
+    // As text, since an object literal would make `__proto__` a prototype.
+    const reply = JSON.stringify(calling({ arguments: 0 }))
+      .replace('"arguments":0', '"arguments":{"b":[1],"__proto__":2}');
+    await using server = breaking(whole(reply));
+    const { calls, repairs } = await server.model().reply(asked());
+    assertEquals(calls[0]?.arguments, '{"b":[1],"__proto__":2}');
+    assertEquals(repairs, ["call 1 had an object for arguments, which was written as text"]);
+  });
+
+  test("openai() gives {} to calls without arguments, and notes it", async () => {
+    const reply = calling({ id: "a", arguments: null }, { id: "b", arguments: "gone" });
+    const absent = JSON.parse(JSON.stringify(reply).replace(',"arguments":"gone"', ""));
+    assert(!JSON.stringify(absent).includes("gone"));
+    await using server = serving(answering(absent));
+    const { calls, repairs } = await server.model().reply(asked());
+    assertEquals(calls.map((one) => one.arguments), ["{}", "{}"]);
+    assertEquals(repairs, [
+      "call 1 had no arguments and was given {}",
+      "call 2 had no arguments and was given {}",
+    ]);
+  });
+
+  test("openai() gives ids by position to calls without one, unlike all others", async () => {
+    await using server = serving(
+      answering(calling({ id: "call_2" }, { id: null }, { id: "" }, { id: null })),
+    );
+    const { calls, repairs } = await server.model().reply(asked());
+    assertEquals(calls.map(({ id }) => id), ["call_2", "call_2_2", "call_3", "call_4"]);
+    assertEquals(repairs, [
+      "call 2 had no id and was given call_2_2",
+      "call 3 had no id and was given call_3",
+      "call 4 had no id and was given call_4",
+    ]);
+  });
+
+  test("openai() gives every call an id of its own, whatever ids there are", async () => {
+    const id = fc.constantFrom(null, "", "call_1", "call_2", "call_2_2", "call_3", "x");
+    const some = fc.uniqueArray(id, { maxLength: 6, selector: (one) => one || Symbol() });
+    await fc.assert(
+      fc.asyncProperty(some, async (ids) => {
+        await using server = serving(answering(calling(...ids.map((id) => ({ id })))));
+        const { calls } = await server.model().reply(asked());
+        assertEquals(new Set(calls.map((call) => call.id)).size, ids.length);
+        for (const [index, id] of ids.entries()) if (id) assertEquals(calls[index]?.id, id);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("openai() hides its own secrets in what is said, and nothing else", async () => {
+    const echo = JSON.parse(
+      JSON.stringify(hello())
+        .replace("hello", `the key is ${KEY}, not sk-other`)
+        .replace("parrot-2", `parrot-${KEY}`),
+    );
+    await using server = serving(answering(echo));
+    const { text, served } = await server.model().reply(asked());
+    assertEquals(text, "the key is [redacted], not sk-other");
+    assertEquals(served, "parrot-[redacted]");
+  });
+
+  test("openai() says how calls could be read", async () => {
+    const table: [calls: Parameters<typeof calling>, parsed: string | undefined][] = [
+      [[], undefined],
+      [[{}], "strict"],
+      [[{ arguments: ' {"left": 1}\n' }], "strict"],
+      [[{ id: "a" }, { id: "b" }], "strict"],
+      [[{ id: null }], "repaired"],
+      [[{ id: "a" }, { id: "b", arguments: { left: 1 } }], "repaired"],
+      [[{ arguments: null }], "repaired"],
+      [[{ arguments: "" }], "unreadable"],
+      [[{ arguments: "{'left': 1}" }], "unreadable"],
+      [[{ arguments: "[1]" }], "unreadable"],
+      [[{ arguments: "null" }], "unreadable"],
+      [[{ id: "a", arguments: "7" }, { id: null }], "unreadable"],
+      [[{ id: "a" }, { id: "b", arguments: '{"left": 1}}' }], "unreadable"],
+    ];
+    for (const [calls, parsed] of table) {
+      await using server = serving(answering(calls.length === 0 ? hello() : calling(...calls)));
+      const reply = await server.model().reply(asked());
+      assertEquals(reply.parsed, parsed, JSON.stringify(calls));
+      assertEquals("parsed" in reply, parsed !== undefined);
+    }
+  });
+
+  test("openai() can do nothing with arguments that nest without end", async () => {
+    // Keys that are numbers are written by a part of the engine that recurses.
+    const deep = '{"0":'.repeat(200_000) + "1" + "}".repeat(200_000);
+    const reply = JSON.stringify(calling({ arguments: 0 }))
+      .replace('"arguments":0', `"arguments":{"a":${deep}}`);
+    await using server = breaking(whole(reply));
+    assertMatch((await refusedBy(server, { retries: 0 })).message, /nests? too deep/);
+    // As text they are text.
+    const written = calling({ arguments: `{"a":${deep}}` });
+    await using other = serving(answering(written));
+    assertEquals((await other.model().reply(asked())).calls.length, 1);
+  });
+}

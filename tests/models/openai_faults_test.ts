@@ -1,0 +1,324 @@
+// The faults that asking a model can have: the same in every wire format.
+
+import {
+  assert,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertNotMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { InfrastructureError, TimeLimitError } from "../../lib/model.ts";
+import { openai } from "../../lib/models/openai.ts";
+import {
+  answering,
+  asked,
+  KEY,
+  rawHead,
+  refusedBy,
+  serversOf,
+  status,
+  test as sanitized,
+  whole,
+  WIRES,
+} from "../support/wire_servers.ts";
+
+const head = rawHead(1_000);
+
+for (const { api, replyName, hello, calling } of WIRES) {
+  const { serving, breaking } = serversOf(api);
+  const test: typeof sanitized = (name, fn, more) =>
+    sanitized(name.replace("openai()", `openai() by ${api}`), fn, more);
+  const sound = () => Response.json(hello());
+  const SOUND = whole(JSON.stringify(hello()));
+
+  // Replies that cannot be used: each is asked for again, and a sound one then counts.
+
+  for (
+    const [what, answer, reason] of [
+      ["two calls with one id", answering(calling({}, {})), /id "x"/],
+      ["a call with a name that is no text", answering(calling({ name: 7 })), /name: /],
+      ["a call without a name", answering(calling({ name: null })), /name: /],
+      ["a call with an id that is no text", answering(calling({ id: 7 })), /id: /],
+      [
+        "arguments that are an array",
+        answering(calling({ arguments: [] })),
+        /arguments: .*string or object/,
+      ],
+      ["arguments that are a number", answering(calling({ arguments: 7 })), /arguments: /],
+      ["usage that is no object", answering({ ...hello(), usage: 3 }), /usage: /],
+      [
+        "the error of a router",
+        answering({ ...hello(), error: { message: "upstream died" } }),
+        /upstream died/,
+      ],
+      ["an object of something else", answering({ model: "parrot" }), /at (choices|output): /],
+      ["an array", answering([1]), /at the top: /],
+      ["a bare JSON string", answering("busy"), /busy/],
+      ["JSON null", answering(null), /it is empty/],
+      ["an error with status 200", answering({ error: { message: "No GPU" } }), /No GPU/],
+      ["plain text", () => new Response("Bad gateway"), /text that is not marked.*Bad gateway/],
+      [
+        "HTML",
+        () => new Response("<html>Hi", { headers: { "content-type": "text/html" } }),
+        /<html>Hi/,
+      ],
+      [
+        "an empty JSON body",
+        () => new Response("", { headers: { "content-type": "application/json" } }),
+        /it is empty/,
+      ],
+      ["no content", () => new Response(null, { status: 204 }), /it is empty/],
+    ] as const
+  ) {
+    test(`openai() retries ${what}`, async () => {
+      await using server = serving(answer, sound);
+      assertEquals((await server.model().reply(asked())).text, "hello");
+      assertEquals(server.received.length, 2);
+    });
+
+    test(`openai() says why when it keeps getting ${what}`, async () => {
+      await using server = serving(answer);
+      const error = await refusedBy(server, { retries: 1 });
+      assertEquals([error.retryable, server.received.length], [true, 2]);
+      assertMatch(error.message, reason);
+      assertMatch(
+        error.message,
+        new RegExp(
+          `^Cannot use the reply of parrot at 127.* must be ${replyName}: .*\\(2 attempts\\)$`,
+        ),
+      );
+    });
+  }
+
+  // Faults of the server.
+
+  for (const code of [408, 409, 429, 500, 502, 503, 504, 529]) {
+    test(`openai() retries a ${code}`, async () => {
+      await using server = serving(status(code, { error: { message: "Later" } }), sound);
+      assertEquals((await server.model().reply(asked())).text, "hello");
+      assertEquals(server.received.length, 2);
+    });
+  }
+
+  test("openai() reports a 429 after its retries", async () => {
+    await using server = serving(status(429, { error: { message: "Slow down" } }));
+    const error = await refusedBy(server);
+    assertEquals([server.received.length, error.retryable], [4, true]);
+    assertStringIncludes(error.message, "429 Slow down (4 attempts)");
+  });
+
+  test("openai() reports an HTML 502 on one line, cut", async () => {
+    const page = `<html>\n${"<p>Bad gateway</p>\n".repeat(5_000)}`;
+    await using server = serving(() => new Response(page, { status: 502 }));
+    const { message } = await refusedBy(server, { retries: 0 });
+    assertStringIncludes(message, "502 <html>\\n<p>Bad gateway");
+    assertNotMatch(message, /\n/);
+    assertLess(message.length, 500);
+  });
+
+  for (const code of [400, 401, 403, 404, 422]) {
+    test(`openai() does not retry a ${code}`, async () => {
+      await using server = serving(status(code, { error: { message: "Never" } }));
+      const error = await refusedBy(server);
+      assertEquals([server.received.length, error.retryable], [1, false]);
+      assertStringIncludes(error.message, `${code} Never (1 attempt)`);
+    });
+  }
+
+  test("openai() finds the reason where other servers put it", async () => {
+    await using server = serving(status(422, { detail: "No field left" }));
+    assertStringIncludes((await refusedBy(server)).message, "No field left");
+  });
+
+  test("openai() honours x-should-retry", async () => {
+    await using never = serving(status(500, {}, { "x-should-retry": "false" }));
+    await refusedBy(never);
+    assertEquals(never.received.length, 1);
+    await using please = serving(status(400, {}, { "x-should-retry": "true" }), sound);
+    assertEquals((await please.model().reply(asked())).text, "hello");
+  });
+
+  for (
+    const [what, error] of [
+      ["code", { message: "Too much", code: "context_length_exceeded" }],
+      ["message", { message: "This model's maximum context length is 8192 tokens" }],
+    ] as const
+  ) {
+    test(`openai() says that the context length was exceeded, by the ${what}`, async () => {
+      await using server = serving(status(400, { error }, { "x-should-retry": "true" }));
+      const fault = await refusedBy(server);
+      assertEquals([server.received.length, fault.retryable], [1, false]);
+      assertMatch(fault.message, /exceeds its context length: 400 /);
+    });
+  }
+
+  for (const headers of [{ "retry-after-ms": "150" }, { "retry-after": "0.15" }]) {
+    test(`openai() waits as long as ${JSON.stringify(headers)} says`, async () => {
+      await using server = serving(status(429, {}, headers), sound);
+      const startedAt = performance.now();
+      await server.model().reply(asked());
+      assertLess(140, performance.now() - startedAt);
+    });
+  }
+
+  for (
+    const headers of [
+      { "retry-after": "90" },
+      { "retry-after-ms": "90000" },
+      { "retry-after": new Date(Date.now() + 300_000).toUTCString() },
+      { "retry-after-ms": "90000", "retry-after": "0" },
+    ]
+  ) {
+    test(`openai() waits longer than a minute for ${Object.keys(headers).join(" and ")}`, async () => {
+      await using server = serving(status(503, {}, headers as Record<string, string>), sound);
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new RangeError("enough")), 150);
+      const request = asked({ signal: controller.signal });
+      await assertRejects(() => server.model().reply(request), RangeError, "enough");
+      assertEquals(server.received.length, 1);
+    });
+  }
+
+  test("openai() reports how long the server asked to wait", async () => {
+    const later = new Date(Date.now() + 3_600_000).toUTCString();
+    await using server = serving(status(429, {}, { "retry-after": later }));
+    const { retryAfter = 0 } = await refusedBy(server, { retries: 0 });
+    assert(retryAfter > 3_500_000 && retryAfter <= 3_600_000, `${retryAfter}`);
+  });
+
+  test("openai() does not wait for a date in the past or for nonsense", async () => {
+    const past = new Date(0).toUTCString();
+    await using server = serving(
+      status(429, {}, { "retry-after": past }),
+      status(429, {}, { "retry-after": "soon", "retry-after-ms": "x" }),
+      sound,
+    );
+    assertEquals((await server.model().reply(asked())).text, "hello");
+  });
+
+  // Faults of the connection.
+
+  for (
+    const [what, plan] of [
+      ["a connection that closes before the headers", { bytes: "" }],
+      ["a connection that closes within the headers", { bytes: head.slice(0, 20) }],
+      ["a connection that closes within the body", { bytes: head + '{"model":' }],
+      ["a server that talks no HTTP", { bytes: "SSH-2.0-OpenSSH_9.2\r\n" }],
+      ["malformed JSON", whole('{"model": [')],
+    ] as const
+  ) {
+    test(`openai() retries ${what}`, async () => {
+      await using server = breaking(plan, SOUND);
+      assertEquals((await server.model().reply(asked())).text, "hello");
+    });
+
+    test(`openai() gives up on ${what}`, async () => {
+      await using server = breaking(plan);
+      const error = await refusedBy(server, { retries: 1 });
+      assertEquals(error.retryable, true);
+      assertMatch(
+        error.message,
+        /^Cannot get a reply of parrot at 127\.0\.0\.1:\d+: .+ \(2 attempts\)$/,
+      );
+    });
+  }
+
+  for (
+    const [what, plan] of [
+      ["hangs", { bytes: "", stall: true }],
+      ["stalls after the headers", { bytes: head, stall: true }],
+      ["stalls within the body", { bytes: head + '{"model":', stall: true }],
+      ["stalls within the body of an error", {
+        bytes: head.replace("200 OK", "500 Oops") + "{",
+        stall: true,
+      }],
+    ] as const
+  ) {
+    test(`openai() retries a server that ${what}`, async () => {
+      await using server = breaking(plan, SOUND);
+      const { text } = await server.model({ requestTimeout: 150 }).reply(asked());
+      assertEquals([text, server.received.length], ["hello", 2]);
+    });
+
+    test(`openai() gives up on a server that ${what}`, async () => {
+      await using server = breaking(plan);
+      const error = await refusedBy(server, { requestTimeout: 60, retries: 1 });
+      assertEquals(error.retryable, true);
+      assertMatch(error.message, /60 ms have passed \(2 attempts\)/);
+    });
+
+    test(`openai() keeps to the time limit when a server ${what}`, async () => {
+      await using server = breaking(plan);
+      await assertRejects(() => server.model().reply(asked({ timeLimit: 60 })), TimeLimitError);
+      assertEquals(server.received.length <= 1, true);
+    });
+
+    test(`openai() throws the signal's reason at once when a server ${what}`, async () => {
+      await using server = breaking(plan);
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new RangeError("enough")), 60);
+      const request = asked({ signal: controller.signal });
+      await assertRejects(() => server.model().reply(request), RangeError, "enough");
+    });
+  }
+
+  test("openai() gives up on a server that refuses connections", async () => {
+    const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const baseURL = `http://127.0.0.1:${listener.addr.port}/v1`;
+    listener.close();
+    const model = openai({ model: "parrot", api, baseURL, apiKey: KEY, backoff: 1 });
+    const error = await assertRejects(() => model.reply(asked()), InfrastructureError);
+    assertEquals(error.retryable, true);
+    assertMatch(error.message, /Connection refused.*\(4 attempts\)$/);
+  });
+
+  test("openai() names the missing permission at once", async () => {
+    const baseURL = "http://127.0.0.1:4321/v1";
+    const model = openai({ model: "parrot", api, baseURL, apiKey: KEY, backoff: 8_000 });
+    const error = await assertRejects(() => model.reply(asked()), InfrastructureError);
+    assertEquals(error.retryable, false);
+    assertStringIncludes(error.message, "--allow-net=127.0.0.1:4321 (1 attempt)");
+  }, { permissions: { net: false } });
+
+  // Secrets.
+
+  test("openai() shows no secret that a server echoes", async () => {
+    const headers = { "x-team-key": "s3cr3t-team", Cookie: "session s3cr3t-session" };
+    const echo = `${KEY} ${JSON.stringify(headers)} s3cr3t-session s3cr3t-query sk-s3cr3t ` +
+      "Bearer s3cr3t";
+    await using server = serving(
+      status(401, { error: { message: `Wrong: ${echo}` } }),
+      status(400, { detail: echo }),
+      () => new Response(echo, { status: 403 }),
+      () => new Response(echo),
+      answering({ error: { message: echo } }),
+      answering(calling({ id: echo }, { id: echo })),
+      () => new Response(echo, { headers: { "content-type": "application/json" } }),
+    );
+    const baseURL = `http://${server.host}/v1?token=s3cr3t-query`;
+    for (let index = 0; index < 7; index++) {
+      const error = await refusedBy(server, { headers, baseURL, retries: 0 });
+      const shown = Deno.inspect(error, { depth: 9 }) + error.message;
+      assertNotMatch(shown, /s3cr3t|hunter22/);
+      if (index < 6) assertStringIncludes(shown, "[redacted]");
+    }
+    assertEquals(server.received.length, 7);
+  });
+
+  test("openai() shows no secret of an address that cannot be reached", async () => {
+    const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const baseURL = `http://me:s3cr3t@127.0.0.1:${listener.addr.port}/v1?token=s3cr3t-query`;
+    listener.close();
+    const model = openai({ model: "parrot", api, baseURL, apiKey: KEY, retries: 0 });
+    const error = await assertRejects(() => model.reply(asked()), InfrastructureError);
+    assertNotMatch(Deno.inspect(error, { depth: 9 }), /s3cr3t|hunter22/);
+  });
+
+  test("openai() shows nothing of a server's text that could steer a terminal", async () => {
+    await using server = serving(status(400, { error: { message: "red \u001b[31m\r\n\u202e" } }));
+    const { message } = await refusedBy(server);
+    assertStringIncludes(message, "400 red \\u001b[31m\\r\\n\\u202e");
+  });
+}

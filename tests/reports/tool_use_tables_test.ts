@@ -1,0 +1,191 @@
+// The tables of formats, of recovery and of the five dimensions: when they are there, and what stands in them.
+
+import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import type { FaultKind } from "../../lib/fault.ts";
+import type { Api } from "../../lib/model.ts";
+import type { ParseCounts } from "../../lib/parses.ts";
+import type { RecoveryEnd } from "../../lib/recovery.ts";
+import { makeReport } from "../../lib/report.ts";
+import { dimensionTables, scoreText } from "../../lib/reports/dimension_tables.ts";
+import { formatTables } from "../../lib/reports/format_tables.ts";
+import { renderMarkdown } from "../../lib/reports/markdown.ts";
+import { recoveryTables } from "../../lib/reports/recovery_tables.ts";
+import { tablesOf } from "../../lib/reports/tables.ts";
+import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
+import type { TrialDimensions } from "../../lib/trial_dimensions.ts";
+import { scoreOf, type TrialScore } from "../../lib/trial_score.ts";
+import { test } from "../support/generated.ts";
+import { HOSTILE, record, STEERING, type TrialTraits } from "../support/records.ts";
+
+const STRICT: ParseCounts = { strict: 4, repaired: 0, unreadable: 0, repairs: [] };
+const BROKEN: ParseCounts = {
+  strict: 1,
+  repaired: 2,
+  unreadable: 1,
+  repairs: [{ repair: "call N had no end", replies: 2 }],
+};
+
+function parsed(parses: ParseCounts, traits: TrialTraits = {}, api?: Api): TrialScore {
+  const score = scoreOf(record(traits));
+  return { ...score, parses, model: { ...score.model, ...(api === undefined ? {} : { api }) } };
+}
+
+function faulted(
+  ends: readonly RecoveryEnd[],
+  traits: TrialTraits = {},
+  fault: FaultKind = "timeout",
+): TrialScore {
+  const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
+  return { ...scoreOf(record({ perturbation: fault, ...traits })), recoveries };
+}
+
+function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialScore {
+  return { ...scoreOf(record(traits)), dimensions };
+}
+
+const told = (trials: readonly TrialScore[]) => makeReport(trials, { suite: "s" });
+
+test("formatTables() is nothing where every reply of one format could be read as it stood", () => {
+  assertEquals(formatTables(told([parsed(STRICT), parsed(STRICT, { model: "b" })])), []);
+  assertEquals(formatTables(told([record()])), []);
+  const ids = (trials: readonly TrialScore[]) => formatTables(told(trials)).map(({ id }) => id);
+  assertEquals(ids([parsed(BROKEN)]), ["formats", "repairs"]);
+  assertEquals(ids([parsed({ ...STRICT, unreadable: 1 })]), ["formats"]);
+  assertEquals(ids([parsed(STRICT), parsed(STRICT, { model: "b" }, "react")]), ["formats"]);
+});
+
+test("formatTables() has a row for each model and format, and the commonest repairs", () => {
+  const repairs = ["a", "b", "c", "d"].map((repair) => ({ repair, replies: 1 }));
+  const [formats, commonest, ...others] = formatTables(told([
+    parsed(BROKEN, { model: "sim:a", simulated: true, seed: 1 }, "react"),
+    parsed(BROKEN, { model: "sim:a", simulated: true, seed: 2 }, "react"),
+    parsed({ ...BROKEN, repairs }, { model: "b" }, "xml"),
+  ]));
+  assertEquals(others, []);
+  assertEquals(formats!.rows, [
+    [
+      ...["model", "format", "replies", "strict", "95% interval", "usable", "95% interval"],
+      ...["repaired", "unreadable"],
+    ],
+    [
+      ...["sim:a (simulated)", "react", "8", "25.0%", "2.7% to 80.2%", "75.0%"],
+      ...["19.8% to 97.3%", "4", "2"],
+    ],
+    ["b", "xml", "4", "25.0%", "-", "75.0%", "-", "2", "1"],
+  ]);
+  assertEquals(commonest!.rows, [
+    ["repair", "model", "format", "replies"],
+    ["call N had no end", "sim:a (simulated)", "react", "4"],
+    ...["a", "b", "c"].map((repair) => [repair, "b", "xml", "1"]),
+  ]);
+});
+
+test("recoveryTables() has a row for each fault, and one for all of them but slow ones", () => {
+  assertEquals(recoveryTables(told([record()])), []);
+  const [table, ...others] = recoveryTables(told([
+    faulted(["recovered"], { seed: 1 }),
+    faulted(["gave_up"], { seed: 2 }),
+    faulted(["gave_up"], { seed: 1 }, "permission_denied"),
+    faulted(["recovered"], { seed: 1 }, "slow"),
+    faulted(["hallucinated"], { seed: 1, model: "b", perturbation: "RD+timeout" }),
+  ]));
+  assertEquals(others, []);
+  assertEquals(table!.rows.map((row) => row.slice(0, 9)), [
+    [
+      ...["model", "fault", "trials", "episodes", "recovered", "hallucinated", "repeated"],
+      ...["gave up", "right"],
+    ],
+    ["m", "timeout", "2", "2", "1", "0", "0", "1", "50.0%"],
+    ["m", "permission_denied", "1", "1", "0", "0", "0", "1", "100.0%"],
+    ["m", "slow", "1", "1", "1", "0", "0", "0", "100.0%"],
+    ["b", "timeout (RD+timeout)", "1", "1", "0", "1", "0", "0", "0.0%"],
+  ]);
+});
+
+const MEASURED = [
+  plain({ tool_selection: 1, argument_correctness: 0.5 }, { seed: 1 }),
+  plain({ tool_selection: 0, argument_correctness: 1 }, { seed: 2 }),
+  faulted(["recovered"], { seed: 1 }),
+  faulted(["recovered", "recovered"], { seed: 2 }),
+];
+
+test("dimensionTables() is there where faults were met, and says what was not measured", () => {
+  assertEquals(dimensionTables(told(MEASURED.slice(0, 2))), []);
+  const [wide] = dimensionTables(told(MEASURED));
+  assertEquals(wide!.rows, [
+    [
+      ...["model", "tool selection", "argument correctness", "result interpretation"],
+      ...["multi-step planning", "error recovery", "overall"],
+    ],
+    [
+      "m",
+      "0.50 (0.09 to 0.91), n 2",
+      "0.75 (0.01 to 0.999), n 2",
+      "not measured",
+      "not measured",
+      "1.00 (0.34 to 1.00), n 3",
+      "0.75 (0.39 to 0.91), of 3",
+    ],
+  ]);
+  const [tall] = dimensionTables(told(MEASURED), true);
+  assertEquals(tall!.rows, [
+    ["model", "dimension", "score", "95% interval", "n"],
+    ["m", "tool selection", "0.50", "0.09 to 0.91", "2"],
+    ["m", "argument correctness", "0.75", "0.01 to 0.999", "2"],
+    ["m", "result interpretation", "not measured", "-", "-"],
+    ["m", "multi-step planning", "not measured", "-", "-"],
+    ["m", "error recovery", "1.00", "0.34 to 1.00", "3"],
+    ["m", "overall, of 3", "0.75", "0.39 to 0.91", ""],
+  ]);
+  for (const word of ["F1", "independent", "permission", "each weighing the same"]) {
+    const notes = tablesOf(told(MEASURED)).map(({ note }) => note ?? "").join("\n");
+    assertStringIncludes(notes, word);
+  }
+});
+
+test("scoreText() has two digits, and never rounds to nothing or to all", () => {
+  const scores = [0, 1, 0.5, 0.994, 0.9951, 0.99999, 0.004, 0.0049, 1e-5];
+  assertEquals(scores.map(scoreText), [
+    ...["0.00", "1.00", "0.50", "0.99", "0.995", "0.99999", "0.004", "0.005", "0.00001"],
+  ]);
+  fc.assert(fc.property(fc.double({ min: 1e-7, max: 1 - 1e-7, noNaN: true }), (score) => {
+    const shown = Number(scoreText(score));
+    assert(shown > 0 && shown < 1);
+    assert(Math.abs(shown - score) <= 0.005 + 1e-12);
+  }));
+});
+
+test("the terminal, Markdown and the tables of a run tell all of it; ordinary reports nothing", () => {
+  const trials = [...MEASURED, parsed(BROKEN, { seed: 1, repetition: 2 }, "react")];
+  const titles = ["Five dimensions of tool use", "Recovery from faults", "Formats"];
+  for (
+    const text of [
+      renderReport(told(trials)),
+      renderTables(trials),
+      renderMarkdown(told(trials)),
+    ]
+  ) {
+    for (const title of titles) assertStringIncludes(text, title);
+  }
+  const ordinary = [parsed(STRICT), plain({ tool_selection: 1 }, { seed: 2 })];
+  for (const text of [renderReport(told(ordinary)), renderMarkdown(told(ordinary))]) {
+    for (const title of titles) assert(!text.includes(title), title);
+  }
+});
+
+test("the tables of tool use are at peace with hostile names, repairs and perturbations", () => {
+  const names = fc.constantFrom("m", HOSTILE, "__proto__", "constructor", "");
+  const trial = fc.tuple(names, names, names).map(([model, repair, perturbation]) => ({
+    ...parsed({ ...BROKEN, repairs: [{ repair, replies: 1 }] }, { model, perturbation }),
+    ...faulted(["recovered"], { model, perturbation }),
+    dimensions: { tool_selection: 1 },
+  }));
+  fc.assert(fc.property(fc.array(trial, { maxLength: 4 }), (trials) => {
+    for (const { rows, id } of tablesOf(told(trials))) {
+      assertEquals(new Set(rows.map(({ length }) => length)).size, 1, `${id} has uneven rows`);
+    }
+    assertNotMatch(renderMarkdown(told(trials)), STEERING);
+    assertNotMatch(renderReport(told(trials)).replaceAll("\n", ""), STEERING);
+  }));
+});
