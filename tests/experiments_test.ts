@@ -4,7 +4,9 @@
 import { PERTURBATION_METHODS } from "../lib/perturbation.ts";
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Breakdown } from "../lib/breakdown.ts";
+import { FAULTS } from "../lib/fault.ts";
 import type { Report } from "../lib/report.ts";
+import { dimensionTables } from "../lib/reports/dimension_tables.ts";
 import { toolgate } from "./support/child.ts";
 import { Folder } from "./support/folders.ts";
 
@@ -124,6 +126,32 @@ Deno.test("perturbations: each breaks what it should, as the table of the fixtur
     planner!.columns.find(({ perturbation }) => perturbation === id)!;
   for (const id of ["RP_F", "RP_L"]) assertEquals(columnOf(id).abstained.rate, 1, id);
   assertEquals(columnOf("none").abstained.rate, 0);
+});
+
+Deno.test("faults: models recover as often as the table of the fixtures says", async () => {
+  const { recovery } = await experiment("faults.jsonc");
+  const percent = (share: number) => `${Math.round(100 * share)}%`;
+  const [planner, meek, wavering, bold] = recovery;
+  const rows = planner!.faults.map(({ fault, rate }, place) => {
+    const { ends, episodes } = bold!.faults[place]!;
+    return [
+      fault,
+      ...[rate!, meek!.faults[place]!.rate!, wavering!.faults[place]!.rate!].map(percent),
+      percent(ends.hallucinated / episodes),
+    ];
+  });
+  assertEquals(tableOf("What faults do").slice(2), rows);
+  assertEquals(rows.map(([id]) => id), [...FAULTS]);
+});
+
+Deno.test("dimensions: models score as the table of the fixtures says", async () => {
+  const [table] = dimensionTables(await experiment("dimensions.jsonc"));
+  const [head, ...models] = table!.rows;
+  const rows = head!.slice(1).map((dimension, place) => [
+    dimension,
+    ...models.map((cells) => cells[place + 1]!.replace(/, n \d+$/, "")),
+  ]);
+  assertEquals(tableOf("What the five dimensions come to").slice(2), rows);
 });
 
 /** The cells of a table of fixtures/README.md. */
