@@ -14,13 +14,13 @@ import {
   isRoot,
   type Knowledge,
 } from "./failure.ts";
-import { faultIn, isFault, isLost, isTransient } from "./fault.ts";
+import { isLost } from "./fault.ts";
 import type { Fixture, Judgement } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "./json.ts";
 import { ANY_REFERENCE } from "./nested_calls.ts";
 import type { OracleCall } from "./oracle.ts";
 import { type Oracle, withViews } from "./parameter_views.ts";
-import { perturbationsIn } from "./perturbations.ts";
+import { usualCallLimit } from "./perturbations.ts";
 import { type PerturbedTask, perturbTask } from "./perturbed_task.ts";
 import { hash64 } from "./random.ts";
 import {
@@ -98,7 +98,7 @@ export class Executor extends Recorder implements Fixture {
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
   constructor(original: Task, options: ExecutorOptions = {}) {
     const { perturbation = "none", longestResult } = options;
-    const { callLimit = 2 * original.minimumCalls + callsLost(original, perturbation) } = options;
+    const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const seen = perturbTask(original, perturbation);
     const { task, prompt, tools, changed, perturbReturn, injectFault } = seen;
     const { references, parallel, depth } = options;
@@ -344,16 +344,6 @@ function holdsDigit(value: JsonValue): boolean {
     // Thousands of brackets within each other exceed the stack, and are made up.
     return true;
   }
-}
-
-/** How many calls the faults of a perturbation are expected to take, of which nothing comes. */
-function callsLost({ minimumCalls }: Task, perturbation: string): number {
-  const lost = perturbationsIn(perturbation).filter(isFault).map((id) => {
-    const { kind, times, rate } = faultIn(id);
-    if (kind === "flaky") return 2 * minimumCalls * rate / (1 - rate);
-    return isTransient(kind) ? times : 0;
-  });
-  return Math.ceil(lost.reduce((sum, calls) => sum + calls, 0));
 }
 
 /** A number that an answer states of what it may call the variable, and nothing of which there are so many. */

@@ -4,7 +4,15 @@
  */
 
 import { nameDistance } from "./expected_call.ts";
-import { briefFault, type FaultId, type FaultKind, FAULTS, isFault } from "./fault.ts";
+import {
+  briefFault,
+  type FaultId,
+  faultIn,
+  type FaultKind,
+  FAULTS,
+  isFault,
+  isTransient,
+} from "./fault.ts";
 import { InputError } from "./input.ts";
 import { printable } from "./json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./perturbation.ts";
@@ -117,4 +125,29 @@ export function isRemoving(id: string): boolean {
 export function isCheck(id: string): boolean {
   return id !== "none" &&
     id.split("+").every((part) => (METAMORPHIC_CHECKS as readonly string[]).includes(part));
+}
+
+/**
+ * How many calls may be made unless told otherwise: twice the fewest (FuncBenchGen, section 3.4), and as many
+ * more as the faults of the perturbation are expected to take, of which nothing comes.
+ *
+ * @throws {InputError} If there is no such perturbation.
+ *
+ * @example Usage
+ * ```ts
+ * import { usualCallLimit } from "./perturbations.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(usualCallLimit(3, "none"), 6);
+ * assertEquals(usualCallLimit(3, "RD+timeout:4"), 10);
+ * assertEquals(usualCallLimit(3, "flaky:0.5"), 12);
+ * ```
+ */
+export function usualCallLimit(fewest: number, perturbation: string): number {
+  const taken = perturbationsIn(perturbation).filter(isFault).map((id) => {
+    const { kind, times, rate } = faultIn(id);
+    if (kind === "flaky") return 2 * fewest * rate / (1 - rate);
+    return isTransient(kind) ? times : 0;
+  });
+  return 2 * fewest + Math.ceil(taken.reduce((sum, calls) => sum + calls, 0));
 }

@@ -33,6 +33,7 @@ import type { Message } from "./message.ts";
 import { anything, type OracleCall, type OracleValue } from "./oracle.ts";
 import { withViews } from "./parameter_views.ts";
 import { perturbCase, type PerturbedCase, seenThrough } from "./perturbed_case.ts";
+import { usualCallLimit } from "./perturbations.ts";
 import { findParameters } from "./perturbations/parameters.ts";
 import { forkSeed } from "./random.ts";
 import type { RecorderOptions } from "./recorder.ts";
@@ -101,7 +102,7 @@ export class QuestionFixture extends Toolbox implements Fixture {
   readonly #perturbed: PerturbedCase | undefined;
 
   /**
-   * Unless told otherwise, twice as many calls may be made as are true.
+   * Unless told otherwise, twice as many calls may be made as are true, and those that faults take.
    *
    * @throws {InputError} If the set has no such question, or the perturbation is unknown.
    */
@@ -136,7 +137,7 @@ export class QuestionFixture extends Toolbox implements Fixture {
       },
     );
     super(tools, {
-      callLimit: 2 * Math.max(1, question.truth.API.length),
+      callLimit: usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
       ...others,
       ...(perturbed === undefined ? {} : seenThrough(perturbed)),
     });

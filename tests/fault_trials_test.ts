@@ -564,6 +564,14 @@ test("a question under faults needs calls, of functions that are on offer", asyn
   assertStringIncludes(told!.content, "timed out");
 });
 
+test("questions have as much room for faults as generated tasks", () => {
+  const question = CITY.questions.find(({ truth }) => truth.API.length === 1)!;
+  const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
+  const limitUnder = (perturbation: string) =>
+    new QuestionFixture(CITY, { ...spec, mode: "tools" }, { perturbation }).callLimit;
+  assertEquals(["none", "RD", "timeout", "rate_limit:2"].map(limitUnder), [2, 2, 3, 4]);
+});
+
 test("a fault of a case hits one of the tools of its oracle", async () => {
   const own = {
     name: "own",
