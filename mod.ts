@@ -115,6 +115,8 @@ export {
   type LLMJudgeOptions,
   type ScoreOptions,
 } from "./lib/llm_judge.ts";
+export { RECORDING_MODES, type RecordingMode } from "./lib/recording.ts";
+export type { RecordingOptions } from "./lib/recordings.ts";
 export { type JudgeScore, type JudgingSummary, summarizeJudging } from "./lib/judge_score.ts";
 export { type OwnToolOptions, tool, type ToolInput, type ZodSchema } from "./lib/own_tool.ts";
 export { isQuestion, QuestionFixture, type QuestionSpec } from "./lib/question.ts";
@@ -318,7 +320,10 @@ export {
   type ToolsRun,
 } from "./lib/run_tools.ts";
 export { Toolbox, type ToolboxOptions } from "./lib/toolbox.ts";
+export type { Clock } from "./lib/backoff.ts";
 export { type Asked, type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
+export { type Place, type RateLimits, Throttle, type ThrottleOptions } from "./lib/throttle.ts";
+export { Throttles } from "./lib/throttles.ts";
 export { fillPrompt, PROMPTS } from "./lib/prompts.ts";
 export type { CallOutcome, CallPlace, Recorder, RecorderOptions } from "./lib/recorder.ts";
 export {
@@ -471,7 +476,6 @@ export {
 export type { ScoredAnswer, TrialScore } from "./lib/trial_score.ts";
 export type { PlannedTrial, TrialKey } from "./lib/trial_id.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";
-export { type Clock } from "./lib/backoff.ts";
 export {
   type CallPlan,
   type NestedCall,

@@ -9,6 +9,8 @@ export interface Clock {
   now(): number;
   /** Waits so many milliseconds, or throws the signal's reason as soon as that aborts. */
   pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `wake` after so many milliseconds, unless what comes back is called before. */
+  after(milliseconds: number, wake: () => void): () => void;
 }
 
 // Timers hold 31 bits; a longer one would fire at once.
@@ -29,6 +31,10 @@ export const SYSTEM_CLOCK: Clock = {
       clearTimeout(timer);
       signal?.removeEventListener("abort", stop);
     }
+  },
+  after(milliseconds, wake) {
+    const timer = setTimeout(wake, Math.min(milliseconds, LONGEST_TIMER));
+    return () => clearTimeout(timer);
   },
 };
 
@@ -61,16 +67,19 @@ export interface ReadableHeaders {
   get(name: string): string | null | undefined;
 }
 
-/** Milliseconds that a server asks to wait: seconds or a date, or the finer `retry-after-ms`. */
+/**
+ * Milliseconds that a server asks to wait: seconds or a date, or the finer `retry-after-ms`; `undefined` where
+ * these say nothing, or a number without end.
+ */
 export function retryAfterOf(
   headers: ReadableHeaders | undefined,
   now: number = Date.now(),
 ): number | undefined {
   const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (milliseconds >= 0) return milliseconds;
+  if (milliseconds >= 0 && milliseconds < Infinity) return milliseconds;
   const text = headers?.get("retry-after") ?? "";
   const seconds = Number.parseFloat(text);
-  if (seconds >= 0) return seconds * 1000;
+  if (seconds >= 0) return seconds * 1000 < Infinity ? seconds * 1000 : undefined;
   const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { FAILURE_TYPES, type FailureType } from "./failure.ts";
-import { InputError, parseWith, readText } from "./input.ts";
+import { assertShallow, InputError, parseWith, readText } from "./input.ts";
 import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "./json.ts";
 import { bySubject, type Scored, subjectOf } from "./contest.ts";
 import { type BaselineScores, changed, judgeTrials } from "./judging.ts";
@@ -98,6 +98,7 @@ export interface Baseline extends BaselineScores {
 export function readBaseline(path: string): Baseline {
   const value = parseJson(readText(path));
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
+    assertShallow(value, path);
     const file = parseWith(BASELINE_FILE, value, path);
     const runs = new Set(file.subjects.map(({ run }) => run));
     return { file: path, trials: trialsOf(file, path), plan: file, notices: [], runs };

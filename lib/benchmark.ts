@@ -4,7 +4,7 @@
  */
 
 import type { Baseline } from "./baseline.ts";
-import type { Connections } from "./connect.ts";
+import { type Connections, identityOf } from "./connect.ts";
 import type { Flags } from "./flags.ts";
 import { InputError, parseWith } from "./input.ts";
 import { printable } from "./json.ts";
@@ -12,6 +12,7 @@ import type { Model } from "./model.ts";
 import { type Plan, planSuite, type TaskSource } from "./plan.ts";
 import type { GatePolicy } from "./policy.ts";
 import type { Budget, Prices } from "./prices.ts";
+import { assertRecordable, type RecordingOptions, recordingOptions } from "./recordings.ts";
 import { seedToResume } from "./run.ts";
 import type { Limits } from "./session.ts";
 import {
@@ -70,10 +71,16 @@ export interface BenchmarkOptions {
   readonly retries?: number;
   /** Milliseconds that one attempt of a request may take; default 600,000. */
   readonly requestTimeout?: number;
+  /** Requests to each model that may begin within any 60 seconds; default unlimited. */
+  readonly requestsPerMinute?: number;
+  /** Tokens that each model may read and write within any 60 seconds; default unlimited. */
+  readonly tokensPerMinute?: number;
   /** The server of models that name none; default OpenAI's. */
   readonly baseURL?: string;
   /** A file to which finished trials are appended. */
   readonly journal?: string;
+  /** Where what models say is recorded, or replayed from: then no key and no network is needed. */
+  readonly recordings?: RecordingOptions;
   /** An HTML file to which the report is written when the run is over; its folder is made if needed. */
   readonly report?: string;
   /**
@@ -131,8 +138,11 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "concurrency",
   "retries",
   "requestTimeout",
+  "requestsPerMinute",
+  "tokensPerMinute",
   "baseURL",
   "journal",
+  "recordings",
   "report",
   "agent",
 ];
@@ -266,6 +276,14 @@ export function planBenchmark(
     console.log(`${name}: seed ${known} of the baseline, as only the same graphs can be compared`);
   }
   const seed = flags.seed ?? (options.seed === "fresh" ? known ?? "fresh" : options.seed);
+  const recordings = recordingsOf(options, flags, subject);
+  if (recordings !== undefined) {
+    const agent = options.agent !== undefined;
+    assertRecordable(subject, recordings, {
+      agent,
+      fresh: seed === "fresh" && flags.only === undefined,
+    });
+  }
   const tasks = [options.tasks].flat() as readonly TaskChoice[];
   const grids = tasks.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]);
   const suite = parseWith(source === undefined ? SUITE : CASE_SUITE, {
@@ -324,6 +342,38 @@ function withNames(entry: string | BenchmarkStrategy): string | StrategyEntry {
   return { ...others, models: Object.fromEntries(entries) };
 }
 
+/**
+ * Where a benchmark is recorded or replayed from; `undefined` if it is not.
+ *
+ * @throws {InputError} If the option is not usable.
+ */
+export function recordingsOf(
+  { recordings }: BenchmarkOptions,
+  flags: Flags,
+  subject: string,
+): RecordingOptions | undefined {
+  const own = recordingOptions(recordings, subject);
+  return flags.recordings ?? own;
+}
+
+/** What the model of an entry is called, before it is connected. */
+export function identityOfChoice(
+  entry: ModelEntry,
+  choices: readonly ModelChoice[],
+): Omit<Model, "reply"> {
+  const own = ownModel(entry, choices);
+  if (own === undefined) return identityOf(entry);
+  const { name, simulated, api } = own;
+  return { name, simulated, ...(api === undefined ? {} : { api }) };
+}
+
+/** A model of the user's own goes by its name. */
+function ownModel(entry: ModelEntry, choices: readonly ModelChoice[]): Model | undefined {
+  return choices.find((choice): choice is Model =>
+    typeof choice === "object" && "reply" in choice && choice.name === entry.model
+  );
+}
+
 /** The model of an entry: the user's own, one of a server, or a name for an agent. */
 export function connectChoice(
   entry: ModelEntry,
@@ -331,9 +381,7 @@ export function connectChoice(
   connections: Connections,
   agent: Agent | undefined,
 ): Model {
-  const own = choices.find((choice): choice is Model =>
-    typeof choice === "object" && "reply" in choice && choice.name === entry.model
-  );
+  const own = ownModel(entry, choices);
   if (own !== undefined) return own;
   if (agent === undefined) return connections.model(entry);
   return {

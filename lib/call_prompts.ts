@@ -4,7 +4,7 @@
  * @module
  */
 
-import { stringify as writeYaml } from "@std/yaml";
+import defer * as yaml from "@std/yaml";
 import { PLACEHOLDER } from "./call_set.ts";
 import type { CallFormat, CallMode } from "./call_scoring.ts";
 import type { JsonObject } from "./json.ts";
@@ -56,7 +56,7 @@ ${ASKED[mode][output]}`;
 /** The functions as a text. */
 const LISTED: Readonly<Record<CallFormat, (functions: readonly JsonObject[]) => string>> = {
   json: (functions) => JSON.stringify(functions),
-  yaml: (functions) => writeYaml(functions, { lineWidth: -1, useAnchors: false }).trimEnd(),
+  yaml: (functions) => yaml.stringify(functions, { lineWidth: -1, useAnchors: false }).trimEnd(),
 };
 
 /** What calls look like. */

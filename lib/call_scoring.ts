@@ -3,7 +3,7 @@
  * @module
  */
 
-import { parse as parseYaml } from "@std/yaml";
+import defer * as yaml from "@std/yaml";
 import { type CallTruth, PLACEHOLDER } from "./call_set.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "./json.ts";
 import { isWithin } from "./nesting.ts";
@@ -153,7 +153,7 @@ function readYaml(text: string): JsonValue | undefined {
     return undefined;
   }
   try {
-    const value = parseYaml(text, { schema: "core" });
+    const value = yaml.parse(text, { schema: "core" });
     // Without aliases no text has more values than characters.
     return typeof value === "object" && value !== null &&
         isWithin(value, { levels: MOST_LEVELS, values: text.length }) && isJson(value)

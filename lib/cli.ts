@@ -5,49 +5,127 @@
  * @module
  */
 
-import { accept, ACCEPT_HELP } from "./commands/accept.ts";
-import { EXPORT_HELP, exportTrials } from "./commands/export.ts";
-import { gate, GATE_HELP } from "./commands/gate.ts";
-import { generate, GENERATE_HELP } from "./commands/generate.ts";
-import { perturb, PERTURB_HELP } from "./commands/perturb.ts";
-import { plan, PLAN_HELP } from "./commands/plan.ts";
-import { report, REPORT_HELP } from "./commands/report.ts";
-import { run, RUN_HELP } from "./commands/run.ts";
-import { score, SCORE_HELP } from "./commands/score.ts";
-import { selfcheck, SELFCHECK_HELP } from "./commands/selfcheck.ts";
-import { simulate, SIMULATE_HELP } from "./commands/simulate.ts";
 import { InputError } from "./input.ts";
+import { printable } from "./json.ts";
+import { keepOnly, type Need } from "./permissions.ts";
+import { redact, redactRecord } from "./redact.ts";
 
 interface Command {
-  readonly run: (arguments_: readonly string[]) => number | Promise<number>;
+  /** Loads it: whoever runs one command need not wait for the others. */
+  readonly load: () => Promise<{
+    readonly run: (arguments_: readonly string[]) => number | Promise<number>;
+    readonly help: string;
+  }>;
   readonly summary: string;
-  readonly help: string;
+  /** What it keeps of the permissions that it was given; `given` tells whether any of these options is. */
+  readonly needs: (
+    given: (...options: readonly string[]) => boolean,
+    arguments_: readonly string[],
+  ) => readonly Need[];
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  generate: { run: generate, summary: "prints one task", help: GENERATE_HELP },
-  run: { run, summary: "runs the trials of a suite file", help: RUN_HELP },
-  gate: { run: gate, summary: "decides over the trials of journals", help: GATE_HELP },
-  report: {
-    run: report,
-    summary: "shows tables, figures and trials of journals",
-    help: REPORT_HELP,
+  generate: {
+    load: async () => {
+      const { generate, GENERATE_HELP } = await import("./commands/generate.ts");
+      return { run: generate, help: GENERATE_HELP };
+    },
+    summary: "prints one task",
+    needs: () => ["read"],
   },
-  accept: { run: accept, summary: "makes results a baseline", help: ACCEPT_HELP },
-  plan: { run: plan, summary: "tells how many trials a gate needs", help: PLAN_HELP },
-  selfcheck: { run: selfcheck, summary: "tells how often the gate errs", help: SELFCHECK_HELP },
-  perturb: { run: perturb, summary: "shows what a perturbation changes", help: PERTURB_HELP },
+  run: {
+    load: async () => {
+      const { run, RUN_HELP } = await import("./commands/run.ts");
+      return { run, help: RUN_HELP };
+    },
+    summary: "runs the trials of a suite file",
+    needs: (given) => [
+      ...given("replay") ? [] : ["net" as const],
+      "read",
+      ...given("out", "record", "auto") ? ["write" as const] : [],
+    ],
+  },
+  gate: {
+    load: async () => {
+      const { gate, GATE_HELP } = await import("./commands/gate.ts");
+      return { run: gate, help: GATE_HELP };
+    },
+    summary: "decides over the trials of journals",
+    // It writes the summary of a job, where there is one.
+    needs: () => ["read", "write"],
+  },
+  report: {
+    load: async () => {
+      const { report, REPORT_HELP } = await import("./commands/report.ts");
+      return { run: report, help: REPORT_HELP };
+    },
+    summary: "shows tables, figures and trials of journals",
+    needs: (given) => ["read", ...given("html", "markdown", "json") ? ["write" as const] : []],
+  },
+  accept: {
+    load: async () => {
+      const { accept, ACCEPT_HELP } = await import("./commands/accept.ts");
+      return { run: accept, help: ACCEPT_HELP };
+    },
+    summary: "makes results a baseline",
+    needs: () => ["read", "write"],
+  },
+  plan: {
+    load: async () => {
+      const { plan, PLAN_HELP } = await import("./commands/plan.ts");
+      return { run: plan, help: PLAN_HELP };
+    },
+    summary: "tells how many trials a gate needs",
+    needs: () => ["read"],
+  },
+  selfcheck: {
+    load: async () => {
+      const { selfcheck, SELFCHECK_HELP } = await import("./commands/selfcheck.ts");
+      return { run: selfcheck, help: SELFCHECK_HELP };
+    },
+    summary: "tells how often the gate errs",
+    // Given journals, it only reads; given a suite, it runs it.
+    needs: (given, arguments_) => [
+      "read",
+      ...given("out")
+        ? ["net" as const, "write" as const]
+        : arguments_.some((one) => one.endsWith(".jsonl"))
+        ? []
+        : ["net" as const],
+    ],
+  },
+  perturb: {
+    load: async () => {
+      const { perturb, PERTURB_HELP } = await import("./commands/perturb.ts");
+      return { run: perturb, help: PERTURB_HELP };
+    },
+    summary: "shows what a perturbation changes",
+    needs: (given) => [...given("writer") ? ["net" as const] : [], "read"],
+  },
   score: {
-    run: score,
+    load: async () => {
+      const { score, SCORE_HELP } = await import("./commands/score.ts");
+      return { run: score, help: SCORE_HELP };
+    },
     summary: "scores predicted calls, and how stable outputs are",
-    help: SCORE_HELP,
+    needs: () => ["read"],
   },
   export: {
-    run: exportTrials,
+    load: async () => {
+      const { exportTrials, EXPORT_HELP } = await import("./commands/export.ts");
+      return { run: exportTrials, help: EXPORT_HELP };
+    },
     summary: "writes conversations of journals to train models on",
-    help: EXPORT_HELP,
+    needs: (given) => ["read", ...given("out", "metadata") ? ["write" as const] : []],
   },
-  simulate: { run: simulate, summary: "serves simulated models over HTTP", help: SIMULATE_HELP },
+  simulate: {
+    load: async () => {
+      const { simulate, SIMULATE_HELP } = await import("./commands/simulate.ts");
+      return { run: simulate, help: SIMULATE_HELP };
+    },
+    summary: "serves simulated models over HTTP",
+    needs: () => ["net", "read"],
+  },
 };
 
 const HELP = `toolgate: tests of how well language models call tools
@@ -71,16 +149,20 @@ export async function main(arguments_: readonly string[]): Promise<number> {
     return name === undefined ? 2 : 0;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
-    console.error(`Cannot run toolgate: there is no command ${name}\n\n${HELP}`);
+    const shown = printable(redactRecord(name));
+    console.error(`Cannot run toolgate: there is no command ${shown}\n\n${HELP}`);
     return 2;
   }
   const command = COMMANDS[name]!;
+  const { run, help } = await command.load();
   if (rest.includes("--help") || rest.includes("-h")) {
-    console.log(command.help);
+    console.log(help);
     return 0;
   }
+  const given = (...options: readonly string[]) => options.some((one) => isGiven(rest, one));
+  keepOnly(command.needs(given, rest));
   try {
-    return await command.run(rest);
+    return await run(rest);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     console.error(error.message);
@@ -88,11 +170,18 @@ export async function main(arguments_: readonly string[]): Promise<number> {
   }
 }
 
+function isGiven(arguments_: readonly string[], option: string): boolean {
+  return arguments_.some((one) => one === `--${option}` || one.startsWith(`--${option}=`));
+}
+
+/** An error of ours is no verdict: it must not look like a gate that failed. */
+function crash(error: unknown): never {
+  console.error(redact(Deno.inspect(error)));
+  Deno.exit(3);
+}
+
 if (import.meta.main) {
-  // An error of ours is no verdict: it must not look like a gate that failed.
-  const code = await main(Deno.args).catch((error) => {
-    console.error(error);
-    return 3;
-  });
-  Deno.exit(code);
+  globalThis.addEventListener("unhandledrejection", ({ reason }) => crash(reason));
+  globalThis.addEventListener("error", ({ error }) => crash(error));
+  Deno.exit(await main(Deno.args).catch(crash));
 }

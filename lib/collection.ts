@@ -7,6 +7,7 @@
 import { InputError } from "./input.ts";
 import { canonicalJson, printable } from "./json.ts";
 import { comparisonHash } from "./plan.ts";
+import { journalLines } from "./journal.ts";
 import { readPlanLine } from "./journal_file.ts";
 import { differences, readResults, type Results } from "./results.ts";
 import { modelName } from "./model_entry.ts";
@@ -44,11 +45,7 @@ export function readCollection(
   paths: readonly string[],
   { differentTasks = false }: CollectionOptions = {},
 ): Collection {
-  const groups = new Map<string, string[]>();
-  for (const path of paths) {
-    const hash = readPlanLine(path)?.planHash ?? "";
-    groups.set(hash, [...groups.get(hash) ?? [], path]);
-  }
+  const groups = groupByPlan(paths);
   const runs = [...groups.values()].map((own) => ({ paths: own, results: readResults(own) }));
   for (const { paths: own, results: { problem, missing } } of runs) {
     if (problem === undefined || problem === missing) continue;
@@ -75,6 +72,24 @@ export function readCollection(
 }
 
 type Run = Collection["runs"][number];
+
+/** The journals of each plan; empty ones might be of any, and are of the first. */
+function groupByPlan(paths: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  const empty: string[] = [];
+  for (const path of paths) {
+    using lines = journalLines(path);
+    if (lines.next().done) {
+      empty.push(path);
+      continue;
+    }
+    const hash = readPlanLine(path)?.planHash ?? "";
+    groups.getOrInsertComputed(hash, () => []).push(path);
+  }
+  const [first = ""] = groups.keys();
+  if (empty.length > 0) groups.getOrInsertComputed(first, () => []).push(...empty);
+  return groups;
+}
 
 /** The runs on each set of tasks; those without a plan belong to whatever there is. */
 function byTasks(runs: readonly Run[]): Run[][] {

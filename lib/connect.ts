@@ -4,6 +4,7 @@
  */
 
 import type { CallSet } from "./call_set.ts";
+import { OPENAI_URL } from "./endpoint.ts";
 import { formatOf, isTextFormat } from "./formats.ts";
 import { InputError, reasonOf } from "./input.ts";
 import type { Model } from "./model.ts";
@@ -15,16 +16,20 @@ import {
 } from "./models/simulated.ts";
 import { inTextFormat } from "./models/text_format.ts";
 import type { RetryPolicy } from "./retry.ts";
+import { assertRates } from "./throttle.ts";
+import { Throttles } from "./throttles.ts";
 import { type ModelEntry, modelName } from "./model_entry.ts";
 
-/** What holds for all models of a run. */
-export interface ConnectOptions extends RetryPolicy {
+/** What holds for all models of a run; limits hold for each model of a server. */
+export interface ConnectOptions extends Omit<RetryPolicy, "throttle"> {
   /** The server of entries that name none; default OpenAI's. */
   readonly baseURL?: string;
   /** Milliseconds that simulated models take for a reply; default 0. */
   readonly latency?: number;
   /** Call sets whose truth simulated models may know; default none. */
   readonly sets?: readonly CallSet[];
+  /** Where models get their throttles from; default from nowhere else. */
+  readonly throttles?: Throttles;
 }
 
 /**
@@ -45,11 +50,18 @@ export interface ConnectOptions extends RetryPolicy {
  */
 export class Connections implements AsyncDisposable {
   readonly #options: ConnectOptions;
+  readonly #throttles: Throttles;
   #server: SimulatedServer | undefined;
 
-  /** Makes no connection yet: each begins when its model is first asked for. */
+  /**
+   * Makes no connection yet: each begins when its model is first asked for.
+   *
+   * @throws {InputError} If `requestsPerMinute` or `tokensPerMinute` is no whole number from 1 on.
+   */
   constructor(options: ConnectOptions = {}) {
+    assertRates(options);
     this.#options = options;
+    this.#throttles = options.throttles ?? new Throttles();
   }
 
   /**
@@ -58,28 +70,33 @@ export class Connections implements AsyncDisposable {
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
   model(entry: ModelEntry): Model {
-    const { latency: _, sets: __, baseURL: usual, ...policy } = this.#options;
+    const { latency: _, sets: __, throttles: ___, baseURL: usual, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = entry;
     const { model } = options;
     const name = modelName(entry);
+    // Whoever asks the same model shares what it allows, in whatever format and under whatever name.
+    const throttleAt = (url: string) => this.#throttles.of(url, model, policy);
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       parseSimulatedModel(model);
-      const { api } = options;
       // The server starts with the first request, not with a model that may never be asked.
       let asked: Model | undefined;
-      const connected = () =>
-        asked ??= spokenTo(options, {
+      const connect = () => {
+        const url = this.#simulatedURL();
+        return spokenTo(options, {
           ...policy,
           name,
           simulated: true,
-          baseURL: this.#simulatedURL(),
-          apiKey: "simulated",
+          baseURL: url,
+          // No secret: a key that is a word would be taken out of all that is written.
+          apiKey: "none",
+          throttle: throttleAt(url),
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
+      };
+      const connected = () => asked ??= connect();
       return {
-        ...{ name, simulated: true },
-        ...(api === undefined || api === "chat" ? {} : { api }),
+        ...identityOf(entry),
         reply: async (request) => await connected().reply(request),
       };
     }
@@ -87,6 +104,7 @@ export class Connections implements AsyncDisposable {
       ...policy,
       name,
       simulated: model.startsWith("sim:"),
+      throttle: throttleAt(baseURL ?? OPENAI_URL),
       ...(baseURL === undefined ? {} : { baseURL }),
       ...(apiKeyVariable === undefined ? {} : { apiKey: readKey(apiKeyVariable, name) }),
     });
@@ -113,6 +131,16 @@ export class Connections implements AsyncDisposable {
     }
     return this.#server.url;
   }
+}
+
+/** What the model of an entry is called and how it is spoken to, before it is connected. */
+export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {
+  const { model, api = "chat" } = entry;
+  return {
+    name: modelName(entry),
+    simulated: model.startsWith("sim:"),
+    ...(api === "chat" ? {} : { api }),
+  };
 }
 
 /** The model at an address, spoken to as its entry says. */

@@ -62,6 +62,7 @@ export interface Scored extends Pick<Trial, "strategy" | "perturbation" | "task"
   readonly reason?: string;
   readonly stages?: Trial["stages"];
   readonly failures: readonly { readonly type: FailureType }[];
+  readonly replayed?: true;
 }
 
 /** The subject of a finished trial. */

@@ -39,7 +39,6 @@ export async function inTime<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const controller = new AbortController();
-  const timer = new AbortController();
   const stopped = Promise.withResolvers<never>();
   // Work that throws before it is waited for leaves nobody else to hear of an abortion.
   stopped.promise.catch(() => {});
@@ -50,14 +49,15 @@ export async function inTime<T>(
   };
   const forward = () => stop(signal?.reason);
   signal?.addEventListener("abort", forward, { once: true });
-  if (timeout !== Infinity) {
-    clock.pause(timeout, timer.signal).then(() => stop(outOfTime()), () => {});
-  }
+  // Every request has a deadline, so that it must cost next to nothing.
+  const forgetTimer = timeout === Infinity
+    ? undefined
+    : clock.after(timeout, () => stop(outOfTime()));
   try {
     // The race also watches the loser, so that its late rejection is a handled one.
     return await Promise.race([stopped.promise, work(controller.signal)]);
   } finally {
-    timer.abort();
+    forgetTimer?.();
     signal?.removeEventListener("abort", forward);
   }
 }

@@ -110,10 +110,19 @@ export function reportVerdicts(
           ...(subject.baseline === undefined ? {} : { baseline: printable(subject.baseline) }),
         },
       ),
-      numbers: verdictNumbers(verdict, policy, unit),
+      numbers: [
+        ...verdictNumbers(verdict, policy, unit),
+        ...(subject.replayed === undefined ? [] : [replayedNote(subject.replayed)]),
+      ],
     })),
     comparisons,
   };
+}
+
+function replayedNote(replayed: number): string {
+  return replayed === 1
+    ? "1 trial was replayed from a recording: no model was asked for it"
+    : `${replayed} trials were replayed from recordings: no model was asked for these`;
 }
 
 /** The one verdict over results that cannot be judged at all. */

@@ -3,7 +3,6 @@
  * @module
  */
 
-import { instance } from "@viz-js/viz";
 import { isLost } from "./fault.ts";
 import type { Role } from "./graph.ts";
 import type { Task } from "./task.ts";
@@ -119,6 +118,8 @@ export function toMermaid(task: Task): string {
 
 /** The graph as an SVG image, laid out by Graphviz. */
 export async function toSvg(task: Task): Promise<string> {
+  // Graphviz is larger than all the rest, and most runs draw nothing.
+  const { instance } = await import("@viz-js/viz");
   const viz = await instance();
   return viz.renderString(toDot(task), { format: "svg" });
 }

@@ -5,12 +5,14 @@
  */
 
 import process from "node:process";
-import OpenAI, { APIConnectionError, APIError } from "openai";
+import type OpenAI from "openai";
+import type { APIError } from "openai";
 import { retryAfterOf } from "./backoff.ts";
 import { InputError, reasonOf } from "./input.ts";
 import { printable } from "./json.ts";
 import { InfrastructureError } from "./model.ts";
-import { hideSecrets, redact } from "./redact.ts";
+import { redact } from "./redact.ts";
+import { hideSecrets, MARK, registerSecrets, secretsOf } from "./secrets.ts";
 
 /** Where a model is asked, and as whom. */
 export interface EndpointOptions {
@@ -23,11 +25,16 @@ export interface EndpointOptions {
    * Required for OpenAI's own servers only.
    */
   apiKey?: string;
-  /** Headers to send with every request. Their values are treated as secrets. */
+  /**
+   * Headers to send with every request. Values of eight characters and more are treated as secrets, but
+   * for those of headers that hold none, such as `content-type` or `x-title`.
+   */
   headers?: Record<string, string>;
 }
 
-const OPENAI_URL = "https://api.openai.com/v1";
+/** The server of models that name none. */
+export const OPENAI_URL = "https://api.openai.com/v1";
+
 const KEY_VARIABLE = "OPENAI_API_KEY";
 // Retrying bounds every attempt; the client's own clock, set to the longest timer, stays out of it.
 const CLIENT_TIMEOUT = 2 ** 31 - 1;
@@ -46,12 +53,13 @@ export interface Endpoint {
   readonly headers: Headers;
   /** What a server said, without secrets, on one line, cut. */
   readonly quote: (text: string) => string;
-  /** A text as it was said, but for the endpoint's own secrets. */
+  /** A text as it was said, but for known secrets. */
   readonly hide: (text: string) => string;
 }
 
 /**
- * Checks an address and what goes with it.
+ * Checks an address and what goes with it. Its key, its headers and what its URL holds of secrets are
+ * known as secrets from then on.
  *
  * @throws {InputError} If `baseURL` is no http or https address, if OpenAI's own servers are to be
  * asked without a key, or if a header cannot be sent.
@@ -69,7 +77,8 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   const { model, baseURL = OPENAI_URL } = options;
   const url = URL.canParse(baseURL) ? new URL(baseURL) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const shown = printable(redact(baseURL));
+    // Whatever stands before an @ may be a password, and behind a ? a key.
+    const shown = printable(redact(baseURL.replace(/^.*@/s, `${MARK}@`).replace(/\?.*/s, "?")));
     throw new InputError(
       `Cannot ask ${model} as a base URL must start with http:// or https://: it is "${shown}"`,
     );
@@ -84,21 +93,16 @@ export function endpointOf(options: EndpointOptions): Endpoint {
     throw new InputError(
       `Cannot ask ${model} as OpenAI requires a key: ${
         mayReadKey()
-          ? `${KEY_VARIABLE} is not set; set it, or pass apiKey`
-          : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or pass apiKey`
+          ? `${KEY_VARIABLE} is not set; set it, or in code pass apiKey`
+          : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or in code pass apiKey`
       }`,
     );
   }
-  const secrets = [
-    ...(key === undefined ? [] : [key]),
-    // Of "Bearer abc" a server may echo "abc" alone.
-    ...[...headers.values()].flatMap((value) => [value, ...value.split(" ")]),
-    ...url.searchParams.values(),
-  ];
+  registerSecrets([...secretsOf(headers, url), ...(key === undefined ? [] : [key])]);
   // A page of HTML is not searched to its end for the 300 characters that are shown.
-  const quote = (text: string) => printable(redact(text.slice(0, 20_000), secrets), 300);
-  const hide = (text: string) => hideSecrets(text, secrets);
-  return { model, who: `${printable(model)} at ${url.host}`, url, key, headers, quote, hide };
+  const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
+  const who = `${printable(model)} at ${url.host}`;
+  return { model, who, url, key, headers, quote, hide: hideSecrets };
 }
 
 /** Sets a header; the runtime's own error is not passed on, as it may hold the value. */
@@ -123,40 +127,101 @@ function keyOfEnvironment(): string | undefined {
   return mayReadKey() ? Deno.env.get(KEY_VARIABLE)?.trim() || undefined : undefined;
 }
 
-/** OpenAI's client, which also says what is wrong when a server puts that elsewhere than `error`. */
-class OpenAIClient extends OpenAI {
-  protected override makeStatusError(
-    status: number,
-    error: object | undefined,
-    message: string | undefined,
-    headers: Headers,
-  ): APIError {
-    const text = message ?? (error === undefined ? undefined : JSON.stringify(error));
-    return super.makeStatusError(status, error as object, text, headers);
-  }
+/** Bytes of a reply beyond which it is not read: far more than any that a model makes. */
+const MOST_BYTES = 16 * 2 ** 20;
+const TOO_LONG = `a body must not exceed ${MOST_BYTES} bytes`;
+
+/**
+ * The runtime's `fetch` for one client, whose headers are the same each time. It gives up on bodies that
+ * are too long: at once where they are announced as such, else as soon as too much has come, unpacked.
+ */
+function boundedFetch(): typeof fetch {
+  // To copy headers takes the runtime as long as all else that it does for a request.
+  let headers: Record<string, string> | undefined;
+  return async (input, init) => {
+    headers ??= Object.fromEntries(new Headers(init?.headers));
+    return await withinLength(await fetch(input, { ...init, headers }));
+  };
 }
 
-/** OpenAI's client for an endpoint; it never retries, and reads no environment. */
-function clientOf({ url, key, headers }: Endpoint): OpenAI {
+/** A response whose body is not too long. */
+async function withinLength(response: Response): Promise<Response> {
+  const { body, headers } = response;
+  if (body === null) return response;
+  const announced = headers.get("content-length");
+  const bytes = Number(announced);
+  if (bytes > MOST_BYTES) {
+    await body.cancel();
+    throw new RangeError(`${TOO_LONG}: ${bytes} bytes are announced`);
+  }
+  // The length of a packed body says little about how much it holds.
+  if (announced !== null && !headers.has("content-encoding")) return response;
+  return new Response(await readBounded(body), response);
+}
+
+/** All of a body that is not too long. */
+async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the body.
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) throw new RangeError(`${TOO_LONG}: more than that came`);
+    chunks.push(chunk);
+  }
+  const whole = new Uint8Array(bytes);
+  let end = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, end);
+    end += chunk.length;
+  }
+  return whole;
+}
+
+/** OpenAI's client for an endpoint, and the library that it is of. */
+interface Client {
+  readonly client: OpenAI;
+  readonly library: typeof import("openai");
+}
+
+/** Makes OpenAI's client for an endpoint; it never retries, and reads no environment. */
+async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
+  // Loading it takes a while, which whoever asks nobody need not wait for.
+  const library = await import("openai");
+  /** Also says what is wrong when a server puts that elsewhere than `error`. */
+  class TellingClient extends library.OpenAI {
+    protected override makeStatusError(
+      status: number,
+      error: object | undefined,
+      message: string | undefined,
+      headers: Headers,
+    ): APIError {
+      const text = message ?? (error === undefined ? undefined : JSON.stringify(error));
+      return super.makeStatusError(status, error as object, text, headers);
+    }
+  }
   // The client reads variables that no option can overrule (OPENAI_CUSTOM_HEADERS). While it is made
   // it sees none, so that none changes what is sent and no terminal is asked for permission.
   const environment = process.env;
   process.env = {};
   try {
-    return new OpenAIClient({
+    const client = new TellingClient({
       baseURL: url.href,
       apiKey: key ?? "none",
       adminAPIKey: null,
       organization: null,
       project: null,
       webhookSecret: null,
-      defaultHeaders: headers,
+      // The client goes over them with each request, and over objects faster than over headers.
+      defaultHeaders: Object.fromEntries(headers),
+      fetch: boundedFetch(),
       // A redirection would carry headers to a host that nobody named.
       fetchOptions: { redirect: "error" },
       maxRetries: 0,
       timeout: CLIENT_TIMEOUT,
       logLevel: "off",
     });
+    return { client, library };
   } finally {
     process.env = environment;
   }
@@ -170,22 +235,26 @@ function clientOf({ url, key, headers }: Endpoint): OpenAI {
 export function postTo(
   endpoint: Endpoint,
 ): (path: string, body: object, signal: AbortSignal) => Promise<unknown> {
-  const client = clientOf(endpoint);
+  let connecting: Promise<Client> | undefined;
   return async (path, body, signal) => {
+    const { client, library } = await (connecting ??= clientOf(endpoint));
     try {
       const { data, response } = await client.post<unknown>(path, { body, signal }).withResponse();
       // The client does not touch a body that is announced as empty, which would stay open.
       if (!response.bodyUsed) await response.body?.cancel();
       return data;
     } catch (error) {
-      throw faultOf(error, endpoint);
+      throw faultOf(error, endpoint, library);
     }
   };
 }
 
-/** Whatever the client threw, as a fault that says whether asking again may help. */
-function faultOf(error: unknown, endpoint: Endpoint): InfrastructureError {
-  const { who, url, quote } = endpoint;
+/** Whatever was thrown, as a fault that says whether asking again may help. */
+function faultOf(
+  error: unknown,
+  { who, url, quote }: Endpoint,
+  { APIConnectionError, APIError }: Client["library"],
+): InfrastructureError {
   const refused = causesOf(error).find((cause) => cause instanceof Deno.errors.NotCapable);
   if (refused !== undefined) {
     // After a redirection it may be another host than the one that was asked.
@@ -205,13 +274,12 @@ function faultOf(error: unknown, endpoint: Endpoint): InfrastructureError {
   }
   if (error instanceof APIError && error.status !== undefined) {
     const retryAfter = retryAfterOf(error.headers);
-    const tooLong = isContextLength(error);
+    const why = whyInVain(error);
     return new InfrastructureError(
-      tooLong
-        ? `${action} as the conversation exceeds its context length: ${quote(error.message)}`
-        : `${action}: ${quote(error.message)}`,
+      `${action}${why === undefined ? "" : ` as ${why}`}: ${quote(error.message)}`,
       {
-        retryable: !tooLong && isRetryable(error.status, error.headers),
+        retryable: why === undefined && isRetryable(error.status, error.headers),
+        rateLimited: error.status === 429 && why === undefined,
         ...(retryAfter === undefined ? {} : { retryAfter }),
       },
     );
@@ -238,6 +306,27 @@ function isRetryable(status: number, headers: Headers | undefined): boolean {
   const wish = headers?.get("x-should-retry");
   if (wish === "true" || wish === "false") return wish === "true";
   return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+/** Why the same request will be refused for ever, if that is known. */
+function whyInVain(error: APIError): string | undefined {
+  if (isContextLength(error)) return "the conversation exceeds its context length";
+  if (isOutOfCredit(error)) return "its account is out of credit, which no waiting changes";
+  return undefined;
+}
+
+/** What servers call a limit that does not pass by itself. */
+const OUT_OF_CREDIT: readonly unknown[] = [
+  "insufficient_quota",
+  "insufficient_balance",
+  "billing_hard_limit_reached",
+  "billing_not_active",
+  "account_deactivated",
+];
+
+/** By code and type alone: texts also speak of quota and billing where the next minute has more. */
+function isOutOfCredit({ status, code, type }: APIError): boolean {
+  return status === 429 && (OUT_OF_CREDIT.includes(code) || OUT_OF_CREDIT.includes(type));
 }
 
 function isContextLength({ status, code, message }: APIError): boolean {

@@ -6,8 +6,10 @@
 import { parseArgs } from "@std/cli/parse-args";
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { InputError } from "./input.ts";
-import { parseShard, type Shard } from "./plan.ts";
+import { parseShard, type Shard } from "./sharding.ts";
 import type { Budget } from "./prices.ts";
+import { RECORDING_FLAGS, type RecordingOptions, recordingsOfFlags } from "./recordings.ts";
+import type { RateLimits } from "./throttle.ts";
 
 /** What users hand over on the command line, behind `--`. */
 export interface Flags {
@@ -27,6 +29,10 @@ export interface Flags {
   readonly retryInvalid: boolean;
   /** What the run may spend, in place of the benchmark's budget. */
   readonly budget: Budget;
+  /** What each model may be asked for, in place of the benchmark's limits. */
+  readonly rates: RateLimits;
+  /** Where models are recorded or replayed from, in place of the benchmark's recordings. */
+  readonly recordings: RecordingOptions | undefined;
   /** The file to which the verdicts are written as JSON. */
   readonly verdict: string | undefined;
   /** The file to which the report is written as HTML. */
@@ -42,8 +48,11 @@ const TEXTS = [
   "concurrency",
   "max-tokens",
   "max-usd",
+  "requests-per-minute",
+  "tokens-per-minute",
   "verdict",
   "report",
+  ...RECORDING_FLAGS,
 ];
 const SWITCHES = ["resume", "retry-invalid"];
 
@@ -81,6 +90,8 @@ export function parseFlags(arguments_: readonly string[]): Flags {
   };
   const tokens = number("max-tokens", 1);
   const usd = amount(text("max-usd"));
+  const requestsPerMinute = number("requests-per-minute", 1);
+  const tokensPerMinute = number("tokens-per-minute", 1);
   return {
     only: text("only"),
     shard: text("shard") === undefined ? undefined : parseShard(text("shard")!),
@@ -93,6 +104,11 @@ export function parseFlags(arguments_: readonly string[]): Flags {
       ...(tokens === undefined ? {} : { tokens }),
       ...(usd === undefined ? {} : { usd }),
     },
+    rates: {
+      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    },
+    recordings: recordingsOfFlags(text),
     verdict: text("verdict"),
     report: text("report"),
   };

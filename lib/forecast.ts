@@ -4,10 +4,12 @@
  */
 
 import type { Pair, Unit } from "./evidence.ts";
+import { CHARACTERS_A_TOKEN, expectedUsage, type TaskSize, USUAL_CALLS } from "./expected_usage.ts";
 import { decide, decideUpgrade } from "./gate.ts";
 import { canonicalJson, printable } from "./json.ts";
 import { countGraphs } from "./contest.ts";
 import type { Usage } from "./message.ts";
+import { faultsIn } from "./perturbations.ts";
 import type { Plan } from "./plan.ts";
 import {
   type CompletePolicy,
@@ -216,22 +218,7 @@ export function sequentialChances(
   return { good: chances(fail), bad: chances(pass) };
 }
 
-/** Characters of a token, about, in prompts and tools of generated tasks. */
-const CHARACTERS_A_TOKEN = 3;
-/** Tokens that a call and its result take, about. */
-const CALL_TOKENS = 40;
-
-/** Calls that a task takes of which nobody knows, about. */
-const USUAL_CALLS = 2;
-
-/** Tokens that one variable and its value take where they are restated, about. */
-const RESTATED_TOKENS = 8;
-
-/**
- * The tokens that a trial takes, roughly: the prompt and the tools are read again at each step, and one
- * call is made a step; strategies add what they ask and tell. Models that think take more; past results
- * tell better.
- */
+/** The tokens that a trial takes on average, roughly: see {@linkcode expectedUsage}. */
 export function estimateUsage(plan: Plan): Usage {
   const [first] = plan.resolved.models;
   const block = plan.trials.filter((trial) =>
@@ -246,34 +233,23 @@ export function estimateUsage(plan: Plan): Usage {
   const estimates = block.map(({ task, strategy, perturbation }) => {
     const { references } = plan.resolved;
     using fixture = (plan.open ?? openTask)(task, { perturbation, references });
-    return estimateTrial(fixture, strategies.get(strategy)!);
+    const own = strategies.get(strategy)!;
+    return expectedUsage(sizeOf(fixture, own), { strategies: own, faults: faultsIn(perturbation) });
   });
   const mean = (name: keyof Usage) =>
     Math.round(estimates.reduce((sum, one) => sum + one[name], 0) / estimates.length);
   return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
 }
 
-function estimateTrial(
+function sizeOf(
   { prompt, tools, given, minimumCalls }: Fixture,
   strategies: readonly StrategyId[],
-): Usage {
-  const calls = minimumCalls ?? USUAL_CALLS;
-  const uses = (id: StrategyId) => strategies.includes(id);
-  const offered = uses("indirection") ? tools.map(offerNames) : tools;
-  const question = (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN;
-  const list = CALL_TOKENS * calls;
-  // A list of calls is asked for until nothing is missing, and read again at each step.
-  const rounds = uses("backward") ? Math.min(calls + 1, 10) : 0;
-  const asides = rounds + Number(uses("plan_then_call")) + Number(uses("route_then_fill"));
-  const listed = (rounds > 0 ? list : 0) + (uses("plan_then_call") ? list : 0);
-  const restated = uses("restate")
-    ? RESTATED_TOKENS * calls * (calls + 1) * (2 * calls + 1 + 3 * given.size) / 6
-    : 0;
+): TaskSize {
+  const offered = strategies.includes("indirection") ? tools.map(offerNames) : tools;
   return {
-    inputTokens: (calls + 1 + asides) * question + (calls + 1) * listed +
-      rounds * rounds * list / 2 +
-      CALL_TOKENS * calls * (calls + 1) / 2 + restated,
-    outputTokens: CALL_TOKENS * (calls + 1) / 2 + asides * list / 2,
+    question: (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN,
+    calls: minimumCalls ?? USUAL_CALLS,
+    given: given.size,
   };
 }
 

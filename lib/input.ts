@@ -3,18 +3,23 @@
  * @module
  */
 
+import { dirname } from "node:path";
 import { parse as parseJsonc } from "@std/jsonc";
 import { z } from "zod";
 import { printable } from "./json.ts";
+import { isWithin } from "./nesting.ts";
+import { redactRecord } from "./redact.ts";
 
 /** Input that cannot be used. Its message is for the user: action, rule, state; one line or a few. */
 export class InputError extends Error {
   /** The name of the class. */
   override name = "InputError";
 
-  /** Makes the error. Messages quote files and servers, which must not steer a terminal. */
+  /** Makes the error. Messages quote files and servers: without keys, and nothing steers a terminal. */
   constructor(message: string) {
-    super(message.split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"));
+    super(
+      redactRecord(message).split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"),
+    );
   }
 }
 
@@ -52,12 +57,21 @@ export function fileReason(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
   if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
   if (error instanceof Deno.errors.NotCapable) {
-    return `Deno was not given the permission: ${error.message.split(",")[0]}`;
+    return `Deno was not given the permission: ${withFlag(error.message.split(",")[0]!)}`;
   }
   if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
   if (error instanceof Deno.errors.AlreadyExists) return "there is a file in its place";
   if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no folder";
   return reasonOf(error);
+}
+
+/** What Deno refused, with the flag that allows it: a file to read, the folder of one to write. */
+function withFlag(refusal: string): string {
+  const [, access, path] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
+  if (access === undefined || path === undefined) return refusal;
+  const folder = dirname(path);
+  const allowed = access === "read" || folder === "." ? path : folder;
+  return `${refusal}; allow it with --allow-${access}=${allowed}`;
 }
 
 /** A parser's message with line and column in place of a position. */
@@ -79,12 +93,19 @@ export const WITH_INPUT = { reportInput: true };
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
-  const faults = result.error.issues.flatMap((issue) => faultsOf(issue))
+  const faults = result.error.issues.slice(0, MOST_FAULTS).flatMap((issue) => faultsOf(issue))
     .map(({ path, message }) =>
-      `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${printable(message, 300)}`
+      `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
+        printable(redactRecord(message), 300)
+      }`
     );
+  const more = result.error.issues.length - MOST_FAULTS;
+  if (more > 0) faults.push(`  and ${more} more`);
   throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
 }
+
+/** Nobody reads more, and one mistake may be in each line of a long list. */
+const MOST_FAULTS = 20;
 
 interface Fault {
   readonly path: readonly PropertyKey[];
@@ -161,5 +182,21 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
       `Cannot use ${path}: it is not JSON with comments: ${withLine(reasonOf(error), text)}`,
     );
   }
+  assertShallow(value, path);
   return parseWith(schema, value, path);
+}
+
+/** Far deeper than anybody writes, and not so deep that whoever goes through it runs out of stack. */
+const MOST_LEVELS = 500;
+
+/**
+ * Refuses what nests deeper than whoever goes through it could follow.
+ *
+ * @throws {InputError} Naming `source`.
+ */
+export function assertShallow(value: unknown, source: string): void {
+  if (isWithin(value, { levels: MOST_LEVELS })) return;
+  throw new InputError(
+    `Cannot use ${source}: it must nest at most ${MOST_LEVELS} levels deep, and nests deeper`,
+  );
 }

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { InputError, parseWith, WITH_INPUT } from "./input.ts";
+import { assertShallow, InputError, parseWith, WITH_INPUT } from "./input.ts";
 import { isJsonObject, type JsonValue } from "./json.ts";
 import {
   type JournalEnd,
@@ -21,12 +21,13 @@ import {
   type Plan,
   planHash,
   type ResolvedSuite,
-  type Shard,
 } from "./plan.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY } from "./policy.ts";
+import { redactedRecord } from "./redact.ts";
 import { sumUsage } from "./message.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "./prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "./sequential.ts";
+import { MOST_SHARDS, type Shard } from "./sharding.ts";
 import { type Trial, TRIAL_LINE } from "./trial.ts";
 import { scoreOf, type TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
@@ -109,7 +110,8 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   generator: z.int(),
   trials: z.int().min(0),
   seed: z.int().min(0),
-  shard: z.object({ index: z.int().min(1), of: z.int().min(1) }),
+  shard: z.object({ index: z.int().min(1), of: z.int().min(1).max(MOST_SHARDS) })
+    .refine(({ index, of }) => index <= of, { message: "must not be above of", path: ["index"] }),
   gate: PLANNED_GATE.nullable(),
   budget: BUDGET.exactOptional(),
   prices: PRICES.exactOptional(),
@@ -133,9 +135,13 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
   }),
 }) as unknown as z.ZodType<PlanLine>;
 
-/** The first line of the journal of `plan`. */
+/**
+ * The first line of the journal of `plan`.
+ *
+ * @throws {InputError} If something in it is a key: it could not be left out, as the plan would be another.
+ */
 export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLine {
-  return {
+  const line: PlanLine = {
     v: 1,
     kind: "plan",
     suite: plan.suite,
@@ -153,6 +159,17 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     ...(plan.ownCode === undefined ? {} : { ownCode: plan.ownCode }),
     resolved: plan.resolved,
   };
+  const clean = redactedRecord(line);
+  if (clean === line) return line;
+  const fields = (one: PlanLine) =>
+    Object.entries({ ...one, ...one.resolved, resolved: undefined });
+  const places = fields(line).filter(([name, value]) =>
+    !fields(clean).some(([other, kept]) => other === name && kept === value)
+  ).map(([name]) => name);
+  throw new InputError(
+    `Cannot run ${plan.suite} as its plan must hold no key, for journals keep it: ` +
+      `there is one in ${places.join(", ")}`,
+  );
 }
 
 /** One journal, its lines checked. */
@@ -191,13 +208,13 @@ export function readJournalFile(path: string): JournalFile {
     const source = `${path}, line ${place.line}`;
     if (kindOf(value) === "plan") {
       if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
-      plan = parseWith(PLAN_LINE, value, source);
+      plan = planIn(value, source);
     } else if (kindOf(value) !== "trial") {
       throw new InputError(
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
       );
     } else {
-      const trial = scoreOf(parseWith(TRIAL_LINE, value, source));
+      const trial = scoreOf(trialIn(value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
       trials.set(trial.id, before === undefined ? trial : replacing(trial, before));
@@ -222,7 +239,7 @@ function replacing(trial: TrialScore, { usage, replaced }: TrialScore): TrialSco
 export function readPlanLine(path: string): PlanLine | undefined {
   for (const { value, line } of journalLines(path)) {
     if (kindOf(value) !== "plan") return undefined;
-    return parseWith(PLAN_LINE, value, `${path}, line ${line}`);
+    return planIn(value, `${path}, line ${line}`);
   }
 }
 
@@ -257,7 +274,7 @@ export function* journalTrials(path: string): Generator<Trial, void, void> {
   }
   for (const { value, line } of journalLines(path)) {
     if (kindOf(value) !== "trial") continue;
-    const trial = parseWith(TRIAL_LINE, value, `${path}, line ${line}`);
+    const trial = trialIn(value, `${path}, line ${line}`);
     if (counting.get(trial.id) === line) yield trial;
   }
 }
@@ -268,7 +285,19 @@ export function* journalTrials(path: string): Generator<Trial, void, void> {
  * @throws {InputError} If the journal is not what it was when it was read.
  */
 export function wholeTrial(path: string, place: JournalPlace): Trial {
-  return parseWith(TRIAL_LINE, readLineAgain(path, place), `${path}, line ${place.line}`);
+  return trialIn(readLineAgain(path, place), `${path}, line ${place.line}`);
+}
+
+/** The plan of a line: its parts are gone through to their ends, wherever it is hashed. */
+function planIn(value: JsonValue, source: string): PlanLine {
+  assertShallow(value, source);
+  return parseWith(PLAN_LINE, value, source);
+}
+
+/** The trial of a line; what other tools keep in it is gone through nowhere but in its events. */
+function trialIn(value: JsonValue, source: string): Trial {
+  assertShallow(value, source);
+  return parseWith(TRIAL_LINE, value, source);
 }
 
 function kindOf(value: JsonValue): unknown {

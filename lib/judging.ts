@@ -40,6 +40,11 @@ import { type UnitWords, unitWords } from "./unit_words.ts";
 export interface Judged extends Subject {
   /** Whether the model, or the one it is compared with, is a program that stands in for a model. */
   readonly simulated: boolean;
+  /**
+   * How many of its trials, and of those it is compared with, came from recordings, so that no model was
+   * asked for them; left out where none did.
+   */
+  readonly replayed?: number;
   /** What it was compared with, in words; left out in an absolute gate. */
   readonly baseline?: string;
   readonly verdict: Verdict;
@@ -103,7 +108,9 @@ export function judgeTrials(
     const verdict: Verdict = reason === undefined
       ? settle(contest, scores, policy, { ...options, unit })
       : { kind: "invalid", reason };
-    return { ...subject, simulated, ...compared, verdict, unit };
+    const replayed = shown.filter((trial) => trial.replayed).length;
+    const recorded = replayed === 0 ? {} : { replayed };
+    return { ...subject, simulated, ...recorded, ...compared, verdict, unit };
   });
 }
 

@@ -12,12 +12,16 @@ import { type JsonValue, printable } from "./json.ts";
 import { type JudgeScore, notAsked, readScore } from "./judge_score.ts";
 import { Likeness } from "./likeness.ts";
 import { sumUsage, type Usage } from "./message.ts";
-import type { Model, ModelReply, RequestContext } from "./model.ts";
+import type { Model, ModelReply, ModelRequest, RequestContext } from "./model.ts";
 import { MODEL, type ModelEntry, modelName } from "./model_entry.ts";
 import type { Matcher } from "./oracle.ts";
 import { fillPrompt } from "./prompts.ts";
+import { type Asked, currentRecording, isRecorded, type TrialRecording } from "./recording.ts";
+import { askedOf } from "./recording_request.ts";
+import { LooseRecordings, type RecordingOptions, recordingOptions } from "./recordings.ts";
 import { redact } from "./redact.ts";
 import type { RetryPolicy } from "./retry.ts";
+import { claimedCount } from "./session.ts";
 import { LONGEST_KEPT } from "./trace.ts";
 
 /** What a judge of calls is asked (CallNavi, appendix B.2). */
@@ -47,7 +51,7 @@ Only give a score in [[]], looks like [[1.00]]:
 Response:`;
 
 /** Who judges, and by which prompt. */
-export interface LLMJudgeOptions extends RetryPolicy {
+export interface LLMJudgeOptions extends Omit<RetryPolicy, "throttle"> {
   /** The model: its name, its entry as in suites, or a model that was made already. */
   readonly model: string | ModelEntry | Model;
   /**
@@ -57,6 +61,11 @@ export interface LLMJudgeOptions extends RetryPolicy {
   readonly prompt?: string;
   /** The server of a model that names none; default OpenAI's. */
   readonly baseURL?: string;
+  /**
+   * Where its replies are recorded or replayed from, by what it is asked: one file for each question. In a
+   * trial that is recorded or replayed itself, they belong to that trial's recording.
+   */
+  readonly recordings?: RecordingOptions;
 }
 
 /** How one question is asked. */
@@ -102,20 +111,29 @@ export class Judge implements AsyncDisposable {
   readonly name: string;
 
   readonly #prompt: string | undefined;
-  readonly #connect: () => Model;
+  readonly #asked: Asked;
+  /** Whether recordings find what it asks by themselves. */
+  readonly #isRecorded: boolean;
+  readonly #recordings: LooseRecordings | undefined;
   readonly #connections: Connections;
-  #model: Model | undefined;
   #requests = 0;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   /** As {@linkcode judge}, which is shorter. */
   constructor(options: LLMJudgeOptions) {
     checkOptions(options);
-    const { model, prompt, ...connecting } = options;
+    const { model, prompt, recordings, ...connecting } = options;
     const entry = typeof model === "string" ? { model } : model;
     this.#prompt = prompt;
     this.#connections = new Connections(connecting);
-    this.#connect = () => isModel(entry) ? entry : this.#connections.model(entry);
+    let connected: Model | undefined;
+    this.#asked = {
+      options: askedOf(isModel(entry) ? { model: entry.name } : entry),
+      connect: () => connected ??= isModel(entry) ? entry : this.#connections.model(entry),
+    };
+    this.#isRecorded = isModel(entry) && isRecorded(entry);
+    const recorded = recordingOptions(recordings, "a judge");
+    this.#recordings = recorded === undefined ? undefined : new LooseRecordings(recorded);
     this.name = isModel(entry) ? entry.name : modelName(entry);
   }
 
@@ -186,27 +204,38 @@ export class Judge implements AsyncDisposable {
     { context, signal }: ScoreOptions,
   ): Promise<JudgeScore> {
     signal?.throwIfAborted();
-    const model = this.#model ??= this.#connect();
+    const recording = this.#isRecorded ? undefined : currentRecording();
+    // What cannot be connected is told as that, unless it need not be.
+    if (recording === undefined && this.#recordings === undefined) this.#asked.connect();
     try {
       const words = {
         predicted: textOf(predicted, "predicted value"),
         truth: textOf(truth, "truth"),
       };
-      const replying = model.reply({
+      const replying = this.#reply({
         messages: [{ role: "user", content: fillPrompt(prompt, words) }],
         tools: [],
         context: context ?? { trial: "judge", repetition: 1, request: ++this.#requests },
         ...(signal === undefined ? {} : { signal }),
-      });
+      }, recording);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
       const score = scoreOf(reply);
       this.#usage = sumUsage([this.#usage, score.usage]);
       return score;
     } catch (error) {
       signal?.throwIfAborted();
+      // What is not recorded says nothing of the judge.
+      if (recording?.fault !== undefined) throw recording.fault;
+      if (this.#recordings !== undefined && error instanceof InputError) throw error;
       const reason = printable(redact(reasonOf(error).slice(0, LONGEST_KEPT)), LONGEST_REASON);
       return notAsked(reason, error instanceof UnfitError);
     }
+  }
+
+  #reply(request: ModelRequest, recording: TrialRecording | undefined): Promise<ModelReply> {
+    const asked = this.#asked;
+    if (recording !== undefined) return recording.assertionReply(request, asked);
+    return this.#recordings?.reply(request, asked, this.name) ?? asked.connect().reply(request);
   }
 }
 
@@ -219,22 +248,17 @@ function scoreOf({ text, usage, served, duration, finish }: ModelReply): JudgeSc
   return {
     ...(isCut ? { score: null, why: `${read.why}: it ran out of tokens` } : read),
     text: text.slice(0, LONGEST_KEPT),
-    usage: { inputTokens: count(usage.inputTokens), outputTokens: count(usage.outputTokens) },
+    usage: {
+      inputTokens: claimedCount(usage.inputTokens),
+      outputTokens: claimedCount(usage.outputTokens),
+    },
     served: served.slice(0, LONGEST_NAME),
-    durationMs: count(duration),
+    durationMs: claimedCount(duration),
   };
 }
 
 /** No name of a model is kept longer than this. */
 const LONGEST_NAME = 200;
-/** Above what any reply takes, and low enough for sums to stay exact. */
-const MOST = 1e12;
-
-/** A whole number from 0 on, whatever was claimed. */
-function count(claimed: number): number {
-  return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
-}
-
 /** No more than this is paid for. */
 const LONGEST_TEXT = 200_000;
 
@@ -286,9 +310,12 @@ const OPTIONS = z.strictObject({
     })
     .exactOptional(),
   baseURL: z.string().exactOptional(),
+  recordings: z.custom<RecordingOptions>().exactOptional(),
   requestTimeout: z.number().exactOptional(),
   retries: z.number().exactOptional(),
   backoff: z.number().exactOptional(),
+  requestsPerMinute: z.number().exactOptional(),
+  tokensPerMinute: z.number().exactOptional(),
 });
 
 const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).exactOptional() });
@@ -296,7 +323,9 @@ const LIKE_OPTIONS = z.strictObject({ atLeast: z.number().gt(0).lte(1).exactOpti
 function checkOptions(options: LLMJudgeOptions): void {
   parseWith(OPTIONS, options, "the options of judge");
   if (!isModel(options.model)) return;
-  const lost = Object.keys(options).find((name) => name !== "model" && name !== "prompt");
+  const lost = Object.keys(options).find((name) =>
+    !["model", "prompt", "recordings"].includes(name)
+  );
   if (lost === undefined) return;
   throw new InputError(
     `Cannot make a judge as ${lost} is for models by their names: the model was made already`,

@@ -106,13 +106,15 @@ export class LookAhead<T> {
     return wanted.promise;
   }
 
-  /** The results of all pieces, in order. */
+  /** The results of all pieces, in order, but for those that were let go of. */
   async all(): Promise<T[]> {
     if (this.#slowStart) this.#next = 0;
     this.#slowStart = false;
     this.#window = this.#largest;
     const results: T[] = [];
-    for (let index = 0; index < this.#count; index++) results.push(await this.get(index));
+    for (let index = 0; index < this.#count; index++) {
+      if (!this.#forgotten.has(index)) results.push(await this.get(index));
+    }
     return results;
   }
 

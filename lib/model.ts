@@ -5,6 +5,7 @@
  */
 
 import type { Carried, Message, Usage } from "./message.ts";
+import { redact } from "./redact.ts";
 import type { ToolCall, ToolChoice, ToolSchema } from "./tool.ts";
 import type { Parse } from "./trace.ts";
 
@@ -109,6 +110,8 @@ export interface InfrastructureErrorOptions extends ErrorOptions {
   readonly retryable?: boolean;
   /** Milliseconds that the server asks to wait before the next attempt. */
   readonly retryAfter?: number;
+  /** Whether the server refused it as too much was asked of it at a time; default false. */
+  readonly rateLimited?: boolean;
 }
 
 /** No usable reply could be had: a fault of network, server or account, never of the model. */
@@ -119,12 +122,15 @@ export class InfrastructureError extends Error {
   readonly retryable: boolean;
   /** Milliseconds that the server asks to wait, if it does. */
   readonly retryAfter: number | undefined;
+  /** Whether the server refused it as too much was asked of it at a time. */
+  readonly rateLimited: boolean;
 
-  /** Makes the error; its message is for a person, and holds no secret. */
+  /** Makes the error; its message is for a person, and loses whatever looks like a secret. */
   constructor(message: string, options: InfrastructureErrorOptions = {}) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    super(redact(message), options.cause === undefined ? {} : { cause: options.cause });
     this.retryable = options.retryable ?? false;
     this.retryAfter = options.retryAfter;
+    this.rateLimited = options.rateLimited ?? false;
   }
 }
 

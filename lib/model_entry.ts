@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { JsonObject, JsonValue } from "./json.ts";
 import { type Api, APIS } from "./model.ts";
 import type { Prices } from "./prices.ts";
+import { redactRecord } from "./redact.ts";
 import type { ToolChoice } from "./tool.ts";
 
 /** How much a model may think before it answers. */
@@ -57,10 +58,12 @@ export interface ModelEntry {
 }
 
 /** Names of fields that hold keys; `max_tokens`, `prompt_cache_key` and the like do not. */
-const SECRET_NAME = /(?<!prompt_cache_)key|token$|secret|password|authorization/i;
+const SECRET_NAME =
+  /(?<!prompt_cache_)key|token$|secret|password|authorization|^(?:extra_)?headers$/i;
 
-/** Whether a field of `value`, however deep, is named as one that holds a key. */
+/** Whether `value`, however deep, is a key, or has a field that is named as one that holds a key. */
 function holdsSecret(value: JsonValue): boolean {
+  if (typeof value === "string") return redactRecord(value) !== value;
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(holdsSecret);
   return Object.entries(value).some(([name, inner]) =>
@@ -82,8 +85,8 @@ export const MODEL = z.strictObject({
   model: z.string().min(1),
   api: z.enum(APIS).exactOptional(),
   baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
-    .refine((url) => !/[?#@]/.test(url), {
-      message: "must hold no name, password or query: plans are kept in journals",
+    .refine((url) => !/[?#@]/.test(url) && redactRecord(url) === url, {
+      message: "must hold no name, password, key or query: plans are kept in journals",
     }).exactOptional(),
   apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
   temperature: z.number().min(0).max(2).exactOptional(),

@@ -159,9 +159,5 @@ export function placeOf(path: string): string {
 
 /** Why a file cannot be written. */
 export function unwritable(path: string, what: string, error: unknown): InputError {
-  // Whoever sees this mostly runs a test file, whose permissions are their own to give.
-  const advice = error instanceof Deno.errors.NotCapable
-    ? `; allow it with --allow-write=${dirname(path) === "." ? path : dirname(path)}`
-    : "";
-  return new InputError(`Cannot write ${what} ${path}: ${fileReason(error)}${advice}`);
+  return new InputError(`Cannot write ${what} ${path}: ${fileReason(error)}`);
 }

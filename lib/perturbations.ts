@@ -144,10 +144,24 @@ export function isCheck(id: string): boolean {
  * ```
  */
 export function usualCallLimit(fewest: number, perturbation: string): number {
-  const taken = perturbationsIn(perturbation).filter(isFault).map((id) => {
+  return 2 * fewest +
+    Math.ceil(lostCalls(2 * fewest, faultsIn(perturbation)));
+}
+
+/**
+ * The faults among the changes that an id stands for.
+ *
+ * @throws {InputError} If there is no such perturbation.
+ */
+export function faultsIn(id: string): FaultId[] {
+  return perturbationsIn(id).filter(isFault);
+}
+
+/** The calls of which nothing is expected to come where so many are made that are not hit by `faults`. */
+export function lostCalls(calls: number, faults: readonly FaultId[]): number {
+  return faults.reduce((sum, id) => {
     const { kind, times, rate } = faultIn(id);
-    if (kind === "flaky") return 2 * fewest * rate / (1 - rate);
-    return isTransient(kind) ? times : 0;
-  });
-  return 2 * fewest + Math.ceil(taken.reduce((sum, calls) => sum + calls, 0));
+    if (kind === "flaky") return sum + calls * rate / (1 - rate);
+    return sum + (isTransient(kind) ? times : 0);
+  }, 0);
 }

@@ -1,5 +1,5 @@
 /**
- * Plans: what a suite comes to, trial by trial, and which part of it a machine runs.
+ * Plans: what a suite comes to, trial by trial.
  * @module
  */
 
@@ -27,13 +27,6 @@ import { type Cell, grid, type JudgeEntry, type Suite } from "./suite.ts";
 import { GENERATOR_VERSION } from "./task.ts";
 import { assertUnperturbed, briefTask, changesTask, isCase, type TaskOpener } from "./tasks.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
-
-/** Which part of a plan a machine runs. */
-export interface Shard {
-  /** From 1. */
-  readonly index: number;
-  readonly of: number;
-}
 
 /** Everything that decides which trials there are. */
 export interface ResolvedSuite {
@@ -294,37 +287,6 @@ export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
     }
   }
   return trials;
-}
-
-/**
- * Reads a shard such as `2/5`.
- *
- * @throws {InputError} If it is none.
- */
-export function parseShard(text: string): Shard {
-  const [index, of] = (/^(\d{1,6})\/(\d{1,6})$/.exec(text)?.slice(1) ?? []).map(Number);
-  if (index !== undefined && of !== undefined && index >= 1 && index <= of) return { index, of };
-  throw new InputError(`Cannot use shard ${text} as it must be I/N with 1 <= I <= N, such as 2/5`);
-}
-
-/**
- * The trials of one shard. They are dealt out place by place of the blocks, so that each shard has
- * its share of every cell and of every model.
- */
-export function shardOf(
-  { suite, trials, resolved }: Plan,
-  { index, of }: Shard,
-): readonly PlannedTrial[] {
-  const { graphs } = resolved;
-  const blockSize = trials.length / graphs;
-  // Tests of one's own tools have few trials each: the first ones must not all be of the first shard.
-  const offset = trials.some(({ task }) => isCase(task))
-    ? parseInt(sha256(suite).slice(0, 8), 16)
-    : 0;
-  return trials.filter((trial) => {
-    const place = trial.index % blockSize;
-    return (place * graphs + trial.block + offset) % of === index - 1;
-  });
 }
 
 /** A hash of everything that decides which trials there are; shards of one plan share it. */

@@ -22,6 +22,8 @@ import type { PlannedTrial } from "./trial_id.ts";
  * Behind `--` a run takes `--only=ID` (just this trial), `--shard=1/4`, `--seed=7`, `--out=FILE`,
  * `--resume`, `--retry-invalid`, `--concurrency=8`, `--max-tokens=100000`, `--max-usd=5`,
  * `--verdict=FILE` (the verdicts as JSON) and `--report=FILE` (the report as HTML).
+ * `--record=FOLDER` keeps what models say, `--replay=FOLDER` lets recordings answer in their place, without
+ * a key or a network, and `--auto=FOLDER` does either, as is needed.
  *
  * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
  *

@@ -10,12 +10,15 @@ import {
   assertFlags,
   type BenchmarkOptions,
   connectChoice,
+  identityOfChoice,
   modelChoices,
   planBenchmark,
   type PlanInputs,
+  recordingsOf,
 } from "./benchmark.ts";
 import { compareStrategies } from "./comparison.ts";
 import { Connections } from "./connect.ts";
+import { onInterruption, underWay } from "./interruption.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "./decision.ts";
 import { type Flags, parseFlags } from "./flags.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
@@ -29,6 +32,7 @@ import { openReport, writeReport } from "./report_file.ts";
 import { gateToMarkdown } from "./reports/markdown.ts";
 import { renderGate, renderTables } from "./reports/terminal.ts";
 import { renderVerdicts } from "./reports/verdicts.ts";
+import { Recordings } from "./recordings.ts";
 import { Run } from "./run.ts";
 import { quoted } from "./shell.ts";
 import type { Needless } from "./stopping.ts";
@@ -36,7 +40,8 @@ import { summarize } from "./story.ts";
 import { summarizeJob } from "./summary.ts";
 import { isCase, type TaskSpec } from "./tasks.ts";
 import type { Trial } from "./trial.ts";
-import { scoreOf, type TrialScore } from "./trial_score.ts";
+import { Throttles } from "./throttles.ts";
+import type { TrialScore } from "./trial_score.ts";
 import { parseTrialId, type PlannedTrial } from "./trial_id.ts";
 
 /** How a benchmark is registered, beside its options. */
@@ -94,12 +99,12 @@ interface Registered extends Registration {
 }
 
 function registerPlan(plan: Plan, options: BenchmarkOptions, registered: Registered): void {
-  const { name, flags, baseline, journal, titleOf } = registered;
+  const { name, subject, flags, baseline, journal, titleOf } = registered;
   const { agent } = options;
   const missing = missingBaseline(plan.gate, baseline);
   const choices = modelChoices(options);
   const concurrency = flags.concurrency ?? options.concurrency;
-  const connections = connectionsOf(options, plan);
+  const connections = connectionsOf(options, plan, flags);
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
   if (only !== undefined) claimReplay(only.length > 0, flags.only!);
@@ -114,8 +119,13 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registered: Registe
   const report = only === undefined ? flags.report ?? options.report : undefined;
   if (report !== undefined) claimFile(registered, report, "report");
   const begin = report === undefined ? () => {} : openReport(report);
+  const interruption = new AbortController();
+  const recordings = openRecordings(options, registered);
   const run = new Run(plan, {
+    signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, connections, agent),
+    identify: (entry) => identityOfChoice(entry, choices),
+    ...(recordings === undefined ? {} : { recordings }),
     slowStart: true,
     resume: flags.resume,
     retryInvalid: flags.retryInvalid,
@@ -127,39 +137,109 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registered: Registe
     ...(journal === undefined || only !== undefined ? {} : { journal }),
     ...(agent === undefined ? {} : { agent }),
   });
+  recordings?.claim(run.trials, subject);
   run.connect();
   for (const notice of run.notices) console.error(notice);
   // A replay is there to look at one trial, so it fails as the trial did.
   const ended: Ended = { begin, scores: [], trials: [], whole: report !== undefined, origin: "" };
   const strict = plan.gate === undefined || only !== undefined;
-  registerCases(name, run, { strict, prices: plan.prices, titleOf }, ended);
+  const { signal } = interruption;
+  registerCases(name, run, { strict, prices: plan.prices, titleOf, signal }, ended);
   if (plan.gate !== undefined) {
     const partial = flags.shard !== undefined || only !== undefined;
     if (!partial) tellForecast(name, plan);
     const file = flags.verdict;
-    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, ended };
+    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, ended, signal };
     registerGate(name, { ...gate, sharded: flags.shard !== undefined });
   }
+  const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
+    if (report === undefined || trials.length === 0) return;
+    const { decision, origin } = ended;
+    const replay = (trial: Trial) => replayLine(origin, trial);
+    const { shard } = flags;
+    await writeReport(report, plan, { trials, shard, decision, stopped, replay });
+    console.log(`${name}: to look at it, open ${report}`);
+  };
+  const over = onInterruption(async () => {
+    interruption.abort(new Error("the run was interrupted"));
+    const hasBegun = run.inFlight > 0;
+    const { trials, count, isWhole } = await endedTrials(run, ended);
+    run[Symbol.dispose]();
+    if (!hasBegun && count === 0) return;
+    // Of several benchmarks in a file those that were over are not what was interrupted.
+    const isOver = isWhole && (strict || flags.shard !== undefined || ended.decision !== undefined);
+    if (isOver) return await writeTrials(trials, run.stopped);
+    const all = run.trials.length;
+    const kept = only !== undefined || journal === undefined
+      ? "nothing is kept, as it has no journal"
+      : `to continue, the same command with --resume`;
+    console.error(`${name}: interrupted: ${count} of ${all} trials; ${kept}`);
+    await writeTrials(trials, "the run was interrupted");
+  });
   Deno.test.afterAll(async () => {
-    const { trials, decision, origin } = ended;
-    if (report !== undefined && trials.length > 0) {
-      const replay = (trial: Trial) => replayLine(origin, trial);
-      const { stopped } = run;
-      const { shard } = flags;
-      await writeReport(report, plan, { trials, shard, decision, stopped, replay });
-      console.log(`${name}: to look at it, open ${report}`);
-    }
+    await writeTrials(ended.trials, run.stopped);
+    THROTTLES.tellWaiting();
+    // What was replayed was told at the start.
+    const lines = recordings?.mode === "replay" ? recordings.doubts : recordings?.summary;
+    for (const line of lines ?? []) console.error(`${name}: ${line}`);
     run[Symbol.dispose]();
     await connections[Symbol.asyncDispose]();
+    over();
   });
 }
 
+/**
+ * Whatever has ended, once what is in flight is given up: how many trials, and all of each where a report
+ * shows them; and whether no needed one is missing.
+ */
+async function endedTrials(run: Run, { whole }: Pick<Ended, "whole">) {
+  const settled = await Promise.allSettled(
+    run.trials.map(async (_, place) => {
+      // Of what no report shows its score is left, and nothing more.
+      if (!whole && run.score(place) !== undefined) return undefined;
+      return await run.trial(place);
+    }),
+  );
+  const trials = settled.flatMap((one) =>
+    one.status === "fulfilled" && one.value?.kind === "trial" ? [one.value] : []
+  );
+  return {
+    trials: whole ? trials : [],
+    count: run.trials.filter((_, place) => run.score(place) !== undefined).length,
+    isWhole: settled.every(({ status }) => status === "fulfilled"),
+  };
+}
+
+/** Shared by all benchmarks of a file: the limits of a server are the same for all of them. */
+const THROTTLES = new Throttles((line) => console.error(line));
+
+/** What was told of recordings once: a file of tests has many. */
+const told = new Set<string>();
+
+function openRecordings(
+  options: BenchmarkOptions,
+  { flags, subject }: Registered,
+): Recordings | undefined {
+  const wanted = recordingsOf(options, flags, subject);
+  if (wanted === undefined) return undefined;
+  const recordings = new Recordings(wanted);
+  if (!told.has(recordings.notice)) console.error(recordings.notice);
+  told.add(recordings.notice);
+  return recordings;
+}
+
 function connectionsOf(
-  { baseURL, retries, requestTimeout }: BenchmarkOptions,
+  options: BenchmarkOptions,
   { callSets = [] }: Plan,
+  { rates }: Flags,
 ): Connections {
+  const { baseURL, retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
   return new Connections({
     sets: callSets,
+    throttles: THROTTLES,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...rates,
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(retries === undefined ? {} : { retries }),
     ...(requestTimeout === undefined ? {} : { requestTimeout }),
@@ -170,7 +250,11 @@ function connectionsOf(
 const MOST_REPLAYS = 5;
 
 /** Retries would turn pass@1 into pass@k; sanitizers take trials that run ahead for leaks. */
-const ONCE_AND_AHEAD = { retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false };
+const ONCE_AND_AHEAD = {
+  ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
+  // An interruption ends the process in the midst of a test; `underWay` sees to all other exits.
+  sanitizeExit: false,
+};
 
 /** What a run has come to so far. */
 interface Ended {
@@ -192,23 +276,27 @@ interface CaseOptions extends Pick<Registration, "titleOf"> {
   /** Whether a case fails when its trial is not as it should be. */
   readonly strict: boolean;
   readonly prices: Plan["prices"];
+  /** Aborts when the run is interrupted. */
+  readonly signal: AbortSignal;
 }
 
 function registerCases(
   name: string,
   run: Run,
-  { strict, prices, titleOf }: CaseOptions,
+  { strict, prices, titleOf, signal }: CaseOptions,
   ended: Ended,
 ): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(planned), place }));
   let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
     ended.begin();
-    const trial = await run.trial(place).catch(withoutFrames);
+    const trial = await underWay(run.trial(place), signal).catch(withoutFrames);
     if (trial.kind === "needless") return await skip(trial, strict, context);
     ended.origin = context.origin;
-    ended.scores.push(scoreOf(trial));
+    ended.scores.push(run.score(place)!);
     if (ended.whole) ended.trials.push(trial);
+    // Thousands of trials with all that happened in them would fill the memory.
+    else run.forget(place);
     const isIdle = strict && trial.changed === false && isCase(trial.task);
     if ((trial.solved || trial.outcome === "abstained") && !isIdle) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
@@ -283,10 +371,12 @@ interface GateTest {
   /** Where the verdicts go as JSON. */
   readonly file: string | undefined;
   readonly ended: Ended;
+  /** Aborts when the run is interrupted. */
+  readonly signal: AbortSignal;
 }
 
 function registerGate(name: string, test: GateTest): void {
-  const { plan, policy, run, baseline, missing, partial, sharded, file, ended } = test;
+  const { plan, policy, run, baseline, missing, partial, sharded, file, ended, signal } = test;
   if (partial) {
     console.error(
       `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
@@ -303,10 +393,9 @@ function registerGate(name: string, test: GateTest): void {
   };
   Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
     ended.begin();
-    const all = await run.all().catch(withoutFrames);
-    const trials = all.map(scoreOf);
+    const trials = await underWay(run.scores(), signal).catch(withoutFrames);
     ended.scores = trials;
-    if (ended.whole) ended.trials = all;
+    if (ended.whole) ended.trials = await run.all();
     ended.origin = origin;
     const { rule, prices } = plan;
     decided = true;

@@ -37,6 +37,8 @@ export interface Report {
   readonly planned: number | null;
   /** Trials that are there, invalid ones too. */
   readonly trials: number;
+  /** Trials that were replayed from recordings; left out where none was. */
+  readonly replayed?: number;
   /** What the task of a trial is called: `graph`, `question`, `trial` of a case, or `task` where they differ. */
   readonly unit: string;
   /** When the first and the last of them began, in ISO 8601; `null` without any. */
@@ -98,6 +100,7 @@ export interface ReportOptions {
 export function makeReport(trials: readonly TrialScore[], options: ReportOptions): Report {
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
+  const replayed = trials.filter((trial) => trial.replayed).length;
   return {
     v: 1,
     kind: "report",
@@ -106,6 +109,7 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
     ...(references === undefined ? {} : { references }),
     planned: planned ?? null,
     trials: trials.length,
+    ...(replayed === 0 ? {} : { replayed }),
     unit: unitWords(trials.map(({ task }) => task)).one,
     began: starts.length === 0 ? null : [starts[0]!, starts.at(-1)!],
     notes: [...ownNotes(trials), ...notes],
@@ -125,6 +129,7 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
 function ownNotes(trials: readonly TrialScore[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to tell."];
   const simulated = trials.some(({ model }) => model.simulated);
+  const replayed = trials.filter((trial) => trial.replayed).length;
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const invalid = trials.length - unchanged - trials.filter(isCounted).length;
   // Nobody looks for a probe among sizes, which it has none of; nor for anything where nothing has any.
@@ -136,6 +141,10 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
         "works, and say nothing about any language model.",
       ]
       : []),
+    ...(replayed === 0 ? [] : [
+      `${replayed} of ${trials.length} trials were replayed from recordings: no model was asked for ` +
+      "these, and their figures tell what it did when it was recorded.",
+    ]),
     ...(invalid === 0 ? [] : [
       `${invalid} of ${trials.length} trials are invalid: infrastructure spoiled them. They count ` +
       "neither as failures of the model nor as successes, and rates leave them out.",
@@ -191,7 +200,7 @@ export function lackNote(
   const which = `${lacking} of ${planned} planned trials${
     where === undefined ? "" : ` of ${where}`
   }`;
-  if (stopped !== undefined) return `${which} were not run: ${stopped}.`;
+  if (stopped !== undefined) return `${which} were not run: ${stopped}. All figures are of a part.`;
   const decided = decision !== undefined && decision.verdicts.length > 0 &&
     decision.verdicts.every(({ kind }) => kind === "pass" || kind === "fail");
   if (decided) {

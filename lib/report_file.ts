@@ -4,10 +4,11 @@
  */
 
 import { assertWritable, writeOutput } from "./output.ts";
-import type { Plan, Shard } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 import type { GateReport } from "./decision.ts";
 import { lackNote, makeReport } from "./report.ts";
 import { writeHtml } from "./reports/html.ts";
+import type { Shard } from "./sharding.ts";
 import type { Trial } from "./trial.ts";
 
 /** How a run ended. */

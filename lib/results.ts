@@ -12,10 +12,10 @@ import {
   splitGate,
   trialsOf,
 } from "./journal_file.ts";
-import { listTrials, shardOf } from "./plan.ts";
 import { type CompletePolicy, hypothesesOf, isUpgrade } from "./policy.ts";
 import type { Prices } from "./prices.ts";
 import type { SequentialRule } from "./sequential.ts";
+import { assignShards, shardText } from "./sharding.ts";
 import type { TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
@@ -50,10 +50,18 @@ export interface Results {
  * @throws {InputError} If a file cannot be read or a line is malformed.
  */
 export function readResults(paths: readonly string[]): Results {
-  const files = paths.map(readJournalFile);
-  const notices = files.flatMap(({ path, end }) =>
+  const given = paths.map(readJournalFile);
+  const notices = given.flatMap(({ path, end }) =>
     end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
   );
+  const begun = given.filter((file) => !isEmpty(file));
+  const files = begun.length === 0 ? given : begun;
+  const empty = files.length === given.length
+    ? []
+    : given.filter(isEmpty).map(({ path }) =>
+      `${path} is empty: its run died before its first line`
+    );
+  notices.push(...empty);
   const trials = files.flatMap((file) => file.trials).sort((one, other) => one.index - other.index);
   const [first] = files;
   const suite = [...new Set(files.map(({ plan, trials }) => plan?.suite ?? trials[0]?.suite))]
@@ -71,14 +79,21 @@ export function readResults(paths: readonly string[]): Results {
   }
   const planned = trialsOf(first.plan);
   const mixed = mixedProblem(files);
+  const shards = mixed === undefined && planned !== undefined
+    ? assignShards(first.plan, first.plan.shard.of)
+    : undefined;
   const missing = mixed === undefined ? missingShards(files) : undefined;
   const problem = mixed ??
-    (planned === undefined
-      ? "the plan line does not agree with its own hash: it was changed, or made by another version"
+    (planned === undefined || shards === undefined
+      ? "the plan line does not agree with its own hash: " +
+        `that of ${first.path} was changed, or made by another version`
       : shardProblem(files) ?? doubledProblem(files) ?? foreignProblem(files, planned) ??
-        ruleProblem(first.plan) ?? missing);
+        misplacedProblem(files, shards) ?? ruleProblem(first.plan) ?? missing ?? empty[0]);
   const { gate, rule } = splitGate(first.plan.gate);
   const { prices } = first.plan;
+  const usable = problem === undefined || problem === missing;
+  const short = usable && shards !== undefined ? shortShards(files, shards) : [];
+  if (first.plan.shard.of > 1) notices.push(...short.map(shortNotice));
   return {
     suite,
     planned: planned ?? [],
@@ -86,7 +101,7 @@ export function readResults(paths: readonly string[]): Results {
     gate,
     rule,
     prices,
-    stopped: problem === undefined ? stoppedBy(files, first.plan) : undefined,
+    stopped: problem === undefined ? stoppedBy(short) : undefined,
     plan: first.plan,
     notices,
     problem,
@@ -94,13 +109,36 @@ export function readResults(paths: readonly string[]): Results {
   };
 }
 
+/** Whether a journal has neither a plan nor a trial. */
+function isEmpty({ plan, trials }: JournalFile): boolean {
+  return plan === undefined && trials.length === 0;
+}
+
+/** A journal that lacks some of its trials. */
+interface ShortShard {
+  readonly file: JournalFile;
+  readonly lacking: number;
+  readonly planned: number;
+}
+
+function shortShards(files: readonly JournalFile[], shards: Uint32Array): ShortShard[] {
+  const planned = new Map<number, number>();
+  for (const shard of shards) planned.set(shard, (planned.get(shard) ?? 0) + 1);
+  return files.flatMap((file) => {
+    const own = planned.get(file.plan!.shard.index) ?? 0;
+    const lacking = own - file.trials.length;
+    return lacking > 0 ? [{ file, lacking, planned: own }] : [];
+  });
+}
+
+function shortNotice({ file: { path, plan, ends }, lacking, planned }: ShortShard): string {
+  return `${shardText(plan!.shard)} (${path}) lacks ${lacking} of its ${planned} trials: ` +
+    (ends ?? "its run was cut short, or goes on; it can be continued with --resume");
+}
+
 /** Trials may be missing only where the journal that lacks them says why. */
-function stoppedBy(files: readonly JournalFile[], { resolved, suite }: PlanLine) {
-  const plan = { suite, resolved, trials: listTrials(resolved) };
-  const short = files.filter(({ trials, plan: line }) =>
-    trials.length < shardOf(plan, line!.shard).length
-  );
-  return short.every(({ ends }) => ends !== undefined) ? short[0]?.ends : undefined;
+function stoppedBy(short: readonly ShortShard[]): string | undefined {
+  return short.every(({ file }) => file.ends !== undefined) ? short[0]?.file.ends : undefined;
 }
 
 /** A rule that was fixed in advance keeps its errors; one that does not fit the policy was not. */
@@ -121,22 +159,26 @@ function ruleProblem({ gate: planned, resolved, trials }: PlanLine): string | un
 
 function mixedProblem(files: readonly JournalFile[]): string | undefined {
   const [first, ...others] = files;
-  const suites = new Set(
-    files.flatMap((
-      { plan, trials },
-    ) => [...(plan === undefined ? [] : [plan.suite]), ...trials.map((trial) => trial.suite)]),
-  );
+  const suites = new Map<string, string>();
+  for (const { path, plan, trials } of files) {
+    const own = [...(plan === undefined ? [] : [plan]), ...trials];
+    for (const { suite } of own) if (!suites.has(suite)) suites.set(suite, path);
+  }
   if (suites.size > 1) {
-    const names = [...suites].slice(0, 5).map((name) => printable(name, 60)).join(", ");
-    return `trials of several suites are mixed: ${names}`;
+    const names = [...suites].slice(0, 5).map(([name, path]) =>
+      `${printable(name, 60)} in ${path}`
+    );
+    return `trials of several suites are mixed: ${names.join(", ")}`;
   }
   for (const other of others) {
     if ((other.plan === undefined) !== (first!.plan === undefined)) {
       return `${first!.path} and ${other.path} do not belong together: only one of them has a plan`;
     }
     if (first!.plan !== undefined && other.plan!.planHash !== first!.plan.planHash) {
-      const fields = differences(first!.plan, other.plan!).join(", ") || "their hashes";
-      return `${first!.path} and ${other.path} are of different plans: they differ in ${fields}`;
+      const fields = differences(first!.plan, other.plan!);
+      return `${first!.path} and ${other.path} are of different plans: they differ in ` +
+        (fields.join(", ") || "their hashes") +
+        (fields.includes("seed") ? "; all shards of a run take the same --seed" : "");
     }
     if (canonicalJson(first!.plan?.gate) !== canonicalJson(other.plan?.gate)) {
       return `${first!.path} and ${other.path} declare different gates`;
@@ -163,27 +205,37 @@ export function differences(one: Distinct, other: Distinct): string[] {
 }
 
 function shardProblem(files: readonly JournalFile[]): string | undefined {
-  const { of } = files[0]!.plan!.shard;
-  const odd = files.find(({ plan }) => plan!.shard.of !== of);
-  if (odd !== undefined) {
-    return `the journals are not shards of one run: ${odd.path} is one of ${odd.plan!.shard.of}, ` +
-      `${files[0]!.path} one of ${of}`;
-  }
-  const present = files.map(({ plan }) => plan!.shard.index);
-  const doubled = files.find((_, place) => present.indexOf(present[place]!) !== place);
-  if (doubled !== undefined) {
-    return `shard ${doubled.plan!.shard.index}/${of} is there twice: ${doubled.path} again`;
+  const first = files[0]!;
+  const seen = new Map<number, string>();
+  for (const { path, plan } of files) {
+    const { shard } = plan!;
+    if (shard.of !== first.plan!.shard.of) {
+      return `the journals are not shards of one run: ${first.path} is ${
+        shardText(first.plan!.shard)
+      }, ${path} is ${shardText(shard)}`;
+    }
+    const before = seen.get(shard.index);
+    if (before !== undefined) {
+      const where = before === path ? `${path} is given twice` : `in ${before} and in ${path}`;
+      return `${shardText(shard)} is there twice: ${where}`;
+    }
+    seen.set(shard.index, path);
   }
 }
 
+/** So many missing shards are named. */
+const MOST_NAMED = 20;
+
 function missingShards(files: readonly JournalFile[]): string | undefined {
   const { of } = files[0]!.plan!.shard;
-  const present = files.map(({ plan }) => plan!.shard.index);
+  const present = new Set(files.map(({ plan }) => plan!.shard.index));
   const missing = Array.from({ length: of }, (_, place) => place + 1)
-    .filter((index) => !present.includes(index));
-  if (missing.length > 0) {
-    return `shards are missing: ${missing.map((index) => `${index}/${of}`).join(", ")}`;
-  }
+    .filter((index) => !present.has(index));
+  if (missing.length === 0) return undefined;
+  const more = missing.length - MOST_NAMED;
+  return `shards are missing: ${
+    missing.slice(0, MOST_NAMED).map((index) => `${index}/${of}`).join(", ")
+  }` + (more > 0 ? ` and ${more} more` : "");
 }
 
 function doubledProblem(files: readonly JournalFile[]): string | undefined {
@@ -209,6 +261,21 @@ function foreignProblem(
     if (foreign !== undefined) {
       return `${path} has a trial that its plan does not have: ${printable(foreign)}`;
     }
+  }
+}
+
+/** All trials may be there and yet one be in a journal where its shard never put it. */
+function misplacedProblem(
+  files: readonly JournalFile[],
+  shards: Uint32Array,
+): string | undefined {
+  for (const { path, plan, trials } of files) {
+    const { index, of } = plan!.shard;
+    const odd = trials.find((trial) => shards[trial.index] !== index);
+    if (odd === undefined) continue;
+    return `${path} is ${shardText({ index, of })} and has a trial of ${
+      shardText({ index: shards[odd.index]!, of })
+    }: ${printable(odd.id)}`;
   }
 }
 

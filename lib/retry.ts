@@ -7,6 +7,7 @@
 import { backoffAfter, SYSTEM_CLOCK } from "./backoff.ts";
 import { inTime } from "./deadline.ts";
 import { InputError } from "./input.ts";
+import type { Usage } from "./message.ts";
 import {
   InfrastructureError,
   type ModelReply,
@@ -14,15 +15,21 @@ import {
   TimeLimitError,
 } from "./model.ts";
 import { fork, freshSeed } from "./random.ts";
+import { LONGEST_WAIT, type RateLimits, Throttle } from "./throttle.ts";
 
-/** How patient to be with a model. */
-export interface RetryPolicy {
+/** How patient to be with a model, and how much to ask of it. */
+export interface RetryPolicy extends RateLimits {
   /** Attempts after the first one; default 3. */
   retries?: number;
   /** Milliseconds that one attempt may take; default 600,000 (ten minutes). */
   requestTimeout?: number;
   /** Milliseconds before the first retry, doubling with each, jittered, at most 8,000; default 500. */
   backoff?: number;
+  /**
+   * Shared by all who ask the same model of a server; its limits are those that hold. By default there is
+   * none, or with `requestsPerMinute` or `tokensPerMinute` one of its own.
+   */
+  throttle?: Throttle;
 }
 
 /**
@@ -48,14 +55,20 @@ export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
  * backoff if that is longer; anything else that an attempt throws is thrown at once. The reply's
  * `duration` is that of the successful attempt.
  *
+ * With a throttle, each attempt first takes a place there. One that is refused for its rate while others
+ * are under way is none of the `retries`, as slowing down is what helps then. Nor is one that is refused alone,
+ * as long as such limits use to last: only after 90 seconds of nothing but refusals is it the last one, if it
+ * had been refused more often than `retries` say, and after ten minutes whatever these say. With `retries` 0 it
+ * is so at once.
+ *
  * The function that is returned throws
  * - {@linkcode InfrastructureError} if the last attempt failed; the message says how many were made,
  *   and the cause is the attempt's own error;
  * - {@linkcode TimeLimitError} if one attempt took `request.timeLimit`;
  * - the reason of `request.signal` as soon as that aborts, also during a pause.
  *
- * @throws {InputError} If `retries` is no whole number from 0, `requestTimeout` not above 0, or
- * `backoff` below 0.
+ * @throws {InputError} If `retries` is no whole number from 0, `requestTimeout` not above 0,
+ * `backoff` below 0, or `requestsPerMinute` or `tokensPerMinute` no whole number from 1.
  *
  * @example Usage
  * ```ts
@@ -100,33 +113,90 @@ export function retrying<
   if (!(backoff >= 0)) {
     throw new InputError(`Cannot retry as backoff must be at least 0: it is ${backoff}`);
   }
+  const throttle = policy.throttle ?? ownThrottle(policy);
+  const clock = throttle?.clock ?? SYSTEM_CLOCK;
   const { prng } = fork(freshSeed(), "backoff");
   return async (request) => {
+    const { signal } = request;
+    let failed = 0;
+    let refusals = 0;
+    let waited = 0;
     for (let made = 1;; made++) {
-      request.signal?.throwIfAborted();
+      signal?.throwIfAborted();
+      const entering = throttle?.enter(request, made > 1);
+      const place = entering instanceof Promise ? await entering : entering;
       const startedAt = performance.now();
       try {
         const reply = await bounded(attempt, request, requestTimeout);
-        return { ...reply, duration: performance.now() - startedAt };
+        const duration = performance.now() - startedAt;
+        throttle?.succeeded(place!, tokensOf(reply));
+        return { ...reply, duration };
       } catch (error) {
-        request.signal?.throwIfAborted();
+        const isRefused = throttle !== undefined && isRateLimit(error);
+        if (!isRefused) throttle?.failed(place!);
+        const own = backoffAfter(made, backoff, prng());
+        const alone = isRefused ? throttle.refused(place!, error.retryAfter, own) : undefined;
+        signal?.throwIfAborted();
         if (!(error instanceof InfrastructureError)) throw error;
-        if (!error.retryable || made > retries) throw counted(error, made);
+        if (!error.retryable) throw counted(error, made);
+        if (!isRefused && ++failed > retries) throw counted(error, made);
         const wait = error.retryAfter ?? 0;
         if (wait > LONGEST_WAIT) {
-          const seconds = Math.round(wait / 1000);
-          const message = `${error.message}; the server asks to wait ${seconds} seconds, too long`;
-          throw counted(new InfrastructureError(message, { cause: error }), made);
+          throw counted(tooLong(error, `the server asks to wait ${inSeconds(wait)}`), made);
         }
-        const pause = Math.max(wait, backoffAfter(made, backoff, prng()));
-        await SYSTEM_CLOCK.pause(pause, request.signal);
+        const pause = Math.max(wait, own);
+        if (!isRefused) {
+          await clock.pause(pause, signal);
+          continue;
+        }
+        refusals++;
+        // Most limits are by the minute: before one has passed, nobody knows that waiting is in vain.
+        const isVain = alone !== undefined && (retries === 0 || alone >= PATIENCE);
+        // Whoever has waited for others' refusals need not wait for as many of its own.
+        const isHopeless = alone !== undefined && alone >= LONGEST_WAIT;
+        if (isHopeless || (isVain && refusals > retries)) throw counted(error, made);
+        waited += pause;
+        if (waited > LONGEST_WAIT) {
+          throw counted(tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`), made);
+        }
+        // Where all wait for as long, it waits for its place, ahead of those that are new.
+        if (alone === undefined && own > wait) await throttle.rest(own, signal);
       }
     }
   };
 }
 
-/** Milliseconds beyond which a server's wish to wait is a failure that a person should see. */
-const LONGEST_WAIT = 600_000;
+/** Milliseconds for which nothing but refusals must come before one is final: a minute, and some more. */
+const PATIENCE = 90_000;
+
+function ownThrottle({ requestsPerMinute, tokensPerMinute }: RateLimits): Throttle | undefined {
+  if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined;
+  return new Throttle({
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+  });
+}
+
+/** Whether asking less often is what helps. */
+function isRateLimit(error: unknown): error is InfrastructureError {
+  return error instanceof InfrastructureError && error.retryable && error.rateLimited;
+}
+
+/** The tokens that a reply took, where it tells. */
+function tokensOf(reply: { readonly usage?: Partial<Usage> }): number | undefined {
+  const { inputTokens, outputTokens } = reply.usage ?? {};
+  return inputTokens === undefined || outputTokens === undefined
+    ? undefined
+    : inputTokens + outputTokens;
+}
+
+function inSeconds(milliseconds: number): string {
+  return `${Math.round(milliseconds / 1000)} seconds`;
+}
+
+function tooLong(error: InfrastructureError, why: string): InfrastructureError {
+  return new InfrastructureError(`${error.message}; ${why}, too long`, { cause: error });
+}
 
 /** One attempt that ends in time, whether or not it listens to its signal. */
 async function bounded<Request extends Asked, Reply extends object>(
@@ -151,10 +221,11 @@ async function bounded<Request extends Asked, Reply extends object>(
 
 /** `error`, with the number of attempts in its message. */
 function counted(error: InfrastructureError, made: number): InfrastructureError {
-  const { message, retryable, retryAfter } = error;
+  const { message, retryable, retryAfter, rateLimited } = error;
   return new InfrastructureError(`${message} (${made} attempt${made === 1 ? "" : "s"})`, {
     cause: error,
     retryable,
+    rateLimited,
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
 }

@@ -9,6 +9,7 @@ import { type JournalPlace, JournalWriter, tornNotice } from "./journal.ts";
 import type { BaselineScores } from "./judging.ts";
 import { LookAhead } from "./lookahead.ts";
 import { judge } from "./llm_judge.ts";
+import { identityOf } from "./connect.ts";
 import type { Model } from "./model.ts";
 import {
   type JournalFile,
@@ -18,8 +19,11 @@ import {
   readPlanLine,
   wholeTrial,
 } from "./journal_file.ts";
+import { withinRecording } from "./recording.ts";
+import type { Recordings } from "./recordings.ts";
 import { differences, foreignTrial } from "./results.ts";
-import { type Plan, type Shard, shardOf } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { type Shard, shardOf, shardText } from "./sharding.ts";
 import { type Needless, Stopping } from "./stopping.ts";
 import { type ModelEntry, modelName } from "./model_entry.ts";
 import {
@@ -29,13 +33,17 @@ import {
   strategyName,
 } from "./strategy_entry.ts";
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "./trial.ts";
-import type { TrialScore } from "./trial_score.ts";
+import { scoreOf, type TrialScore } from "./trial_score.ts";
 import type { PlannedTrial } from "./trial_id.ts";
 
 /** Options of {@linkcode Run}. */
 export interface RunOptions {
   /** Makes the model of an entry; called once for each entry that is used. */
   readonly connect: (entry: ModelEntry) => Model;
+  /** Answers in place of models, or keeps what they say; they may then be connected late, or never. */
+  readonly recordings?: Recordings;
+  /** What a model is called, before it is connected; default what its entry says. */
+  readonly identify?: (entry: ModelEntry) => Omit<Model, "reply">;
   /** How many trials run at the same time; default 8. */
   readonly concurrency?: number;
   /** Whether trials may be skipped by whoever awaits them; see {@linkcode LookAhead}. */
@@ -85,8 +93,11 @@ export class Run implements Disposable {
   readonly #models = new Map<string, Model>();
   /** Where the trials stand that the journal had already. */
   readonly #finished = new Map<string, JournalPlace>();
+  readonly #line: PlanLine;
   readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
   readonly #ahead: LookAhead<Trial | Needless>;
+  /** What is kept of the trials that have ended, by their places. */
+  readonly #scores: TrialScore[] = [];
   readonly #stopping: Stopping;
   #asked: AnswerJudge | undefined;
   #writer: JournalWriter | undefined;
@@ -97,19 +108,21 @@ export class Run implements Disposable {
   /**
    * Prepares a run; nothing is started or written yet.
    *
-   * @throws {InputError} If the journal exists and is not to be resumed, or is of another plan.
+   * @throws {InputError} If the journal exists and is not to be resumed, or is of another plan, or if the
+   * plan holds a key.
    */
   constructor(plan: Plan, options: RunOptions) {
     const { journal, resume = false, retryInvalid = false, shard } = options;
     this.#plan = plan;
     this.#options = options;
+    this.#line = planLine(plan, shard);
     this.trials = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
     let kept: readonly TrialScore[] = [];
     let places: ReadonlyMap<string, JournalPlace> = new Map();
     if (journal !== undefined && exists(journal)) {
       if (!resume) throw JournalWriter.existing(journal);
       const file = readJournalFile(journal);
-      assertSamePlan(file, planLine(plan, shard));
+      assertSamePlan(file, this.#line);
       // The trials themselves are read again when their turn comes: a run may have more than fit.
       this.#resumed = { plan: file.plan, end: file.end };
       ({ trials: kept, places } = file);
@@ -135,7 +148,7 @@ export class Run implements Disposable {
     }
     const torn = this.#resumed?.end.tornBytes ?? 0;
     this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
-    this.#ahead = new LookAhead(this.trials.length, (place) => this.#run(this.trials[place]!), {
+    this.#ahead = new LookAhead(this.trials.length, (place) => this.#scored(place), {
       ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
       ...(options.slowStart === undefined ? {} : { slowStart: options.slowStart }),
       // A run that may end early is of use only up to the first trial that is missing.
@@ -154,6 +167,7 @@ export class Run implements Disposable {
       this.#stageModels(this.#strategy(strategy));
     }
     this.#judge();
+    if (this.#options.recordings?.mode === "record") this.#options.recordings.prepare();
   }
 
   /**
@@ -178,9 +192,20 @@ export class Run implements Disposable {
     return this.#ahead.get(place);
   }
 
-  /** All trials that were needed, in plan order, once all of them are finished. */
+  /** All trials that were needed and not let go of, in plan order, once all of them are finished. */
   async all(): Promise<Trial[]> {
     return (await this.#ahead.all()).filter((trial): trial is Trial => trial.kind === "trial");
+  }
+
+  /** What is kept of all trials that were needed, in plan order, once all of them are finished. */
+  async scores(): Promise<TrialScore[]> {
+    await this.#ahead.all();
+    return this.#scores.filter((score) => score !== undefined);
+  }
+
+  /** What is kept of a trial; `undefined` as long as it has not ended, and if it was not needed. */
+  score(place: number): TrialScore | undefined {
+    return this.#scores[place];
   }
 
   /** Which budget ended the run before its gate could; `undefined` if none did. */
@@ -193,7 +218,7 @@ export class Run implements Disposable {
     return this.#inFlight;
   }
 
-  /** Lets go of a finished trial, whose record the journal has. */
+  /** Lets go of a finished trial, of which its score is kept. */
   forget(place: number): void {
     this.#ahead.forget(place);
   }
@@ -203,6 +228,12 @@ export class Run implements Disposable {
     this.#ended ??= new Error("Cannot run a trial as the run is over: it was disposed of");
     this.#writer?.[Symbol.dispose]();
     this.#writer = undefined;
+  }
+
+  async #scored(place: number): Promise<Trial | Needless> {
+    const ended = await this.#run(this.trials[place]!);
+    if (ended.kind === "trial") this.#scores[place] = scoreOf(ended);
+    return ended;
   }
 
   async #run(planned: PlannedTrial): Promise<Trial | Needless> {
@@ -221,23 +252,39 @@ export class Run implements Disposable {
     const stageModels = this.#stageModels(entry);
     const judging = this.#judge();
     const journal = this.#journal();
+    const { recordings } = this.#options;
+    const { seconds } = this.#plan.resolved.limits;
+    const recording = recordings?.begin(planned, { seconds });
     this.#inFlight++;
-    const ended = await runTrial(planned, model, {
-      suite: this.#plan.suite,
-      limits: this.#plan.resolved.limits,
-      references: this.#plan.resolved.references ?? false,
-      strategy: strategyChoice(entry),
-      ...(stageModels.size === 0 ? {} : { stageModels }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(this.#plan.open === undefined ? {} : { open: this.#plan.open }),
-      ...(judging === undefined ? {} : { judge: judging }),
-      ...(signal === undefined ? {} : { signal }),
-    }).finally(() => this.#inFlight--);
+    const running = withinRecording(recording, () =>
+      runTrial(planned, model, {
+        suite: this.#plan.suite,
+        limits: this.#plan.resolved.limits,
+        references: this.#plan.resolved.references ?? false,
+        strategy: strategyChoice(entry),
+        ...(stageModels.size === 0 ? {} : { stageModels }),
+        ...(agent === undefined ? {} : { agent }),
+        ...(this.#plan.open === undefined ? {} : { open: this.#plan.open }),
+        ...(judging === undefined ? {} : { judge: judging }),
+        ...(signal === undefined ? {} : { signal }),
+      }));
+    const ended = await running.finally(() => {
+      this.#inFlight--;
+      if (recording !== undefined) recordings?.end(recording);
+    });
+    // Whatever was made of it on the way, what rests on no reply is no trial.
+    if (recording?.fault !== undefined) throw recording.fault;
     this.#stopping.record(ended);
     // Whoever reads the journal must know a run that was ended from one that was cut short.
     const ends = this.#stopping.spent;
-    const trial = ends === undefined ? ended : { ...ended, ends };
+    const trial: Trial = {
+      ...ended,
+      ...(recording?.replayed ? { replayed: true as const } : {}),
+      ...(ends === undefined ? {} : { ends }),
+    };
     try {
+      // A trial that the journal has must have its recording.
+      if (recording !== undefined) await recordings?.keep(recording, ended.outcome !== "invalid");
       journal?.write(trial);
     } catch (error) {
       // Trials that cannot be kept are not paid for.
@@ -257,7 +304,12 @@ export class Run implements Disposable {
 
   #connect(entry: ModelEntry): Model {
     const name = modelName(entry);
-    const model = this.#models.get(name) ?? this.#options.connect(entry);
+    const known = this.#models.get(name);
+    if (known !== undefined) return known;
+    const { connect, recordings, identify = identityOf } = this.#options;
+    const model = recordings === undefined
+      ? connect(entry)
+      : recordings.model(entry, identify(entry), () => connect(entry));
     this.#models.set(name, model);
     return model;
   }
@@ -286,13 +338,13 @@ export class Run implements Disposable {
   }
 
   #journal(): JournalWriter | undefined {
-    const { journal, shard } = this.#options;
+    const { journal } = this.#options;
     if (journal === undefined || this.#writer !== undefined) return this.#writer;
     const resumed = this.#resumed;
     this.#writer = resumed === undefined
       ? JournalWriter.create(journal)
       : JournalWriter.append(journal, resumed.end);
-    if (resumed?.plan === undefined) this.#writer.write(planLine(this.#plan, shard));
+    if (resumed?.plan === undefined) this.#writer.write(this.#line);
     return this.#writer;
   }
 }
@@ -322,9 +374,9 @@ function assertSamePlan({ path, plan, end }: JournalFile, wanted: PlanLine): voi
       `Cannot resume ${path} as it must declare the same gate: its gate differs`,
     );
   }
-  const [one, other] = [plan.shard, wanted.shard].map(({ index, of }) => `${index}/${of}`);
+  const [one, other] = [plan.shard, wanted.shard].map(shardText);
   if (one !== other) {
-    throw new InputError(`Cannot resume ${path} as it is of shard ${one}: this is shard ${other}`);
+    throw new InputError(`Cannot resume ${path} as it is of ${one}: this is ${other}`);
   }
 }
 

@@ -3,9 +3,12 @@
  * @module
  */
 
-import { Ajv } from "ajv";
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/2020";
-import formats from "ajv-formats";
+// Loading the compiler of schemas takes a while, which is put off until there is one to compile.
+import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
+import defer * as draft7 from "ajv";
+import defer * as draft2020 from "ajv/2020";
+import type { Ajv2020 } from "ajv/2020";
+import defer * as formats from "ajv-formats";
 import { InputError, reasonOf } from "./input.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "./json.ts";
 import { regExpOf } from "./schema_position.ts";
@@ -104,7 +107,7 @@ class Compiler {
 
   /** Checks arguments against a schema, whose keywords for programs are of no account. */
   #compile({ $schema, $async: _, ...rules }: JsonObject): ValidateFunction {
-    const kind = String($schema).includes("/draft-0") ? Ajv : Ajv2020;
+    const kind = String($schema).includes("/draft-0") ? draft7.Ajv : draft2020.Ajv2020;
     const dialect = this.#dialects.get(kind) ?? this.#prepare(kind);
     this.#dialects.set(kind, dialect);
     try {
@@ -172,8 +175,8 @@ function compiledInDetail(schema: JsonObject): ValidateFunction {
 
 const DETAILS = new Compiler((kind) => {
   const dialect = new kind({ ...AJV, validateFormats: true, verbose: true, logger: false });
-  formats.default(dialect);
-  const url = formats.default.get("url") as RegExp;
+  formats.default.default(dialect);
+  const url = formats.default.default.get("url") as RegExp;
   // It takes time by the square of the length.
   dialect.addFormat("url", (text: string) => text.length <= LONGEST_URL && url.test(text));
   // Schemas are checked by it: what can be compiled must pass.

@@ -255,10 +255,10 @@ export class Session {
 
   #charge(reply: ModelReply, { request, stage, aside, other }: Request): void {
     // Servers and models of the user's own claim what they like; a journal must stay readable.
-    const durationMs = count(reply.duration);
+    const durationMs = claimedCount(reply.duration);
     const usage = {
-      inputTokens: count(reply.usage.inputTokens),
-      outputTokens: count(reply.usage.outputTokens),
+      inputTokens: claimedCount(reply.usage.inputTokens),
+      outputTokens: claimedCount(reply.usage.outputTokens),
     };
     this.#milliseconds += durationMs;
     this.#replying += durationMs;
@@ -302,10 +302,10 @@ const LONGEST_NAME = 200;
 /** So many repairs of one reply are told. */
 const MOST_REPAIRS = 20;
 /** Above what any reply takes, and low enough for sums to stay exact. */
-const MOST = 1e12;
+const MOST = 1e9;
 
 /** A whole number from 0 on, whatever was claimed. */
-function count(claimed: number): number {
+export function claimedCount(claimed: number): number {
   return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
 }
 

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { l } from "js-rouge";
+import defer * as rouge from "js-rouge";
 
 /** Longer texts are compared as far as this. */
 const LONGEST = 2_000;
@@ -29,7 +29,7 @@ export function rougeL(given: string, expected: string): number {
   const [one, other] = [given.slice(0, LONGEST), expected.slice(0, LONGEST)];
   if (isBlank(one) || isBlank(other)) return 0;
   // The values of parameters are no summaries, and the library compares only so many sentences.
-  return l(one, other, { segmenter: (text) => [text] });
+  return rouge.l(one, other, { segmenter: (text) => [text] });
 }
 
 function isBlank(text: string): boolean {

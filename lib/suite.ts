@@ -259,7 +259,7 @@ export const CASE_SUITE: z.ZodType<Suite> = RULES.extend({ tasks: z.tuple([]) })
  * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
  * comes to a cell for each.
  *
- * @throws {InputError} If no combination is left.
+ * @throws {InputError} If no combination is left, or there are more than a million.
  *
  * @example Usage
  * ```ts
@@ -275,6 +275,12 @@ export function grid(sizes: Grid | ProbeSet): Cells {
   if ("case" in sizes) {
     const probes = sizes.case === "all" ? PROBES : [...new Set(listOf(sizes.case))];
     return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
+  }
+  const crossings = countCrossings(sizes);
+  if (crossings > MOST_CROSSINGS) {
+    throw new InputError(
+      `Cannot make a grid as its lists must have at most ${MOST_CROSSINGS} crossings: they have ${crossings}`,
+    );
   }
   const cells: SeededCell[] = [];
   let skipped = 0;
@@ -316,6 +322,24 @@ export function grid(sizes: Grid | ProbeSet): Cells {
   return { cells, skipped };
 }
 
+/** More than any plan has trials. */
+const MOST_CROSSINGS = 1_000_000;
+
+/** How many crossings there are: what is impossible of them is counted, and takes time to leave out. */
+function countCrossings(sizes: Grid): number {
+  const { connected = 0, disconnected = 0, irrelevant, connection = "connected" } = sizes;
+  const { core, depth, linking = "types" } = sizes;
+  const depths = listOf(core).reduce(
+    (sum, one) => sum + (depth === "all" ? Math.max(1, one - 1) : listOf(depth).length),
+    0,
+  );
+  const pairs = irrelevant === undefined ? [connected, disconnected] : [irrelevant, connection];
+  return [...pairs, linking].reduce<number>(
+    (product, list) => product * listOf<unknown>(list).length,
+    depths,
+  );
+}
+
 function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number][] {
   if (sizes.irrelevant === undefined) {
     return listOf(sizes.connected ?? 0).flatMap((connected) =>
@@ -331,9 +355,7 @@ function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number
     })
   );
   // Without irrelevant functions the kinds are one and the same.
-  return pairs.filter((pair, index) =>
-    pairs.findIndex((other) => `${other}` === `${pair}`) === index
-  );
+  return [...new Map(pairs.map((pair) => [`${pair}`, pair])).values()];
 }
 
 /** The items of what may be one or several. */

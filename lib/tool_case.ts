@@ -289,7 +289,7 @@ function kindOf(value: unknown): string {
 /** What the user's own code threw, and where. */
 function thrownIn(error: unknown): string {
   const kind = error instanceof Error ? printable(error.constructor.name, 60) : typeof error;
-  return `it threw ${kind}${placeOf(error)}: ${printable(reasonOf(error), 500)}`;
+  return `it threw ${kind}${placeOf(error)}: ${printable(redact(reasonOf(error)), 500)}`;
 }
 
 function placeOf(error: unknown): string {

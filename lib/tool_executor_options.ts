@@ -101,8 +101,8 @@ const RULES: Readonly<Record<keyof ToolExecutorOptions, Rule>> = {
   },
   seed: COUNT,
   clock: {
-    words: "an object with the functions now and pause",
-    holds: (value) => has(value, "now") && has(value, "pause"),
+    words: "an object with the functions now, pause and after",
+    holds: (value) => ["now", "pause", "after"].every((name) => has(value, name)),
   },
 };
 

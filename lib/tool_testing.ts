@@ -28,8 +28,11 @@ export type SharedOptions = Pick<
   | "concurrency"
   | "retries"
   | "requestTimeout"
+  | "requestsPerMinute"
+  | "tokensPerMinute"
   | "baseURL"
   | "journal"
+  | "recordings"
   | "report"
 >;
 
@@ -76,8 +79,11 @@ const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase
   concurrency: true,
   retries: true,
   requestTimeout: true,
+  requestsPerMinute: true,
+  tokensPerMinute: true,
   baseURL: true,
   journal: true,
+  recordings: true,
   report: true,
 };
 
@@ -212,10 +218,12 @@ function sharedOf<State>(
   options: ToolTestOptions<State>,
 ): Omit<SharedOptions, "model" | "concurrency"> {
   const { gate, limits, references, budget, prices } = options;
-  const { retries, requestTimeout, baseURL, journal, report } = options;
+  const { retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
+  const { baseURL, journal, recordings, report } = options;
   const given = {
     ...{ gate, limits, references, budget, prices },
-    ...{ retries, requestTimeout, baseURL, journal, report },
+    ...{ retries, requestTimeout, requestsPerMinute, tokensPerMinute },
+    ...{ baseURL, journal, recordings, report },
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -23,7 +23,7 @@ import {
   type RequestContext,
   type StageUse,
 } from "./model.ts";
-import { redact } from "./redact.ts";
+import { redact, redactedRecord } from "./redact.ts";
 import { type Limits, Session } from "./session.ts";
 import { assertReferring, type StrategyOptions, withStrategy } from "./strategies.ts";
 import { isGenerated, openTask, type TaskOpener, type TaskSpec } from "./tasks.ts";
@@ -106,6 +106,8 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
   readonly durationMs: number;
   /** Why it is invalid; left out when it is not. */
   readonly reason?: string;
+  /** Set where no model was asked: all that models say came from recordings. */
+  readonly replayed?: true;
   /** Why nothing was begun after it, such as a budget; left out when nothing ended the run. */
   readonly ends?: string;
   /** Everything that happened, in order. */
@@ -278,6 +280,16 @@ export async function runTrial(
 
   const viewed = fixture.viewed();
   const { stages } = session;
+  // Whatever models, servers and tools said comes in here, and is kept without secrets. All that judges
+  // it has seen it as it was.
+  const said = redactedRecord({
+    served: session.served.join(SERVED_SEPARATOR),
+    failures: failuresOf(fixture.events),
+    ...(stages.length === 0 ? {} : { stages }),
+    ...(judging === undefined ? {} : { judging }),
+    ...(reason === undefined ? {} : { reason }),
+    events: viewed ?? fixture.events,
+  });
   return {
     v: 1,
     kind: "trial",
@@ -287,7 +299,7 @@ export async function runTrial(
     block: planned.block,
     model: {
       requested: model.name,
-      served: session.served.join(SERVED_SEPARATOR),
+      served: said.served,
       simulated: model.simulated || stages.some((stage) => stage.model.simulated),
       ...(model.api === undefined ? {} : { api: model.api }),
     },
@@ -302,18 +314,18 @@ export async function runTrial(
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
     ...(fixture.needed === undefined ? {} : { needed: fixture.needed }),
-    failures: failuresOf(fixture.events),
+    failures: said.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
     usage: session.usage,
-    ...(stages.length === 0 ? {} : { stages }),
-    ...(judging === undefined ? {} : { judging }),
+    ...(said.stages === undefined ? {} : { stages: said.stages }),
+    ...(said.judging === undefined ? {} : { judging: said.judging }),
     startedAt,
     durationMs: Math.round(
       options.agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...(reason === undefined ? {} : { reason }),
-    events: viewed ?? fixture.events,
+    ...(said.reason === undefined ? {} : { reason: said.reason }),
+    events: said.events,
   };
 }
 
@@ -412,6 +424,7 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
+  replayed: z.literal(true).exactOptional(),
   ends: z.string().exactOptional(),
   // Other tools may keep other events; what rests on them is then not known.
   events: z.array(EVENT).catch([]),

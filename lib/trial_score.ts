@@ -41,7 +41,7 @@ export function scoreOf(trial: Trial): TrialScore {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
-  const { changed, stages, judging, startedAt, durationMs, reason, ends } = trial;
+  const { changed, stages, judging, startedAt, durationMs, reason, replayed, ends } = trial;
   const work = workOf(trial.events);
   const answer = scoredAnswer(trial.events);
   const recoveries = recoveryOf(trial.events);
@@ -60,6 +60,7 @@ export function scoreOf(trial: Trial): TrialScore {
     ...(dimensions === undefined ? {} : { dimensions }),
     ...(answer === undefined ? {} : { scored: answer }),
     ...(reason === undefined ? {} : { reason }),
+    ...(replayed === undefined ? {} : { replayed }),
     ...(ends === undefined ? {} : { ends }),
     failures: trial.failures.map(({ type, root }) => KINDS[`${root}`][type]),
   };

@@ -60,6 +60,8 @@ test("retryAfterOf() reads seconds, dates and milliseconds", () => {
     [{ "Retry-After": "0.5" }, 500],
     [{ "retry-after": "0" }, 0],
     [{ "retry-after": "soon" }, undefined],
+    [{ "retry-after": "1e400" }, undefined],
+    [{ "retry-after": "9", "retry-after-ms": "1e400" }, 9000],
     [{ "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT" }, 30_000],
     [{ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }, 0],
     [{ "retry-after": "9", "retry-after-ms": "15" }, 15],

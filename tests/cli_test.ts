@@ -23,6 +23,7 @@ import {
   ROOT,
   start,
   toolgate,
+  toolgates,
 } from "./support/child.ts";
 
 const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
@@ -113,16 +114,19 @@ Deno.test("toolgate generate --format tools prints OpenAI function tools", async
 });
 
 Deno.test("toolgate generate draws in every format", async () => {
-  const names = (await toolgate(["generate", ...SPEC, "--seed", "11"])).stdout
-    .match(/func_\w+/g)!;
-  for (
-    const [format, beginning] of [
-      ["dot", /^digraph /],
-      ["mermaid", /^(flowchart|graph) /],
-      ["svg", /^(<\?xml|<svg)/],
-    ] as const
-  ) {
-    const finished = await toolgate(["generate", ...SPEC, "--seed", "11", "--format", format]);
+  const formats = [
+    ["dot", /^digraph /],
+    ["mermaid", /^(flowchart|graph) /],
+    ["svg", /^(<\?xml|<svg)/],
+  ] as const;
+  const line = ["generate", ...SPEC, "--seed", "11"];
+  const [task, ...drawn] = await toolgates([
+    line,
+    ...formats.map(([format]) => [...line, "--format", format]),
+  ]);
+  const names = task!.stdout.match(/func_\w+/g)!;
+  for (const [place, [format, beginning]] of formats.entries()) {
+    const finished = drawn[place]!;
     assertEquals(finished.code, 0, finished.all);
     assertMatch(finished.stdout, beginning);
     for (const name of new Set(names)) assertStringIncludes(finished.stdout, name, format);
@@ -130,14 +134,18 @@ Deno.test("toolgate generate draws in every format", async () => {
 });
 
 Deno.test("toolgate generate gives the same bytes for the same seed alone", async () => {
-  for (const format of ["json", "tools", "dot", "mermaid", "svg"]) {
-    const [one, again, other] = await Promise.all(
-      ["5", "5", "6"].map((seed) =>
-        toolgate(["generate", ...SPEC, "--seed", seed, "--format", format])
-      ),
-    );
-    assertEquals(one!.stdout, again!.stdout, format);
-    assertNotEquals(one!.stdout, other!.stdout, format);
+  const formats = ["json", "tools", "dot", "mermaid", "svg"];
+  const [ones, agains, others] = await Promise.all(
+    ["5", "5", "6"].map((seed) =>
+      toolgates(
+        formats.map((format) => ["generate", ...SPEC, "--seed", seed, "--format", format]),
+      )
+    ),
+  );
+  for (const [place, format] of formats.entries()) {
+    assertEquals(ones![place]!.code, 0, ones![place]!.all);
+    assertEquals(ones![place]!.stdout, agains![place]!.stdout, format);
+    assertNotEquals(ones![place]!.stdout, others![place]!.stdout, format);
   }
   const [one, other] = await Promise.all([1, 2].map(() => toolgate(["generate", ...SPEC])));
   assertNotEquals(one!.stdout, other!.stdout, "without a seed it must be a fresh one");
@@ -153,8 +161,9 @@ Deno.test("toolgate generate --task gives the prompt of a journal's trial", asyn
   const out = temporary.file("out.jsonl");
   const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out]);
   assertEquals(run.code, 0, run.all);
-  for (const { task } of readLines(out).slice(1)) {
-    const finished = await toolgate(["generate", "--task", JSON.stringify(task)]);
+  const tasks = readLines(out).slice(1).map(({ task }) => JSON.stringify(task));
+  assert(tasks.length > 0);
+  for (const finished of await toolgates(tasks.map((task) => ["generate", "--task", task]))) {
     assertEquals(finished.code, 0, finished.all);
     const { prompt } = JSON.parse(finished.stdout);
     assert(server.begun.has(prompt), `no trial got this prompt: ${prompt}`);
@@ -379,6 +388,7 @@ function badInput(temporary: Folder): readonly (readonly [readonly string[], Reg
     [["plan", "--graphs", "0"], /--graphs must be a whole number from 1 on: it is 0/],
 
     [["selfcheck"], /it takes a suite file, or one journal or more: none is given/],
+    [["selfcheck", suite, "--replay", "kept"], /selfcheck: .*--replay/],
     [["selfcheck", suite, "--gate", "foo"], /--gate must be rate or upgrade: it is foo/],
     [["selfcheck", suite, "--gates", "0"], /--gates must be a whole number from 1 on: it is 0/],
     [["selfcheck", existing, "--margin", "2"], /at margin: must be below 1: it is 2/],
@@ -394,12 +404,10 @@ Deno.test("toolgate tells bad input in one message on stderr, and ends with 2", 
   await using temporary = await folder();
   const cases = badInput(temporary);
   const before = temporary.names();
-  const finished: Finished[] = [];
-  const waiting = cases.entries();
-  // A few at a time: each of them is a process.
-  await Promise.all([1, 2, 3].map(async () => {
-    for (const [place, [arguments_]] of waiting) finished[place] = await toolgate(arguments_);
-  }));
+  const finished = await toolgates(cases.map(([arguments_]) => arguments_));
+  // What one of them says does not come of those before it: the last, as a process of its own.
+  const { code, stdout, stderr } = await toolgate(cases.at(-1)![0]);
+  assertEquals({ code, stdout, stderr }, (({ all: _, ...last }) => last)(finished.at(-1)!));
   for (const [place, [arguments_, message]] of cases.entries()) {
     const shown = arguments_.join(" ").replaceAll(`${temporary.path}/`, "");
     await context.step(`toolgate ${shown}`, () => {
@@ -424,8 +432,7 @@ Deno.test("toolgate refuses a port that is taken", async () => {
 });
 
 Deno.test("toolgate --help tells every command, and each tells its options", async () => {
-  for (const flag of ["--help", "-h", "help"]) {
-    const finished = await toolgate([flag]);
+  for (const finished of await toolgates([["--help"], ["-h"], ["help"]])) {
     assertEquals(finished.code, 0, finished.all);
     for (const name of ["generate", "run", "gate", "simulate"]) {
       assertMatch(finished.stdout, new RegExp(`^ +${name} `, "m"));
@@ -433,15 +440,15 @@ Deno.test("toolgate --help tells every command, and each tells its options", asy
   }
   const bare = await toolgate([]);
   assertEquals(bare.code, 2);
-  for (
-    const [name, option] of [
-      ["generate", "--core"],
-      ["run", "--retry-invalid"],
-      ["gate", "--coverage"],
-      ["simulate", "--latency"],
-    ] as const
-  ) {
-    const finished = await toolgate([name, "--nonsense", "--help"]);
+  const options = [
+    ["generate", "--core"],
+    ["run", "--retry-invalid"],
+    ["gate", "--coverage"],
+    ["simulate", "--latency"],
+  ] as const;
+  const told = await toolgates(options.map(([name]) => [name, "--nonsense", "--help"]));
+  for (const [place, [, option]] of options.entries()) {
+    const finished = told[place]!;
     assertEquals(finished.code, 0, finished.all);
     assertStringIncludes(finished.stdout, option);
   }
@@ -479,7 +486,8 @@ Deno.test("toolgate run without a file runs the quick suite, and says so", async
   const finished = await toolgate(["run", "--shard", "1/20"]);
   assertEquals(finished.code, 0, finished.all);
   assertStringIncludes(finished.stderr, `Suite ${QUICK}\n`);
-  assertEquals(totalsIn(finished), [10]);
+  // A twentieth of 200 trials, of both models.
+  assertEquals(totalsIn(finished), [6, 4]);
 });
 
 Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models", async () => {
@@ -564,17 +572,13 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
   const [one, two, other, whole] = ["1", "2", "other", "whole"].map((name) =>
     temporary.file(`${name}.jsonl`)
   ) as [string, string, string, string];
-  for (
-    const more of [
-      ["--shard", "1/2", "--out", one],
-      ["--shard", "2/2", "--out", two],
-      ["--seed", "2", "--shard", "2/2", "--out", other],
-      ["--out", whole],
-    ]
-  ) {
-    const run = await toolgate(["run", suite, ...more]);
-    assertEquals(run.code, 0, run.all);
-  }
+  const runs = await toolgates([
+    ["run", suite, "--shard", "1/2", "--out", one],
+    ["run", suite, "--shard", "2/2", "--out", two],
+    ["run", suite, "--seed", "2", "--shard", "2/2", "--out", other],
+    ["run", suite, "--out", whole],
+  ]);
+  for (const run of runs) assertEquals(run.code, 0, run.all);
   const [plan, ...lines] = Deno.readTextFileSync(whole).trimEnd().split("\n");
   const write = (name: string, rows: readonly (string | undefined)[]) =>
     temporary.write(name, rows.map((row) => `${row}\n`).join(""));
@@ -596,22 +600,22 @@ Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) 
   const good = await toolgate(["gate", one, two, ...rate]);
   assertEquals(good.code, 0, good.all);
   assertStringIncludes(good.stdout, "solved: 16 of 16 valid trials");
-  for (
-    const [name, files, message] of [
-      ["zero trials", [zero], /INVALID: .* there are no trials/],
-      ["an empty file", [write("empty.jsonl", [])], /INVALID: .* there are no trials/],
-      ["too few trials", [few], /INVALID: .*12 of 16 planned trials are valid/],
-      ["a missing shard", [one], /INVALID: .*shards are missing: 2\/2/],
-      ["the same shard twice", [one, one], /INVALID: .*shard 1\/2 is there twice/],
-      ["a foreign shard", [one, other], /INVALID: .*different plans: they differ in seed/],
-      ["a shard and a whole run", [one, whole], /INVALID: .*not shards of one run/],
-      ["a foreign trial", [foreign], /INVALID: .*has a trial that its plan does not have: core=/],
-      ["a changed plan", [changed], /INVALID: .*plan line does not agree with its own hash/],
-      ["a changed served model", [swapped], /INVALID: .*served model changed.*sim:planner-2/],
-    ] as const
-  ) {
-    await context.step(name, async () => {
-      const finished = await toolgate(["gate", ...files, ...rate]);
+  const cases = [
+    ["zero trials", [zero], /INVALID: .* there are no trials/],
+    ["an empty file", [write("empty.jsonl", [])], /INVALID: .* there are no trials/],
+    ["too few trials", [few], /INVALID: .*12 of 16 planned trials are valid/],
+    ["a missing shard", [one], /INVALID: .*shards are missing: 2\/2/],
+    ["the same shard twice", [one, one], /INVALID: .*shard 1\/2 is there twice/],
+    ["a foreign shard", [one, other], /INVALID: .*different plans: they differ in seed/],
+    ["a shard and a whole run", [one, whole], /INVALID: .*not shards of one run/],
+    ["a foreign trial", [foreign], /INVALID: .*has a trial that its plan does not have: core=/],
+    ["a changed plan", [changed], /INVALID: .*plan line does not agree with its own hash/],
+    ["a changed served model", [swapped], /INVALID: .*served model changed.*sim:planner-2/],
+  ] as const;
+  const told = await toolgates(cases.map(([, files]) => ["gate", ...files, ...rate]));
+  for (const [place, [name, , message]] of cases.entries()) {
+    await context.step(name, () => {
+      const finished = told[place]!;
       assertEquals(finished.code, 3, finished.all);
       assertMatch(finished.stdout, message);
       assertNoStack(finished);
@@ -689,14 +693,16 @@ Deno.test("toolgate run refuses to resume another plan, and leaves the journal a
   const out = temporary.file("out.jsonl");
   await toolgate(["run", suite, "--out", out]);
   const before = Deno.readTextFileSync(out);
-  for (
-    const [more, message] of [
-      [["--seed", "2"], /must be of the same plan: it differs in seed\n/],
-      [["--model", "sim:noisy"], /must be of the same plan: it differs in models\n/],
-      [["--shard", "1/2"], /it is of shard 1\/1: this is shard 1\/2/],
-    ] as const
-  ) {
-    const finished = await toolgate(["run", suite, "--out", out, "--resume", ...more]);
+  const cases = [
+    [["--seed", "2"], /must be of the same plan: it differs in seed\n/],
+    [["--model", "sim:noisy"], /must be of the same plan: it differs in models\n/],
+    [["--shard", "1/2"], /it is of the whole run: this is shard 1\/2/],
+  ] as const;
+  const told = await toolgates(
+    cases.map(([more]) => ["run", suite, "--out", out, "--resume", ...more]),
+  );
+  for (const [place, [, message]] of cases.entries()) {
+    const finished = told[place]!;
     assertEquals(finished.code, 2, finished.all);
     assertMatch(finished.stderr, message);
     assertNoStack(finished);

@@ -1,7 +1,8 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { readCollection } from "../lib/collection.ts";
 import { InputError } from "../lib/input.ts";
-import { type Plan, planSuite, type Shard, shardOf } from "../lib/plan.ts";
+import { type Plan, planSuite } from "../lib/plan.ts";
+import { type Shard, shardOf } from "../lib/sharding.ts";
 import { makeReport } from "../lib/report.ts";
 import { planLine } from "../lib/journal_file.ts";
 import type { Suite } from "../lib/suite.ts";
@@ -138,6 +139,28 @@ test("readCollection() reads an empty journal, and one whose run died in its pla
   }
 });
 
+test("readCollection() takes an empty journal for that of a missing shard, and says so", () => {
+  using folder = new Folder();
+  const empty = folder.write("2.jsonl", "");
+  const one = writeShard(folder, PLAN, { index: 1, of: 2 }, "1.jsonl");
+  const { runs, trials, planned } = readCollection([empty, one]);
+  assertEquals([runs.length, trials.length, planned], [1, 6, 12]);
+  const { missing, notices } = runs[0]!.results;
+  assertEquals(missing, "shards are missing: 2/2");
+  assertEquals(notices, [`${empty} is empty: its run died before its first line`]);
+});
+
+test("readCollection() refuses a trial that another shard was to run", () => {
+  using folder = new Folder();
+  const shard = { index: 2, of: 3 };
+  const line = planLine(PLAN, { index: 1, of: 3 });
+  const path = folder.write("1.jsonl", linesOf([line, ...trialsOf(PLAN, shardOf(PLAN, shard))]));
+  assertMatch(
+    faultOf(path),
+    /^Cannot report on \S+1\.jsonl: \S+1\.jsonl is shard 1\/3 and has a trial of shard 2\/3: core=/,
+  );
+});
+
 test("readCollection() refuses tasks that are not the same, and says in what they differ", () => {
   using folder = new Folder();
   const first = writeSuite(folder, "a.jsonl", { models: ["a"] });
@@ -176,7 +199,8 @@ test("readCollection() refuses one journal twice, however it is named", () => {
   for (const again of [path, `${folder.path}/./a.jsonl`, copy]) {
     assertEquals(
       faultOf(path, again),
-      `Cannot report on ${path} and ${again}: shard 1/1 is there twice: ${again} again`,
+      `Cannot report on ${path} and ${again}: the whole run is there twice: ` +
+        (again === path ? `${path} is given twice` : `in ${path} and in ${again}`),
     );
   }
 });
@@ -248,7 +272,7 @@ test("readCollection() refuses journals of several suites that have no plan", ()
   const other = folder.write("b.jsonl", linesOf([record({ suite: "t", model: "n" })]));
   assertEquals(
     faultOf(one, other),
-    `Cannot report on ${one} and ${other}: trials of several suites are mixed: s, t`,
+    `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, t in ${other}`,
   );
 });
 
@@ -268,7 +292,7 @@ test("readCollection() refuses what its plan does not have, and a plan that was 
   assertEquals(
     faultOf(path),
     `Cannot report on ${path}: the plan line does not agree with its own hash: ` +
-      "it was changed, or made by another version",
+      `that of ${path} was changed, or made by another version`,
   );
   const twice = writeJournal(folder, PLAN, [...trials, trials[0]!], "t.jsonl");
   assertStringIncludes(faultOf(twice), "twice");

@@ -17,7 +17,7 @@ Deno.test("the five dimensions are measured over generated tasks and cases toget
   assertStringIncludes(run.stdout, "Five dimensions of tool use");
   const tests = await deno(
     [
-      ...["test", "--no-prompt", "--allow-env", "--allow-read", "--allow-write"],
+      ...["test", "--no-check", "--no-prompt", "--allow-env", "--allow-read", "--allow-write"],
       ...["--allow-net=127.0.0.1", `${ROOT}/fixtures/benchmarks/dimensions.ts`],
       ...["--", `--out=${cases}`],
     ],

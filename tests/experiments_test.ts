@@ -1,14 +1,13 @@
 // The paper's experiments on simulated models whose errors depend on the context: the curves that
 // reports show must have the shapes that these models are made to give.
 
-import { PERTURBATION_METHODS } from "../lib/perturbation.ts";
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Breakdown } from "../lib/breakdown.ts";
-import { FAULTS } from "../lib/fault.ts";
 import type { Report } from "../lib/report.ts";
 import { dimensionTables } from "../lib/reports/dimension_tables.ts";
 import { toolgate } from "./support/child.ts";
 import { Folder } from "./support/folders.ts";
+import { tableOf } from "./support/readme.ts";
 
 /** Runs a suite of the project as a user does, and gives what its report holds. */
 async function experiment(name: string, ...options: string[]): Promise<Report> {
@@ -98,52 +97,6 @@ Deno.test("strategies: each helps against its own mistake, as the table of the f
   assertEquals(perfect.map(({ success }) => success!.candidate), perfect.map(() => 1));
 });
 
-Deno.test("perturbations: each breaks what it should, as the table of the fixtures says", async () => {
-  const { brittleness, perturbations } = await experiment("perturbations.jsonc");
-  const percent = (rate: number | null) => rate === null ? "-" : `${Math.round(100 * rate)}%`;
-  const [planner, noisy] = brittleness;
-  const rows = planner!.columns.map((column, place) => {
-    const rateOf = (type: string) => column.failures.find((own) => own.type === type)!.rate;
-    return [
-      column.perturbation,
-      percent(column.solved.rate),
-      percent(column.abstained.rate),
-      percent(rateOf("specification_mismatch")),
-      percent(rateOf("task_deviation")),
-      percent(noisy!.columns[place]!.solved.rate),
-    ];
-  });
-  assertEquals(tableOf("What perturbations do").slice(2), rows);
-  assertEquals(rows.map(([id]) => id), ["none", ...PERTURBATION_METHODS]);
-
-  const found = (perturbation: string) =>
-    perturbations.find(({ subject }) =>
-      subject.model === "sim:planner" && subject.perturbation === perturbation
-    )!.success!;
-  for (const id of ["RD", "WT"]) assertLess(found(id).interval!.upper, -0.5, id);
-  assertEquals([found("CO").gained, found("CO").lost], [0, 0]);
-  const columnOf = (id: string) =>
-    planner!.columns.find(({ perturbation }) => perturbation === id)!;
-  for (const id of ["RP_F", "RP_L"]) assertEquals(columnOf(id).abstained.rate, 1, id);
-  assertEquals(columnOf("none").abstained.rate, 0);
-});
-
-Deno.test("faults: models recover as often as the table of the fixtures says", async () => {
-  const { recovery } = await experiment("faults.jsonc");
-  const percent = (share: number) => `${Math.round(100 * share)}%`;
-  const [planner, meek, wavering, bold] = recovery;
-  const rows = planner!.faults.map(({ fault, rate }, place) => {
-    const { ends, episodes } = bold!.faults[place]!;
-    return [
-      fault,
-      ...[rate!, meek!.faults[place]!.rate!, wavering!.faults[place]!.rate!].map(percent),
-      percent(ends.hallucinated / episodes),
-    ];
-  });
-  assertEquals(tableOf("What faults do").slice(2), rows);
-  assertEquals(rows.map(([id]) => id), [...FAULTS]);
-});
-
 Deno.test("dimensions: models score as the table of the fixtures says", async () => {
   const [table] = dimensionTables(await experiment("dimensions.jsonc"));
   const [head, ...models] = table!.rows;
@@ -153,11 +106,3 @@ Deno.test("dimensions: models score as the table of the fixtures says", async ()
   ]);
   assertEquals(tableOf("What the five dimensions come to").slice(2), rows);
 });
-
-/** The cells of a table of fixtures/README.md. */
-function tableOf(heading: string): string[][] {
-  const readme = Deno.readTextFileSync(new URL("../fixtures/README.md", import.meta.url));
-  return readme.split("\n## ").find((section) => section.startsWith(heading))!
-    .split("\n").filter((line) => line.startsWith("|"))
-    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim().replaceAll("`", "")));
-}

@@ -12,6 +12,8 @@ const NONE: Flags = {
   resume: false,
   retryInvalid: false,
   budget: {},
+  rates: {},
+  recordings: undefined,
   verdict: undefined,
   report: undefined,
 };
@@ -33,6 +35,8 @@ test("parseFlags() reads every flag, its value behind = or as the next word", ()
     concurrency: ["8", { concurrency: 8 }],
     "max-tokens": ["100000", { budget: { tokens: 100_000 } }],
     "max-usd": ["2.5", { budget: { usd: 2.5 } }],
+    "requests-per-minute": ["60", { rates: { requestsPerMinute: 60 } }],
+    "tokens-per-minute": ["90000", { rates: { tokensPerMinute: 90_000 } }],
     verdict: ["v.json", { verdict: "v.json" }],
     report: ["r.html", { report: "r.html" }],
   } as const;
@@ -49,7 +53,8 @@ test("parseFlags() reads every flag, its value behind = or as the next word", ()
 });
 
 test("parseFlags() takes whole numbers in their range alone", () => {
-  for (const [name, least] of [["seed", 0], ["concurrency", 1], ["max-tokens", 1]] as const) {
+  const names = ["concurrency", "max-tokens", "requests-per-minute", "tokens-per-minute"];
+  for (const [name, least] of [["seed", 0], ...names.map((name) => [name, 1] as const)] as const) {
     for (const value of [`${least - 1}`, "1.5", "1e3", "x", "9007199254740993", "0x10", " 1"]) {
       assertEquals(
         faultOf(`--${name}=${value}`),
@@ -132,13 +137,29 @@ test("parseFlags() leaves alone what belongs to the user's own tests, and says s
   } finally {
     console.error = error;
   }
-  const ours =
-    "--only, --shard, --seed, --out, --concurrency, --max-tokens, --max-usd, --verdict, " +
-    "--report, --resume, --retry-invalid";
+  const ours = "--only, --shard, --seed, --out, --concurrency, --max-tokens, --max-usd, " +
+    "--requests-per-minute, --tokens-per-minute, --verdict, --report, --record, --replay, --auto, " +
+    "--resume, --retry-invalid";
   assertEquals(
     told,
     ["update", "env"].map((name) =>
       `toolgate has no flag --${name} and leaves it alone; it has ${ours}`
     ),
+  );
+});
+
+Deno.test("parseFlags() takes one of the flags of recordings", () => {
+  for (const mode of ["record", "replay", "auto"] as const) {
+    assertEquals(parseFlags([`--${mode}=kept`]).recordings, { folder: "kept", mode });
+  }
+  assertThrows(
+    () => parseFlags(["--auto=kept", "--record=kept"]),
+    InputError,
+    "Cannot use --record and --auto together",
+  );
+  assertThrows(
+    () => parseFlags(["--replay"]),
+    InputError,
+    "Cannot use --replay as it needs a value",
   );
 });

@@ -204,6 +204,9 @@ test("estimateUsage() grows with the tasks, and does not depend on models and re
   );
   assertGreater(cluttered.inputTokens, small.inputTokens);
   assertEquals(cluttered.outputTokens, small.outputTokens);
+  // Calls that a fault hits are made again.
+  const faulty = usageOf(2, { perturbations: ["timeout:4"] });
+  assertGreater(faulty.inputTokens, small.inputTokens);
 });
 
 test("forecastCost() is a line a model, by its own price and its share of the trials", () => {

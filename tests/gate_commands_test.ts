@@ -19,6 +19,7 @@ import {
   folder,
   readLines,
   toolgate,
+  toolgates,
 } from "./support/child.ts";
 
 /** A suite of two cells; `more` overrides. */
@@ -38,17 +39,30 @@ function changed(text: string, fields: Record<string, unknown>): string {
   return JSON.stringify({ ...content, checksum: sha256(canonicalJson(content)) });
 }
 
+/** Runs suites and gives their journals, by their names. */
+async function journalsOf<Name extends string>(
+  place: Folder,
+  suites: Readonly<Record<Name, Record<string, unknown>>>,
+): Promise<Record<Name, string>> {
+  const names = Object.keys(suites) as Name[];
+  const journals = names.map((name) => [name, place.file(`${name}.jsonl`)] as const);
+  const finished = await toolgates(
+    journals.map(([name, journal]) => {
+      const suite = place.write(`${name}.jsonc`, suiteOf(suites[name]));
+      return ["run", suite, "--out", journal];
+    }),
+  );
+  for (const one of finished) assertEquals(one.code, 0, one.all);
+  return Object.fromEntries(journals) as Record<Name, string>;
+}
+
 /** Runs a suite and gives its journal. */
 async function journalOf(
   place: Folder,
   name: string,
   more: Record<string, unknown>,
 ): Promise<string> {
-  const suite = place.write(`${name}.jsonc`, suiteOf(more));
-  const journal = place.file(`${name}.jsonl`);
-  const finished = await toolgate(["run", suite, "--out", journal]);
-  assertEquals(finished.code, 0, finished.all);
-  return journal;
+  return (await journalsOf(place, { [name]: more }))[name]!;
 }
 
 function verdictIn({ stdout }: Finished): string {
@@ -76,8 +90,8 @@ Deno.test("toolgate run stops with a sequential gate, and is whole although tria
   const again = await toolgate(["run", suite, "--out", journal, "--resume"]);
   assertEquals(again.code, 0, again.all);
   assertEquals(readLines(journal).length, 1 + trials.length);
-  for (const changed of [["--success-rate", "0.5"], ["--margin", "0.2"], ["--confidence", "0.9"]]) {
-    const refused = await toolgate(["gate", journal, ...changed]);
+  const changes = [["--success-rate", "0.5"], ["--margin", "0.2"], ["--confidence", "0.9"]];
+  for (const refused of await toolgates(changes.map((one) => ["gate", journal, ...one]))) {
     assertEquals(refused.code, 2, refused.all);
   }
 });
@@ -148,23 +162,19 @@ Deno.test("toolgate run ends at a budget with 3, and a price table is needed for
   assertEquals(more.code, 0, more.all);
   // Of that run no budget says why the last trials should be missing.
   const lines = Deno.readTextFileSync(journal).split("\n").slice(0, 76).join("\n");
-  const cut = await toolgate([
-    "gate",
-    place.write("cut.jsonl", `${lines}\n`),
-    "--success-rate",
-    "0.8",
-  ]);
-  assertMatch(verdictIn(cut), /: INVALID: /);
-  const full = await toolgate(["gate", journal, "--success-rate", "0.8"]);
-  assertStringIncludes(full.stdout, "exact, Clopper-Pearson");
+  const [cut, full] = await toolgates(
+    [place.write("cut.jsonl", `${lines}\n`), journal]
+      .map((path) => ["gate", path, "--success-rate", "0.8"]),
+  );
+  assertMatch(verdictIn(cut!), /: INVALID: /);
+  assertStringIncludes(full!.stdout, "exact, Clopper-Pearson");
 });
 
 Deno.test("toolgate accept makes a baseline that gates like the journal it comes from", async () => {
   await using place = await folder();
-  const old = await journalOf(place, "old", { graphs: 80 });
-  const next = await journalOf(place, "next", {
-    graphs: 80,
-    models: ["sim:noisy?quit=0.02&stale=0.05&seed=2"],
+  const { old, next } = await journalsOf(place, {
+    old: { graphs: 80 },
+    next: { graphs: 80, models: ["sim:noisy?quit=0.02&stale=0.05&seed=2"] },
   });
   const accepted = await toolgate(["accept", old]);
   assertEquals(accepted.code, 0, accepted.all);
@@ -176,19 +186,18 @@ Deno.test("toolgate accept makes a baseline that gates like the journal it comes
     1,
     160,
   ]);
-  const verdicts = await Promise.all(
-    [old, baseline].map((given) => toolgate(["gate", next, "--baseline", given, "--json"])),
-  );
+  const disguised = old.replace(/([^/]+)$/, "./$1");
+  const [both, over, again, ...verdicts] = await toolgates([
+    // Two gates at once are none, and a baseline is not compared with itself as a candidate's journal.
+    ["gate", next, "--baseline", old, "--success-rate", "0.8"],
+    ["accept", old, "--out", old],
+    ["accept", old, "--out", disguised],
+    ...[old, baseline].map((given) => ["gate", next, "--baseline", given, "--json"]),
+  ]);
   const [byJournal, byFile] = verdicts.map(({ stdout }) => JSON.parse(stdout).verdicts[0]);
   assertEquals(byFile.evidence, byJournal.evidence);
   assertEquals(byFile.kind, byJournal.kind);
-  // Two gates at once are none, and a baseline is not compared with itself as a candidate's journal.
-  const both = await toolgate(["gate", next, "--baseline", old, "--success-rate", "0.8"]);
-  assertEquals(both.code, 2, both.all);
-  const over = await toolgate(["accept", old, "--out", old]);
-  assertEquals(over.code, 2, over.all);
-  const disguised = old.replace(/([^/]+)$/, "./$1");
-  assertEquals((await toolgate(["accept", old, "--out", disguised])).code, 2);
+  for (const refused of [both!, over!, again!]) assertEquals(refused.code, 2, refused.all);
   assertEquals(readLines(old).length, 161, "the journal was written over");
   // What says nothing does not take the place of what does.
   const part = place.write(
@@ -203,11 +212,11 @@ Deno.test("toolgate accept makes a baseline that gates like the journal it comes
 
 Deno.test("toolgate gate refuses baselines that are not of the same graphs", async (context) => {
   await using place = await folder();
-  const next = await journalOf(place, "next", { graphs: 10 });
-  const [seed, graphs] = await Promise.all([
-    journalOf(place, "seed", { graphs: 10, seed: 2 }),
-    journalOf(place, "graphs", { graphs: 11 }),
-  ]);
+  const { next, seed, graphs } = await journalsOf(place, {
+    next: { graphs: 10 },
+    seed: { graphs: 10, seed: 2 },
+    graphs: { graphs: 11 },
+  });
   const accepted = place.file("accepted.json");
   assertEquals((await toolgate(["accept", next, "--out", accepted])).code, 0);
   const text = Deno.readTextFileSync(accepted);
@@ -229,9 +238,10 @@ Deno.test("toolgate gate refuses baselines that are not of the same graphs", asy
     ["an empty file", place.write("empty.json", ""), /must have trials: there are none/],
     ["no file", place.file("absent.json"), /there is no such file/],
   ];
-  for (const [name, file, message] of cases) {
-    await context.step(name, async () => {
-      const finished = await toolgate(["gate", next, "--baseline", file]);
+  const told = await toolgates(cases.map(([, file]) => ["gate", next, "--baseline", file]));
+  for (const [at, [name, , message]] of cases.entries()) {
+    await context.step(name, () => {
+      const finished = told[at]!;
       assertEquals(finished.code, 2, finished.all);
       assertMatch(finished.stderr, message);
       assertEquals(finished.stderr.trim().split("\n").length, 1, finished.all);
@@ -247,18 +257,18 @@ Deno.test("toolgate gate compares strategies beneath its verdicts, which decides
   const prices = place.write("prices.jsonc", JSON.stringify({ [model]: { input: 1, output: 1 } }));
   const absolute = { successRate: 0.1, margin: 0.05 };
   const upgrade = { baseline: { strategy: "baseline" }, margin: 0.1 };
-  const journals = await Promise.all([
-    journalOf(place, "absolute", { ...cells, strategies, graphs: 20, gate: absolute }),
-    journalOf(place, "upgrade", { ...cells, strategies, graphs: 20, gate: upgrade }),
-  ]);
-  for (const journal of journals) {
-    const shown = await toolgate(["gate", journal, "--prices", prices]);
+  const journals = await journalsOf(place, {
+    absolute: { ...cells, strategies, graphs: 20, gate: absolute },
+    upgrade: { ...cells, strategies, graphs: 20, gate: upgrade },
+  });
+  for (const journal of Object.values(journals)) {
+    const line = ["gate", journal, "--prices", prices];
+    const [shown, told] = await toolgates([line, [...line, "--json"]]) as [Finished, Finished];
     const verdict = shown.stdout.search(/^sim:noisy\S+ \+ restate \(simulated\): PASS: /m);
     const table = shown.stdout.indexOf("\nStrategies against the baseline\n");
     assert(0 < verdict && verdict < table, shown.all);
     assertEquals(shown.stdout.split("Strategies against").length, 2, shown.all);
     assertMatch(shown.stdout, /^strategy +tasks +baseline .* extra tokens +extra cost$/m);
-    const told = await toolgate(["gate", journal, "--prices", prices, "--json"]);
     assertEquals(told.code, shown.code, told.all);
     const { comparisons, verdicts } = JSON.parse(told.stdout);
     assertEquals(comparisons.length, 1);
@@ -282,10 +292,9 @@ Deno.test("toolgate gate compares strategies beneath its verdicts, which decides
   }
   // Runs show it as well; one strategy alone is compared with nothing.
   const suite = place.write("again.jsonc", suiteOf({ ...cells, strategies, graphs: 3 }));
-  const run = await toolgate(["run", suite]);
-  assertEquals(run.stdout.split("\nStrategies against the baseline\n").length, 2, run.all);
-  const alone = await toolgate(["run", suite, "--strategy", "restate"]);
-  assertEquals(alone.stdout.includes("Strategies against"), false, alone.all);
+  const [run, alone] = await toolgates([["run", suite], ["run", suite, "--strategy", "restate"]]);
+  assertEquals(run!.stdout.split("\nStrategies against the baseline\n").length, 2, run!.all);
+  assertEquals(alone!.stdout.includes("Strategies against"), false, alone!.all);
 });
 
 Deno.test("toolgate gate tells a journal without a gate from one without trials", async () => {
@@ -306,8 +315,8 @@ Deno.test("toolgate gate --baseline keeps what the plan says of its baseline", a
   assertEquals((await toolgate(["accept", old, "--out", file])).code, 0);
   const gate = { baseline: { file, model: "sim:planner" }, margin: 0.1 };
   const next = await journalOf(place, "next", { graphs: 40, models: [weak], gate });
-  for (const given of [[], ["--baseline", file]]) {
-    const finished = await toolgate(["gate", next, ...given]);
+  const given = [[], ["--baseline", file]];
+  for (const finished of await toolgates(given.map((one) => ["gate", next, ...one]))) {
     assertEquals(finished.code, 1, finished.all);
     assertStringIncludes(verdictIn(finished), "below that of sim:planner (");
   }
@@ -331,22 +340,26 @@ Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async (
 });
 
 Deno.test("toolgate plan tells sizes that agree with published ones", async () => {
-  const numbers = async (...options: string[]) => {
-    const finished = await toolgate(["plan", "--json", ...options]);
-    assertEquals(finished.code, 0, finished.all);
-    return JSON.parse(finished.stdout);
-  };
-  const { sizes, sequential } = await numbers("--rate", "0.7", "--margin", "0.05");
+  const [at70, at80, at90, wider, weak, sized] = (await toolgates([
+    ["plan", "--json", "--rate", "0.7", "--margin", "0.05"],
+    ["plan", "--json", "--rate", "0.8"],
+    ["plan", "--json", "--rate", "0.9"],
+    ["plan", "--json", "--rate", "0.7", "--margin", "0.1"],
+    ["plan", "--json", "--rate", "0.7", "--power", "0.8"],
+    ["plan", "--json", "--rate", "0.7", "--graphs", "960"],
+  ])).map(({ code, stdout, all }) => {
+    assertEquals(code, 0, all);
+    return JSON.parse(stdout);
+  });
+  const { sizes, sequential } = at70;
   assertEquals([sizes.absolute, sizes.paired], [960, 875]);
   assertEquals(sequential.absolute.largestSize, 1440);
   assertLess(sequential.absolute.good.units, 0.55 * 960);
-  assertEquals((await numbers("--rate", "0.8")).sizes.absolute, 756);
-  assertEquals((await numbers("--rate", "0.9")).sizes.absolute, 474);
-  assertEquals((await numbers("--rate", "0.7", "--margin", "0.1")).sizes.absolute, 248);
-  const weak = await numbers("--rate", "0.7", "--power", "0.8");
+  assertEquals(at80.sizes.absolute, 756);
+  assertEquals(at90.sizes.absolute, 474);
+  assertEquals(wider.sizes.absolute, 248);
   assertLess(weak.sizes.absolute, 960);
-  const { absolute } = await numbers("--rate", "0.7", "--graphs", "960");
-  assertAlmostEquals(absolute, 0.05, 1e-3);
+  assertAlmostEquals(sized.absolute, 0.05, 1e-3);
   const shown = await toolgate(["plan", "--rate", "0.7", "--margin", "0.05"]);
   assertMatch(shown.stdout, /absolute gate, fixed size +960 graphs/);
 });
@@ -370,11 +383,14 @@ Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs
   assertGreater(usagePerTrial.inputTokens, 0);
   assertGreater(detectable, 0.2);
   assertEquals(warnings.length, 1);
-  const shown = await toolgate(["plan", suite]);
-  assertMatch(shown.stdout, /about \$\d+\.\d+ for 40 trials/);
-  assertEquals((await toolgate(["plan", suite, "--rate", "0.7"])).code, 2);
-  assertEquals((await toolgate(["plan", "--rate", "0.04"])).code, 2);
-  assertEquals((await toolgate(["plan", "--rate", "1.2"])).code, 2);
+  const [shown, ...refused] = await toolgates([
+    ["plan", suite],
+    ["plan", suite, "--rate", "0.7"],
+    ["plan", "--rate", "0.04"],
+    ["plan", "--rate", "1.2"],
+  ]);
+  assertMatch(shown!.stdout, /about \$\d+\.\d+ for 40 trials/);
+  assertEquals(refused.map(({ code }) => code), [2, 2, 2]);
 });
 
 Deno.test("toolgate selfcheck finds the stated errors on A/A runs", async () => {

@@ -52,7 +52,22 @@ test("fileReason() puts the usual causes into words", () => {
   );
   assertEquals(
     fileReason(refused),
-    'Deno was not given the permission: Requires read access to "a.txt"',
+    'Deno was not given the permission: Requires read access to "a.txt"; ' +
+      "allow it with --allow-read=a.txt",
+  );
+  assertEquals(
+    fileReason(
+      new Deno.errors.NotCapable(
+        'Requires write access to "/a/b.txt", run again with the --allow-write flag',
+      ),
+    ),
+    'Deno was not given the permission: Requires write access to "/a/b.txt"; ' +
+      "allow it with --allow-write=/a",
+  );
+  const other = 'Requires net access to "h:1", run again with the --allow-net flag';
+  assertEquals(
+    fileReason(new Deno.errors.NotCapable(other)),
+    'Deno was not given the permission: Requires net access to "h:1"',
   );
   assertEquals(fileReason(new Error("odd")), "odd");
 });
@@ -99,5 +114,27 @@ test("readJsonc() names file, path and rule of a wrong value", () => {
   assertStringIncludes(
     error.message,
     `Cannot use ${path}:\n  at sizes[0].core: must be at least 1`,
+  );
+});
+
+test("parseWith() tells of many faults the first ones, and how many more there are", () => {
+  const value = { name: "s", sizes: new Array(1_000).fill({ core: 0 }) };
+  const { message } = assertThrows(() => parseWith(SCHEMA, value, "it"), InputError);
+  const lines = message.split("\n");
+  assertEquals(lines.length, 22);
+  assertStringIncludes(lines.at(-2)!, "at sizes[19].core");
+  assertEquals(lines.at(-1), "  and 980 more");
+});
+
+test("readJsonc() refuses what nests deeper than others could follow", () => {
+  using folder = new Folder();
+  const nested = (levels: number) => `{"a":`.repeat(levels) + "1" + "}".repeat(levels);
+  const rules = z.looseObject({});
+  readJsonc(folder.write("a.json", nested(500)), rules);
+  const path = folder.write("b.json", nested(501));
+  const { message } = assertThrows(() => readJsonc(path, rules), InputError);
+  assertEquals(
+    message,
+    `Cannot use ${path}: it must nest at most 500 levels deep, and nests deeper`,
   );
 });

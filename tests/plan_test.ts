@@ -6,16 +6,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../lib/input.ts";
-import {
-  comparisonHash,
-  listTrials,
-  parseShard,
-  planHash,
-  planSuite,
-  shardOf,
-} from "../lib/plan.ts";
+import { comparisonHash, listTrials, planHash, planSuite } from "../lib/plan.ts";
 import { PROBES } from "../lib/probes.ts";
 import type { Suite } from "../lib/suite.ts";
 import { type ModelEntry, modelName } from "../lib/model_entry.ts";
@@ -347,67 +339,6 @@ test("planHash() and comparisonHash() do not depend on the order of keys", () =>
   const other = planSuite({ ...SMALL, limits: { steps: 4, calls: 3 } });
   assertEquals(planHash(one), planHash(other));
   assertEquals(comparisonHash(one), comparisonHash(other));
-});
-
-test("parseShard() reads I/N", () => {
-  assertEquals(parseShard("2/5"), { index: 2, of: 5 });
-  assertEquals(parseShard("1/1"), { index: 1, of: 1 });
-});
-
-test("parseShard() refuses what is no shard, and names it", () => {
-  for (
-    const text of ["", "2", "0/5", "6/5", "-1/5", "1/0", "1.5/2", "a/b", "1/2/3", " 1/2", "1/2\n"]
-  ) {
-    const error = assertThrows(() => parseShard(text), InputError);
-    assertStringIncludes(error.message, `Cannot use shard ${text} as it must be I/N`);
-  }
-});
-
-test("shardOf() splits a plan exactly: every trial is in one shard, in order", () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 12 }),
-      fc.integer({ min: 1, max: 5 }),
-      fc.integer({ min: 1, max: 3 }),
-      (of, graphs, repetitions) => {
-        const plan = planSuite({ ...SMALL, graphs, repetitions });
-        const shards = Array.from(
-          { length: of },
-          (_, place) => shardOf(plan, { index: place + 1, of }),
-        );
-        const all = shards.flat().toSorted((one, other) => one.index - other.index);
-        assertEquals(all, [...plan.trials]);
-        for (const shard of shards) {
-          assert(
-            shard.every((trial, place) => place === 0 || trial.index > shard[place - 1]!.index),
-          );
-        }
-        const sizes = shards.map(({ length }) => length);
-        assert(Math.max(...sizes) - Math.min(...sizes) <= 1, `${sizes}`);
-      },
-    ),
-    { numRuns: 60, seed: 1 },
-  );
-});
-
-test("shardOf() gives each shard its share of every cell and of every model", () => {
-  const plan = planSuite({ ...SMALL, graphs: 10 });
-  for (const parts of [2, 4, 5]) {
-    for (let index = 1; index <= parts; index++) {
-      const trials = shardOf(plan, { index, of: parts });
-      for (const core of [3, 5]) {
-        for (const model of SMALL.models) {
-          const own = trials.filter((trial) =>
-            generatedFrom(trial.task).core === core && trial.model === model
-          );
-          assert(
-            own.length > 0,
-            `shard ${index}/${parts} has no trial of core ${core} and model ${model}`,
-          );
-        }
-      }
-    }
-  }
 });
 
 test("planHash() moves with everything that is set of a strategy", () => {

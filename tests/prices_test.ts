@@ -206,6 +206,19 @@ test("Spending.add() counts tokens of stages once, at their own price, and spoil
   }
 });
 
+test("Spending.add() counts what a judge took, at the judge's own price", () => {
+  const judging = { model: { requested: "large" }, usage: usageOf(3, 2) };
+  for (const over of [0, 1e-6]) {
+    const [small, large] = [DOLLARS["small"]!, DOLLARS["large"]!];
+    const usd = (10 * small.input + small.output + 3 * large.input + 2 * large.output) / 1e6;
+    for (const budget of [{ tokens: 16 + Math.ceil(over) }, { usd: usd + over }]) {
+      const spending = new Spending(budget, DOLLARS);
+      spending.add({ model: { requested: "small" }, usage: usageOf(10, 1), judging });
+      assertEquals(spending.reached === undefined, over > 0, JSON.stringify(budget));
+    }
+  }
+});
+
 test("Spending.add() needs prices for a budget of dollars only", () => {
   new Spending({ tokens: 100 }).add(spender(1, 1));
   new Spending({}).add(spender(1, 1));

@@ -1,66 +1,17 @@
-// Every code block of the README is run, in a copy of the project beside a project of a user's own.
+// Every code block of the README is run, in a copy of the project beside a project of a user's own; its
+// commands have a file of their own.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../lib/connect.ts";
 import { tellStory } from "../lib/story.ts";
 import { runTrial } from "../lib/trial.ts";
 import { parseTrialId } from "../lib/trial_id.ts";
+import { ROOT } from "./support/child.ts";
+import { blocksOf, README, shell, unchecked, Workplace } from "./support/readme.ts";
 
-const ROOT = new URL("../", import.meta.url).pathname;
-const README = await Deno.readTextFile(`${ROOT}README.md`);
-
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-
-const blocks: Block[] = [...README.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
-  .map(([, language, text]) => ({ language: language!, text: text! }));
-
-function blocksOf(language: string): string[] {
-  return blocks.filter((block) => block.language === language).map(({ text }) => text);
-}
-
-/** A copy of what a clone holds, and an empty folder beside it. */
-class Workplace implements AsyncDisposable {
-  private constructor(readonly folder: string) {}
-
-  static async make(): Promise<Workplace> {
-    const folder = await Deno.makeTempDir();
-    await Deno.mkdir(`${folder}/toolgate`);
-    await Deno.mkdir(`${folder}/mine`);
-    for (const name of ["deno.json", "deno.lock", "mod.ts", "lib", "fixtures"]) {
-      await copy(`${ROOT}${name}`, `${folder}/toolgate/${name}`);
-    }
-    return new Workplace(folder);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.folder, { recursive: true });
-  }
-}
-
-async function copy(from: string, to: string): Promise<void> {
-  if ((await Deno.stat(from)).isFile) return await Deno.copyFile(from, to);
-  await Deno.mkdir(to);
-  for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
-}
-
-/** Runs a line as a shell does, with this very Deno. */
-async function shell(line: string, cwd: string): Promise<{ code: number; output: string }> {
-  const { code, stdout, stderr } = await new Deno.Command("sh", {
-    // A task that runs these tests has told its own folder; a user's shell has not.
-    args: ["-c", `unset INIT_CWD; ${line.replace(/^npx --yes deno@\S+/, "deno")}`],
-    cwd,
-    env: {
-      NO_COLOR: "1",
-      OPENAI_API_KEY: "sk-none",
-      PATH: `${Deno.execPath().replace(/[^/]*$/, "")}:${Deno.env.get("PATH")}`,
-    },
-  }).output();
-  const decoder = new TextDecoder();
-  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
-}
+const place = await Workplace.make();
+Deno.test.beforeEach(() => place.clear());
+Deno.test.afterAll(() => place[Symbol.asyncDispose]());
 
 /** Answers what would go to servers that are not there by the simulated planner. */
 const STAND_IN = `
@@ -76,7 +27,7 @@ globalThis.fetch = async (input, init) => {
 
 /** Examples that register tests, which the runner of documentation cannot nest in its own. */
 const examples = ["mod.ts", "lib/register.ts"].map((path) => {
-  const [, text] = /```ts ignore\n(.*?)```/s.exec(Deno.readTextFileSync(`${ROOT}${path}`))!;
+  const [, text] = /```ts ignore\n(.*?)```/s.exec(Deno.readTextFileSync(`${ROOT}/${path}`))!;
   return { name: `${path}: the example`, text: text!.replaceAll(/^ \* ?/gm, "") };
 });
 
@@ -87,17 +38,15 @@ const runnable = [
 
 for (const { name, text } of runnable) {
   Deno.test(`${name} runs in a clone`, async () => {
-    await using place = await Workplace.make();
-    const clone = `${place.folder}/toolgate`;
-    await Deno.writeTextFile(`${clone}/my_benchmark.ts`, text);
-    await Deno.writeTextFile(`${clone}/stand_in.ts`, STAND_IN);
+    await Deno.writeTextFile(`${place.clone}/my_benchmark.ts`, text);
+    await Deno.writeTextFile(`${place.clone}/stand_in.ts`, STAND_IN);
     // The permissions of the shell block that follows, and those of the stand-in.
     const at = README.indexOf(text);
     const next = /^deno test (.*) my_benchmark\.ts$/m.exec(README.slice(at).split("\n## ")[0]!);
     const flags = next?.[1] ?? "--allow-net=127.0.0.1";
     const { code, output } = await shell(
       `deno test --no-check --no-prompt --preload=./stand_in.ts ${flags} my_benchmark.ts`,
-      clone,
+      place.clone,
     );
     assertEquals(code, 0, output);
     assertStringIncludes(output, " | 0 failed");
@@ -105,37 +54,24 @@ for (const { name, text } of runnable) {
 }
 
 Deno.test("README: the deno.json of a user's own project finds the clone", async () => {
-  await using place = await Workplace.make();
   const [config] = blocksOf("json");
-  await Deno.writeTextFile(`${place.folder}/mine/deno.json`, config!);
-  await Deno.writeTextFile(`${place.folder}/mine/my_benchmark.ts`, blocksOf("ts")[0]!);
+  await Deno.writeTextFile(`${place.mine}/deno.json`, config!);
+  await Deno.writeTextFile(`${place.mine}/my_benchmark.ts`, blocksOf("ts")[0]!);
   const line = "deno test --no-prompt --allow-net=127.0.0.1 my_benchmark.ts";
-  const { code, output } = await shell(line, `${place.folder}/mine`);
+  const { code, output } = await shell(line, place.mine);
   assertEquals(code, 0, output);
   assertStringIncludes(output, "tool calling > gate ... ok");
 });
 
-Deno.test("README: the shell blocks of commands run in a clone", async () => {
-  await using place = await Workplace.make();
-  const lines = blocksOf("sh").flatMap((text) => text.trim().split("\n"))
-    .filter((line) =>
-      line.startsWith("deno task toolgate") || line.startsWith("deno test -A fixtures/")
-    );
-  assert(lines.length >= 4);
-  for (const line of lines) {
-    const { code, output } = await shell(line, `${place.folder}/toolgate`);
-    assertEquals(code, 0, `${line}\n${output}`);
-  }
-});
-
 Deno.test("README: the two commands are tasks, and the first prints what is shown", async () => {
-  await using place = await Workplace.make();
-  const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}/deno.json`));
   const [bench, test] = blocksOf("sh")[0]!.trim().split("\n");
   assertEquals(bench, "npx --yes deno@2.9.6 task bench");
   assertEquals(test, "npx --yes deno@2.9.6 task test");
   assert("bench" in tasks && "test" in tasks);
-  const { code, output } = await shell(bench!, `${place.folder}/toolgate`);
+  const config = `${place.clone}/deno.json`;
+  await Deno.writeTextFile(config, unchecked(await Deno.readTextFile(config)));
+  const { code, output } = await shell(bench!, place.clone);
   assertEquals(code, 0, output);
   // Numbers differ from run to run; everything else of the example stands in the output.
   const shape = (text: string) => text.replace(/[\d.%]+|-(?= )/g, "#").replace(/ +/g, " ");
@@ -144,12 +80,10 @@ Deno.test("README: the two commands are tasks, and the first prints what is show
 });
 
 Deno.test("README: the suites run", async () => {
-  await using place = await Workplace.make();
-  const clone = `${place.folder}/toolgate`;
   assertEquals(blocksOf("jsonc").length, 5);
   for (const suite of blocksOf("jsonc")) {
-    await Deno.writeTextFile(`${clone}/mine.jsonc`, suite);
-    const { code, output } = await shell("deno task toolgate run mine.jsonc", clone);
+    await Deno.writeTextFile(`${place.clone}/mine.jsonc`, suite);
+    const { code, output } = await shell("deno task toolgate run mine.jsonc", place.clone);
     assertEquals(code, 0, output);
   }
 });
@@ -166,12 +100,13 @@ Deno.test("README: the story of a failure is what its replay line gives", async 
 });
 
 Deno.test("README: the failure of a tool test is what the test prints", async () => {
-  await using place = await Workplace.make();
-  const clone = `${place.folder}/toolgate`;
   const own = blocksOf("ts").find((text) => text.includes("asks for the weather"))!;
   const wrong = own.replace(/(name: "weather", arguments: \{ city: )"Rome"/, '$1"Rome, Georgia"');
-  await Deno.writeTextFile(`${clone}/my_benchmark.ts`, wrong);
-  const { code, output } = await shell("deno test --no-prompt my_benchmark.ts", clone);
+  await Deno.writeTextFile(`${place.clone}/my_benchmark.ts`, wrong);
+  const { code, output } = await shell(
+    "deno test --no-check --no-prompt my_benchmark.ts",
+    place.clone,
+  );
   assertEquals(code, 1, output);
   const shown = blocksOf("text").find((text) => text.includes("Georgia"))!;
   assertStringIncludes(output, shown.trim());

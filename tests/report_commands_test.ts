@@ -2,14 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { report as reportInProcess } from "../lib/commands/report.ts";
-import {
-  comparisonHash,
-  type Plan,
-  planHash,
-  planSuite,
-  type Shard,
-  shardOf,
-} from "../lib/plan.ts";
+import { comparisonHash, type Plan, planHash, planSuite } from "../lib/plan.ts";
+import { type Shard, shardOf } from "../lib/sharding.ts";
 import { type PlanLine, planLine } from "../lib/journal_file.ts";
 import type { Suite } from "../lib/suite.ts";
 import type { Trial } from "../lib/trial.ts";
@@ -21,6 +15,7 @@ import {
   readLines,
   ROOT,
   toolgate,
+  toolgates,
 } from "./support/child.ts";
 import { linesOf } from "./support/journals.ts";
 import { finish, record } from "./support/records.ts";
@@ -65,6 +60,11 @@ function writeLines(
 
 function report(place: Folder, ...arguments_: string[]): Promise<Finished> {
   return toolgate(["report", ...arguments_], { cwd: place.path });
+}
+
+/** Several reports, in one process. */
+function reports(place: Folder, lines: readonly (readonly string[])[]): Promise<Finished[]> {
+  return toolgates(lines.map((arguments_) => ["report", ...arguments_]), { cwd: place.path });
 }
 
 /** What is in a folder, and what its files hold. */
@@ -208,11 +208,16 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
       /INVALID: nothing can be said, as .*base\.json/,
     ],
   };
-  for (const [name, [make, message]] of Object.entries(cases)) {
-    await context.step(name, async () => {
-      await using place = await folder();
-      const paths = make(place);
-      const finished = await report(place, ...paths);
+  await using places = new AsyncDisposableStack();
+  const lines = [];
+  for (const [make] of Object.values(cases)) {
+    const place = places.use(await folder());
+    lines.push({ cwd: place.path, line: ["report", ...make(place)] });
+  }
+  const told = await toolgates(lines);
+  for (const [at, [name, [, message]]] of Object.entries(cases).entries()) {
+    await context.step(name, () => {
+      const finished = told[at]!;
       assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
       assertMatch(finished.stdout, message);
     });
@@ -268,13 +273,13 @@ Deno.test("toolgate report refuses a wrong command line, and loses nothing by it
       ["a.jsonl", "seed.jsonl"],
       /a\.jsonl and seed\.jsonl together.*: they differ in seed; run them/,
     ],
-    [["a.jsonl", "./a.jsonl"], /shard 1\/1 is there twice/],
+    [["a.jsonl", "./a.jsonl"], /the whole run is there twice: in a\.jsonl and in \.\/a\.jsonl/],
     [["text.txt"], /text\.txt/],
   ];
-  const all = cases.map(([arguments_]) => report(place, ...arguments_));
+  const all = await reports(place, cases.map(([arguments_]) => arguments_));
   for (const [at, [arguments_, message]] of cases.entries()) {
-    await context.step(arguments_.join(" ") || "nothing", async () => {
-      const finished = await all[at]!;
+    await context.step(arguments_.join(" ") || "nothing", () => {
+      const finished = all[at]!;
       assertEquals([finished.code, finished.stdout], [2, ""], finished.all);
       assertMatch(finished.stderr, message);
       assertEquals(finished.stderr.trimEnd().includes("\n"), false, finished.all);
@@ -335,10 +340,10 @@ Deno.test("toolgate report writes over no baseline, and writes no file twice", a
     [["c.jsonl", "--html", "dir1/new/o", "--json", "dir2/new/o"], /dir2\/new\/o is named twice/],
     [["c.jsonl", "--html", "r.html"], undefined],
   ];
-  const all = cases.map(([arguments_]) => report(place, ...arguments_));
+  const all = await reports(place, cases.map(([arguments_]) => arguments_));
   for (const [at, [arguments_, message]] of cases.entries()) {
-    await context.step(arguments_.join(" "), async () => {
-      const finished = await all[at]!;
+    await context.step(arguments_.join(" "), () => {
+      const finished = all[at]!;
       assertEquals(finished.code, message === undefined ? 0 : 2, finished.all);
       if (message !== undefined) assertMatch(finished.stderr, message);
     });

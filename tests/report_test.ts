@@ -239,7 +239,7 @@ test("lackNote() says why trials are not there", () => {
   );
   assertEquals(
     lackNote({ ...lack, stopped: "the budget was spent", decision: decided }),
-    "3 of 12 planned trials were not run: the budget was spent.",
+    "3 of 12 planned trials were not run: the budget was spent. All figures are of a part.",
   );
   for (const decision of [open, reportVerdicts("s", [], { successRate: 0.8 })]) {
     assertEquals(lackNote({ ...lack, decision }), lackNote(lack));

@@ -2,7 +2,8 @@
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../lib/input.ts";
-import { type Plan, planSuite, shardOf } from "../lib/plan.ts";
+import { type Plan, planSuite } from "../lib/plan.ts";
+import { shardOf } from "../lib/sharding.ts";
 import { completePolicy, type GatePolicy } from "../lib/policy.ts";
 import { planLine, readJournalFile, splitGate } from "../lib/journal_file.ts";
 import { readResults } from "../lib/results.ts";
@@ -225,6 +226,27 @@ test("readResults() tells why trials are missing, where the last line says so", 
   assertEquals(stopped(5, [2]), undefined, "it went on, and was cut short");
   assertEquals(stopped(12, [11]), undefined, "nothing is missing");
   assertEquals(stopped(0, []), undefined);
+  // A gate may have stopped it, which is nothing to be told of.
+  assertEquals(readResults([writeTrials(folder, plan, 5, [])]).notices, []);
+});
+
+test("readResults() names shards that ended early, why, and how many trials they lack", () => {
+  using folder = new Folder();
+  const plan = planOf(undefined, { graphs: 3 });
+  const shards = [1, 2, 3].map((index) => ({ index, of: 3 }));
+  const paths = [
+    writeTrials(folder, plan, 4, [], shards[0]),
+    writeTrials(folder, plan, 1, [0], shards[1]),
+    writeTrials(folder, plan, 0, [], shards[2]),
+  ];
+  const cut = "its run was cut short, or goes on; it can be continued with --resume";
+  const [second, third] = [
+    `shard 2/3 (${paths[1]}) lacks 3 of its 4 trials: ${ENDS}`,
+    `shard 3/3 (${paths[2]}) lacks 4 of its 4 trials: ${cut}`,
+  ];
+  assertEquals(readResults(paths).notices, [second, third]);
+  // What else is missing does not keep it quiet.
+  assertEquals(readResults(paths.slice(1)).notices, [second, third]);
 });
 
 test("readResults() of shards tells why trials are missing only where each that lacks some does", () => {

@@ -12,11 +12,13 @@ import {
   type PlanLine,
   planLine,
   readJournalFile,
+  readPlanLine,
   wholeTrial,
 } from "../lib/journal_file.ts";
 import { differences, readResults } from "../lib/results.ts";
 import { completePolicy } from "../lib/policy.ts";
-import { type Plan, planHash, planSuite, type Shard, shardOf } from "../lib/plan.ts";
+import { type Plan, planHash, planSuite } from "../lib/plan.ts";
+import { type Shard, shardOf } from "../lib/sharding.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../lib/suite.ts";
 import type { Trial } from "../lib/trial.ts";
 import type { TrialScore } from "../lib/trial_score.ts";
@@ -78,6 +80,28 @@ test("planLine() has what the design says, and the gate with its defaults", () =
   assertEquals(resolved, PLAN.resolved);
   assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
   assertEquals(planLine(planSuite(UNGATED)).gate, null);
+});
+
+test("readJournalFile() refuses lines that nest deeper than others could follow, and names them", () => {
+  using folder = new Folder();
+  const deep = JSON.parse('{"a":'.repeat(20_000) + "1" + "}".repeat(20_000));
+  const trials = PLAN.trials.map((planned) => finish(planned));
+  const inPlan = writeJournal(folder, (line) => ({
+    ...line,
+    resolved: { ...line.resolved, limits: deep },
+  }));
+  const inTrial = writeJournal(
+    folder,
+    undefined,
+    [{ ...trials[0], task: { ...trials[0]!.task, deep } }, ...trials.slice(1)],
+    "b.jsonl",
+  );
+  for (const [path, line] of [[inPlan, 1], [inTrial, 2]] as const) {
+    const rule = `Cannot use ${path}, line ${line}: it must nest at most 500 levels deep`;
+    assertThrows(() => readJournalFile(path), InputError, rule);
+  }
+  assertThrows(() => [...journalTrials(inTrial)], InputError, "line 2: it must nest");
+  assertThrows(() => readPlanLine(inPlan), InputError, "line 1: it must nest");
 });
 
 test("planLine() holds no credentials of a baseURL", () => {
@@ -145,6 +169,52 @@ test("readResults() names missing shards", () => {
   assertEquals(readResults([path]).problem, "shards are missing: 1/3, 3/3");
 });
 
+test("readResults() names some of very many missing shards", () => {
+  using folder = new Folder();
+  const path = writeShard(folder, "1.jsonl", { index: 1, of: 999_999 });
+  assertMatch(
+    readResults([path]).problem!,
+    /^shards are missing: 2\/999999, 3\/999999(, \d+\/999999){18} and 999978 more$/,
+  );
+});
+
+test("readResults() finds a trial that another shard was to run", () => {
+  using folder = new Folder();
+  const shards = [1, 2, 3].map((index) => shardOf(PLAN, { index, of: 3 }));
+  // All trials are there, once each: only their places are wrong.
+  const moved = [shards[0]!, [...shards[1]!, shards[2]![0]!], shards[2]!.slice(1)];
+  const paths = moved.map((trials, place) => {
+    const line = planLine(PLAN, { index: place + 1, of: 3 });
+    return folder.write(`${place + 1}.jsonl`, textOf([line, ...trials.map((one) => finish(one))]));
+  });
+  assertEquals(
+    readResults(paths).problem,
+    `${paths[1]} is shard 2/3 and has a trial of shard 3/3: ${shards[2]![0]!.id}`,
+  );
+});
+
+test("readResults() takes an empty journal for that of a shard that is missing", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  for (const text of ["", '{"v":1,"kind":"pl']) {
+    const two = folder.write("2.jsonl", text);
+    for (const paths of [[one, two], [two, one]]) {
+      const { problem, missing, notices } = readResults(paths);
+      assertEquals([problem, missing], Array(2).fill("shards are missing: 2/2"));
+      assertEquals(notices.at(-1), `${two} is empty: its run died before its first line`);
+    }
+  }
+});
+
+test("readResults() lets nothing be decided where an empty journal is beside a whole one", () => {
+  using folder = new Folder();
+  const empty = folder.write("empty.jsonl", "");
+  assertEquals(
+    readResults([writeJournal(folder), empty]).problem,
+    `${empty} is empty: its run died before its first line`,
+  );
+});
+
 test("readResults() names a shard that is there twice", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
@@ -152,16 +222,22 @@ test("readResults() names a shard that is there twice", () => {
   const two = writeShard(folder, "2.jsonl", { index: 2, of: 2 });
   assertEquals(
     readResults([one, two, again]).problem,
-    `shard 1/2 is there twice: ${again} again`,
+    `shard 1/2 is there twice: in ${one} and in ${again}`,
   );
-  assertStringIncludes(readResults([one, one, two]).problem!, "shard 1/2 is there twice");
+  assertEquals(
+    readResults([one, one, two]).problem,
+    `shard 1/2 is there twice: ${one} is given twice`,
+  );
 });
 
 test("readResults() finds shards of different runs", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const other = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
-  assertStringIncludes(readResults([one, other]).problem!, "are not shards of one run");
+  assertEquals(
+    readResults([one, other]).problem,
+    `the journals are not shards of one run: ${one} is shard 1/2, ${other} is shard 2/3`,
+  );
 });
 
 test("readResults() finds a shard of another plan, and names the fields that differ", () => {
@@ -171,7 +247,8 @@ test("readResults() finds a shard of another plan, and names the fields that dif
   const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, plan);
   assertEquals(
     readResults([one, other]).problem,
-    `${one} and ${other} are of different plans: they differ in seed, repetitions`,
+    `${one} and ${other} are of different plans: they differ in seed, repetitions; ` +
+      "all shards of a run take the same --seed",
   );
 });
 
@@ -245,14 +322,15 @@ test("readResults() finds a trial that the plan does not have", () => {
 test("readResults() finds a trial that is in two shards", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
-  const both = [...shardOf(PLAN, { index: 2, of: 2 }), PLAN.trials[0]!];
+  const shared = shardOf(PLAN, { index: 1, of: 2 })[0]!;
+  const both = [...shardOf(PLAN, { index: 2, of: 2 }), shared];
   const two = folder.write(
     "2.jsonl",
     textOf([planLine(PLAN, { index: 2, of: 2 }), ...both.map((planned) => finish(planned))]),
   );
   assertEquals(
     readResults([one, two]).problem,
-    `trial ${PLAN.trials[0]!.id} is both in ${one} and in ${two}`,
+    `trial ${shared.id} is both in ${one} and in ${two}`,
   );
 });
 
@@ -344,13 +422,16 @@ test("readResults() does not mix suites, with and without a plan", () => {
   const mixed = "trials of several suites are mixed: ";
   const [planned, ...others] = PLAN.trials.map((one) => finish(one));
   const path = writeJournal(folder, undefined, [{ ...planned, suite: "other" }, ...others]);
-  assertEquals(readResults([path]).problem, `${mixed}small, other`);
+  assertEquals(readResults([path]).problem, `${mixed}small in ${path}, other in ${path}`);
   const renamed = writeJournal(folder, (line) => ({ ...line, suite: "other" }));
-  assertEquals(readResults([renamed]).problem, `${mixed}other, small`);
+  assertEquals(
+    readResults([renamed]).problem,
+    `${mixed}other in ${renamed}, small in ${renamed}`,
+  );
   const paths = ["one", "two"].map((suite, seed) =>
     folder.write(`${suite}.jsonl`, textOf([record({ suite, seed })]))
   );
-  assertEquals(readResults(paths).problem, `${mixed}one, two`);
+  assertEquals(readResults(paths).problem, `${mixed}one in ${paths[0]}, two in ${paths[1]}`);
 });
 
 test("readResults() of nothing, and of an empty journal, has no trials", () => {
@@ -505,6 +586,8 @@ test("readJournalFile() names file, line, path and rule of a malformed plan", ()
     [{ ...line, v: 2 }, "at v: "],
     [{ ...line, planHash: 7 }, "at planHash: "],
     [{ ...line, shard: { index: 0, of: 1 } }, "at shard.index: "],
+    [{ ...line, shard: { index: 2, of: 1 } }, "at shard.index: must not be above of"],
+    [{ ...line, shard: { index: 1, of: 1e15 } }, "at shard.of: "],
     [{ ...line, gate: { successRate: 7 } }, "at gate.successRate: "],
     [{ ...line, resolved: { ...line.resolved, graphs: "3" } }, "at resolved.graphs: "],
     [{ ...line, resolved: undefined }, "at resolved: "],

@@ -4,7 +4,8 @@ import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { judgeTrials } from "../lib/judging.ts";
 import { InfrastructureError } from "../lib/model.ts";
 import { scripted } from "../lib/models/scripted.ts";
-import { type Plan, planSuite, shardOf } from "../lib/plan.ts";
+import { type Plan, planSuite } from "../lib/plan.ts";
+import { shardOf } from "../lib/sharding.ts";
 import { planLine } from "../lib/journal_file.ts";
 import { readResults } from "../lib/results.ts";
 import { Run, type RunOptions } from "../lib/run.ts";
@@ -167,6 +168,21 @@ test("Run ends when its budget is reached; those in flight end, and the journal 
     const verdict = verdictOf(journal, BUDGETED);
     assert("stopped" in verdict, JSON.stringify(verdict));
     assertEquals([verdict.stopped, verdict.evidence.graphs], [REACHED, count - count % 2]);
+  }
+});
+
+test("Run has one budget for all of its models, those of stages too", async () => {
+  const planned = { strategy: "plan_then_call", models: { plan: "planner" } };
+  const budget = { tokens: 20 * 12 };
+  const plan = planOf({ graphs: 20, models: ["one", "two"], strategies: [planned], budget });
+  for (const concurrency of [1, 4]) {
+    const { asked, connect } = shrugging();
+    using run = new Run(plan, { connect, concurrency });
+    const trials = await run.all();
+    // A plan and the work of it take twelve tokens each; those in flight end.
+    assert(trials.length >= 10 && trials.length < 10 + concurrency, `${trials.length} trials`);
+    assertEquals(asked.length, 2 * trials.length);
+    assertEquals(run.stopped, "the budget of 240 tokens was reached");
   }
 });
 

@@ -16,7 +16,8 @@ import { scripted } from "../lib/models/scripted.ts";
 import { planLine } from "../lib/journal_file.ts";
 import { readResults } from "../lib/results.ts";
 import { Run, type RunOptions, seedToResume } from "../lib/run.ts";
-import { planSuite, shardOf } from "../lib/plan.ts";
+import { planSuite } from "../lib/plan.ts";
+import { shardOf } from "../lib/sharding.ts";
 import { planOfJournal, trialToReplay } from "../lib/replay.ts";
 import type { Suite } from "../lib/suite.ts";
 import { modelName } from "../lib/model_entry.ts";
@@ -96,6 +97,19 @@ test("Run.trial() gives the trial at its place, and carries it out once", async 
   assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
   assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
   assertEquals(asked, [PLAN.trials[2]!.id]);
+});
+
+test("Run.scores() has all trials in plan order, also those that were let go of", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, slowStart: true });
+  assertEquals(run.score(2), undefined);
+  await run.trial(2);
+  run.forget(2);
+  assertEquals(run.score(2)?.id, PLAN.trials[2]!.id);
+  const ids = PLAN.trials.map(({ id }) => id);
+  assertEquals((await run.scores()).map(({ id }) => id), ids);
+  assertEquals((await run.all()).map(({ id }) => id), ids.toSpliced(2, 1));
+  assertEquals(asked.length, ids.length);
 });
 
 test("Run makes each model once, and only those that are used", async () => {
@@ -321,7 +335,7 @@ test("Run refuses to resume the journal of another shard", () => {
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
     InputError,
-    "it is of shard 1/2: this is shard 1/1",
+    "it is of shard 1/2: this is the whole run",
   );
 });
 

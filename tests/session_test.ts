@@ -328,7 +328,7 @@ test("Session.ask() rejects once it is aborted, though the model takes no notice
 test("Session counts whole numbers from 0 on, whatever is claimed", async () => {
   const odd = fc.oneof(
     fc.double(),
-    fc.constantFrom(NaN, Infinity, -Infinity, -1, 1e300, 1e12 + 1, 2 ** 53, 0.4, 0.6),
+    fc.constantFrom(NaN, Infinity, -Infinity, -1, 1e300, 1e9 + 1, 2 ** 53, 0.4, 0.6),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(odd, odd, odd), { maxLength: 5 }), async (claims) => {
@@ -342,7 +342,7 @@ test("Session counts whole numbers from 0 on, whatever is claimed", async () => 
       const numbers = told.flatMap((one) => [one.inputTokens, one.outputTokens, one.durationMs]);
       for (const number of numbers) assert(Number.isSafeInteger(number) && number >= 0);
       for (const [place, claim] of claims.flat().entries()) {
-        if (claim >= 0 && claim <= 1e12) assertEquals(numbers[place], Math.round(claim));
+        if (claim >= 0 && claim <= 1e9) assertEquals(numbers[place], Math.round(claim));
         else assertEquals(numbers[place], 0);
       }
       const sum = (part: "inputTokens" | "outputTokens" | "durationMs") =>

@@ -92,6 +92,27 @@ test("grid() has a cell for each probe, in the order that is given, each once", 
   assertEquals(grid({ case: "all" }).cells, PROBES.map((probe) => ({ case: probe })));
 });
 
+test("grid() refuses more crossings than any plan has trials, before it makes them", () => {
+  const many = Array.from({ length: 1_001 }, (_, place) => place + 1);
+  for (
+    const [sizes, crossings] of [
+      [{ core: many, depth: many }, 1_002_001],
+      [{ core: 2 ** 53 - 1, depth: "all" }, 2 ** 53 - 2],
+      [{ core: 5, depth: [1, 2], connected: many, disconnected: many }, 2_004_002],
+      [
+        { core: 5, depth: 2, irrelevant: many, connection: new Array(1_000).fill("half") },
+        1_001_000,
+      ],
+    ] as const
+  ) {
+    assertThrows(
+      () => grid(sizes),
+      InputError,
+      `must have at most 1000000 crossings: they have ${crossings}`,
+    );
+  }
+});
+
 test("grid() refuses sizes of which nothing is left, and names them", () => {
   for (const [core, depth] of [[3, 3], [[2, 3], [5, 9]], [4, 0], [1, 1]] as const) {
     const error = assertThrows(() => grid({ core, depth }), InputError);

@@ -369,7 +369,11 @@ test("createToolExecutor() has patience by default, but not for ever", async () 
 
 test("createToolExecutor() runs no tool when its time is over", async () => {
   let now = 0;
-  const clock = { now: () => now, pause: () => new Promise<never>(() => {}) };
+  const clock = {
+    now: () => now,
+    pause: () => new Promise<never>(() => {}),
+    after: () => () => {},
+  };
   // A program that does not let time pass by turns: no timer could have ended it.
   const model = scripted("busy", () => {
     now += 1000;
@@ -953,7 +957,7 @@ test("createToolExecutor() refuses tools and options that cannot be used", () =>
     [{ seed: 0.5 }, "seed must be a whole number from 0 on"],
     [
       { clock: { now: Date.now } },
-      "clock must be an object with the functions now and pause: it is of type Object",
+      "clock must be an object with the functions now, pause and after: it is of type Object",
     ],
     [{ repair: "model" }, "repair must be an object with a model: it is model"],
     [{ repair: {} }, "repair.model must be a model: it is undefined"],

@@ -41,6 +41,10 @@ export function accept(arguments_: readonly string[]): number {
   const names = new Set(file.subjects.map(({ model }) => model.requested));
   const models = names.size === 1 ? "1 model" : `${names.size} models`;
   console.error(`Accepted ${results.trials.length} trials of ${models} in ${out}`);
+  const replayed = results.trials.filter((trial) => trial.replayed).length;
+  if (replayed > 0) {
+    console.error(`  ${replayed} were replayed from recordings: no model was asked for these`);
+  }
   return 0;
 }
 

@@ -16,6 +16,12 @@ export interface OptionNames {
   readonly switches?: readonly string[];
 }
 
+/** Options that would hold a key, such as `--api-key`. */
+const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|password|authorization|headers?)(?:=|$)/i;
+const NO_KEYS =
+  "keys are never given on a command line, which others can see: set OPENAI_API_KEY, or " +
+  "another variable that the model's apiKeyVariable names in the suite";
+
 /** The arguments of one command. */
 export class Arguments {
   /** What stands beside the options, in order. */
@@ -33,6 +39,7 @@ export class Arguments {
       boolean: switches,
       unknown: (argument, key) => {
         if (key === undefined) return true;
+        if (SECRET_OPTION.test(argument)) throw this.error(NO_KEYS);
         const known = [...values, ...lists, ...switches].map((name) => `--${name}`).join(", ");
         throw this.error(`there is no option ${argument.split("=")[0]}; there are ${known}`);
       },
@@ -53,7 +60,7 @@ export class Arguments {
 
   /** All values of an option that may be given several times. */
   list(name: string): readonly string[] {
-    return this.#parsed[name] as readonly string[];
+    return (this.#parsed[name] ?? []) as readonly string[];
   }
 
   /** Whether an option without a value was given. */

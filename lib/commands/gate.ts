@@ -50,6 +50,9 @@ export function gate(arguments_: readonly string[]): number {
   for (const notice of results.notices) console.error(notice);
   const fault = faultOf(results);
   if (fault !== undefined) {
+    if (results.problem !== undefined && results.problem === results.missing) {
+      console.error("Give the journals of all shards; what is lost can be run again with --shard");
+    }
     const decision = reportProblem(results.suite, fault);
     return tell(decision, asJson, renderVerdicts(decision));
   }

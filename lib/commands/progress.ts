@@ -5,6 +5,7 @@
 
 // @ts-types="npm:@types/cli-progress@^3"
 import { type Options, SingleBar } from "cli-progress";
+import { printable } from "../json.ts";
 import { modelName } from "../model_entry.ts";
 import { costOfAll, spentUsage } from "../prices.ts";
 import { isQuestion, wayOf } from "../question.ts";
@@ -85,7 +86,7 @@ export function drawStanding(standing: Standing, width: number): string {
     `${invalid} invalid`,
     ...(usd === undefined ? [] : [dollars(usd)]),
     ...(done < total ? [`${inFlight} in flight`] : []),
-    `${SHORT.format(tokens)} tokens`,
+    `${shortNumber(tokens)} tokens`,
   ];
   const length = width < WIDE ? SHORT_BAR : LONG_BAR;
   const full = Math.floor(share * length);
@@ -98,7 +99,13 @@ function whole(share: number): number {
   return Math.round(100 * share);
 }
 
-const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+/** Made when it is first needed: the rules of a language take long to load. */
+let short: Intl.NumberFormat | undefined;
+
+function shortNumber(number: number): string {
+  short ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+  return short.format(number);
+}
 
 function dollars(usd: number): string {
   return `$${usd.toFixed(2)}`;
@@ -135,6 +142,8 @@ export class Progress {
   #usd: number | null;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
   #bar: SingleBar | undefined;
+  /** Whether an invalid trial was told of. */
+  #warned = false;
   #began = 0;
   /** How many trials had ended when the last plain line was written, and the step to the next one. */
   #told = 0;
@@ -169,6 +178,11 @@ export class Progress {
     counts.tokens += inputTokens + outputTokens;
     const cost = costOfAll([trial], this.#plan.prices ?? {});
     this.#usd = this.#usd === null || cost === null ? null : this.#usd + cost;
+    // Whoever forgot a key or a permission should not have to wait for the end to hear of it.
+    if (outcome === "invalid" && !resumed && !this.#warned) {
+      this.#warned = true;
+      this.note(`A first trial is invalid: ${printable(trial.reason ?? "unknown", 300)}`);
+    }
     if (this.#run === undefined || this.#bar !== undefined) return;
     if (counts.done >= this.#told + this.#step) this.#tell();
   }
@@ -190,6 +204,12 @@ export class Progress {
       gracefulExit: false,
     });
     this.#bar.start(run.trials.length, 0);
+  }
+
+  /** Writes a line; a bar goes on below it. */
+  note(line: string): void {
+    const start = this.#bar === undefined ? "" : CLEARED;
+    this.#screen.write(`${start}${line}\n`);
   }
 
   /** Shows the last figures, and gives the terminal back as it was. */
@@ -219,6 +239,9 @@ export class Progress {
     this.#screen.write(`${describeStanding(this.#standing())}\n`);
   }
 }
+
+/** Puts the cursor to the start of an empty line. */
+const CLEARED = "\r\x1b[K";
 
 /** Where the cursor is saved and restored as a position, which is another line once the screen scrolls. */
 const POSITION = ["\x1b7", "\x1b8"];

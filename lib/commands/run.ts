@@ -6,19 +6,22 @@
 import { Connections } from "../connect.ts";
 import { assertComparable, baselineOfGate, missingBaseline } from "../baseline.ts";
 import { InputError, readJsonc } from "../input.ts";
-import { parseShard } from "../plan.ts";
 import { renderTables } from "../reports/terminal.ts";
+import { RECORDING_FLAGS } from "../recordings.ts";
 import { planOfJournal, trialToReplay } from "../replay.ts";
 import { Run, type RunOptions, seedToResume } from "../run.ts";
 import { tellStory } from "../story.ts";
+import { parseShard } from "../sharding.ts";
 import { quoted } from "../shell.ts";
 import { SUITE } from "../suite.ts";
+import { Throttles } from "../throttles.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
 import {
   connectOptions,
   finish,
   Interrupt,
+  openRecordings,
   overridden,
   planSuiteFile,
   reasonsOf,
@@ -54,22 +57,37 @@ Without a file it is the suite quick, which needs no key and takes seconds.
   --shard I/N          only this part of the plan
   --only ID            runs this one trial again and tells its story. A journal may stand in for the
                        suite: run F.jsonl --only ID
-  --max-tokens N       begins nothing more once so many tokens were read and written
-  --max-usd X          begins nothing more once so many US dollars were spent
+  --record D           records what models say in the folder D, one file for each trial
+  --replay D           replays what was recorded in D and asks no model: no key and no network is needed.
+                       What is asked and not recorded ends the run, and tells what is most like it; a
+                       suite whose seed is fresh needs the --seed that was recorded
+  --auto D             replays what D has, asks models for the rest, and records it there
+  --max-tokens N       begins nothing more once so many tokens were read and written; a shard counts its
+                       own only
+  --max-usd X          begins nothing more once so many US dollars were spent; a shard counts its own only
   --prices F.jsonc     what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
                        million tokens
   --request-timeout S  seconds that one attempt of a request may take (default 600)
-  --retries N          further attempts of a failed request (default 3)
+  --retries N          further attempts of a failed request (default 3); those that a rate limit refuses
+                       while others are under way do not count, as the run then slows down
+  --requests-per-minute N
+                       requests to each model that may begin within any 60 seconds
+  --tokens-per-minute N
+                       tokens that each model may read and write within any 60 seconds
 
 It runs, and decides nothing: that is for gate. A sequential gate of the suite stops the run once it is
 decided. On a terminal a bar shows how far it has come.
 
-Exit code 0 when every trial that was needed ended validly, 3 when some are invalid or were not run.`;
+Interrupted (Ctrl-C, SIGTERM), it begins nothing more, gives up trials in flight and shows what has ended;
+the same command with --resume goes on. A second interrupt ends it at once.
+
+Exit code 0 when every trial that was needed ended validly, 2 for bad input, such as a recording that is
+not there, 3 when some trials are invalid or were not run.`;
 
 /** Runs a suite and prints its tables to stdout. */
 export async function run(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("run", arguments_, {
-    values: [...RUN_VALUES, "shard", "only"],
+    values: [...RUN_VALUES, ...RECORDING_FLAGS, "shard", "only"],
     lists: RUN_LISTS,
     switches: ["resume", "retry-invalid"],
   });
@@ -119,9 +137,12 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   tellForecast(plan);
 
-  await using connections = new Connections({ ...connecting, sets: plan.callSets ?? [] });
-  using interrupt = new Interrupt();
   const progress = new Progress(plan);
+  const throttles = new Throttles((line) => progress.note(line));
+  const sets = plan.callSets ?? [];
+  const recordings = openRecordings(options, path, seed);
+  await using connections = new Connections({ ...connecting, sets, throttles });
+  using interrupt = new Interrupt();
   const runOptions: RunOptions = {
     connect: (entry) => connections.model(entry),
     signal: interrupt.signal,
@@ -130,6 +151,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     retryInvalid: options.has("retry-invalid"),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(shard === undefined ? {} : { shard }),
+    ...(recordings === undefined ? {} : { recordings }),
     ...(baseline === undefined ? {} : { baseline }),
     ...(out === undefined ? {} : { journal: out }),
   };
@@ -142,23 +164,34 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
   }
   const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
+  const all = running.trials.length;
+  const unrun = all - finished.length - spared - beyond;
+  const isPartial = interrupt.signal.aborted && unrun > 0;
+  if (isPartial) {
+    console.log(`Interrupted: ${finished.length} of ${all} trials, and so partial figures\n`);
+  }
   if (finished.length > 0) console.log(renderTables(finished, plan.prices));
+  throttles.tellWaiting();
+  for (const line of recordings?.summary ?? []) console.error(line);
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");
   const { stopped } = running;
-  const unrun = running.trials.length - finished.length - spared - beyond;
   if (spared > 0) console.error(`${spared} trials were not needed: the gate had decided`);
   if (beyond > 0) console.error(`${beyond} trials were not run: the baseline ends before them`);
   if (invalid.length > 0) {
     console.error(`${invalid.length} trials are invalid: infrastructure spoiled them`);
     for (const [reason, count] of reasonsOf(invalid)) console.error(`  ${count} x ${reason}`);
   }
-  if (interrupt.signal.aborted && out !== undefined) {
-    console.error("Interrupted: continue with the same command and --resume");
+  if (isPartial) {
+    console.error(
+      out === undefined
+        ? "Interrupted: nothing is kept, as it ran without --out"
+        : "Interrupted: continue with the same command and --resume",
+    );
   }
   if (unrun > 0) {
     console.error(`${unrun} trials were not run${stopped === undefined ? "" : `: ${stopped}`}`);
   }
-  if (plan.gate !== undefined && !interrupt.signal.aborted) {
+  if (plan.gate !== undefined && !isPartial) {
     const journal = options.text("out");
     console.error(
       journal === undefined
@@ -215,6 +248,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   await using connections = new Connections({
     ...connecting,
     sets: plan.callSets ?? [],
+    throttles: new Throttles((line) => console.error(line)),
     ...(baseURL === undefined ? {} : { baseURL }),
   });
   using interrupt = new Interrupt();
@@ -223,12 +257,15 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   const moved = options.text("base-url") !== undefined;
   const connect: RunOptions["connect"] = ({ baseURL, ...entry }) =>
     connections.model(baseURL === undefined || moved ? entry : { ...entry, baseURL });
-  using running = new Run(plan, { connect, signal, only: [planned] });
+  const recordings = openRecordings(options, path, plan.resolved.seed);
+  const recorded = recordings === undefined ? {} : { recordings };
+  using running = new Run(plan, { connect, signal, only: [planned], ...recorded });
   running.connect();
   try {
     const trial = await running.trial(0);
     if (trial.kind === "needless") throw new Error(`the trial was not run as ${trial.reason}`);
     console.log(tellStory(trial, { calls: Infinity }));
+    for (const line of recordings?.summary ?? []) console.error(line);
     return trial.outcome === "invalid" ? 3 : 0;
   } catch (error) {
     if (!signal.aborted || error instanceof InputError) throw error;

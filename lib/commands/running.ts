@@ -10,11 +10,12 @@ import { APIS } from "../model.ts";
 import { type Plan, type PlanOptions, planSuite } from "../plan.ts";
 import { PRICES, type Prices } from "../prices.ts";
 import { questionSource } from "../question_source.ts";
+import { assertRecordable, Recordings, recordingsOfFlags } from "../recordings.ts";
 import type { Run } from "../run.ts";
 import { SUITE, type Suite } from "../suite.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS, withApiPrices } from "../model_entry.ts";
 import { strategyName } from "../strategy_entry.ts";
-import { scoreOf, type TrialScore } from "../trial_score.ts";
+import type { TrialScore } from "../trial_score.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 
@@ -29,6 +30,8 @@ export const RUN_VALUES: readonly string[] = [
   "prices",
   "request-timeout",
   "retries",
+  "requests-per-minute",
+  "tokens-per-minute",
 ];
 
 /** Options of those commands that may be given several times. */
@@ -185,30 +188,58 @@ export function tellForecast(plan: Plan): void {
   for (const warning of planWarnings(plan, told)) console.error(`Warning: ${warning}`);
 }
 
+/**
+ * Where models are recorded or replayed from, which is told; `undefined` if they are asked as ever.
+ *
+ * @throws {InputError} If that cannot be, as where tasks are drawn anew.
+ */
+export function openRecordings(
+  options: Arguments,
+  path: string,
+  seed: Suite["seed"],
+): Recordings | undefined {
+  const wanted = recordingsOfFlags((flag) => {
+    const folder = options.text(flag);
+    return folder === undefined ? undefined : userPath(folder);
+  });
+  if (wanted === undefined) return undefined;
+  assertRecordable(path, wanted, { agent: false, fresh: seed === "fresh" });
+  const recordings = new Recordings(wanted);
+  console.error(recordings.notice);
+  return recordings;
+}
+
 /** What all models of a run are asked with. */
 export function connectOptions(options: Arguments) {
   const baseURL = options.text("base-url");
-  if (baseURL !== undefined && !/^https?:\/\/./.test(baseURL)) {
-    throw options.error(`--base-url must be an http or https URL: it is ${baseURL}`);
-  }
   if (baseURL !== undefined && /[?#@]/.test(baseURL)) {
     throw options.error(
       "--base-url must hold no name, password or query, as plans are kept in journals: it has one",
     );
+  }
+  if (baseURL !== undefined && !/^https?:\/\/./.test(baseURL)) {
+    throw options.error(`--base-url must be an http or https URL: it is ${baseURL}`);
   }
   const retries = options.integer("retries");
   const timeout = options.number("request-timeout");
   if (timeout !== undefined && timeout <= 0) {
     throw options.error(`--request-timeout must be above 0: it is ${timeout}`);
   }
+  const requestsPerMinute = options.integer("requests-per-minute", 1);
+  const tokensPerMinute = options.integer("tokens-per-minute", 1);
   return {
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(retries === undefined ? {} : { retries }),
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
     ...(timeout === undefined ? {} : { requestTimeout: 1000 * timeout }),
   };
 }
 
-/** Awaits the trials in order, shows the progress, and keeps what tables need of them. */
+/**
+ * Awaits the trials in order, shows the progress, and keeps what tables need of them. Once `signal` aborts,
+ * these are the ones that have ended, in whatever order they did: all that a journal has.
+ */
 export async function finish(
   running: Run,
   progress: Progress,
@@ -222,13 +253,16 @@ export async function finish(
   progress.start(running);
   try {
     for (const place of running.trials.keys()) {
-      const trial = await running.trial(place);
+      const trial = await running.trial(place).catch((error) => {
+        if (!signal.aborted || error instanceof InputError) throw error;
+        // It was given up or never begun; others behind it may have ended.
+        return undefined;
+      });
+      if (trial === undefined) continue;
       running.forget(place);
       if (trial.kind === "needless") ended[trial.by]++;
-      else finished.push(scoreOf(trial));
+      else finished.push(running.score(place)!);
     }
-  } catch (error) {
-    if (!signal.aborted || error instanceof InputError) throw error;
   } finally {
     stop();
     signal.removeEventListener("abort", stop);

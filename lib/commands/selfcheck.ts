@@ -16,6 +16,7 @@ import { readResults } from "../results.ts";
 import { Run } from "../run.ts";
 import { type Check, selfCheck } from "../selfcheck.ts";
 import { SUITE, type Suite } from "../suite.ts";
+import { Throttles } from "../throttles.ts";
 import type { TrialScore } from "../trial_score.ts";
 import { unitWords } from "../unit_words.ts";
 import { percent } from "../verdict.ts";
@@ -35,9 +36,9 @@ import {
 export const SELFCHECK_HELP = `toolgate selfcheck SUITE.jsonc | F.jsonl...: how often the gate errs
 
 Of a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
-equally good. Of journals, the trials are there. Either way thousands of gates are re-drawn from the graphs, and the share that
-errs is held against the errors that the gate states. An upgrade gate needs every graph to be run twice
-or more ("repetitions": 2).
+equally good. Of journals, the trials are there. Either way thousands of gates are re-drawn from the
+graphs, and the share that errs is held against the errors that the gate states. An upgrade gate needs
+every graph to be run twice or more ("repetitions": 2).
 
   --gate rate|upgrade  which gate (default the suite's or the plan's, else upgrade)
   --margin M           its margin (default its own, else 0.05)
@@ -48,7 +49,8 @@ or more ("repetitions": 2).
   --json               prints the checks as JSON
 
 Of a suite, also the options of run: --model, --api, --base-url, --strategy, --perturbation,
---reasoning-effort, --seed, --out, --concurrency, --max-tokens, --max-usd, --prices, --request-timeout, --retries.
+--reasoning-effort, --seed, --out, --concurrency, --max-tokens, --max-usd, --prices, --request-timeout,
+--retries, --requests-per-minute, --tokens-per-minute.
 
 Exit code 0 when no error is proved to be larger than stated, 1 when one is, 3 when trials are missing.`;
 
@@ -179,14 +181,16 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   );
   if (suite.seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
   tellForecast(plan);
+  const progress = new Progress(plan);
+  const throttles = new Throttles((line) => progress.note(line));
   await using connections = new Connections({
     ...connectOptions(options),
     sets: plan.callSets ?? [],
+    throttles,
   });
   using interrupt = new Interrupt();
   const out = options.text("out");
   const concurrency = options.integer("concurrency", 1);
-  const progress = new Progress(plan);
   using running = new Run(plan, {
     connect: (entry) => connections.model(entry),
     signal: interrupt.signal,
@@ -197,6 +201,7 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   running.connect();
   running.open();
   const { finished } = await finish(running, progress, interrupt.signal);
+  throttles.tellWaiting();
   if (finished.length === plan.trials.length) return { trials: finished, gate: suite.gate };
   console.error(
     `${plan.trials.length - finished.length} trials were not run` +

@@ -29,7 +29,8 @@ export interface QueryParameter {
 /** A value that may stand in a text, and the parameter's name. */
 export type NamedValue = Pick<QueryParameter, "name" | "value">;
 
-const GROUPED = new Intl.NumberFormat("en-US", { maximumFractionDigits: 20 });
+/** Made when it is first needed: the rules of a language take long to load. */
+let grouped: Intl.NumberFormat | undefined;
 
 /** Whether a span is a part of `text` that is not empty. */
 export function isPlace({ start, end }: Span, text: string): boolean {
@@ -41,7 +42,8 @@ export function isPlace({ start, end }: Span, text: string): boolean {
 export function literalsOf(value: JsonValue): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "number") return [];
-  return [...new Set([String(value), GROUPED.format(value)])];
+  grouped ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: 20 });
+  return [...new Set([String(value), grouped.format(value)])];
 }
 
 /** All texts that would give a parameter away: its literals, and what stands for it in the text. */

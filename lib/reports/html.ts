@@ -8,7 +8,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import process from "node:process";
 import { signsOf } from "../ceilings.ts";
 import { FAILURE_TYPES } from "../failure.ts";
 import { canonicalJson, printable } from "../json.ts";
@@ -203,6 +203,8 @@ class Names {
 
 /** Data that the page unpacks when it is needed. Base64 holds nothing that could end the element. */
 function dataBlock(id: string, text: string): string {
+  // Loaded when it is first needed: most runs write no page.
+  const { gzipSync } = process.getBuiltinModule("node:zlib");
   const packed = gzipSync(new TextEncoder().encode(text), { level: 6 });
   return `<script type="application/octet-stream" id="${id}">${
     packed.toString("base64")

@@ -3,7 +3,7 @@
  * @module
  */
 
-import stringWidth from "string-width";
+import defer * as width from "string-width";
 import { printable } from "../json.ts";
 
 /** Rows as aligned columns: the first to the left, the others to the right. */
@@ -12,11 +12,11 @@ export function alignedTable(rows: readonly (readonly string[])[]): string {
     row.map((text, column) => column === 0 ? nameText(text) : printable(text, 80))
   );
   const widths = shown[0]!.map((_, column) =>
-    Math.max(...shown.map((row) => stringWidth(row[column]!)))
+    Math.max(...shown.map((row) => width.default(row[column]!)))
   );
   return shown.map((row) =>
     row.map((text, column) => {
-      const space = " ".repeat(widths[column]! - stringWidth(text));
+      const space = " ".repeat(widths[column]! - width.default(text));
       return column === 0 ? text + space : space + text;
     }).join("  ").trimEnd()
   ).join("\n");

@@ -96,6 +96,9 @@ export function viewTrial(
     ["behaviours", signsOf(trial).join(", ") || "none"],
     ["model", model.requested + (model.simulated ? " (simulated)" : "")],
     ["served as", model.served || "-"],
+    ...(trial.replayed
+      ? [["replayed", "from a recording: no model was asked"] as [string, string]]
+      : []),
     ["strategy", strategy],
     ["perturbation", perturbationText(trial, known)],
     ...recoveryOf(trial.events).map((recovery) =>

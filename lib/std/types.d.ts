@@ -70,6 +70,14 @@ declare module "@std/cli/parse-args" {
   ): ParsedArguments;
 }
 
+declare module "@std/data-structures/binary-heap" {
+  export class BinaryHeap<T> {
+    constructor(compare?: (one: T, other: T) => number);
+    push(...values: T[]): number;
+    pop(): T | undefined;
+  }
+}
+
 declare module "@std/jsonc" {
   export type JsonValue =
     | { [key: string]: JsonValue | undefined }

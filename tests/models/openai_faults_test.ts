@@ -107,6 +107,39 @@ for (const { api, replyName, hello, calling } of WIRES) {
     const error = await refusedBy(server);
     assertEquals([server.received.length, error.retryable], [4, true]);
     assertStringIncludes(error.message, "429 Slow down (4 attempts)");
+    assertEquals(error.rateLimited, true);
+  });
+
+  for (const code of [400, 500, 503]) {
+    test(`openai() takes no ${code} for a rate limit`, async () => {
+      await using server = serving(status(code, { error: { message: "No" } }));
+      assertEquals((await refusedBy(server, { retries: 0 })).rateLimited, false);
+    });
+  }
+
+  for (
+    const fault of [
+      { code: "insufficient_quota" },
+      { type: "insufficient_quota", code: null },
+      { code: "billing_hard_limit_reached" },
+    ]
+  ) {
+    test(`openai() asks no more of an account that is out of credit: ${JSON.stringify(fault)}`, async () => {
+      const error = { message: "You exceeded your current quota", ...fault };
+      await using server = serving(status(429, { error }, { "retry-after": "1" }));
+      const { message, retryable, rateLimited } = await refusedBy(server);
+      assertEquals([server.received.length, retryable, rateLimited], [1, false, false]);
+      assertStringIncludes(
+        message,
+        "its account is out of credit, which no waiting changes: 429 You",
+      );
+    });
+  }
+
+  test("openai() waits where a quota is one of the next minute", async () => {
+    const error = { message: "You exceeded your current quota, check billing", code: 429 };
+    await using server = serving(status(429, { error }), sound);
+    assertEquals((await server.model().reply(asked())).text, "hello");
   });
 
   test("openai() reports an HTML 502 on one line, cut", async () => {

@@ -57,7 +57,10 @@ test("openai() needs a key for OpenAI's own servers and says how to set it", asy
         () => openai({ model: "gpt-x", ...(baseURL === undefined ? {} : { baseURL }) }),
         InputError,
       );
-      assertMatch(error.message, /gpt-x.*OPENAI_API_KEY is not set; set it, or pass apiKey$/);
+      assertMatch(
+        error.message,
+        /gpt-x.*OPENAI_API_KEY is not set; set it, or in code pass apiKey$/,
+      );
       assertNotMatch(error.message, /\n/);
     }
   });

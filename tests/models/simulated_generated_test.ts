@@ -21,7 +21,7 @@ test("sim:planner solves every generated task with the fewest calls and no failu
   const model = connections.model({ model: "sim:planner" });
   await fc.assert(
     fc.asyncProperty(specs(40), async (spec) => assertPerfect(await runTrial(spec, model))),
-    { numRuns: 150 },
+    { numRuns: 100 },
   );
 });
 

@@ -1,6 +1,12 @@
 // Journals full of what could run, steer, hide or break something: through every view of a report.
 
-import { assert, assertEquals, AssertionError, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  AssertionError,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import type { Page } from "playwright-core";
 import { generateTask } from "../../lib/task.ts";
 import { browserTest } from "../support/browser.ts";
@@ -17,6 +23,7 @@ const EVIL: readonly (readonly [text: string, shown?: string])[] = [
   ["<svg/onload=alert(1)><iframe srcdoc='<script>alert(1)</script>'></iframe>"],
   ["<base href=https://evil.example><meta http-equiv=refresh content=0;url=https://evil.example>"],
   ["<a href='javascript:alert(1)'>javascript:alert(1)</a>"],
+  ["</template><template shadowrootmode=open><script>alert(1)</script></template><plaintext>"],
   ["]]> --> --!> <!-- <![CDATA[ */ /*"],
   ["\"'`\\ ${alert(1)} #{alert(1)} {{constructor.constructor('alert(1)')()}} <%= 1 %>"],
   ["&lt;b&gt; &amp; &#60;script&#62; %3Cscript%3E"],
@@ -287,3 +294,45 @@ for (const width of [1280, 400]) {
     if (width === 1280) assertEquals(events.length, ARGUMENTS.length);
   });
 }
+
+browserTest("the page's policy blocks whatever would get in all the same", async (browser) => {
+  const { place } = await theReport();
+  await using opened = await openReport(browser, place.file("evil.html"));
+  const { page, faults } = opened;
+  const policy = await page.getAttribute("meta[http-equiv=Content-Security-Policy]", "content");
+  const hash = "'sha256-[A-Za-z0-9+/]{43}='";
+  assertMatch(
+    policy!,
+    new RegExp(
+      `^default-src 'none'; script-src ${hash} ${hash} 'wasm-unsafe-eval'; style-src ${hash}; ` +
+        "base-uri 'none'; form-action 'none'$",
+    ),
+  );
+  await page.evaluate(() => {
+    const add = (name: string, attributes: Record<string, string>, text = "") => {
+      const element = document.createElement(name);
+      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+      element.textContent = text;
+      document.body.append(element);
+      return element;
+    };
+    const run = "globalThis.canary = 1";
+    add("script", {}, run);
+    add("script", { src: `data:text/javascript,${run}` });
+    add("img", { src: "https://evil.example/x.png", onerror: run });
+    add("button", { onclick: run }).click();
+    add("iframe", { srcdoc: `<script>${run}</script>` });
+    add("style", {}, "main { display: none }");
+    add("a", { href: `javascript:${run}` }).click();
+    fetch("https://evil.example/").catch(() => {});
+  });
+  await page.waitForTimeout(200);
+  assertEquals(await page.evaluate(() => "canary" in globalThis), false);
+  assertEquals(await page.isVisible("main"), true);
+  for (
+    const directive of ["script-src-elem", "script-src-attr", "img-src", "connect-src", "style-src"]
+  ) {
+    assert(faults.some((fault) => fault.includes(`violation of ${directive}`)), faults.join("\n"));
+  }
+  assert(!faults.some((fault) => fault.startsWith("request: https")), faults.join("\n"));
+});

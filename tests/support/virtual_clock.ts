@@ -44,6 +44,12 @@ export class VirtualClock implements Clock, Disposable {
     }
   }
 
+  after(milliseconds: number, wake: () => void): () => void {
+    const stop = new AbortController();
+    this.pause(milliseconds, stop.signal).then(wake, () => {});
+    return () => stop.abort();
+  }
+
   /** How many wait. */
   get waiting(): number {
     return this.#sleepers.length;

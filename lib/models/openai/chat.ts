@@ -9,8 +9,8 @@ import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../message.ts";
 import type { FinishReason, ModelReply } from "../../model.ts";
-import { toOpenAITool } from "../../tool.ts";
-import { readCalls, shapeOf, WIRE_ARGUMENTS } from "./reading.ts";
+import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tool.ts";
+import { readCalls, shapeOf, WIRE_ARGUMENTS, WIRE_TOKENS } from "./reading.ts";
 import type { Answerer, WireFormat, WireRequest } from "./wire_format.ts";
 
 /** OpenAI's chat completions. */
@@ -31,7 +31,7 @@ function write(
   return {
     model,
     messages: messages.map(writeMessage),
-    ...(tools.length === 0 ? {} : { tools: tools.map(toOpenAITool) }),
+    ...(tools.length === 0 ? {} : { tools: writeTools(tools) }),
     // OpenAI refuses the field when there are no tools.
     ...(tools.length === 0 || parallelToolCalls === undefined
       ? {}
@@ -47,6 +47,13 @@ function write(
     ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
     ...(seed === undefined ? {} : { seed }),
   };
+}
+
+/** A loop offers the same tools with each request. */
+const written = new WeakMap<readonly ToolSchema[], OpenAITool[]>();
+
+function writeTools(tools: readonly ToolSchema[]): OpenAITool[] {
+  return written.getOrInsertComputed(tools, () => tools.map(toOpenAITool));
 }
 
 function writeMessage(message: Message): OpenAI.ChatCompletionMessageParam {
@@ -90,8 +97,8 @@ const REPLY = z.looseObject({
     }),
   })).min(1, "Invalid input: expected at least one"),
   usage: z.looseObject({
-    prompt_tokens: z.number().nonnegative().nullish(),
-    completion_tokens: z.number().nonnegative().nullish(),
+    prompt_tokens: WIRE_TOKENS,
+    completion_tokens: WIRE_TOKENS,
   }).nullish(),
 });
 

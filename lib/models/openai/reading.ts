@@ -15,6 +15,9 @@ export const WIRE_ARGUMENTS = z.custom<string | JsonObject | null | undefined>(
   "Invalid input: expected string or object",
 ).optional();
 
+/** Tokens as servers count them: no reply takes more than these, and sums of such numbers stay numbers. */
+export const WIRE_TOKENS = z.number().nonnegative().max(1e12).nullish();
+
 /** A call as a server wrote it. */
 export interface WireCall {
   readonly id: string | null | undefined;
@@ -60,7 +63,7 @@ export interface ReadCalls {
 }
 
 /**
- * The calls, with ids and arguments where they had none.
+ * The calls, with ids and arguments where they had none, and new ids where earlier calls have theirs.
  *
  * @throws {InfrastructureError} If two of them have one id.
  */
@@ -77,14 +80,16 @@ export function readCalls(
   const repairs: string[] = [];
   const calls = wireCalls.map((call, index): ToolCall => {
     const position = index + 1;
-    let id = call.id || `call_${position}`;
-    if (!call.id) {
-      // Results are told apart by it, those of earlier replies too.
+    let id = call.id;
+    // Results are told apart by it, those of earlier replies too.
+    if (!id || isTaken(id)) {
+      const flaw = id ? "the id of an earlier call" : "no id";
+      id = `call_${position}`;
       for (let suffix = 2; taken.has(id) || isTaken(id); suffix++) {
         id = `call_${position}_${suffix}`;
       }
       taken.add(id);
-      repairs.push(`call ${position} had no id and was given ${id}`);
+      repairs.push(`call ${position} had ${flaw} and was given ${id}`);
     }
     const { name, arguments: given } = call;
     if (typeof given === "string") return { id, name, arguments: given };

@@ -14,7 +14,7 @@ import type { FinishReason, ModelReply } from "../../model.ts";
 import { isWithin } from "../../nesting.ts";
 import { type ToolSchema, toOpenAITool } from "../../tool.ts";
 import { carriedItems, textOfItems, writeCall, writeSaid } from "./items.ts";
-import { readCalls, shapeOf, WIRE_ARGUMENTS, type WireCall } from "./reading.ts";
+import { readCalls, shapeOf, WIRE_ARGUMENTS, WIRE_TOKENS, type WireCall } from "./reading.ts";
 import type { Answerer, OpenAIOptions, WireFormat, WireRequest } from "./wire_format.ts";
 
 /** OpenAI's responses. */
@@ -36,7 +36,7 @@ function write({ request, options, choice, who }: WireRequest): Body {
   const { messages, tools } = request;
   return {
     model,
-    input: messages.flatMap((message) => writeMessage(message, who)),
+    input: messages.flatMap((message) => writeMessage(message, [who, model])),
     ...(tools.length === 0 ? {} : { tools: tools.map(writeTool) }),
     ...(tools.length === 0 || parallelToolCalls === undefined
       ? {}
@@ -67,14 +67,15 @@ function writeTool(tool: ToolSchema): OpenAI.Responses.FunctionTool {
   return { type: "function", name, description, strict, parameters };
 }
 
-function writeMessage(message: Message, who: string): JsonObject[] {
+/** `whose` items go back as they came: recordings know this model by its name alone, and by no address. */
+function writeMessage(message: Message, whose: readonly string[]): JsonObject[] {
   const { role, content } = message;
   if (role === "tool") {
     return [{ type: "function_call_output", call_id: message.callId, output: content }];
   }
   if (role !== "assistant") return [{ role, content }];
   const { calls, carried } = message;
-  if (carried?.by === who) return carriedItems(message, carried);
+  if (carried !== undefined && whose.includes(carried.by)) return carriedItems(message, carried);
   return [...writeSaid(content), ...calls.map(writeCall)];
 }
 
@@ -85,8 +86,8 @@ const REPLY = z.looseObject({
   // Items go back as they came, where their schemas would make copies of them.
   output: z.array(z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")),
   usage: z.looseObject({
-    input_tokens: z.number().nonnegative().nullish(),
-    output_tokens: z.number().nonnegative().nullish(),
+    input_tokens: WIRE_TOKENS,
+    output_tokens: WIRE_TOKENS,
   }).nullish(),
 });
 

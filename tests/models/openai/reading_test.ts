@@ -5,6 +5,7 @@ import fc from "fast-check";
 import {
   answering,
   asked,
+  CONVERSATION,
   KEY,
   refusedBy,
   serversOf,
@@ -94,6 +95,20 @@ for (const { api, hello, calling } of WIRES) {
     );
   });
 
+  test("openai() gives other ids to calls that have those of earlier ones", async () => {
+    await using server = serving(answering(calling({ id: "a" }, { id: "new" }, { id: "c" })));
+    const { calls, repairs, carried } = await server.model().reply(
+      asked({ messages: CONVERSATION }),
+    );
+    assertEquals(calls.map(({ id }) => id), ["call_1", "new", "call_3"]);
+    assertEquals(repairs, [
+      "call 1 had the id of an earlier call and was given call_1",
+      "call 3 had the id of an earlier call and was given call_3",
+    ]);
+    const sent = carried?.items.map((item) => item["call_id"]);
+    assertEquals(sent, api === "chat" ? undefined : ["call_1", "new", "call_3"]);
+  });
+
   test("openai() hides its own secrets in what is said, and nothing else", async () => {
     const echo = JSON.parse(
       JSON.stringify(hello())
@@ -128,6 +143,13 @@ for (const { api, hello, calling } of WIRES) {
       assertEquals(reply.parsed, parsed, JSON.stringify(calls));
       assertEquals("parsed" in reply, parsed !== undefined);
     }
+  });
+
+  test("openai() can do nothing with more tokens than any reply takes, which sum up to no number", async () => {
+    const counted = JSON.stringify(hello()).replace(":11,", ":1e308,");
+    await using server = breaking(whole(counted));
+    const { message } = await refusedBy(server, { retries: 0 });
+    assertMatch(message, /at usage\.(prompt|input)_tokens: Too big/);
   });
 
   test("openai() can do nothing with arguments that nest without end", async () => {

@@ -356,6 +356,14 @@ test("openai() by responses carries nothing to another model or host", async () 
   assertEquals(await sentBack(bare), expected);
 });
 
+test("openai() by responses takes back what a recording has of its model, which knows no host", async () => {
+  const message = await replied(REASONED);
+  const { items } = message.carried!;
+  assertEquals(await sentBack({ ...message, carried: { by: "parrot", items } }), REASONED);
+  const other = await sentBack({ ...message, carried: { by: "parrot", items } }, "other");
+  assertEquals(other, [{ role: "assistant", content: "I add" }, plain(ONE), plain(TWO)]);
+});
+
 test("openai() by responses writes a call anew that was mended, without the id of the item", async () => {
   const message = await replied(REASONED);
   const [one, two] = message.calls;

@@ -1,0 +1,340 @@
+/**
+ * What toolgate costs beside a bare loop around OpenAI's client, which says the same to the same server:
+ * CPU, wall time and memory of `run` and of `deno test`; how long a benchmark file takes to start; and how
+ * fast recordings are replayed. Takes some minutes, on Linux, and wants a quiet machine. Exit code 1 when
+ * a target is missed.
+ *
+ * deno task ratios                                 all of it, with 2,000 trials
+ * deno task ratios --trials 200 --rounds 1         shorter, and coarser
+ */
+
+import { parseArgs } from "@std/cli/parse-args";
+import type { Asked } from "./mock_server.ts";
+import { REQUESTS, suiteOf, workOf } from "./workload.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const CONCURRENCY = 8;
+/** Milliseconds that the server takes where wall time is measured. */
+const LATENCY = 50;
+/** How often the start of a benchmark file is measured. */
+const STARTS = 9;
+
+/** The command line as `deno task toolgate` starts it. */
+const LAUNCH: readonly string[] = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`))
+  .tasks.toolgate.command.split(" ").slice(1);
+
+/** What a process took. */
+interface Taken {
+  /** From its start to its end. */
+  readonly seconds: number;
+  /** Seconds of all its threads, in the kernel too. */
+  readonly cpu: number;
+  /** The largest resident set, in MiB. */
+  readonly peak: number;
+}
+
+/** A figure, and what it may be at most, or at least. */
+interface Row {
+  readonly what: string;
+  readonly figure: number;
+  readonly unit?: string;
+  readonly most?: number;
+  readonly least?: number;
+  /** The figures that it comes from. */
+  readonly from: string;
+}
+
+/** Runs `deno` to its end. */
+async function take(args: readonly string[], env: Record<string, string> = {}): Promise<Taken> {
+  const before = childSeconds();
+  const began = performance.now();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd: ROOT,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const ended = child.output();
+  let running = true;
+  ended.finally(() => running = false);
+  let peak = 0;
+  for (; running; await Promise.race([ended, pause(20)])) {
+    peak = Math.max(peak, peakOf(child.pid));
+  }
+  const { code, stderr } = await ended;
+  const seconds = (performance.now() - began) / 1000;
+  if (code !== 0) throw new Error(`deno ${args.join(" ")}\n${new TextDecoder().decode(stderr)}`);
+  return { seconds, cpu: childSeconds() - before, peak };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Seconds of CPU of all child processes that have ended; the kernel counts a hundredth at a time. */
+function childSeconds(): number {
+  const fields = Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /s, "").split(" ");
+  return (Number(fields[13]) + Number(fields[14])) / 100;
+}
+
+/** The largest resident set of a process so far, in MiB; 0 when it has ended. */
+function peakOf(pid: number): number {
+  try {
+    const status = Deno.readTextFileSync(`/proc/${pid}/status`);
+    return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return 0;
+    throw error;
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** The server, in a process of its own. */
+async function startServer(work: string) {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--allow-net=127.0.0.1", `--allow-read=${work}`]
+      .concat(`${ROOT}tests/bench/mock_server.ts`, work),
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  const url = `http://127.0.0.1:${Number(new TextDecoder().decode(value))}`;
+  return {
+    /** The base URL under which one client asks. */
+    at: (client: string, latency: number) => `${url}/${client}/${latency}/v1`,
+    asked: async (): Promise<Record<string, Asked>> => await (await fetch(url)).json(),
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await reader.cancel();
+      await child.status;
+    },
+  };
+}
+
+/** The ways in which the same trials are run. */
+const CLIENTS = ["bare", "run", "test"] as const;
+type Client = typeof CLIENTS[number];
+/** As people call them. */
+const SHOWN = { run: "toolgate run", test: "deno test" };
+
+class Measurement {
+  readonly #server: Awaited<ReturnType<typeof startServer>>;
+  readonly #folder: string;
+  readonly #trials: number;
+  #journals = 0;
+
+  constructor(server: Awaited<ReturnType<typeof startServer>>, folder: string, trials: number) {
+    this.#server = server;
+    this.#folder = folder;
+    this.#trials = trials;
+  }
+
+  /** Runs all trials in one way. */
+  async run(client: Client, latency: number, options: readonly string[] = []): Promise<Taken> {
+    const url = this.#server.at(client, latency);
+    const journal = `${this.#folder}/${++this.#journals}.jsonl`;
+    if (client === "bare") {
+      const work = `${this.#folder}/work.json`;
+      return await take([
+        ...["run", "--no-prompt", "--allow-all", "tests/bench/bare_loop.ts"],
+        ...[work, url, String(this.#trials), String(CONCURRENCY)],
+      ]);
+    }
+    if (client === "test") return await this.#test(url, this.#trials, ["--", `--out=${journal}`]);
+    const suite = `${this.#folder}/suite.jsonc`;
+    Deno.writeTextFileSync(suite, JSON.stringify(suiteOf(this.#trials, url)));
+    return await take([...LAUNCH, "run", suite, "--out", journal, ...options]);
+  }
+
+  /** Starts a benchmark file of one trial, and an empty test file: the milliseconds of both. */
+  async start(): Promise<{ benchmark: number; empty: number }> {
+    const empty = `${this.#folder}/empty_test.ts`;
+    Deno.writeTextFileSync(empty, 'Deno.test("nothing", () => {});\n');
+    const none = await take(["test", "--no-prompt", "--allow-all", empty]);
+    const benchmark = await this.#test(this.#server.at("start", 0), 1);
+    return { benchmark: 1000 * benchmark.seconds, empty: 1000 * none.seconds };
+  }
+
+  /** Replays what was recorded before. */
+  async replay(): Promise<Taken> {
+    const recordings = `${this.#folder}/recordings`;
+    const kept = (() => {
+      try {
+        return Deno.statSync(recordings).isDirectory;
+      } catch {
+        return false;
+      }
+    })();
+    if (!kept) await this.run("run", 0, ["--record", recordings]);
+    return await this.run("run", 0, ["--replay", recordings]);
+  }
+
+  /** That all have sent as many requests, and as many bytes. */
+  async assertSame(): Promise<void> {
+    const asked = await this.#server.asked();
+    const sizes = CLIENTS.filter((client) => client in asked).map((client) => {
+      const { requests, bytes } = asked[client]!;
+      return bytes / requests;
+    });
+    if (new Set(sizes).size > 1) {
+      throw new Error(`The clients do not say the same: ${JSON.stringify(asked)}`);
+    }
+  }
+
+  async #test(url: string, trials: number, flags: readonly string[] = []): Promise<Taken> {
+    const file = "tests/bench/speed_benchmark.ts";
+    const env = { SPEED_URL: url, SPEED_TRIALS: String(trials) };
+    return await take(["test", "--no-prompt", "--allow-all", file, ...flags], env);
+  }
+}
+
+/** The table, with what it takes for each figure to be in order. */
+function render(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    row.what,
+    targetOf(row),
+    `${row.figure.toFixed(row.unit === undefined ? 2 : 0)}${row.unit ?? ""}`,
+    isMet(row) ? "ok" : "MISSED",
+    row.from,
+  ]);
+  const lines = [["what", "target", "figure", "", "from"], ...cells];
+  const widths = lines[0]!.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]!.length))
+  );
+  const text = [...lines.slice(0, 1), widths.map((width) => "-".repeat(width)), ...lines.slice(1)]
+    .map((line) => `| ${line.map((cell, at) => cell.padEnd(widths[at]!)).join(" | ")} |`);
+  return text.join("\n");
+}
+
+function targetOf({ most, least, unit = "" }: Row): string {
+  if (most !== undefined) return `at most ${most}${unit}`;
+  return least === undefined ? "" : `at least ${least}${unit}`;
+}
+
+function isMet({ figure, most = Infinity, least = -Infinity }: Row): boolean {
+  return figure <= most && figure >= least;
+}
+
+async function main(): Promise<number> {
+  const given = parseArgs(Deno.args, { string: ["trials", "rounds", "wall-rounds"] });
+  const trials = Number(given["trials"] ?? 2000);
+  const rounds = Number(given["rounds"] ?? 5);
+  const wallRounds = Number(given["wall-rounds"] ?? 1);
+  if (Deno.build.os !== "linux") {
+    console.error(`Cannot measure as /proc is read, which Linux has: this is ${Deno.build.os}`);
+    return 2;
+  }
+  const folder = Deno.makeTempDirSync({ prefix: "toolgate_ratios_" });
+  try {
+    const work = `${folder}/work.json`;
+    Deno.writeTextFileSync(work, JSON.stringify(workOf(trials)));
+    await using server = await startServer(work);
+    const measurement = new Measurement(server, folder, trials);
+    const rows = await measure(measurement, { trials, rounds, wallRounds });
+    await measurement.assertSame();
+    console.log(`${trials} trials of ${REQUESTS} requests, ${CONCURRENCY} at the same time\n`);
+    console.log(render(rows));
+    return rows.every(isMet) ? 0 : 1;
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+interface Size {
+  readonly trials: number;
+  readonly rounds: number;
+  readonly wallRounds: number;
+}
+
+async function measure(
+  measurement: Measurement,
+  { trials, rounds, wallRounds }: Size,
+): Promise<Row[]> {
+  // The first run of a file checks its types and keeps what it compiles to.
+  await measurement.start();
+  const starts: { benchmark: number; empty: number }[] = [];
+  for (let start = 0; start < STARTS; start++) starts.push(await measurement.start());
+
+  /** Each way once a round, so that whatever else the machine does strikes all alike. */
+  const inTurn = async (times: number, latency: number) => {
+    const taken: Record<Client, Taken>[] = [];
+    for (let round = 1; round <= times; round++) {
+      const one: Partial<Record<Client, Taken>> = {};
+      for (const client of CLIENTS) {
+        console.error(`Round ${round} of ${times}, ${latency} ms latency: ${client}`);
+        one[client] = await measurement.run(client, latency);
+      }
+      taken.push(one as Record<Client, Taken>);
+    }
+    return taken;
+  };
+  const fast = await inTurn(rounds, 0);
+  const slow = await inTurn(wallRounds, LATENCY);
+  const replays: Taken[] = [];
+  for (let round = 0; round < rounds; round++) replays.push(await measurement.replay());
+
+  const ratio = (taken: readonly Record<Client, Taken>[], client: Client, of: keyof Taken) =>
+    median(taken.map((one) => one[client][of] / one.bare[of]));
+  const shown = (
+    taken: readonly Record<Client, Taken>[],
+    client: Client,
+    text: (taken: Taken) => string,
+  ) =>
+    [client, "bare" as const].map((one) => text(taken[Math.floor(taken.length / 2)]![one]))
+      .join(" to ");
+  const milliseconds = ({ cpu }: Taken) => `${(1000 * cpu / trials).toFixed(2)} ms`;
+  const seconds = (taken: Taken) => `${taken.seconds.toFixed(1)} s`;
+  const mebibytes = ({ peak }: Taken) => `${peak.toFixed(0)} MiB`;
+  const ideal = Math.ceil(trials / CONCURRENCY) * REQUESTS * LATENCY / 1000;
+  const ways = ["run", "test"] as const;
+  const startOf = (kind: "benchmark" | "empty") => median(starts.map((start) => start[kind]));
+  return [
+    ...ways.map((way) => ({
+      what: `CPU a trial, ${SHOWN[way]} to the bare loop`,
+      figure: ratio(fast, way, "cpu"),
+      most: 1.25,
+      from: shown(fast, way, milliseconds),
+    })),
+    {
+      what: "Wall time, bare loop to the ideal",
+      figure: median(slow.map(({ bare }) => bare.seconds / ideal)),
+      from: `${seconds(slow[0]!.bare)} to ${ideal.toFixed(1)} s`,
+    },
+    ...ways.map((way) => ({
+      what: `Wall time, ${SHOWN[way]} to the bare loop`,
+      figure: ratio(slow, way, "seconds"),
+      most: 1.03,
+      from: shown(slow, way, seconds),
+    })),
+    ...ways.map((way) => ({
+      what: `Peak memory, ${SHOWN[way]} to the bare loop`,
+      figure: ratio(fast, way, "peak"),
+      most: 1.5,
+      from: shown(fast, way, mebibytes),
+    })),
+    {
+      what: "Start of a benchmark file, above an empty one",
+      figure: median(starts.map(({ benchmark, empty }) => benchmark - empty)),
+      unit: " ms",
+      most: 300,
+      from: `${startOf("benchmark").toFixed(0)} ms less ${startOf("empty").toFixed(0)} ms`,
+    },
+    {
+      what: "Replayed trials, a second of CPU",
+      figure: median(replays.map(({ cpu }) => trials / cpu)),
+      unit: "",
+      least: 300,
+      from: `${seconds(replays[0]!)} in all`,
+    },
+  ];
+}
+
+if (import.meta.main) Deno.exitCode = await main();

@@ -1,0 +1,116 @@
+/**
+ * What a CI service does with a job, as far as the examples of fixtures/ci need it: a workspace, commands
+ * one after another in bash, and artifacts that are carried from job to job.
+ */
+
+import { parse } from "@std/yaml";
+import { command, deno, type Folder, folder, ROOT } from "./child.ts";
+
+/** What a job left. */
+export interface EndedJob {
+  /** The first exit code of its commands that is not 0. */
+  readonly code: number;
+  /** All that its commands wrote. */
+  readonly output: string;
+}
+
+/** The files of jobs that are kept, by their paths in the workspace. */
+export type Artifacts = ReadonlyMap<string, string>;
+
+/** A copy of the project in which jobs run. */
+export class Workspace implements AsyncDisposable {
+  readonly #folder: Folder;
+
+  private constructor(place: Folder) {
+    this.#folder = place;
+  }
+
+  /** Copies what of the project jobs run, and puts an `npx` before all others that starts this very Deno. */
+  static async open(): Promise<Workspace> {
+    const place = await folder();
+    for (const name of ["lib", "fixtures", "mod.ts", "deno.json", "deno.lock"]) {
+      copy(`${ROOT}/${name}`, place.file(`project/${name}`));
+    }
+    Deno.mkdirSync(place.file("bin"));
+    Deno.mkdirSync(place.file("cache"));
+    // What is compiled of the copy must not stay when it goes; packages are there already.
+    const { npmCache } = JSON.parse((await deno(["info", "--json"])).stdout);
+    Deno.symlinkSync(npmCache, place.file("cache/npm"));
+    place.write(
+      "bin/npx",
+      [
+        "#!/bin/sh",
+        '[ "$1 $2" = "--yes deno@2.9.6" ] || { echo "npx $*" >&2; exit 99; }',
+        "shift 2",
+        `export DENO_DIR='${place.file("cache")}'`,
+        `exec '${Deno.execPath()}' "$@"`,
+      ].join("\n"),
+    );
+    Deno.chmodSync(place.file("bin/npx"), 0o755);
+    return new Workspace(place);
+  }
+
+  /** Where the project is. */
+  get path(): string {
+    return this.#folder.file("project");
+  }
+
+  /** Begins a job: nothing of the one before is there but what `artifacts` hold. */
+  begin(artifacts: Artifacts = new Map()): void {
+    for (const name of ["project/results", "summary.md"]) {
+      try {
+        Deno.removeSync(this.#folder.file(name), { recursive: true });
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    }
+    this.#folder.write("summary.md", "");
+    // Where nothing is kept of a job before, commands make the folder themselves.
+    if (artifacts.size > 0) Deno.mkdirSync(`${this.path}/results`);
+    for (const [path, text] of artifacts) this.#folder.write(`project/${path}`, text);
+  }
+
+  /** Runs a script as the services do: its first command that fails ends it. */
+  async run(script: string, variables: Readonly<Record<string, string>>): Promise<EndedJob> {
+    const path = `${this.#folder.file("bin")}:${Deno.env.get("PATH")}`;
+    const { code, stdout, stderr } = await command("bash", ["-e", "-o", "pipefail", "-c", script], {
+      cwd: this.path,
+      env: { ...variables, PATH: path, GITHUB_STEP_SUMMARY: this.#folder.file("summary.md") },
+    }).output();
+    const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+    return { code, output };
+  }
+
+  /** The files that a path with stars stands for. */
+  files(pattern: string): Map<string, string> {
+    const names = [...Deno.readDirSync(`${this.path}/results`)].map(({ name }) =>
+      `results/${name}`
+    );
+    const matching = new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", "[^/]*")}$`);
+    return new Map(
+      names.filter((name) => matching.test(name)).sort()
+        .map((name) => [name, Deno.readTextFileSync(`${this.path}/${name}`)]),
+    );
+  }
+
+  /** The summary of the job. */
+  get summary(): string {
+    return Deno.readTextFileSync(this.#folder.file("summary.md"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+/** The content of a file of fixtures/ci. */
+// deno-lint-ignore no-explicit-any
+export function readExample(name: string): any {
+  return parse(Deno.readTextFileSync(`${ROOT}/fixtures/ci/${name}`));
+}
+
+function copy(from: string, to: string): void {
+  if (!Deno.statSync(from).isDirectory) return Deno.copyFileSync(from, to);
+  Deno.mkdirSync(to, { recursive: true });
+  for (const { name } of Deno.readDirSync(from)) copy(`${from}/${name}`, `${to}/${name}`);
+}

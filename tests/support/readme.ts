@@ -1,0 +1,106 @@
+/**
+ * What tests of the README share: its blocks, a copy of the project in which they run, and a shell; and the
+ * tables of fixtures/README.md.
+ */
+
+import { ROOT } from "./child.ts";
+
+/** The text of the README. */
+export const README: string = Deno.readTextFileSync(`${ROOT}/README.md`);
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+}
+
+const blocks: Block[] = [...README.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+  .map(([, language, text]) => ({ language: language!, text: text! }));
+
+/** The code blocks of a language. */
+export function blocksOf(language: string): string[] {
+  return blocks.filter((block) => block.language === language).map(({ text }) => text);
+}
+
+/**
+ * A copy of what a clone holds, and an empty folder beside it. One for all tests of a file, as all of a copy
+ * is compiled anew.
+ */
+export class Workplace implements AsyncDisposable {
+  private constructor(readonly folder: string) {}
+
+  static async make(): Promise<Workplace> {
+    const folder = await Deno.makeTempDir();
+    await Deno.mkdir(`${folder}/toolgate`);
+    for (const name of ["deno.json", "deno.lock", "mod.ts", "lib", "fixtures"]) {
+      await copy(`${ROOT}/${name}`, `${folder}/toolgate/${name}`);
+    }
+    return new Workplace(folder);
+  }
+
+  get clone(): string {
+    return `${this.folder}/toolgate`;
+  }
+
+  get mine(): string {
+    return `${this.folder}/mine`;
+  }
+
+  /** Puts back what was changed in it, and takes away what was made, so that it is as it was at first. */
+  async clear(): Promise<void> {
+    const made = ["results", "my_benchmark.ts", "stand_in.ts", "mine.jsonc"];
+    for (const path of [this.mine, ...made.map((name) => `${this.clone}/${name}`)]) {
+      await Deno.remove(path, { recursive: true }).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    }
+    await Deno.mkdir(this.mine);
+    for (const name of ["deno.json", "deno.lock"]) {
+      await Deno.copyFile(`${ROOT}/${name}`, `${this.clone}/${name}`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  if ((await Deno.stat(from)).isFile) return await Deno.copyFile(from, to);
+  await Deno.mkdir(to);
+  for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
+}
+
+/** Runs a line as a shell does, with this very Deno. */
+export async function shell(line: string, cwd: string): Promise<{ code: number; output: string }> {
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    // A task that runs these tests has told its own folder, and where it counts lines; a user's shell has not.
+    args: [
+      "-c",
+      `unset INIT_CWD DENO_COVERAGE_DIR; ${line.replace(/^npx --yes deno@\S+/, "deno")}`,
+    ],
+    cwd,
+    env: {
+      NO_COLOR: "1",
+      OPENAI_API_KEY: "sk-none",
+      PATH: `${Deno.execPath().replace(/[^/]*$/, "")}:${Deno.env.get("PATH")}`,
+    },
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+/**
+ * A line, or a file of tasks, whose tests are run without a check of types: one that takes seconds for each
+ * file. `deno check` has these files, and the test of a user's own project has the check.
+ */
+export function unchecked(text: string): string {
+  return text.replaceAll(/\bdeno test (?!--no-check)/g, "deno test --no-check ");
+}
+
+/** The cells of a table of fixtures/README.md. */
+export function tableOf(heading: string): string[][] {
+  const readme = Deno.readTextFileSync(`${ROOT}/fixtures/README.md`);
+  return readme.split("\n## ").find((section) => section.startsWith(heading))!
+    .split("\n").filter((line) => line.startsWith("|"))
+    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim().replaceAll("`", "")));
+}
