@@ -6,7 +6,9 @@
  * deno task memory --shard 1/10     any options of `run` make both runs smaller
  */
 
+import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
 import { readJournalFile } from "../../lib/journal_file.ts";
+import { peakOf } from "../support/peak_memory.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
@@ -48,28 +50,13 @@ async function measure(models: number, options: readonly string[], out: string):
   let peak = 0;
   let running = true;
   const ended = child.status.finally(() => running = false);
-  for (; running; await Promise.race([ended, pause(100)])) {
+  for (; running; await Promise.race([ended, SYSTEM_CLOCK.pause(100)])) {
     peak = Math.max(peak, peakOf(child.pid));
   }
   const { code } = await ended;
   if (code !== 0) throw new Error(`the run ended with exit code ${code}`);
   const seconds = (performance.now() - began) / 1000;
   return { trials: readJournalFile(out).trials.length, seconds, peak };
-}
-
-/** The largest resident set of a process so far, in MiB; 0 when it has ended. */
-function peakOf(pid: number): number {
-  try {
-    const status = Deno.readTextFileSync(`/proc/${pid}/status`);
-    return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return 0;
-    throw error;
-  }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 if (import.meta.main) {

@@ -9,6 +9,8 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
+import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
+import { peakOf } from "../support/peak_memory.ts";
 import type { Asked } from "./mock_server.ts";
 import { REQUESTS, suiteOf, workOf } from "./workload.ts";
 
@@ -60,7 +62,7 @@ async function take(args: readonly string[], env: Record<string, string> = {}): 
   let running = true;
   ended.finally(() => running = false);
   let peak = 0;
-  for (; running; await Promise.race([ended, pause(20)])) {
+  for (; running; await Promise.race([ended, SYSTEM_CLOCK.pause(20)])) {
     peak = Math.max(peak, peakOf(child.pid));
   }
   const { code, stderr } = await ended;
@@ -69,25 +71,10 @@ async function take(args: readonly string[], env: Record<string, string> = {}): 
   return { seconds, cpu: childSeconds() - before, peak };
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
 /** Seconds of CPU of all child processes that have ended; the kernel counts a hundredth at a time. */
 function childSeconds(): number {
   const fields = Deno.readTextFileSync("/proc/self/stat").replace(/^.*\) /s, "").split(" ");
   return (Number(fields[13]) + Number(fields[14])) / 100;
-}
-
-/** The largest resident set of a process so far, in MiB; 0 when it has ended. */
-function peakOf(pid: number): number {
-  try {
-    const status = Deno.readTextFileSync(`/proc/${pid}/status`);
-    return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return 0;
-    throw error;
-  }
 }
 
 function median(values: readonly number[]): number {

@@ -9,9 +9,11 @@ import {
   assertMatch,
   assertNotMatch,
 } from "@std/assert";
+import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
 import { fork, freshSeed } from "../../lib/random.ts";
 import { type Child, type Folder, folder, readLines, ROOT, start } from "../support/child.ts";
 import { CHAOS_KINDS, HUGE_KINDS } from "../support/chaos_faults.ts";
+import { peakOf } from "../support/peak_memory.ts";
 import type { ChaosCounts, ChaosOptions } from "../support/chaos_server.ts";
 
 /** Another one each time, unless it is given, as it is printed. */
@@ -97,21 +99,15 @@ async function watch({ process, finished }: Child): Promise<Watched> {
   const files: number[] = [];
   let running = true;
   const ended = finished.finally(() => running = false);
-  for (; running; await Promise.race([ended, pause(100)])) {
+  for (; running; await Promise.race([ended, SYSTEM_CLOCK.pause(100)])) {
     try {
-      const status = Deno.readTextFileSync(`/proc/${process.pid}/status`);
-      const peak = Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
-      memory = Math.max(memory, peak);
+      memory = Math.max(memory, peakOf(process.pid));
       files.push([...Deno.readDirSync(`/proc/${process.pid}/fd`)].length);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
   return { memory, files };
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** What must hold of a process that was not killed. */
@@ -223,15 +219,15 @@ test("run with --resume loses and doubles no trial, however often it is killed",
     const signal = prng() < 0.7 ? "SIGKILL" : "SIGTERM";
     // Some are killed before they have begun.
     const after = had + Math.floor(prng() * TRIALS / 6);
-    const early = prng() < 0.1 ? pause(prng() * 1_000) : undefined;
+    const early = prng() < 0.1 ? SYSTEM_CLOCK.pause(prng() * 1_000) : undefined;
     while (!ended) {
       if (early === undefined ? linesIn(journal) > after : true) {
         await early;
-        await pause(prng() * 200);
+        await SYSTEM_CLOCK.pause(prng() * 200);
         if (!ended) child.process.kill(signal);
         break;
       }
-      await Promise.race([child.finished, pause(50)]);
+      await Promise.race([child.finished, SYSTEM_CLOCK.pause(50)]);
     }
     const finished = await child.finished;
     if (torn > 0 && linesIn(journal) > had) {

@@ -6,6 +6,7 @@
  */
 
 import { shuffle } from "@std/random";
+import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
 import { parseSimulatedModel } from "../../lib/models/simulated.ts";
 import { readResponsesRequest, toResponse } from "../../lib/models/simulated/responses.ts";
 import { fork } from "../../lib/random.ts";
@@ -68,7 +69,7 @@ export function startChaosServer(
   const restart = async () => {
     listener.close();
     for (const connection of open) connection.close();
-    await pause(RESTART);
+    await SYSTEM_CLOCK.pause(RESTART);
     if (!closed) listen(Deno.listen({ port, hostname: "127.0.0.1" }));
   };
   const keep = (work: Promise<void>) => {
@@ -237,7 +238,7 @@ class Connection {
   /** Waits until the client has hung up, or so many milliseconds. */
   async left(milliseconds?: number): Promise<boolean> {
     if (milliseconds !== undefined) {
-      await pause(milliseconds);
+      await SYSTEM_CLOCK.pause(milliseconds);
       return this.#closed;
     }
     // Clients say nothing more before they are answered.
@@ -299,10 +300,6 @@ function isGone(error: unknown): boolean {
     Deno.errors.Interrupted,
     Deno.errors.NotConnected,
   ].some((gone) => error instanceof gone);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 if (import.meta.main) {
