@@ -18,21 +18,27 @@
  * @module
  */
 
-export { type Loop, type LoopOptions, type Review, type Reviewer, runLoop } from "./lib/agent.ts";
-export { parseAnswer } from "./lib/answer.ts";
+export {
+  type Loop,
+  type LoopOptions,
+  type Review,
+  type Reviewer,
+  runLoop,
+} from "./lib/trials/agent/loop.ts";
+export { parseAnswer } from "./lib/trials/executors/answer.ts";
 export {
   assertNoFailures,
   assertRight,
   assertSolved,
   assertSuccessRate,
-} from "./lib/assertions.ts";
-export { type Behaviour, BEHAVIOURS } from "./lib/behaviour.ts";
+} from "./lib/testing/assertions/trials.ts";
+export { type Behaviour, BEHAVIOURS } from "./lib/calls/behaviour.ts";
 export type {
   BenchmarkOptions,
   BenchmarkStrategy,
   ModelChoice,
   TaskChoice,
-} from "./lib/benchmark.ts";
+} from "./lib/testing/options.ts";
 export {
   assertCallCount,
   assertCalled,
@@ -44,29 +50,33 @@ export {
   assertTrajectory,
   type CallCount,
   type ScoreThresholds,
-} from "./lib/call_assertions.ts";
+} from "./lib/testing/assertions/calls.ts";
 export {
   assertAnswer,
   assertBudget,
   assertState,
   type RunBudget,
   type StateOptions,
-} from "./lib/run_assertions.ts";
+} from "./lib/testing/assertions/runs.ts";
 export {
   type CallRecord,
   type RecordedCall,
   recordedCalls,
   type UncutCall,
-} from "./lib/call_record.ts";
+} from "./lib/calls/record.ts";
 export {
   CallRecording,
   recordCalls,
   type RecordCallsOptions,
   type RunFacts,
-} from "./lib/call_recording.ts";
-export { type CallScore, scoreCalls } from "./lib/call_score.ts";
-export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./lib/call_matching.ts";
-export { type CallExpectation, type ExpectedCall } from "./lib/expected_call.ts";
+} from "./lib/trials/executors/recording.ts";
+export { type CallScore, scoreCalls } from "./lib/calls/expected/precision_recall.ts";
+export {
+  type MadeCalls,
+  TRAJECTORY_MODES,
+  type TrajectoryMode,
+} from "./lib/calls/expected/match_calls.ts";
+export { type CallExpectation, type ExpectedCall } from "./lib/calls/expected/expected_call.ts";
 export {
   CALL_FORMATS,
   CALL_MODES,
@@ -80,7 +90,7 @@ export {
   SCORING_RULES,
   type ScoringOptions,
   type ScoringRule,
-} from "./lib/call_scoring.ts";
+} from "./lib/tasks/questions/scoring.ts";
 export {
   type ApiFunction,
   type CallQuestion,
@@ -88,8 +98,8 @@ export {
   type CallTruth,
   DIFFICULTIES,
   type Difficulty,
-} from "./lib/call_set.ts";
-export { loadCallSet } from "./lib/call_sets.ts";
+} from "./lib/tasks/questions/question_set.ts";
+export { loadCallSet } from "./lib/tasks/questions/load.ts";
 export {
   type CallScoreAverages,
   type CallSetJudging,
@@ -100,12 +110,24 @@ export {
   measureCallSets,
   type ScoreAverages,
   type StabilityScores,
-} from "./lib/call_set_metrics.ts";
-export { type Conversation, type ConversationOptions, converse } from "./lib/conversation.ts";
-export { type Correlation, pearson } from "./lib/correlation.ts";
-export { averageScores, type DifficultyAverages, type DifficultyScore } from "./lib/difficulty.ts";
-export { electionStability, levenshteinStability, normalizeOutput } from "./lib/stability.ts";
-export { judged, type JudgedOptions, type JudgedRecord } from "./lib/judged.ts";
+} from "./lib/reports/metrics/question_sets.ts";
+export {
+  type Conversation,
+  type ConversationOptions,
+  converse,
+} from "./lib/trials/agent/conversation.ts";
+export { type Correlation, pearson } from "./lib/statistics/correlation.ts";
+export {
+  averageScores,
+  type DifficultyAverages,
+  type DifficultyScore,
+} from "./lib/reports/metrics/difficulty.ts";
+export {
+  electionStability,
+  levenshteinStability,
+  normalizeOutput,
+} from "./lib/tasks/questions/stability.ts";
+export { judged, type JudgedOptions, type JudgedRecord } from "./lib/testing/assertions/judged.ts";
 export {
   Judge,
   judge,
@@ -114,23 +136,32 @@ export {
   type LikeOptions,
   type LLMJudgeOptions,
   type ScoreOptions,
-} from "./lib/llm_judge.ts";
-export { RECORDING_MODES, type RecordingMode } from "./lib/recording.ts";
-export type { RecordingOptions } from "./lib/recordings.ts";
-export { type JudgeScore, type JudgingSummary, summarizeJudging } from "./lib/judge_score.ts";
-export { type OwnToolOptions, tool, type ToolInput, type ZodSchema } from "./lib/own_tool.ts";
-export { isQuestion, QuestionFixture, type QuestionSpec } from "./lib/question.ts";
-export type { UnitWords } from "./lib/unit_words.ts";
-export type { TaskSource } from "./lib/plan.ts";
-export { type QuestionSource, questionSource } from "./lib/question_source.ts";
+} from "./lib/models/judge/judge.ts";
+export { RECORDING_MODES, type RecordingMode } from "./lib/models/recordings/trial_recording.ts";
+export type { RecordingOptions } from "./lib/models/recordings/recordings.ts";
+export {
+  type JudgeScore,
+  type JudgingSummary,
+  summarizeJudging,
+} from "./lib/models/judge/score.ts";
+export {
+  type OwnToolOptions,
+  tool,
+  type ToolInput,
+  type ZodSchema,
+} from "./lib/tools/define_tool.ts";
+export { isQuestion, QuestionFixture, type QuestionSpec } from "./lib/trials/executors/question.ts";
+export type { UnitWords } from "./lib/gate/unit_names.ts";
+export type { TaskSource } from "./lib/runs/plan.ts";
+export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
 export {
   CaseFixture,
   type CaseFixtureOptions,
   type CaseSpec,
   type ToolCase,
   type ToolTestRun,
-} from "./lib/tool_case.ts";
-export { type SharedOptions, toolTest, type ToolTestOptions } from "./lib/tool_testing.ts";
+} from "./lib/trials/executors/case.ts";
+export { type SharedOptions, toolTest, type ToolTestOptions } from "./lib/testing/tool_test.ts";
 export {
   type Brittleness,
   type BrittlenessColumn,
@@ -139,16 +170,16 @@ export {
   type ParameterFailureRate,
   type Share,
   type Transfer,
-} from "./lib/brittleness.ts";
+} from "./lib/reports/metrics/brittleness.ts";
 export {
   comparePerturbations,
   compareStrategies,
   type Comparison,
   type Effort,
   type PairedSuccess,
-} from "./lib/comparison.ts";
-export type { Subject } from "./lib/contest.ts";
-export { Connections, type ConnectOptions } from "./lib/connect.ts";
+} from "./lib/gate/comparison.ts";
+export type { Subject } from "./lib/gate/decisions.ts";
+export { Connections, type ConnectOptions } from "./lib/models/connect.ts";
 export {
   Definition,
   type DefinitionJson,
@@ -157,35 +188,39 @@ export {
   parseDefinition,
   type SymbolicCall,
   type TypedName,
-} from "./lib/definition.ts";
+} from "./lib/toolkit/definitions/definition.ts";
 export {
   DefinitionError,
   definitionTool,
   runDefinition,
   type RunDefinitionOptions,
-} from "./lib/definition_run.ts";
+} from "./lib/toolkit/definitions/run.ts";
 export {
   defineFrom,
   type DefineOptions,
   type Dereferenced,
   type SymbolicStep,
-} from "./lib/lifting.ts";
+} from "./lib/toolkit/definitions/from_trace.ts";
 export {
   type Filled,
   type ReadCall,
   Symbols,
   type UnreadCall,
   valueOfResult,
-} from "./lib/symbols.ts";
+} from "./lib/tools/references/symbol_table.ts";
 export {
   indirect,
   type Indirection,
   type IndirectOptions,
   restate,
   type RestateOptions,
-} from "./lib/wrappers.ts";
-export type { EndpointOptions } from "./lib/endpoint.ts";
-export { createExecutor, type Executor, type ExecutorOptions } from "./lib/executor.ts";
+} from "./lib/toolkit/wrap_tools.ts";
+export type { EndpointOptions } from "./lib/models/http/endpoint.ts";
+export {
+  createExecutor,
+  type Executor,
+  type ExecutorOptions,
+} from "./lib/trials/executors/generated.ts";
 export {
   type Failure,
   FAILURE_TYPES,
@@ -193,7 +228,7 @@ export {
   type FailureType,
   type Origin,
   type WrongArgument,
-} from "./lib/failure.ts";
+} from "./lib/calls/failure.ts";
 export {
   type DifferenceEvidence,
   type Evidence,
@@ -202,14 +237,14 @@ export {
   type PairedDifference,
   type RateEvidence,
   type Unit,
-} from "./lib/evidence.ts";
+} from "./lib/gate/evidence.ts";
 export {
   type CeilingCheck,
   decide,
   type DecideOptions,
   decideUpgrade,
   type Verdict,
-} from "./lib/gate.ts";
+} from "./lib/gate/decide.ts";
 export {
   type CompleteGraphSpec,
   completeSpec,
@@ -221,11 +256,11 @@ export {
   type Role,
   type Surface,
   SURFACES,
-} from "./lib/graph.ts";
-export type { Fixture, Judgement, Presented, Work } from "./lib/fixture.ts";
-export { InputError } from "./lib/input.ts";
-export type { JsonObject, JsonValue } from "./lib/json.ts";
-export type { Carried, Message, Usage } from "./lib/message.ts";
+} from "./lib/tasks/generated/graph.ts";
+export type { Fixture, Judgement, Presented, Work } from "./lib/trials/executors/fixture.ts";
+export { InputError } from "./lib/base/input.ts";
+export type { JsonObject, JsonValue } from "./lib/base/json.ts";
+export type { Carried, Message, Usage } from "./lib/tools/message.ts";
 export {
   type Api,
   APIS,
@@ -238,19 +273,24 @@ export {
   type RequestContext,
   type StageUse,
   TimeLimitError,
-} from "./lib/model.ts";
-export { openai, type OpenAIOptions } from "./lib/models/openai.ts";
+} from "./lib/models/model.ts";
+export { openai, type OpenAIOptions } from "./lib/models/openai/openai.ts";
 export { type Script, scripted, type ScriptedReply } from "./lib/models/scripted.ts";
-export { type Check, type Outcomes, selfCheck, type SelfCheckOptions } from "./lib/selfcheck.ts";
-export { type SequentialRule, sequentialRule } from "./lib/sequential.ts";
-export { pairedDetectableEffect, pairedSampleSize } from "./lib/paired_sizing.ts";
+export {
+  type Check,
+  type Outcomes,
+  selfCheck,
+  type SelfCheckOptions,
+} from "./lib/gate/self_check.ts";
+export { type SequentialRule, sequentialRule } from "./lib/gate/sequential.ts";
+export { pairedDetectableEffect, pairedSampleSize } from "./lib/statistics/paired_sample_size.ts";
 export {
   rateDetectableEffect,
   rateSampleSize,
   type SizingOptions,
   unpairedDetectableEffect,
   unpairedSampleSize,
-} from "./lib/sizing.ts";
+} from "./lib/statistics/sample_size.ts";
 export {
   type Ending,
   type Limited,
@@ -258,8 +298,13 @@ export {
   type Question,
   Session,
   type SessionOptions,
-} from "./lib/session.ts";
-export { clusteredInterval, clusteredStandardError, passAtK, passHatK } from "./lib/repetition.ts";
+} from "./lib/trials/agent/session.ts";
+export {
+  clusteredInterval,
+  clusteredStandardError,
+  passAtK,
+  passHatK,
+} from "./lib/statistics/pass_at_k.ts";
 export {
   type Alternative,
   binomialTest,
@@ -268,7 +313,7 @@ export {
   mcNemar,
   tango,
   wilson,
-} from "./lib/statistics.ts";
+} from "./lib/statistics/proportions.ts";
 export {
   type ChatAnswer,
   type ChatCall,
@@ -284,7 +329,7 @@ export {
   startSimulatedServer,
   type Truths,
   truthsOf,
-} from "./lib/models/simulated.ts";
+} from "./lib/simulated/mod.ts";
 export {
   type BaselineChoice,
   type Ceilings,
@@ -298,9 +343,14 @@ export {
   type Sign,
   SIGNS,
   type UpgradePolicy,
-} from "./lib/policy.ts";
-export { ProbeFixture, type ProbeId, PROBES, type ProbeSpec } from "./lib/probes.ts";
-export { openTask, type TaskOpener, type TaskSpec } from "./lib/tasks.ts";
+} from "./lib/gate/policy.ts";
+export {
+  ProbeFixture,
+  type ProbeId,
+  PROBES,
+  type ProbeSpec,
+} from "./lib/trials/executors/probes.ts";
+export { openTask, type TaskOpener, type TaskSpec } from "./lib/trials/executors/tasks.ts";
 export {
   type Budget,
   costOf,
@@ -309,29 +359,39 @@ export {
   type Prices,
   type Spender,
   trialCost,
-} from "./lib/prices.ts";
-export { benchmark } from "./lib/register.ts";
+} from "./lib/models/prices.ts";
+export { benchmark } from "./lib/testing/benchmark.ts";
 export { renderTables } from "./lib/reports/terminal.ts";
-export { describeFailure, type StoryOptions, tellStory } from "./lib/story.ts";
+export { describeFailure, type StoryOptions, tellStory } from "./lib/reports/story.ts";
 export {
   runTools,
   type RunToolsOptions,
   type ToolsPerturbation,
   type ToolsRun,
-} from "./lib/run_tools.ts";
-export { Toolbox, type ToolboxOptions } from "./lib/toolbox.ts";
-export type { Clock } from "./lib/backoff.ts";
-export { type Asked, type Attempt, retrying, type RetryPolicy } from "./lib/retry.ts";
-export { type Place, type RateLimits, Throttle, type ThrottleOptions } from "./lib/throttle.ts";
-export { Throttles } from "./lib/throttles.ts";
-export { fillPrompt, PROMPTS } from "./lib/prompts.ts";
-export type { CallOutcome, CallPlace, Recorder, RecorderOptions } from "./lib/recorder.ts";
+} from "./lib/toolkit/run_tools.ts";
+export { Toolbox, type ToolboxOptions } from "./lib/trials/executors/toolbox.ts";
+export type { Clock } from "./lib/base/backoff.ts";
+export { type Asked, type Attempt, retrying, type RetryPolicy } from "./lib/models/http/retry.ts";
+export {
+  type Place,
+  type RateLimits,
+  Throttle,
+  type ThrottleOptions,
+} from "./lib/models/http/rate_limiter.ts";
+export { Throttles } from "./lib/models/http/rate_limiters.ts";
+export { fillPrompt, PROMPTS } from "./lib/models/prompts.ts";
+export type {
+  CallOutcome,
+  CallPlace,
+  Recorder,
+  RecorderOptions,
+} from "./lib/trials/executors/executor.ts";
 export {
   STRATEGIES,
   type StrategyId,
   type StrategyOptions,
   withStrategy,
-} from "./lib/strategies.ts";
+} from "./lib/trials/strategies/registry.ts";
 export {
   type Cell,
   type Cells,
@@ -344,16 +404,16 @@ export {
   type QuestionSet,
   type SeededCell,
   type Suite,
-} from "./lib/suite.ts";
-export { type ModelEntry, REASONING_EFFORTS } from "./lib/model_entry.ts";
-export type { StrategyEntry } from "./lib/strategy_entry.ts";
+} from "./lib/runs/suite.ts";
+export { type ModelEntry, REASONING_EFFORTS } from "./lib/models/entry.ts";
+export type { StrategyEntry } from "./lib/trials/strategies/entry.ts";
 export {
   METAMORPHIC_CHECKS,
   type MetamorphicCheck,
   type PerturbationId,
   PERTURBATIONS,
   perturbationsIn,
-} from "./lib/perturbations.ts";
+} from "./lib/perturbations/ids.ts";
 export {
   type Change,
   type DocumentMethod,
@@ -364,35 +424,38 @@ export {
   type Perturbed,
   type QueryMethod,
   type ReturnMethod,
-} from "./lib/perturbation.ts";
-export { perturbTools } from "./lib/perturbations/documents.ts";
+} from "./lib/perturbations/methods.ts";
+export { perturbTools } from "./lib/perturbations/documents/perturb.ts";
 export {
   type ArgumentsOfCall,
   findParameters,
   type Query,
-} from "./lib/perturbations/parameters.ts";
-export type { QueryParameter, Span } from "./lib/perturbations/literals.ts";
-export type { QueryWriter } from "./lib/perturbations/writing.ts";
-export { perturbQuery, type QueryPerturbationOptions } from "./lib/perturbations/queries.ts";
-export { parseQuery } from "./lib/query_files.ts";
+} from "./lib/perturbations/queries/parameters.ts";
+export type { QueryParameter, Span } from "./lib/perturbations/queries/literals.ts";
+export type { QueryWriter } from "./lib/perturbations/queries/write.ts";
+export {
+  perturbQuery,
+  type QueryPerturbationOptions,
+} from "./lib/perturbations/queries/perturb.ts";
+export { parseQuery } from "./lib/perturbations/queries/file.ts";
 export { perturbReturn } from "./lib/perturbations/returns.ts";
-export { parseToolDocuments } from "./lib/tool_documents.ts";
+export { parseToolDocuments } from "./lib/tools/documents.ts";
 export {
   type Fallback,
   type ModelWriter,
   modelWriter,
   type ModelWriterOptions,
   type WrittenMethod,
-} from "./lib/query_writer.ts";
-export type { Stream } from "./lib/random.ts";
+} from "./lib/perturbations/queries/model_writer.ts";
+export type { Stream } from "./lib/base/random.ts";
 export type { Prng } from "@std/random";
 export {
   type CaseOptions,
   perturbCase,
   type PerturbedCase,
   type Step,
-} from "./lib/perturbed_case.ts";
-export { type PerturbedTask, perturbTask } from "./lib/perturbed_task.ts";
+} from "./lib/perturbations/perturbed_case.ts";
+export { type PerturbedTask, perturbTask } from "./lib/perturbations/perturbed_task.ts";
 export {
   type MadeCall,
   PARAMETER_FAILURE_TYPES,
@@ -401,7 +464,7 @@ export {
   type ParameterView,
   type Undecided,
   viewCalls,
-} from "./lib/parameter_failure.ts";
+} from "./lib/calls/parameter_failure.ts";
 export {
   absent,
   alignCalls,
@@ -418,8 +481,13 @@ export {
   type OracleCall,
   type OracleValue,
   type ParsedCall,
-} from "./lib/oracle.ts";
-export { type Oracle, oracleOf, type ParameterScore, withViews } from "./lib/parameter_views.ts";
+} from "./lib/calls/expected/oracle.ts";
+export {
+  type Oracle,
+  oracleOf,
+  type ParameterScore,
+  withViews,
+} from "./lib/calls/parameter_views.ts";
 export {
   generateTask,
   GENERATOR_VERSION,
@@ -429,8 +497,8 @@ export {
   type TaskJson,
   taskToJson,
   type Variable,
-} from "./lib/task.ts";
-export { FRESH, SHARED } from "./lib/tool.ts";
+} from "./lib/tasks/generated/task.ts";
+export { FRESH, SHARED } from "./lib/tools/tool.ts";
 export type {
   Answered,
   Environment,
@@ -445,8 +513,8 @@ export type {
   ToolChoice,
   ToolResult,
   ToolSchema,
-} from "./lib/tool.ts";
-export { type Parse, PARSES } from "./lib/trace.ts";
+} from "./lib/tools/tool.ts";
+export { type Parse, PARSES } from "./lib/calls/trace.ts";
 export type {
   AnswerEvent,
   AssertionEvent,
@@ -461,7 +529,7 @@ export type {
   StrategyWork,
   TraceEvent,
   TurnEvent,
-} from "./lib/trace.ts";
+} from "./lib/calls/trace.ts";
 export {
   type Agent,
   type AnswerJudge,
@@ -472,16 +540,16 @@ export {
   type StrategyChoice,
   type Trial,
   type TrialOptions,
-} from "./lib/trial.ts";
-export type { ScoredAnswer, TrialScore } from "./lib/trial_score.ts";
-export type { PlannedTrial, TrialKey } from "./lib/trial_id.ts";
-export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/verdict.ts";
+} from "./lib/trials/trial.ts";
+export type { ScoredAnswer, TrialScore } from "./lib/trials/summary.ts";
+export type { PlannedTrial, TrialKey } from "./lib/trials/trial_id.ts";
+export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/gate/verdict_text.ts";
 export {
   type CallPlan,
   type NestedCall,
   planCalls,
   type PlanCallsOptions,
-} from "./lib/call_order.ts";
+} from "./lib/tools/references/call_order.ts";
 export {
   type Fault,
   type FaultId,
@@ -491,23 +559,27 @@ export {
   FAULTS,
   type FaultSetting,
   isFault,
-} from "./lib/fault.ts";
-export { type FaultOptions, type ToolFault, withFaults } from "./lib/faults.ts";
-export { type ResolveOptions, resolveReferences } from "./lib/nested_calls.ts";
+} from "./lib/tools/fault.ts";
+export {
+  type FaultOptions,
+  type ToolFault,
+  withFaults,
+} from "./lib/perturbations/inject_faults.ts";
+export { type ResolveOptions, resolveReferences } from "./lib/tools/references/resolve.ts";
 export {
   type Recovery,
   RECOVERY_ENDS,
   type RecoveryEnd,
   recoveryOf,
   rightEndOf,
-} from "./lib/recovery.ts";
+} from "./lib/calls/recovery.ts";
 export {
   type FaultRecovery,
   measureRecovery,
   type RecoveryMetrics,
   type RecoveryTally,
-} from "./lib/recovery_rates.ts";
-export type { ExecuteOptions } from "./lib/tool_course.ts";
+} from "./lib/reports/metrics/recovery.ts";
+export type { ExecuteOptions } from "./lib/toolkit/execution/attempts.ts";
 export {
   errorInResult,
   TOOL_ERRORS,
@@ -515,7 +587,7 @@ export {
   type ToolErrorCategory,
   type ToolErrorOptions,
   toToolError,
-} from "./lib/tool_error.ts";
+} from "./lib/toolkit/execution/tool_error.ts";
 export type {
   AttemptAction,
   AttemptRecord,
@@ -527,13 +599,13 @@ export type {
   SuccessfulAttempt,
   SuccessfulExecution,
   ToolAttempt,
-} from "./lib/tool_execution.ts";
-export { createToolExecutor, type ToolExecutor } from "./lib/tool_executor.ts";
+} from "./lib/toolkit/execution/result.ts";
+export { createToolExecutor, type ToolExecutor } from "./lib/toolkit/execution/executor.ts";
 export type {
   AlternativeTools,
   ArgumentRepair,
   ToolExecutorOptions,
-} from "./lib/tool_executor_options.ts";
+} from "./lib/toolkit/execution/options.ts";
 export {
   type FormatId,
   type FormatParts,
@@ -541,19 +613,19 @@ export {
   type TextFormat,
   type WrittenCall,
   type WrittenResult,
-} from "./lib/format.ts";
-export { formatOf, isTextFormat, TEXT_FORMATS } from "./lib/formats.ts";
-export { type FormatMetrics, measureFormats } from "./lib/format_metrics.ts";
-export { type ParseCounts, parsesOf, type RepairCount } from "./lib/parses.ts";
-export { inTextFormat, type TextFormatOptions } from "./lib/models/text_format.ts";
+} from "./lib/models/formats/format.ts";
+export { formatOf, isTextFormat, TEXT_FORMATS } from "./lib/models/formats/registry.ts";
+export { type FormatMetrics, measureFormats } from "./lib/reports/metrics/formats.ts";
+export { type ParseCounts, parsesOf, type RepairCount } from "./lib/calls/parse_counts.ts";
+export { inTextFormat, type TextFormatOptions } from "./lib/models/formats/adapter.ts";
 export {
   type Dimension,
   type DimensionEstimate,
   type DimensionMetrics,
   DIMENSIONS,
   measureDimensions,
-} from "./lib/dimensions.ts";
-export { dimensionsOf, type TrialDimensions } from "./lib/trial_dimensions.ts";
+} from "./lib/reports/metrics/dimensions.ts";
+export { dimensionsOf, type TrialDimensions } from "./lib/trials/dimension_scores.ts";
 export {
   CANDIDATE_RULES,
   type CandidateOptions,
@@ -564,7 +636,7 @@ export {
   type ProposedInsertions,
   proposeInsertions,
   type ProposeOptions,
-} from "./lib/insertions.ts";
+} from "./lib/toolkit/toolformer/insertions.ts";
 export {
   type DroppedInsertion,
   type DropReason,
@@ -576,15 +648,18 @@ export {
   type InsertionLosses,
   type KeptInsertion,
   writeInsertion,
-} from "./lib/self_supervision.ts";
+} from "./lib/toolkit/toolformer/filter.ts";
 export {
   type Loss,
   lossFrom,
   type LossWeights,
   type ScoredToken,
   type Scorer,
-} from "./lib/scorer.ts";
-export { type CompletionsOptions, completionsScorer } from "./lib/models/openai/completions.ts";
+} from "./lib/toolkit/toolformer/scorer.ts";
+export {
+  type CompletionsOptions,
+  completionsScorer,
+} from "./lib/toolkit/toolformer/completions_scorer.ts";
 export {
   metadataOf,
   type PlannedSettings,
@@ -594,13 +669,13 @@ export {
   type TrainingExample,
   trainingExample,
   type TrialOrigin,
-} from "./lib/training_data.ts";
+} from "./lib/toolkit/training/examples.ts";
 export {
   TRAINING_FORMATS,
   type TrainingConversation,
   type TrainingFormat,
   type TrainingFormatId,
-} from "./lib/training_format.ts";
-export { trainingFormat } from "./lib/training_formats.ts";
+} from "./lib/toolkit/training/format.ts";
+export { trainingFormat } from "./lib/toolkit/training/formats.ts";
 export { type WireApi } from "./lib/models/openai/wire_format.ts";
-export type { JointMean, MeanEstimate } from "./lib/clustered_mean.ts";
+export type { JointMean, MeanEstimate } from "./lib/statistics/clustered_mean.ts";

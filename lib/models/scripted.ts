@@ -3,9 +3,9 @@
  * @module
  */
 
-import type { JsonObject } from "../json.ts";
-import type { Usage } from "../message.ts";
-import type { FinishReason, Model, ModelReply, ModelRequest } from "../model.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Usage } from "../tools/message.ts";
+import type { FinishReason, Model, ModelReply, ModelRequest } from "./model.ts";
 
 /** What a scripted model says: text, calls, or both. */
 export interface ScriptedReply {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { isWithinWord, type Span } from "./literals.ts";
+import { isWithinWord, type Span } from "./queries/literals.ts";
 
 const BLANK = /[\p{Zs}\t]/u;
 const BREAK = /[\n\r]/;

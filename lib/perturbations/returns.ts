@@ -4,15 +4,9 @@
  * @module
  */
 
-import { InputError } from "../input.ts";
-import { type JsonValue, printable } from "../json.ts";
-import {
-  type Change,
-  type Perturbed,
-  perturbed,
-  type ReturnMethod,
-  unchanged,
-} from "../perturbation.ts";
+import { InputError } from "../base/input.ts";
+import { type JsonValue, printable } from "../base/json.ts";
+import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
 /**
  * What a tool returned, as text, under a method. Nothing in it is random.

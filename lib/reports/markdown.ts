@@ -3,12 +3,12 @@
  * @module
  */
 
-import type { GateReport } from "../decision.ts";
-import { printable } from "../json.ts";
-import { provenance, type Report } from "../report.ts";
-import { strategiesTable } from "./strategy_tables.ts";
-import { sourceText, type Table } from "./table.ts";
-import { tablesOf } from "./tables.ts";
+import type { GateReport } from "../gate/gate_report.ts";
+import { printable } from "../base/json.ts";
+import { provenance, type Report } from "./report.ts";
+import { strategiesTable } from "./tables/strategies.ts";
+import { sourceText, type Table } from "./tables/table.ts";
+import { tablesOf } from "./tables/tables.ts";
 import { markdownText } from "./text.ts";
 import { verdictsToMarkdown } from "./verdicts.ts";
 
@@ -18,7 +18,7 @@ import { verdictsToMarkdown } from "./verdicts.ts";
  * @example Usage
  * ```ts
  * import { renderMarkdown } from "./markdown.ts";
- * import { makeReport } from "../report.ts";
+ * import { makeReport } from "./report.ts";
  * import { assertStringIncludes } from "@std/assert";
  *
  * assertStringIncludes(renderMarkdown(makeReport([], { suite: "quick" })), "# quick");

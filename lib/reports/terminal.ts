@@ -3,31 +3,31 @@
  * @module
  */
 
-import { breakDown } from "../breakdown.ts";
-import { measureBrittleness } from "../brittleness.ts";
-import { measureCallSets } from "../call_set_metrics.ts";
-import { comparePerturbations, compareStrategies } from "../comparison.ts";
-import { subjectName } from "../contest.ts";
-import type { GateReport } from "../decision.ts";
-import { measureDimensions } from "../dimensions.ts";
-import { measureFormats } from "../format_metrics.ts";
-import { printable } from "../json.ts";
-import { measure, type Repetition, type SubjectMetrics } from "../metrics.ts";
-import type { Prices } from "../prices.ts";
-import { measureRecovery } from "../recovery_rates.ts";
-import type { Report } from "../report.ts";
-import type { Check } from "../selfcheck.ts";
-import type { TrialScore } from "../trial_score.ts";
-import { unitWords } from "../unit_words.ts";
-import { percent } from "../verdict.ts";
-import { callSetTables } from "./call_set_tables.ts";
-import { dimensionTables } from "./dimension_tables.ts";
-import { formatTables } from "./format_tables.ts";
+import { breakDown } from "./metrics/breakdown.ts";
+import { measureBrittleness } from "./metrics/brittleness.ts";
+import { measureCallSets } from "./metrics/question_sets.ts";
+import { comparePerturbations, compareStrategies } from "../gate/comparison.ts";
+import { subjectName } from "../gate/decisions.ts";
+import type { GateReport } from "../gate/gate_report.ts";
+import { measureDimensions } from "./metrics/dimensions.ts";
+import { measureFormats } from "./metrics/formats.ts";
+import { printable } from "../base/json.ts";
+import { measure, type Repetition, type SubjectMetrics } from "./metrics/metrics.ts";
+import type { Prices } from "../models/prices.ts";
+import { measureRecovery } from "./metrics/recovery.ts";
+import type { Report } from "./report.ts";
+import type { Check } from "../gate/self_check.ts";
+import type { TrialScore } from "../trials/summary.ts";
+import { unitWords } from "../gate/unit_names.ts";
+import { percent } from "../gate/verdict_text.ts";
+import { callSetTables } from "./tables/question_sets.ts";
+import { dimensionTables } from "./tables/dimensions.ts";
+import { formatTables } from "./tables/formats.ts";
 import { alignedTable } from "./text.ts";
-import { perturbationTables } from "./perturbation_tables.ts";
-import { recoveryTables } from "./recovery_tables.ts";
-import { strategiesTable, workTable } from "./strategy_tables.ts";
-import { sourceText, type Table } from "./table.ts";
+import { perturbationTables } from "./tables/perturbations.ts";
+import { recoveryTables } from "./tables/recovery.ts";
+import { strategiesTable, workTable } from "./tables/strategies.ts";
+import { sourceText, type Table } from "./tables/table.ts";
 import {
   behavioursTable,
   breakdownTable,
@@ -38,7 +38,7 @@ import {
   overviewTable,
   probesTable,
   repetitionsTable,
-} from "./tables.ts";
+} from "./tables/tables.ts";
 import { renderVerdicts } from "./verdicts.ts";
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import defer * as width from "string-width";
-import { printable } from "../json.ts";
+import { printable } from "../base/json.ts";
 
 /** Rows as aligned columns: the first to the left, the others to the right. */
 export function alignedTable(rows: readonly (readonly string[])[]): string {

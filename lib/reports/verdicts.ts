@@ -3,8 +3,8 @@
  * @module
  */
 
-import { printable } from "../json.ts";
-import { type GateReport, type ReportedVerdict, verdictName } from "../decision.ts";
+import { printable } from "../base/json.ts";
+import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
 import { markdownText } from "./text.ts";
 
 /** The verdicts as paragraphs, one a subject, each with its numbers under it. */

@@ -6,8 +6,8 @@
  * deno task memory --shard 1/10     any options of `run` make both runs smaller
  */
 
-import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
-import { readJournalFile } from "../../lib/journal_file.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { readJournalFile } from "../../lib/runs/journal/journal.ts";
 import { peakOf } from "../support/peak_memory.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;

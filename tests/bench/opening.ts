@@ -5,7 +5,7 @@
  */
 
 import type { Browser } from "playwright-core";
-import { makeReport } from "../../lib/report.ts";
+import { makeReport } from "../../lib/reports/report.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
 import { CHROMIUM, launch, openPage } from "../support/browser.ts";
 import { manyTrials } from "../support/many_trials.ts";

@@ -6,8 +6,8 @@ import {
   type GatePolicy,
   hypothesesOf,
   isUpgrade,
-} from "../../lib/policy.ts";
-import { fork } from "../../lib/random.ts";
+} from "../../lib/gate/policy.ts";
+import { fork } from "../../lib/base/random.ts";
 import {
   drawDifference,
   drawOutcome,
@@ -15,7 +15,7 @@ import {
   type SequentialChances,
   type SequentialRule,
   sequentialRule,
-} from "../../lib/sequential.ts";
+} from "../../lib/gate/sequential.ts";
 
 /** Gates that are simulated for each figure, and the seed of all draws. */
 export const GATES = 10_000;

@@ -3,12 +3,12 @@
  * a server says to each of them.
  */
 
-import { planSuite } from "../../lib/plan.ts";
-import { returnText } from "../../lib/task.ts";
-import { openTask } from "../../lib/tasks.ts";
-import { Executor } from "../../lib/executor.ts";
-import { type OpenAITool, toOpenAITool } from "../../lib/tool.ts";
-import type { Suite } from "../../lib/suite.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { returnText } from "../../lib/tasks/generated/task.ts";
+import { openTask } from "../../lib/trials/executors/tasks.ts";
+import { Executor } from "../../lib/trials/executors/generated.ts";
+import { type OpenAITool, toOpenAITool } from "../../lib/tools/tool.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
 
 /** The sizes of every task: as many calls are needed as there are core functions. */
 const SIZES = { core: 5, depth: 3, connected: 3, disconnected: 2 } as const;

@@ -3,18 +3,18 @@
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { createExecutor } from "../../lib/executor.ts";
-import { FAILURE_TYPES } from "../../lib/failure.ts";
-import { withFaults } from "../../lib/faults.ts";
-import { InputError } from "../../lib/input.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../lib/json.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
+import { FAILURE_TYPES } from "../../lib/calls/failure.ts";
+import { withFaults } from "../../lib/perturbations/inject_faults.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { STRATEGIES } from "../../lib/strategies.ts";
-import { generateTask, type Task, type TaskFunction } from "../../lib/task.ts";
-import { Toolbox } from "../../lib/toolbox.ts";
-import type { Tool, ToolCall, ToolResult } from "../../lib/tool.ts";
-import { type CallEvent, callsOf } from "../../lib/trace.ts";
-import { OUTCOMES, runTrial, TRIAL_LINE } from "../../lib/trial.ts";
+import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
+import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import type { Tool, ToolCall, ToolResult } from "../../lib/tools/tool.ts";
+import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
+import { OUTCOMES, runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import {
   anyJson,
   anyText,

@@ -3,19 +3,19 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { acceptResults, baselineText } from "../../lib/baseline.ts";
-import { gate } from "../../lib/commands/gate.ts";
-import { report } from "../../lib/commands/report.ts";
-import { Connections } from "../../lib/connect.ts";
-import type { GateReport, ReportedVerdict } from "../../lib/decision.ts";
-import { InputError, parseWith } from "../../lib/input.ts";
-import { canonicalJson, parseJson } from "../../lib/json.ts";
-import { journalTrials } from "../../lib/journal_file.ts";
-import type { ModelEntry } from "../../lib/model_entry.ts";
-import { planSuite } from "../../lib/plan.ts";
-import { readResults } from "../../lib/results.ts";
-import { Run } from "../../lib/run.ts";
-import { SUITE, type Suite } from "../../lib/suite.ts";
+import { acceptResults, baselineText } from "../../lib/runs/baseline.ts";
+import { gate } from "../../lib/cli/gate.ts";
+import { report } from "../../lib/cli/report.ts";
+import { Connections } from "../../lib/models/connect.ts";
+import type { GateReport, ReportedVerdict } from "../../lib/gate/gate_report.ts";
+import { InputError, parseWith } from "../../lib/base/input.ts";
+import { canonicalJson, parseJson } from "../../lib/base/json.ts";
+import { journalTrials } from "../../lib/runs/journal/journal.ts";
+import type { ModelEntry } from "../../lib/models/entry.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { Run } from "../../lib/runs/run.ts";
+import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";
 import {
   anyJson,

@@ -3,14 +3,14 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { InputError, parseWith } from "../../lib/input.ts";
-import { parseJson } from "../../lib/json.ts";
-import { planSuite } from "../../lib/plan.ts";
-import { parseRecording, type Recording } from "../../lib/recording_file.ts";
-import { Recordings } from "../../lib/recordings.ts";
-import { Run } from "../../lib/run.ts";
-import { SUITE } from "../../lib/suite.ts";
-import type { Trial } from "../../lib/trial.ts";
+import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseJson } from "../../lib/base/json.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { parseRecording, type Recording } from "../../lib/models/recordings/file.ts";
+import { Recordings } from "../../lib/models/recordings/recordings.ts";
+import { Run } from "../../lib/runs/run.ts";
+import { SUITE } from "../../lib/runs/suite.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { Folder } from "../support/folders.ts";
 import {
   assertReadable,

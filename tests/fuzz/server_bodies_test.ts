@@ -3,14 +3,14 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { TEXT_FORMATS } from "../../lib/formats.ts";
-import type { JsonValue } from "../../lib/json.ts";
-import { InfrastructureError, type Model, type ModelReply } from "../../lib/model.ts";
-import { openai } from "../../lib/models/openai.ts";
-import { completionsScorer } from "../../lib/models/openai/completions.ts";
-import { inTextFormat } from "../../lib/models/text_format.ts";
-import { PARSES } from "../../lib/trace.ts";
-import { runTrial, TRIAL_LINE } from "../../lib/trial.ts";
+import { TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
+import type { JsonValue } from "../../lib/base/json.ts";
+import { InfrastructureError, type Model, type ModelReply } from "../../lib/models/model.ts";
+import { openai } from "../../lib/models/openai/openai.ts";
+import { completionsScorer } from "../../lib/toolkit/toolformer/completions_scorer.ts";
+import { inTextFormat } from "../../lib/models/formats/adapter.ts";
+import { PARSES } from "../../lib/calls/trace.ts";
+import { runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import {
   anyJson,
   anyText,

@@ -2,10 +2,10 @@
 // sees the same.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { Connections } from "../../lib/connect.ts";
-import { formatOf, isTextFormat } from "../../lib/formats.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import type { Message } from "../../lib/message.ts";
+import { Connections } from "../../lib/models/connect.ts";
+import { formatOf, isTextFormat } from "../../lib/models/formats/registry.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { Message } from "../../lib/tools/message.ts";
 import {
   type Api,
   APIS,
@@ -13,12 +13,12 @@ import {
   type Model,
   type ModelRequest,
   TimeLimitError,
-} from "../../lib/model.ts";
-import type { ModelEntry } from "../../lib/model_entry.ts";
-import { runTools } from "../../lib/run_tools.ts";
-import { generateTask } from "../../lib/task.ts";
-import type { ToolCall, ToolChoice } from "../../lib/tool.ts";
-import { runTrial } from "../../lib/trial.ts";
+} from "../../lib/models/model.ts";
+import type { ModelEntry } from "../../lib/models/entry.ts";
+import { runTools } from "../../lib/toolkit/run_tools.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import type { ToolCall, ToolChoice } from "../../lib/tools/tool.ts";
+import { runTrial } from "../../lib/trials/trial.ts";
 import {
   ADD,
   answering,

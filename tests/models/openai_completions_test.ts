@@ -7,10 +7,13 @@ import {
   assertRejects,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../../lib/input.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { InfrastructureError } from "../../lib/model.ts";
-import { type CompletionsOptions, completionsScorer } from "../../lib/models/openai/completions.ts";
+import { InputError } from "../../lib/base/input.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { InfrastructureError } from "../../lib/models/model.ts";
+import {
+  type CompletionsOptions,
+  completionsScorer,
+} from "../../lib/toolkit/toolformer/completions_scorer.ts";
 import { KNOWN, NEW, serveWords } from "../support/word_model.ts";
 import {
   answering,

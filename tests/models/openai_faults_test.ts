@@ -9,8 +9,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { InfrastructureError, TimeLimitError } from "../../lib/model.ts";
-import { openai } from "../../lib/models/openai.ts";
+import { InfrastructureError, TimeLimitError } from "../../lib/models/model.ts";
+import { openai } from "../../lib/models/openai/openai.ts";
 import {
   answering,
   asked,

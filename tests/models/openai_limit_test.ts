@@ -1,7 +1,7 @@
 // Replies that are too long: none is read to its end, however it comes.
 
 import { assertEquals, assertGreater, assertLess, assertMatch } from "@std/assert";
-import { openai } from "../../lib/models/openai.ts";
+import { openai } from "../../lib/models/openai/openai.ts";
 import {
   asked,
   completion,

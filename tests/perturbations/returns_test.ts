@@ -1,7 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { JsonValue } from "../../lib/json.ts";
-import { PERTURBATION_METHODS, PERTURBED, type ReturnMethod } from "../../lib/perturbation.ts";
+import type { JsonValue } from "../../lib/base/json.ts";
+import {
+  PERTURBATION_METHODS,
+  PERTURBED,
+  type ReturnMethod,
+} from "../../lib/perturbations/methods.ts";
 import { perturbReturn } from "../../lib/perturbations/returns.ts";
 import { applyChanges, applyTextChanges } from "../support/changes.ts";
 import { test } from "../support/generated.ts";

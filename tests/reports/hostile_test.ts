@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import type { Page } from "playwright-core";
-import { generateTask } from "../../lib/task.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { browserTest } from "../support/browser.ts";
 import { type Finished, type Folder, folder, toolgate } from "../support/child.ts";
 import { linesOf } from "../support/journals.ts";

@@ -7,15 +7,15 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { BEHAVIOURS } from "../../lib/behaviour.ts";
-import { PARAMETER_FAILURE_TYPES } from "../../lib/parameter_failure.ts";
-import { PERTURBATIONS } from "../../lib/perturbations.ts";
-import { PROBES } from "../../lib/probes.ts";
-import { makeReport } from "../../lib/report.ts";
-import { seriesMark } from "../../lib/reports/plotting.ts";
+import { BEHAVIOURS } from "../../lib/calls/behaviour.ts";
+import { PARAMETER_FAILURE_TYPES } from "../../lib/calls/parameter_failure.ts";
+import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
+import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { makeReport } from "../../lib/reports/report.ts";
+import { seriesMark } from "../../lib/reports/figures/plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
-import { stagesOf, STRATEGIES } from "../../lib/strategies.ts";
-import type { Trial } from "../../lib/trial.ts";
+import { stagesOf, STRATEGIES } from "../../lib/trials/strategies/registry.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { Folder } from "../support/folders.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { generatedFrom } from "../support/generated.ts";

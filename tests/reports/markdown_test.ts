@@ -6,13 +6,13 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import fc from "fast-check";
-import { judgeTrials } from "../../lib/judging.ts";
-import { compareStrategies } from "../../lib/comparison.ts";
-import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
-import { makeReport } from "../../lib/report.ts";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { makeReport } from "../../lib/reports/report.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
-import { tablesOf } from "../../lib/reports/tables.ts";
-import type { Trial } from "../../lib/trial.ts";
+import { tablesOf } from "../../lib/reports/tables/tables.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { test } from "../support/generated.ts";
 import {
   crossed,

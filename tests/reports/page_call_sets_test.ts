@@ -1,12 +1,12 @@
 // The HTML report in a real browser: questions of call sets, and cases of one's own.
 
 import { assert, assertEquals, AssertionError, assertStringIncludes } from "@std/assert";
-import { loadCallSet } from "../../lib/call_sets.ts";
+import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { QuestionFixture, type QuestionSpec } from "../../lib/question.ts";
-import { CaseFixture, type ToolCase } from "../../lib/tool_case.ts";
-import { runTrial, type Trial } from "../../lib/trial.ts";
-import { trialId } from "../../lib/trial_id.ts";
+import { QuestionFixture, type QuestionSpec } from "../../lib/trials/executors/question.ts";
+import { CaseFixture, type ToolCase } from "../../lib/trials/executors/case.ts";
+import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { trialId } from "../../lib/trials/trial_id.ts";
 import { browserTest, type OpenedPage, type TestBrowser } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf } from "../support/journals.ts";

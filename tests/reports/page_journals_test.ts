@@ -7,7 +7,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { type Plan, planSuite } from "../../lib/plan.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { browserTest, type OpenedPage, type TestBrowser } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";

@@ -1,8 +1,8 @@
 // The HTML report in a real browser: trials on probes, and of strategies that change what models see.
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
-import { PROBES } from "../../lib/probes.ts";
-import { openTask } from "../../lib/tasks.ts";
+import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { browserTest } from "../support/browser.ts";
 import { type Folder, folder, readLines, toolgate } from "../support/child.ts";
 import {

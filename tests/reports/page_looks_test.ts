@@ -9,8 +9,8 @@ import {
   assertNotEquals,
 } from "@std/assert";
 import type { Page } from "playwright-core";
-import { PROBES } from "../../lib/probes.ts";
-import type { Trial } from "../../lib/trial.ts";
+import { PROBES } from "../../lib/trials/executors/probes.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { browserTest } from "../support/browser.ts";
 import { Folder } from "../support/folders.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";

@@ -1,11 +1,11 @@
 // The HTML report in a real browser: perturbed trials, and what perturbations did to all of them.
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
-import { FAULTS } from "../../lib/fault.ts";
-import { PERTURBATION_METHODS } from "../../lib/perturbation.ts";
-import { METAMORPHIC_CHECKS } from "../../lib/perturbations.ts";
-import { openTask } from "../../lib/tasks.ts";
-import { describeTool } from "../../lib/tool.ts";
+import { FAULTS } from "../../lib/tools/fault.ts";
+import { PERTURBATION_METHODS } from "../../lib/perturbations/methods.ts";
+import { METAMORPHIC_CHECKS } from "../../lib/perturbations/ids.ts";
+import { openTask } from "../../lib/trials/executors/tasks.ts";
+import { describeTool } from "../../lib/tools/tool.ts";
 import { browserTest } from "../support/browser.ts";
 import { folder, readLines, toolgate } from "../support/child.ts";
 import { reportedTrials } from "../support/report_data.ts";

@@ -2,10 +2,10 @@
 
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
-import { signsOf } from "../../lib/ceilings.ts";
-import { FAILURE_TYPES } from "../../lib/failure.ts";
-import { tellStory } from "../../lib/story.ts";
-import { OUTCOMES } from "../../lib/trial.ts";
+import { signsOf } from "../../lib/gate/ceilings.ts";
+import { FAILURE_TYPES } from "../../lib/calls/failure.ts";
+import { tellStory } from "../../lib/reports/story.ts";
+import { OUTCOMES } from "../../lib/trials/trial.ts";
 import { browserTest } from "../support/browser.ts";
 import { type Folder, folder, readLines, ROOT, start, toolgate } from "../support/child.ts";
 import {

@@ -6,12 +6,12 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import stringWidth from "string-width";
-import { compareStrategies } from "../../lib/comparison.ts";
-import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
-import { judgeTrials } from "../../lib/judging.ts";
-import { makeReport } from "../../lib/report.ts";
+import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { makeReport } from "../../lib/reports/report.ts";
 import { renderGate, renderReport, renderTables } from "../../lib/reports/terminal.ts";
-import type { Trial } from "../../lib/trial.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import { test } from "../support/generated.ts";
 import {
   callEvents,

@@ -2,19 +2,19 @@
 
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import type { FaultKind } from "../../lib/fault.ts";
-import type { Api } from "../../lib/model.ts";
-import type { ParseCounts } from "../../lib/parses.ts";
-import type { RecoveryEnd } from "../../lib/recovery.ts";
-import { makeReport } from "../../lib/report.ts";
-import { dimensionTables, scoreText } from "../../lib/reports/dimension_tables.ts";
-import { formatTables } from "../../lib/reports/format_tables.ts";
+import type { FaultKind } from "../../lib/tools/fault.ts";
+import type { Api } from "../../lib/models/model.ts";
+import type { ParseCounts } from "../../lib/calls/parse_counts.ts";
+import type { RecoveryEnd } from "../../lib/calls/recovery.ts";
+import { makeReport } from "../../lib/reports/report.ts";
+import { dimensionTables, scoreText } from "../../lib/reports/tables/dimensions.ts";
+import { formatTables } from "../../lib/reports/tables/formats.ts";
 import { renderMarkdown } from "../../lib/reports/markdown.ts";
-import { recoveryTables } from "../../lib/reports/recovery_tables.ts";
-import { tablesOf } from "../../lib/reports/tables.ts";
+import { recoveryTables } from "../../lib/reports/tables/recovery.ts";
+import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
-import type { TrialDimensions } from "../../lib/trial_dimensions.ts";
-import { scoreOf, type TrialScore } from "../../lib/trial_score.ts";
+import type { TrialDimensions } from "../../lib/trials/dimension_scores.ts";
+import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
 import { test } from "../support/generated.ts";
 import { HOSTILE, record, STEERING, type TrialTraits } from "../support/records.ts";
 

@@ -1,16 +1,16 @@
 // Verdicts as text, as JSON and as Markdown, and the table of the self-check.
 
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { decideUpgrade } from "../../lib/gate.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { type Judged, judgeTrials } from "../../lib/judging.ts";
-import { completePolicy, type GatePolicy } from "../../lib/policy.ts";
+import { decideUpgrade } from "../../lib/gate/decide.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { type Judged, judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { renderChecks } from "../../lib/reports/terminal.ts";
-import { reportProblem, reportVerdicts } from "../../lib/decision.ts";
+import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import * as views from "../../lib/reports/verdicts.ts";
-import { selfCheck } from "../../lib/selfcheck.ts";
-import type { Trial } from "../../lib/trial.ts";
-import { describeVerdict, verdictNumbers } from "../../lib/verdict.ts";
+import { selfCheck } from "../../lib/gate/self_check.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import { test } from "../support/generated.ts";
 import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 

@@ -9,8 +9,8 @@ import {
   assertMatch,
   assertNotMatch,
 } from "@std/assert";
-import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
-import { fork, freshSeed } from "../../lib/random.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { fork, freshSeed } from "../../lib/base/random.ts";
 import { type Child, type Folder, folder, readLines, ROOT, start } from "../support/child.ts";
 import { CHAOS_KINDS, HUGE_KINDS } from "../support/chaos_faults.ts";
 import { peakOf } from "../support/peak_memory.ts";

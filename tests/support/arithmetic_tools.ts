@@ -2,8 +2,8 @@
  * Tools that calculate, with a plain meaning that tests can work out beside them.
  */
 
-import type { JsonObject } from "../../lib/json.ts";
-import type { Tool } from "../../lib/tool.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
 
 /** JSON has numbers only that are finite. */
 function finite(value: number): string {

@@ -2,13 +2,13 @@
  * The small call set of the fixtures, and models that answer its questions.
  */
 
-import { loadCallSet } from "../../lib/call_sets.ts";
-import { PLACEHOLDER } from "../../lib/call_set.ts";
-import type { Model, ModelRequest } from "../../lib/model.ts";
+import { loadCallSet } from "../../lib/tasks/questions/load.ts";
+import { PLACEHOLDER } from "../../lib/tasks/questions/question_set.ts";
+import type { Model, ModelRequest } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
-import { questionSource } from "../../lib/question_source.ts";
-import { planSuite } from "../../lib/plan.ts";
-import type { QuestionSet, Suite } from "../../lib/suite.ts";
+import { questionSource } from "../../lib/runs/question_tasks.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import type { QuestionSet, Suite } from "../../lib/runs/suite.ts";
 import { ROOT } from "./child.ts";
 
 /** Where it lies. */

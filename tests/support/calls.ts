@@ -2,9 +2,9 @@
  * What the tests of calls share: calls and tools made by hand.
  */
 
-import type { RecordedCall } from "../../lib/call_record.ts";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
-import type { ToolSchema } from "../../lib/tool.ts";
+import type { RecordedCall } from "../../lib/calls/record.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import type { ToolSchema } from "../../lib/tools/tool.ts";
 
 /** A call that went well, the number of which is set where it is listed. */
 export function made(

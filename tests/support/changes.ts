@@ -1,8 +1,8 @@
 // Rebuilds what a perturbation made, from what it was made of and the changes that are told: an oracle
 // that reads changes as their documentation says, whatever made them.
 
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
-import type { Change } from "../../lib/perturbation.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import type { Change } from "../../lib/perturbations/methods.ts";
 
 /** A text with its changes made. */
 export function applyTextChanges(before: string, changes: readonly Change[]): string {

@@ -3,7 +3,7 @@
  * replies that merely look odd.
  */
 
-import type { WireApi } from "../../lib/models/openai.ts";
+import type { WireApi } from "../../lib/models/openai/openai.ts";
 
 // What a server answers is unmade here in every way there is: no type would hold.
 // deno-lint-ignore no-explicit-any

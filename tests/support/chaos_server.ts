@@ -6,10 +6,10 @@
  */
 
 import { shuffle } from "@std/random";
-import { SYSTEM_CLOCK } from "../../lib/backoff.ts";
-import { parseSimulatedModel } from "../../lib/models/simulated.ts";
-import { readResponsesRequest, toResponse } from "../../lib/models/simulated/responses.ts";
-import { fork } from "../../lib/random.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import { readResponsesRequest, toResponse } from "../../lib/simulated/responses.ts";
+import { fork } from "../../lib/base/random.ts";
 import { CHAOS_KINDS, type ChaosKind, type Exchange } from "./chaos_faults.ts";
 
 /** Options of {@linkcode startChaosServer}. */

@@ -2,7 +2,7 @@
  * What end-to-end tests share: child processes, temporary folders, and a server that counts.
  */
 
-import { type ChatRequest, parseSimulatedModel } from "../../lib/models/simulated.ts";
+import { type ChatRequest, parseSimulatedModel } from "../../lib/simulated/mod.ts";
 
 /** The project's folder. */
 export const ROOT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
@@ -79,7 +79,7 @@ export function deno(arguments_: readonly string[], options?: ChildOptions): Pro
 export const TEMPORARY = Deno.realPathSync(Deno.env.get("TMPDIR") ?? "/tmp");
 
 /** What `deno` needs to run the command line with as few permissions as most commands need. */
-export const LAUNCH: readonly string[] = launch("lib/cli.ts");
+export const LAUNCH: readonly string[] = launch("lib/cli/main.ts");
 
 function launch(program: string): readonly string[] {
   return [

@@ -3,7 +3,7 @@
  * for each takes longer to start than to end. Whoever wants to know what becomes of a process starts one.
  */
 
-import { main } from "../../lib/cli.ts";
+import { main } from "../../lib/cli/main.ts";
 import type { PlacedLine } from "./child.ts";
 
 /** What one line wrote, and its exit code. */

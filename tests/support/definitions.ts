@@ -2,9 +2,9 @@
  * What the tests of definitions share.
  */
 
-import type { JsonObject } from "../../lib/json.ts";
-import type { DefineOptions, SymbolicStep } from "../../lib/lifting.ts";
-import type { Tool } from "../../lib/tool.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { DefineOptions, SymbolicStep } from "../../lib/toolkit/definitions/from_trace.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
 
 /** The article's example, as a model would do it. */
 export const MEAN: SymbolicStep[] = [

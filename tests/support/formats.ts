@@ -4,11 +4,11 @@
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { TextFormat, WrittenCall } from "../../lib/format.ts";
-import { formatOf, TEXT_FORMATS } from "../../lib/formats.ts";
-import { parseJson } from "../../lib/json.ts";
-import type { ToolSchema } from "../../lib/tool.ts";
-import type { Parse } from "../../lib/trace.ts";
+import type { TextFormat, WrittenCall } from "../../lib/models/formats/format.ts";
+import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
+import { parseJson } from "../../lib/base/json.ts";
+import type { ToolSchema } from "../../lib/tools/tool.ts";
+import type { Parse } from "../../lib/calls/trace.ts";
 import { test } from "./generated.ts";
 
 /** All formats. */

@@ -4,7 +4,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../lib/base/json.ts";
 
 /** How many times as often as usual each property is checked: `deno task soak` sets it. */
 const TIMES = whole("TOOLGATE_FUZZ_RUNS") ?? 1;

@@ -8,13 +8,13 @@
  *     never -------> func_dis -> delta (555) ---> func_dip -> theta (666)
  */
 
-import { completeSpec, type Role } from "../../lib/graph.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import type { Task, TaskFunction } from "../../lib/task.ts";
-import type { ToolCall } from "../../lib/tool.ts";
-import type { CallEvent } from "../../lib/trace.ts";
-import { callsOf } from "../../lib/trace.ts";
-import type { Executor } from "../../lib/executor.ts";
+import { completeSpec, type Role } from "../../lib/tasks/generated/graph.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { Task, TaskFunction } from "../../lib/tasks/generated/task.ts";
+import type { ToolCall } from "../../lib/tools/tool.ts";
+import type { CallEvent } from "../../lib/calls/trace.ts";
+import { callsOf } from "../../lib/calls/trace.ts";
+import type { Executor } from "../../lib/trials/executors/generated.ts";
 
 function make(
   name: string,

@@ -2,9 +2,9 @@
  * Simulated models without their server, for tests that need many trials of them.
  */
 
-import type { Model, ModelRequest } from "../../lib/model.ts";
-import { type ChatMessage, parseSimulatedModel } from "../../lib/models/simulated.ts";
-import { toOpenAITool } from "../../lib/tool.ts";
+import type { Model, ModelRequest } from "../../lib/models/model.ts";
+import { type ChatMessage, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import { toOpenAITool } from "../../lib/tools/tool.ts";
 
 /** The simulated model of a name; `seen` gets every request that it answers. */
 export function inProcess(name: string, seen?: (request: ModelRequest) => void): Model {

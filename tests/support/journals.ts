@@ -2,11 +2,11 @@
  * Journals and baselines on disk, made by hand, for the tests of whatever reads them.
  */
 
-import { acceptResults, baselineText } from "../../lib/baseline.ts";
-import type { Plan } from "../../lib/plan.ts";
-import { planLine } from "../../lib/journal_file.ts";
-import { readResults } from "../../lib/results.ts";
-import type { Trial } from "../../lib/trial.ts";
+import { acceptResults, baselineText } from "../../lib/runs/baseline.ts";
+import type { Plan } from "../../lib/runs/plan.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
 import type { Folder } from "./folders.ts";
 import { finish } from "./records.ts";
 

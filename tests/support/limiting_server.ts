@@ -2,7 +2,7 @@
  * A server of simulated models that refuses what is too much for it.
  */
 
-import { type ChatRequest, parseSimulatedModel } from "../../lib/models/simulated.ts";
+import { type ChatRequest, parseSimulatedModel } from "../../lib/simulated/mod.ts";
 
 /** What it refuses, with status 429. */
 export interface ServerLimits {

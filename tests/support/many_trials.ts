@@ -2,8 +2,8 @@
  * Journals of very many trials: a few real ones, whose events all others borrow.
  */
 
-import { type Plan, planSuite } from "../../lib/plan.ts";
-import { runTrial, type Trial } from "../../lib/trial.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { generatedFrom } from "./generated.ts";
 import { inProcess } from "./in_process.ts";
 import { finish } from "./records.ts";

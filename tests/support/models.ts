@@ -2,7 +2,7 @@
  * Models made by hand, for the tests of whoever asks them.
  */
 
-import type { Model, ModelReply, ModelRequest } from "../../lib/model.ts";
+import type { Model, ModelReply, ModelRequest } from "../../lib/models/model.ts";
 
 /** A model that remembers what it was asked. */
 export interface Parrot extends Model {

@@ -3,8 +3,8 @@
  */
 
 import fc from "fast-check";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
-import type { ToolSchema } from "../../lib/tool.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import type { ToolSchema } from "../../lib/tools/tool.ts";
 
 /** A tool that takes what `properties` says, and needs all of it. */
 export function toolOf(properties: JsonObject, others: JsonObject = {}): ToolSchema {

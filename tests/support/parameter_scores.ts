@@ -2,9 +2,9 @@
  * Scores of trials whose parameters were held against the right calls, made by hand.
  */
 
-import type { ParameterFailureType } from "../../lib/parameter_failure.ts";
-import type { ParameterScore } from "../../lib/parameter_views.ts";
-import { scoreOf, type TrialScore } from "../../lib/trial_score.ts";
+import type { ParameterFailureType } from "../../lib/calls/parameter_failure.ts";
+import type { ParameterScore } from "../../lib/calls/parameter_views.ts";
+import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
 
 /** The five types, by letters that are easily read in an example. */

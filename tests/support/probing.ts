@@ -3,9 +3,9 @@
  * server that speaks the OpenAI wire format.
  */
 
-import type { Model } from "../../lib/model.ts";
+import type { Model } from "../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
-import type { ChatRequest } from "../../lib/models/simulated.ts";
+import type { ChatRequest } from "../../lib/simulated/mod.ts";
 
 /** What a model does with a probe. */
 export const HABITS = [

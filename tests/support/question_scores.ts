@@ -2,9 +2,9 @@
  * Scores of trials on questions of call sets, made by hand.
  */
 
-import type { CallScores } from "../../lib/call_scoring.ts";
-import type { QuestionSpec } from "../../lib/question.ts";
-import { type ScoredAnswer, scoreOf, type TrialScore } from "../../lib/trial_score.ts";
+import type { CallScores } from "../../lib/tasks/questions/scoring.ts";
+import type { QuestionSpec } from "../../lib/trials/executors/question.ts";
+import { type ScoredAnswer, scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
 
 /** What an answer is worth, each more than the one before. */

@@ -3,13 +3,13 @@
  * reports, journals.
  */
 
-import type { Failure, FailureCause, FailureType } from "../../lib/failure.ts";
-import type { Pair, Unit } from "../../lib/evidence.ts";
-import type { StageUse } from "../../lib/model.ts";
-import type { TaskSpec } from "../../lib/tasks.ts";
-import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/trace.ts";
-import type { Outcome, Trial } from "../../lib/trial.ts";
-import { type PlannedTrial, trialId } from "../../lib/trial_id.ts";
+import type { Failure, FailureCause, FailureType } from "../../lib/calls/failure.ts";
+import type { Pair, Unit } from "../../lib/gate/evidence.ts";
+import type { StageUse } from "../../lib/models/model.ts";
+import type { TaskSpec } from "../../lib/trials/executors/tasks.ts";
+import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/calls/trace.ts";
+import type { Outcome, Trial } from "../../lib/trials/trial.ts";
+import { type PlannedTrial, trialId } from "../../lib/trials/trial_id.ts";
 
 /** What matters of a trial to the test at hand; the rest is usual. */
 export interface TrialTraits

@@ -8,7 +8,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { report } from "../../lib/commands/report.ts";
+import { report } from "../../lib/cli/report.ts";
 import type { OpenedPage, PageOptions, TestBrowser } from "./browser.ts";
 
 /** Writes the report of a journal beside it, and gives its path. */

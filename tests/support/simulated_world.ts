@@ -12,8 +12,8 @@ import type {
   ChatRequest,
   ChatTool,
   SimulatedModel,
-} from "../../lib/models/simulated.ts";
-import { fork, hash64 } from "../../lib/random.ts";
+} from "../../lib/simulated/mod.ts";
+import { fork, hash64 } from "../../lib/base/random.ts";
 
 /** A function of a world. */
 export interface WorldFunction {

@@ -2,18 +2,22 @@
  * Strategies at work, with doubles that can be listened to: what the tests of all strategies share.
  */
 
-import { type LoopOptions, runLoop } from "../../lib/agent.ts";
-import { Executor } from "../../lib/executor.ts";
-import type { Judgement } from "../../lib/fixture.ts";
-import type { Message } from "../../lib/message.ts";
-import type { Model, ModelReply, ModelRequest } from "../../lib/model.ts";
+import { type LoopOptions, runLoop } from "../../lib/trials/agent/loop.ts";
+import { Executor } from "../../lib/trials/executors/generated.ts";
+import type { Judgement } from "../../lib/trials/executors/fixture.ts";
+import type { Message } from "../../lib/tools/message.ts";
+import type { Model, ModelReply, ModelRequest } from "../../lib/models/model.ts";
 import { type Script, scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
-import { type Ending, type Limits, Session } from "../../lib/session.ts";
-import { STRATEGIES, type StrategyOptions, withStrategy } from "../../lib/strategies.ts";
-import type { Task } from "../../lib/task.ts";
-import type { PreparedCall, ResultWriter, ToolCall, ToolSchema } from "../../lib/tool.ts";
-import { type CallEvent, callsOf, type TraceEvent } from "../../lib/trace.ts";
-import { type PlannedTrial, trialId, type TrialKey } from "../../lib/trial_id.ts";
+import { type Ending, type Limits, Session } from "../../lib/trials/agent/session.ts";
+import {
+  STRATEGIES,
+  type StrategyOptions,
+  withStrategy,
+} from "../../lib/trials/strategies/registry.ts";
+import type { Task } from "../../lib/tasks/generated/task.ts";
+import type { PreparedCall, ResultWriter, ToolCall, ToolSchema } from "../../lib/tools/tool.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "../../lib/calls/trace.ts";
+import { type PlannedTrial, trialId, type TrialKey } from "../../lib/trials/trial_id.ts";
 import { rightArguments } from "./generated.ts";
 import { TASK } from "./handmade.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { SUITE } from "../../lib/suite.ts";
+import { SUITE } from "../../lib/runs/suite.ts";
 import { deno, ROOT } from "./child.ts";
 
 /** Where the schema is kept, beside the suites that name it. */
@@ -40,7 +40,7 @@ interface Property {
 
 /** Everything public, and what suites are made of: by name. */
 async function readDeclarations(): Promise<Map<string, Declaration>> {
-  const { code, stdout, all } = await deno(["doc", "--json", "mod.ts", "lib/suite.ts"]);
+  const { code, stdout, all } = await deno(["doc", "--json", "mod.ts", "lib/runs/suite.ts"]);
   if (code !== 0) throw new Error(`Cannot read the doc comments: ${all}`);
   const modules: { symbols: { name: string; declarations: Declaration[] }[] }[] = Object.values(
     JSON.parse(stdout).nodes,

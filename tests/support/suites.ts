@@ -2,7 +2,7 @@
  * Suites that several tests plan.
  */
 
-import type { Cell, Suite } from "../../lib/suite.ts";
+import type { Cell, Suite } from "../../lib/runs/suite.ts";
 import { generatedFrom } from "./generated.ts";
 
 /** Two cells of three graphs, for two models. */

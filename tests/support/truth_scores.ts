@@ -8,10 +8,10 @@ import {
   type CallScores,
   scorePrediction,
   type ScoringRule,
-} from "../../lib/call_scoring.ts";
-import type { CallSet } from "../../lib/call_set.ts";
-import { writeCallPrompt } from "../../lib/call_prompts.ts";
-import type { JsonValue } from "../../lib/json.ts";
+} from "../../lib/tasks/questions/scoring.ts";
+import type { CallSet } from "../../lib/tasks/questions/question_set.ts";
+import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
+import type { JsonValue } from "../../lib/base/json.ts";
 import {
   type AnswerMistake,
   type ChatMessage,
@@ -20,7 +20,7 @@ import {
   parseSimulatedModel,
   type SimulatedModel,
   truthsOf,
-} from "../../lib/models/simulated.ts";
+} from "../../lib/simulated/mod.ts";
 
 type Score = keyof CallScores;
 

@@ -4,11 +4,11 @@
  */
 
 import { assertRejects } from "@std/assert";
-import type { JsonObject, JsonValue } from "../../lib/json.ts";
-import type { Message } from "../../lib/message.ts";
-import { InfrastructureError, type Model, type ModelRequest } from "../../lib/model.ts";
-import { openai, type OpenAIOptions, type WireApi } from "../../lib/models/openai.ts";
-import type { ToolSchema } from "../../lib/tool.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import type { Message } from "../../lib/tools/message.ts";
+import { InfrastructureError, type Model, type ModelRequest } from "../../lib/models/model.ts";
+import { openai, type OpenAIOptions, type WireApi } from "../../lib/models/openai/openai.ts";
+import type { ToolSchema } from "../../lib/tools/tool.ts";
 
 export const KEY = "hunter22-hunter22";
 

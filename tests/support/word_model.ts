@@ -2,7 +2,7 @@
  * A tiny language model of words behind a completions endpoint: what it says of a text can be worked out by hand.
  */
 
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
 
 /** What the model sees of a text: words with the space before them, and single signs. */
 export function wordsOf(text: string): string[] {

@@ -7,9 +7,9 @@
 
 import type OpenAI from "openai";
 import { z } from "zod";
-import type { Message } from "../../message.ts";
-import type { FinishReason, ModelReply } from "../../model.ts";
-import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tool.ts";
+import type { Message } from "../../tools/message.ts";
+import type { FinishReason, ModelReply } from "../model.ts";
+import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { readCalls, shapeOf, WIRE_ARGUMENTS, WIRE_TOKENS } from "./reading.ts";
 import type { Answerer, WireFormat, WireRequest } from "./wire_format.ts";
 

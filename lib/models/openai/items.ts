@@ -3,9 +3,9 @@
  * @module
  */
 
-import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { Carried, Message } from "../../message.ts";
-import type { ToolCall } from "../../tool.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Carried, Message } from "../../tools/message.ts";
+import type { ToolCall } from "../../tools/tool.ts";
 
 /** What the messages among the items say; what the model refuses to say counts where it says nothing. */
 export function textOfItems(items: readonly JsonObject[]): string {

@@ -4,9 +4,9 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject, parseJson } from "../../json.ts";
-import type { ToolCall } from "../../tool.ts";
-import type { Parse } from "../../trace.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import type { ToolCall } from "../../tools/tool.ts";
+import type { Parse } from "../../calls/trace.ts";
 import type { Answerer } from "./wire_format.ts";
 
 /** Arguments as servers write them; an object is kept as it is, where its schema would make a copy. */

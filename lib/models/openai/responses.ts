@@ -8,11 +8,11 @@
 
 import type OpenAI from "openai";
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { Message } from "../../message.ts";
-import type { FinishReason, ModelReply } from "../../model.ts";
-import { isWithin } from "../../nesting.ts";
-import { type ToolSchema, toOpenAITool } from "../../tool.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Message } from "../../tools/message.ts";
+import type { FinishReason, ModelReply } from "../model.ts";
+import { isWithin } from "../../base/json_depth.ts";
+import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { carriedItems, textOfItems, writeCall, writeSaid } from "./items.ts";
 import { readCalls, shapeOf, WIRE_ARGUMENTS, WIRE_TOKENS, type WireCall } from "./reading.ts";
 import type { Answerer, OpenAIOptions, WireFormat, WireRequest } from "./wire_format.ts";

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { EndpointOptions } from "../../endpoint.ts";
-import { InputError } from "../../input.ts";
-import { isJsonObject, type JsonObject, printable } from "../../json.ts";
-import type { InfrastructureError, ModelReply, ModelRequest } from "../../model.ts";
-import type { RetryPolicy } from "../../retry.ts";
-import type { ToolChoice } from "../../tool.ts";
+import type { EndpointOptions } from "../http/endpoint.ts";
+import { InputError } from "../../base/input.ts";
+import { isJsonObject, type JsonObject, printable } from "../../base/json.ts";
+import type { InfrastructureError, ModelReply, ModelRequest } from "../model.ts";
+import type { RetryPolicy } from "../http/retry.ts";
+import type { ToolChoice } from "../../tools/tool.ts";
 
 /** The formats that have calls of their own. */
 export type WireApi = "chat" | "responses";

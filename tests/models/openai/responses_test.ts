@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/input.ts";
-import type { JsonObject } from "../../../lib/json.ts";
-import type { Message } from "../../../lib/message.ts";
-import { openai } from "../../../lib/models/openai.ts";
+import { InputError } from "../../../lib/base/input.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import { openai } from "../../../lib/models/openai/openai.ts";
 import {
   ADD,
   answering,

@@ -1,0 +1,202 @@
+/**
+ * What users hand in: files and values, read and checked once, at the edge.
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { parse as parseJsonc } from "@std/jsonc";
+import { z } from "zod";
+import { printable } from "./json.ts";
+import { isWithin } from "./json_depth.ts";
+import { redactRecord } from "./redact.ts";
+
+/** Input that cannot be used. Its message is for the user: action, rule, state; one line or a few. */
+export class InputError extends Error {
+  /** The name of the class. */
+  override name = "InputError";
+
+  /** Makes the error. Messages quote files and servers: without keys, and nothing steers a terminal. */
+  constructor(message: string) {
+    super(
+      redactRecord(message).split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"),
+    );
+  }
+}
+
+const LONGEST_LINE = 2_000;
+
+/** The text of an error's cause, without the prefix of its class. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Reads a file.
+ *
+ * @throws {InputError} If it cannot be read; the message names the file.
+ */
+export function readBytes(path: string): Uint8Array {
+  try {
+    return Deno.readFileSync(path);
+  } catch (error) {
+    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+  }
+}
+
+/**
+ * Reads a text file.
+ *
+ * @throws {InputError} If it cannot be read; the message names the file.
+ */
+export function readText(path: string): string {
+  return new TextDecoder().decode(readBytes(path));
+}
+
+/** Why a file operation failed, in words. */
+export function fileReason(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
+  if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
+  if (error instanceof Deno.errors.NotCapable) {
+    return `Deno was not given the permission: ${withFlag(error.message.split(",")[0]!)}`;
+  }
+  if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
+  if (error instanceof Deno.errors.AlreadyExists) return "there is a file in its place";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no folder";
+  return reasonOf(error);
+}
+
+/** What Deno refused, with the flag that allows it: a file to read, the folder of one to write. */
+function withFlag(refusal: string): string {
+  const [, access, path] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
+  if (access === undefined || path === undefined) return refusal;
+  const folder = dirname(path);
+  const allowed = access === "read" || folder === "." ? path : folder;
+  return `${refusal}; allow it with --allow-${access}=${allowed}`;
+}
+
+/** A parser's message with line and column in place of a position. */
+function withLine(message: string, text: string): string {
+  return message.replace(/position (\d+)/, (_, position) => {
+    const rows = text.slice(0, Number(position)).split("\n");
+    return `line ${rows.length}, column ${rows.at(-1)!.length + 1}`;
+  });
+}
+
+/** Faults tell the value too: a message has action, rule and state. */
+export const WITH_INPUT = { reportInput: true };
+
+/**
+ * Checks `value` against `schema`.
+ *
+ * @throws {InputError} Naming `source` and, for each fault, the path in it and the rule.
+ */
+export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
+  const result = schema.safeParse(value, WITH_INPUT);
+  if (result.success) return result.data;
+  const faults = result.error.issues.slice(0, MOST_FAULTS).flatMap((issue) => faultsOf(issue))
+    .map(({ path, message }) =>
+      `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
+        printable(redactRecord(message), 300)
+      }`
+    );
+  const more = result.error.issues.length - MOST_FAULTS;
+  if (more > 0) faults.push(`  and ${more} more`);
+  throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
+}
+
+/** Nobody reads more, and one mistake may be in each line of a long list. */
+const MOST_FAULTS = 20;
+
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/**
+ * The faults of an issue. Of a value that may be of several kinds, those of the kind that it is; or,
+ * when it is of none, one that lists them.
+ */
+function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
+  const path = [...above, ...issue.path];
+  const ownWords = issue.message !== "Invalid input";
+  if (issue.code !== "invalid_union" || issue.errors.length === 0 || ownWords) {
+    return [{ path, message: boundMessage(issue) ?? issue.message }];
+  }
+  const kinds = nearest(issue.errors)
+    .map((issues) => issues.flatMap((inner) => faultsOf(inner, path)));
+  const deepest = (faults: readonly Fault[]) =>
+    Math.max(...faults.map((fault) => fault.path.length));
+  const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
+  if (kinds.length === 1 || deepest(own) > path.length) return own;
+  const messages = kinds.flat().map(({ message }) =>
+    message.replace(/^Invalid (input|option): /, "")
+  );
+  return [{ path, message: [...new Set(messages)].join(", or ") }];
+}
+
+/** The kinds that a value is nearest to: of its type, and knowing the most of its keys. */
+function nearest(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$ZodIssue[][] {
+  const fitting = kinds.filter((issues) => !issues.some(isOfOtherKind));
+  const strange = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.flatMap((issue) =>
+      issue.code === "unrecognized_keys" && issue.path.length === 0 ? issue.keys : []
+    ).length;
+  const least = Math.min(...fitting.map(strange));
+  const best = fitting.filter((issues) => strange(issues) === least);
+  return best.length === 0 ? kinds : best;
+}
+
+/** Whether the value itself is not what is expected, and not a part of it. */
+function isOfOtherKind(issue: z.core.$ZodIssue): boolean {
+  if (issue.path.length > 0) return false;
+  if (issue.code === "invalid_union") {
+    return issue.errors.every((issues) => issues.some(isOfOtherKind));
+  }
+  return issue.code === "invalid_type" || issue.code === "invalid_value";
+}
+
+/** The rule that a number breaks, and the number; `undefined` for faults of other kinds. */
+function boundMessage(issue: z.core.$ZodIssue): string | undefined {
+  if (typeof issue.input !== "number") return undefined;
+  const state = `it is ${issue.input}`;
+  if (issue.code === "too_small") {
+    return `must be ${issue.inclusive ? "at least" : "above"} ${issue.minimum}: ${state}`;
+  }
+  if (issue.code === "too_big") {
+    return `must be ${issue.inclusive ? "at most" : "below"} ${issue.maximum}: ${state}`;
+  }
+}
+
+/**
+ * Reads a JSON file with comments and checks it.
+ *
+ * @throws {InputError} Naming the file and what is wrong with it.
+ */
+export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
+  const text = readText(path);
+  let value: unknown;
+  try {
+    value = parseJsonc(text);
+  } catch (error) {
+    throw new InputError(
+      `Cannot use ${path}: it is not JSON with comments: ${withLine(reasonOf(error), text)}`,
+    );
+  }
+  assertShallow(value, path);
+  return parseWith(schema, value, path);
+}
+
+/** Far deeper than anybody writes, and not so deep that whoever goes through it runs out of stack. */
+const MOST_LEVELS = 500;
+
+/**
+ * Refuses what nests deeper than whoever goes through it could follow.
+ *
+ * @throws {InputError} Naming `source`.
+ */
+export function assertShallow(value: unknown, source: string): void {
+  if (isWithin(value, { levels: MOST_LEVELS })) return;
+  throw new InputError(
+    `Cannot use ${source}: it must nest at most ${MOST_LEVELS} levels deep, and nests deeper`,
+  );
+}

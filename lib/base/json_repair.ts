@@ -1,0 +1,368 @@
+/**
+ * Tolerant JSON: a value as models write it, made strict JSON again by a stated policy. Nothing is
+ * evaluated, and what is not in the table is not JSON.
+ *
+ * | written | becomes |
+ * | --- | --- |
+ * | `'single'`, `“typographic”` quotes | double quotes |
+ * | `True`, `False`, `None` | `true`, `false`, `null` |
+ * | keys without quotes | keys with quotes |
+ * | a comma before a closing bracket | none |
+ * | line breaks and other control characters in a text | their escapes |
+ * | a backslash that escapes nothing | a backslash |
+ * | `//` and `/*` comments, odd spaces | a space |
+ * | a text or brackets that the end leaves open | closed ones |
+ * | a code fence around the value | none |
+ * | single words as values, missing commas, expressions, joined texts, numbers in other forms | not read |
+ * | more than 500 levels | not read |
+ *
+ * @module
+ */
+
+import { type JsonValue, parseJson } from "./json.ts";
+import { ESCAPE, stickyEnd, textEnd } from "./json_slices.ts";
+
+/** A value that was read. */
+export interface TolerantJson {
+  /** The value as strict JSON, as it was written where nothing had to be repaired. */
+  readonly json: string;
+  /** The value. Its keys may be any. */
+  readonly value: JsonValue;
+  /** Where the text goes on behind it. */
+  readonly end: number;
+  /** What had to be repaired, in words that go on from "it had". */
+  readonly repairs: readonly string[];
+}
+
+/** How far to read. */
+export interface TolerantJsonOptions {
+  /** Where what has to be repaired ends; default the end of the text. Strict JSON may go on behind it. */
+  readonly to?: number | undefined;
+}
+
+/**
+ * The value that begins at `from`, behind spaces and a code fence; `undefined` if none can be read. Time is
+ * linear in what is read.
+ *
+ * @example Usage
+ * ```ts
+ * import { readTolerantJson } from "./json_repair.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(readTolerantJson("x = {'ok': True, n: [1, 2,", 4), {
+ *   json: '{"ok": true, "n": [1, 2]}',
+ *   value: { ok: true, n: [1, 2] },
+ *   end: 26,
+ *   repairs: [
+ *     "single quotes",
+ *     "True, False or None",
+ *     "a key without quotes",
+ *     "a trailing comma",
+ *     "no closing bracket",
+ *   ],
+ * });
+ * assertEquals(readTolerantJson("[1, 2] + [3]", 0)?.end, 6);
+ * assertEquals(readTolerantJson("{a: f(x)}", 0), undefined);
+ * ```
+ */
+export function readTolerantJson(
+  text: string,
+  from: number,
+  options: TolerantJsonOptions = {},
+): TolerantJson | undefined {
+  const outer = Math.min(options.to ?? text.length, text.length);
+  FENCE.lastIndex = from;
+  const [opening, fence] = FENCE.exec(text) ?? [];
+  const start = opening === undefined ? spaceEnd(text, from) : from + opening.length;
+  const inner = fence === undefined ? -1 : fenceEnd(text.slice(start, outer), fence);
+  const to = inner === -1 ? Math.max(start, outer) : start + inner;
+  const found = new Scanner(text, start, text.length, false).scan() ??
+    new Scanner(text, start, to, true).scan();
+  if (found === undefined) return undefined;
+  const value = parseJson(found.json);
+  if (value === undefined) return undefined;
+  if (fence === undefined) return { ...found, value };
+  const behind = spaceEnd(text, found.end);
+  return {
+    json: found.json,
+    value,
+    end: text.startsWith(fence, behind) ? behind + fence.length : found.end,
+    repairs: [...found.repairs, "a code fence"],
+  };
+}
+
+/** Where a code fence ends, best at the beginning of a line; -1 where it does not. */
+function fenceEnd(text: string, fence: string): number {
+  const end = text.indexOf(`\n${fence}`);
+  return end === -1 ? text.indexOf(fence) : end;
+}
+
+/** So many lists and objects may stand within each other. */
+const MOST_LEVELS = 500;
+
+// All of them are tried at one place only, and none can go back over what it has read.
+const SPACE = /[\s\ufeff]*/y;
+const FENCE = /[\s\ufeff]*(```|~~~|``|`)(?:\w{0,20}(?=[\s{[]))?[\s\ufeff]*/y;
+const STRICT_SPACE = /[ \t\r\n]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_$.])/uy;
+const WORD = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
+
+/** Where the spaces at this place end. */
+function spaceEnd(text: string, at: number): number {
+  return stickyEnd(SPACE, text, at)!;
+}
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["true", "true"],
+  ["false", "false"],
+  ["null", "null"],
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+]);
+
+/** Which signs end a text that a sign begins. */
+const QUOTES: ReadonlyMap<string, readonly [closing: string, what: string]> = new Map([
+  ["'", ["'", "single quotes"]],
+  ["‘", ["‘’", "typographic quotes"]],
+  ["’", ["‘’", "typographic quotes"]],
+  ["“", ["“”", "typographic quotes"]],
+  ["”", ["“”", "typographic quotes"]],
+  ["„", ["“”", "typographic quotes"]],
+]);
+
+/** What may come next. */
+type Expected = "value" | "key" | "colon" | "more";
+
+/** Reads one value from left to right, without calling itself for what is within. */
+class Scanner {
+  readonly #text: string;
+  readonly #start: number;
+  readonly #to: number;
+  readonly #tolerant: boolean;
+  readonly #repairs = new Set<string>();
+  /** What was written, with what replaces some of it; commas stand on their own. */
+  readonly #pieces: string[] = [];
+  /** The closing brackets that are owed. */
+  readonly #open: ("}" | "]")[] = [];
+  /** Up to here the text is in the pieces. */
+  #copied: number;
+  #at: number;
+  /** The piece that is the comma before what is expected; -1 where there is none. */
+  #comma = -1;
+
+  constructor(text: string, start: number, to: number, tolerant: boolean) {
+    this.#text = text;
+    this.#start = start;
+    this.#at = this.#copied = start;
+    this.#to = to;
+    this.#tolerant = tolerant;
+  }
+
+  scan(): { json: string; end: number; repairs: readonly string[] } | undefined {
+    let expected: Expected | undefined = "value";
+    while (expected !== undefined) {
+      if (!this.#skip()) return undefined;
+      if (this.#at >= this.#to) {
+        return this.#closeAll(expected) ? this.#done() : undefined;
+      }
+      expected = this.#next(expected);
+      if (expected === "more" && this.#open.length === 0) return this.#done();
+    }
+    return undefined;
+  }
+
+  /** Reads one token; `undefined` where none of those that may stand here does. */
+  #next(expected: Expected): Expected | undefined {
+    const sign = this.#text[this.#at]!;
+    if (expected === "colon") {
+      if (sign !== ":") return undefined;
+      this.#at++;
+      return "value";
+    }
+    if (sign === this.#open.at(-1)) {
+      // A value is owed behind a colon.
+      if (expected === "value" && sign === "}") return undefined;
+      if (!this.#dropComma()) return undefined;
+      this.#open.pop();
+      this.#at++;
+      return "more";
+    }
+    if (expected === "more") {
+      if (sign !== ",") return undefined;
+      this.#comma = 0;
+      if (this.#tolerant) {
+        this.#flush();
+        this.#comma = this.#pieces.push(",") - 1;
+        this.#copied++;
+      }
+      this.#at++;
+      return this.#open.at(-1) === "}" ? "key" : "value";
+    }
+    this.#comma = -1;
+    if (sign === '"' || QUOTES.has(sign)) {
+      return this.#readText(sign, expected) ? (expected === "key" ? "colon" : "more") : undefined;
+    }
+    if (expected === "key") return this.#readKey() ? "colon" : undefined;
+    if (sign === "{" || sign === "[") {
+      if (this.#open.push(sign === "{" ? "}" : "]") > MOST_LEVELS) return undefined;
+      this.#at++;
+      return sign === "{" ? "key" : "value";
+    }
+    return this.#readWord() ? "more" : undefined;
+  }
+
+  /** Skips spaces and comments; whether that could be done. */
+  #skip(): boolean {
+    while (true) {
+      this.#at = stickyEnd(STRICT_SPACE, this.#text, this.#at)!;
+      if (!this.#tolerant || this.#at >= this.#to) return true;
+      const comment = this.#text[this.#at] === "/" ? this.#commentEnd() : undefined;
+      if (comment === -1) return false;
+      const end = Math.min(comment ?? spaceEnd(this.#text, this.#at), this.#to);
+      if (end === this.#at) return true;
+      this.#replace(end, " ", comment === undefined ? "odd spaces" : "a comment");
+    }
+  }
+
+  /** Where the comment at this place ends; -1 where it does not, or is none. */
+  #commentEnd(): number {
+    const rest = this.#text.slice(this.#at, this.#to);
+    const closing = rest.startsWith("/*") ? "*/" : rest.startsWith("//") ? "\n" : undefined;
+    if (closing === undefined) return -1;
+    const end = rest.indexOf(closing, 2);
+    if (end !== -1) return this.#at + end + closing.length;
+    return closing === "\n" ? this.#to : -1;
+  }
+
+  #readKey(): boolean {
+    const end = stickyEnd(WORD, this.#text, this.#at);
+    if (!this.#tolerant || end === undefined || end > this.#to) return false;
+    const key = JSON.stringify(this.#text.slice(this.#at, end));
+    this.#replace(end, key, "a key without quotes");
+    return true;
+  }
+
+  /** Reads a number or one of the words that are values. */
+  #readWord(): boolean {
+    const number = stickyEnd(NUMBER, this.#text, this.#at);
+    if (number !== undefined) {
+      this.#at = number;
+      return number <= this.#to;
+    }
+    const end = stickyEnd(WORD, this.#text, this.#at);
+    if (end === undefined || end > this.#to) return false;
+    const word = this.#text.slice(this.#at, end);
+    const meant = WORDS.get(word);
+    if (meant === undefined) return false;
+    if (meant === word) {
+      this.#at = end;
+      return true;
+    }
+    if (!this.#tolerant) return false;
+    this.#replace(end, meant, "True, False or None");
+    return true;
+  }
+
+  /** Reads a text that begins with `quote`. */
+  #readText(quote: string, expected: Expected): boolean {
+    const strict = quote === '"' ? textEnd(this.#text, this.#at, this.#to) : undefined;
+    if (strict !== undefined) {
+      this.#at = strict;
+      return true;
+    }
+    return this.#tolerant && this.#readOddText(quote, expected);
+  }
+
+  #readOddText(quote: string, expected: Expected): boolean {
+    const text = this.#text;
+    const [closing, what] = QUOTES.get(quote) ?? ['"', undefined];
+    let content = "";
+    let at = this.#at + 1;
+    while (at < this.#to) {
+      const sign = text[at]!;
+      if (closing.includes(sign) && (what === undefined || this.#endsText(at + 1, expected))) {
+        this.#replace(at + 1, `"${content}"`, what);
+        return true;
+      }
+      if (sign === "\\" && at + 1 < this.#to) {
+        const escape = stickyEnd(ESCAPE, text, at);
+        const next = text[at + 1]!;
+        if (escape !== undefined && escape <= this.#to) {
+          content += text.slice(at, escape);
+          at = escape;
+        } else if (QUOTES.has(next)) {
+          content += next;
+          at += 2;
+        } else {
+          this.#repairs.add("a backslash that escapes nothing");
+          content += "\\\\";
+          at++;
+        }
+        continue;
+      }
+      if (sign < " ") this.#repairs.add("a line break within a text");
+      content += sign === '"' || sign === "\\" || sign < " "
+        ? JSON.stringify(sign).slice(1, -1)
+        : sign;
+      at++;
+    }
+    // A key that is cut off says nothing.
+    if (expected === "key") return false;
+    if (what !== undefined) this.#repairs.add(what);
+    this.#replace(this.#to, `"${content}"`, "no closing quote");
+    return true;
+  }
+
+  /** Whether a quote before `at` ends a text: an apostrophe stands in the middle of one. */
+  #endsText(at: number, expected: Expected): boolean {
+    const next = spaceEnd(this.#text, at);
+    if (next >= this.#to) return true;
+    const sign = this.#text[next]!;
+    if (sign === "/" && "/*".includes(this.#text[next + 1] ?? " ")) return true;
+    if (expected === "key") return sign === ":";
+    const owed = this.#open.at(-1);
+    return owed === undefined || sign === owed || sign === ",";
+  }
+
+  /** Closes what the end leaves open; whether that makes a value. */
+  #closeAll(expected: Expected): boolean {
+    if (!this.#tolerant || this.#open.length === 0 || expected === "colon") return false;
+    // The value of a key is owed; that of a list is not.
+    if (expected === "value" && this.#open.at(-1) === "}") return false;
+    if (!this.#dropComma()) return false;
+    this.#replace(this.#to, this.#open.reverse().join(""), "no closing bracket");
+    return true;
+  }
+
+  /** Leaves out the comma behind which nothing came; whether that could be done. */
+  #dropComma(): boolean {
+    if (this.#comma === -1) return true;
+    if (!this.#tolerant) return false;
+    this.#repairs.add("a trailing comma");
+    this.#pieces[this.#comma] = "";
+    this.#comma = -1;
+    return true;
+  }
+
+  /** Puts something in the place of the text up to `end`. */
+  #replace(end: number, replacement: string, what?: string): void {
+    this.#flush();
+    this.#pieces.push(replacement);
+    if (what !== undefined) this.#repairs.add(what);
+    this.#copied = this.#at = end;
+  }
+
+  #flush(): void {
+    this.#pieces.push(this.#text.slice(this.#copied, this.#at));
+    this.#copied = this.#at;
+  }
+
+  #done() {
+    this.#flush();
+    const json = this.#repairs.size === 0
+      ? this.#text.slice(this.#start, this.#at)
+      : this.#pieces.join("");
+    return { json, end: this.#at, repairs: [...this.#repairs] };
+  }
+}

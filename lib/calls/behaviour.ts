@@ -1,0 +1,81 @@
+/**
+ * Behaviours: habits of a model that a trace shows mechanically (Indirection, sections on thinking
+ * silently, inflexible choices, tool aversion and ignored results).
+ * @module
+ */
+
+import { isTransient } from "../tools/fault.ts";
+import { canonicalJson, parseJson } from "../base/json.ts";
+import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
+
+/** Every behaviour. */
+export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"] as const;
+
+/**
+ * What a trace shows, and no more: it cannot tell why.
+ *
+ * - `aversion`: it answered although it had never called a function that the task needs. On generated
+ *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
+ *   read it elsewhere, counts too.
+ * - `ignored_result`: its answer is none of the values that the functions which give the answer had
+ *   returned to it. A slip in copying looks the same as contradiction.
+ * - `silent`: it made calls and never wrote a word beside them. Reasoning that the provider hides
+ *   counts as silence.
+ * - `forced_loop`: it ran into a limit while repeating calls that it had made before; where the task
+ *   forces calls that cannot help, while making any. Calls in ever new words are seen there only.
+ */
+export type Behaviour = typeof BEHAVIOURS[number];
+
+/** What a task says of its behaviours. */
+export interface Expectations {
+  /** The functions that must be called. */
+  readonly needed: readonly string[];
+  /** The value by which a call gives the answer; `undefined` if it gives none. */
+  readonly answerOf: (call: CallEvent) => number | undefined;
+  /** Whether an answer without a value counts as one. */
+  readonly wordsCount: boolean;
+  /** Whether calls are forced that cannot help. */
+  readonly forced: boolean;
+}
+
+/** A text that is the same for calls that differ only in how they are written. */
+export function writtenAlike(
+  { function: name, arguments: own, resolved: written = own }: CallEvent,
+): string {
+  try {
+    return canonicalJson([name, parseJson(written) ?? written]);
+  } catch {
+    // Thousands of brackets within each other exceed the stack.
+    return canonicalJson([name, written]);
+  }
+}
+
+/** The behaviours that the trace of one trial shows, in the order of {@linkcode BEHAVIOURS}. */
+export function behavioursIn(
+  events: readonly TraceEvent[],
+  { needed, answerOf, wordsCount, forced }: Expectations,
+): Behaviour[] {
+  const calls = callsOf(events);
+  const answer = events.findLast((event) => event.kind === "answer");
+  const value = answer?.value ?? null;
+  const answered = wordsCount ? answer !== undefined : value !== null;
+  const called = new Set(calls.map((call) => call.function));
+  const returned = calls.flatMap((call) => answerOf(call) ?? []);
+  const talking = events.filter((event) =>
+    event.kind === "reply" && event.stage === undefined && event.calls > 0
+  );
+  const limited = events.some((event) =>
+    event.kind === "over_limit" || event.kind === "stop" && event.reason !== "invalid"
+  );
+  // To make a call again that failed for the time being is no sign of running in circles.
+  const meant = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
+  const different = new Set(meant.map(writtenAlike)).size;
+  const shown: Record<Behaviour, boolean> = {
+    aversion: answered && needed.some((name) => !called.has(name)),
+    ignored_result: value !== null && returned.length > 0 && !returned.includes(value),
+    silent: talking.length > 0 &&
+      talking.every((event) => event.kind === "reply" && event.text.trim() === ""),
+    forced_loop: limited && calls.length > 0 && (forced || different < meant.length),
+  };
+  return BEHAVIOURS.filter((behaviour) => shown[behaviour]);
+}

@@ -1,0 +1,382 @@
+/**
+ * Parameter failures: what is wrong with the arguments of a call beside the call that would be right
+ * (Butterfly, sections 3 and 5.2).
+ * @module
+ */
+
+import { z } from "zod";
+import { pointer, violationsOf } from "../tools/schema/violations.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import {
+  alignCalls,
+  isList,
+  isMatcher,
+  mayBeAbsent,
+  meets,
+  type OracleCall,
+  type OracleValue,
+} from "./expected/oracle.ts";
+import { Position } from "../tools/schema/position.ts";
+import { rougeL } from "./values/similarity.ts";
+
+/** The five types. */
+export const PARAMETER_FAILURE_TYPES = [
+  "hallucination_name",
+  "missing_information",
+  "redundant_information",
+  "specification_mismatch",
+  "task_deviation",
+] as const;
+
+/** What kind of mistake was made with a parameter. */
+export type ParameterFailureType = typeof PARAMETER_FAILURE_TYPES[number];
+
+/** What the types mean, in one sentence each. */
+export const PARAMETER_FAILURE_WORDS: Readonly<Record<ParameterFailureType, string>> = {
+  hallucination_name: "A parameter was given that the function does not have.",
+  missing_information: "A parameter that the function or the task needs was not given.",
+  redundant_information:
+    "A parameter was given that the function has, but the task does not ask for.",
+  specification_mismatch: "A value is not of the type, range or format that the function takes.",
+  task_deviation: "A value is one that the function takes, but not the one that the task asks for.",
+};
+
+/** One parameter that is wrong. */
+export interface ParameterFailure {
+  /** In which way. */
+  readonly type: ParameterFailureType;
+  /**
+   * The parameter, as a JSON pointer such as `/city` or `/address/zip` (RFC 6901); empty for the
+   * arguments as a whole. Names in it are cut to 100 characters, all of it to 500.
+   */
+  readonly parameter: string;
+  /** What was given, cut to a text where it is long; left out where nothing was. */
+  readonly given?: JsonValue;
+  /** What would be right, or what it may be in words, cut likewise; left out where that is unknown. */
+  readonly expected?: JsonValue;
+  /** How alike two texts are by Rouge-L, from 0 to 1: of deviations and mismatches only. */
+  readonly similarity?: number;
+}
+
+/** A parameter that is wrong in a way that cannot be told without the function's schema. */
+export interface Undecided {
+  /** The ways that are possible. */
+  readonly types: readonly ParameterFailureType[];
+  /** The parameter, as in {@linkcode ParameterFailure}. */
+  readonly parameter: string;
+}
+
+/** What one call is beside the oracle. */
+export interface ParameterView {
+  /**
+   * The number of the oracle's call that it corresponds to, from 1; `null` for a routing error: it is none of
+   * the right calls, or one of them once more.
+   */
+  readonly oracle: number | null;
+  /** What is wrong with its arguments, by type; at most 50, among them each type that there is. */
+  readonly failures: readonly ParameterFailure[];
+  /** What cannot be decided, at most 50; left out where there is nothing. */
+  readonly undecided?: readonly Undecided[];
+}
+
+const type = z.enum(PARAMETER_FAILURE_TYPES);
+
+/** What a view must hold where it is read from a file. */
+export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
+  oracle: z.int().min(1).nullable(),
+  failures: z.array(z.looseObject({
+    type,
+    parameter: z.string(),
+    given: z.any().exactOptional(),
+    expected: z.any().exactOptional(),
+    similarity: z.number().exactOptional(),
+  })),
+  undecided: z.array(z.looseObject({ types: z.array(type), parameter: z.string() }))
+    .exactOptional(),
+});
+
+/** A call as it was made. */
+export interface MadeCall {
+  /** The name that was called. */
+  readonly tool: string;
+  /** The arguments that are meant, as text, which should be a JSON object. */
+  readonly arguments: string;
+}
+
+/** Arguments that nest deeper could overflow the stack of whoever reads them. */
+const MOST_NESTING = 500;
+/** So many failures of one call are kept. */
+const MOST_FAILURES = 50;
+/** So much of a name is kept. */
+const LONGEST_NAME = 100;
+/** So much of the path to a parameter is kept. */
+const LONGEST_PATH = 500;
+/** So much of a value is kept, as JSON text. */
+const LONGEST_VALUE = 200;
+
+/**
+ * What each of the calls of a trial is beside the oracle, call by call.
+ *
+ * Calls are aligned with the oracle's by name, in order ({@linkcode alignCalls}). Of one that is, each
+ * parameter has at most one failure:
+ *
+ * - `hallucination_name`: the schema does not declare the key, where it lists keys at all.
+ * - `missing_information`: the oracle has the key, or the schema requires it, and it is absent.
+ * - `specification_mismatch`: the value violates the schema; `"731"` is no integer. Arguments that are no
+ *   JSON object, or nest deeper than 500, are one mismatch as a whole.
+ * - `redundant_information`: the schema declares the key, and the oracle neither has nor allows it;
+ *   a value that is the schema's default is none.
+ * - `task_deviation`: the value conforms, but is not the oracle's. It is told at the deepest key that
+ *   differs; lists are told as a whole.
+ *
+ * Without a schema it is undecided whether a key that the oracle does not have is hallucinated or
+ * redundant, and whether another value than the oracle's is a mismatch or a deviation. A call that
+ * corresponds to none of the oracle's has the failures that the schema alone decides.
+ *
+ * @param schemaOf Gives the schema of a tool's parameters, as it is and not as it was perturbed.
+ * @throws {InputError} If a schema is none.
+ *
+ * @example Usage
+ * ```ts
+ * import { viewCalls } from "./parameter_failure.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const schema = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };
+ * const calls = [{ tool: "forecast", arguments: '{"city":"Paris, Texas","days":"3"}' }];
+ * const oracle = [{ tool: "forecast", arguments: { city: "Paris", days: 3 } }];
+ * assertEquals(viewCalls(calls, oracle, () => schema), [{
+ *   oracle: 1,
+ *   failures: [
+ *     { type: "specification_mismatch", parameter: "/days", given: "3", expected: 3 },
+ *     {
+ *       type: "task_deviation",
+ *       parameter: "/city",
+ *       given: "Paris, Texas",
+ *       expected: "Paris",
+ *       similarity: 0.5,
+ *     },
+ *   ],
+ * }]);
+ * ```
+ */
+export function viewCalls(
+  calls: readonly MadeCall[],
+  oracle: readonly OracleCall[],
+  schemaOf: (tool: string) => JsonObject | undefined,
+): readonly ParameterView[] {
+  const parsed = calls.map(({ tool, arguments: text }) => ({ tool, arguments: argumentsIn(text) }));
+  return alignCalls(parsed, oracle).map((place, index) => {
+    const { tool, arguments: given } = parsed[index]!;
+    const view = new View(schemaOf(tool), place === null ? undefined : oracle[place]);
+    if (given === undefined) view.refuse(calls[index]!.arguments);
+    else view.compare(given);
+    const undecided = view.undecided();
+    return {
+      oracle: place === null ? null : place + 1,
+      failures: view.failures(),
+      ...(undecided.length === 0 ? {} : { undecided }),
+    };
+  });
+}
+
+function argumentsIn(text: string): JsonObject | undefined {
+  const given = parseJson(text);
+  return isJsonObject(given) && !nestsDeeper(given, MOST_NESTING) ? given : undefined;
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1));
+}
+
+const KINDS = {
+  undeclared: "hallucination_name",
+  missing: "missing_information",
+  mismatch: "specification_mismatch",
+} as const;
+
+const NEITHER_NAME = ["hallucination_name", "redundant_information"] as const;
+const NEITHER_VALUE = ["specification_mismatch", "task_deviation"] as const;
+
+interface Keyed {
+  readonly [key: string]: OracleValue;
+}
+
+/** A value, and the one that would be right. */
+interface Pair {
+  readonly path: string;
+  readonly given: JsonValue;
+  readonly expected: OracleValue;
+}
+
+/** One call beside the oracle's, if there is one, and the schema, if there is one. */
+class View {
+  readonly #schema: JsonObject | undefined;
+  readonly #oracle: OracleCall | undefined;
+  readonly #allowed: ReadonlySet<string>;
+  /** By the whole path. */
+  readonly #failures = new Map<string, ParameterFailure>();
+  readonly #undecided = new Map<string, Undecided>();
+
+  constructor(schema: JsonObject | undefined, oracle: OracleCall | undefined) {
+    this.#schema = schema;
+    this.#oracle = oracle;
+    this.#allowed = new Set(oracle?.allowed);
+  }
+
+  /** Arguments that are of no use. */
+  refuse(text: string): void {
+    if (this.#schema === undefined && this.#oracle === undefined) return;
+    this.#add("specification_mismatch", "", { given: text });
+  }
+
+  compare(given: JsonObject): void {
+    const schema = this.#schema;
+    if (schema !== undefined) {
+      for (const { kind, path, ...rest } of violationsOf(schema, given)) {
+        const expected = expectedAt(this.#oracle?.arguments, path);
+        this.#add(KINDS[kind], path, { ...rest, ...(expected === undefined ? {} : { expected }) });
+      }
+    }
+    if (this.#oracle === undefined) return;
+    const position = schema === undefined ? undefined : new Position(schema);
+    this.#compareKeys(given, this.#oracle.arguments, "", position);
+  }
+
+  /** By type, each of them in the order in which it was found. */
+  failures(): readonly ParameterFailure[] {
+    const all = [...this.#failures.values()];
+    const byType = PARAMETER_FAILURE_TYPES.map((type) => all.filter((one) => one.type === type));
+    const first = byType.flatMap((some) => some.slice(0, 1));
+    const others = byType.flatMap((some) => some.slice(1));
+    const kept = new Set([...first, ...others.slice(0, MOST_FAILURES - first.length)]);
+    return byType.flat().filter((failure) => kept.has(failure));
+  }
+
+  undecided(): readonly Undecided[] {
+    return [...this.#undecided.values()].slice(0, MOST_FAILURES);
+  }
+
+  /** Compares objects; those in lists are not right if the `list` as a whole is not. */
+  #compareKeys(
+    given: JsonObject,
+    expected: Keyed,
+    path: string,
+    position: Position | undefined,
+    list?: Pair,
+  ): void {
+    const isAllowed = (key: string) => path === "" && this.#allowed.has(key);
+    const within = position?.within(given);
+    for (const [key, value] of Object.entries(expected)) {
+      if (isAllowed(key)) continue;
+      const place = pointer(path, key);
+      if (Object.hasOwn(given, key)) {
+        this.#compare({ path: place, given: given[key]!, expected: value }, within?.(key), list);
+      } else if (!mayBeAbsent(value)) this.#add("missing_information", place, { expected: value });
+    }
+    for (const [key, value] of Object.entries(given)) {
+      if (Object.hasOwn(expected, key) || isAllowed(key)) continue;
+      this.#addUnexpected(pointer(path, key), value, within?.(key));
+    }
+  }
+
+  #compare(pair: Pair, position: Position | undefined, list?: Pair): void {
+    const { path, given, expected } = pair;
+    // What is wrong as a whole need not be right in its parts.
+    if (this.#failures.has(path)) return;
+    if (isJsonObject(given) && isKeyed(expected)) {
+      return this.#compareKeys(given, expected, path, position, list);
+    }
+    if (Array.isArray(given) && isList(expected) && given.length === expected.length) {
+      const within = position?.within(given);
+      for (const [index, value] of expected.entries()) {
+        const item = { path: pointer(path, index), given: given[index]!, expected: value };
+        this.#compare(item, within?.(index), list ?? pair);
+      }
+    } else if (!meets(given, expected)) this.#addDifference(pair, list ?? pair);
+  }
+
+  #addUnexpected(path: string, given: JsonValue, position: Position | undefined): void {
+    if (position === undefined) this.#leave(path, NEITHER_NAME);
+    else if (!position.defaults.some((value) => meets(given, value))) {
+      this.#add("redundant_information", path, { given });
+    }
+  }
+
+  /** A value is not the right one, which is told of the list that it stands in. */
+  #addDifference({ path, expected }: Pair, told: Pair): void {
+    if (this.#schema === undefined) return this.#leave(told.path, NEITHER_VALUE);
+    // A matcher does not say which part of a value is wrong: it may be the one that is told already.
+    const isTold = isMatcher(expected) &&
+      this.#failures.keys().some((one) => one.startsWith(`${path}/`));
+    if (!isTold) this.#add("task_deviation", told.path, told);
+  }
+
+  /** The first that is found of a parameter counts. */
+  #add(
+    type: ParameterFailureType,
+    path: string,
+    { given, expected }: { readonly given?: JsonValue; readonly expected?: OracleValue },
+  ): void {
+    if (this.#failures.has(path)) return;
+    const similarity = NEITHER_VALUE.some((one) => one === type)
+      ? similarityOf(given, expected)
+      : undefined;
+    this.#failures.set(path, {
+      type,
+      parameter: keptPath(path),
+      ...(given === undefined ? {} : { given: keptValue(given) }),
+      ...(expected === undefined ? {} : { expected: keptValue(expected) }),
+      ...(similarity === undefined ? {} : { similarity }),
+    });
+  }
+
+  #leave(path: string, types: readonly ParameterFailureType[]): void {
+    this.#undecided.set(path, { types, parameter: keptPath(path) });
+  }
+}
+
+function isKeyed(expected: OracleValue): expected is Keyed {
+  return isJsonObject(expected) && !isMatcher(expected);
+}
+
+/** What would be right at a path; `undefined` where nothing is said of it. */
+function expectedAt(expected: OracleValue | undefined, path: string): OracleValue | undefined {
+  let found = path === "" ? undefined : expected;
+  for (const part of path.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || isMatcher(found)) return undefined;
+    found = Object.hasOwn(found, key) ? (found as Keyed)[key] : undefined;
+  }
+  return found;
+}
+
+/** How alike texts are; where several are right, by the one that is most alike. */
+function similarityOf(
+  given: JsonValue | undefined,
+  expected: OracleValue | undefined,
+): number | undefined {
+  if (typeof given !== "string" || expected === undefined) return undefined;
+  const values = isMatcher(expected) ? expected.values ?? [] : [expected];
+  const texts = values.filter((value) => typeof value === "string");
+  return texts.length === 0 ? undefined : Math.max(...texts.map((text) => rougeL(given, text)));
+}
+
+function keptPath(path: string): string {
+  const names = path.split("/").map((name) => cut(name, LONGEST_NAME));
+  return cut(names.join("/"), LONGEST_PATH);
+}
+
+/** As much of a value as is kept; matchers are told in words. */
+function keptValue(value: OracleValue): JsonValue {
+  if (isMatcher(value)) return value.description;
+  if (nestsDeeper(value, MOST_NESTING)) return "…";
+  const text = JSON.stringify(value);
+  if (text.length <= LONGEST_VALUE) return JSON.parse(text);
+  return `${cut(typeof value === "string" ? value : text, LONGEST_VALUE - 1)}…`;
+}
+
+/** No character is cut in two. */
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+}

@@ -1,0 +1,92 @@
+/**
+ * Value paths: which part of a value is meant, as `filters.since` and `items[0].id` say.
+ * @module
+ */
+
+import { InputError } from "../../base/input.ts";
+import { printable } from "../../base/json.ts";
+
+/** Stands for every part: each item of a list, member of a set, entry of a map and key of an object. */
+export const ANY_ITEM: unique symbol = Symbol("any item");
+
+/** A key, the index of an item, or all of them. */
+export type PathStep = string | number | typeof ANY_ITEM;
+
+/** The way to a part of a value, from the outside. */
+export type ValuePath = readonly PathStep[];
+
+/** A key behind a dot, but for the first one; or an index, a star or a quoted key in brackets. */
+const STEP = /(?:^|(?!^)\.)([^.[\]"]+)|\[(?:(0|[1-9]\d{0,8})|(\*)|("(?:[^"\\]|\\.)*"))\]/y;
+
+/** Keys that are written as they are. */
+const PLAIN = /^[\p{L}\p{N}_$-]+$/u;
+
+/**
+ * Reads a path: keys with dots between them, and in brackets an index, a key in quotation marks, which
+ * JSON escapes, or `*` for every item of a list, member of a set, entry of a map or key of an object (as
+ * JSONPath has it, RFC 9535, section 2.3.2): `items[*].id`, `["a.b"].c`.
+ *
+ * @throws {InputError} If it is none; the message tells where it goes wrong.
+ *
+ * @example Usage
+ * ```ts
+ * import { ANY_ITEM, parsePath } from "./paths.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parsePath("filters.since"), ["filters", "since"]);
+ * assertEquals(parsePath("items[*].id"), ["items", ANY_ITEM, "id"]);
+ * assertEquals(parsePath('rates["a.b"][0]'), ["rates", "a.b", 0]);
+ * ```
+ */
+export function parsePath(written: string): ValuePath {
+  if (typeof written !== "string") refuse(written, `it is of type ${typeof written}`);
+  const steps: PathStep[] = [];
+  let at = 0;
+  while (at < written.length) {
+    STEP.lastIndex = at;
+    const [whole, key, index, star, quoted] = STEP.exec(written) ?? [];
+    const step = key ?? (index !== undefined ? Number(index) : star ? ANY_ITEM : unquoted(quoted));
+    if (whole === undefined || step === undefined || key === "*") {
+      return refuse(written, `character ${at + 1} goes wrong`);
+    }
+    steps.push(step);
+    at += whole.length;
+  }
+  if (steps.length === 0) refuse(written, "it is empty");
+  return steps;
+}
+
+function unquoted(text: string | undefined): string | undefined {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(written: unknown, state: string): never {
+  throw new InputError(
+    `Cannot use path ${printable(String(JSON.stringify(written)))} as it must be keys with dots ` +
+      `between them, and in brackets an index, * or a key in quotation marks, such as ` +
+      `items[0].id, items[*].id or ["a.b"]: ${state}`,
+  );
+}
+
+/**
+ * Writes a path, so that {@linkcode parsePath} reads it again where all steps are keys and indexes.
+ *
+ * @example Usage
+ * ```ts
+ * import { pathText } from "./paths.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(pathText(["items", 0, "id", "a.b"]), 'items[0].id["a.b"]');
+ * ```
+ */
+export function pathText(steps: readonly unknown[]): string {
+  return steps.map((step, place) => {
+    if (typeof step !== "string") return `[${step === ANY_ITEM ? "*" : String(step)}]`;
+    if (!PLAIN.test(step)) return `[${JSON.stringify(step)}]`;
+    return place === 0 ? step : `.${step}`;
+  }).join("");
+}

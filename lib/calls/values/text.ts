@@ -1,0 +1,130 @@
+/**
+ * Value texts: values of any kind on one short line, for people.
+ * @module
+ */
+
+import { printable } from "../../base/json.ts";
+import { isMatcher } from "../expected/oracle.ts";
+import { className, isObject, isPlain, itemsOf, partsOf, textOf } from "./parts.ts";
+
+/** So much of a value is shown. */
+const LONGEST = 100;
+/** So much of two long texts is shown before the place where they part. */
+const LEAD = 20;
+
+/**
+ * A value as its JSON, cut; matchers in words, and what JSON does not have as programs write it.
+ *
+ * @example Usage
+ * ```ts
+ * import { valueText } from "./text.ts";
+ * import { anyOf } from "../expected/oracle.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(valueText({ city: "Paris", days: [1] }), '{"city":"Paris","days":[1]}');
+ * assertEquals(valueText({ city: anyOf("Rome", "Roma") }), '{"city":any of "Rome", "Roma"}');
+ * assertEquals(valueText(new Map([["a", 1n]])), 'Map {"a" => 1n}');
+ * assertEquals(valueText("long text", 6), '"long…');
+ * ```
+ */
+export function valueText(value: unknown, limit: number = LONGEST): string {
+  const writer = new Writer(limit);
+  writer.write(value);
+  return printable(writer.text, limit);
+}
+
+/**
+ * The texts of two values that differ, so that the difference can be seen: of long texts the part around
+ * the place where they differ, and characters that look alike by their numbers.
+ *
+ * @example Usage
+ * ```ts
+ * import { differingTexts } from "./text.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const start = "x".repeat(1_000);
+ * const both = differingTexts(`${start} Paris`, `${start} Rome`);
+ * assertEquals(both, ['"…xxxxxxxxxxxxxxxxxxx Paris"', '"…xxxxxxxxxxxxxxxxxxx Rome"']);
+ * assertEquals(differingTexts("\u00e9", "e\u0301"), ['"\\u00e9"', '"e\\u0301"']);
+ * ```
+ */
+export function differingTexts(one: unknown, other: unknown): [one: string, other: string] {
+  const isText = typeof one === "string" && typeof other === "string";
+  const from = isText ? windowOf(one, other) : 0;
+  const texts = [one, other].map((value) =>
+    valueText(from === 0 ? value : `…${(value as string).slice(from)}`)
+  );
+  if (texts[0]!.normalize() !== texts[1]!.normalize()) return [texts[0]!, texts[1]!];
+  const [first, second] = texts.map(asciiText);
+  return first === second ? [first!, `${second!}, but not the same`] : [first!, second!];
+}
+
+/** Where the part begins that shows how two texts differ: at the start, unless that cuts it off. */
+function windowOf(one: string, other: string): number {
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same++;
+  return same < LONGEST / 2 ? 0 : same - LEAD;
+}
+
+function asciiText(text: string): string {
+  return text.replace(/[^\x20-\x7e…]/g, (unit) => {
+    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Writes as much of a value as has room: each level takes some, so that it ends in circles, too. */
+class Writer {
+  text = "";
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  write(value: unknown): void {
+    if (isMatcher(value)) this.text += value.description;
+    else if (typeof value === "string") {
+      this.text += JSON.stringify(value.slice(0, this.#limit + 1));
+    } else if (typeof value === "bigint") this.text += `${value}n`;
+    else if (typeof value === "function") this.text += `function ${value.name}`;
+    else if (isObject(value)) this.#writeObject(value);
+    else this.text += String(value);
+  }
+
+  #writeObject(value: object): void {
+    const name = isPlain(value) || Array.isArray(value) ? "" : `${className(value)} `;
+    const text = textOf(value);
+    const items = itemsOf(value);
+    if (text !== undefined) this.text += name + text;
+    else if (items !== undefined) this.#writeAll(`${name}[`, items, "]");
+    else {
+      const { named, members } = partsOf(value);
+      const parts = [
+        ...[...named].map(([key, own]) => () => {
+          this.write(key);
+          this.text += value instanceof Map ? " => " : ":";
+          this.write(own);
+        }),
+        ...members.map((member) => () => this.write(member)),
+      ];
+      this.#writeAll(`${name}{`, parts, "}", (write) => write());
+    }
+  }
+
+  #writeAll<T>(
+    start: string,
+    items: Iterable<T>,
+    end: string,
+    write: (item: T) => void = (item) => this.write(item),
+  ): void {
+    this.text += start;
+    let isFirst = true;
+    for (const item of items) {
+      if (this.text.length > this.#limit) return;
+      if (!isFirst) this.text += ",";
+      isFirst = false;
+      write(item);
+    }
+    this.text += end;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * `accept`: results become a baseline.
+ * @module
+ */
+
+import { acceptResults, baselineText } from "../runs/baseline.ts";
+import { fileReason, InputError, readText } from "../base/input.ts";
+import { isJsonObject, parseJson } from "../base/json.ts";
+import { readResults } from "../runs/journal/results.ts";
+import { Arguments, userPath } from "./arguments.ts";
+
+export const ACCEPT_HELP = `toolgate accept F.jsonl...: makes results a baseline
+
+Writes a small file, to be committed, with how each trial ended. A gate compares with it by
+"gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
+are the shards of one run.
+
+  --out F.json   where it goes (default: the first journal's name with .baseline.json); a baseline
+                 that is there is replaced
+
+Exit code 0 when it is written.`;
+
+/** Writes the baseline and says so on stderr. */
+export function accept(arguments_: readonly string[]): number {
+  const options = new Arguments("accept", arguments_, { values: ["out"] });
+  const [first] = options.operands;
+  if (first === undefined) throw options.error("it takes one journal or more: none is given");
+  const results = readResults(options.operands.map(userPath));
+  for (const notice of results.notices) console.error(notice);
+  const file = acceptResults(results, options.operands.join(", "));
+  const out = options.text("out") ?? `${first.replace(/\.jsonl$/, "")}.baseline.json`;
+  const path = userPath(out);
+  assertReplaceable(path, out);
+  try {
+    // All of it or nothing: a baseline that was cut short must not replace a good one.
+    Deno.writeTextFileSync(`${path}.new`, baselineText(file));
+    Deno.renameSync(`${path}.new`, path);
+  } catch (error) {
+    throw new InputError(`Cannot write the baseline ${out}: ${fileReason(error)}`);
+  }
+  const names = new Set(file.subjects.map(({ model }) => model.requested));
+  const models = names.size === 1 ? "1 model" : `${names.size} models`;
+  console.error(`Accepted ${results.trials.length} trials of ${models} in ${out}`);
+  const replayed = results.trials.filter((trial) => trial.replayed).length;
+  if (replayed > 0) {
+    console.error(`  ${replayed} were replayed from recordings: no model was asked for these`);
+  }
+  return 0;
+}
+
+/** Only a baseline may be replaced: whatever else lies there was not ours to write over. */
+function assertReplaceable(path: string, out: string): void {
+  try {
+    Deno.statSync(path);
+  } catch {
+    return;
+  }
+  const value = parseJson(readText(path));
+  if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") return;
+  throw new InputError(
+    `Cannot write the baseline ${out} as only a baseline may be replaced: another file is there`,
+  );
+}

@@ -1,0 +1,188 @@
+/**
+ * `generate`: one task.
+ * @module
+ */
+
+import { z } from "zod";
+import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
+import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
+import { loadCallSet } from "../tasks/questions/load.ts";
+import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
+import type { Fixture } from "../trials/executors/fixture.ts";
+import { type GraphSpec, LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
+import { InputError, parseWith, reasonOf } from "../base/input.ts";
+import { parseJson, printable } from "../base/json.ts";
+import { isProbe, ProbeFixture, PROBES, type ProbeSpec } from "../trials/executors/probes.ts";
+import { isQuestion, QuestionFixture, type QuestionSpec } from "../trials/executors/question.ts";
+import { freshSeed } from "../base/random.ts";
+import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks/generated/task.ts";
+import { isGenerated } from "../trials/executors/tasks.ts";
+import { type OpenAITool, toOpenAITool } from "../tools/tool.ts";
+import { Arguments, userPath } from "./arguments.ts";
+
+export const GENERATE_HELP = `toolgate generate: prints one task
+
+  --core N           functions needed for the target, from 1
+  --depth N          edges on the longest core path: 1 to core - 1 (0 for core 1)
+  --connected N      irrelevant functions fed by the core (default 0)
+  --disconnected N   irrelevant functions of no relation (default 0)
+  --seed N           seed; the same one gives the same task (default: a fresh one)
+  --linking L        types, or names, which is easier (default types)
+  --types N          size of the pool of types (default: half of core)
+  --inputs A..B      input variables of a source function (default 1..2)
+  --extra-edges N    tries at further core edges (default: twice core)
+  --task JSON        in place of all these: the "task" of a journal line, which may be a probe such as
+                     {"case":"oracle","seed":1}, or a question of a call set
+  --set PATH         where the call set of such a question lies
+  --format F         json (default), tools, dot, mermaid or svg; of probes and questions json and tools`;
+
+const VALUES = [
+  "core",
+  "depth",
+  "connected",
+  "disconnected",
+  "seed",
+  "linking",
+  "types",
+  "inputs",
+  "extra-edges",
+  "task",
+  "set",
+  "format",
+];
+
+const FORMATS: Readonly<Record<string, (task: Task) => string | Promise<string>>> = {
+  json: (task) => JSON.stringify(taskToJson(task), null, 2) + "\n",
+  tools: (task) => JSON.stringify(task.tools.map(toOpenAITool), null, 2) + "\n",
+  dot: toDot,
+  mermaid: toMermaid,
+  svg: toSvg,
+};
+
+/** What tasks without a graph, which could be drawn, are printed as. */
+const PLAIN_FORMATS: Readonly<Record<string, (spec: object, told: Told) => unknown>> = {
+  json: (spec, told) => ({ version: GENERATOR_VERSION, ...spec, ...told }),
+  tools: (_, { tools }) => tools,
+};
+
+/** What a model gets of a task. */
+interface Told {
+  readonly prompt: string;
+  readonly tools: readonly OpenAITool[];
+}
+
+const GRAPH: z.ZodType<GraphSpec> = z.strictObject({
+  core: z.int(),
+  depth: z.int(),
+  connected: z.int(),
+  disconnected: z.int(),
+  seed: z.int(),
+  types: z.int().exactOptional(),
+  inputs: z.tuple([z.int(), z.int()]).exactOptional(),
+  extraEdges: z.int().exactOptional(),
+  linking: z.enum(LINKINGS).exactOptional(),
+  surface: z.enum(SURFACES).exactOptional(),
+});
+
+const PROBE: z.ZodType<ProbeSpec> = z.strictObject({ case: z.enum(PROBES), seed: z.int() });
+
+const QUESTION: z.ZodType<QuestionSpec> = z.strictObject({
+  set: z.string(),
+  question: z.string(),
+  difficulty: z.enum(DIFFICULTIES),
+  mode: z.enum(CALL_MODES),
+  rule: z.enum(SCORING_RULES).exactOptional(),
+  input: z.enum(CALL_FORMATS).exactOptional(),
+  output: z.enum(CALL_FORMATS).exactOptional(),
+});
+
+/** Prints a task to stdout. */
+export async function generate(arguments_: readonly string[]): Promise<number> {
+  const options = new Arguments("generate", arguments_, { values: VALUES });
+  if (options.operands.length > 0) {
+    throw options.error(`it takes no file: ${options.operands[0]} is given`);
+  }
+  const format = options.text("format") ?? "json";
+  if (!Object.hasOwn(FORMATS, format)) {
+    throw options.error(
+      `--format must be one of ${Object.keys(FORMATS).join(", ")}: it is ${format}`,
+    );
+  }
+  const spec = specOf(options);
+  const what = isProbe(spec) ? "probe" : "question";
+  if (!isGenerated(spec) && !Object.hasOwn(PLAIN_FORMATS, format)) {
+    throw options.error(
+      `--format must be one of ${Object.keys(PLAIN_FORMATS).join(", ")} for a ${what}, ` +
+        `which has no graph: it is ${format}`,
+    );
+  }
+  if (options.text("set") !== undefined && !isQuestion(spec)) {
+    throw options.error("--set goes with a question of a call set: there is none");
+  }
+  try {
+    if (isGenerated(spec)) {
+      console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());
+    } else {
+      using fixture = isProbe(spec) ? new ProbeFixture(spec) : questionOf(spec, options);
+      console.log(JSON.stringify(PLAIN_FORMATS[format]!(spec, tellOf(fixture)), null, 2));
+    }
+  } catch (error) {
+    throw error instanceof RangeError ? new InputError(reasonOf(error)) : error;
+  }
+  return 0;
+}
+
+/** The question of a journal line, in its set. */
+function questionOf(spec: QuestionSpec, options: Arguments): QuestionFixture {
+  const path = options.text("set");
+  if (path === undefined) {
+    throw options.error("--set is needed: it tells where the call set of the question lies");
+  }
+  const set = loadCallSet(userPath(path));
+  if (set.name === spec.set) return new QuestionFixture(set, spec);
+  throw options.error(
+    `--set must be the set of the question: it is ${printable(set.name, 100)}, ` +
+      `and the question is of ${printable(spec.set, 100)}`,
+  );
+}
+
+/** What a model gets of a task: functions that cannot be called stand in the prompt. */
+function tellOf({ prompt, tools, present }: Fixture): Told {
+  const asked = [{ role: "user" as const, content: prompt }];
+  const { messages, tools: offered } = present?.(asked, tools) ?? { messages: asked, tools };
+  return { prompt: messages[0]!.content, tools: offered.map(toOpenAITool) };
+}
+
+function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
+  const written = options.text("task");
+  if (written !== undefined) {
+    const other = VALUES.find((name) =>
+      !["task", "set", "format"].includes(name) && options.text(name) !== undefined
+    );
+    if (other !== undefined) throw options.error(`--task goes without --${other}`);
+    const value = parseJson(written);
+    if (value === undefined) throw options.error(`--task must be JSON: it is ${written}`);
+    return parseWith(z.union([GRAPH, PROBE, QUESTION]), value, "the JSON of --task");
+  }
+  const needed = (name: string, least: number) => {
+    const value = options.integer(name, least);
+    if (value === undefined) throw options.error(`--${name} is needed`);
+    return value;
+  };
+  const inputs = options.text("inputs");
+  const range = /^(\d+)\.\.(\d+)$/.exec(inputs ?? "1..2");
+  if (range === null) throw options.error(`--inputs must be A..B, such as 1..2: it is ${inputs}`);
+  const [types, extraEdges] = [options.integer("types"), options.integer("extra-edges")];
+  const linking = options.text("linking");
+  return {
+    core: needed("core", 1),
+    depth: needed("depth", 0),
+    connected: options.integer("connected") ?? 0,
+    disconnected: options.integer("disconnected") ?? 0,
+    seed: options.integer("seed") ?? freshSeed(),
+    inputs: [Number(range[1]), Number(range[2])],
+    ...(types === undefined ? {} : { types }),
+    ...(extraEdges === undefined ? {} : { extraEdges }),
+    ...(linking === undefined ? {} : { linking: linking as typeof LINKINGS[number] }),
+  };
+}

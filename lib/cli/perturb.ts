@@ -1,0 +1,334 @@
+/**
+ * `perturb`: what a method makes of a tool document, a user's query or a tool's return.
+ * @module
+ */
+
+import { Connections } from "../models/connect.ts";
+import { isFault } from "../tools/fault.ts";
+import { InputError, readText, reasonOf } from "../base/input.ts";
+import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import { InfrastructureError, type Model } from "../models/model.ts";
+import {
+  type Change,
+  type DocumentMethod,
+  EFFECTS,
+  isMethod,
+  PERTURBATION_METHODS,
+  type PerturbationMethod,
+  PERTURBED,
+  type Perturbed,
+  type QueryMethod,
+  type ReturnMethod,
+} from "../perturbations/methods.ts";
+import { isCheck, perturbationsIn } from "../perturbations/ids.ts";
+import { perturbTools } from "../perturbations/documents/perturb.ts";
+import type { Query } from "../perturbations/queries/parameters.ts";
+import { perturbQuery } from "../perturbations/queries/perturb.ts";
+import { perturbReturn } from "../perturbations/returns.ts";
+import { parseQuery } from "../perturbations/queries/file.ts";
+import { modelWriter } from "../perturbations/queries/model_writer.ts";
+import type { ToolSchema } from "../tools/tool.ts";
+import { parseToolDocuments } from "../tools/documents.ts";
+import { Arguments, userPath } from "./arguments.ts";
+import { differenceOf } from "./difference.ts";
+import { connectOptions } from "./running.ts";
+
+type Source = typeof PERTURBED[PerturbationMethod];
+
+/** What there is none of where a method does nothing. */
+const LACKING: Readonly<Record<PerturbationMethod, string>> = {
+  RD: "no required parameter of the document has a description",
+  RE: "the document has no usage examples",
+  WD: "the document has no parameter with a description",
+  WT: "no parameter of the document has a type that could be another one",
+  SD: "the document has no two parameters with different descriptions",
+  CO: "no tool of the document has two parameters or more",
+  RP_F: "the query holds no value of a parameter",
+  RP_L: "the query holds no value of a parameter",
+  CP: "the query holds no value of a parameter that the writer can say in another way",
+  AN: "the query holds no value of a parameter to which the writer knows a similar one",
+  FK: "the return has no key",
+  AP: "the return has no key with the word id that has a text or a number",
+  CK: "all keys of the return are in camelCase",
+  UK: "all keys of the return are in snake_case",
+  CF: "the return is empty",
+};
+
+const SOURCES: Readonly<Record<Source, string>> = {
+  document: "a tool document",
+  query: "a user's query",
+  return: "a tool's return",
+};
+
+/** What files look like. */
+const FORMS = {
+  document: '{"name", "description", "parameters"}, or a list of them',
+  query: '{"query", "parameters": [{"name", "value"}]}, or with "calls": [{"arguments"}]',
+} as const;
+
+/** Methods in which a writer writes. */
+const WRITTEN: readonly PerturbationMethod[] = ["CP", "AN"];
+
+/** The methods in the order in which they are applied. */
+const IN_ORDER = perturbationsIn(PERTURBATION_METHODS.join("+")).filter(isMethod);
+
+export const PERTURB_HELP =
+  `toolgate perturb --method ID[+ID...] FILE: shows what a perturbation makes of a file
+
+  --method ID      the method; several of one source, joined by +, are applied in the fixed order in which
+                   they stand below, however they are joined
+  --seed N         what is drawn follows from it (default 1)
+  --writer MODEL   a model that writes for CP and AN, such as gpt-5 (default: the built-in writer)
+  --json           prints one JSON line with method, seed, changed, changes, before and after; of several
+                   methods the changes of each are of what the one before has left
+
+${
+    Object.entries(SOURCES).map(([source, name]) =>
+      `Of ${name}:\n${
+        IN_ORDER.filter((method) => PERTURBED[method] === source)
+          .map((method) => `  ${method.padEnd(16)} ${EFFECTS[method]}`).join("\n")
+      }`
+    ).join("\n\n")
+  }
+
+A tool document is a JSON file of a tool or a list of tools; a return any text. A query is a JSON file:
+  {"query": "Weather in Paris?", "parameters": [{"name": "city", "value": "Paris"}]}
+where "start" and "end" say where a value stands in other words, and "calls": [{"arguments": {...}}] has its
+arguments looked for. Long lines are broken to be read, which is said then; --json has them as they are.
+
+Of the model:
+
+  --base-url U           the server (default OpenAI's)
+  --request-timeout S    seconds that a reply may take
+  --retries N            attempts after the first one
+
+Exit code 0; 3 when the model gave no reply.`;
+
+const VALUES = ["method", "seed", "writer", "base-url", "request-timeout", "retries"];
+
+/** Prints what the methods make of a file. */
+export async function perturb(arguments_: readonly string[]): Promise<number> {
+  const options = new Arguments("perturb", arguments_, { values: VALUES, switches: ["json"] });
+  const methods = methodsOf(options);
+  const [file, ...others] = options.operands;
+  if (file === undefined) throw options.error("it takes one file: none is given");
+  if (others.length > 0) {
+    throw options.error(`it takes one file: ${options.operands.length} are given`);
+  }
+  const path = userPath(file);
+  const seed = options.integer("seed") ?? 1;
+  await using connections = new Connections(connectOptions(options));
+  const model = writerOf(options, methods, connections);
+  try {
+    const told = await ofSource(PERTURBED[methods[0]!], path, { methods, seed, model });
+    tell(told, { methods, seed, path, json: options.has("json") });
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw new InputError(
+        `Cannot perturb ${path} as it is too large or nested too deep: ${reasonOf(error)}`,
+      );
+    }
+    if (!(error instanceof InfrastructureError)) throw error;
+    console.error(printable(`Cannot ask the writer: ${error.message}`, 2_000));
+    return 3;
+  }
+  return 0;
+}
+
+function methodsOf(options: Arguments): readonly PerturbationMethod[] {
+  const given = options.text("method");
+  if (given === undefined) throw options.error("--method is needed");
+  for (const id of given.split("+")) {
+    if (isMethod(id)) continue;
+    throw options.error(
+      isCheck(id)
+        ? `--method must be of what changes a file: ${id} changes a task, or a list of tools, as a whole`
+        : isFault(id)
+        ? `--method must be of what changes a file: ${id} is a fault, which comes to calls as they are made`
+        : `--method must be of ${PERTURBATION_METHODS.join(", ")}: it is ${id}`,
+    );
+  }
+  const methods = perturbationsIn(given).filter(isMethod);
+  const [first] = methods;
+  const other = methods.find((method) => PERTURBED[method] !== PERTURBED[first!]);
+  if (other === undefined) return methods;
+  throw options.error(
+    `--method must name methods of one source: ${first} is of ${SOURCES[PERTURBED[first!]]}, ` +
+      `${other} of ${SOURCES[PERTURBED[other]]}`,
+  );
+}
+
+function writerOf(
+  options: Arguments,
+  methods: readonly PerturbationMethod[],
+  connections: Connections,
+): Model | undefined {
+  const name = options.text("writer");
+  if (name === undefined) return undefined;
+  if (methods.some((method) => WRITTEN.includes(method))) return connections.model({ model: name });
+  throw options.error(
+    `--writer goes with ${WRITTEN.join(" and ")}: --method is ${methods.join("+")}`,
+  );
+}
+
+/** What is done. */
+interface Work {
+  readonly methods: readonly PerturbationMethod[];
+  readonly seed: number;
+  readonly model: Model | undefined;
+}
+
+/** What came of it. */
+interface Told {
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly changes: readonly Change[];
+  /** Methods that changed nothing, and why. */
+  readonly idle: readonly (readonly [PerturbationMethod, string])[];
+  /** Before and after as they are shown. */
+  readonly shown: readonly [string, string];
+}
+
+function ofSource(source: Source, path: string, work: Work): Promise<Told> {
+  if (source === "document") return ofDocument(path, work);
+  return source === "query" ? ofQuery(path, work) : ofReturn(path, work);
+}
+
+async function ofDocument(path: string, work: Work): Promise<Told> {
+  const name = nameOf("document", path, work);
+  const value = readJson(path, name);
+  refuseOtherForms(value, name);
+  const tools = parseToolDocuments(value, name);
+  const show = (value: readonly ToolSchema[]) => JSON.stringify(value, null, 2);
+  return await carryOut(tools, work, {
+    perturb: (method, value) => perturbTools(method as DocumentMethod, value, work.seed),
+    show: (before, after) => [show(before), show(after)],
+  });
+}
+
+async function ofQuery(path: string, work: Work): Promise<Told> {
+  const { seed, model } = work;
+  const name = nameOf("query", path, work);
+  const query = parseQuery(readJson(path, name), name);
+  return await carryOut(query, work, {
+    perturb: async (method, value) => {
+      const writer = await writerFor(method, value, model);
+      return perturbQuery(method as QueryMethod, value, {
+        seed,
+        ...(writer === undefined ? {} : { writer }),
+      });
+    },
+    show: (before, after) => [before.text, after.text],
+    lacking: () =>
+      query.parameters.length === 0
+        ? "the file declares no parameters, nor calls whose arguments stand in the query"
+        : undefined,
+  });
+}
+
+async function writerFor(method: PerturbationMethod, query: Query, model: Model | undefined) {
+  if (model === undefined || (method !== "CP" && method !== "AN")) return undefined;
+  const writer = await modelWriter(model, query, method);
+  for (const { name, reason } of writer.fallbacks) {
+    console.error(
+      `${method}: the built-in writer writes for ${printable(name)}, as what ` +
+        `${printable(model.name)} wrote cannot be used: ${reason}`,
+    );
+  }
+  return writer;
+}
+
+async function ofReturn(path: string, work: Work): Promise<Told> {
+  return await carryOut(readText(path), work, {
+    perturb: (method, text) => perturbReturn(method as ReturnMethod, text),
+    show: (before, after) => {
+      const values = [parseJson(before), parseJson(after)];
+      if (values.includes(undefined)) return [before, after];
+      return values.map((value) => JSON.stringify(value, null, 2)) as [string, string];
+    },
+    lacking: (method, text) =>
+      method !== "CF" && parseJson(text) === undefined
+        ? "the return is no JSON, which only CF can change"
+        : undefined,
+  });
+}
+
+/** What the methods of a source need. */
+interface Ways<T> {
+  readonly perturb: (method: PerturbationMethod, value: T) => Perturbed<T> | Promise<Perturbed<T>>;
+  readonly show: (before: T, after: T) => readonly [string, string];
+  /** Why a method changed nothing, where that is not what it usually is. */
+  readonly lacking?: (method: PerturbationMethod, value: T) => string | undefined;
+}
+
+async function carryOut<T>(before: T, { methods }: Work, ways: Ways<T>): Promise<Told> {
+  const changes: Change[] = [];
+  const idle: [PerturbationMethod, string][] = [];
+  let after = before;
+  for (const method of methods) {
+    const made = await ways.perturb(method, after);
+    if (!made.changed) idle.push([method, ways.lacking?.(method, after) ?? LACKING[method]]);
+    changes.push(...made.changes);
+    after = made.value;
+  }
+  return { before, after, changes, idle, shown: ways.show(before, after) };
+}
+
+/** A file as messages name it, with what the methods change: another kind of file may have been meant. */
+function nameOf(source: keyof typeof FORMS, path: string, { methods }: Work): string {
+  const change = methods.length === 1 ? "changes" : "change";
+  return `${path} by ${methods.join("+")}, which ${change} ${SOURCES[source]} (${FORMS[source]})`;
+}
+
+function readJson(path: string, name: string): unknown {
+  const text = readText(path);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InputError(`Cannot use ${name}, as it must be JSON: ${printable(reasonOf(error))}`);
+  }
+}
+
+/** Names forms that look like tool documents, and are not read. */
+function refuseOtherForms(value: unknown, name: string): void {
+  const has = (item: unknown, key: string) => isJsonObject(item) && Object.hasOwn(item, key);
+  if (has(value, "tools") && !has(value, "name")) {
+    throw new InputError(
+      `Cannot use ${name}:\n  at tools: a list in an object is not read: the file must be the list`,
+    );
+  }
+  const tools: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const place = tools.findIndex((tool) => has(tool, "input_schema") && !has(tool, "parameters"));
+  if (place === -1) return;
+  throw new InputError(
+    `Cannot use ${name}:\n  at ${
+      Array.isArray(value) ? `[${place}].` : ""
+    }input_schema: the form of ` +
+      "Anthropic is not read: the schema must be called parameters",
+  );
+}
+
+interface Telling {
+  readonly methods: readonly PerturbationMethod[];
+  readonly seed: number;
+  readonly path: string;
+  readonly json: boolean;
+}
+
+function tell(told: Told, { methods, seed, path, json }: Telling): void {
+  const { before, after, changes, idle, shown } = told;
+  const method = methods.join("+");
+  const changed = changes.length > 0;
+  if (json) {
+    console.log(JSON.stringify({ method, seed, changed, changes, before, after }));
+    return;
+  }
+  const effects = methods.map((method) => EFFECTS[method]).join(", then ");
+  const count = changed ? `, ${changes.length} change${changes.length === 1 ? "" : "s"}` : "";
+  console.log(`${method}: ${effects}; seed ${seed}; changed: ${changed}${count}`);
+  for (const [method, lacking] of idle) console.log(`${method} changed nothing: ${lacking}.`);
+  if (!changed) return;
+  const { text, isBroken } = differenceOf(printable(path), shown);
+  if (isBroken) console.log("(long lines are broken to be read)");
+  console.log(text);
+}

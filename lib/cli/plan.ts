@@ -1,0 +1,281 @@
+/**
+ * `plan`: how many trials a gate needs, and what they cost.
+ * @module
+ */
+
+import {
+  estimateUsage,
+  forecast,
+  forecastCost,
+  planWarnings,
+  sequentialChances,
+} from "../runs/forecast.ts";
+import { InputError, parseWith, readJsonc, reasonOf } from "../base/input.ts";
+import { printable } from "../base/json.ts";
+import type { Usage } from "../tools/message.ts";
+import { modelName } from "../models/entry.ts";
+import { pricesFor } from "../runs/plan.ts";
+import { completePolicy, GATE_POLICY } from "../gate/policy.ts";
+import { costOf, PRICES } from "../models/prices.ts";
+import { readResults, type Results } from "../runs/journal/results.ts";
+import { sequentialRule } from "../gate/sequential.ts";
+import { pairedDetectableEffect, pairedSampleSize } from "../statistics/paired_sample_size.ts";
+import {
+  rateDetectableEffect,
+  rateSampleSize,
+  unpairedDetectableEffect,
+  unpairedSampleSize,
+} from "../statistics/sample_size.ts";
+import { SUITE } from "../runs/suite.ts";
+import { unitWords } from "../gate/unit_names.ts";
+import { percent, points } from "../gate/verdict_text.ts";
+import { Arguments, userPath } from "./arguments.ts";
+import { planSuiteFile } from "./running.ts";
+
+export const PLAN_HELP =
+  `toolgate plan [SUITE.jsonc]: how many trials a gate needs, before money is spent
+
+Of a suite file it tells what its gate can decide. Without one it tells the graphs that gates need:
+
+  --rate R           the success rate that is wanted, or that both models have (default 0.8)
+  --margin M         how far below it is still good enough (default 0.05)
+  --power P          how often a model that is just good enough is to pass (default 0.95)
+  --confidence C     confidence of each bound (default 0.95)
+  --discordance D    share of graphs that only one of two models solves (default 0.2)
+  --graphs N         tells the minimum detectable effect of so many graphs instead
+  --block N          graphs between two looks of a sequential gate: its cells (default 1)
+
+Cost, of one model and of a trial a graph:
+
+  --prices F.jsonc   what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
+                     million tokens
+  --results F.jsonl  past trials, whose tokens are taken; of a suite they are estimated without
+  --json             prints numbers as JSON
+
+Exit code 0.`;
+
+/** Prints the plan to stdout. */
+export function plan(arguments_: readonly string[]): number {
+  const options = new Arguments("plan", arguments_, {
+    values: [
+      "rate",
+      "margin",
+      "power",
+      "confidence",
+      "discordance",
+      "graphs",
+      "block",
+      "prices",
+      "results",
+    ],
+    switches: ["json"],
+  });
+  const [file, ...rest] = options.operands;
+  if (rest.length > 0) {
+    throw options.error(`it takes one suite file at most: ${options.operands.length} are given`);
+  }
+  const { numbers, lines } = told(file, options);
+  console.log(options.has("json") ? JSON.stringify(numbers, null, 2) : lines.join("\n"));
+  return 0;
+}
+
+interface Told {
+  readonly numbers: object;
+  readonly lines: readonly string[];
+}
+
+function told(file: string | undefined, options: Arguments): Told {
+  try {
+    return file === undefined ? ofNumbers(options) : ofSuite(file, options);
+  } catch (error) {
+    // What cannot be planned, such as a margin that takes millions of trials, is bad input as well.
+    if (error instanceof RangeError) throw options.error(reasonOf(error));
+    throw error;
+  }
+}
+
+function ofSuite(file: string, options: Arguments): Told {
+  const numeric = ["rate", "margin", "power", "confidence", "discordance", "graphs", "block"];
+  const both = numeric.find((name) => options.text(name) !== undefined);
+  if (both !== undefined) {
+    throw options.error(`the suite file says what its gate is: --${both} goes without a file`);
+  }
+  const path = userPath(file);
+  const table = options.text("prices");
+  const suite = readJsonc(path, SUITE);
+  const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
+  const plan = planSuiteFile({ ...suite, ...(prices === undefined ? {} : { prices }) }, path);
+  const usages = pastResults(options)?.usages;
+  const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
+  const told = forecast(plan);
+  const { models, cells, repetitions, references } = plan.resolved;
+  const cost = forecastCost(plan, usage, told);
+  const warnings = planWarnings(plan, told);
+  const unit = unitWords(plan.trials.map(({ task }) => task));
+  return {
+    numbers: {
+      suite: suite.name,
+      trials: plan.trials.length,
+      graphs: cells.length * plan.resolved.graphs,
+      gate: plan.gate ?? null,
+      rule: plan.rule ?? null,
+      detectable: told?.detectable ?? null,
+      warnings,
+      usagePerTrial: usage,
+      cost: plan.prices === undefined ? null : Object.fromEntries(
+        models.map(modelName).map((name) => [
+          name,
+          plan.trials.length / models.length * costOf(usage, name, plan.prices!),
+        ]),
+      ),
+    },
+    lines: [
+      `${printable(suite.name)}: at most ${plan.trials.length} trials (cells ${cells.length}, ` +
+      `${unit.many} of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions}` +
+      `${references ? ", nested references" : ""})`,
+      ...(told?.lines ?? ["the suite has no gate"]),
+      ...warnings.map((warning) => `warning: ${warning}`),
+      `a trial takes about ${usage.inputTokens} tokens read and ${usage.outputTokens} written ` +
+      (usages === undefined ? "(estimated from the tasks)" : "(as the results show)"),
+      ...cost,
+    ],
+  };
+}
+
+function ofNumbers(options: Arguments): Told {
+  const rate = options.number("rate") ?? 0.8;
+  const discordance = options.number("discordance") ?? 0.2;
+  const given = {
+    margin: options.number("margin") ?? 0.05,
+    confidence: options.number("confidence") ?? 0.95,
+    power: options.number("power") ?? 0.95,
+  };
+  const source = "the plan with the options given";
+  const policy = completePolicy(
+    parseWith(GATE_POLICY, { ...given, successRate: rate, sequential: true }, source),
+  );
+  const paired = completePolicy(
+    parseWith(GATE_POLICY, { ...given, baseline: "it", discordance, sequential: true }, source),
+  );
+  const graphs = options.integer("graphs", 1);
+  if (graphs !== undefined) return effectsOf(graphs, rate, discordance, given);
+  const block = options.integer("block", 1) ?? 1;
+  const { margin } = given;
+  const sequential = [policy, paired].map((gate) => {
+    const rule = sequentialRule(gate, block);
+    const { good, bad } = sequentialChances(gate, rule);
+    return { fixedSize: rule.fixedSize, largestSize: rule.largestSize, good, bad };
+  }) as [Sequential, Sequential];
+  const sizes = {
+    absolute: rateSampleSize(rate, margin, given),
+    // Where all trials are solved there is no spread to go by.
+    unpaired: rate < 1 ? unpairedSampleSize(rate, margin, given) : null,
+    paired: pairedSampleSize(margin, discordance, given),
+  };
+  const [absolute, upgrade] = sequential;
+  const costs = costsOf(options, [
+    ["absolute gate, fixed size", sizes.absolute],
+    ["absolute gate, sequential", absolute.good.units],
+    ["upgrade gate, fixed size", sizes.paired],
+    ["upgrade gate, sequential", upgrade.good.units],
+  ]);
+  return {
+    numbers: { rate, discordance, ...given, sizes, sequential: { absolute, upgrade } },
+    lines: [
+      `A success rate of ${percent(rate)} or a drop from it by ${points(margin)}, with errors of ` +
+      `${percent(1 - given.confidence)} (passing) and ${percent(1 - given.power)} (failing):`,
+      `  absolute gate, fixed size            ${sizes.absolute} graphs`,
+      `  absolute gate, sequential            ${expectation(absolute)}`,
+      `  two models, on graphs of their own   ` +
+      (sizes.unpaired === null ? "not available at this rate" : `${sizes.unpaired} graphs of each`),
+      `  upgrade gate, fixed size             ${sizes.paired} graphs, run by both models, if ` +
+      `${percent(discordance)} of them are solved by only one`,
+      `  upgrade gate, sequential             ${expectation(upgrade)}`,
+      ...costs,
+    ],
+  };
+}
+
+type Sequential =
+  & { readonly fixedSize: number; readonly largestSize: number }
+  & ReturnType<typeof sequentialChances>;
+
+function expectation({ largestSize, good, bad }: Sequential): string {
+  return `about ${Math.round(good.units)} graphs if it is as good as wanted, ` +
+    `${Math.round(bad.units)} if it is worse by the margin; ${largestSize} at most, ` +
+    `${percent((good.undecided + bad.undecided) / 2)} undecided there (simulated)`;
+}
+
+function effectsOf(
+  graphs: number,
+  rate: number,
+  discordance: number,
+  given: { confidence: number; power: number },
+): Told {
+  const numbers = {
+    graphs,
+    absolute: rateDetectableEffect(graphs, rate, given),
+    unpaired: rate < 1 ? unpairedDetectableEffect(graphs, rate, given) : null,
+    paired: pairedDetectableEffect(graphs, discordance, given),
+  };
+  const show = (effect: number | null) => effect === null ? "none" : points(effect);
+  return {
+    numbers,
+    lines: [
+      `The smallest margin that ${graphs} graphs decide, with errors of ` +
+      `${percent(1 - given.confidence)} (passing) and ${percent(1 - given.power)} (failing):`,
+      `  absolute gate at ${percent(rate)}             ${show(numbers.absolute)}`,
+      `  two models, on graphs of their own  ${show(numbers.unpaired)}`,
+      `  upgrade gate, on the same graphs    ${show(numbers.paired)}`,
+    ],
+  };
+}
+
+/** What gates cost, by the tokens of past trials. */
+function costsOf(options: Arguments, gates: readonly (readonly [string, number])[]): string[] {
+  const table = options.text("prices");
+  if (table === undefined) return [];
+  const written = readJsonc(userPath(table), PRICES);
+  const past = pastResults(options);
+  if (past === undefined) {
+    throw options.error("--prices needs --results or a suite, to know the tokens of a trial");
+  }
+  const { usages, plan } = past;
+  const prices = plan === undefined ? written : pricesFor(written, plan.resolved);
+  return [...usages].flatMap(([model, usage]) => {
+    const cost = costOf(usage, model, prices);
+    return gates.map(([gate, count]) =>
+      `  ${printable(model)}, ${gate}: about $${(count * cost).toFixed(2)}`
+    );
+  });
+}
+
+/** Past trials, for what they took. */
+interface PastResults extends Pick<Results, "plan"> {
+  /** The mean tokens of a valid trial, model by model. */
+  readonly usages: ReadonlyMap<string, Usage>;
+}
+
+/** What `--results` tells; `undefined` without it. */
+function pastResults(options: Arguments): PastResults | undefined {
+  const file = options.text("results");
+  if (file === undefined) return undefined;
+  const { trials, plan } = readResults([userPath(file)]);
+  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  if (valid.length === 0) {
+    throw new InputError(
+      `Cannot take tokens from ${file} as it must have valid trials: it has none`,
+    );
+  }
+  const byModel = Map.groupBy(valid, ({ model }) => model.requested);
+  const usages = new Map(
+    [...byModel].map(([model, own]) => [model, meanOf(own.map(({ usage }) => usage))]),
+  );
+  return { usages, plan };
+}
+
+function meanOf(usages: readonly Usage[]): Usage {
+  const mean = (name: keyof Usage) =>
+    Math.round(usages.reduce((sum, usage) => sum + usage[name], 0) / usages.length);
+  return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
+}

@@ -1,0 +1,275 @@
+/**
+ * `run`: the trials of a suite file.
+ * @module
+ */
+
+import { Connections } from "../models/connect.ts";
+import { assertComparable, baselineOfGate, missingBaseline } from "../runs/baseline.ts";
+import { InputError, readJsonc } from "../base/input.ts";
+import { renderTables } from "../reports/terminal.ts";
+import { RECORDING_FLAGS } from "../models/recordings/recordings.ts";
+import { planOfJournal, trialToReplay } from "../runs/replay.ts";
+import { Run, type RunOptions, seedToResume } from "../runs/run.ts";
+import { tellStory } from "../reports/story.ts";
+import { parseShard } from "../runs/shards.ts";
+import { quoted } from "../base/shell_quote.ts";
+import { SUITE } from "../runs/suite.ts";
+import { Throttles } from "../models/http/rate_limiters.ts";
+import { Arguments, userPath } from "./arguments.ts";
+import { Progress } from "./progress.ts";
+import {
+  connectOptions,
+  finish,
+  Interrupt,
+  openRecordings,
+  overridden,
+  planSuiteFile,
+  reasonsOf,
+  RUN_LISTS,
+  RUN_VALUES,
+  tellForecast,
+} from "./running.ts";
+
+export const RUN_HELP = `toolgate run [SUITE.jsonc]: runs the trials of a suite
+
+Without a file it is the suite quick, which needs no key and takes seconds.
+
+  --model M            this model in place of the suite's; may be given several times
+  --reasoning-effort E how much the models think: none, minimal, low, medium, high, xhigh or max; given
+                       several times, each model is run with each, under the name "MODEL E"
+  --api A              how models are spoken to: chat, responses, react, xml or hermes; given several
+                       times, each model is run in each, under the name "MODEL (A)" unless it is chat
+  --base-url U         the server of models other than sim:... (default OpenAI's)
+  --strategy S         this strategy in place of the suite's, by the name that it has there or by its id:
+                       baseline, restate, indirection, plan_then_call, route_then_fill, backward or
+                       repair, or several joined by +; may be given several times
+  --perturbation P     this perturbation in place of the suite's: none, one of unrelated, rename,
+                       reorder, RD, RE, WD, WT, SD, CO, RP_F, RP_L, CP, AN, FK, AP, CK, UK and CF, or
+                       a fault of a function: timeout, rate_limit, not_found, permission_denied,
+                       invalid_argument, malformed_return, slow or flaky, of which timeout:3 hits three
+                       calls and flaky:0.35 so many of all; or several joined by +; may be given several
+                       times
+  --seed N             this seed in place of the suite's
+  --out F.jsonl        the journal to which finished trials are appended
+  --resume             continues the journal: what it has is not run again
+  --retry-invalid      with --resume: runs invalid trials again
+  --concurrency N      trials at the same time (default 8)
+  --shard I/N          only this part of the plan
+  --only ID            runs this one trial again and tells its story. A journal may stand in for the
+                       suite: run F.jsonl --only ID
+  --record D           records what models say in the folder D, one file for each trial
+  --replay D           replays what was recorded in D and asks no model: no key and no network is needed.
+                       What is asked and not recorded ends the run, and tells what is most like it; a
+                       suite whose seed is fresh needs the --seed that was recorded
+  --auto D             replays what D has, asks models for the rest, and records it there
+  --max-tokens N       begins nothing more once so many tokens were read and written; a shard counts its
+                       own only
+  --max-usd X          begins nothing more once so many US dollars were spent; a shard counts its own only
+  --prices F.jsonc     what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
+                       million tokens
+  --request-timeout S  seconds that one attempt of a request may take (default 600)
+  --retries N          further attempts of a failed request (default 3); those that a rate limit refuses
+                       while others are under way do not count, as the run then slows down
+  --requests-per-minute N
+                       requests to each model that may begin within any 60 seconds
+  --tokens-per-minute N
+                       tokens that each model may read and write within any 60 seconds
+
+It runs, and decides nothing: that is for gate. A sequential gate of the suite stops the run once it is
+decided. On a terminal a bar shows how far it has come.
+
+Interrupted (Ctrl-C, SIGTERM), it begins nothing more, gives up trials in flight and shows what has ended;
+the same command with --resume goes on. A second interrupt ends it at once.
+
+Exit code 0 when every trial that was needed ended validly, 2 for bad input, such as a recording that is
+not there, 3 when some trials are invalid or were not run.`;
+
+/** Runs a suite and prints its tables to stdout. */
+export async function run(arguments_: readonly string[]): Promise<number> {
+  const options = new Arguments("run", arguments_, {
+    values: [...RUN_VALUES, ...RECORDING_FLAGS, "shard", "only"],
+    lists: RUN_LISTS,
+    switches: ["resume", "retry-invalid"],
+  });
+  if (options.operands.length > 1) {
+    throw options.error(`it takes one suite file: ${options.operands.length} are given`);
+  }
+  const path = suitePath(options);
+  const only = options.text("only");
+  if (only !== undefined) return await replay(path, only, options);
+  if (isJournal(path)) throw options.error(`a journal is run with --only ID: ${path} is given`);
+  const out = options.text("out") === undefined ? undefined : userPath(options.text("out")!);
+  const resume = options.has("resume");
+  if (resume && out === undefined) throw options.error("--resume needs --out");
+  if (options.has("retry-invalid") && !resume) {
+    throw options.error("--retry-invalid needs --resume");
+  }
+  const connecting = connectOptions(options);
+  const concurrency = options.integer("concurrency", 1);
+  const shardText = options.text("shard");
+  const shard = shardText === undefined ? undefined : parseShard(shardText);
+
+  const suite = overridden(readJsonc(path, SUITE), options, path);
+  if (options.operands.length === 0) console.error(`Suite ${path}`);
+  const resumed = resume ? seedToResume(out!) : undefined;
+  const baseline = baselineOfGate(suite.gate, userPath);
+  for (const notice of baseline?.notices ?? []) console.error(notice);
+  const missing = missingBaseline(suite.gate, baseline);
+  if (missing !== undefined) console.error(`No sequential gate can stop this run: ${missing}`);
+  const known = resumed ?? baseline?.plan?.seed;
+  const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
+  if (seed === "fresh" && shard !== undefined) {
+    throw options.error('all shards need the same seed and it is "fresh": add --seed N');
+  }
+  const plan = {
+    ...planSuiteFile({ ...suite, seed }, path, { sharded: shard !== undefined }),
+    ...(connecting.baseURL === undefined ? {} : { baseURL: connecting.baseURL }),
+  };
+  if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
+  if (plan.skipped > 0) {
+    console.error(`Skipped ${plan.skipped} impossible crossings (depth must be below core)`);
+  }
+  if (seed === "fresh" && plan.resolved.seed !== 0) {
+    console.error(`Fresh seed ${plan.resolved.seed}`);
+  }
+  if (shard !== undefined && plan.gate?.sequential) {
+    console.error("A shard cannot stop early: the gate is one of fixed size");
+  }
+  tellForecast(plan);
+
+  const progress = new Progress(plan);
+  const throttles = new Throttles((line) => progress.note(line));
+  const sets = plan.callSets ?? [];
+  const recordings = openRecordings(options, path, seed);
+  await using connections = new Connections({ ...connecting, sets, throttles });
+  using interrupt = new Interrupt();
+  const runOptions: RunOptions = {
+    connect: (entry) => connections.model(entry),
+    signal: interrupt.signal,
+    onTrial: (trial, resumed) => progress.count(trial, resumed),
+    resume,
+    retryInvalid: options.has("retry-invalid"),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(shard === undefined ? {} : { shard }),
+    ...(recordings === undefined ? {} : { recordings }),
+    ...(baseline === undefined ? {} : { baseline }),
+    ...(out === undefined ? {} : { journal: out }),
+  };
+  using running = new Run(plan, runOptions);
+  for (const notice of running.notices) console.error(notice);
+  running.connect();
+  running.open();
+  if (out === undefined) console.error("Without --out the trials are not kept");
+  if (running.resumed > 0) {
+    console.error(`${running.resumed} of ${running.trials.length} trials are in ${out} already`);
+  }
+  const { finished, spared, beyond } = await finish(running, progress, interrupt.signal);
+  const all = running.trials.length;
+  const unrun = all - finished.length - spared - beyond;
+  const isPartial = interrupt.signal.aborted && unrun > 0;
+  if (isPartial) {
+    console.log(`Interrupted: ${finished.length} of ${all} trials, and so partial figures\n`);
+  }
+  if (finished.length > 0) console.log(renderTables(finished, plan.prices));
+  throttles.tellWaiting();
+  for (const line of recordings?.summary ?? []) console.error(line);
+  const invalid = finished.filter(({ outcome }) => outcome === "invalid");
+  const { stopped } = running;
+  if (spared > 0) console.error(`${spared} trials were not needed: the gate had decided`);
+  if (beyond > 0) console.error(`${beyond} trials were not run: the baseline ends before them`);
+  if (invalid.length > 0) {
+    console.error(`${invalid.length} trials are invalid: infrastructure spoiled them`);
+    for (const [reason, count] of reasonsOf(invalid)) console.error(`  ${count} x ${reason}`);
+  }
+  if (isPartial) {
+    console.error(
+      out === undefined
+        ? "Interrupted: nothing is kept, as it ran without --out"
+        : "Interrupted: continue with the same command and --resume",
+    );
+  }
+  if (unrun > 0) {
+    console.error(`${unrun} trials were not run${stopped === undefined ? "" : `: ${stopped}`}`);
+  }
+  if (plan.gate !== undefined && !isPartial) {
+    const journal = options.text("out");
+    console.error(
+      journal === undefined
+        ? "Nothing decides over the gate of this suite: keep the trials with --out F.jsonl"
+        : shard === undefined
+        ? `To decide: deno task toolgate gate ${quoted(journal)}`
+        : "To decide: deno task toolgate gate, with the journals of all shards",
+    );
+  }
+  if (out !== undefined && finished.length > 0) {
+    const journal = options.text("out")!;
+    const page = quoted(journal.replace(/\.jsonl$/, "") + ".html");
+    console.error(`To look at it: deno task toolgate report ${quoted(journal)} --html ${page}`);
+  }
+  return invalid.length + unrun > 0 ? 3 : 0;
+}
+
+/** The suite or journal that is given, or the suite that takes seconds. */
+function suitePath(options: Arguments): string {
+  const [given] = options.operands;
+  if (given !== undefined) return userPath(given);
+  const { protocol, pathname } = new URL("../../fixtures/suites/quick.jsonc", import.meta.url);
+  if (protocol !== "file:") throw options.error("it takes a suite file: none is given");
+  return decodeURIComponent(pathname);
+}
+
+function isJournal(path: string): boolean {
+  return path.endsWith(".jsonl");
+}
+
+/** What belongs to whole runs, and what a journal has already. */
+const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard"];
+const NOT_WITH_JOURNAL = ["model", "reasoning-effort", "api", "strategy", "perturbation", "seed"];
+
+/** Runs one trial again and prints its story to stdout. */
+async function replay(path: string, id: string, options: Arguments): Promise<number> {
+  const given = (name: string) => options.has(name) || (options.list(name) ?? []).length > 0;
+  const odd = NOT_WITH_ONLY.find(given);
+  if (odd !== undefined) {
+    throw options.error(`--only goes without --${odd}: it looks at one trial, and keeps none`);
+  }
+  const doubled = isJournal(path) ? NOT_WITH_JOURNAL.find(given) : undefined;
+  if (doubled !== undefined) {
+    throw options.error(`a journal goes without --${doubled}: its plan says what was run`);
+  }
+  const connecting = connectOptions(options);
+  const plan = isJournal(path)
+    ? planOfJournal(path)
+    : planSuiteFile(overridden(readJsonc(path, SUITE), options, path), path);
+  // A journal has its trials; another seed of a suite has others.
+  const planned = trialToReplay(plan, id, { strict: isJournal(path) });
+  // A local model's prompts and key must not go to another server.
+  const baseURL = connecting.baseURL ?? plan.baseURL;
+  await using connections = new Connections({
+    ...connecting,
+    sets: plan.callSets ?? [],
+    throttles: new Throttles((line) => console.error(line)),
+    ...(baseURL === undefined ? {} : { baseURL }),
+  });
+  using interrupt = new Interrupt();
+  const { signal } = interrupt;
+  // The flag's server takes the place of the plan's, as it does in whole runs.
+  const moved = options.text("base-url") !== undefined;
+  const connect: RunOptions["connect"] = ({ baseURL, ...entry }) =>
+    connections.model(baseURL === undefined || moved ? entry : { ...entry, baseURL });
+  const recordings = openRecordings(options, path, plan.resolved.seed);
+  const recorded = recordings === undefined ? {} : { recordings };
+  using running = new Run(plan, { connect, signal, only: [planned], ...recorded });
+  running.connect();
+  try {
+    const trial = await running.trial(0);
+    if (trial.kind === "needless") throw new Error(`the trial was not run as ${trial.reason}`);
+    console.log(tellStory(trial, { calls: Infinity }));
+    for (const line of recordings?.summary ?? []) console.error(line);
+    return trial.outcome === "invalid" ? 3 : 0;
+  } catch (error) {
+    if (!signal.aborted || error instanceof InputError) throw error;
+    console.error("Interrupted: the trial was not run to its end");
+    return 3;
+  }
+}

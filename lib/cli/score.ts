@@ -1,0 +1,280 @@
+/**
+ * `score`: predicted calls against the right ones, and the stability of repeated outputs.
+ * @module
+ */
+
+import { z } from "zod";
+import {
+  CALL_FORMATS,
+  type CallScores,
+  ERROR_CLASSES,
+  type ErrorClass,
+  errorClassesOf,
+  scorePrediction,
+  SCORING_RULES,
+  type ScoringOptions,
+} from "../tasks/questions/scoring.ts";
+import { type CallQuestion, type CallSet, DIFFICULTIES } from "../tasks/questions/question_set.ts";
+import { loadCallSet } from "../tasks/questions/load.ts";
+import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
+import { InputError, parseWith, readText } from "../base/input.ts";
+import { type JsonValue, parseJson, printable } from "../base/json.ts";
+import { alignedTable } from "../reports/text.ts";
+import {
+  electionStability,
+  levenshteinStability,
+  normalizeOutput,
+} from "../tasks/questions/stability.ts";
+import { Arguments, userPath } from "./arguments.ts";
+
+export const SCORE_HELP = `toolgate score: scores answers that were made elsewhere
+
+  score callnavi DATA PREDICTIONS.jsonl   predicted calls against the right ones
+  score stability FILE.jsonl              how alike the outputs of repeated runs are
+
+callnavi: DATA is a folder in CallNavi's published layout, with APIs/ and Questions/, or a .json or .jsonc file
+of toolgate's own form. Predictions are lines {"id", "prediction"}, in which an id may come several times; a
+prediction is the text of a model, and anything else stands for its JSON text.
+
+  --rule R      published: as the authors' code scores (default); strict: as their paper says
+  --mode M      parameters: whole calls (default); routing: lists of function names
+  --format F    json: calls are written in JSON (default); yaml: in YAML
+  --partial     questions may be without a prediction
+  --json        prints a line {id, difficulty, syntaxValid, structural, exact, routingExact} for each
+                prediction, with null for what the mode does not give, and {"summary"} at the end
+
+stability: lines {"id", "outputs": [TEXT]}. Prints a line {id, election, levenshtein} for each, with null for what
+is undefined.
+
+  --normalize   quotes, square brackets, spaces, line breaks, backticks, backslashes and case do not count
+  --json        changes nothing: what is printed is JSON
+
+Exit code 0.`;
+
+/** Prints scores. */
+export function score(arguments_: readonly string[]): number {
+  const [kind, ...rest] = arguments_;
+  if (kind === "callnavi") return scoreCalls(rest);
+  if (kind === "stability") return scoreStability(rest);
+  throw new Arguments("score", [], {}).error(
+    `the first word must be callnavi or stability: ${
+      kind === undefined ? "there is none" : `it is ${kind}`
+    }`,
+  );
+}
+
+const MODES = ["parameters", "routing"] as const;
+
+function scoreCalls(arguments_: readonly string[]): number {
+  const options = new Arguments("score", arguments_, {
+    values: ["rule", "mode", "format"],
+    switches: ["partial", "json"],
+  });
+  const [data, file, ...others] = options.operands;
+  if (data === undefined || file === undefined || others.length > 0) {
+    throw options.error(
+      `callnavi takes a call set and a file of predictions: ${options.operands.length} paths are given`,
+    );
+  }
+  const scoring = {
+    rule: choice(options, "rule", SCORING_RULES),
+    mode: choice(options, "mode", MODES),
+    format: choice(options, "format", CALL_FORMATS),
+  };
+  const set = loadCallSet(userPath(data));
+  for (const warning of set.warnings) console.error(printable(warning, 2_000));
+  const predictions = readPredictions(userPath(file), set);
+  if (!options.has("partial")) assertWhole(file, set, predictions);
+  const scored = predictions.map((prediction) => scoreOne(prediction, set, scoring));
+  const summary = summarize(scored, set, scoring);
+  if (options.has("json")) {
+    for (const { id, difficulty, scores } of scored) {
+      console.log(JSON.stringify({ id, difficulty, ...scores }));
+    }
+    console.log(JSON.stringify({ summary }));
+  } else console.log(render(summary));
+  return 0;
+}
+
+/** A value of an option that has a few; the first where none is given. */
+function choice<T extends string>(options: Arguments, name: string, choices: readonly T[]): T {
+  const text = options.text(name) ?? choices[0];
+  const chosen = choices.find((one) => one === text);
+  if (chosen !== undefined) return chosen;
+  throw options.error(`--${name} must be ${choices.join(" or ")}: it is ${text}`);
+}
+
+/** The values of a file of JSON lines, each checked; blank lines do not count. */
+function readLines<T>(path: string, schema: z.ZodType<T>): { value: T; source: string }[] {
+  return readText(path).split("\n").flatMap((text, place) => {
+    if (text.trim() === "") return [];
+    const source = `${path}, line ${place + 1}`;
+    const value = parseJson(text);
+    if (value === undefined) throw new InputError(`Cannot use ${source}: it is not JSON`);
+    return [{ value: parseWith(schema, value, source), source }];
+  });
+}
+
+const PREDICTION = z.object({
+  id: z.string(),
+  prediction: z.custom<JsonValue>((value) => value !== undefined, "is needed"),
+});
+
+/** A prediction, and what it answers. */
+interface Prediction {
+  readonly question: CallQuestion;
+  readonly prediction: JsonValue;
+}
+
+/** @throws {InputError} If a line is none, or answers no question of the set. */
+function readPredictions(path: string, { questions, name }: CallSet): Prediction[] {
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  return readLines(path, PREDICTION).map(({ value: { id, prediction }, source }) => {
+    const question = byId.get(id);
+    if (question !== undefined) return { question, prediction };
+    throw new InputError(
+      `Cannot use ${source}:\n  at id: must be that of a question of ${printable(name)}: it is ` +
+        printable(JSON.stringify(id)),
+    );
+  });
+}
+
+/** So many questions without a prediction are named. */
+const MOST_NAMED = 5;
+
+/** @throws {InputError} If a question has no prediction. */
+function assertWhole(
+  path: string,
+  { questions }: CallSet,
+  predictions: readonly Prediction[],
+): void {
+  const answered = new Set(predictions.map(({ question }) => question));
+  const missing = questions.filter((question) => !answered.has(question)).map(({ id }) => id);
+  if (missing.length === 0) return;
+  const more = missing.length - MOST_NAMED;
+  const named = missing.slice(0, MOST_NAMED).map((id) => printable(id)).join(", ");
+  throw new InputError(
+    `Cannot score ${path} as every question must have a prediction, unless --partial is given: ` +
+      `${missing.length} of ${questions.length} have none: ${named}` +
+      (more > 0 ? ` and ${more} more` : ""),
+  );
+}
+
+/** A prediction with its scores. */
+interface Scored {
+  readonly id: string;
+  readonly difficulty: CallQuestion["difficulty"];
+  readonly scores: CallScores;
+  readonly errors: readonly ErrorClass[];
+}
+
+function scoreOne(
+  { question, prediction }: Prediction,
+  { domains }: CallSet,
+  options: ScoringOptions,
+): Scored {
+  const { id, difficulty, domain, truth } = question;
+  const names = domains.get(domain)!.map(({ name }) => name);
+  const scores = scorePrediction(prediction, truth, options);
+  return { id, difficulty, scores, errors: errorClassesOf(prediction, truth, names, options) };
+}
+
+/** The scores, in the order in which they are shown, and their headings. */
+const METRICS = {
+  syntaxValid: "syntax valid",
+  structural: "structural",
+  exact: "exact",
+  routingExact: "routing exact",
+} as const satisfies Record<keyof CallScores, string>;
+
+const METRIC_NAMES = Object.keys(METRICS) as (keyof CallScores)[];
+
+/** All scores together. */
+interface Summary extends Required<ScoringOptions> {
+  readonly set: string;
+  readonly hash: string;
+  readonly questions: number;
+  /** Questions with a prediction. */
+  readonly answered: number;
+  readonly predictions: number;
+  readonly scores: Readonly<Record<keyof CallScores, DifficultyAverages>>;
+  /** Predictions with such an error; one may have several. */
+  readonly errors: Readonly<Record<ErrorClass, number>>;
+  /** Predictions with any error. */
+  readonly wrong: number;
+}
+
+function summarize(
+  scored: readonly Scored[],
+  { name, hash, questions }: CallSet,
+  options: Required<ScoringOptions>,
+): Summary {
+  const averages = METRIC_NAMES.map((metric) => [
+    metric,
+    averageScores(scored.map(({ difficulty, scores }) => ({ difficulty, value: scores[metric] }))),
+  ]);
+  const counts = ERROR_CLASSES.map((one) => [
+    one,
+    scored.filter(({ errors }) => errors.includes(one)).length,
+  ]);
+  return {
+    set: name,
+    hash,
+    ...options,
+    questions: questions.length,
+    answered: new Set(scored.map(({ id }) => id)).size,
+    predictions: scored.length,
+    scores: Object.fromEntries(averages),
+    errors: Object.fromEntries(counts),
+    wrong: scored.filter(({ errors }) => errors.length > 0).length,
+  };
+}
+
+/** The summary for people. */
+function render(summary: Summary): string {
+  const { set, rule, mode, format, questions, answered, predictions, scores, wrong } = summary;
+  // The macro average is of averages, so that it has no count of its own.
+  const shown = METRIC_NAMES.filter((metric) => scores[metric].counts.all > 0);
+  const { counts } = scores.routingExact;
+  const rows = [...DIFFICULTIES, "all", "macro"].map((row) => [
+    row,
+    row === "macro" ? "" : `${counts[row as keyof typeof counts]}`,
+    ...shown.map((metric) => percent(scores[metric][row as "macro"])),
+  ]);
+  const errors = ERROR_CLASSES.map((one) => [
+    one.replaceAll("_", " "),
+    `${summary.errors[one]}`,
+    percent(wrong === 0 ? null : summary.errors[one] / wrong),
+  ]);
+  return [
+    `${printable(set)}: ${count(predictions, "prediction")} for ${answered} of ` +
+    `${count(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
+    alignedTable([["difficulty", "predictions", ...shown.map((name) => METRICS[name])], ...rows]),
+    alignedTable([["error class", "predictions", "of those wrong"], ...errors]),
+  ].join("\n\n");
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function percent(value: number | null): string {
+  return value === null ? "-" : `${(value * 100).toFixed(1)}%`;
+}
+
+const OUTPUTS = z.object({ id: z.string(), outputs: z.array(z.string()) });
+
+function scoreStability(arguments_: readonly string[]): number {
+  const options = new Arguments("score", arguments_, { switches: ["normalize", "json"] });
+  const [file, ...others] = options.operands;
+  if (file === undefined || others.length > 0) {
+    throw options.error(`stability takes one file: ${options.operands.length} are given`);
+  }
+  const prepare = options.has("normalize") ? normalizeOutput : (text: string) => text;
+  for (const { value: { id, outputs } } of readLines(userPath(file), OUTPUTS)) {
+    const texts = outputs.map(prepare);
+    const election = electionStability(texts);
+    console.log(JSON.stringify({ id, election, levenshtein: levenshteinStability(texts) }));
+  }
+  return 0;
+}

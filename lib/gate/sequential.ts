@@ -1,0 +1,276 @@
+/**
+ * Sequential gates: bets against the two hypotheses, which end a run as soon as one of them is ruined.
+ *
+ * The capital of a bet is the product of `1 + lambda (x - x0)` over units. If the mean of `x` is on the
+ * hypothesis' side of `x0`, the capital is a supermartingale, which reaches `1 / alpha` with probability
+ * `alpha` at most, however often one looks (Ville, 1939). That holds for any distribution of units and
+ * for cells of unequal difficulty, as long as looks come in plan order and after whole blocks in which
+ * every cell has its graph.
+ *
+ * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
+ * @module
+ */
+
+import type { Prng } from "@std/random";
+import { z } from "zod";
+import { type CompletePolicy, type Hypotheses, hypothesesOf, isUpgrade } from "./policy.ts";
+import { pairedSampleSize } from "../statistics/paired_sample_size.ts";
+import { rateSampleSize } from "../statistics/sample_size.ts";
+import { bisect } from "../statistics/distributions.ts";
+import type { Bounds } from "../statistics/proportions.ts";
+
+/** Everything that a sequential gate must know to stop where its plan says. */
+export interface SequentialRule {
+  /** The stakes, with the sign of their side, of the bets that end with pass and with fail. */
+  readonly lambda: { readonly pass: number; readonly fail: number };
+  /** The error of passing: a model at the edge of the margin passes at most so often. */
+  readonly alpha: number;
+  /** The error of failing: a model that is just good enough fails at most so often. */
+  readonly beta: number;
+  /** Units, that is graphs, between two looks: one of every cell. */
+  readonly blockSize: number;
+  /** Units that a gate of fixed size would need. */
+  readonly fixedSize: number;
+  /** Units at which the gate ends undecided: 1.5 times the fixed size, in whole blocks. */
+  readonly largestSize: number;
+}
+
+const error = z.number().gt(0).lt(0.5);
+const units = z.int().min(1);
+
+/** The rule as plans hold it. */
+export const SEQUENTIAL_RULE: z.ZodType<SequentialRule> = z.strictObject({
+  lambda: z.strictObject({ pass: z.number().gt(0), fail: z.number().lt(0) }),
+  alpha: error,
+  beta: error,
+  blockSize: units,
+  fixedSize: units,
+  largestSize: units,
+});
+
+/**
+ * What one unit shows: the mean outcome of a graph, 0..1, or the difference of two, -1..1. Where
+ * trials are invalid it lies anywhere between `worst` and `best`.
+ */
+export interface Sample {
+  readonly worst: number;
+  readonly best: number;
+}
+
+/** Stakes stay so far below the one that could lose everything at once. */
+const LARGEST_STAKE = 0.95;
+
+/**
+ * The stakes against the two hypotheses of a policy, each signed: the edge over the second moment of
+ * what is bet on, where the other hypothesis just holds. For rates of graphs that are run once, the
+ * capital is then Wald's likelihood ratio. With margin 0 there is no edge, and they are 0.
+ */
+export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
+  const { margin } = policy;
+  const { pass, fail } = hypothesesOf(policy);
+  if (isUpgrade(policy)) {
+    return {
+      pass: Math.min(margin / (policy.discordance + margin ** 2), LARGEST_STAKE / (1 - margin)),
+      fail: -Math.min(margin / policy.discordance, LARGEST_STAKE),
+    };
+  }
+  return {
+    pass: pass < 1 ? Math.min(margin / (pass * (1 - pass)), LARGEST_STAKE / pass) : 0,
+    // A rate of 1 is disproved by one failure.
+    fail: fail < 1 ? -margin / (fail * (1 - fail)) : -1 / (1 - policy.power),
+  };
+}
+
+/**
+ * The rule of a sequential gate.
+ *
+ * @throws {RangeError} If the margin is 0.
+ *
+ * @example Usage
+ * ```ts
+ * import { completePolicy } from "./policy.ts";
+ * import { sequentialRule } from "./sequential.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const rule = sequentialRule(completePolicy({ successRate: 0.7 }), 6);
+ * assertEquals(rule.fixedSize, 960);
+ * assertEquals(rule.largestSize, 1440);
+ * ```
+ */
+export function sequentialRule(policy: CompletePolicy, blockSize: number): SequentialRule {
+  const { margin, confidence, power } = policy;
+  if (!(margin > 0)) {
+    throw new RangeError(
+      `Cannot plan a sequential gate as its margin must be above 0: it is ${margin}`,
+    );
+  }
+  const fixedSize = isUpgrade(policy)
+    ? pairedSampleSize(margin, policy.discordance, { confidence, power })
+    : rateSampleSize(policy.successRate, margin, { confidence, power });
+  return {
+    lambda: stakesOf(policy),
+    alpha: round(1 - confidence),
+    beta: round(1 - power),
+    blockSize,
+    fixedSize,
+    largestSize: Math.ceil(1.5 * fixedSize / blockSize) * blockSize,
+  };
+}
+
+/** 1 - 0.95 is not 0.05; plans are read by people. */
+function round(error: number): number {
+  return Number(error.toPrecision(12));
+}
+
+/** How far the bets of one gate have come. */
+export class Bets {
+  readonly #rule: SequentialRule;
+  readonly #hypotheses: Hypotheses;
+  #pass = 0;
+  #fail = 0;
+  #units = 0;
+  #decision: "pass" | "fail" | undefined;
+
+  /** Starts with both capitals at 1. */
+  constructor(rule: SequentialRule, hypotheses: Hypotheses) {
+    this.#rule = rule;
+    this.#hypotheses = hypotheses;
+  }
+
+  /** Units so far, up to the decision. */
+  get units(): number {
+    return this.#units;
+  }
+
+  /** What was decided; `undefined` as long as nothing was. */
+  get decision(): "pass" | "fail" | undefined {
+    return this.#decision;
+  }
+
+  /** Bets on one whole block and looks; after a decision nothing changes any more. */
+  look(block: readonly Sample[]): "pass" | "fail" | undefined {
+    if (this.#decision !== undefined) return this.#decision;
+    const { lambda, alpha, beta } = this.#rule;
+    for (const { worst, best } of block) {
+      this.#pass += Math.log1p(lambda.pass * (worst - this.#hypotheses.pass));
+      this.#fail += Math.log1p(lambda.fail * (best - this.#hypotheses.fail));
+    }
+    this.#units += block.length;
+    if (this.#pass >= -Math.log(alpha)) this.#decision = "pass";
+    else if (this.#fail >= -Math.log(beta)) this.#decision = "fail";
+    return this.#decision;
+  }
+}
+
+/**
+ * Bounds of the mean that hold at every look: what the same stakes would have ruined. The lower one
+ * reaches the hypothesis of passing exactly when the bet does.
+ *
+ * @param least The smallest value that a unit can have: 0 for rates, -1 for differences.
+ */
+export function sequentialBounds(
+  blocks: readonly (readonly Sample[])[],
+  rule: SequentialRule,
+  least: 0 | -1,
+): Bounds {
+  const { lambda, alpha, beta } = rule;
+  const worst = blocks.map((block) => block.map((sample) => sample.worst));
+  const best = blocks.map((block) => block.map((sample) => -sample.best));
+  return {
+    lower: lowestMean(worst, lambda.pass, alpha, least, 1),
+    upper: -lowestMean(best, -lambda.fail, beta, -1, -least),
+  };
+}
+
+/** The smallest mean, between `least` and `most`, against which no look found a capital of 1 / error. */
+function lowestMean(
+  blocks: readonly (readonly number[])[],
+  stake: number,
+  error: number,
+  least: number,
+  most: number,
+): number {
+  const ruined = (mean: number) => {
+    // A smaller stake, where this one could lose more than everything.
+    const safe = Math.min(stake, 1 / (mean - least));
+    let capital = 0;
+    for (const block of blocks) {
+      for (const value of block) capital += Math.log1p(safe * (value - mean));
+      if (capital >= -Math.log(error)) return true;
+    }
+    return false;
+  };
+  const range = most - least;
+  return least + range * bisect((place) => !ruined(least + range * place));
+}
+
+/** How sequential gates end. */
+export interface SequentialChances {
+  /** Shares of the gates. */
+  readonly pass: number;
+  readonly fail: number;
+  readonly undecided: number;
+  /** Mean units that a gate needs. */
+  readonly units: number;
+}
+
+/**
+ * Simulates so many gates. `draw` gives one unit at a time, cell after cell.
+ *
+ * @example Usage
+ * ```ts
+ * import { completePolicy } from "./policy.ts";
+ * import { drawOutcome, sequentialRule, simulateGates } from "./sequential.ts";
+ * import { fork } from "../base/random.ts";
+ * import { assert } from "@std/assert";
+ *
+ * const policy = completePolicy({ successRate: 0.9 });
+ * const rule = sequentialRule(policy, 1);
+ * const { prng } = fork(7, "example");
+ * const chances = simulateGates(rule, policy, 200, () => drawOutcome(prng, 0.9));
+ * assert(chances.pass > 0.8);
+ * assert(chances.units < rule.fixedSize);
+ * ```
+ */
+export function simulateGates(
+  rule: SequentialRule,
+  policy: CompletePolicy,
+  gates: number,
+  draw: (place: number) => Sample,
+): SequentialChances {
+  const counts = { pass: 0, fail: 0, undecided: 0 };
+  let units = 0;
+  const block: Sample[] = [];
+  for (let gate = 0; gate < gates; gate++) {
+    const bets = new Bets(rule, hypothesesOf(policy));
+    while (bets.decision === undefined && bets.units < rule.largestSize) {
+      for (let place = 0; place < rule.blockSize; place++) block[place] = draw(place);
+      bets.look(block);
+    }
+    counts[bets.decision ?? "undecided"]++;
+    units += bets.units;
+  }
+  const shareOf = (count: number) => count / gates;
+  return {
+    pass: shareOf(counts.pass),
+    fail: shareOf(counts.fail),
+    undecided: shareOf(counts.undecided),
+    units: units / gates,
+  };
+}
+
+const SOLVED: Sample = { worst: 1, best: 1 };
+const TIED: Sample = { worst: 0, best: 0 };
+const LOST: Sample = { worst: -1, best: -1 };
+
+/** One graph of a model that solves so large a share of them. */
+export function drawOutcome(prng: Prng, rate: number): Sample {
+  return prng() < rate ? SOLVED : TIED;
+}
+
+/** One graph of two models, of which only one solves it with probability `discordance`. */
+export function drawDifference(prng: Prng, discordance: number, difference: number): Sample {
+  const place = prng();
+  if (place < (discordance + difference) / 2) return SOLVED;
+  return place < discordance ? LOST : TIED;
+}

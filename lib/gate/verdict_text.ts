@@ -1,0 +1,305 @@
+/**
+ * Verdicts in words: one paragraph that a release manager understands, the numbers under it, and both
+ * as JSON.
+ * @module
+ */
+
+import type { Evidence } from "./evidence.ts";
+import type { CeilingCheck, Verdict } from "./decide.ts";
+import {
+  type Ceilings,
+  type CompletePolicy,
+  completePolicy,
+  type GatePolicy,
+  hypothesesOf,
+  isUpgrade,
+} from "./policy.ts";
+import { GRAPHS, type UnitWords } from "./unit_names.ts";
+
+/** What a verdict's words name beside the verdict itself. */
+export interface VerdictNames {
+  /** The baseline of an upgrade gate; default `the baseline`. */
+  readonly baseline?: string;
+  /** What the units are called; default graphs. */
+  readonly unit?: UnitWords | undefined;
+}
+
+/**
+ * The verdict as a paragraph that a release manager understands.
+ *
+ * @example Usage
+ * ```ts
+ * import { decide } from "./decide.ts";
+ * import { describeVerdict } from "./verdict_text.ts";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const policy = { successRate: 0.9 };
+ * assertStringIncludes(describeVerdict(decide([], policy), policy), "INVALID");
+ * ```
+ */
+export function describeVerdict(
+  verdict: Verdict,
+  policy: GatePolicy,
+  { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
+): string {
+  if (verdict.kind === "invalid") {
+    return `INVALID: nothing can be said, as ${verdict.reason}.`;
+  }
+  const complete = completePolicy(policy);
+  const words = isUpgrade(complete)
+    ? upgradeWords(complete.margin, baseline, unit)
+    : rateWords(complete.successRate, complete.margin);
+  const partly = verdict.stopped === undefined
+    ? ""
+    : ` Not all of the plan was run: ${verdict.stopped}.`;
+  if (verdict.kind === "undecided") {
+    return `UNDECIDED: these trials cannot tell whether ${words.question}. ` +
+      describeMore(verdict, complete, unit) + partly;
+  }
+  const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
+  if (exceeded.length > 0) {
+    const otherwise = verdict.otherwise === "fail"
+      ? ` Also, ${words.fail}.`
+      : ` Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
+    return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${partly}`;
+  }
+  const { pass, fail } = hypothesesOf(complete);
+  const { evidence } = verdict;
+  const seen = evidence.of === "rate" ? evidence.rate : evidence.difference;
+  const often = evidence.method === "tango" ? "in about" : "in at most";
+  if (verdict.kind === "pass") {
+    const less = evidence.upper < fail
+      ? ` It is also proved that ${words.fail}, but by less than the margin.`
+      : "";
+    return `PASS: ${words.pass}. If that were not so, the gate would pass ${often} ` +
+      `${percent(1 - complete.confidence)} of runs.${less}${partly}`;
+  }
+  const error = evidence.method === "sequential" ? complete.power : complete.confidence;
+  const within = seen >= pass
+    ? " What was seen is within the margin, and yet not proved to be."
+    : "";
+  return `FAIL: ${words.fail}. If that were not so, the gate would fail ${often} ` +
+    `${percent(1 - error)} of runs.${within}${partly}`;
+}
+
+function rateWords(successRate: number, margin: number) {
+  const floor = margin === 0
+    ? `at least ${percent(successRate)}`
+    : `at least ${percent(successRate - margin)}, which is ${
+      percent(successRate)
+    } less a margin of ` +
+      points(margin);
+  return {
+    pass: `the true success rate is ${floor}`,
+    fail: `the true success rate is below ${percent(successRate)}`,
+    question: `the true success rate is ${floor}`,
+  };
+}
+
+function upgradeWords(margin: number, baseline: string, { same }: UnitWords) {
+  const close = margin === 0
+    ? `no lower than that of ${baseline}`
+    : `at most ${points(margin)} below that of ${baseline}`;
+  return {
+    pass: `on the same ${same}, the true success rate is ${close}`,
+    fail: `on the same ${same}, the true success rate is below that of ${baseline}`,
+    question: `the true success rate is ${close}`,
+  };
+}
+
+/** More of the same decides nothing: what is repeated is one unit, however often. */
+function repeatedText(evidence: Evidence, moreTrials: number, many: string): string {
+  if (evidence.of !== "rate") return "";
+  const { graphs, valid, unknown } = evidence;
+  const each = (valid + unknown) / graphs;
+  return each > 1 ? ` (of about ${Math.ceil(moreTrials / each)} further ${many})` : "";
+}
+
+function describeMore(
+  { moreTrials, stopped, evidence }: Extract<Verdict, { kind: "undecided" }>,
+  { sequential }: CompletePolicy,
+  { many, option }: UnitWords,
+): string {
+  if (evidence.method === "sequential") {
+    return stopped === undefined
+      ? "At 1.5 times the size of a fixed gate a sequential one ends: the model lies too close " +
+        "to the edge to tell."
+      : "Further trials might have decided it.";
+  }
+  if (moreTrials === null) {
+    return "If it went on like this, not even a million trials would decide.";
+  }
+  const each = evidence.of === "rate" ? "" : " of each model";
+  // Adding trials until a gate passes would let any model pass some day.
+  const how = stopped !== undefined || sequential || option === null
+    ? ""
+    : `: plan so many more ${many} and run anew, or set sequential: true, which stops when it is sure`;
+  const where = repeatedText(evidence, moreTrials, many);
+  return `If it went on like this, about ${moreTrials} further trials${each}${where} would decide${how}.`;
+}
+
+/** What a ceiling is of, and how its numbers are shown. */
+function ceilingWords(ceiling: string): [what: string, show: (value: number) => string] {
+  const [kind, name] = ceiling.split(".") as [keyof Ceilings, string?];
+  switch (kind) {
+    case "failures":
+      return [`the share of trials with a call of type ${name}`, percent];
+    case "failureShifts":
+      return [`the rise over the baseline of trials with a call of type ${name}`, points];
+    case "parameterFailures":
+      return [`the share of trials with a ${name} of a parameter`, percent];
+    case "flips":
+      return ["the share of trials that end otherwise than without the check", percent];
+    case "behaviours":
+      return [`the share of trials that show ${name}`, percent];
+    case "tokens":
+      return ["the mean of a trial's tokens", plain];
+    case "usd":
+      return ["the mean of a trial's US dollars", plain];
+  }
+}
+
+function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string {
+  const [what, show] = ceilingWords(ceiling);
+  return `${what} is above its ceiling of ${show(limit)}: it was ${show(seen)}` +
+    (lower === null ? "" : `, and is truly at least ${show(roundDown(lower, show))}`);
+}
+
+function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck): string {
+  const [what, show] = ceilingWords(ceiling);
+  const kept = exceeded
+    ? "exceeded"
+    : seen <= limit
+    ? "kept"
+    : `not proved to be exceeded, as it is truly at least ${show(roundDown(lower ?? 0, show))}`;
+  return `${what}: ${show(seen)}, ceiling ${show(limit)}: ${kept}`;
+}
+
+/**
+ * The numbers under a verdict, a line each; none for a verdict without evidence.
+ *
+ * @example Usage
+ * ```ts
+ * import { decide } from "./decide.ts";
+ * import { verdictNumbers } from "./verdict_text.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const units = new Array(100).fill({ solved: 1, valid: 1, trials: 1 });
+ * const policy = { successRate: 0.9 };
+ * const [first] = verdictNumbers(decide(units, policy), policy);
+ * assertEquals(first, "solved: 100 of 100 valid trials (100.0%), 100 graphs");
+ * ```
+ */
+export function verdictNumbers(
+  verdict: Verdict,
+  policy: GatePolicy,
+  unit: UnitWords = GRAPHS,
+): string[] {
+  const { evidence } = verdict;
+  if (evidence === undefined) return [];
+  const complete = completePolicy(policy);
+  const { unknown, method } = evidence;
+  return [
+    ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
+    boundsOf(evidence, complete, unit),
+    ...(unknown === 0
+      ? []
+      : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),
+    ...(method === "tango" && evidence.graphs < FEW_GRAPHS
+      ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as they say`]
+      : []),
+    ...(verdict.kind === "invalid" ? [] : verdict.ceilings ?? []).map(describeCeiling),
+    ...(method === "sequential" && (verdict.kind === "pass" || verdict.kind === "fail") &&
+        verdict.otherwise !== "undecided"
+      ? [`the gate decided after ${evidence.graphs} ${unit.many}, and needs no further ones`]
+      : []),
+  ];
+}
+
+/** Trials that ended after the gate's decision, or a budget's, are in the tables and not in these. */
+function graphsOf({ graphs, method }: Evidence, { many, whole }: UnitWords): string {
+  return method === "sequential" ? `the first ${graphs} ${many} of the plan` : `${graphs} ${whole}`;
+}
+
+function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitWords): string[] {
+  const { solved, valid, rate } = evidence;
+  return [
+    `solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsOf(evidence, unit)}`,
+  ];
+}
+
+function differenceNumbers(
+  evidence: Extract<Evidence, { of: "difference" }>,
+  unit: UnitWords,
+): string[] {
+  const { candidate, baseline, difference, gained, lost, mcNemar } = evidence;
+  return [
+    `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}, ${
+      graphsOf(evidence, unit)
+    }`,
+    `difference: ${points(difference)}; better on ${gained} ${unit.many}, worse on ${lost}`,
+    ...(mcNemar === null ? [] : [
+      `any difference at all (decides nothing): exact McNemar p = ${probability(mcNemar.exact)}, ` +
+      `mid-p ${probability(mcNemar.midP)}`,
+    ]),
+  ];
+}
+
+/** From so many graphs on the error of Tango's bounds is close to what they say. */
+const FEW_GRAPHS = 50;
+
+const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitWords) => string>> = {
+  "clopper-pearson": () => "exact, Clopper-Pearson",
+  tango: () => "Tango's score for pairs",
+  betting: ({ many }) => `by bets on ${many}`,
+  sequential: () => "by the gate's bets, at whatever look it stops",
+};
+
+function boundsOf(
+  { of, lower, upper, method }: Evidence,
+  policy: CompletePolicy,
+  unit: UnitWords,
+): string {
+  const show = of === "rate" ? percent : points;
+  const [least, most] = [show(roundDown(lower, show)), show(-roundDown(-upper, show))];
+  const { confidence } = policy;
+  const sure = method === "sequential" && policy.power !== confidence
+    ? `with ${percent(confidence)} and ${percent(policy.power)} confidence`
+    : `each with ${percent(confidence)} confidence`;
+  return `true ${of}: at least ${least}, at most ${most}, ${sure} (${METHOD_NAMES[method](unit)})`;
+}
+
+/** What is shown of a lower bound, which must not look better than it is: no more digits than that. */
+function roundDown(bound: number, show: (value: number) => string): number {
+  const size = Math.abs(bound);
+  const digits = show === points
+    ? size < 0.01 ? 5 : 3
+    : Math.min(Math.max(3, Math.ceil(-Math.log10(size))), 5);
+  return Math.floor(bound * 10 ** digits + 1e-9) / 10 ** digits;
+}
+
+/** A share in percent, with enough decimals for what is not all, or none, not to look so. */
+export function percent(share: number): string {
+  let decimals = 1;
+  const shown = () => Number((100 * share).toFixed(decimals));
+  while (decimals < 8 && ((shown() === 100 && share < 1) || (shown() === 0 && share > 0))) {
+    decimals++;
+  }
+  return `${(100 * share).toFixed(decimals)}%`;
+}
+
+/** A difference of shares in percentage points; small ones with more decimals. */
+export function points(share: number): string {
+  const exact = 100 * share;
+  const value = Number(exact.toFixed(Math.abs(exact) < 1 ? 3 : 1));
+  return `${value === 0 ? 0 : value} ${Math.abs(value) === 1 ? "point" : "points"}`;
+}
+
+/** A p-value, never rounded to nothing. */
+export function probability(value: number): string {
+  return value < 0.0001 ? "below 0.0001" : value.toFixed(4);
+}
+
+function plain(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,130 @@
+/**
+ * Models as suites name them, with their options.
+ * @module
+ */
+
+import { z } from "zod";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import { type Api, APIS } from "./model.ts";
+import type { Prices } from "./prices.ts";
+import { redactRecord } from "../base/redact.ts";
+import type { ToolChoice } from "../tools/tool.ts";
+
+/** How much a model may think before it answers. */
+export const REASONING_EFFORTS = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] as const;
+
+/** A model as suites name it, with its options. */
+export interface ModelEntry {
+  /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
+  readonly model: string;
+  /**
+   * How it is spoken to: by OpenAI's chat completions or responses, or in texts over plain chat, for
+   * models that have no calls of their own; default `chat`.
+   */
+  readonly api?: Api;
+  /** The server; default OpenAI's. */
+  readonly baseURL?: string;
+  /** The environment variable that holds the key; default `OPENAI_API_KEY`. */
+  readonly apiKeyVariable?: string;
+  /** Sampling temperature. */
+  readonly temperature?: number;
+  /** Nucleus sampling. */
+  readonly topP?: number;
+  /** Most tokens of a reply. */
+  readonly maxCompletionTokens?: number;
+  /** Thinking budget, such as `minimal` or `medium`. */
+  readonly reasoningEffort?: typeof REASONING_EFFORTS[number];
+  /** Sampling seed; not with `responses`, which have none. */
+  readonly seed?: number;
+  /** Whether several calls in one reply are allowed; not with texts, where nothing holds a model to it. */
+  readonly parallelToolCalls?: boolean;
+  /**
+   * Whether it may, must or must not call functions, or must call one by its name; default `auto`. Where it
+   * must call, no trial ends by an answer.
+   */
+  readonly toolChoice?: ToolChoice;
+  /** Further fields of the request's body. */
+  readonly body?: JsonObject;
+  /** The name in results, when several entries share a model; default `model`, such as `m (react)` if not `chat`. */
+  readonly name?: string;
+}
+
+/** Names of fields that hold keys; `max_tokens`, `prompt_cache_key` and the like do not. */
+const SECRET_NAME =
+  /(?<!prompt_cache_)key|token$|secret|password|authorization|^(?:extra_)?headers$/i;
+
+/** Whether `value`, however deep, is a key, or has a field that is named as one that holds a key. */
+function holdsSecret(value: JsonValue): boolean {
+  if (typeof value === "string") return redactRecord(value) !== value;
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(holdsSecret);
+  return Object.entries(value).some(([name, inner]) =>
+    SECRET_NAME.test(name) || holdsSecret(inner)
+  );
+}
+
+/** What each way to speak to a model has no room for, and what to do about it. */
+const NOT_WITH: Readonly<Record<Api, readonly [option: keyof ModelEntry, rule: string][]>> = {
+  chat: [],
+  responses: [["seed", "responses take no seed: leave it out, or take the api chat"]],
+  react: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
+  xml: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
+  hermes: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
+};
+
+/** The rules of a model's entry. */
+export const MODEL = z.strictObject({
+  model: z.string().min(1),
+  api: z.enum(APIS).exactOptional(),
+  baseURL: z.url({ protocol: /^https?$/, error: "must be an http or https URL" })
+    .refine((url) => !/[?#@]/.test(url) && redactRecord(url) === url, {
+      message: "must hold no name, password, key or query: plans are kept in journals",
+    }).exactOptional(),
+  apiKeyVariable: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).exactOptional(),
+  temperature: z.number().min(0).max(2).exactOptional(),
+  topP: z.number().min(0).max(1).exactOptional(),
+  maxCompletionTokens: z.int().min(1).exactOptional(),
+  reasoningEffort: z.enum(REASONING_EFFORTS).exactOptional(),
+  seed: z.int().exactOptional(),
+  parallelToolCalls: z.boolean().exactOptional(),
+  toolChoice: z.union([
+    z.enum(["auto", "none", "required"]),
+    z.strictObject({ function: z.string().min(1) }),
+  ], { error: 'must be auto, none, required or { "function": "name" }' }).exactOptional(),
+  body: z.record(z.string(), z.json())
+    .refine((body) => !holdsSecret(body), {
+      message: "must hold no secret: plans are kept in journals",
+    }).exactOptional(),
+  name: z.string().min(1).exactOptional(),
+}).check(({ value, issues }) => {
+  const [option, message] = NOT_WITH[value.api ?? "chat"]
+    .find(([option]) => value[option] !== undefined) ?? [];
+  if (option === undefined) return;
+  issues.push({ code: "custom", message: message!, path: [option], input: value });
+});
+
+/** The name of a model entry in results. */
+export function modelName({ model, api = "chat", name }: ModelEntry): string {
+  return name ?? (api === "chat" ? model : `${model} (${api})`);
+}
+
+/** The prices, with those of models that are spoken to in another way than `chat`: it costs the same. */
+export function withApiPrices(prices: Prices, entries: readonly ModelEntry[]): Prices {
+  const more = entries.filter((entry) =>
+    entry.name === undefined && Object.hasOwn(prices, entry.model) &&
+    !Object.hasOwn(prices, modelName(entry))
+  );
+  if (more.length === 0) return prices;
+  return {
+    ...prices,
+    ...Object.fromEntries(more.map((entry) => [modelName(entry), prices[entry.model]!])),
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * Models that are spoken to in a text format: the calls of any chat model, whether or not it has calls of
+ * its own.
+ * @module
+ */
+
+import type { FormatId } from "./format.ts";
+import { formatOf } from "./registry.ts";
+import { isJsonObject, parseJson } from "../../base/json.ts";
+import type { Model, ModelReply, ModelRequest } from "../model.ts";
+import type { ToolCall, ToolChoice } from "../../tools/tool.ts";
+import { type Parse, PARSES } from "../../calls/trace.ts";
+
+/** How a model is spoken to in a text format. */
+export interface TextFormatOptions {
+  /** Whether a reply calls, where a request does not say; default as the model likes. */
+  readonly toolChoice?: ToolChoice;
+}
+
+/**
+ * The model, spoken to in a text format: functions, calls and results are written into the messages, and
+ * calls are read from what it says. It never gets tools, so that it needs no calls of its own; should its
+ * server send some all the same, they are taken too. A reply to a request without tools stays as it is.
+ *
+ * The format's `stop` is not sent: a request has no room for it. Whoever makes the model may set it there.
+ *
+ * @example Usage
+ * ```ts
+ * import { inTextFormat } from "./adapter.ts";
+ * import { scripted } from "../scripted.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const text = 'Thought: I add.\nAction: add\nAction Input: {"a": 1}';
+ * const model = inTextFormat(scripted("double", [{ text }]), "react");
+ * const reply = await model.reply({
+ *   messages: [{ role: "user", content: "Add." }],
+ *   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],
+ *   context: { trial: "1", repetition: 1, request: 1 },
+ * });
+ * assertEquals(reply.calls, [{ id: "call_1", name: "add", arguments: '{"a": 1}' }]);
+ * assertEquals([reply.text, reply.finish, reply.parsed], ["I add.", "calls", "strict"]);
+ * ```
+ */
+export function inTextFormat(model: Model, id: FormatId, options: TextFormatOptions = {}): Model {
+  const format = formatOf(id);
+  return {
+    name: model.name,
+    simulated: model.simulated,
+    api: id,
+    async reply({ toolChoice = options.toolChoice, ...request }: ModelRequest) {
+      const { messages, tools } = request;
+      const reply = await model.reply({
+        ...request,
+        messages: format.present(messages, tools, toolChoice),
+        tools: [],
+      });
+      if (tools.length === 0 || toolChoice === "none") return reply;
+      const read = format.read(reply.text, tools.map(({ name }) => name));
+      const written = read.calls.map((call, index): ToolCall => ({
+        id: `call_${index + 1}`,
+        ...call,
+      }));
+      return withCalls(reply, { ...read, calls: written });
+    },
+  };
+}
+
+/** The reply with the calls that were read from its text, and those that its server has read. */
+function withCalls(
+  reply: ModelReply,
+  read: Pick<ModelReply, "text" | "calls" | "parsed" | "repairs">,
+): ModelReply {
+  const native = reply.calls.map((call, index): ToolCall => ({
+    ...call,
+    id: `call_${read.calls.length + index + 1}`,
+  }));
+  const { parsed: _, ...rest } = reply;
+  const calls = [...read.calls, ...native];
+  const repairs = native.length === 0 ? [] : ["calls came in the form of the server"];
+  const parsed = worst(read.parsed, native.length === 0 ? undefined : parseOf(native));
+  return {
+    ...rest,
+    text: read.text,
+    calls,
+    // Out of tokens, it may have been about to say more.
+    finish: calls.length > 0 && reply.finish !== "length" ? "calls" : reply.finish,
+    repairs: [...reply.repairs, ...read.repairs, ...repairs],
+    ...(parsed === undefined ? {} : { parsed }),
+    ...(parsed === undefined || parsed === "strict" ? {} : { written: reply.text }),
+  };
+}
+
+/** They are in another form than was asked for, and at best repaired. */
+function parseOf(native: readonly ToolCall[]): Parse {
+  return native.every((call) => isJsonObject(parseJson(call.arguments)))
+    ? "repaired"
+    : "unreadable";
+}
+
+function worst(one: Parse | undefined, other: Parse | undefined): Parse | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return PARSES[Math.max(PARSES.indexOf(one), PARSES.indexOf(other))];
+}

@@ -1,0 +1,59 @@
+/**
+ * Hermes: calls as JSON objects between tags, the form that Hermes, Qwen and other open models are trained
+ * on (Pipeline, "Function Calling Format Comparison").
+ * @module
+ */
+
+import { shielded, type TextFormat, textFormat } from "./format.ts";
+import { parseJson } from "../../base/json.ts";
+import { readTagged } from "./tagged_calls.ts";
+import { toOpenAITool } from "../../tools/tool.ts";
+
+/** The tags that it uses, where they close. */
+const CLOSING = /<\/(tool_call|tool_response|tools)/gi;
+
+/**
+ * The form of the Hermes models: `<tool_call>{"name": …, "arguments": …}</tool_call>`.
+ *
+ * @example Usage
+ * ```ts
+ * import { hermes } from "./hermes.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const reply = `I add. <tool_call>{'name': 'add', 'arguments': {'a': 1,}}</tool_call>`;
+ * const { text, calls, parsed } = hermes.read(reply, ["add"]);
+ * assertEquals([text, parsed], ["I add.", "repaired"]);
+ * assertEquals(calls, [{ name: "add", arguments: '{"a": 1}' }]);
+ * ```
+ */
+export const hermes: TextFormat = textFormat({
+  id: "hermes",
+  parallel: true,
+  stop: [],
+  describe: (tools) =>
+    `You can call functions. These are on offer, one JSON object a line, within <tools> tags:
+<tools>
+${tools.map((tool) => shielded(JSON.stringify(toOpenAITool(tool)), CLOSING)).join("\n")}
+</tools>
+
+To call one, write a JSON object with its name and its arguments within <tool_call> tags:
+<tool_call>
+{"name": "name of the function", "arguments": {"name of a parameter": "its value"}}
+</tool_call>
+Before it you may say what you do. One reply may have several calls, each within tags of its own. Write nothing behind the calls: what the functions return comes with the next message, within <tool_response> tags. Once you need no more calls, answer without such tags.`,
+  writeCalls: (text, calls) =>
+    [
+      ...(text === "" ? [] : [text]),
+      ...calls.map(({ name, arguments: given }) => {
+        const call = `{"name": ${JSON.stringify(name)}, "arguments": ${given}}`;
+        return `<tool_call>\n${shielded(call, CLOSING)}\n</tool_call>`;
+      }),
+    ].join("\n"),
+  writeResults: (results) =>
+    results.map(({ call, name, content }) => {
+      const value = parseJson(content) === undefined ? JSON.stringify(content) : content;
+      const result = `{"name": ${JSON.stringify(name)}, "call": ${call}, "content": ${value}}`;
+      return `<tool_response>\n${shielded(result, CLOSING)}\n</tool_response>`;
+    }).join("\n"),
+  read: (text, names) => readTagged(text, names, { tag: "tool_call", body: "json" }),
+});

@@ -1,0 +1,182 @@
+/**
+ * Prices and budgets: what trials cost, and how much may be spent.
+ * @module
+ */
+
+import { z } from "zod";
+import { InputError } from "../base/input.ts";
+import { printable } from "../base/json.ts";
+import { sumUsage, type Usage } from "../tools/message.ts";
+
+/** What a model costs, in US dollars for a million tokens. */
+export interface Price {
+  /** Tokens read. */
+  readonly input: number;
+  /** Tokens written, hidden reasoning included. */
+  readonly output: number;
+}
+
+/** Prices by the names that models have in results. */
+export type Prices = Readonly<Record<string, Price>>;
+
+const dollars = z.number().min(0);
+
+/** A price table, as suites and files hold it. */
+export const PRICES: z.ZodType<Prices> = z.record(
+  z.string().min(1),
+  z.strictObject({ input: dollars, output: dollars }),
+);
+
+/**
+ * What `usage` costs, in US dollars.
+ *
+ * @throws {InputError} If the table has no price for the model: unknown is not free.
+ *
+ * @example Usage
+ * ```ts
+ * import { costOf } from "./prices.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const prices = { "gpt-5": { input: 1.25, output: 10 } };
+ * assertAlmostEquals(costOf({ inputTokens: 8000, outputTokens: 1000 }, "gpt-5", prices), 0.02);
+ * ```
+ */
+export function costOf(usage: Usage, model: string, prices: Prices): number {
+  assertPriced([model], prices);
+  const { input, output } = prices[model]!;
+  return (usage.inputTokens * input + usage.outputTokens * output) / 1_000_000;
+}
+
+/** @throws {InputError} If the table lacks one of the models. */
+export function assertPriced(models: readonly string[], prices: Prices): void {
+  const missing = models.find((model) => !Object.hasOwn(prices, model));
+  if (missing === undefined) return;
+  const known = Object.keys(prices).map((name) => printable(name, 60)).join(", ") || "empty";
+  throw new InputError(
+    `Cannot tell the cost of model ${printable(missing, 100)} as the price table must have it: ` +
+      `the table is ${known}`,
+  );
+}
+
+/** A model, and the tokens that it took. */
+export interface ModelUsage {
+  /** The model, by the name it was asked for. */
+  readonly model: { readonly requested: string };
+  /** The tokens. */
+  readonly usage: Usage;
+}
+
+/** What is needed of a trial to know what it spent; its usage is that of all models in it. */
+export interface Spender extends ModelUsage {
+  /** Tokens of earlier tries at it, which infrastructure had spoiled. */
+  readonly replaced?: Usage | undefined;
+  /** The parts of its usage that other models than its own took. */
+  readonly stages?: readonly ModelUsage[] | undefined;
+  /** What a judge of its answer took, which is no part of its usage. */
+  readonly judging?: ModelUsage | undefined;
+}
+
+/** All tokens that a trial took, those of its spoiled tries too. */
+export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replaced">): Usage {
+  return replaced === undefined ? usage : sumUsage([usage, replaced]);
+}
+
+/**
+ * What a trial cost, in US dollars: each model's tokens at its own price, and spoiled tries at that of
+ * the trial's model.
+ *
+ * @throws {InputError} If the table lacks a price of any model that took part.
+ *
+ * @example Usage
+ * ```ts
+ * import { trialCost } from "./prices.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const prices = { small: { input: 1, output: 4 }, large: { input: 10, output: 40 } };
+ * const plan = { model: { requested: "large" }, usage: { inputTokens: 1000, outputTokens: 100 } };
+ * const trial = {
+ *   model: { requested: "small" },
+ *   usage: { inputTokens: 5000, outputTokens: 300 },
+ *   stages: [plan],
+ * };
+ * assertAlmostEquals(trialCost(trial, prices), 0.0048 + 0.014);
+ * ```
+ */
+export function trialCost(trial: Spender, prices: Prices): number {
+  return sharesOf(trial)
+    .reduce((sum, { model, usage }) => sum + costOf(usage, model.requested, prices), 0);
+}
+
+/** What trials cost together; `null` where the price of a model that took part is not known. */
+export function costOfAll(trials: readonly Spender[], prices: Prices): number | null {
+  const shares = Map.groupBy(trials.flatMap(sharesOf), ({ model }) => model.requested);
+  if ([...shares.keys()].some((name) => !Object.hasOwn(prices, name))) return null;
+  return [...shares].reduce(
+    (sum, [name, own]) => sum + costOf(sumUsage(own.map(({ usage }) => usage)), name, prices),
+    0,
+  );
+}
+
+/** Which model took which tokens of a trial. */
+function sharesOf({ model, usage, replaced, stages = [] }: Spender): ModelUsage[] {
+  const others = sumUsage(stages.map((stage) => stage.usage));
+  // A journal may say that stages took more than the whole trial: no model gives money back.
+  const own = {
+    inputTokens: Math.max(0, usage.inputTokens - others.inputTokens),
+    outputTokens: Math.max(0, usage.outputTokens - others.outputTokens),
+  };
+  return [{ model, usage: spentUsage({ usage: own, replaced }) }, ...stages];
+}
+
+/** How much a run may spend. When it is reached, nothing more is begun. */
+export interface Budget {
+  /** Tokens read and written, by all trials together. */
+  readonly tokens?: number;
+  /** US dollars, by the price table. */
+  readonly usd?: number;
+}
+
+/** The rules of a budget. */
+export const BUDGET: z.ZodType<Budget> = z.strictObject({
+  tokens: z.int().min(1).exactOptional(),
+  usd: z.number().gt(0).exactOptional(),
+});
+
+/** What a run has spent of its budget. */
+export class Spending {
+  readonly #budget: Budget;
+  readonly #prices: Prices;
+  #tokens = 0;
+  #usd = 0;
+
+  /** Starts with nothing spent. */
+  constructor(budget: Budget, prices: Prices = {}) {
+    this.#budget = budget;
+    this.#prices = prices;
+  }
+
+  /** Counts a finished trial, an invalid one too. */
+  add(trial: Spender): void {
+    const { judging } = trial;
+    const usages = [spentUsage(trial), ...(judging === undefined ? [] : [judging.usage])];
+    const { inputTokens, outputTokens } = sumUsage(usages);
+    this.#tokens += inputTokens + outputTokens;
+    if (this.#budget.usd === undefined) return;
+    this.#usd += trialCost(trial, this.#prices);
+    if (judging !== undefined) {
+      this.#usd += costOf(judging.usage, judging.model.requested, this.#prices);
+    }
+  }
+
+  /** Which budget is reached, in words; `undefined` as long as none is. */
+  get reached(): string | undefined {
+    const { tokens, usd } = this.#budget;
+    if (tokens !== undefined && this.#tokens >= tokens) {
+      return `the budget of ${tokens} tokens was reached`;
+    }
+    if (usd !== undefined && this.#usd >= usd) {
+      return `the budget of $${usd} was reached`;
+    }
+    return undefined;
+  }
+}

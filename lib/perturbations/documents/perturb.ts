@@ -1,0 +1,308 @@
+/**
+ * Perturbations of tool documents (Butterfly, section 4.1 and appendix A.3.1, table 2).
+ * @module
+ */
+
+import { sample, shuffle } from "@std/random";
+import { InputError } from "../../base/input.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
+import { fork, type Stream } from "../../base/random.ts";
+import { MOST_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
+import type { ToolSchema } from "../../tools/tool.ts";
+import { type Edit, edited, objectOf, removal, textOf } from "./schema_edits.ts";
+import { withoutExamples } from "./examples.ts";
+import { References } from "./schema_references.ts";
+import { otherTypes } from "./types.ts";
+import { UNRELATED_DESCRIPTIONS } from "./unrelated.ts";
+
+/**
+ * The tools with their documents perturbed. Paths of changes lead from the list. Each tool draws from a
+ * stream of its own, by `seed`, method and name; what a tool has besides its schema stays.
+ *
+ * | method | change |
+ * | --- | --- |
+ * | `RD` | descriptions of required parameters removed, at each level by what it requires |
+ * | `RE` | usage examples removed: those of the tool, those of schemas, and those in descriptions |
+ * | `WD` | descriptions of parameters replaced by those of unrelated tools |
+ * | `WT` | types of parameters changed to others that no right value has; containers stay, what is in them changes |
+ * | `SD` | descriptions of a pair of parameters swapped |
+ * | `CO` | the parameters of each object put into another order |
+ *
+ * @throws {InputError} If schemas nest more than 1,000 deep, there is no such method, or `tools` is no list
+ * of tools.
+ *
+ * @example Usage
+ * ```ts
+ * import { perturbTools } from "./perturb.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const city = { type: "string", description: "The city." };
+ * const parameters = { type: "object", properties: { city }, required: ["city"] };
+ * const tools = [{ name: "weather", description: "Tells the weather.", parameters }];
+ * assertEquals(perturbTools("RD", tools, 7).changes, [
+ *   { kind: "value", path: "/0/parameters/properties/city/description", before: "The city." },
+ * ]);
+ * assertEquals(perturbTools("SD", tools, 7).changed, false);
+ * ```
+ */
+export function perturbTools<T extends ToolSchema>(
+  method: DocumentMethod,
+  tools: readonly T[],
+  seed: number,
+): Perturbed<readonly T[]> {
+  refuseOthers(method, tools);
+  const edits = tools.flatMap((tool, place) => {
+    const path = `/${place}`;
+    const parameters = [...schemasOf(tool, tool.parameters, `${path}/parameters`)];
+    return METHODS[method]({ tool, path, parameters }, fork(seed, method, tool.name));
+  });
+  return perturbed(tools, edits.length === 0 ? tools : edited(tools, edits), edits);
+}
+
+function refuseOthers(method: DocumentMethod, tools: readonly ToolSchema[]): void {
+  const refuse = (rule: string, state: string): never => {
+    throw new InputError(`Cannot perturb tools as ${rule}: ${printable(state)}`);
+  };
+  if (!Object.hasOwn(METHODS, method)) {
+    const known = Object.keys(METHODS).join(", ");
+    refuse(`the method must be one of ${known}`, `it is ${String(method)}`);
+  }
+  const form = "; parseToolDocuments() reads OpenAI's form";
+  if (!Array.isArray(tools)) refuse("they must be a list", stateOf("tools", tools) + form);
+  for (const [place, tool] of tools.entries()) {
+    const at = (key: string, value: unknown) => stateOf(`[${place}]${key}`, value) + form;
+    if (!isJsonObject(tool)) refuse("each must be an object", at("", tool));
+    const { name, description, parameters, returns } = tool;
+    if (!isJsonObject(parameters)) {
+      refuse("each must have parameters, a JSON Schema", at(".parameters", parameters));
+    }
+    if (typeof name !== "string") refuse("each must have a name, a text", at(".name", name));
+    if (typeof description !== "string") {
+      refuse("each must have a description, a text", at(".description", description));
+    }
+    if (returns !== undefined && !isJsonObject(returns)) {
+      refuse("what each returns must be a JSON Schema, if it is told", at(".returns", returns));
+    }
+  }
+}
+
+function stateOf(path: string, value: unknown): string {
+  if (value === undefined) return `${path} is missing`;
+  if (Array.isArray(value)) return `${path} is a list`;
+  return `${path} is ${value === null ? "null" : `of type ${typeof value}`}`;
+}
+
+/** The schemas in one of a tool. */
+function* schemasOf(tool: ToolSchema, schema: JsonObject, path: string): Generator<Subschema> {
+  for (const inner of subschemas(schema, path)) {
+    if (inner.depth > MOST_DEPTH) {
+      throw new InputError(
+        `Cannot perturb tool ${printable(tool.name)} as its schemas must nest at most ` +
+          `${MOST_DEPTH} deep: they nest deeper`,
+      );
+    }
+    yield inner;
+  }
+}
+
+/** A tool, and the schemas of its parameters. */
+interface Document {
+  readonly tool: ToolSchema;
+  /** Where the tool stands. */
+  readonly path: string;
+  /** The schema of all arguments, and every one in it. */
+  readonly parameters: readonly Subschema[];
+}
+
+const METHODS: Readonly<
+  Record<DocumentMethod, (document: Document, stream: Stream) => readonly Edit[]>
+> = {
+  RD: ({ parameters }) => {
+    const required = requiredAmong(parameters);
+    return parameters.flatMap((inner) => {
+      const before = textOf(inner.schema, "description");
+      return before === undefined || !required.has(inner)
+        ? []
+        : [removal(`${inner.path}/description`, before)];
+    });
+  },
+  RE: ({ tool, path, parameters }) => {
+    const { description, examples, returns } = tool;
+    const schemas = returns === undefined
+      ? parameters
+      : [...parameters, ...schemasOf(tool, returns, `${path}/returns`)];
+    const after = withoutExamples(description);
+    return [
+      ...(after === description ? [] : [replaced(`${path}/description`, description, after)]),
+      ...schemas.flatMap(examplesIn),
+      ...(examples === undefined
+        ? []
+        : [removal(`${path}/examples`, examples as unknown as JsonValue)]),
+    ];
+  },
+  WD: ({ tool, parameters }, stream) => {
+    const described = parameters.flatMap(({ schema, path, role }) => {
+      const before = textOf(schema, "description") || undefined;
+      return before === undefined ? [] : [{ path, before, role }];
+    });
+    const own = new Set([tool.description, ...described.map(({ before }) => before)]);
+    const others = shuffle(UNRELATED_DESCRIPTIONS.filter((text) => !own.has(text)), stream);
+    if (others.length === 0) return [];
+    return described.filter(({ role }) => role !== "root").map(({ path, before }, place) =>
+      replaced(`${path}/description`, before, others[place % others.length]!)
+    );
+  },
+  WT: ({ parameters }, stream) => otherTypes(parameters, stream),
+  SD: ({ parameters }, stream) => {
+    const named = parameters.filter(({ role }) => role === "property");
+    const texts = named.map(({ schema }) => textOf(schema, "description"));
+    const pair = choosePair(texts.map((text) => text || undefined), stream);
+    if (pair === undefined) return [];
+    const [one, other] = pair;
+    const at = (place: number) => `${named[place]!.path}/description`;
+    return [
+      replaced(at(one), texts[one], texts[other]),
+      replaced(at(other), texts[other], texts[one]),
+    ];
+  },
+  CO: ({ parameters }, stream) =>
+    parameters.flatMap(({ schema, path }): Edit[] => {
+      const keys = Object.keys(objectOf(schema, "properties") ?? {});
+      const movable = keys.filter((key) => !isIndex(key));
+      const order = newOrder(movable.length, stream);
+      if (order === undefined) return [];
+      const after = [...keys.filter(isIndex), ...order.map((place) => movable[place]!)];
+      return [{ kind: "order", path: `${path}/properties`, before: keys, after }];
+    }),
+};
+
+/**
+ * The required parameters: properties that the schema around them requires, alternatives of these, and
+ * definitions that nothing but these refer to.
+ */
+function requiredAmong(parameters: readonly Subschema[]): ReadonlySet<Subschema> {
+  const required = new Set<Subschema>();
+  for (const inner of parameters) {
+    const { role, name, around } = inner;
+    if (role === "property" ? requires(around!.schema, name) : isOfRequired(inner, required)) {
+      required.add(inner);
+    }
+  }
+  const references = new References(parameters);
+  const referring = Map.groupBy(
+    parameters.flatMap((inner) =>
+      references.targetsOf(inner).map((target) => ({ target, isRequired: required.has(inner) }))
+    ),
+    ({ target }) => target,
+  );
+  for (const [target, from] of referring) {
+    if (target.role === "definition" && from.every(({ isRequired }) => isRequired)) {
+      required.add(target);
+    }
+  }
+  return required;
+}
+
+function requires(schema: JsonObject, name: string): boolean {
+  const required = Object.hasOwn(schema, "required") ? schema["required"] : undefined;
+  return Array.isArray(required) && required.includes(name);
+}
+
+function isOfRequired({ role, around }: Subschema, required: ReadonlySet<Subschema>): boolean {
+  return role === "branch" && required.has(around!);
+}
+
+/** What goes from a schema with its examples. */
+function examplesIn({ schema, path }: Subschema): Edit[] {
+  return Object.entries(schema).flatMap(([keyword, held]): Edit[] => {
+    if (keyword === "examples" || keyword === "example") {
+      return [removal(`${path}/${keyword}`, held)];
+    }
+    if (keyword !== "description" || typeof held !== "string") return [];
+    const after = withoutExamples(held);
+    return after === held ? [] : [replaced(`${path}/${keyword}`, held, after || undefined)];
+  });
+}
+
+/** The edit by which a text becomes another; there may be none before, or none after. */
+function replaced(path: string, before: string | undefined, after: string | undefined): Edit {
+  return {
+    kind: "value",
+    path,
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+/** Whether JavaScript keeps a key before all others, in the order of numbers. */
+function isIndex(key: string): boolean {
+  return /^(?:0|[1-9][0-9]{0,9})$/.test(key) && Number(key) < 2 ** 32 - 1;
+}
+
+/**
+ * Two places whose descriptions differ, the first before the second, drawn among all such pairs in which
+ * both are described; else among those in which one is. `undefined` where there is none.
+ *
+ * @example Usage
+ * ```ts
+ * import { choosePair } from "./perturb.ts";
+ * import { fork } from "../../base/random.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(choosePair(["the city", undefined, "the day"], fork(7, "pair")), [0, 2]);
+ * assertEquals(choosePair(["the city", "the city"], fork(7, "pair")), undefined);
+ * ```
+ */
+export function choosePair(
+  descriptions: readonly (string | undefined)[],
+  stream: Stream,
+): readonly [number, number] | undefined {
+  const places = descriptions.map((_, place) => place);
+  const bare = places.filter((place) => descriptions[place] === undefined);
+  const described = places.filter((place) => descriptions[place] !== undefined);
+  if (described.length === 0) return undefined;
+  const one = sample(described, stream)!;
+  if (new Set(described.map((place) => descriptions[place])).size === 1) {
+    const other = sample(bare, stream);
+    return other === undefined ? undefined : [Math.min(one, other), Math.max(one, other)];
+  }
+  return differing(descriptions, described, stream);
+}
+
+/** Two places with different descriptions: any such pair is as likely as any other. */
+function differing(
+  descriptions: readonly (string | undefined)[],
+  described: readonly number[],
+  stream: Stream,
+): readonly [number, number] {
+  for (;;) {
+    const [one, other] = [sample(described, stream)!, sample(described, stream)!];
+    if (descriptions[one] !== descriptions[other]) {
+      return [Math.min(one, other), Math.max(one, other)];
+    }
+  }
+}
+
+/**
+ * Another order of so many things: the places that they come from. It is drawn among all but the one that
+ * they have; `undefined` where there is no other.
+ *
+ * @example Usage
+ * ```ts
+ * import { newOrder } from "./perturb.ts";
+ * import { fork } from "../../base/random.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(newOrder(2, fork(7, "order")), [1, 0]);
+ * assertEquals(newOrder(1, fork(7, "order")), undefined);
+ * ```
+ */
+export function newOrder(count: number, stream: Stream): readonly number[] | undefined {
+  if (count < 2) return undefined;
+  const places = Array.from({ length: count }, (_, place) => place);
+  for (;;) {
+    const order = shuffle(places, stream);
+    if (order.some((from, place) => from !== place)) return order;
+  }
+}

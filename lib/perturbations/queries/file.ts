@@ -1,0 +1,117 @@
+/**
+ * Query files: what a user asks, with what is known of its parameters.
+ * @module
+ */
+
+import { z } from "zod";
+import { parseWith } from "../../base/input.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { Claims, isWithinCharacter, type QueryParameter } from "./literals.ts";
+import { type ArgumentsOfCall, byPlace, claimed, type Query, valuesIn } from "./parameters.ts";
+
+const NAMED_VALUE = z.strictObject({
+  name: z.string(),
+  value: z.custom<JsonValue>((value) => value !== undefined, "is needed"),
+  start: z.int().exactOptional(),
+  end: z.int().exactOptional(),
+});
+
+const QUERY_FILE = z.strictObject({
+  query: z.string(),
+  parameters: z.array(NAMED_VALUE).exactOptional(),
+  calls: z.array(z.looseObject({
+    arguments: z.custom<JsonObject>(isJsonObject, "must be an object"),
+  })).exactOptional(),
+}).transform((file, context): Query =>
+  readQuery(file, (path, message) => {
+    context.addIssue({ code: "custom", path: ["parameters", ...path], message });
+  })
+);
+
+type Fault = (path: readonly PropertyKey[], message: string) => void;
+
+interface QueryFile {
+  readonly query: string;
+  readonly parameters?: readonly z.output<typeof NAMED_VALUE>[];
+  readonly calls?: readonly ArgumentsOfCall[];
+}
+
+/** Places that are told come first, then values that are named, then those of calls. */
+function readQuery({ query: text, parameters = [], calls = [] }: QueryFile, fault: Fault): Query {
+  const claims = new Claims(text);
+  const placed = parameters.flatMap((parameter, number): QueryParameter[] => {
+    const { name, value, start, end } = parameter;
+    if (start === undefined && end === undefined) return [];
+    const wrong = faultOf(text, start, end);
+    if (wrong !== undefined) fault([number, wrong.key], wrong.message);
+    else if (claims.claim({ start: start!, end: end! })) {
+      return [{ name, value, spans: [{ start: start!, end: end! }] }];
+    } else fault([number], `must not overlap another one: it is at ${start} to ${end}`);
+    return [];
+  });
+  const unplaced = [...parameters.entries()].filter(([, { start, end }]) =>
+    start === undefined && end === undefined
+  );
+  const places = claims.claimAll(unplaced.map(([, parameter]) => parameter));
+  const named = unplaced.flatMap(([number, { name, value }], index): QueryParameter[] => {
+    const spans = places.get(index);
+    if (spans !== undefined) return [{ name, value, spans }];
+    const shown = typeof value === "object" ? "a list, an object or null" : String(value);
+    fault(
+      [number, "value"],
+      "must stand in the query, by itself and apart from other values, unless start and end say " +
+        `where: it is ${shown}`,
+    );
+    return [];
+  });
+  const found = claimed(claims, valuesIn(calls));
+  return { text, parameters: [...placed, ...named, ...found].sort(byPlace) };
+}
+
+/** What is wrong with a place that a file tells. */
+function faultOf(
+  text: string,
+  start: number | undefined,
+  end: number | undefined,
+): { readonly key: "start" | "end"; readonly message: string } | undefined {
+  if (start === undefined) return { key: "start", message: "is needed where end is given" };
+  if (end === undefined) return { key: "end", message: "is needed where start is given" };
+  if (start < 0) return { key: "start", message: `must be at least 0: it is ${start}` };
+  if (end <= start) return { key: "end", message: `must be above start, ${start}: it is ${end}` };
+  if (end > text.length) {
+    return {
+      key: "end",
+      message: `must be at most ${text.length}, the length of the query: it is ${end}`,
+    };
+  }
+  for (const [key, place] of [["start", start], ["end", end]] as const) {
+    if (isWithinCharacter(text, place)) {
+      return { key, message: `must not be in the middle of a character: it is ${place}` };
+    }
+  }
+}
+
+/**
+ * Reads the value of a query file: `{"query": text}` with `"parameters"`, a list of `{"name", "value"}`, and
+ * of `"start"` and `"end"` where the value stands in other words, or with `"calls"`, whose arguments are
+ * looked for in the text; or with both.
+ *
+ * @throws {InputError} Naming `source`, the path in it and the rule: a place is not within the query, two
+ * overlap, or a value that is named does not stand in it.
+ *
+ * @example Usage
+ * ```ts
+ * import { parseQuery } from "./file.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const query = "Weather in the States?";
+ * const parameters = [{ name: "country", value: "US", start: 15, end: 21 }];
+ * assertEquals(parseQuery({ query, parameters }, "weather.json"), {
+ *   text: query,
+ *   parameters: [{ name: "country", value: "US", spans: [{ start: 15, end: 21 }] }],
+ * });
+ * ```
+ */
+export function parseQuery(value: unknown, source: string): Query {
+  return parseWith(QUERY_FILE, value, source);
+}

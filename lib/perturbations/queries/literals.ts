@@ -1,0 +1,289 @@
+/**
+ * Literals: how the values of parameters are written in a text, where they stand in it, and whether one
+ * stands in it at all.
+ * @module
+ */
+
+import type { JsonValue } from "../../base/json.ts";
+
+/** A part of a text, as offsets in UTF-16 code units. */
+export interface Span {
+  /** Where it begins. */
+  readonly start: number;
+  /** Where it has ended. */
+  readonly end: number;
+}
+
+/** A parameter whose value stands in a user's query. */
+export interface QueryParameter {
+  /** Its name; for a value within another, the path to it, such as `address.city`. */
+  readonly name: string;
+  /** Its value. */
+  readonly value: JsonValue;
+  /** Where the value stands, one place at least. */
+  readonly spans: readonly Span[];
+  /** All that goes when the parameter is removed; default its spans. */
+  readonly information?: readonly Span[];
+}
+
+/** A value that may stand in a text, and the parameter's name. */
+export type NamedValue = Pick<QueryParameter, "name" | "value">;
+
+/** Made when it is first needed: the rules of a language take long to load. */
+let grouped: Intl.NumberFormat | undefined;
+
+/** Whether a span is a part of `text` that is not empty. */
+export function isPlace({ start, end }: Span, text: string): boolean {
+  return Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end &&
+    end <= text.length;
+}
+
+/** How a value is written: a number with grouped thousands too; lists, objects and the like are not. */
+export function literalsOf(value: JsonValue): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "number") return [];
+  grouped ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: 20 });
+  return [...new Set([String(value), grouped.format(value)])];
+}
+
+/** All texts that would give a parameter away: its literals, and what stands for it in the text. */
+export function textsOf({ value, spans }: QueryParameter, text: string): string[] {
+  const standing = spans.map(({ start, end }) => text.slice(start, end));
+  return [...new Set([...literalsOf(value), ...standing])].filter((one) => one.trim() !== "");
+}
+
+/** In lower case, with every character where it was. */
+function fold(text: string): string {
+  return text.replace(/[\p{Lu}\p{Lt}]/gu, (upper) => {
+    const lower = upper.toLowerCase();
+    return lower.length === upper.length ? lower : upper;
+  });
+}
+
+/** Shorter literals are found only as they are written: `IN` is no `in`. */
+const SHORTEST_FOLDED = 3;
+
+/** How much of a literal tells where it may stand; what is behind that is compared. */
+const HEAD = 64;
+/** How much of a head tells whether one may stand at a place at all. */
+const BEGINNING = 3;
+
+/** Literals by how they begin: as many as one likes are looked for in a text in one pass. */
+class Heads {
+  readonly #literals = new Map<string, string[]>();
+  /** The lengths of heads by their first characters. */
+  readonly #lengths = new Map<string, Set<number>>();
+
+  constructor(literals: Iterable<string>) {
+    for (const literal of literals) {
+      const head = literal.slice(0, HEAD);
+      const beginning = head.slice(0, BEGINNING);
+      const sharing = this.#literals.get(head);
+      if (sharing === undefined) this.#literals.set(head, [literal]);
+      else sharing.push(literal);
+      const lengths = this.#lengths.get(beginning);
+      if (lengths === undefined) this.#lengths.set(beginning, new Set([head.length]));
+      else lengths.add(head.length);
+    }
+  }
+
+  /** Where each head stands in a text, at the places that are looked at; those that overlap included. */
+  placesIn(text: string, isSeen: (place: number) => boolean = () => true): Map<string, number[]> {
+    const places = new Map<string, number[]>();
+    if (this.#literals.size === 0) return places;
+    for (let place = 0; place < text.length; place++) {
+      if (!isSeen(place)) continue;
+      for (const head of this.#at(text, place)) {
+        const known = places.get(head);
+        if (known === undefined) places.set(head, [place]);
+        else known.push(place);
+      }
+    }
+    return places;
+  }
+
+  /** Whether one of the literals stands in a text, at a place at which it may. */
+  isIn(text: string, mayStand: (span: Span) => boolean = () => true): boolean {
+    return this.placesIn(text).entries().some(([head, places]) =>
+      this.#literals.get(head)!.some((literal) =>
+        startsOf(literal, places, text)
+          .some((start) => mayStand({ start, end: start + literal.length }))
+      )
+    );
+  }
+
+  *#at(text: string, place: number): Generator<string> {
+    for (let length = 1; length <= BEGINNING; length++) {
+      for (const end of this.#lengths.get(text.slice(place, place + length)) ?? []) {
+        const head = text.slice(place, place + end);
+        if (head.length === end && this.#literals.has(head)) yield head;
+      }
+    }
+  }
+}
+
+/** The places at which a literal stands, of those at which its head does. */
+function startsOf(literal: string, places: readonly number[], text: string): readonly number[] {
+  if (literal.length <= HEAD) return places;
+  if (places.length * literal.length <= text.length) {
+    return places.filter((place) => text.startsWith(literal, place));
+  }
+  // In a text that repeats itself, comparing at each of the places would take too long.
+  const all = new Set(occurrencesOf(literal, text));
+  return places.filter((place) => all.has(place));
+}
+
+/**
+ * A test of texts: whether none of `literals` stands in one. Those of three characters or more are found
+ * anywhere and in any case, shorter ones as words of their own and as they are written.
+ */
+export function freeOf(literals: Iterable<string>): (text: string) => boolean {
+  const [long, short] = [new Set<string>(), new Set<string>()];
+  for (const literal of literals) {
+    const composed = literal.normalize("NFC");
+    if (composed.length >= SHORTEST_FOLDED) long.add(fold(composed));
+    else if (composed !== "") short.add(composed);
+  }
+  const [anywhere, alone] = [new Heads(long), new Heads(short)];
+  return (text) => {
+    const composed = text.normalize("NFC");
+    return !anywhere.isIn(fold(composed)) &&
+      !alone.isIn(composed, (span) => standsAlone(composed, span));
+  };
+}
+
+const WORD = /[\p{L}\p{M}\p{N}_]/u;
+/** Scripts that put no spaces between words. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}ー]/u;
+const MARK = /\p{M}/u;
+const DIGIT = /\d/;
+
+/** Whether a place lies within a word, or within a character that takes two units. */
+export function isWithinWord(text: string, place: number): boolean {
+  if (place <= 0 || place >= text.length) return false;
+  if (isWithinCharacter(text, place)) return true;
+  const before = text.slice(isWithinCharacter(text, place - 1) ? place - 2 : place - 1, place);
+  const after = String.fromCodePoint(text.codePointAt(place)!);
+  if (!WORD.test(before) || !WORD.test(after)) return false;
+  return MARK.test(after) || !(UNSPACED.test(before) || UNSPACED.test(after));
+}
+
+/** Whether a place lies between the halves of a character. */
+export function isWithinCharacter(text: string, place: number): boolean {
+  return place > 0 && /[\ud800-\udbff]/.test(text[place - 1]!) &&
+    /[\udc00-\udfff]/.test(text[place] ?? "");
+}
+
+/** Whether what stands there is no part of a longer word or number: no 5 of `15`, `-5`, `0.5`, `1,500`. */
+function standsAlone(text: string, { start, end }: Span): boolean {
+  if (isWithinWord(text, start) || isWithinWord(text, end)) return false;
+  const digitAt = (place: number) => DIGIT.test(text[place] ?? "");
+  const [before, after] = [text[start - 1], text[end]];
+  if (digitAt(end - 1) && digitAt(end + 1)) {
+    if (after === "." || (after === "," && isThousand(text, end + 1))) return false;
+  }
+  if (!digitAt(start)) {
+    // The sign of a number is none where it stands between two: `3-5`.
+    return !(/[-+.]/.test(text[start]!) && digitAt(start + 1) && WORD.test(before ?? ""));
+  }
+  if (digitAt(start - 2)) return !(before === "." || (before === "," && isThousand(text, start)));
+  return !(/[-−]/.test(before ?? "") && !/[^\s([{]/.test(text[start - 2] ?? ""));
+}
+
+/** Whether exactly three digits stand there. */
+function isThousand(text: string, place: number): boolean {
+  return /^\d{3}(?!\d)/.test(text.slice(place, place + 4));
+}
+
+/** Where a text is found in another, also where it overlaps itself, in linear time. */
+function* occurrencesOf(literal: string, text: string): Generator<number> {
+  // Knuth, Morris and Pratt: how many units still fit when the next one does not.
+  const fallback = [0];
+  let fitting = 0;
+  const advance = (unit: string | undefined) => {
+    while (fitting > 0 && literal[fitting] !== unit) fitting = fallback[fitting - 1]!;
+    if (literal[fitting] === unit) fitting++;
+  };
+  for (let place = 1; place < literal.length; place++) {
+    advance(literal[place]);
+    fallback.push(fitting);
+  }
+  fitting = 0;
+  for (let place = 0; place < text.length; place++) {
+    advance(text[place]);
+    if (fitting < literal.length) continue;
+    yield place + 1 - literal.length;
+    fitting = fallback[fitting - 1]!;
+  }
+}
+
+/** Where the heads of literals stand in a text, but for those that begin within a word. */
+function placesOf(literals: Iterable<string>, text: string): Map<string, number[]> {
+  return new Heads(literals).placesIn(text, (place) => !isWithinWord(text, place));
+}
+
+/** A text whose places are claimed, each once. */
+export class Claims {
+  readonly #text: string;
+  readonly #claimed: Uint8Array;
+  #folded: string | undefined;
+
+  /** Nothing is claimed yet. */
+  constructor(text: string) {
+    this.#text = text;
+    this.#claimed = new Uint8Array(text.length);
+  }
+
+  /** Claims a place, if it is one and all of it is free. */
+  claim(span: Span): boolean {
+    if (!isPlace(span, this.#text) || !this.#isFree(span)) return false;
+    this.#claimed.fill(1, span.start, span.end);
+    return true;
+  }
+
+  /**
+   * Claims all places of each value, the longest literals first; a value that several have is the first
+   * one's. Gives the places by the number of the value.
+   */
+  claimAll(values: readonly NamedValue[]): Map<number, Span[]> {
+    const owners = new Map<string, number>();
+    values.forEach(({ value }, owner) => {
+      for (const literal of literalsOf(value)) {
+        if (isFindable(literal) && !owners.has(literal)) owners.set(literal, owner);
+      }
+    });
+    const found = new Map<number, Span[]>();
+    const longestFirst = [...owners].sort(([one], [other]) => other.length - one.length);
+    const written = placesOf(owners.keys(), this.#text);
+    let inAnyCase: Map<string, number[]> | undefined;
+    for (const [literal, owner] of longestFirst) {
+      let spans = this.#claimIn(this.#text, literal, written);
+      if (spans.length === 0 && literal.length >= SHORTEST_FOLDED) {
+        this.#folded ??= fold(this.#text);
+        inAnyCase ??= placesOf(owners.keys().map(fold), this.#folded);
+        spans = this.#claimIn(this.#folded, fold(literal), inAnyCase);
+      }
+      if (spans.length > 0) found.set(owner, [...found.get(owner) ?? [], ...spans]);
+    }
+    for (const spans of found.values()) spans.sort((one, other) => one.start - other.start);
+    return found;
+  }
+
+  #claimIn(searched: string, literal: string, places: ReadonlyMap<string, number[]>): Span[] {
+    return startsOf(literal, places.get(literal.slice(0, HEAD)) ?? [], searched)
+      .map((start) => ({ start, end: start + literal.length }))
+      .filter((span) => standsAlone(this.#text, span) && this.claim(span));
+  }
+
+  #isFree({ start, end }: Span): boolean {
+    const claimed = this.#claimed;
+    // Mostly one of the ends tells.
+    return claimed[start] === 0 && claimed[end - 1] === 0 &&
+      !claimed.subarray(start, end).includes(1);
+  }
+}
+
+/** Whether a literal says enough to be looked for: a single letter or sign does not. */
+function isFindable(literal: string): boolean {
+  return literal.trim() !== "" && ([...literal].length > 1 || DIGIT.test(literal));
+}

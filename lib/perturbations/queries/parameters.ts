@@ -1,0 +1,79 @@
+/**
+ * Queries, and the parameters whose values stand in them.
+ * @module
+ */
+
+import type { JsonObject } from "../../base/json.ts";
+import { Claims, type NamedValue, type QueryParameter } from "./literals.ts";
+
+/** What a user asks, and where the parameters of the calls stand in it. */
+export interface Query {
+  /** The text. */
+  readonly text: string;
+  /** The parameters. */
+  readonly parameters: readonly QueryParameter[];
+}
+
+/** A call whose arguments may stand in a query. */
+export interface ArgumentsOfCall {
+  /** The arguments. */
+  readonly arguments: JsonObject;
+}
+
+/** All values within the arguments of calls, named by their paths: however deep, without recursion. */
+export function valuesIn(calls: readonly ArgumentsOfCall[]): NamedValue[] {
+  const values: NamedValue[] = [];
+  const waiting: NamedValue[] = calls.map((call) => ({ name: "", value: call.arguments }))
+    .reverse();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { name, value } = next;
+    if (typeof value !== "object" || value === null) {
+      values.push(next);
+      continue;
+    }
+    const inner = Object.entries(value).map(([key, value]): NamedValue => {
+      return { name: name === "" ? key : `${name}.${key}`, value };
+    });
+    waiting.push(...inner.reverse());
+  }
+  return values;
+}
+
+const startOf = ({ spans }: QueryParameter) => spans[0]?.start ?? Infinity;
+
+/** Sorts parameters by their first places. */
+export function byPlace(one: QueryParameter, other: QueryParameter): number {
+  return startOf(one) - startOf(other);
+}
+
+/**
+ * The parameters whose values stand in `text` as they are, in the order of their first places. The longest
+ * values are looked for first, as words of their own; where one is not found as it is written, its case is
+ * ignored. A place is one parameter's; a value that several have is the first one's. Values within others
+ * are named by path, such as `address.city`.
+ *
+ * @example Usage
+ * ```ts
+ * import { findParameters } from "./parameters.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const calls = [{ arguments: { from: "York", to: "New York", seats: 2 } }];
+ * assertEquals(findParameters("2 seats from York to New York", calls), [
+ *   { name: "seats", value: 2, spans: [{ start: 0, end: 1 }] },
+ *   { name: "from", value: "York", spans: [{ start: 13, end: 17 }] },
+ *   { name: "to", value: "New York", spans: [{ start: 21, end: 29 }] },
+ * ]);
+ * ```
+ */
+export function findParameters(
+  text: string,
+  calls: readonly ArgumentsOfCall[],
+): QueryParameter[] {
+  return claimed(new Claims(text), valuesIn(calls));
+}
+
+/** The values that stand where nothing else has a claim, as parameters. */
+export function claimed(claims: Claims, values: readonly NamedValue[]): QueryParameter[] {
+  return [...claims.claimAll(values)].map(([number, spans]) => ({ ...values[number]!, spans }))
+    .sort(byPlace);
+}

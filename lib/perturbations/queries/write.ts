@@ -1,0 +1,361 @@
+/**
+ * The writer of perturbed queries that needs no model: it tells values in complicated ways, and writes
+ * sentences with values that are nearly the same (Butterfly, appendix A.3.2, methods CP and AN).
+ * @module
+ */
+
+import { randomIntegerBetween, sample } from "@std/random";
+import type { Stream } from "../../base/random.ts";
+import { dateOf, timeOf } from "./dates.ts";
+import { freeOf, isWithinCharacter, literalsOf, type QueryParameter } from "./literals.ts";
+import { complicateNumber, DIGITS, nearNumber } from "./numbers.ts";
+import { placeOf } from "./place_names.ts";
+
+/** Writes what perturbed queries say in place of values, or beside them. */
+export interface QueryWriter {
+  /** The value in a complicated way, without its literal; `undefined` if it cannot say. */
+  complicate(parameter: QueryParameter, stream: Stream): string | undefined;
+  /** A sentence with another value that is much like it; `undefined` if it has none. */
+  distract(parameter: QueryParameter, stream: Stream): string | undefined;
+  /** Whether what distracts stands in lines of its own, behind an empty one; default false. */
+  readonly lines?: boolean;
+}
+
+/** What is said of another value. */
+type Form = (near: string) => string;
+
+/** The forms of the sentences that a text has been given, so that they vary. */
+export class Forms {
+  readonly #kept = new Map<Form, number>();
+  readonly #tried = new Map<Form, number>();
+  #last: Form | undefined;
+
+  /** One of those that were used and tried the least. */
+  draw(forms: readonly Form[], stream: Stream): Form {
+    const uses = forms.map((form) => (this.#kept.get(form) ?? 0) + (this.#tried.get(form) ?? 0));
+    const least = Math.min(...uses);
+    const form = sample(forms.filter((_, place) => uses[place] === least), stream)!;
+    this.#tried.set(form, (this.#tried.get(form) ?? 0) + 1);
+    return this.#last = form;
+  }
+
+  /** Ends what was tried for a parameter: the last one has been written, or none. */
+  settle(isWritten: boolean): void {
+    const form = this.#last;
+    if (isWritten && form !== undefined) this.#kept.set(form, (this.#kept.get(form) ?? 0) + 1);
+    this.#tried.clear();
+    this.#last = undefined;
+  }
+}
+
+/** A writer that varies its sentences, if it can. */
+export interface FormsWriter extends QueryWriter {
+  /** A sentence with another value, of a form that is not used yet, as long as there is one. */
+  distract(parameter: QueryParameter, stream: Stream, forms?: Forms): string | undefined;
+}
+
+/** What the writer makes of a value. */
+interface Reading {
+  /** The value in other words. */
+  readonly say: (stream: Stream) => string;
+  /** Another value of the same kind. */
+  readonly near: (stream: Stream) => string | undefined;
+  /** What may be said of the other value. */
+  readonly sentences: readonly Form[];
+}
+
+/** Longer texts are not looked at closely: they are prose. */
+const LONGEST_READ = 300;
+const LONGEST_SPELLED = 24;
+const LONGEST_CODE = 40;
+const MOST_TRIES = 12;
+
+const ANY_SENTENCES: readonly Form[] = [
+  (near) => `Last time I asked about ${near}.`,
+  (near) => `A friend of mine had ${near} instead.`,
+  (near) => `Someone else mentioned ${near} yesterday.`,
+];
+const NUMBER_SENTENCES: readonly Form[] = [
+  ...ANY_SENTENCES,
+  (near) => `It was ${near} the time before.`,
+];
+const DATE_SENTENCES: readonly Form[] = [
+  (near) => `My last request was for ${near}.`,
+  (near) => `My sister will go on ${near}.`,
+];
+const TIME_SENTENCES: readonly Form[] = [
+  (near) => `Yesterday it was at ${near}.`,
+  (near) => `My colleague begins at ${near}.`,
+];
+const MAIL_SENTENCES: readonly Form[] = [
+  (near) => `My old address was ${near}.`,
+  (near) => `My colleague is at ${near}.`,
+];
+const LINK_SENTENCES: readonly Form[] = [
+  (near) => `I had also seen ${near}.`,
+  (near) => `The link before was ${near}`,
+];
+const PLACE_SENTENCES: readonly Form[] = [
+  (near) => `Last year I asked about ${near}.`,
+  (near) => `My sister prefers ${near}.`,
+  (near) => `A friend of mine has just come back from ${near}.`,
+];
+const CODE_SENTENCES: readonly Form[] = [
+  ...ANY_SENTENCES,
+  (near) => `My previous one was ${near}.`,
+  (near) => `Do not mix it up with ${near}.`,
+];
+
+/** Signs by their names, for those who read a text aloud. */
+const SIGNS = new Map(Object.entries({
+  " ": "space",
+  "\t": "tab",
+  "\n": "line break",
+  "-": "hyphen",
+  "_": "underscore",
+  ".": "dot",
+  ",": "comma",
+  ":": "colon",
+  ";": "semicolon",
+  "/": "slash",
+  "\\": "backslash",
+  "@": "at",
+  "#": "hash",
+  "+": "plus",
+  "=": "equals",
+  "&": "ampersand",
+  "?": "question mark",
+  "!": "exclamation mark",
+  "%": "percent",
+  "~": "tilde",
+  "*": "asterisk",
+  "'": "apostrophe",
+  '"': "quotation mark",
+  "(": "opening parenthesis",
+  ")": "closing parenthesis",
+}));
+
+/** One character by its name; those that cannot be shown by their number. */
+function named(character: string): string {
+  if (/^\d$/.test(character)) return DIGITS[Number(character)]!;
+  const sign = SIGNS.get(character);
+  if (sign !== undefined) return sign;
+  return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)
+    ? character
+    : `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+function spelled(text: string, joint = ", "): string {
+  return [...text].map(named).join(joint);
+}
+
+function backwards(text: string): string {
+  return [...text].reverse().join("");
+}
+
+function readNumber(text: string): Reading | undefined {
+  const digits = /^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text;
+  // Zeros in front, and digits beyond those of numbers, are of codes.
+  if (!/^[-+]?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(digits)) return undefined;
+  return numeric(Number(digits));
+}
+
+function numeric(value: number): Reading {
+  return {
+    say: (stream) => {
+      const told = complicateNumber(value, stream);
+      // Within a sentence, next to a unit perhaps, arithmetic must hold together.
+      return / [-+] /.test(told) ? `(${told})` : told;
+    },
+    near: (stream) => nearNumber(value, stream),
+    sentences: NUMBER_SENTENCES,
+  };
+}
+
+function readMoment(text: string): Reading | undefined {
+  const date = dateOf(text);
+  const moment = date ?? timeOf(text);
+  return moment && { ...moment, sentences: date === undefined ? TIME_SENTENCES : DATE_SENTENCES };
+}
+
+function readAddress(text: string): Reading | undefined {
+  const isMail = /^[^\s@]+@[^\s@]+$/.test(text) && /\.[^.]/.test(text.slice(text.indexOf("@")));
+  if (!isMail && !/^(https?:\/\/|www\.)\S+$/i.test(text)) return undefined;
+  const say = () => {
+    const parts = text.match(/[\p{L}\p{N}\p{M}]+|./gsu)!;
+    return `the address read as ${parts.map((part) => SIGNS.get(part) ?? part).join(" ")}`;
+  };
+  return {
+    say,
+    near: (stream) => otherCharacter(text, stream),
+    sentences: isMail ? MAIL_SENTENCES : LINK_SENTENCES,
+  };
+}
+
+function readPlace(text: string): Reading | undefined {
+  const place = placeOf(text);
+  return place && {
+    say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
+    near: (stream) => sample(place.alike, stream),
+    sentences: PLACE_SENTENCES,
+  };
+}
+
+/** `AB-1234`, `0049`, `USD`: what has digits or signs among letters, or capitals only. */
+function readCode(text: string): Reading | undefined {
+  if (text.length > LONGEST_CODE || /\s/.test(text)) return undefined;
+  const isCode = /\d/.test(text) || /\p{L}[-_/.#:+]\p{L}/u.test(text) ||
+    /^\p{Lu}{2,5}$/u.test(text);
+  return !isCode ? undefined : {
+    say: () => `the code spelled ${spelled(text)}`,
+    near: (stream) => otherCharacter(text, stream),
+    sentences: CODE_SENTENCES,
+  };
+}
+
+const ALPHABETS = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+
+/** The text with one letter or digit changed; what is behind the last point, as of `.com`, stays. */
+function otherCharacter(text: string, stream: Stream): string | undefined {
+  const end = text.lastIndexOf(".") > 0 ? text.lastIndexOf(".") : text.length;
+  const start = Math.max(0, text.indexOf("://"));
+  const places = Array.from({ length: end - start }, (_, place) => start + place)
+    .filter((place) => /[A-Za-z0-9]/.test(text[place]!));
+  const place = sample(places, stream);
+  if (place === undefined) return undefined;
+  const alphabet = ALPHABETS.find((letters) => letters.includes(text[place]!))!;
+  return text.slice(0, place) + sample([...alphabet], stream) + text.slice(place + 1);
+}
+
+const WORDS = (
+  "amber anchor basket bridge candle canyon cedar copper coral cotton desert ember falcon feather " +
+  "forest garden ginger granite harbor hazel island jasmine lantern lemon marble meadow meteor " +
+  "mirror orchard pepper pillar prairie quartz ribbon river saffron silver thunder timber velvet " +
+  "walnut willow winter"
+).split(" ");
+
+/** Any other text: spelled where it is one short word, otherwise put together of two halves. */
+function readText(text: string): Reading {
+  const isWord = [...text].length <= LONGEST_SPELLED && !/\s/.test(text);
+  return {
+    say: isWord ? (stream) => sayWord(text, stream) : (stream) => sayHalves(text, stream),
+    near: (stream) => otherLetter(text, stream) ?? otherWord(text, stream),
+    sentences: ANY_SENTENCES,
+  };
+}
+
+function sayWord(text: string, stream: Stream): string {
+  const isPlain = /^\p{L}+$/u.test(text);
+  const way = randomIntegerBetween(0, isPlain ? 3 : 2, stream);
+  if (way === 0) return `the word spelled ${spelled(text)}`;
+  if (way === 1) return `what ${spelled(text)} gives when put together`;
+  return way === 2 ? spelled(text, " ") : `"${backwards(text)}" read backwards`;
+}
+
+function sayHalves(text: string, stream: Stream): string {
+  const words = text.match(/\S+\s*/g)!;
+  const drawn = words.length > 1
+    ? words.slice(0, randomIntegerBetween(1, words.length - 1, stream)).join("").length
+    : randomIntegerBetween(1, text.length - 1, stream);
+  const middle = isWithinCharacter(text, drawn) ? drawn + 1 : drawn;
+  const [first, last] = [text.slice(0, middle), text.slice(middle)];
+  const joint = words.length > 1 ? "" : ", with nothing between";
+  return stream.prng() < 0.5
+    ? `"${first.trim()}" followed by "${last.trim()}"${joint}`
+    : `"${last.trim()}" preceded by "${first.trim()}"${joint}`;
+}
+
+/** Letters that may stand for one another. Those of neither kind, such as y, stay. */
+const VOWELS = "aeiou";
+const CONSONANTS = "bcdfghjklmnpqrstvwxz";
+const SHORTEST_CHANGED = 3;
+
+/** A word with one letter changed, a vowel for a vowel; `undefined` of what is no single word. */
+function otherLetter(text: string, stream: Stream): string | undefined {
+  const letters = text.match(/\p{L}/gu)?.length ?? 0;
+  if (text.length > LONGEST_CODE || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)) {
+    return undefined;
+  }
+  const kindAt = (place: number) => kindOf(text[place]!);
+  const places = Array.from({ length: text.length }, (_, place) => place)
+    .filter((place) => kindAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
+  const place = sample(places, stream);
+  if (place === undefined) return undefined;
+  const before = text[place]!;
+  const others = [...kindAt(place)!].filter((letter) => letter !== before.toLowerCase());
+  const letter = sample(others, stream)!;
+  const after = before === before.toLowerCase() ? letter : letter.toUpperCase();
+  return text.slice(0, place) + after + text.slice(place + 1);
+}
+
+function kindOf(letter: string): string | undefined {
+  return [VOWELS, CONSONANTS].find((kind) => kind.includes(letter.toLowerCase()));
+}
+
+/** At most so many words of a text come again beside the other one. */
+const MOST_WORDS = 8;
+
+function otherWord(text: string, stream: Stream): string | undefined {
+  const words = text.split(/\s+/).slice(0, MOST_WORDS).map((word) => word.slice(0, LONGEST_CODE));
+  const place = randomIntegerBetween(0, words.length - 1, stream);
+  const word = sample(WORDS, stream)!;
+  const isCapital = /^\p{Lu}/u.test(words[place]!);
+  words[place] = isCapital ? word[0]!.toUpperCase() + word.slice(1) : word;
+  return words.join(" ").toWellFormed();
+}
+
+const READERS = [readNumber, readMoment, readAddress, readPlace, readCode];
+
+function readingOf({ value }: QueryParameter): Reading | undefined {
+  if (typeof value === "number" && Number.isFinite(value)) return numeric(value);
+  const text = typeof value === "string" ? value.trim() : "";
+  if (text === "") return undefined;
+  for (const read of text.length > LONGEST_READ ? [] : READERS) {
+    const reading = read(text);
+    if (reading !== undefined) return reading;
+  }
+  return readText(text);
+}
+
+/** The first draw in which the value does not stand. */
+function firstFree(
+  parameter: QueryParameter,
+  draw: () => string | undefined,
+): string | undefined {
+  const literals = literalsOf(parameter.value);
+  const isFree = freeOf([...literals, ...literals.map((literal) => literal.trim())]);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const drawn = draw();
+    if (drawn !== undefined && isFree(drawn)) return drawn;
+  }
+  return undefined;
+}
+
+/**
+ * The built-in writer: numbers become arithmetic or words, dates and times words, places descriptions,
+ * and other texts are spelled or put together. It knows no booleans, lists or objects.
+ *
+ * @example Usage
+ * ```ts
+ * import { WRITER } from "./write.ts";
+ * import { fork } from "../../base/random.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const city = { name: "city", value: "Paris", spans: [{ start: 10, end: 15 }] };
+ * assertEquals(WRITER.complicate(city, fork(3, "city")), "the capital of France");
+ * assertEquals(WRITER.distract(city, fork(3, "city")), "Last year I asked about Cairo.");
+ * ```
+ */
+export const WRITER: FormsWriter = {
+  complicate(parameter, stream) {
+    const reading = readingOf(parameter);
+    return reading && firstFree(parameter, () => reading.say(stream));
+  },
+  distract(parameter, stream, forms = new Forms()) {
+    const reading = readingOf(parameter);
+    return reading && firstFree(parameter, () => {
+      const near = reading.near(stream);
+      return near && forms.draw(reading.sentences, stream)(near);
+    });
+  },
+};

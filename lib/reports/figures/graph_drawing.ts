@@ -1,0 +1,125 @@
+/**
+ * Drawings of a task's graph: as DOT for Graphviz, as Mermaid, as SVG.
+ * @module
+ */
+
+import { isLost } from "../../tools/fault.ts";
+import type { Role } from "../../tasks/generated/graph.ts";
+import type { Task } from "../../tasks/generated/task.ts";
+import type { CallEvent } from "../../calls/trace.ts";
+
+/** Colours that stay apart for colour-blind eyes and carry dark text (after Okabe and Ito). */
+const FILLS: Readonly<Record<Role, string>> = {
+  core: "#9ecbee",
+  connected: "#8fd6bd",
+  disconnected: "#d9d9d9",
+};
+const TARGET_LINE = "#d55e00";
+const RIGHT = "#111111";
+const IRRELEVANT = "#00513a";
+const WRONG = "#a3001b";
+const FAULT = "#8a4b00";
+
+/**
+ * The graph in Graphviz's language: an edge leads from the function that produces a value to the
+ * one that takes it; roles have colours, the target a thick border.
+ *
+ * @example Usage
+ * ```ts
+ * import { toDot } from "./graph_drawing.ts";
+ * import { generateTask } from "../../tasks/generated/task.ts";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertStringIncludes(toDot(generateTask(spec)), "->");
+ * ```
+ */
+export function toDot(task: Task): string {
+  const lines = task.functions.flatMap(({ name, role, output, dependsOn }) => {
+    const target = output.name === task.target.variable;
+    const border = target ? `, color="${TARGET_LINE}", penwidth=3` : "";
+    return [
+      `  ${name} [label="${name}\\n${output.name}", fillcolor="${FILLS[role]}"${border}];`,
+      ...dependsOn.map((parent) => `  ${parent} -> ${name};`),
+    ];
+  });
+  return [
+    "digraph task {",
+    '  graph [rankdir=TB, fontname="Helvetica", bgcolor="transparent"];',
+    '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11, ' +
+    'fontcolor="#111111", color="#555555"];',
+    '  edge [color="#777777"];',
+    ...lines,
+    "}",
+    "",
+  ].join("\n");
+}
+
+/**
+ * Statements that, put before the last brace of {@linkcode toDot}'s text, write into each function
+ * that was called the numbers of its calls in their order: black, green where it is not needed, and red with
+ * a cross where the call failed, in brackets when it only passed an earlier failure on
+ * (FuncBenchGen, Fig. 9); brown with an exclamation mark where a fault kept it from its result. Calls of functions that the task does not have are left out.
+ *
+ * @example Usage
+ * ```ts
+ * import { callMarks } from "./graph_drawing.ts";
+ * import { generateTask } from "../../tasks/generated/task.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
+ * assertEquals(callMarks(task, []), "");
+ * ```
+ */
+export function callMarks(task: Task, calls: readonly CallEvent[]): string {
+  const made = Map.groupBy(calls, (call) => call.function);
+  return task.functions.flatMap(({ name, role, output }) => {
+    const own = made.get(name);
+    if (own === undefined) return [];
+    const colour = role === "core" ? RIGHT : IRRELEVANT;
+    const numbers = own.map((event) => {
+      const { call, failure } = event;
+      const [shade, mark] = failure !== undefined
+        ? [WRONG, failure.root ? " \u2717" : " (\u2717)"]
+        : isLost(event)
+        ? [FAULT, " !"]
+        : [colour, ""];
+      return `<FONT COLOR="${shade}"><B>${call}${mark}</B></FONT>`;
+    });
+    // A function that is called again and again must not become a ribbon.
+    const rows = Array.from(
+      { length: Math.ceil(numbers.length / 6) },
+      (_, row) => numbers.slice(6 * row, 6 * row + 6).join("&#160;&#160;"),
+    );
+    return [`  ${name} [label=<${name}<BR/>${output.name}<BR/>${rows.join("<BR/>")}>];`];
+  }).join("\n");
+}
+
+/** The graph as a Mermaid flowchart, which many Markdown viewers draw. */
+export function toMermaid(task: Task): string {
+  const lines = task.functions.flatMap(({ name, role, output, dependsOn }) => {
+    const style = output.name === task.target.variable ? "target" : role;
+    return [
+      `  ${name}["${name}<br/>${output.name}"]:::${style}`,
+      ...dependsOn.map((parent) => `  ${parent} --> ${name}`),
+    ];
+  });
+  const styles = Object.entries(FILLS).map(([role, fill]) =>
+    `  classDef ${role} fill:${fill},stroke:#555555,color:#111111`
+  );
+  return [
+    "flowchart TD",
+    ...lines,
+    ...styles,
+    `  classDef target fill:${FILLS.core},stroke:${TARGET_LINE},stroke-width:3px,color:#111111`,
+    "",
+  ].join("\n");
+}
+
+/** The graph as an SVG image, laid out by Graphviz. */
+export async function toSvg(task: Task): Promise<string> {
+  // Graphviz is larger than all the rest, and most runs draw nothing.
+  const { instance } = await import("@viz-js/viz");
+  const viz = await instance();
+  return viz.renderString(toDot(task), { format: "svg" });
+}

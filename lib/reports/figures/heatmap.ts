@@ -1,0 +1,157 @@
+/**
+ * Heatmaps of a report as SVG: shares of two things crossed, as colour and in numbers.
+ * @module
+ */
+
+import type { Brittleness } from "../metrics/brittleness.ts";
+import { PARAMETER_FAILURE_TYPES } from "../../calls/parameter_failure.ts";
+import { wholePercent } from "../tables/perturbations.ts";
+import { distinct, draw, inOrder } from "./plotting.ts";
+
+/** One cell of a heatmap that has data. */
+interface Cell {
+  readonly row: string;
+  readonly column: string;
+  readonly share: number;
+  /** What is written in it. */
+  readonly text: string;
+}
+
+/** Shares of two things crossed; cells without data are left out. */
+interface Heatmap {
+  readonly rowTitle: string;
+  readonly rows: readonly string[];
+  readonly columnTitle: string;
+  readonly columns: readonly string[];
+  readonly cells: readonly Cell[];
+  /** The share that has the full colour. */
+  readonly top: number;
+  /** How wide a cell is, in pixels. */
+  readonly step: number;
+}
+
+const TYPE_NAMES = PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " "));
+
+/** Which failure goes with which: rows are given, columns are there as well (Butterfly, Fig. 4). */
+export async function drawTransfer({ transfer }: Pick<Brittleness, "transfer">): Promise<string> {
+  return await drawHeatmap({
+    rowTitle: "given",
+    rows: TYPE_NAMES,
+    columnTitle: "then also",
+    columns: TYPE_NAMES,
+    cells: transfer.filter(({ of }) => of > 0).map(({ from, to, either, of }) => ({
+      row: from.replaceAll("_", " "),
+      column: to.replaceAll("_", " "),
+      share: either / of,
+      text: `${either} of ${of}`,
+    })),
+    top: 1,
+    step: 112,
+  });
+}
+
+/**
+ * Failure rates by type and perturbation; `top` is the rate that has the full colour, see
+ * {@linkcode highestRate}.
+ */
+export async function drawFailureRates(
+  { columns }: Pick<Brittleness, "columns">,
+  top: number,
+): Promise<string> {
+  const names = distinct(columns.map(({ perturbation }) => perturbation));
+  return await drawHeatmap({
+    rowTitle: "failure",
+    rows: TYPE_NAMES,
+    columnTitle: "perturbation",
+    columns: names,
+    cells: columns.flatMap(({ failures }, place) =>
+      failures.flatMap(({ rate }, index) =>
+        rate === null ? [] : [{
+          row: TYPE_NAMES[index]!,
+          column: names[place]!,
+          share: rate,
+          text: wholePercent(rate),
+        }]
+      )
+    ),
+    top,
+    step: Math.max(NARROW, ...names.flatMap(linesOf).map(({ length }) => LETTER * length)),
+  });
+}
+
+/** The highest failure rate, rounded up to a tenth, so that heatmaps of several models have one colour. */
+export function highestRate(brittleness: readonly Pick<Brittleness, "columns">[]): number {
+  const rates = brittleness.flatMap(({ columns }) =>
+    columns.flatMap(({ failures }) => failures.map(({ rate }) => rate ?? 0))
+  );
+  return Math.max(0.1, Math.ceil(10 * Math.max(0, ...rates)) / 10);
+}
+
+/** Cells in which a percentage stands; with more columns than this a drawing takes the room of two. */
+const NARROW = 50;
+/** What a letter of a label takes at most. */
+const LETTER = 7;
+const MOST_COLUMNS = 5;
+
+/** Whether the heatmap of failure rates is broad. */
+export function hasBroadRates({ columns }: Pick<Brittleness, "columns">): boolean {
+  return columns.length > MOST_COLUMNS;
+}
+
+/** Names that are joined, or have several words, stand in several lines; ids such as `RP_F` in one. */
+const LINES = "split(replace(replace(datum.label, regexp('[+]', 'g'), '+ '), " +
+  "regexp('_([a-z])', 'g'), '_ $1'), ' ')";
+
+function linesOf(name: string): string[] {
+  return name.split(/(?<=\+)|(?<=_)(?=[a-z])| /);
+}
+
+/** Without a screen, text is taken for that many times as wide as it is on one. */
+const TAKEN = 1.8;
+
+/** The full colour lets what is written in a cell be read, on light pages and on dark ones. */
+const FULL = 0.7;
+
+async function drawHeatmap(
+  { rowTitle, rows, columnTitle, columns, cells, top, step }: Heatmap,
+): Promise<string> {
+  const plain = { labelPadding: 6, ticks: false, domain: false, grid: false, labelLimit: 0 };
+  const axis = { ...plain, titlePadding: 10, titleColor: "var(--faint)" };
+  return await draw({
+    data: { values: cells },
+    width: { step },
+    height: { step: 34 },
+    encoding: {
+      x: {
+        field: "column",
+        ...inOrder(columns),
+        title: columnTitle,
+        axis: {
+          ...axis,
+          labelAngle: 0,
+          labelFontSize: 11,
+          labelLimit: TAKEN * step,
+          labelExpr: LINES,
+        },
+      },
+      y: { field: "row", ...inOrder(rows), title: rowTitle, axis },
+    },
+    layer: [
+      {
+        mark: { type: "rect", fill: "var(--heat)", stroke: "var(--line)", strokeWidth: 1 },
+        encoding: {
+          fillOpacity: {
+            field: "share",
+            type: "quantitative",
+            scale: { domain: [0, top], range: [0, FULL], clamp: true },
+            legend: null,
+          },
+        },
+      },
+      {
+        mark: { type: "text", fontSize: 12, color: "var(--ink)", aria: false },
+        encoding: { text: { field: "text", type: "nominal" } },
+      },
+    ],
+  });
+}

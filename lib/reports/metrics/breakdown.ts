@@ -1,0 +1,285 @@
+/**
+ * Breakdowns: success along one size of the tasks, one line or group of bars a model. Each repeats a
+ * table or a figure of FuncBenchGen (sections 4 and C), for whatever models there are.
+ * @module
+ */
+
+import { bySubject, labelOf, subjectOf } from "../../gate/decisions.ts";
+import type { GraphSpec } from "../../tasks/generated/graph.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { type Tally, tally } from "./metrics.ts";
+import { type ModelEntry, modelName, REASONING_EFFORTS } from "../../models/entry.ts";
+import type { TrialScore } from "../../trials/summary.ts";
+
+/**
+ * What success is broken down by; `core` and `no-extra` also tell of calls, `sets` is one for each
+ * model.
+ */
+export type BreakdownKind =
+  | "core"
+  | "no-extra"
+  | "connection"
+  | "depth"
+  | "sets"
+  | "effort"
+  | "strategy"
+  | "linking";
+
+/** Success along one size of the tasks. */
+export interface Breakdown {
+  /** Tells breakdowns of a report apart, such as `depth-10`. */
+  readonly id: string;
+  /** What it breaks success down by. */
+  readonly kind: BreakdownKind;
+  /** What is shown, in words. */
+  readonly title: string;
+  /** Where FuncBenchGen shows the same. */
+  readonly source: string;
+  /** What the trials are told apart by, with its unit. */
+  readonly axis: string;
+  /** What the series are. */
+  readonly legend: string;
+  /** `lines` along a number, `bars` over names. */
+  readonly shape: "lines" | "bars";
+  /** The values along the axis, in order. */
+  readonly values: readonly (number | string)[];
+  readonly series: readonly Series[];
+}
+
+/** One line, or one bar of each group. */
+export interface Series {
+  readonly name: string;
+  /** One for each value of the axis; `null` where there is no trial. */
+  readonly tallies: readonly (Tally | null)[];
+}
+
+/** What kind the irrelevant functions of a task are of (FuncBenchGen, section 4.1). */
+export const CONNECTION_NAMES = [
+  "no extra",
+  "connected",
+  "half and half",
+  "disconnected",
+  "mixed",
+] as const;
+
+/**
+ * Names the kind of a task's irrelevant functions. Halves may differ by one; any other mixture is
+ * `mixed`.
+ *
+ * @example Usage
+ * ```ts
+ * import { connectionName } from "./breakdown.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(connectionName({ connected: 5, disconnected: 5 }), "half and half");
+ * assertEquals(connectionName({ connected: 0, disconnected: 0 }), "no extra");
+ * ```
+ */
+export function connectionName(
+  { connected, disconnected }: Pick<GraphSpec, "connected" | "disconnected">,
+): typeof CONNECTION_NAMES[number] {
+  if (connected === 0) return disconnected === 0 ? "no extra" : "disconnected";
+  if (disconnected === 0) return "connected";
+  return Math.abs(connected - disconnected) <= 1 ? "half and half" : "mixed";
+}
+
+/** What a trial is told apart by; `undefined` where that does not apply to it. */
+type Key = (trial: GeneratedScore) => number | string | undefined;
+
+/**
+ * The breakdowns that `trials` allow: one appears where its axis has two values or more, those by core
+ * size always. `models` tell which names are one model at several thinking budgets. Trials on tasks
+ * that were not generated are left out.
+ */
+export function breakDown(
+  trials: readonly TrialScore[],
+  models: readonly ModelEntry[] = [],
+): Breakdown[] {
+  const generated = trials.filter(isGenerated);
+  const groups = bySubject(generated, subjectOf);
+  const names = new Map(groups.map(({ subject, items }) => [
+    canonicalJson(subject),
+    labelOf(subject, items.some(({ model }) => model.simulated)),
+  ]));
+  // Two subjects may well have one name; they are two all the same.
+  const subjects: Pick<Crossing, "legend" | "series" | "seriesOrder" | "names"> = {
+    legend: "model",
+    series: (trial) => canonicalJson(subjectOf(trial)),
+    // A model looks the same in every figure.
+    seriesOrder: [...names.keys()],
+    names,
+  };
+  const plain = generated.filter(({ task }) => connectionName(task) === "no extra");
+  const cores = valuesOf(generated, core);
+  const several = (breakdown: Breakdown) => breakdown.values.length > 1;
+  return [
+    ...[{
+      id: "core",
+      kind: "core" as const,
+      title: "Success by core size",
+      source: "Table 2",
+      own: generated,
+    }, {
+      id: "no-extra",
+      kind: "no-extra" as const,
+      title: "Success by core size, without irrelevant functions",
+      source: "Table 5",
+      own: plain.length === generated.length ? [] : plain,
+    }].flatMap(({ own, ...words }) =>
+      own.length === 0 ? [] : [cross(own, { ...words, ...CORE, ...subjects })]
+    ),
+    ...[cross(generated, {
+      id: "connection",
+      kind: "connection",
+      title: "Success by type of irrelevant functions",
+      source: "Fig. 4",
+      ...CONNECTION,
+      ...subjects,
+    })].filter(several),
+    ...cores.map((size) =>
+      cross(generated.filter((trial) => core(trial) === size), {
+        id: `depth-${size}`,
+        kind: "depth",
+        title: `Success by dependency depth, ${size} core functions`,
+        source: { 10: "Figs. 5 and 13", 20: "Fig. 14", 40: "Fig. 15" }[size] ?? other("Fig. 5"),
+        axis: "dependency depth (edges)",
+        along: ({ task }) => task.depth,
+        ...subjects,
+      })
+    ).filter(several),
+    ...groups.map(({ subject: own, items }, place) =>
+      cross(items, {
+        id: `sets-${place + 1}`,
+        kind: "sets",
+        title: `Success by core size and type of irrelevant functions: ${
+          names.get(canonicalJson(own))
+        }`,
+        source: "Fig. 6",
+        ...CORE,
+        legend: CONNECTION.axis,
+        series: CONNECTION.along,
+        seriesOrder: CONNECTION_NAMES,
+      })
+    ).filter((breakdown) => several(breakdown) && breakdown.series.length > 1),
+    ...thinkingBudgets(generated, models).filter(({ series }) => series.length > 1),
+    ...cores.map((size) =>
+      cross(generated.filter((trial) => core(trial) === size), {
+        id: `strategy-${size}`,
+        kind: "strategy",
+        title: `Success by strategy, ${size} core functions`,
+        source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? other("Fig. 8"),
+        axis: "model",
+        along: (trial) =>
+          labelOf({ ...subjectOf(trial), strategy: "baseline" }, trial.model.simulated),
+        legend: "strategy",
+        series: ({ strategy }) => strategy,
+      })
+    ).filter(({ series }) => series.length > 1),
+    ...[cross(generated, {
+      id: "linking",
+      kind: "linking",
+      title: "Success by how parameters are linked to outputs",
+      source: "appendix B.2",
+      axis: "linking",
+      along: ({ task }) => task.linking ?? "types",
+      ...subjects,
+    })].filter(several),
+  ];
+}
+
+/** The paper shows the same for other core sizes. */
+const other = (figure: string): string => `${figure}, for another size`;
+
+/** A trial on a generated task. */
+export type GeneratedScore = TrialScore & { readonly task: GraphSpec };
+
+/** What every generated task has; other tools may have but some of them. */
+const SIZES = ["core", "depth", "connected", "disconnected"] as const;
+
+/** Whether a trial's task has the sizes of a generated one. */
+export function isGenerated(trial: TrialScore): trial is GeneratedScore {
+  const sizes: Partial<Record<string, unknown>> = { ...trial.task };
+  return SIZES.every((size) => Number.isSafeInteger(sizes[size]));
+}
+
+const core = ({ task }: GeneratedScore): number => task.core;
+
+const CORE = { axis: "core size (functions needed)", along: core };
+
+const CONNECTION = {
+  axis: "irrelevant functions",
+  along: ({ task }: GeneratedScore): string => connectionName(task),
+  valueOrder: CONNECTION_NAMES,
+};
+
+/** One breakdown for each model that is there at several thinking budgets (Fig. 7). */
+function thinkingBudgets(
+  trials: readonly GeneratedScore[],
+  models: readonly ModelEntry[],
+): Breakdown[] {
+  const entries = new Map(models.map((entry) => [modelName(entry), entry]));
+  const known = trials.filter(({ model }) => entries.has(model.requested));
+  const efforts = Map.groupBy(known, ({ model, strategy, perturbation, task }) => {
+    const { name: _, reasoningEffort: __, ...base } = entries.get(model.requested)!;
+    return canonicalJson({ base, strategy, perturbation, core: task.core });
+  });
+  return [...efforts.values()].map((own, place) => {
+    const { model, strategy, perturbation, task } = own[0]!;
+    const base = { model: entries.get(model.requested)!.model, strategy, perturbation };
+    return cross(own, {
+      id: `effort-${place + 1}`,
+      kind: "effort",
+      title: `Success by thinking budget, ${task.core} core functions: ${
+        labelOf(base, model.simulated)
+      }`,
+      source: { 5: "Fig. 7" }[task.core] ?? other("Fig. 7"),
+      ...CONNECTION,
+      legend: "thinking budget",
+      series: (trial) => entries.get(trial.model.requested)!.reasoningEffort ?? "default",
+      seriesOrder: [...REASONING_EFFORTS, "default"],
+    });
+  });
+}
+
+/** What {@linkcode cross} makes a breakdown of. */
+interface Crossing extends Pick<Breakdown, "id" | "kind" | "title" | "source" | "axis" | "legend"> {
+  readonly along: Key;
+  readonly series: Key;
+  /** What series are called; else as what they are told apart by. */
+  readonly names?: ReadonlyMap<string, string>;
+  /** Names along the axis in their order; numbers are sorted, other names as they come. */
+  readonly valueOrder?: readonly string[];
+  /** Names of the series in their order; else as they come. */
+  readonly seriesOrder?: readonly string[];
+}
+
+function cross(trials: readonly GeneratedScore[], crossing: Crossing): Breakdown {
+  const { along, series, names, valueOrder, seriesOrder, ...words } = crossing;
+  const present = valuesOf(trials, along);
+  const values = valueOrder?.filter((value) => present.includes(value)) ?? present;
+  const lines = Map.groupBy(trials, (trial) => String(series(trial)));
+  const keys = seriesOrder?.filter((key) => lines.has(key)) ?? [...lines.keys()];
+  return {
+    ...words,
+    shape: values.every((value) => typeof value === "number") ? "lines" : "bars",
+    values,
+    series: keys.map((key) => {
+      const points = Map.groupBy(lines.get(key)!, along);
+      return {
+        name: names?.get(key) ?? key,
+        tallies: values.map((value) => {
+          const own = points.get(value);
+          return own === undefined ? null : tally(own);
+        }),
+      };
+    }),
+  };
+}
+
+/** The values that occur: numbers in their order, names as they come. */
+function valuesOf(trials: readonly GeneratedScore[], key: Key): (number | string)[] {
+  const values = [...new Set(trials.flatMap((trial) => key(trial) ?? []))];
+  return values.every((value) => typeof value === "number")
+    ? values.toSorted((one, other) => Number(one) - Number(other))
+    : values;
+}

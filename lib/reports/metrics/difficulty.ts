@@ -1,0 +1,66 @@
+/**
+ * Averages of scores by how hard the questions are (CallNavi, Table 4).
+ * @module
+ */
+
+import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_set.ts";
+
+/** A score of a question; `null` where there is none. */
+export interface DifficultyScore {
+  /** How hard the question is. */
+  readonly difficulty: Difficulty;
+  /** The score; `true` is 1 and `false` 0. */
+  readonly value: boolean | number | null;
+}
+
+/** Averages; `null` where there is no score. */
+export interface DifficultyAverages extends Readonly<Record<Difficulty, number | null>> {
+  /** Over all scores, whatever the difficulty ("All Avg."). */
+  readonly all: number | null;
+  /** The arithmetic mean of the averages of the three difficulties, where all are there ("Macro Avg."). */
+  readonly macro: number | null;
+  /** How many scores each average is of. */
+  readonly counts: Readonly<Record<Difficulty | "all", number>>;
+}
+
+/**
+ * Averages scores by difficulty. Scores that are `null` do not count.
+ *
+ * @see CallNavi, section 6.4.
+ *
+ * @example Usage
+ * ```ts
+ * import { averageScores } from "./difficulty.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { easy, all, macro } = averageScores([
+ *   { difficulty: "easy", value: true },
+ *   { difficulty: "easy", value: true },
+ *   { difficulty: "medium", value: 0.5 },
+ *   { difficulty: "hard", value: false },
+ * ]);
+ * assertEquals([easy, all, macro], [1, 0.625, 0.5]);
+ * ```
+ */
+export function averageScores(scores: readonly DifficultyScore[]): DifficultyAverages {
+  const of = (difficulty: Difficulty) =>
+    valuesOf(scores.filter((score) => score.difficulty === difficulty));
+  const [easy, medium, hard, all] = [of("easy"), of("medium"), of("hard"), valuesOf(scores)];
+  const means = { easy: mean(easy), medium: mean(medium), hard: mean(hard) };
+  const three = DIFFICULTIES.flatMap((difficulty) => means[difficulty] ?? []);
+  return {
+    ...means,
+    all: mean(all),
+    macro: three.length === DIFFICULTIES.length ? mean(three) : null,
+    counts: { easy: easy.length, medium: medium.length, hard: hard.length, all: all.length },
+  };
+}
+
+function valuesOf(scores: readonly DifficultyScore[]): number[] {
+  return scores.flatMap(({ value }) => value === null ? [] : [Number(value)]);
+}
+
+function mean(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

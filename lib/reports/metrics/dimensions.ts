@@ -1,0 +1,142 @@
+/**
+ * The five dimensions of tool use (Pipeline, "Benchmarking Tool Use"): how well a model selects tools, fills in
+ * their arguments, uses what they return, chains them, and copes when they fail, each from 0 to 1.
+ *
+ * | dimension | mean over | of |
+ * | --- | --- | --- |
+ * | `tool_selection` | trials | the F1 score of the set of functions called beside the set needed: 1 exactly when both are the same |
+ * | `argument_correctness` | trials with calls | the share of calls to functions that there are whose arguments are right |
+ * | `result_interpretation` | trials in which the answer was to be had, as all that is needed had been returned | whether the answer is it: solved, and grounded |
+ * | `multi_step_planning` | trials on tasks of depth 1 or more, and on cases of two right calls or more | whether the task was solved |
+ * | `error_recovery` | functions of trials that a fault was in the way of | whether it ended as is right: recovered or, where permission is denied for good, given up |
+ *
+ * The first four are of unperturbed trials on generated tasks, and on cases whose right calls are known
+ * (`trial_dimensions.ts` has what they are in full); the last one is of trials whose perturbation is nothing
+ * but faults (`recovery.ts`), without `slow` ones, of which there is nothing to recover. Trials that do not
+ * count, as infrastructure spoiled them or the perturbation found nothing to change, are left out.
+ *
+ * The independent unit is the graph, or the trial of a case: with the partition that every statistic uses. A
+ * trial without a fault and one with it, on the same graph, are one unit. Trials of one case are draws
+ * of their own, so that intervals are about these cases, whatever they say about others.
+ *
+ * The overall score is the mean of the dimensions that have data, each weighing the same.
+ * @module
+ */
+
+import {
+  estimateMean,
+  type JointMean,
+  jointMean,
+  type MeanEstimate,
+  type UnitSum,
+} from "../../statistics/clustered_mean.ts";
+import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/decisions.ts";
+import { sum } from "../../gate/evidence.ts";
+import { isFault } from "../../tools/fault.ts";
+import { rightEndOf } from "../../calls/recovery.ts";
+import type { Trial } from "../../trials/trial.ts";
+import { scored, type TrialScore } from "../../trials/summary.ts";
+
+/** The dimensions, in the order of the source. */
+export const DIMENSIONS = [
+  "tool_selection",
+  "argument_correctness",
+  "result_interpretation",
+  "multi_step_planning",
+  "error_recovery",
+] as const;
+
+/** One dimension of tool use. */
+export type Dimension = typeof DIMENSIONS[number];
+
+/** What a model comes to in one dimension. */
+export interface DimensionEstimate extends MeanEstimate {
+  /** The dimension. */
+  readonly dimension: Dimension;
+}
+
+/** What a model with a strategy comes to. */
+export interface DimensionMetrics {
+  /** The model and the strategy, unperturbed. */
+  readonly subject: Subject;
+  /** Whether the model is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** All dimensions, in order; the mean of one that was not measured is `null`. */
+  readonly dimensions: readonly DimensionEstimate[];
+  /** The mean of those that were measured, each weighing the same, with its 95% interval. */
+  readonly overall: JointMean;
+  /** Those that were not measured, and the overall score therefore lacks. */
+  readonly missing: readonly Dimension[];
+}
+
+/**
+ * The five dimensions of each model and strategy of which any was measured.
+ *
+ * @example Usage
+ * ```ts
+ * import { measureDimensions } from "./dimensions.ts";
+ * import { scripted } from "../../models/scripted.ts";
+ * import { runTrial } from "../../trials/trial.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const trial = await runTrial(task, scripted("shrug", () => ({ text: "I cannot tell." })));
+ * const [metrics] = measureDimensions([trial]);
+ * assertEquals(metrics!.dimensions[0]!.mean, 0);
+ * assertEquals(metrics!.missing, [
+ *   "argument_correctness",
+ *   "result_interpretation",
+ *   "error_recovery",
+ * ]);
+ * ```
+ */
+export function measureDimensions(
+  trials: readonly (Trial | TrialScore)[],
+): DimensionMetrics[] {
+  const telling = trials.map(scored).filter((trial) =>
+    isCounted(trial) && DIMENSIONS.some((dimension) => VALUES[dimension](trial).length > 0)
+  );
+  const groups = bySubject(
+    telling,
+    (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
+  );
+  return groups.map(({ subject, items }) => {
+    const units = byGraph(items);
+    const parts = DIMENSIONS.map((dimension) => units.map((unit) => unitSum(unit, dimension)));
+    const dimensions = DIMENSIONS.map((dimension, place) => ({
+      dimension,
+      ...estimateMean(parts[place]!),
+    }));
+    return {
+      subject,
+      simulated: items.some(({ model }) => model.simulated),
+      dimensions,
+      overall: jointMean(parts),
+      missing: dimensions.flatMap(({ dimension, mean }) => mean === null ? [dimension] : []),
+    };
+  });
+}
+
+/** What the trials of one unit add to a dimension. */
+function unitSum(trials: readonly TrialScore[], dimension: Dimension): UnitSum {
+  const values = trials.flatMap(VALUES[dimension]);
+  return { sum: sum(values, (value) => value), count: values.length };
+}
+
+/** The values, from 0 to 1, that a trial has in each dimension: none, one, or one for each fault. */
+const VALUES: Readonly<Record<Dimension, (trial: TrialScore) => readonly number[]>> = {
+  tool_selection: ({ dimensions }) => valuesOf(dimensions?.tool_selection),
+  argument_correctness: ({ dimensions }) => valuesOf(dimensions?.argument_correctness),
+  result_interpretation: ({ dimensions }) => valuesOf(dimensions?.result_interpretation),
+  multi_step_planning: ({ dimensions }) => valuesOf(dimensions?.multi_step_planning),
+  error_recovery: ({ perturbation, recoveries = [] }) =>
+    // What else was perturbed would count against a model that meets a fault rightly.
+    perturbation.split("+").every(isFault)
+      ? recoveries.filter(({ fault }) => fault !== "slow")
+        .map(({ fault, end }) => Number(end === rightEndOf(fault)))
+      : [],
+};
+
+function valuesOf(value: number | undefined): readonly number[] {
+  return value === undefined ? [] : [value];
+}

@@ -1,0 +1,134 @@
+/**
+ * Recovery rates: how the faults of many trials ended (Pipeline, "Benchmarking Tool Use", error recovery).
+ * @module
+ */
+
+import { bySubject, type Subject, subjectOf } from "../../gate/decisions.ts";
+import { type FaultKind, FAULTS } from "../../tools/fault.ts";
+import { shareInterval } from "./metrics.ts";
+import {
+  type Recovery,
+  RECOVERY_ENDS,
+  type RecoveryEnd,
+  rightEndOf,
+} from "../../calls/recovery.ts";
+import type { Bounds } from "../../statistics/proportions.ts";
+import { scored, type TrialScore } from "../../trials/summary.ts";
+
+/** How episodes ended: functions that failed, each once in its trial. */
+export interface RecoveryTally {
+  /** How many there are. */
+  readonly episodes: number;
+  /** How many ended in each way. */
+  readonly ends: Readonly<Record<RecoveryEnd, number>>;
+  /** How many ended as is right: recovered or, where permission was denied for good, gave up. */
+  readonly right: number;
+  /** The share of these; `null` without any episode. */
+  readonly rate: number | null;
+  /**
+   * Two-sided 95% interval of the rate: Wilson's, or from the clustered standard error where a task has
+   * several episodes; `null` where there is none.
+   */
+  readonly interval: Bounds | null;
+  /** Mean calls of the function after the first one that failed; `null` without any episode. */
+  readonly attempts: number | null;
+}
+
+/** What one kind of fault comes to under one perturbation. */
+export interface FaultRecovery extends RecoveryTally {
+  /** The kind. */
+  readonly fault: FaultKind;
+  /** The perturbation's id, such as `timeout:3`. */
+  readonly perturbation: string;
+  /** The end that is right. */
+  readonly rightEnd: RecoveryEnd;
+  /** Valid trials under this perturbation: one that never calls the function has no episode. */
+  readonly trials: number;
+}
+
+/** What faults come to for a model with a strategy. */
+export interface RecoveryMetrics {
+  /** The model and the strategy, unperturbed. */
+  readonly subject: Subject;
+  /** Whether the model is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** For each kind, in the order of {@linkcode FAULTS}, and each perturbation with it. */
+  readonly faults: readonly FaultRecovery[];
+  /** Over all of them but `slow`, of which there is nothing to recover. */
+  readonly total: RecoveryTally;
+}
+
+/** An episode, and the task on which it happened. */
+interface Episode extends Recovery, Pick<TrialScore, "task"> {}
+
+/**
+ * How faults ended, for each model and strategy whose trials met any. Trials that infrastructure spoiled do
+ * not count.
+ *
+ * @example Usage
+ * ```ts
+ * import { measureRecovery } from "./recovery.ts";
+ * import { runTrial } from "../../trials/trial.ts";
+ * import { scripted } from "../../models/scripted.ts";
+ * import { generateTask } from "../../tasks/generated/task.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
+ * const { functions: [only], inputs } = generateTask(spec);
+ * const calls = [{ name: only!.name, arguments: Object.fromEntries(inputs) }];
+ * const meek = scripted("meek", [{ calls }, { text: "It timed out." }]);
+ *
+ * const [metrics] = measureRecovery([await runTrial(spec, meek, { perturbation: "timeout" })]);
+ * const { fault, episodes, ends, rate } = metrics!.faults[0]!;
+ * assertEquals({ fault, episodes, rate }, { fault: "timeout", episodes: 1, rate: 0 });
+ * assertEquals(ends.gave_up, 1);
+ * ```
+ */
+export function measureRecovery(trials: readonly TrialScore[]): RecoveryMetrics[] {
+  const valid = trials.map(scored).filter(({ outcome }) => outcome !== "invalid");
+  const groups = bySubject(
+    valid,
+    (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
+  );
+  return groups.flatMap(({ subject, items }) => {
+    const faults = [...Map.groupBy(items, ({ perturbation }) => perturbation)]
+      .flatMap(([perturbation, own]) => {
+        const byFault = Map.groupBy(episodesOf(own), ({ fault }) => fault);
+        return [...byFault].map(([fault, episodes]): FaultRecovery => ({
+          fault,
+          perturbation,
+          rightEnd: rightEndOf(fault),
+          trials: own.length,
+          ...tallyOf(episodes),
+        }));
+      });
+    if (faults.length === 0) return [];
+    return [{
+      subject,
+      simulated: items.some(({ model }) => model.simulated),
+      faults: FAULTS.flatMap((kind) => faults.filter(({ fault }) => fault === kind)),
+      total: tallyOf(episodesOf(items).filter(({ fault }) => fault !== "slow")),
+    }];
+  });
+}
+
+function episodesOf(trials: readonly TrialScore[]): Episode[] {
+  return trials.flatMap(({ task, recoveries = [] }) => recoveries.map((one) => ({ ...one, task })));
+}
+
+function tallyOf(episodes: readonly Episode[]): RecoveryTally {
+  const isRight = ({ fault, end }: Episode) => end === rightEndOf(fault);
+  const of = episodes.length;
+  const right = episodes.filter(isRight).length;
+  const counts = RECOVERY_ENDS.map((end) =>
+    [end, episodes.filter((episode) => episode.end === end).length] as const
+  );
+  return {
+    episodes: of,
+    ends: Object.fromEntries(counts) as Record<RecoveryEnd, number>,
+    right,
+    rate: of === 0 ? null : right / of,
+    interval: shareInterval(episodes, isRight),
+    attempts: of === 0 ? null : episodes.reduce((sum, one) => sum + one.attempts, 0) / of,
+  };
+}

@@ -1,0 +1,195 @@
+// The script of a report's page. It looks up trials, filters them and shows one; it decides nothing:
+// every judgement and every word comes from the data that the page holds.
+
+// @ts-check
+/// <reference lib="dom" />
+/// <reference lib="esnext" />
+
+import { badge, block, element, make, unpack } from "./parts.js";
+import { drawGraph, trialParts } from "./trial.js";
+
+/**
+ * One line of the list: places in the names of the index, numbers, and where the rest is kept.
+ * @typedef {[subject: number, cell: number, graph: number, repetition: number, outcome: number,
+ *   calls: number, fewest: number, types: number, roots: number, wrong: number, shown: number,
+ *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number]} Row
+ */
+
+/**
+ * @typedef {object} Index
+ * @property {string[]} subjects
+ * @property {string[]} cells
+ * @property {string[]} units What a number counts, such as graphs; what has none is named.
+ * @property {string[]} outcomes
+ * @property {string[]} types
+ * @property {string[]} behaviours
+ * @property {number[][]} shown Behaviours that trials show together, by their places.
+ * @property {Row[]} rows
+ */
+
+const ROWS = 50;
+
+/** @type {Index} */
+let index;
+/** Places in the list that pass the filters. @type {number[]} */
+let shown = [];
+let page = 0;
+
+/** @param {string} id */
+const choice = (id) => Number(/** @type {HTMLSelectElement} */ (element(id)).value);
+
+function filter() {
+  const subject = choice("subject");
+  const cell = choice("cell");
+  const outcome = choice("outcome");
+  const type = choice("type");
+  const behaviour = choice("behaviour");
+  const rootsOnly = /** @type {HTMLInputElement} */ (element("roots")).checked;
+  shown = [];
+  index.rows.forEach((row, place) => {
+    if (subject >= 0 && row[0] !== subject) return;
+    if (cell >= 0 && row[1] !== cell) return;
+    // The first outcome is "solved"; -2 asks for all others.
+    if (outcome >= 0 ? row[4] !== outcome : outcome === -2 && row[4] === 0) return;
+    const types = rootsOnly ? row[8] : row[7];
+    if (type === -2 ? types === 0 : type >= 0 && (types & (1 << type)) === 0) return;
+    const behaviours = index.shown[row[10]] ?? [];
+    if (
+      behaviour === -2 ? behaviours.length === 0 : behaviour >= 0 && !behaviours.includes(behaviour)
+    ) {
+      return;
+    }
+    shown.push(place);
+  });
+  page = 0;
+  list();
+}
+
+function list() {
+  const total = index.rows.length;
+  const pages = Math.max(1, Math.ceil(shown.length / ROWS));
+  const own = shown.slice(page * ROWS, (page + 1) * ROWS);
+  element("count").textContent = `${shown.length.toLocaleString("en-US")} of ` +
+    `${total.toLocaleString("en-US")} trials` +
+    (pages > 1 ? `, page ${page + 1} of ${pages}` : "");
+  const previous = /** @type {HTMLButtonElement} */ (element("previous"));
+  const next = /** @type {HTMLButtonElement} */ (element("next"));
+  previous.disabled = page === 0;
+  next.disabled = page >= pages - 1;
+  element("list").replaceChildren(...own.map((place) => {
+    const [subject, cell, graph, repetition, outcome, calls, fewest, types, , wrong, , unit] =
+      /** @type {Row} */ (index.rows[place]);
+    const name = /** @type {string} */ (index.outcomes[outcome]);
+    const kinds = index.types.filter((_, type) => types & (1 << type)).join(", ");
+    return make(
+      "tr",
+      place === opened() ? { class: "open" } : {},
+      make("td", {}, make("a", { href: `#trial-${place + 1}` }, `trial ${place + 1}`)),
+      make("td", {}, badge(name)),
+      make("td", { class: "words" }, index.subjects[subject] ?? ""),
+      make("td", { class: "words" }, index.cells[cell] ?? ""),
+      make(
+        "td",
+        {},
+        `${index.units[unit]}${graph > 0 ? ` ${graph}` : ""}` +
+          (repetition > 1 ? `, repetition ${repetition}` : ""),
+      ),
+      make("td", {}, calls < 0 ? "-" : fewest < 0 ? String(calls) : `${calls} (fewest ${fewest})`),
+      make("td", { class: "words" }, wrong === 0 ? "-" : `${wrong}: ${kinds}`),
+    );
+  }));
+}
+
+/** The place of the trial that the address asks for, -1 for none. */
+function opened() {
+  const match = /^#trial-(\d{1,7})$/.exec(location.hash);
+  const place = match === null ? -1 : Number(match[1]) - 1;
+  return place < index.rows.length ? place : -1;
+}
+
+async function open() {
+  const place = opened();
+  const panel = element("trial");
+  panel.hidden = place < 0;
+  list();
+  if (place < 0) return;
+  panel.replaceChildren(make("p", { class: "faint" }, "Unpacking ..."));
+  const row = /** @type {Row} */ (index.rows[place]);
+  const [trial, task] = await Promise.all([
+    block(row[12]).then((own) => own[row[13]]),
+    row[14] < 0 ? null : block(row[14]).then((own) => own[row[15]]),
+  ]);
+  if (opened() !== place) return;
+  const at = shown.indexOf(place);
+  const standing = {
+    place,
+    outcome: /** @type {string} */ (index.outcomes[row[4]]),
+    previous: at > 0 ? shown[at - 1] : undefined,
+    next: at >= 0 ? shown[at + 1] : undefined,
+  };
+  panel.replaceChildren(...trialParts(standing, trial, task));
+  panel.scrollIntoView({ block: "start" });
+  if (task?.dot !== undefined) {
+    await drawGraph(task.dot, trial.dotMarks, () => opened() === place);
+  }
+}
+
+/**
+ * @param {string} id
+ * @param {[string, number][]} options
+ */
+function fill(id, options) {
+  element(id).replaceChildren(
+    ...options.map(([text, value]) => make("option", { value: String(value) }, text)),
+  );
+  element(id).addEventListener("change", filter);
+}
+
+/** Whether the file goes on behind the index: Graphviz is the last that stands in it. */
+function whole() {
+  return document.getElementById("graphviz") !== null;
+}
+
+/** @param {string} text */
+function tellFault(text) {
+  const place = document.getElementById("count");
+  if (place === null) document.body.append(make("p", {}, text));
+  else place.textContent = text;
+}
+
+async function start() {
+  try {
+    index = JSON.parse(await unpack("index"));
+  } catch (error) {
+    tellFault(
+      whole()
+        ? `The trials cannot be unpacked: ${error}`
+        : "This file is not whole: it was cut off while it was written.",
+    );
+    return;
+  }
+  /** @param {string[]} names @returns {[string, number][]} */
+  const named = (names) => names.map((name, place) => [name.replaceAll("_", " "), place]);
+  /** @param {string[]} names @returns {[string, number][]} */
+  const asIs = (names) => names.map((name, place) => [name, place]);
+  fill("subject", [["all", -1], ...asIs(index.subjects)]);
+  fill("outcome", [["all", -1], ["not solved", -2], ...named(index.outcomes)]);
+  fill("type", [["any or none", -1], ["any", -2], ...named(index.types)]);
+  fill("behaviour", [["any or none", -1], ["any", -2], ...named(index.behaviours)]);
+  fill("cell", [["all", -1], ...asIs(index.cells)]);
+  element("roots").addEventListener("change", filter);
+  element("previous").addEventListener("click", () => {
+    page--;
+    list();
+  });
+  element("next").addEventListener("click", () => {
+    page++;
+    list();
+  });
+  addEventListener("hashchange", open);
+  filter();
+  await open();
+  document.documentElement.dataset["ready"] = "true";
+}
+
+addEventListener("DOMContentLoaded", start);

@@ -1,0 +1,360 @@
+/**
+ * Baselines: accepted results that later ones are compared with, in a small file to be committed, or
+ * as the journal that they come from.
+ * @module
+ */
+
+import { z } from "zod";
+import { FAILURE_TYPES, type FailureType } from "../calls/failure.ts";
+import { assertShallow, InputError, parseWith, readText } from "../base/input.ts";
+import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "../base/json.ts";
+import { bySubject, type Scored, subjectOf } from "../gate/decisions.ts";
+import { type BaselineScores, changed, judgeTrials } from "../gate/decide_trials.ts";
+import {
+  comparisonHash,
+  countTrials,
+  listTrials,
+  MOST_TRIALS,
+  type Plan,
+  type ResolvedSuite,
+} from "./plan.ts";
+import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
+import { differences, readResults, type Results } from "./journal/results.ts";
+import { type Outcome, OUTCOMES } from "../trials/trial.ts";
+import type { TrialScore } from "../trials/summary.ts";
+import { changesTask } from "../trials/executors/tasks.ts";
+import type { PlannedTrial } from "../trials/trial_id.ts";
+import { unitWords } from "../gate/unit_names.ts";
+
+/** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
+type Ended = Outcome | readonly [Outcome, ...FailureType[]] | null;
+
+/** What `toolgate accept` writes. */
+export interface BaselineFile {
+  readonly v: 1;
+  readonly kind: "baseline";
+  /** The suite's name. */
+  readonly suite: string;
+  /** See {@linkcode planHash}. */
+  readonly planHash: string;
+  /** See {@linkcode comparisonHash}. */
+  readonly comparisonHash: string;
+  /** A hash of everything else in the file, so that no slip of an editor goes unnoticed. */
+  readonly checksum: string;
+  /** The version of the generator. */
+  readonly generator: number;
+  /** The seed of all tasks. */
+  readonly seed: number;
+  /** Everything that decides which trials there are, but for models and strategies. */
+  readonly resolved: Omit<ResolvedSuite, "models" | "strategies">;
+  /** The accepted results, one entry a model, strategy and perturbation. */
+  readonly subjects: readonly {
+    readonly model: Scored["model"];
+    readonly strategy: string;
+    readonly perturbation: string;
+    /** What tells this run from others: see {@linkcode runKey}. */
+    readonly run: string;
+    /** In plan order, without those behind the last one that was run. */
+    readonly trials: readonly Ended[];
+  }[];
+}
+
+const outcome = z.enum(OUTCOMES);
+
+const BASELINE_FILE = z.strictObject({
+  v: z.literal(1),
+  kind: z.literal("baseline"),
+  suite: z.string(),
+  planHash: z.string(),
+  comparisonHash: z.string(),
+  checksum: z.string(),
+  generator: z.int(),
+  seed: z.int().min(0),
+  resolved: z.looseObject({ graphs: z.int().min(1), cells: z.array(z.looseObject({})) }),
+  subjects: z.array(z.strictObject({
+    model: z.strictObject({ requested: z.string(), served: z.string(), simulated: z.boolean() }),
+    strategy: z.string(),
+    perturbation: z.string(),
+    run: z.string(),
+    trials: z.array(z.union([outcome, z.tuple([outcome], z.enum(FAILURE_TYPES)), z.null()])),
+  })).min(1, "must not be empty"),
+}) as unknown as z.ZodType<BaselineFile>;
+
+/** Results to compare with, and what they are results of. */
+export interface Baseline extends BaselineScores {
+  /** The keys of the runs that it holds. */
+  readonly runs: ReadonlySet<string>;
+  /** The plan's fields; `undefined` for journals that other tools wrote. */
+  readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
+  /** What a person should know, such as dropped torn lines. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Reads a baseline: what `toolgate accept` wrote, or a journal.
+ *
+ * @throws {InputError} If it can be neither, or no verdict can rest on it.
+ */
+export function readBaseline(path: string): Baseline {
+  const value = parseJson(readText(path));
+  if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") {
+    assertShallow(value, path);
+    const file = parseWith(BASELINE_FILE, value, path);
+    const runs = new Set(file.subjects.map(({ run }) => run));
+    return { file: path, trials: trialsOf(file, path), plan: file, notices: [], runs };
+  }
+  const { trials, plan, problem, notices } = readResults([path]);
+  if (problem !== undefined) {
+    throw new InputError(`Cannot compare with ${path}: ${problem}`);
+  }
+  if (trials.length === 0) {
+    throw new InputError(`Cannot compare with ${path} as it must have trials: there are none`);
+  }
+  return { file: path, trials, plan, notices, runs: runsOf(trials) };
+}
+
+/**
+ * The results that a gate compares with, if it names a file. Where that is yet to be made there are
+ * none: trials are run all the same, so that there is something to accept.
+ *
+ * @throws {InputError} If there is such a file and it cannot be used.
+ */
+export function baselineOfGate(
+  gate: GatePolicy | undefined,
+  pathOf = (file: string) => file,
+): Baseline | undefined {
+  const file = fileOf(gate);
+  if (file === undefined) return undefined;
+  try {
+    Deno.statSync(pathOf(file));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+  }
+  return readBaseline(pathOf(file));
+}
+
+/** What to do when a gate names a file that is not there; `undefined` if that is not so. */
+export function missingBaseline(
+  gate: GatePolicy | undefined,
+  baseline: Baseline | undefined,
+): string | undefined {
+  const file = fileOf(gate);
+  if (file === undefined || baseline !== undefined) return undefined;
+  return `there is no baseline ${file} yet: keep the trials with --out=results.jsonl, then ` +
+    `deno task toolgate accept results.jsonl --out ${file}`;
+}
+
+function fileOf(gate: GatePolicy | undefined): string | undefined {
+  if (gate === undefined || !isUpgrade(gate)) return undefined;
+  return typeof gate.baseline === "string" ? undefined : gate.baseline.file;
+}
+
+/** What tells the trials of one subject from those of another run: when each began and how it went. */
+function runKey(trials: readonly TrialScore[]): string {
+  return sha256(
+    canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
+  );
+}
+
+function runsOf(trials: readonly TrialScore[]): Set<string> {
+  const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
+  return new Set(bySubject(ordered, subjectOf).map(({ items }) => runKey(items)));
+}
+
+/**
+ * Makes sure that trials are not compared with themselves, which would let anything pass.
+ *
+ * @throws {InputError} If they are.
+ */
+export function assertOtherRun(baseline: Baseline, trials: readonly TrialScore[]): void {
+  // Other tools may not say when trials began, and then nothing tells runs apart.
+  if (trials.every(({ startedAt }) => startedAt === "")) return;
+  if (runsOf(trials).isDisjointFrom(baseline.runs)) return;
+  throw new InputError(
+    `Cannot compare with ${baseline.file} as a candidate needs trials of its own: ` +
+      "these are the very trials of the baseline",
+  );
+}
+
+function trialsOf(file: BaselineFile, path: string): Scored[] {
+  const { resolved, comparisonHash: told, generator, seed } = file;
+  const { checksum, ...rest } = file;
+  if (checksum !== checksumOf(rest)) {
+    throw new InputError(
+      `Cannot compare with ${path} as its checksum must be that of its content: it was changed`,
+    );
+  }
+  if (hashOf(resolved) !== told || resolved.generator !== generator || resolved.seed !== seed) {
+    throw new InputError(
+      `Cannot compare with ${path} as its comparisonHash must be that of its plan: ` +
+        "it was made by another version",
+    );
+  }
+  const size = countTrials({
+    ...resolved,
+    ...{ models: [{ model: "" }], strategies: [""], perturbations: [""] },
+  });
+  if (size > MOST_TRIALS) {
+    throw new InputError(
+      `Cannot compare with ${path} as a model has at most ${MOST_TRIALS} trials: it has ${size}`,
+    );
+  }
+  return file.subjects.flatMap(({ model, strategy, perturbation, trials }) => {
+    const planned = plannedOf(resolved, { model: model.requested, strategy, perturbation });
+    if (trials.length > planned.length) {
+      throw new InputError(
+        `Cannot compare with ${path} as a subject has at most ${planned.length} trials: ` +
+          `${model.requested} has ${trials.length}`,
+      );
+    }
+    return trials.flatMap((ended, place): Scored[] => {
+      if (ended === null) return [];
+      const { task, repetition } = planned[place]!;
+      const [outcome, ...types] = typeof ended === "string" ? [ended] : ended;
+      const solved = outcome === "solved";
+      const failures = types.map((type) => ({ type }));
+      const scored = { model, strategy, perturbation, task, repetition, outcome, solved, failures };
+      return [changesTask(task, perturbation) ? scored : { ...scored, changed: false }];
+    });
+  });
+}
+
+/** The trials of one subject, in plan order. */
+function plannedOf(
+  resolved: BaselineFile["resolved"],
+  { model, strategy, perturbation }: { model: string; strategy: string; perturbation: string },
+): PlannedTrial[] {
+  return listTrials({
+    ...resolved,
+    models: [{ model }],
+    strategies: [strategy],
+    perturbations: [perturbation],
+  });
+}
+
+function checksumOf(content: Omit<BaselineFile, "checksum">): string {
+  return sha256(canonicalJson(content));
+}
+
+function hashOf(resolved: BaselineFile["resolved"]): string {
+  return comparisonHash({ resolved: { ...resolved, models: [], strategies: [] } });
+}
+
+/**
+ * What is kept of results when they are accepted as a baseline.
+ *
+ * @throws {InputError} If no verdict can rest on them; `source` is what the message calls them.
+ */
+export function acceptResults(results: Results, source: string): BaselineFile {
+  const { plan, trials, problem } = results;
+  const fault = problem ?? (plan === undefined ? "their first line must be a plan" : undefined) ??
+    unacceptable(results);
+  if (plan === undefined || fault !== undefined) {
+    throw new InputError(`Cannot accept ${source}: ${fault}`);
+  }
+  const { models: _, strategies: __, ...resolved } = plan.resolved;
+  const { suite, planHash, comparisonHash, generator, seed } = plan;
+  const subjects = bySubject(trials, subjectOf).map(({ subject, items }) => {
+    const { strategy, perturbation } = subject;
+    const fault = changed(items, "the served model");
+    if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
+    const finished = new Map(items.map((trial) => [trial.id, trial]));
+    const ended = plannedOf(resolved, subject).map(({ id }): Ended => {
+      const trial = finished.get(id);
+      if (trial === undefined) return null;
+      const types = FAILURE_TYPES.filter((type) =>
+        trial.failures.some((failure) => failure.type === type)
+      );
+      return types.length === 0 ? trial.outcome : [trial.outcome, ...types];
+    });
+    const served = items.find(({ outcome }) => outcome !== "invalid")?.model ?? items[0]!.model;
+    const { requested, simulated } = served;
+    return {
+      model: { requested, served: served.served, simulated },
+      strategy,
+      perturbation,
+      run: [...runsOf(items)][0]!,
+      trials: ended.slice(0, ended.findLastIndex((one) => one !== null) + 1),
+    };
+  });
+  const content = {
+    ...{ v: 1, kind: "baseline", suite, planHash, comparisonHash, generator, seed } as const,
+    resolved,
+    subjects,
+  };
+  return { ...content, checksum: checksumOf(content) };
+}
+
+/** Results that say nothing must not take the place of a baseline that does. */
+function unacceptable({ trials, planned, gate, rule, stopped }: Results): string | undefined {
+  if (trials.length === 0) return "there are no trials";
+  const missing = planned.length - trials.length;
+  const judged = rule === undefined || missing === 0
+    ? []
+    : judgeTrials(trials, planned, gate!, { rule });
+  const decided = judged.length > 0 && judged.every(({ verdict }) => verdict.kind !== "invalid");
+  if (missing > 0 && stopped === undefined && !decided) {
+    return `${missing} of ${planned.length} trials were not run; continue the run with --resume`;
+  }
+  const invalid = trials.filter(({ outcome }) => outcome === "invalid").length;
+  if (invalid > (1 - ACCEPTED_COVERAGE) * trials.length) {
+    return `${invalid} of ${trials.length} trials are invalid; run them again with --retry-invalid`;
+  }
+}
+
+/** As gates ask for by default. */
+const ACCEPTED_COVERAGE = 0.95;
+
+/** A baseline as text: one trial a line, so that a review sees what has changed. */
+export function baselineText(file: BaselineFile): string {
+  const { subjects, ...head } = file;
+  const shown = subjects.map(({ trials, ...subject }) => {
+    const lines = trials.map((ended) => `      ${JSON.stringify(ended)}`).join(",\n");
+    const fields = JSON.stringify(subject).slice(1, -1);
+    return `    {\n      ${fields},\n      "trials": [\n${lines}\n      ]\n    }`;
+  });
+  const fields = Object.entries(head)
+    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`).join("");
+  return `{\n${fields}  "subjects": [\n${shown.join(",\n")}\n  ]\n}\n`;
+}
+
+/**
+ * Makes sure that results of `plan` may be compared with a baseline.
+ *
+ * @throws {InputError} If not; the message says in which fields they differ.
+ */
+export function assertComparable(
+  baseline: Baseline,
+  plan: Pick<Plan, "suite" | "resolved"> | undefined,
+  planned: readonly PlannedTrial[],
+): void {
+  const { file } = baseline;
+  const { same } = unitWords(planned.map(({ task }) => task));
+  if (plan !== undefined && baseline.plan !== undefined) {
+    if (comparisonHash(plan) === baseline.plan.comparisonHash) return;
+    // A journal's plan has models and strategies too, in which they may well differ.
+    const shared = ({ resolved }: { readonly resolved: Partial<ResolvedSuite> }) => {
+      const { models: _, strategies: __, ...rest } = resolved;
+      return { resolved: rest };
+    };
+    const [here, there] = [shared(plan), shared(baseline.plan)];
+    const show = (value: unknown) => printable(canonicalJson(value) ?? "absent", 60);
+    const fields = differences(here, there).map((name) =>
+      `${name} (${show(Reflect.get(there.resolved, name))} there, ` +
+      `${show(Reflect.get(here.resolved, name))} here)`
+    );
+    throw new InputError(
+      `Cannot compare with ${file} as both must be of the same ${same}: they differ in ` +
+        (fields.join(", ") || "their hash"),
+    );
+  }
+  // Without a plan on either side, the graphs themselves must be the same.
+  const keyOf = ({ task, repetition }: Scored | PlannedTrial) => canonicalJson([task, repetition]);
+  const [one, other] = [new Set(planned.map(keyOf)), new Set(baseline.trials.map(keyOf))];
+  const apart = one.symmetricDifference(other).size;
+  if (apart === 0) return;
+  throw new InputError(
+    `Cannot compare with ${file} as both must be of the same ${same}: ` +
+      `${apart} of ${one.union(other).size} are only in one of them`,
+  );
+}

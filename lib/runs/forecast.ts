@@ -1,0 +1,335 @@
+/**
+ * Forecasts: what a plan can tell, and what it will probably cost, before anything is spent.
+ * @module
+ */
+
+import type { Pair, Unit } from "../gate/evidence.ts";
+import { CHARACTERS_A_TOKEN, expectedUsage, type TaskSize, USUAL_CALLS } from "./usage_estimate.ts";
+import { decide, decideUpgrade } from "../gate/decide.ts";
+import { canonicalJson, printable } from "../base/json.ts";
+import { countGraphs } from "../gate/decisions.ts";
+import type { Usage } from "../tools/message.ts";
+import { faultsIn } from "../perturbations/ids.ts";
+import type { Plan } from "./plan.ts";
+import {
+  type CompletePolicy,
+  type CompleteRatePolicy,
+  type CompleteUpgradePolicy,
+  hypothesesOf,
+  isUpgrade,
+} from "../gate/policy.ts";
+import { costOf } from "../models/prices.ts";
+import { fork } from "../base/random.ts";
+import {
+  drawDifference,
+  drawOutcome,
+  type SequentialChances,
+  type SequentialRule,
+  simulateGates,
+} from "../gate/sequential.ts";
+import {
+  pairedDetectableEffect,
+  pairedGatePower,
+  pairedSampleSize,
+} from "../statistics/paired_sample_size.ts";
+import {
+  rateDetectableEffect,
+  rateGateChances,
+  rateSampleSize,
+} from "../statistics/sample_size.ts";
+import type { Fixture } from "../trials/executors/fixture.ts";
+import { strategiesIn, type StrategyId } from "../trials/strategies/registry.ts";
+import { modelName } from "../models/entry.ts";
+import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
+import { offerNames } from "../tools/references/schema.ts";
+import { changesTask, isGenerated, openTask } from "../trials/executors/tasks.ts";
+import { type UnitWords, unitWords } from "../gate/unit_names.ts";
+import { percent, points } from "../gate/verdict_text.ts";
+
+/** What a gate will be able to tell. */
+export interface Forecast {
+  /** Graphs of each model. */
+  readonly graphs: number;
+  /**
+   * The minimum detectable effect: the smallest margin that so many graphs decide with both errors of
+   * the policy; `null` if there is none, as a share else.
+   */
+  readonly detectable: number | null;
+  /** The share of the graphs that is expected to be run; below 1 where a gate stops early. */
+  readonly expectedShare?: number;
+  /** What to print, a line each. */
+  readonly lines: readonly string[];
+  /** What to warn of; empty if the gate can decide. */
+  readonly warnings: readonly string[];
+}
+
+/** Counts are whole, so that power goes up and down by a hair from one size to the next. */
+const HAIR = 0.01;
+
+/** Gates that are simulated for an expectation: it is then good to about two percent. */
+const GATES = 1_000;
+
+/** What the gate of `plan` will be able to tell; `undefined` if it has none. */
+export function forecast(plan: Plan): Forecast | undefined {
+  const { gate, rule, resolved } = plan;
+  if (gate === undefined) return undefined;
+  const unit = unitWords(plan.trials.map(({ task }) => task));
+  if (rule !== undefined) return sequentialForecast(gate, rule, unit);
+  const graphs = countGraphs(plan.trials);
+  const { models, strategies, perturbations } = resolved;
+  const subjects = models.length * strategies.length * perturbations.length;
+  const size = {
+    graphs,
+    unit,
+    cells: resolved.cells.length,
+    // Questions may be asked in several ways, each of which is one trial more of the same unit.
+    repetitions: Math.max(1, Math.round(plan.trials.length / (subjects * graphs))),
+  };
+  return isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
+}
+
+interface Size {
+  readonly graphs: number;
+  readonly unit: UnitWords;
+  readonly cells: number;
+  readonly repetitions: number;
+}
+
+function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
+  const { successRate, margin } = policy;
+  const { graphs, repetitions, unit } = size;
+  const detectable = rateDetectableEffect(graphs, successRate, policy);
+  const lines = [
+    `${graphs} ${unit.ofModel} tell a success rate of ${percent(successRate)} from ` +
+    (detectable === null ? "no lower one" : `one that is ${points(detectable)} lower`) +
+    // Repetitions may all be alike, and then say no more than one.
+    (repetitions > 1 ? ", at least if their repetitions differ" : ""),
+  ];
+  const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
+  if (decide(best, policy, { advise: false }).kind !== "pass") {
+    const why = `the gate cannot pass: not even if all ${graphs} ${unit.many} were solved`;
+    return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
+  }
+  const { pass, fail, undecided } = rateGateChances(graphs, successRate, {
+    rate: successRate,
+    margin,
+    confidence: policy.confidence,
+  });
+  return {
+    graphs,
+    detectable,
+    lines,
+    warnings: pass >= policy.power - HAIR || repetitions > 1 ? [] : [
+      `the gate is too small for its margin of ${points(margin)}: a model at exactly ` +
+      `${percent(successRate)} would pass with ${percent(pass)}, fail with ${
+        percent(fail)
+      } and be ` +
+      `undecided with ${percent(undecided)}. ${advice(policy, size)}`,
+    ],
+  };
+}
+
+function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
+  const { margin, discordance, confidence } = policy;
+  const { graphs, repetitions, unit } = size;
+  const detectable = pairedDetectableEffect(graphs, discordance, policy);
+  const lines = [
+    `${graphs} ${unit.whole} tell two models that are alike from a drop of ` +
+    (detectable === null ? "no size" : points(detectable)) +
+    `, where one in ${fixed(1 / discordance)} ${unit.many} is solved by only one of them`,
+  ];
+  const solved = solvedUnit(repetitions);
+  const tied = new Array<Pair>(graphs).fill({ candidate: solved, baseline: solved });
+  if (decideUpgrade(tied, policy, { advise: false }).kind !== "pass") {
+    const why = `the gate cannot pass: not even if both solved all ${graphs} ${unit.many}`;
+    return { graphs, detectable, lines, warnings: [`${why}. ${advice(policy, size)}`] };
+  }
+  const power = margin === 0 ? 0 : pairedGatePower(graphs, margin, discordance, 0, confidence);
+  return {
+    graphs,
+    detectable,
+    lines,
+    warnings: power >= policy.power - HAIR || repetitions > 1 ? [] : [
+      `the gate is too small for its margin of ${
+        points(margin)
+      }: a model as good as the baseline ` +
+      `would pass with ${percent(power)}. ${advice(policy, size)}`,
+    ],
+  };
+}
+
+function solvedUnit(repetitions: number): Unit {
+  return { solved: repetitions, valid: repetitions, trials: repetitions };
+}
+
+/** How many graphs would do, or what else. */
+function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size): string {
+  if (policy.margin === 0) return `With margin 0 no number of ${many} is sure to do`;
+  let needed: number;
+  try {
+    needed = isUpgrade(policy)
+      ? pairedSampleSize(policy.margin, policy.discordance, policy)
+      : rateSampleSize(policy.successRate, policy.margin, policy);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return `No number of ${many} that can be planned is sure to do: take another margin`;
+  }
+  // What a call set has is all there is, and too little for a gate that plans its own size.
+  if (option === null) return `It takes ${needed} ${many}, or a larger margin`;
+  const each = Math.ceil(needed / cells);
+  return `It takes ${option}: ${each}` + (cells === 1 ? "" : ` (${needed} over ${cells} cells)`) +
+    ", or a larger margin, or sequential: true, which plans the size itself";
+}
+
+function sequentialForecast(
+  policy: CompletePolicy,
+  rule: SequentialRule,
+  { ofModel }: UnitWords,
+): Forecast {
+  const { good, bad } = sequentialChances(policy, rule);
+  const { fixedSize, largestSize } = rule;
+  const [better, worse] = isUpgrade(policy)
+    ? ["as good as the baseline", `${points(policy.margin)} below it`]
+    : [policy.successRate, hypothesesOf(policy).pass].map((rate) => `at ${percent(rate)}`);
+  return {
+    graphs: largestSize,
+    detectable: policy.margin,
+    expectedShare: Math.max(good.units, bad.units) / largestSize,
+    lines: [
+      `a sequential gate, of at most ${largestSize} ${ofModel}: about ` +
+      `${Math.round(good.units)} if it is ${better}, ${Math.round(bad.units)} if it is ${worse}; ` +
+      `a gate of fixed size takes ${fixedSize}`,
+    ],
+    warnings: [],
+  };
+}
+
+/** How a sequential gate ends where either hypothesis just holds, by simulation. */
+export function sequentialChances(
+  policy: CompletePolicy,
+  rule: SequentialRule,
+  gates = GATES,
+): { good: SequentialChances; bad: SequentialChances } {
+  const { pass, fail } = hypothesesOf(policy);
+  const chances = (truth: number) => {
+    const { prng } = fork("forecast", truth);
+    return simulateGates(
+      rule,
+      policy,
+      gates,
+      () =>
+        isUpgrade(policy)
+          ? drawDifference(prng, policy.discordance, truth)
+          : drawOutcome(prng, truth),
+    );
+  };
+  return { good: chances(fail), bad: chances(pass) };
+}
+
+/** The tokens that a trial takes on average, roughly: see {@linkcode expectedUsage}. */
+export function estimateUsage(plan: Plan): Usage {
+  const [first] = plan.resolved.models;
+  const block = plan.trials.filter((trial) =>
+    trial.block === 0 && trial.repetition === 1 && trial.model === modelName(first!)
+  );
+  const strategies = new Map(
+    plan.resolved.strategies.map((entry) => [
+      strategyName(entry),
+      strategiesIn(strategyChoice(entry).strategy),
+    ]),
+  );
+  const estimates = block.map(({ task, strategy, perturbation }) => {
+    const { references } = plan.resolved;
+    using fixture = (plan.open ?? openTask)(task, { perturbation, references });
+    const own = strategies.get(strategy)!;
+    return expectedUsage(sizeOf(fixture, own), { strategies: own, faults: faultsIn(perturbation) });
+  });
+  const mean = (name: keyof Usage) =>
+    Math.round(estimates.reduce((sum, one) => sum + one[name], 0) / estimates.length);
+  return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
+}
+
+function sizeOf(
+  { prompt, tools, given, minimumCalls }: Fixture,
+  strategies: readonly StrategyId[],
+): TaskSize {
+  const offered = strategies.includes("indirection") ? tools.map(offerNames) : tools;
+  return {
+    question: (prompt.length + JSON.stringify(offered).length) / CHARACTERS_A_TOKEN,
+    calls: minimumCalls ?? USUAL_CALLS,
+    given: given.size,
+  };
+}
+
+/** What will come out otherwise than one may think: of the gate as told, and of models' options. */
+export function planWarnings(plan: Plan, told = forecast(plan)): string[] {
+  const { models, cells } = plan.resolved;
+  return [
+    ...told?.warnings ?? [],
+    ...models.flatMap((entry) => {
+      const { toolChoice = "auto" } = entry;
+      if (toolChoice === "auto" || cells.every((cell) => "case" in cell)) return [];
+      const why = toolChoice === "none" ? "may call nothing" : "must call in every reply";
+      return [
+        `no task can be solved by ${printable(modelName(entry), 200)}, which ${why}: toolChoice`,
+      ];
+    }),
+    ...perturbationWarnings(plan),
+  ];
+}
+
+/** Perturbations that find nothing to change, as one task of each cell tells. */
+function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
+  const { cells, perturbations } = resolved;
+  const alone = perturbations.includes("none") ? [] : [
+    "nothing to compare with: add none to the perturbations, so that reports tell what each changes",
+  ];
+  const idle = perturbations.flatMap((perturbation) => {
+    if (perturbation === "none") return [];
+    const looked = trials.filter((trial) =>
+      trial.block === 0 && trial.perturbation === perturbation
+    );
+    const tasks = new Map(looked.map(({ task }) => [canonicalJson(task), task]));
+    const unchanged = [...tasks.values()]
+      .filter((task) => !changesTask(task, perturbation, open)).length;
+    if (unchanged === 0) return [];
+    const plain = cells.some((cell) => isGenerated(cell) && !("surface" in cell));
+    return [
+      `${perturbation} finds nothing to change in ${unchanged} of the first ${tasks.size} tasks, one a ` +
+      "cell: such trials are left out of all rates" +
+      (plain ? '; with "surface": "rich" there is more to change' : ""),
+    ];
+  });
+  return [...alone, ...idle];
+}
+
+/**
+ * What the whole plan will cost, a line a model; none without prices. What other models do at stages of
+ * strategies is told at the price of the trial's own.
+ */
+export function forecastCost(plan: Plan, usage: Usage, told = forecast(plan)): string[] {
+  const { prices, trials, resolved } = plan;
+  if (prices === undefined) return [];
+  const each = trials.length / resolved.models.length;
+  const share = told?.expectedShare ?? 1;
+  const others = resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
+  const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
+  return resolved.models.map((entry) => {
+    const name = modelName(entry);
+    const cost = each * costOf(usage, name, prices);
+    const most = `$${dollars(cost)} for ${each} trials`;
+    return `${printable(name)}: ` +
+      (share < 1
+        ? `about $${dollars(share * cost)} if it stops early, at most ${most}`
+        : `about ${most}`) +
+      stages;
+  });
+}
+
+function dollars(value: number): string {
+  return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2);
+}
+
+function fixed(value: number): string {
+  return String(Number(value.toFixed(1)));
+}

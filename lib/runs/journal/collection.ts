@@ -1,0 +1,190 @@
+/**
+ * Collections: the results of one run or of several that belong together, such as those of several
+ * models on the same tasks.
+ * @module
+ */
+
+import { InputError } from "../../base/input.ts";
+import { canonicalJson, printable } from "../../base/json.ts";
+import { comparisonHash } from "../plan.ts";
+import { journalLines } from "./jsonl.ts";
+import { readPlanLine } from "./journal.ts";
+import { differences, readResults, type Results } from "./results.ts";
+import { modelName } from "../../models/entry.ts";
+import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
+import type { TrialScore } from "../../trials/summary.ts";
+
+/** Results that are reported together. */
+export interface Collection {
+  /** The results of each plan, with the journals that are its shards. */
+  readonly runs: readonly { readonly paths: readonly string[]; readonly results: Results }[];
+  /** The names of the suites, each once. */
+  readonly suite: string;
+  /** All trials, in plan order. */
+  readonly trials: readonly TrialScore[];
+  /** How many trials were planned; `undefined` where a journal does not tell. */
+  readonly planned: number | undefined;
+}
+
+/** Options of {@linkcode readCollection}. */
+export interface CollectionOptions {
+  /** Whether tasks may differ, where all models and strategies worked on all of them; default `false`. */
+  readonly differentTasks?: boolean;
+}
+
+/**
+ * Reads journals that belong together: shards of one plan, or plans of different models or strategies
+ * on the same tasks; where `differentTasks` may be, also plans of different tasks, such as generated ones and
+ * cases, if all models and strategies are in each of them: rates over all of them then compare like with
+ * like. Missing shards and trials are no error: whoever reports tells of them.
+ *
+ * @throws {InputError} If a file cannot be read, a line is malformed, or the journals do not belong
+ * together; the message names two of them and what differs.
+ */
+export function readCollection(
+  paths: readonly string[],
+  { differentTasks = false }: CollectionOptions = {},
+): Collection {
+  const groups = groupByPlan(paths);
+  const runs = [...groups.values()].map((own) => ({ paths: own, results: readResults(own) }));
+  for (const { paths: own, results: { problem, missing } } of runs) {
+    if (problem === undefined || problem === missing) continue;
+    throw new InputError(`Cannot report on ${own.join(" and ")}: ${printable(problem, 1000)}`);
+  }
+  const onSameTasks = differentTasks ? byTasks(runs) : [runs];
+  for (const [first, ...others] of onSameTasks) {
+    for (const other of others) assertSameTasks(first!, other);
+  }
+  assertSameSubjects(onSameTasks);
+  assertSameNames(runs);
+  assertDistinct(runs);
+  return {
+    runs,
+    suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
+    trials: onSameTasks.flatMap((own) =>
+      own.flatMap(({ results }) => results.trials)
+        .toSorted((one, other) => one.index - other.index)
+    ),
+    planned: runs.every(({ results }) => results.plan !== undefined)
+      ? runs.reduce((sum, { results }) => sum + results.planned.length, 0)
+      : undefined,
+  };
+}
+
+type Run = Collection["runs"][number];
+
+/** The journals of each plan; empty ones might be of any, and are of the first. */
+function groupByPlan(paths: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  const empty: string[] = [];
+  for (const path of paths) {
+    using lines = journalLines(path);
+    if (lines.next().done) {
+      empty.push(path);
+      continue;
+    }
+    const hash = readPlanLine(path)?.planHash ?? "";
+    groups.getOrInsertComputed(hash, () => []).push(path);
+  }
+  const [first = ""] = groups.keys();
+  if (empty.length > 0) groups.getOrInsertComputed(first, () => []).push(...empty);
+  return groups;
+}
+
+/** The runs on each set of tasks; those without a plan belong to whatever there is. */
+function byTasks(runs: readonly Run[]): Run[][] {
+  if (runs.some(({ results }) => results.plan === undefined)) return [[...runs]];
+  return [...Map.groupBy(runs, ({ results }) => comparisonHash(results.plan!)).values()];
+}
+
+/** A model that lacks some of the tasks would be compared with others by what else it was given. */
+function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
+  if (groups.length < 2) return;
+  const subjects = groups.map((runs) =>
+    new Set(runs.flatMap(({ results: { plan } }) => {
+      const { models, strategies } = plan!.resolved;
+      return models.flatMap((model) =>
+        strategies.map((strategy) =>
+          `${printable(modelName(model))} with ${printable(strategyName(strategy))}`
+        )
+      );
+    }))
+  );
+  for (const [place, own] of subjects.entries()) {
+    for (const [other, others] of subjects.entries()) {
+      const lacking = [...others].find((subject) => !own.has(subject));
+      if (lacking === undefined) continue;
+      const [here, there] = [groups[place]![0]!, groups[other]![0]!];
+      throw new InputError(
+        `Cannot report on ${here.paths[0]} and ${
+          there.paths[0]
+        } together as all models and strategies ` +
+          `must be on all tasks: ${lacking} is in ${there.paths[0]} only; run it on the tasks of ` +
+          `${here.paths[0]} too, or report on each by itself`,
+      );
+    }
+  }
+}
+
+/** Rates of different tasks side by side would look like a comparison, and be none. */
+function assertSameTasks(one: Run, other: Run): void {
+  const [names, otherNames] = [one, other].map(({ paths }) => paths[0]!);
+  const [plan, otherPlan] = [one, other].map(({ results }) => results.plan);
+  if (plan === undefined || otherPlan === undefined) {
+    throw new InputError(
+      `Cannot report on ${names} and ${otherNames} together: only one of them has a plan`,
+    );
+  }
+  if (comparisonHash(plan) === comparisonHash(otherPlan)) return;
+  const fields = differences(
+    { resolved: { ...plan.resolved, models: [], strategies: [] } },
+    { resolved: { ...otherPlan.resolved, models: [], strategies: [] } },
+  );
+  const advice = fields.includes("seed") ? "run them with the same --seed, or " : "";
+  throw new InputError(
+    `Cannot report on ${names} and ${otherNames} together as their tasks must be the same: ` +
+      `they differ in ${fields.join(", ") || "their hashes"}; ${advice}report on them with ` +
+      "--different-tasks",
+  );
+}
+
+/** What was asked or done in different ways under one name would look like one model or strategy. */
+function assertSameNames(runs: readonly Run[]): void {
+  const seen = new Map<string, { readonly path: string; readonly options: string }>();
+  for (const { paths, results: { plan } } of runs) {
+    const { models = [], strategies = [] } = plan?.resolved ?? {};
+    const named = [
+      ...[...models, ...strategies.flatMap((entry) => [...stageEntries(entry).values()])]
+        .map((entry) => ["model", modelName(entry), entry] as const),
+      ...strategies.map((entry) => ["strategy", strategyName(entry), entry] as const),
+    ];
+    for (const [what, name, entry] of named) {
+      const [key, options, path] = [`${what} ${name}`, canonicalJson(entry), paths[0]!];
+      const before = seen.get(key) ?? { path, options };
+      if (before.options !== options) {
+        throw new InputError(
+          `Cannot report on ${before.path} and ${path} together as a name must stand for one ${what}: ` +
+            `the options of ${printable(name)} differ`,
+        );
+      }
+      seen.set(key, before);
+    }
+  }
+}
+
+function assertDistinct(runs: readonly Run[]): void {
+  const seen = new Map<string, string>();
+  for (const { paths, results } of runs) {
+    const own = new Set(results.trials.map(({ id }) => id));
+    for (const id of own) {
+      const before = seen.get(id);
+      if (before !== undefined) {
+        throw new InputError(
+          `Cannot report on ${before} and ${paths[0]} together as a trial must be in one of them ` +
+            `only: both have ${printable(id)}`,
+        );
+      }
+      seen.set(id, paths[0]!);
+    }
+  }
+}

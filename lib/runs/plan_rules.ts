@@ -1,0 +1,185 @@
+/**
+ * Rules of plans: what the parts of a suite ask of each other.
+ * @module
+ */
+
+import { isFault } from "../tools/fault.ts";
+import { InputError } from "../base/input.ts";
+import { canonicalJson } from "../base/json.ts";
+import { type ModelEntry, modelName } from "../models/entry.ts";
+import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
+import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
+import { assertPriced } from "../models/prices.ts";
+import { isQuestion, wayOf } from "../trials/executors/question.ts";
+import { assertReferring, strategiesIn } from "../trials/strategies/registry.ts";
+import {
+  stageEntries,
+  strategyChoice,
+  type StrategyEntry,
+  strategyName,
+} from "../trials/strategies/entry.ts";
+import type { Cell, JudgeEntry, Suite } from "./suite.ts";
+
+/** The entry of who judges answers. */
+export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
+  return typeof judge === "string" ? { model: judge } : judge;
+}
+
+/** In what questions differ from tasks of which there are as many as one likes. */
+export function assertQuestions(source: string, suite: Suite, cells: readonly Cell[]): void {
+  const { graphs, gate, judge, perturbations = [], strategies = [] } = suite;
+  const questions = cells.filter(isQuestion);
+  const first = questions[0];
+  const written = questions.find(({ mode }) => mode !== "tools");
+  const ids = strategies.map((entry) => strategyChoice(entry).strategy);
+  const naming = ids.find((id) =>
+    strategiesIn(id).some((one) => one === "restate" || one === "indirection")
+  );
+  const removing = perturbations.find(isRemoving);
+  const faulty = perturbations.find((id) => id.split("+").some(isFault));
+  const fault = first === undefined
+    ? judge === undefined ? undefined : "judge goes with call sets: there is none"
+    : questions.length < cells.length
+    ? "questions of call sets and other tasks must be in suites of their own: both are there"
+    : graphs !== undefined
+    ? `a call set has the questions that it has: graphs is ${graphs}; leave it out, or set repetitions`
+    : gate?.sequential
+    ? "a sequential gate sets the number of tasks itself, and a call set has the questions that it has: " +
+      "leave out sequential"
+    : gate !== undefined && new Set(questions.map(wayOf)).size > 1
+    ? "a gate decides over questions that are asked in one way, and here they are asked in " +
+      `${new Set(questions.map(wayOf)).size}: give each mode, input and output a suite of its own`
+    : faulty !== undefined && written !== undefined
+    ? `faults are of calls, and in mode ${written.mode} none are made: the perturbation is ${faulty}; ` +
+      "take mode tools"
+    : removing?.includes("permission_denied")
+    ? `the true calls are never all made where permission is denied: the perturbation is ${removing}`
+    : removing !== undefined
+    ? `nobody can score what a question no longer tells: the perturbation is ${removing}`
+    : written !== undefined && naming !== undefined
+    ? `the strategy ${naming} changes calls, and in mode ${written.mode} none are made: take mode tools`
+    : undefined;
+  if (fault !== undefined) throw new InputError(`Cannot plan ${source} as ${fault}`);
+}
+
+/** Where calls may refer to each other's results: there must be calls, and no other names for values. */
+export function assertReferences(
+  action: string,
+  strategies: readonly (string | StrategyEntry)[],
+  cells: readonly Cell[],
+): void {
+  const ids = strategies.map((entry) => strategyChoice(entry).strategy);
+  const written = cells.filter(isQuestion).find(({ mode }) => mode !== "tools");
+  for (const id of ids) assertReferring(action, id);
+  if (written === undefined) return;
+  throw new InputError(
+    `Cannot ${action} as nested references are for calls, and in mode ${written.mode} none are made: ` +
+      "take mode tools",
+  );
+}
+
+/** What policies and suites ask of each other. */
+export function assertGate(
+  source: string,
+  gate: CompletePolicy | undefined,
+  models: readonly string[],
+  { graphs, budget, judge, prices = {}, strategies = ["baseline"], perturbations = ["none"] }:
+    Suite,
+): void {
+  if (gate?.sequential && graphs !== undefined) {
+    throw new InputError(
+      `Cannot plan ${source} as a sequential gate sets the number of graphs itself: ` +
+        `graphs is ${graphs}; leave it out`,
+    );
+  }
+  if (gate !== undefined) assertPerturbations(source, gate, perturbations);
+  if (gate !== undefined && isUpgrade(gate)) {
+    assertBaseline(source, gate.baseline, {
+      model: models,
+      strategy: strategies.map(strategyName),
+      perturbation: perturbations,
+    });
+  }
+  if (budget?.usd === undefined && gate?.atMost.usd === undefined) return;
+  const others = strategies.flatMap((entry) => [...stageEntries(entry).values()].map(modelName));
+  const judges = judge === undefined ? [] : [modelName(judgeEntry(judge))];
+  assertPriced([...models, ...others, ...judges], prices);
+}
+
+/** What is right without what the answer needs is to give none, which no success gate can ask for. */
+function assertPerturbations(
+  source: string,
+  { atMost }: CompletePolicy,
+  perturbations: readonly string[],
+): void {
+  const removing = perturbations.find(isRemoving);
+  if (removing !== undefined) {
+    throw new InputError(
+      `Cannot plan ${source} as a gate asks for tasks to be solved, and under ${removing} none can ` +
+        "be: leave out the gate or the perturbation",
+    );
+  }
+  if (atMost.flips === undefined) return;
+  if (perturbations.includes("none") && perturbations.some(isCheck)) return;
+  throw new InputError(
+    `Cannot plan ${source} as gate.atMost.flips compares checks (${
+      METAMORPHIC_CHECKS.join(", ")
+    }) with none: ` +
+      `perturbations are ${perturbations.join(", ")}`,
+  );
+}
+
+/** What was asked in different ways under one name would look like one model. */
+export function assertStageModels(
+  source: string,
+  models: readonly ModelEntry[],
+  strategies: readonly (string | StrategyEntry)[],
+): void {
+  const seen = new Map(models.map((entry) => [modelName(entry), canonicalJson(entry)]));
+  for (const entry of strategies.flatMap((one) => [...stageEntries(one).values()])) {
+    const [name, options] = [modelName(entry), canonicalJson(entry)];
+    if ((seen.get(name) ?? options) !== options) {
+      throw new InputError(
+        `Cannot plan ${source} as a name must stand for one model: the options of ${name} differ ` +
+          "between models and the stages of strategies",
+      );
+    }
+    seen.set(name, options);
+  }
+}
+
+/**
+ * A baseline of the same run must be run, and leave something else that is: a gate that compares nothing
+ * would pass.
+ */
+function assertBaseline(
+  source: string,
+  { file, ...choice }: BaselineChoice,
+  planned: Readonly<Record<keyof typeof choice, readonly string[]>>,
+): void {
+  if (file !== undefined) return;
+  const chosen = Object.entries(choice) as [keyof typeof choice, string][];
+  const absent = chosen.find(([field, name]) => !planned[field].includes(name));
+  if (absent !== undefined) {
+    const [field, name] = absent;
+    const names = field === "strategy" ? "strategies" : `${field}s`;
+    throw new InputError(
+      `Cannot plan ${source} as gate.baseline must be one of its ${names}, or name a file: ` +
+        `it is ${name}, and the ${names} are ${planned[field].join(", ")}`,
+    );
+  }
+  if (chosen.some(([field]) => planned[field].length > 1)) return;
+  throw new InputError(
+    `Cannot plan ${source} as gate.baseline must leave something to compare with it: ` +
+      "all trials are the baseline's",
+  );
+}
+
+export function assertDistinct(source: string, what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw new InputError(
+    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice` +
+      (what === "perturbations" ? "" : "; an entry may have a name of its own"),
+  );
+}

@@ -1,0 +1,166 @@
+/**
+ * Looking ahead: work whose results are wanted one after another starts before they are asked for.
+ * @module
+ */
+
+/** Options of {@linkcode LookAhead}. */
+export interface LookAheadOptions {
+  /** How many pieces of work may run at the same time; default 8. */
+  readonly concurrency?: number;
+  /**
+   * Whether the pieces that will be wanted are unknown, as when a test runner filters: then the
+   * window grows from 1 while results are asked for in order; else all of it is open at once.
+   */
+  readonly slowStart?: boolean;
+  /**
+   * Whether the order of the pieces matters more than that of the requests: once these are known to be
+   * shuffled, pieces start in their own order, and a request waits until it is its turn; default false.
+   */
+  readonly inOrder?: boolean;
+}
+
+/**
+ * Runs pieces of work, numbered from 0, ahead of those who await them in order.
+ *
+ * A piece may start when it lies less than the window ahead of the last one asked for, and no more
+ * than `concurrency` run at a time. The window is four times the concurrency, so that one slow piece
+ * does not idle the others. With `slowStart` it begins at 1 and doubles with each consecutive request,
+ * starts over at a gap, and opens fully at a backward jump, which only a shuffling runner makes.
+ *
+ * @example Usage
+ * ```ts
+ * import { LookAhead } from "./prefetch.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const squares = new LookAhead(100, (n) => Promise.resolve(n * n), { slowStart: true });
+ * assertEquals(await squares.get(7), 49);
+ * assertEquals(squares.started, 1);
+ * ```
+ */
+export class LookAhead<T> {
+  readonly #count: number;
+  readonly #work: (index: number) => Promise<T>;
+  readonly #concurrency: number;
+  readonly #results = new Map<number, PromiseWithResolvers<T>>();
+  readonly #forgotten = new Set<number>();
+  readonly #largest: number;
+  #window: number;
+  #slowStart: boolean;
+  readonly #inOrder: boolean;
+  /** Below any number, so that the first request never counts as consecutive. */
+  #last = -2;
+  /** The furthest piece that was asked for. */
+  #furthest = -1;
+  #next = 0;
+  #running = 0;
+  readonly #begun = new Set<number>();
+  readonly #urgent: number[] = [];
+
+  constructor(count: number, work: (index: number) => Promise<T>, options: LookAheadOptions = {}) {
+    this.#count = count;
+    this.#work = work;
+    const { concurrency = 8 } = options;
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+      throw new RangeError(
+        `Cannot look ahead as concurrency must be a whole number from 1 on: it is ${concurrency}`,
+      );
+    }
+    this.#concurrency = concurrency;
+    this.#largest = 4 * this.#concurrency;
+    this.#slowStart = options.slowStart ?? false;
+    this.#inOrder = options.inOrder ?? false;
+    this.#window = this.#largest;
+  }
+
+  /** How many pieces have started. */
+  get started(): number {
+    return this.#begun.size;
+  }
+
+  /** The result of one piece; asking again gives the same. */
+  get(index: number): Promise<T> {
+    if (this.#forgotten.has(index)) {
+      throw new Error(`Cannot get the result of ${index} as it was forgotten`);
+    }
+    if (this.#slowStart) {
+      if (index < this.#last) {
+        this.#slowStart = false;
+        if (this.#inOrder) this.#next = 0;
+      }
+      this.#window = !this.#slowStart
+        ? this.#largest
+        : index === this.#last + 1
+        ? Math.min(this.#window * 2, this.#largest)
+        : 1;
+    }
+    this.#last = index;
+    this.#furthest = Math.max(this.#furthest, index);
+    const waits = this.#inOrder && !this.#slowStart;
+    if (!waits) {
+      if (!this.#begun.has(index) && !this.#results.has(index)) this.#urgent.push(index);
+      // Whoever shuffles has passed places that are still open: look there again.
+      this.#next = this.#slowStart ? index : Math.min(this.#next, index);
+    }
+    const wanted = this.#entry(index);
+    this.#fill();
+    return wanted.promise;
+  }
+
+  /** The results of all pieces, in order, but for those that were let go of. */
+  async all(): Promise<T[]> {
+    if (this.#slowStart) this.#next = 0;
+    this.#slowStart = false;
+    this.#window = this.#largest;
+    const results: T[] = [];
+    for (let index = 0; index < this.#count; index++) {
+      if (!this.#forgotten.has(index)) results.push(await this.get(index));
+    }
+    return results;
+  }
+
+  /** Lets go of a result that nobody will ask for again, once it is there. */
+  forget(index: number): void {
+    const known = this.#results.get(index);
+    if (known === undefined) return;
+    this.#forgotten.add(index);
+    const release = () => void this.#results.delete(index);
+    known.promise.then(release, release);
+  }
+
+  #entry(index: number): PromiseWithResolvers<T> {
+    const known = this.#results.get(index);
+    if (known !== undefined) return known;
+    const entry = Promise.withResolvers<T>();
+    // Nobody may be awaiting it yet: a failure must wait to be asked for.
+    entry.promise.catch(() => {});
+    this.#results.set(index, entry);
+    return entry;
+  }
+
+  #fill(): void {
+    while (this.#running < this.#concurrency) {
+      const index = this.#urgent.shift() ?? this.#ahead();
+      if (index === undefined) return;
+      this.#start(index);
+    }
+  }
+
+  /** The next piece within the window that has not started. */
+  #ahead(): number | undefined {
+    const from = this.#inOrder && !this.#slowStart ? this.#furthest : this.#last;
+    const end = Math.min(this.#count, from + this.#window);
+    for (; this.#next < end; this.#next++) {
+      if (!this.#begun.has(this.#next)) return this.#next++;
+    }
+  }
+
+  #start(index: number): void {
+    this.#begun.add(index);
+    const { resolve, reject } = this.#entry(index);
+    this.#running++;
+    Promise.try(this.#work, index).then(resolve, reject).finally(() => {
+      this.#running--;
+      this.#fill();
+    });
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Replays: one trial of a plan, run by itself.
+ * @module
+ */
+
+import { z } from "zod";
+import { InputError, parseWith } from "../base/input.ts";
+import type { Plan } from "./plan.ts";
+import { planOfLine, readPlanLine } from "./journal/journal.ts";
+import { modelName } from "../models/entry.ts";
+import { withCallSets } from "./question_tasks.ts";
+import { STRATEGY, STRATEGY_ID, strategyName } from "../trials/strategies/entry.ts";
+import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
+import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
+
+/**
+ * The trial of `plan` that has `id`. Where the plan has other tasks, such as those of another seed, the
+ * id alone says which task it is, unless the replay is `strict`; model, strategy and perturbation must be
+ * the plan's.
+ *
+ * @throws {InputError} If it is no trial id, or not one of this plan.
+ */
+export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): PlannedTrial {
+  const key = parseTrialId(id);
+  if (key === undefined) {
+    throw new InputError(
+      `Cannot replay a trial as its id must be one that journals have, from core= to repetition=: ` +
+        `it is ${id}`,
+    );
+  }
+  const { models, strategies, perturbations } = plan.resolved;
+  const known = {
+    model: models.map(modelName),
+    strategy: strategies.map(strategyName),
+    perturbation: perturbations,
+  };
+  for (const [field, names] of Object.entries(known) as [keyof typeof known, string[]][]) {
+    if (names.includes(key[field])) continue;
+    throw new InputError(
+      `Cannot replay a trial as its ${field} must be one of ${plan.suite}: ` +
+        `it is ${key[field]}, and there are ${names.join(", ")}`,
+    );
+  }
+  const own = trialId(key);
+  const planned = plan.trials.find((trial) => trial.id === own);
+  if (planned === undefined && strict) {
+    throw new InputError(
+      `Cannot replay a trial as it must be one of the journal's plan: it is ${id}`,
+    );
+  }
+  return planned ?? { ...key, id: own, index: 0, block: 0 };
+}
+
+/** Strategies by which something is to be run, not only told of. */
+const STRATEGIES = z.array(z.union([STRATEGY_ID, STRATEGY]));
+
+/**
+ * The plan of a journal, by its first line: the models with their options, the limits, and all else that
+ * decides how a trial goes, the call sets of its questions included.
+ *
+ * @throws {InputError} If the journal cannot be read, its plan is none or was changed, or a call set is not
+ * where it was or what it was.
+ */
+export function planOfJournal(path: string): Plan {
+  const line = readPlanLine(path);
+  if (line === undefined) {
+    throw new InputError(`Cannot replay a trial of ${path} as its first line must be a plan`);
+  }
+  const { generator } = line.resolved;
+  if (generator !== GENERATOR_VERSION) {
+    throw new InputError(
+      `Cannot replay a trial of ${path} as its tasks must be of generator ${GENERATOR_VERSION}: ` +
+        `they are of generator ${generator}`,
+    );
+  }
+  if (line.ownCode) {
+    throw new InputError(
+      `Cannot replay a trial of ${path} as only the file of its benchmark has its model or agent: ` +
+        "run  deno test FILE -- --only=ID",
+    );
+  }
+  parseWith(STRATEGIES, line.resolved.strategies, `the strategies in the plan of ${path}`);
+  const plan = planOfLine(line);
+  if (plan !== undefined) return withCallSets(plan);
+  throw new InputError(
+    `Cannot replay a trial of ${path} as its plan must agree with its own hash: ` +
+      "it was changed, or made by another version",
+  );
+}

@@ -1,0 +1,370 @@
+/**
+ * Suites: declared sets of trials.
+ * @module
+ */
+
+import { z } from "zod";
+import {
+  CALL_FORMATS,
+  CALL_MODES,
+  type CallFormat,
+  type CallMode,
+  SCORING_RULES,
+  type ScoringRule,
+} from "../tasks/questions/scoring.ts";
+import { DIFFICULTIES, type Difficulty } from "../tasks/questions/question_set.ts";
+import {
+  type GraphSpec,
+  type Linking,
+  LINKINGS,
+  type Surface,
+  SURFACES,
+} from "../tasks/generated/graph.ts";
+import { FAULT_PATTERN, isFault } from "../tools/fault.ts";
+import { InputError, reasonOf } from "../base/input.ts";
+import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
+import { MODEL, type ModelEntry } from "../models/entry.ts";
+import { GATE_POLICY, type GatePolicy } from "../gate/policy.ts";
+import { type ProbeId, PROBES, type ProbeSpec } from "../trials/executors/probes.ts";
+import type { QuestionSpec } from "../trials/executors/question.ts";
+import { BUDGET, type Budget, PRICES, type Prices } from "../models/prices.ts";
+import type { Limits } from "../trials/agent/session.ts";
+import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "../trials/strategies/entry.ts";
+import { briefSpec } from "../tasks/generated/task.ts";
+import type { CaseSpec } from "../trials/executors/case.ts";
+
+/** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
+export interface Grid {
+  /** Functions needed for the target. */
+  readonly core: number | readonly number[];
+  /** Edges on the longest core path; `all` stands for 1 to `core - 1`. */
+  readonly depth: number | readonly number[] | "all";
+  /** Irrelevant functions fed by a core output; default 0. */
+  readonly connected?: number | readonly number[];
+  /** Irrelevant functions that have nothing to do with the core; default 0. */
+  readonly disconnected?: number | readonly number[];
+  /** In place of the two before: how many irrelevant functions there are, of the kind given next. */
+  readonly irrelevant?: number | readonly number[];
+  /** Which kind the irrelevant functions are of; half means half of each. */
+  readonly connection?: Connection | readonly Connection[];
+  /** How parameters are linked to outputs; default `types`. */
+  readonly linking?: Linking | readonly Linking[];
+  /** How functions look: a `rich` surface has something to change for all perturbations. */
+  readonly surface?: Surface;
+  /** Size of the pool of types; default half of `core`. */
+  readonly types?: number;
+  /** Fewest and most input variables of a source function; default 1 and 2. */
+  readonly inputs?: readonly [number, number];
+  /** Tries at adding a further edge between core functions; default twice `core`. */
+  readonly extraEdges?: number;
+}
+
+/** The kinds of irrelevant functions (FuncBenchGen, section 4.1). */
+export const CONNECTIONS = ["connected", "disconnected", "half"] as const;
+
+/** Whether irrelevant functions are fed by the core, unrelated to it, or half and half. */
+export type Connection = typeof CONNECTIONS[number];
+
+/** Probes of how a model behaves towards tools, in place of generated tasks. */
+export interface ProbeSet {
+  /** What is probed; `all` stands for everything there is. */
+  readonly case: ProbeId | readonly ProbeId[] | "all";
+}
+
+/** Questions of a call set, which are asked as they stand. */
+export interface QuestionSet {
+  /** Where the set lies: a folder in CallNavi's layout, or a file of toolgate's. */
+  readonly set: string;
+  /** Whether calls (default), or only names of functions, are to be written, or calls are made. */
+  readonly mode?: CallMode | readonly CallMode[];
+  /** Only questions that are so hard. */
+  readonly difficulty?: Difficulty | readonly Difficulty[];
+  /** Only questions of these domains. */
+  readonly domain?: string | readonly string[];
+  /** Only so many questions of each difficulty, drawn by the suite's seed; default all. */
+  readonly sample?: number;
+  /** By which rule answers are scored; default `published`, what CallNavi's authors have run. */
+  readonly rule?: ScoringRule;
+  /** What functions are told in; default `json`. */
+  readonly input?: CallFormat | readonly CallFormat[];
+  /** What answers are to be in; default `json`. */
+  readonly output?: CallFormat | readonly CallFormat[];
+}
+
+/** One setting of all sizes, or one kind of probe: a spec without its seed. */
+export type SeededCell = Omit<GraphSpec, "seed"> | Omit<ProbeSpec, "seed">;
+
+/** A model that judges answers, and what it is asked. */
+export interface JudgeEntry extends ModelEntry {
+  /** What it is asked: the words predicted and truth in braces are filled in; default CallNavi's prompt. */
+  readonly prompt?: string;
+}
+
+/** What each block of a plan has one task of. */
+export type Cell = SeededCell | Omit<CaseSpec, "seed"> | QuestionSpec;
+
+/** The cells that grids come to, and how many impossible crossings were left out. */
+export interface Cells {
+  /** The cells, in the order of the crossing. */
+  readonly cells: readonly SeededCell[];
+  /** Crossings with `depth >= core`. */
+  readonly skipped: number;
+}
+
+/** A suite as users write it. */
+export interface Suite {
+  /** The name, which stands in every record. */
+  readonly name: string;
+  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  readonly seed: number | "fresh";
+  /** Graphs a cell; default 5. A sequential gate sets it itself. */
+  readonly graphs?: number;
+  /** The sizes of the tasks, which probes they are, or of which call sets. */
+  readonly tasks: readonly (Grid | ProbeSet | QuestionSet)[];
+  /** The models. */
+  readonly models: readonly (string | ModelEntry)[];
+  /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
+  readonly strategies?: readonly (string | StrategyEntry)[];
+  /**
+   * The perturbations, each by its id or several ids joined by `+`; without any it is `none`. Faults of
+   * functions are among them, such as `timeout`, `timeout:3` or `flaky:0.35`.
+   */
+  readonly perturbations?: readonly string[];
+  /** Trials of each graph; default 1. */
+  readonly repetitions?: number;
+  /** What a trial may take. */
+  readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * `false`.
+   */
+  readonly references?: boolean;
+  /** A model that is asked how alike answers and truth are, of call sets. */
+  readonly judge?: string | JudgeEntry;
+  /** The gate over each model, strategy and perturbation. */
+  readonly gate?: GatePolicy;
+  /** What the run may spend: when it is reached, nothing more is begun. */
+  readonly budget?: Budget;
+  /** What models cost; needed for budgets and ceilings in US dollars. */
+  readonly prices?: Prices;
+}
+
+const ANY_PERTURBATION = [...PERTURBATIONS.filter((id) => !isFault(id)), FAULT_PATTERN].join("|");
+
+/** The rules of an id of perturbations: told in one sentence, and to editors by a pattern. */
+const PERTURBATION_ID = z.string().check((context) => {
+  try {
+    perturbationsIn(context.value);
+  } catch (error) {
+    const message = reasonOf(error).replace(/^Cannot use the perturbation as it /, "");
+    context.issues.push({ code: "custom", message, input: context.value });
+  }
+}).meta({
+  anyOf: [
+    { enum: ["none", ...PERTURBATIONS] },
+    { pattern: `^(${ANY_PERTURBATION})(\\+(${ANY_PERTURBATION}))*$` },
+  ],
+});
+
+const count = z.int().min(0);
+const filled = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
+const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, filled(item)]);
+
+const PROBE_SET = z.strictObject({
+  case: z.union([oneOrMore(z.enum(PROBES)), z.literal("all")], {
+    error: `must be all, one of ${PROBES.join(", ")}, or a list of them`,
+  }),
+}, {
+  error: (issue) =>
+    issue.code === "unrecognized_keys"
+      ? `probes have no ${issue.keys.join(", ")}: give either case or sizes`
+      : undefined,
+});
+
+const GRID = z.strictObject({
+  core: oneOrMore(z.int().min(1)),
+  depth: z.union([count, filled(count), z.literal("all")]),
+  connected: oneOrMore(count).exactOptional(),
+  disconnected: oneOrMore(count).exactOptional(),
+  irrelevant: oneOrMore(count).exactOptional(),
+  connection: oneOrMore(z.enum(CONNECTIONS)).exactOptional(),
+  linking: oneOrMore(z.enum(LINKINGS)).exactOptional(),
+  surface: z.enum(SURFACES).exactOptional(),
+  types: z.int().min(1).exactOptional(),
+  inputs: z.tuple([z.int().min(1), z.int().min(1)]).exactOptional(),
+  extraEdges: count.exactOptional(),
+}).refine((grid) => grid.inputs === undefined || grid.inputs[0] <= grid.inputs[1], {
+  message: "the fewest inputs must not be above the most",
+  path: ["inputs"],
+}).refine((grid) => (grid.irrelevant === undefined) === (grid.connection === undefined), {
+  message: "irrelevant and connection go together",
+  path: ["irrelevant"],
+}).refine(
+  (grid) =>
+    grid.irrelevant === undefined ||
+    (grid.connected === undefined && grid.disconnected === undefined),
+  { message: "give either irrelevant or connected and disconnected", path: ["irrelevant"] },
+);
+
+const QUESTION_SET = z.strictObject({
+  set: z.string().min(1),
+  mode: oneOrMore(z.enum(CALL_MODES)).exactOptional(),
+  difficulty: oneOrMore(z.enum(DIFFICULTIES)).exactOptional(),
+  domain: oneOrMore(z.string().min(1)).exactOptional(),
+  sample: z.int().min(1).exactOptional(),
+  rule: z.enum(SCORING_RULES).exactOptional(),
+  input: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
+  output: oneOrMore(z.enum(CALL_FORMATS)).exactOptional(),
+});
+
+const JUDGE = MODEL.safeExtend({
+  prompt: z.string().refine(
+    (text) => ["{predicted}", "{truth}"].every((word) => text.includes(word)),
+    { message: "must hold {predicted} and {truth}" },
+  ).exactOptional(),
+});
+
+/** What a trial may take, as suites write it. */
+const LIMITS = z.strictObject({
+  calls: z.int().min(1).exactOptional(),
+  steps: z.int().min(1).exactOptional(),
+  seconds: z.number().gt(0).exactOptional(),
+  tokens: z.int().min(1).exactOptional(),
+  observation: z.int().min(1).exactOptional(),
+  parallel: z.int().min(1).exactOptional(),
+  depth: z.int().min(1).exactOptional(),
+});
+
+const RULES = z.strictObject({
+  $schema: z.string().exactOptional(),
+  name: z.string().min(1).max(200),
+  seed: z.union([z.int().min(0), z.literal("fresh")], {
+    error: 'must be a whole number from 0 on, or "fresh"',
+  }),
+  graphs: z.int().min(1).exactOptional(),
+  tasks: filled(z.union([GRID, PROBE_SET, QUESTION_SET])),
+  models: filled(z.union([z.string().min(1), MODEL])),
+  strategies: filled(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
+  perturbations: z.array(PERTURBATION_ID).exactOptional(),
+  repetitions: z.int().min(1).exactOptional(),
+  limits: LIMITS.exactOptional(),
+  references: z.boolean().exactOptional(),
+  judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
+  gate: GATE_POLICY.exactOptional(),
+  budget: BUDGET.exactOptional(),
+  prices: PRICES.exactOptional(),
+});
+
+/** The rules of a suite file. */
+export const SUITE: z.ZodType<Suite> = RULES;
+
+/** The rules of a suite whose tasks are none that a file could name. */
+export const CASE_SUITE: z.ZodType<Suite> = RULES.extend({ tasks: z.tuple([]) });
+
+/**
+ * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
+ * comes to a cell for each.
+ *
+ * @throws {InputError} If no combination is left, or there are more than a million.
+ *
+ * @example Usage
+ * ```ts
+ * import { grid } from "./suite.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { cells, skipped } = grid({ core: [3, 5], depth: [1, 4], connected: [0, 2] });
+ * assertEquals(cells.length, 6);
+ * assertEquals(skipped, 2);
+ * ```
+ */
+export function grid(sizes: Grid | ProbeSet): Cells {
+  if ("case" in sizes) {
+    const probes = sizes.case === "all" ? PROBES : [...new Set(listOf(sizes.case))];
+    return { cells: probes.map((probe) => ({ case: probe })), skipped: 0 };
+  }
+  const crossings = countCrossings(sizes);
+  if (crossings > MOST_CROSSINGS) {
+    throw new InputError(
+      `Cannot make a grid as its lists must have at most ${MOST_CROSSINGS} crossings: they have ${crossings}`,
+    );
+  }
+  const cells: SeededCell[] = [];
+  let skipped = 0;
+  const { types, inputs, extraEdges, surface } = sizes;
+  for (const core of listOf(sizes.core)) {
+    const depths = sizes.depth === "all"
+      ? core === 1 ? [0] : Array.from({ length: core - 1 }, (_, index) => index + 1)
+      : listOf(sizes.depth);
+    for (const depth of depths) {
+      for (const [connected, disconnected] of irrelevantCounts(sizes)) {
+        for (const linking of listOf(sizes.linking ?? "types")) {
+          if (depth >= core || (core > 1 && depth === 0)) {
+            skipped++;
+            continue;
+          }
+          const cell = {
+            core,
+            depth,
+            connected,
+            disconnected,
+            linking,
+            ...(types === undefined ? {} : { types }),
+            ...(inputs === undefined ? {} : { inputs }),
+            ...(extraEdges === undefined ? {} : { extraEdges }),
+            ...(surface === undefined ? {} : { surface }),
+          };
+          const { seed: _, ...brief } = briefSpec({ ...cell, seed: 0 });
+          cells.push(brief);
+        }
+      }
+    }
+  }
+  if (cells.length === 0) {
+    throw new InputError(
+      `Cannot make a grid as core must be at least 1 and depth from 1 to core - 1 (0 for core 1): ` +
+        `core is ${JSON.stringify(sizes.core)}, depth is ${JSON.stringify(sizes.depth)}`,
+    );
+  }
+  return { cells, skipped };
+}
+
+/** More than any plan has trials. */
+const MOST_CROSSINGS = 1_000_000;
+
+/** How many crossings there are: what is impossible of them is counted, and takes time to leave out. */
+function countCrossings(sizes: Grid): number {
+  const { connected = 0, disconnected = 0, irrelevant, connection = "connected" } = sizes;
+  const { core, depth, linking = "types" } = sizes;
+  const depths = listOf(core).reduce(
+    (sum, one) => sum + (depth === "all" ? Math.max(1, one - 1) : listOf(depth).length),
+    0,
+  );
+  const pairs = irrelevant === undefined ? [connected, disconnected] : [irrelevant, connection];
+  return [...pairs, linking].reduce<number>(
+    (product, list) => product * listOf<unknown>(list).length,
+    depths,
+  );
+}
+
+function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number][] {
+  if (sizes.irrelevant === undefined) {
+    return listOf(sizes.connected ?? 0).flatMap((connected) =>
+      listOf(sizes.disconnected ?? 0)
+        .map((disconnected): [number, number] => [connected, disconnected])
+    );
+  }
+  const pairs = listOf(sizes.irrelevant).flatMap((irrelevant) =>
+    listOf(sizes.connection ?? "connected").map((connection): [number, number] => {
+      if (connection === "connected") return [irrelevant, 0];
+      if (connection === "disconnected") return [0, irrelevant];
+      return [Math.ceil(irrelevant / 2), Math.floor(irrelevant / 2)];
+    })
+  );
+  // Without irrelevant functions the kinds are one and the same.
+  return [...new Map(pairs.map((pair) => [`${pair}`, pair])).values()];
+}
+
+/** The items of what may be one or several. */
+export function listOf<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? value : [value as T];
+}

@@ -1,0 +1,122 @@
+/**
+ * The simulated model that errs at stated rates.
+ * @module
+ */
+
+import { sample } from "@std/random";
+import { fork, forkSeed } from "../base/random.ts";
+import {
+  byName,
+  callDistractor,
+  callEarly,
+  hits,
+  inventNames,
+  type MistakeRates,
+  spoil,
+} from "./mistakes.ts";
+import { cannotDetermine, nameResults, planReply } from "./planning.ts";
+import { answerQuestion } from "./questions.ts";
+import { react, type ReactionRates } from "./reactions.ts";
+import { readConversation } from "./reading.ts";
+import { readStage, type StageReading } from "./stages.ts";
+import { composeAnswer, type SimulatedModel } from "./wire.ts";
+import { DO_NOT_KNOW, writeStage } from "./writing.ts";
+
+/** How a noisy model errs. */
+export interface NoisyOptions {
+  /** The rates of its mistakes. */
+  readonly rates: MistakeRates;
+  /** What it does about tools that fail; default it tries again. */
+  readonly reactions?: Partial<ReactionRates>;
+  /**
+   * How many messages back it reads values right; default any number. A value is older when more
+   * messages than these came after the one that gave it, each reply and each result being one. In
+   * every call it gives the value of another variable in place of an older one, unless the last
+   * result restates it: always, and in each reply the same for the same variable.
+   */
+  readonly memory?: number;
+  /** What its noise is drawn from. */
+  readonly seed: number;
+}
+
+/**
+ * A simulated model that plans like the planner but errs as `options` say. Whether it errs is
+ * drawn per seed, `seed` field of the request, first user message, step, mistake and function,
+ * never from the conversation as a whole: runs that differ in strategy share their noise, unless the
+ * strategy changes the prompt. Attempts to
+ * repair a call, and answers that are no calls, draw anew.
+ */
+export function createNoisy(name: string, options: NoisyOptions): SimulatedModel {
+  const { rates, reactions = {}, memory = Infinity, seed } = options;
+  return {
+    name,
+    reply(request) {
+      const stage = readStage(request);
+      if (stage !== undefined) {
+        const key = forkSeed(seed, request.seed ?? 0, stage.question, stage.kind, stage.round);
+        return composeAnswer(name, request, spoilStage(stage, rates, key), []);
+      }
+      const repetition = request.seed ?? 0;
+      const { conversation, givesUp } = react(readConversation(request), {
+        rates: reactions,
+        seed,
+        repetition,
+      });
+      if (givesUp) {
+        const text = cannotDetermine(conversation, "a tool that it needs does not work");
+        return composeAnswer(name, request, text, []);
+      }
+      const question = forkSeed(seed, repetition, conversation.prompt);
+      const asked = answerQuestion(request, conversation, {
+        averse: hits(rates.averse, fork(question, "averse")),
+        ignore: hits(rates.ignore, fork(question, "ignore")),
+      });
+      if (asked !== undefined) return composeAnswer(name, request, asked.text, asked.calls);
+      const { inventedNames, meant } = inventNames(conversation.functions);
+      const plan = planReply(conversation, (called) => meant.get(called));
+      if (plan.intentions.length === 0) return composeAnswer(name, request, plan.text, []);
+
+      const { step, repair, mustCall } = conversation;
+      const attempt = repair === undefined ? [] : ["repair", repair.attempt];
+      const stream = (mistake: string, functionName = "", ...more: readonly string[]) =>
+        fork(question, step, mistake, functionName, ...more, ...attempt);
+      const values = [...plan.values.values()];
+      const nameResult = nameResults(conversation);
+      const situation = {
+        rates,
+        memory,
+        conversation,
+        plan,
+        values,
+        inventedNames,
+        nameResult,
+        stream,
+      };
+      if (!mustCall && hits(rates.quit, stream("quit"))) {
+        return composeAnswer(name, request, "I stop here, without the value.", []);
+      }
+      const calls = plan.intentions.map((intention) => spoil(intention, situation));
+      if (!plan.alone) calls.push(...callEarly(situation), ...callDistractor(situation));
+      return composeAnswer(name, request, plan.text, calls);
+    },
+  };
+}
+
+/** The answer to a stage, with its own mistakes. */
+function spoilStage(stage: StageReading, rates: MistakeRates, key: number): string {
+  if (hits(rates.quit, fork(key, "quit"))) return DO_NOT_KNOW;
+  const { inventedNames, meant } = inventNames(stage.functions);
+  return writeStage(stage, {
+    write: (name) =>
+      hits(rates.hallucinate, fork(key, "hallucinate", name))
+        ? inventedNames.get(name) ?? name
+        : name,
+    mean: (name) => meant.get(name) ?? name,
+    pick(needed) {
+      const distract = fork(key, "distract");
+      if (!hits(rates.distract, distract)) return undefined;
+      const others = [...stage.functions.values()].filter((one) => !needed.has(one));
+      return sample(others.sort(byName), distract);
+    },
+  });
+}

@@ -1,0 +1,244 @@
+/**
+ * The part of OpenAI's chat completions format that simulated models read and write.
+ *
+ * @see https://platform.openai.com/docs/api-reference/chat
+ * @module
+ */
+
+import { z } from "zod";
+import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { hash64 } from "../base/random.ts";
+
+/** The content of a message: a text, parts of which those with a `text` are read, or nothing. */
+export type ChatContent = string | readonly { readonly text?: string }[] | null;
+
+/** A call in an assistant message. */
+export interface ChatCall {
+  /** Pairs the call with its result. */
+  readonly id: string;
+  /** Functions are the only tools. */
+  readonly type: "function";
+  /** The name and the arguments as JSON text, as the model wrote them. */
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** One message of a conversation. */
+export type ChatMessage =
+  | { readonly role: "system" | "developer" | "user"; readonly content: ChatContent }
+  | {
+    readonly role: "assistant";
+    readonly content?: ChatContent;
+    readonly tool_calls?: readonly ChatCall[] | null;
+  }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly content: ChatContent };
+
+/** A function on offer (FuncBenchGen, appendix B.3). */
+export interface ChatTool {
+  /** Functions are the only tools. */
+  readonly type: "function";
+  /** The function's name, description and the JSON Schema of its arguments. */
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters?: JsonObject;
+  };
+}
+
+/** The body of a request. Fields that are not named here are accepted and ignored. */
+export interface ChatRequest {
+  /** The name of the model. */
+  readonly model: string;
+  /** The conversation so far; at least one message. */
+  readonly messages: readonly ChatMessage[];
+  /** The functions on offer. */
+  readonly tools?: readonly ChatTool[] | null;
+  /**
+   * `"none"` forbids calls. `"required"` makes every reply call, and `{type: "function", function:
+   * {name}}` makes it call that function. Other choices leave it free.
+   */
+  readonly tool_choice?: unknown;
+  /** `false` allows one call a reply. */
+  readonly parallel_tool_calls?: boolean | null;
+  /** Changes the noise of a noisy model; default 0. */
+  readonly seed?: number | null;
+  /** Only whole answers are given. */
+  readonly stream?: false | null;
+  /** Only one answer is given. */
+  readonly n?: 1 | null;
+}
+
+/** The body of an answer, with one choice. */
+export interface ChatAnswer {
+  /** A hash of model and request. */
+  readonly id: string;
+  /** Always `chat.completion`, or whatever the field says in OpenAI's format. */
+  readonly object: "chat.completion";
+  /** Always 0, so that equal requests have equal answers. */
+  readonly created: number;
+  /** The name of the model that answered. */
+  readonly model: string;
+  /** The answer. */
+  readonly choices: readonly [{
+    readonly index: 0;
+    readonly message: {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly refusal: null;
+      readonly tool_calls?: readonly ChatCall[];
+    };
+    readonly logprobs: null;
+    readonly finish_reason: "stop" | "tool_calls";
+  }];
+  /** Estimated: a token is taken to be four characters, rounded up. */
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly total_tokens: number;
+  };
+}
+
+/** Why a request is refused. */
+export interface WireFault {
+  /** In words. */
+  readonly message: string;
+  /** The field that is at fault. */
+  readonly param?: string | null;
+  /** OpenAI's name for it. */
+  readonly code?: string;
+  /** The HTTP status; default 400. */
+  readonly status?: number;
+}
+
+/** A program that stands in for a model. It says nothing about any language model. */
+export interface SimulatedModel {
+  /** The name by which it was asked for, options included. */
+  readonly name: string;
+  /**
+   * Answers once. The answer follows from the name and the request alone: all state is read anew
+   * from the conversation.
+   */
+  reply(request: ChatRequest): ChatAnswer;
+}
+
+const content = z.union([z.string(), z.array(z.looseObject({ text: z.string().exactOptional() }))])
+  .nullable();
+
+const call = z.looseObject({
+  id: z.string(),
+  type: z.literal("function"),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }),
+});
+
+/** Checks the body of a request, and keeps the fields it does not know. */
+export const chatRequestSchema = z.looseObject({
+  model: z.string(),
+  messages: z.array(z.discriminatedUnion("role", [
+    z.looseObject({ role: z.enum(["system", "developer", "user"]), content }),
+    z.looseObject({
+      role: z.literal("assistant"),
+      content: content.exactOptional(),
+      tool_calls: z.array(call).nullable().exactOptional(),
+    }),
+    z.looseObject({ role: z.literal("tool"), tool_call_id: z.string(), content }),
+  ])).min(1),
+  tools: z.array(z.looseObject({
+    type: z.literal("function"),
+    function: z.looseObject({
+      name: z.string(),
+      description: z.string().exactOptional(),
+      parameters: z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")
+        .exactOptional(),
+    }),
+  })).nullable().exactOptional(),
+  tool_choice: z.unknown().exactOptional(),
+  parallel_tool_calls: z.boolean().nullable().exactOptional(),
+  seed: z.int().nullable().exactOptional(),
+  stream: z.literal(false, "Simulated models do not stream").nullable().exactOptional(),
+  n: z.literal(1, "Simulated models give one answer").nullable().exactOptional(),
+}) satisfies z.ZodType<ChatRequest>;
+
+/** What a variable has to a model: a number, or a symbol such as `@x` that stands for one. */
+export type Value = number | string;
+
+/** A call that a simulated model makes: a function's name and an argument for each parameter. */
+export interface OutgoingCall {
+  readonly name: string;
+  readonly arguments: ReadonlyMap<string, JsonValue>;
+}
+
+/** The text of a message. */
+export function textOf(content: ChatContent | undefined): string {
+  if (typeof content === "string") return content;
+  return (content ?? []).map((part) => part.text ?? "").join("");
+}
+
+/**
+ * The number of the step, from 0: how many assistant messages made calls. Plans and other texts are no
+ * steps, so that a conversation that begins with one shares its noise with one that does not.
+ */
+export function stepOf(messages: readonly ChatMessage[]): number {
+  return messages.filter((message) =>
+    message.role === "assistant" && (message.tool_calls ?? []).length > 0
+  ).length;
+}
+
+/** The answer of the model `name` that says `text` and makes `calls`. */
+export function composeAnswer(
+  name: string,
+  request: ChatRequest,
+  text: string,
+  calls: readonly OutgoingCall[],
+): ChatAnswer {
+  const step = stepOf(request.messages);
+  const allowed = request.parallel_tool_calls === false ? calls.slice(0, 1) : calls;
+  const toolCalls = allowed.map((outgoing, index): ChatCall => ({
+    id: `call_${step + 1}_${index + 1}`,
+    type: "function",
+    function: {
+      name: outgoing.name,
+      arguments: JSON.stringify(Object.fromEntries(outgoing.arguments)),
+    },
+  }));
+  return answerWith(name, request, text, toolCalls);
+}
+
+/** The answer of the model `name` that says `text` and makes calls that are written already. */
+export function answerWith(
+  name: string,
+  request: ChatRequest,
+  text: string,
+  toolCalls: readonly ChatCall[],
+): ChatAnswer {
+  const read = JSON.stringify([request.messages, request.tools ?? []]);
+  const promptTokens = tokens(read.length);
+  const completionTokens = tokens(toolCalls.reduce(
+    (sum, { function: { name, arguments: written } }) => sum + name.length + written.length,
+    text.length,
+  ));
+  return {
+    id: `chatcmpl-${hash64(`${name}\u0000${read}`).toString(16).padStart(16, "0")}`,
+    object: "chat.completion",
+    created: 0,
+    model: name,
+    choices: [{
+      index: 0,
+      message: {
+        role: "assistant",
+        content: text,
+        refusal: null,
+        ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+      },
+      logprobs: null,
+      finish_reason: toolCalls.length === 0 ? "stop" : "tool_calls",
+    }],
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
+  };
+}
+
+function tokens(characters: number): number {
+  return Math.ceil(characters / 4);
+}

@@ -1,0 +1,90 @@
+/**
+ * Bets: a bound of the mean of bounded values that holds whatever their distributions, and whenever one
+ * stops.
+ * @module
+ */
+
+import { bisect } from "./distributions.ts";
+import { assertConfidence } from "./proportions.ts";
+
+/** The shares of the largest possible stake that the bets of {@linkcode bettingLowerBound} put up. */
+const STAKES = [0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 0.98];
+
+/** What {@linkcode bettingLowerBound} may be told besides. */
+export interface BettingOptions {
+  /** Bounds what so many times the values would give, for planning: any number above 0; default 1. */
+  readonly copies?: number;
+  /**
+   * The share of the largest possible stake, in [0, 1), that half of the capital puts up against a
+   * mean in (0, 1). As the mean grows, `stake(mean)` must not fall, and `stake(mean) (1 / mean - 1)`
+   * must not rise: then a larger mean is never refuted where a smaller one is not. Both hold for
+   * `min(c, lambda mean)`, which bets the same `lambda` on whatever lies above the mean.
+   */
+  readonly stake?: (mean: number) => number;
+}
+
+/**
+ * A lower bound, one-sided at `confidence`, of the mean of independent values in [0, 1], whatever
+ * their distributions: the smallest mean against which no gambler, averaged over fixed stakes, has
+ * multiplied the capital by 1 / (1 - confidence). The order of the values does not matter. An upper
+ * bound of x is 1 less the lower bound of 1 - x.
+ *
+ * @throws {RangeError} If a value is not in 0..1, the confidence not between 0 and 1, `copies` not
+ * above 0, or a stake not in [0, 1).
+ * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
+ *
+ * @example Usage
+ * ```ts
+ * import { bettingLowerBound } from "./betting_bound.ts";
+ * import { assert } from "@std/assert";
+ *
+ * const values = new Array(100).fill(0.9);
+ * const bound = bettingLowerBound(values, 0.95);
+ * assert(bound > 0.8 && bound < 0.9);
+ * // Stakes that suit the question find out more.
+ * assert(bettingLowerBound(values, 0.95, { stake: (mean) => 0.9 * mean }) > bound);
+ * ```
+ */
+export function bettingLowerBound(
+  values: readonly number[],
+  confidence: number,
+  options: BettingOptions = {},
+): number {
+  const { copies = 1, stake } = options;
+  assertConfidence("bound a mean", confidence);
+  if (!(copies > 0 && copies < Infinity)) {
+    throw new RangeError(`Cannot bound a mean as copies must be above 0: there are ${copies}`);
+  }
+  const counts = countValues(values);
+  const needed = -Math.log(1 - confidence);
+  return bisect((mean) => {
+    const capital = (share: number, portion: number) => {
+      let log = 0;
+      for (const [value, count] of counts) log += count * Math.log1p(share * (value / mean - 1));
+      return Math.log(portion) + copies * log;
+    };
+    const spread = (stake === undefined ? 1 : 0.5) / STAKES.length;
+    const capitals = STAKES.map((share) => capital(share, spread));
+    if (stake !== undefined) capitals.push(capital(shareOf(stake(mean)), 0.5));
+    const largest = Math.max(...capitals);
+    const sum = capitals.reduce((total, log) => total + Math.exp(log - largest), 0);
+    return largest + Math.log(sum) < needed;
+  });
+}
+
+/** How often each value occurs, the smallest first. */
+function countValues(values: readonly number[]): [value: number, count: number][] {
+  const counts = new Map<number, number>();
+  for (const value of values) {
+    if (!(value >= 0 && value <= 1)) {
+      throw new RangeError(`Cannot bound a mean as values must be from 0 to 1: one is ${value}`);
+    }
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return [...counts].sort(([one], [other]) => one - other);
+}
+
+function shareOf(stake: number): number {
+  if (stake >= 0 && stake < 1) return stake;
+  throw new RangeError(`Cannot bound a mean as stakes must be from 0 to below 1: one is ${stake}`);
+}

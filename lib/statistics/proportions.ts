@@ -1,0 +1,299 @@
+/**
+ * Statistics of success rates: numbers in, numbers out.
+ * @module
+ */
+
+import {
+  binomialLowerTail,
+  binomialProbability,
+  binomialUpperTail,
+  bisect,
+  bisectWhole,
+  normalQuantile,
+} from "./distributions.ts";
+
+/** A lower and an upper bound: of a rate, within 0..1, or of a difference of two, within -1..1. */
+export interface Bounds {
+  /** The lower bound. */
+  readonly lower: number;
+  /** The upper bound. */
+  readonly upper: number;
+}
+
+/**
+ * Clopper and Pearson's exact bounds. With one side, each of them holds at `confidence`: the rate lies
+ * above `lower` with at least that confidence, and below `upper` with at least that confidence. With
+ * two sides, it lies between them with at least that confidence.
+ *
+ * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1, if
+ * the confidence is not between 0 and 1, or if there are not 1 or 2 sides.
+ * @see Clopper and Pearson, "The Use of Confidence or Fiducial Limits", 1934.
+ *
+ * @example Usage
+ * ```ts
+ * import { clopperPearson } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const { lower, upper } = clopperPearson(8, 10, 0.95, 2);
+ * assertAlmostEquals(lower, 0.44390453769, 1e-10);
+ * assertAlmostEquals(upper, 0.97478927367, 1e-10);
+ * ```
+ */
+export function clopperPearson(
+  successes: number,
+  trials: number,
+  confidence: number,
+  sides: 1 | 2 = 1,
+): Bounds {
+  assertCounts("bound a rate", successes, trials);
+  assertConfidence("bound a rate", confidence);
+  if (sides !== 1 && sides !== 2) {
+    throw new RangeError(`Cannot bound a rate as there must be 1 or 2 sides: there are ${sides}`);
+  }
+  const error = (1 - confidence) / sides;
+  const lowerOf = (count: number) =>
+    count === 0 ? 0 : bisect((rate) => binomialUpperTail(count, trials, rate) >= error);
+  return { lower: lowerOf(successes), upper: 1 - lowerOf(trials - successes) };
+}
+
+function assertCounts(action: string, successes: number, trials: number): void {
+  if (isCount(successes) && isCount(trials) && trials >= 1 && successes <= trials) return;
+  throw new RangeError(
+    `Cannot ${action} as it needs whole numbers with 0 <= successes <= trials and trials >= 1: ` +
+      `there are ${successes} of ${trials}`,
+  );
+}
+
+/** @throws {RangeError} If the confidence is not between 0 and 1. */
+export function assertConfidence(action: string, confidence: number): void {
+  if (confidence > 0 && confidence < 1) return;
+  throw new RangeError(
+    `Cannot ${action} as confidence must be between 0 and 1: it is ${confidence}`,
+  );
+}
+
+/** Whether a number counts something. */
+export function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+/**
+ * Wilson's two-sided score interval of a rate: for display; gates use exact bounds.
+ *
+ * @throws {RangeError} As {@linkcode clopperPearson}.
+ * @see Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
+ *
+ * @example Usage
+ * ```ts
+ * import { wilson } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const { lower, upper } = wilson(8, 10);
+ * assertAlmostEquals(lower, 0.4901625, 1e-7);
+ * assertAlmostEquals(upper, 0.9433178, 1e-7);
+ * ```
+ */
+export function wilson(successes: number, trials: number, confidence = 0.95): Bounds {
+  assertCounts("bound a rate", successes, trials);
+  assertConfidence("bound a rate", confidence);
+  return scoreBounds(successes / trials, trials, normalQuantile((1 + confidence) / 2));
+}
+
+/**
+ * Wilson's bounds around the `rate` that so many independent trials have shown, which may be no whole
+ * number of them where they only stand for others; `quantile` is how many standard errors they reach.
+ *
+ * @example Usage
+ * ```ts
+ * import { scoreBounds, wilson } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(scoreBounds(0.8, 10, 1.96).lower, wilson(8, 10).lower, 1e-4);
+ * ```
+ */
+export function scoreBounds(rate: number, trials: number, quantile: number): Bounds {
+  const z = quantile;
+  const scale = 1 + z * z / trials;
+  const center = (rate + z * z / (2 * trials)) / scale;
+  const half = z * Math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale;
+  return {
+    lower: rate === 0 ? 0 : Math.max(0, center - half),
+    upper: rate === 1 ? 1 : Math.min(1, center + half),
+  };
+}
+
+/** What a test looks for: a true rate on either side of the given one, below it, or above it. */
+export type Alternative = "two-sided" | "less" | "greater";
+
+/** Chances that are equal but for rounding count as equal: as in R and SciPy. */
+const TIES = 1 + 1e-7;
+
+/**
+ * The exact p-value of so many successes if the true rate is `rate`. Two-sided, it is the chance of
+ * all counts that are no likelier than this one (the method of small p-values), as in R's
+ * `binom.test` and SciPy's `binomtest`.
+ *
+ * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1, or
+ * the rate is not in 0..1.
+ * @see Hirji, "Exact Analysis of Discrete Data", 2006, section 2.7.
+ *
+ * @example Usage
+ * ```ts
+ * import { binomialTest } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * assertAlmostEquals(binomialTest(3, 15, 0.1, "greater"), 0.18406106910, 1e-10);
+ * ```
+ */
+export function binomialTest(
+  successes: number,
+  trials: number,
+  rate: number,
+  alternative: Alternative = "two-sided",
+): number {
+  assertCounts("test a rate", successes, trials);
+  if (!(rate >= 0 && rate <= 1)) {
+    throw new RangeError(`Cannot test a rate as it must be from 0 to 1: it is ${rate}`);
+  }
+  const below = binomialLowerTail(successes, trials, rate);
+  const above = binomialUpperTail(successes, trials, rate);
+  if (alternative === "less") return below;
+  if (alternative === "greater") return above;
+  const mean = trials * rate;
+  const most = TIES * binomialProbability(successes, trials, rate);
+  const chance = (count: number) => binomialProbability(count, trials, rate);
+  // Chances only fall away from the mean, so that the counts of the other tail begin at one place.
+  if (successes < mean) {
+    const start = bisectWhole(Math.ceil(mean), trials, (count) => chance(count) <= most);
+    return Math.min(1, below + binomialUpperTail(start, trials, rate));
+  }
+  const start = bisectWhole(0, Math.floor(mean), (count) => chance(count) > most);
+  return Math.min(1, above + binomialLowerTail(start - 1, trials, rate));
+}
+
+/**
+ * Exact two-sided p-values of "neither of two models is better" from pairs that only one of them
+ * solved: `gained` by the one, `lost` to the other. `exact` never errs too often, and `midP`, which
+ * counts the split that was seen by half, is closer to what it promises.
+ *
+ * @throws {RangeError} If the counts are no whole numbers from 0.
+ * @see McNemar, "Note on the Sampling Error of the Difference Between Correlated Proportions or
+ * Percentages", 1947.
+ * @see Fagerland, Lydersen and Laake, "The McNemar Test for Binary Matched-Pairs Data: Mid-p and
+ * Asymptotic Are Better than Exact Conditional", 2013.
+ *
+ * @example Usage
+ * ```ts
+ * import { mcNemar } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * const { exact, midP } = mcNemar(10, 2);
+ * assertAlmostEquals(exact, 158 / 4096, 1e-14);
+ * assertAlmostEquals(midP, 92 / 4096, 1e-14);
+ * ```
+ */
+export function mcNemar(
+  gained: number,
+  lost: number,
+): { readonly exact: number; readonly midP: number } {
+  if (!isCount(gained) || !isCount(lost)) {
+    throw new RangeError(
+      `Cannot compare pairs as counts must be whole numbers from 0: ` +
+        `${gained} are gained, ${lost} are lost`,
+    );
+  }
+  const discordant = gained + lost;
+  const point = binomialProbability(gained, discordant, 0.5);
+  if (gained === lost) return { exact: 1, midP: 1 - point / 2 };
+  const exact = Math.min(1, 2 * binomialUpperTail(Math.max(gained, lost), discordant, 0.5));
+  return { exact, midP: exact - point };
+}
+
+/**
+ * Tango's score statistic of pairs of trials, `gained` of which only the candidate solved and `lost`
+ * only the baseline: how many standard errors the difference of success rates lies above `difference`,
+ * where the standard error is the one that is likeliest if that were the true difference.
+ *
+ * @param difference The candidate's success rate less the baseline's, -1..1.
+ * @returns It is infinite where a difference of -1 or 1 is contradicted by a single pair.
+ * @throws {RangeError} If the counts are no whole numbers with gained + lost <= pairs, pairs >= 1, or
+ * the difference is not in -1..1.
+ * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
+ * paired-sample design", Statistics in Medicine 17:891-908, 1998.
+ *
+ * @example Usage
+ * ```ts
+ * import { tangoStatistic } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * // Without a difference, it is McNemar's statistic.
+ * assertAlmostEquals(tangoStatistic(10, 2, 100, 0), (10 - 2) / Math.sqrt(10 + 2), 1e-14);
+ * ```
+ */
+export function tangoStatistic(
+  gained: number,
+  lost: number,
+  pairs: number,
+  difference: number,
+): number {
+  assertPairs(gained, lost, pairs);
+  if (!(difference >= -1 && difference <= 1)) {
+    throw new RangeError(
+      `Cannot compare pairs as difference must be from -1 to 1: it is ${difference}`,
+    );
+  }
+  // For a difference from 0 on nothing below cancels; the other half is its mirror image.
+  return difference < 0
+    ? 0 - scoreAbove(lost, gained, pairs, -difference)
+    : scoreAbove(gained, lost, pairs, difference);
+}
+
+function scoreAbove(gained: number, lost: number, pairs: number, difference: number): number {
+  const excess = gained - lost - pairs * difference;
+  if (excess === 0) return 0;
+  // The likeliest share of lost pairs, a, solves 2 n a^2 + linear a - constant = 0.
+  const linear = (2 * pairs - gained + lost) * difference - gained - lost;
+  const constant = lost * difference * (1 - difference);
+  const root = Math.sqrt(linear * linear + 8 * pairs * constant);
+  const share = linear > 0 ? 2 * constant / (root + linear) : (root - linear) / (4 * pairs);
+  return excess / Math.sqrt(pairs * (2 * share + difference * (1 - difference)));
+}
+
+function assertPairs(gained: number, lost: number, pairs: number): void {
+  if (
+    isCount(gained) && isCount(lost) && isCount(pairs) && pairs >= 1 && gained + lost <= pairs
+  ) return;
+  throw new RangeError(
+    `Cannot compare pairs as it needs whole numbers with gained + lost <= pairs and pairs >= 1: ` +
+      `${gained} are gained, ${lost} are lost of ${pairs}`,
+  );
+}
+
+/**
+ * Tango's score bounds, each one-sided at `confidence`, of the difference of two success rates that
+ * were found on the same tasks: `lower` reaches x exactly when {@linkcode tangoStatistic} for x
+ * reaches the normal quantile of the confidence.
+ *
+ * @throws {RangeError} As {@linkcode tangoStatistic}, or if the confidence is not between 0 and 1.
+ * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
+ * paired-sample design", Statistics in Medicine 17:891-908, 1998.
+ *
+ * @example Usage
+ * ```ts
+ * import { tango } from "./proportions.ts";
+ * import { assertAlmostEquals } from "@std/assert";
+ *
+ * // Tango's own example.
+ * const { lower, upper } = tango(0, 1, 44, 0.95);
+ * assertAlmostEquals(lower, -0.096, 1e-3);
+ * assertAlmostEquals(upper, 0.037, 1e-3);
+ * ```
+ */
+export function tango(gained: number, lost: number, pairs: number, confidence: number): Bounds {
+  assertPairs(gained, lost, pairs);
+  assertConfidence("bound a difference", confidence);
+  const z = normalQuantile(confidence);
+  const lowerOf = (up: number, down: number) =>
+    2 * bisect((place) => tangoStatistic(up, down, pairs, 2 * place - 1) < z) - 1;
+  return { lower: lowerOf(gained, lost), upper: -lowerOf(lost, gained) };
+}

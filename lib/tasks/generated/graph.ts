@@ -1,0 +1,293 @@
+/**
+ * The hidden function-dependency graph of a task (FuncBenchGen, section 3.2 and appendix A.1).
+ * @module
+ */
+
+import { randomIntegerBetween } from "@std/random";
+import { fork, type Stream } from "../../base/random.ts";
+
+/** How a parameter tells which variable it consumes (FuncBenchGen, appendix B.2). */
+export const LINKINGS = ["types", "names"] as const;
+
+/** `types`: by type and subtype alone; `names`: it bears the variable's name, which is easier. */
+export type Linking = typeof LINKINGS[number];
+
+/** How functions look. */
+export const SURFACES = ["plain", "rich"] as const;
+
+/**
+ * `plain`: as in FuncBenchGen; `rich`: with an example of each function's use, and with names of two
+ * words for all variables but parameters, such as `bujxe_id` and `aargKavo`, half of them ids.
+ */
+export type Surface = typeof SURFACES[number];
+
+/** What a task is generated from. The same spec gives the same task, byte for byte. */
+export interface GraphSpec {
+  /** Functions needed for the target, at least 1: the fewest calls that solve the task. */
+  readonly core: number;
+  /** Edges on the longest core path: 1 to `core - 1`, and 0 when `core` is 1. */
+  readonly depth: number;
+  /** Irrelevant functions that are fed by a core output. */
+  readonly connected: number;
+  /** Irrelevant functions that have nothing to do with the core. */
+  readonly disconnected: number;
+  /** Seed of everything random, a whole number from 0 to 2^53 - 1. */
+  readonly seed: number;
+  /** Size of the pool of types that variables share; default half of `core`, rounded up. */
+  readonly types?: number;
+  /** Fewest and most input variables of a function that consumes no output; default `[1, 2]`. */
+  readonly inputs?: readonly [fewest: number, most: number];
+  /** Tries at adding a further edge between core functions; default twice `core`. */
+  readonly extraEdges?: number;
+  /** How parameters are linked to outputs; default `types`. */
+  readonly linking?: Linking;
+  /**
+   * How functions look; default `plain`. Only a `rich` one has something that all perturbations of
+   * documents and returns can change.
+   */
+  readonly surface?: Surface;
+}
+
+/** A {@linkcode GraphSpec} with every default filled in; a plain surface is not told. */
+export type CompleteGraphSpec =
+  & Required<Omit<GraphSpec, "surface">>
+  & Pick<GraphSpec, "surface">;
+
+/** The roles of functions. */
+export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
+
+/** What a function is to the task. */
+export type Role = "core" | "connected" | "disconnected";
+
+/** The graph: nodes are numbered core first, then connected, then disconnected. */
+export interface Graph {
+  /** The role of each node. */
+  readonly roles: readonly Role[];
+  /** The nodes whose outputs each node consumes. */
+  readonly parents: readonly (readonly number[])[];
+  /** The node whose output is asked for. */
+  readonly target: number;
+}
+
+/**
+ * Fills in the defaults of `spec` and checks every value.
+ *
+ * @throws {RangeError} If a value is out of its range; the message gives rule and state.
+ *
+ * @example Usage
+ * ```ts
+ * import { completeSpec } from "./graph.ts";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const spec = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 1 };
+ * assertEquals(completeSpec(spec).extraEdges, 10);
+ * assertThrows(() => completeSpec({ ...spec, depth: 9 }), RangeError, "depth is 9, core is 5");
+ * ```
+ */
+export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
+  const { core, depth, connected, disconnected, seed } = spec;
+  wholeNumber("core", core, 1, MOST);
+  wholeNumber("depth", depth, 0, MOST);
+  wholeNumber("connected", connected, 0, MOST);
+  wholeNumber("disconnected", disconnected, 0, MOST);
+  wholeNumber("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+  if (core === 1 && depth !== 0) refuse("depth must be 0 when core is 1", `depth is ${depth}`);
+  if (core > 1 && depth === 0) {
+    refuse("depth must be at least 1 when core is above 1", `depth is 0, core is ${core}`);
+  }
+  if (depth >= core) {
+    refuse("depth must be below core", `depth is ${depth}, core is ${core}`);
+  }
+  const types = spec.types ?? Math.ceil(core / 2);
+  wholeNumber("types", types, 1, MOST);
+  const range = spec.inputs ?? [1, 2];
+  if (!Array.isArray(range) || range.length !== 2) {
+    refuse("inputs must be a pair", `it is [${range}]`);
+  }
+  const [fewest, most] = range;
+  wholeNumber("the fewest inputs", fewest, 1, MOST);
+  wholeNumber("the most inputs", most, 1, MOST);
+  if (fewest > most) {
+    refuse("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
+  }
+  const extraEdges = spec.extraEdges ?? 2 * core;
+  wholeNumber("extraEdges", extraEdges, 0, 100 * MOST);
+  const linking = spec.linking ?? "types";
+  if (!LINKINGS.includes(linking)) {
+    refuse(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
+  }
+  const surface = spec.surface ?? "plain";
+  if (!SURFACES.includes(surface)) {
+    refuse(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
+  }
+  const inputs = [fewest, most] as const;
+  return {
+    ...{ core, depth, connected, disconnected, seed, types, inputs, extraEdges, linking },
+    ...(surface === "plain" ? {} : { surface }),
+  };
+}
+
+/** Far above what any model can be offered, and low enough for a task to fit in memory. */
+const MOST = 100_000;
+
+function wholeNumber(name: string, value: unknown, least: number, most: number): void {
+  if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;
+  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
+  refuse(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
+}
+
+function refuse(rule: string, state: string): never {
+  throw new RangeError(`Cannot generate a graph as ${rule}: ${state}`);
+}
+
+/**
+ * Generates the graph of `spec`.
+ *
+ * A path of `depth + 1` core nodes is laid; the other core nodes become new parents of random core
+ * nodes, and random further edges are tried, all without a cycle and without a path above `depth`.
+ * Connected nodes then get 1 to 3 core parents; disconnected ones get at most half as many edges
+ * among themselves as there are nodes. Each role draws from streams of its own, so that adding
+ * distractors never moves the core.
+ *
+ * @throws {RangeError} If a value of `spec` is out of its range.
+ *
+ * @example Usage
+ * ```ts
+ * import { generateGraph } from "./graph.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const star = { core: 4, depth: 1, connected: 0, disconnected: 0, seed: 7 };
+ * const { parents, target } = generateGraph(star);
+ * assertEquals(parents[target]?.length, 3);
+ * ```
+ */
+export function generateGraph(spec: GraphSpec): Graph {
+  const complete = completeSpec(spec);
+  const { core, connected, disconnected, seed } = complete;
+  const parents = [
+    ...coreParents(complete),
+    ...connectedParents(core, connected, fork(seed, "connected", "graph")),
+    ...disconnectedParents(core + connected, disconnected, fork(seed, "disconnected", "graph")),
+  ];
+  const roles: Role[] = parents.map((_, node) =>
+    node < core ? "core" : node < core + connected ? "connected" : "disconnected"
+  );
+  return { roles, parents, target: complete.depth };
+}
+
+function coreParents({ core, depth, extraEdges, seed }: CompleteGraphSpec): number[][] {
+  const dag = new DepthBoundedDag(core, depth);
+
+  // A new node has no parents, so no path grows but the one that starts at it.
+  const backbone = fork(seed, "core", "graph");
+  const children: number[] = [];
+  for (let node = 1; node <= depth; node++) children.push(node);
+  for (let node = depth + 1; node < core; node++) {
+    const child = children[randomIntegerBetween(0, children.length - 1, backbone)]!;
+    dag.add(node, child);
+    if (dag.below(node) < depth) children.push(node);
+  }
+
+  const edges = fork(seed, "core", "edges");
+  for (let attempt = 0; attempt < extraEdges; attempt++) {
+    const from = randomIntegerBetween(0, core - 1, edges);
+    const to = randomIntegerBetween(0, core - 1, edges);
+    if (dag.allows(from, to)) dag.add(from, to);
+  }
+  return dag.parents;
+}
+
+/**
+ * A directed acyclic graph that knows, for each node, the longest paths above and below it. It
+ * begins as a path over the first `depth + 1` nodes.
+ */
+class DepthBoundedDag {
+  readonly parents: number[][];
+  readonly #children: number[][];
+  readonly #above: number[];
+  readonly #below: number[];
+  readonly #depth: number;
+
+  constructor(nodes: number, depth: number) {
+    this.parents = Array.from({ length: nodes }, () => []);
+    this.#children = Array.from({ length: nodes }, () => []);
+    this.#above = new Array(nodes).fill(0);
+    this.#below = new Array(nodes).fill(0);
+    this.#depth = depth;
+    for (let node = 0; node <= depth; node++) {
+      this.#above[node] = node;
+      this.#below[node] = depth - node;
+      if (node > 0) this.parents[node]!.push(node - 1);
+      if (node < depth) this.#children[node]!.push(node + 1);
+    }
+  }
+
+  /** Edges on the longest path that starts at `node`. */
+  below(node: number): number {
+    return this.#below[node]!;
+  }
+
+  /** Whether an edge is new, closes no cycle and makes no path longer than the depth. */
+  allows(from: number, to: number): boolean {
+    return from !== to && this.#above[from]! + 1 + this.#below[to]! <= this.#depth &&
+      !this.parents[to]!.includes(from) && !this.#reaches(to, from);
+  }
+
+  add(from: number, to: number): void {
+    this.parents[to]!.push(from);
+    this.#children[from]!.push(to);
+    raise(this.#above, this.#children, to, this.#above[from]! + 1);
+    raise(this.#below, this.parents, from, this.#below[to]! + 1);
+  }
+
+  /** Along every edge the longest path above grows: nodes as high as `to` need no search. */
+  #reaches(from: number, to: number): boolean {
+    const seen = new Set([from]);
+    for (const node of seen) {
+      if (node === to) return true;
+      for (const child of this.#children[node]!) {
+        if (child === to || this.#above[child]! < this.#above[to]!) seen.add(child);
+      }
+    }
+    return false;
+  }
+}
+
+/** Raises the longest path at `node` to `length` and passes that on along `edges`. */
+function raise(longest: number[], edges: readonly number[][], node: number, length: number): void {
+  const raised: [node: number, length: number][] = [[node, length]];
+  for (let next = raised.pop(); next !== undefined; next = raised.pop()) {
+    const [reached, least] = next;
+    if (longest[reached]! >= least) continue;
+    longest[reached] = least;
+    for (const further of edges[reached]!) raised.push([further, least + 1]);
+  }
+}
+
+function connectedParents(core: number, count: number, stream: Stream): number[][] {
+  return Array.from({ length: count }, () => {
+    const wanted = randomIntegerBetween(1, Math.min(3, core), stream);
+    const parents: number[] = [];
+    while (parents.length < wanted) {
+      const parent = randomIntegerBetween(0, core - 1, stream);
+      if (!parents.includes(parent)) parents.push(parent);
+    }
+    return parents;
+  });
+}
+
+function disconnectedParents(first: number, count: number, stream: Stream): number[][] {
+  const parents: number[][] = Array.from({ length: count }, () => []);
+  for (let attempt = 0; attempt < Math.floor(count / 2); attempt++) {
+    const [from, to] = orderedPair(count, stream);
+    if (from !== to && !parents[to]!.includes(first + from)) parents[to]!.push(first + from);
+  }
+  return parents;
+}
+
+/** Two random places, the earlier first: edges that only lead onwards never close a cycle. */
+function orderedPair(count: number, stream: Stream): [number, number] {
+  const one = randomIntegerBetween(0, count - 1, stream);
+  const other = randomIntegerBetween(0, count - 1, stream);
+  return one < other ? [one, other] : [other, one];
+}

@@ -1,0 +1,379 @@
+/**
+ * Tasks: a graph made concrete with names, types, values, a prompt and tool schemas
+ * (FuncBenchGen, sections 3.1 and 3.4, appendices B.2 and B.3).
+ * @module
+ */
+
+import { randomIntegerBetween, sample, shuffle } from "@std/random";
+import {
+  type CompleteGraphSpec,
+  completeSpec,
+  generateGraph,
+  type Graph,
+  type GraphSpec,
+  type Linking,
+  type Role,
+} from "./graph.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { fork, type Stream } from "../../base/random.ts";
+import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
+import { Numbers, Vocabulary } from "./vocabulary.ts";
+
+/** The version of the generator: a spec and this number determine a task. */
+export const GENERATOR_VERSION = 1;
+
+/** A named value of a function: what it produces, or what it takes. */
+export interface Variable {
+  /** The name, unique in the task. */
+  readonly name: string;
+  /** The type, shared by several variables. */
+  readonly type: string;
+  /** The subtype, which belongs to one produced or given variable. */
+  readonly subtype: string;
+}
+
+/** A parameter: it takes the value of one variable. */
+export interface Parameter extends Variable {
+  /** The name of the variable whose value it expects. */
+  readonly variable: string;
+}
+
+/** A function of a task. */
+export interface TaskFunction {
+  /** The name under which it is called. */
+  readonly name: string;
+  /** What it is to the task; no model sees this. */
+  readonly role: Role;
+  /** What it takes, in the order of its schema. */
+  readonly parameters: readonly Parameter[];
+  /** What it produces. */
+  readonly output: Variable;
+  /** The functions whose outputs it takes, in the order of its parameters. */
+  readonly dependsOn: readonly string[];
+}
+
+/** A generated task. */
+export interface Task {
+  /** The {@linkcode GENERATOR_VERSION} it was made by. */
+  readonly version: number;
+  /** What it was made from. */
+  readonly spec: CompleteGraphSpec;
+  /** The user message. */
+  readonly prompt: string;
+  /** The values that the prompt gives, by variable. */
+  readonly inputs: ReadonlyMap<string, number>;
+  /** What is asked for, and the right answer. */
+  readonly target: { readonly variable: string; readonly value: number };
+  /** The fewest calls that solve the task. */
+  readonly minimumCalls: number;
+  /** The true value of every output and every given input, by variable. */
+  readonly values: ReadonlyMap<string, number>;
+  /** The functions, in the order in which they are offered. */
+  readonly functions: readonly TaskFunction[];
+  /** What the model is offered. */
+  readonly tools: readonly ToolSchema[];
+}
+
+const PROMPT_START =
+  "Using the tools at your disposal, use functions until you are able to give me the correct " +
+  "value of variable";
+/** What a question ends with, unless something is kept from the model. */
+export const PROMPT_END = "You have all the information you need to get the correct result.";
+/** Words that no pseudo-word may be. */
+export const RESERVED: readonly string[] =
+  `${PROMPT_START} ${PROMPT_END} func type subtype processes with produce is equal equals now then therefore has`
+    .toLowerCase().match(/[a-z]+/g)!;
+
+/**
+ * Generates the task of `spec`: a pure function of the spec and {@linkcode GENERATOR_VERSION}.
+ *
+ * @throws {RangeError} If a value of `spec` is out of its range.
+ *
+ * @example Usage
+ * ```ts
+ * import { generateTask } from "./task.ts";
+ * import { assertEquals, assertStringIncludes } from "@std/assert";
+ *
+ * const spec = { core: 5, depth: 2, connected: 1, disconnected: 1, seed: 7 };
+ * const task = generateTask(spec);
+ * assertEquals(task.tools.length, 7);
+ * assertEquals(task.values.get(task.target.variable), task.target.value);
+ * assertStringIncludes(task.prompt, `value of variable ${task.target.variable}.`);
+ * ```
+ */
+export function generateTask(spec: GraphSpec): Task {
+  const complete = completeSpec(spec);
+  const graph = generateGraph(complete);
+  const maker = new TaskMaker(complete, graph);
+  for (const role of ["core", "connected", "disconnected"] as const) maker.addRole(role);
+  return maker.finish();
+}
+
+/** Most functions have one parent, and nothing to shuffle. */
+function shuffled(items: readonly number[], stream: Stream): readonly number[] {
+  return items.length > 1 ? shuffle(items, stream) : items;
+}
+
+/** A function beside the random number by which it is put in its place among the tools. */
+interface Placed {
+  readonly place: number;
+  readonly made: TaskFunction;
+  /** Arguments that show how it is called. */
+  readonly example?: JsonObject;
+}
+
+/** Makes functions role by role, the core first, so that what it draws never depends on others. */
+class TaskMaker {
+  readonly #spec: CompleteGraphSpec;
+  readonly #graph: Graph;
+  readonly #vocabulary = new Vocabulary(RESERVED);
+  readonly #numbers = new Numbers();
+  readonly #types: string[];
+  readonly #functionNames: string[] = [];
+  readonly #outputs: Variable[] = [];
+  readonly #placed: Placed[] = [];
+  readonly #inputs = new Map<string, number>();
+  readonly #values = new Map<string, number>();
+
+  constructor(spec: CompleteGraphSpec, graph: Graph) {
+    this.#spec = spec;
+    this.#graph = graph;
+    const stream = fork(spec.seed, "types");
+    this.#types = Array.from(
+      { length: spec.types },
+      () => `type_${this.#vocabulary.word(stream, 3)}`,
+    );
+  }
+
+  addRole(role: Role): void {
+    const { seed, linking, inputs: [fewest, most] } = this.#spec;
+    const names = fork(seed, role, "names");
+    const values = fork(seed, role, "values");
+    const order = fork(seed, role, "order");
+    const inputs = fork(seed, role, "inputs");
+    const surface = this.#spec.surface === undefined ? undefined : fork(seed, role, "surface");
+    const first = this.#graph.roles.indexOf(role);
+    const end = this.#graph.roles.lastIndexOf(role) + 1;
+    if (first === -1) return;
+
+    for (let node = first; node < end; node++) {
+      this.#functionNames.push(`func_${this.#vocabulary.word(names, 3)}`);
+      const output = this.#variable(names, surface, node);
+      this.#outputs.push(output);
+      this.#values.set(output.name, this.#numbers.next(values));
+    }
+    for (let node = first; node < end; node++) {
+      const parents = shuffled(this.#graph.parents[node]!, order);
+      const parameters: Parameter[] = [];
+      const dependsOn: string[] = [];
+      for (const parent of parents) {
+        const { name: variable, type, subtype } = this.#outputs[parent]!;
+        // Drawn in either linking, so that both have the same names elsewhere.
+        const own = this.#vocabulary.word(names, 4, 6);
+        parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
+        dependsOn.push(this.#functionNames[parent]!);
+      }
+      if (parents.length === 0) {
+        for (let left = randomIntegerBetween(fewest, most, inputs); left > 0; left--) {
+          const { name, type, subtype } = this.#variable(names, surface, left);
+          parameters.push({ name, type, subtype, variable: name });
+          if (role === "core") this.#give(name, this.#numbers.next(values));
+        }
+      }
+      const name = this.#functionNames[node]!;
+      const output = this.#outputs[node]!;
+      const made = { name, role, parameters, output, dependsOn };
+      this.#placed.push({ place: order.prng(), made, ...this.#exampleOf(made, surface) });
+    }
+  }
+
+  /** A call with numbers that are no values of the task. */
+  #exampleOf(
+    { parameters }: TaskFunction,
+    surface: Stream | undefined,
+  ): Pick<Placed, "example"> {
+    if (surface === undefined) return {};
+    const example: JsonObject = Object.create(null);
+    for (const { name } of parameters) example[name] = this.#numbers.next(surface);
+    return { example };
+  }
+
+  /** The next variable; on a rich surface its place says how its name is written. */
+  #variable(names: Stream, surface: Stream | undefined, place: number): Variable {
+    const word = this.#vocabulary.word(names, 4, 6);
+    return {
+      name: surface === undefined ? word : this.#twoWords(word, surface, place),
+      type: sample(this.#types, names)!,
+      subtype: `subtype_${this.#vocabulary.word(names, 3)}`,
+    };
+  }
+
+  /** Half are ids and half are written in camel case, so that few functions have names of all kinds. */
+  #twoWords(word: string, surface: Stream, place: number): string {
+    const second = place % 4 < 2 ? "id" : this.#vocabulary.word(surface, 4);
+    return place % 2 === 0
+      ? `${word}_${second}`
+      : word + second.charAt(0).toUpperCase() + second.slice(1);
+  }
+
+  #give(input: string, value: number): void {
+    this.#inputs.set(input, value);
+    this.#values.set(input, value);
+  }
+
+  finish(): Task {
+    const target = this.#outputs[this.#graph.target]!.name;
+    const placed = this.#placed.sort((one, other) => one.place - other.place);
+    const { linking } = this.#spec;
+    const given = shuffle([...this.#inputs], fork(this.#spec.seed, "prompt"));
+    return {
+      version: GENERATOR_VERSION,
+      spec: this.#spec,
+      prompt: writePrompt(target, given),
+      inputs: new Map(given),
+      target: { variable: target, value: this.#values.get(target)! },
+      minimumCalls: this.#spec.core,
+      values: this.#values,
+      functions: placed.map(({ made }) => made),
+      tools: placed.map(({ made, example }) => toTool(made, linking, example)),
+    };
+  }
+}
+
+/** The question for a variable, with what is given. */
+export function writePrompt(
+  target: string,
+  given: Iterable<readonly [name: string, value: number]>,
+): string {
+  const lines = Array.from(given, (one) => inputLine(...one));
+  return `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`;
+}
+
+/** What a function returns, as text. */
+export function returnText(variable: string, value: number): string {
+  return JSON.stringify({ [variable]: value });
+}
+
+/** How a question gives a value. */
+export function inputLine(name: string, value: number | string): string {
+  return `Variable ${name} = ${value}`;
+}
+
+/** A function as a model is offered it. */
+export function toTool(
+  { name, parameters, output }: TaskFunction,
+  linking: Linking,
+  example: JsonObject | undefined,
+): ToolSchema {
+  // Without a prototype no name of a parameter can clash with an inherited one.
+  const properties: JsonObject = Object.create(null);
+  const required: string[] = [];
+  for (const parameter of parameters) {
+    properties[parameter.name] = { type: "integer" };
+    required.push(parameter.name);
+  }
+  return {
+    name,
+    description: describeFunction(
+      parameters.map((parameter) => clauseOf(parameter, linking)),
+      clauseOf(output, linking),
+    ),
+    strict: true,
+    parameters: { type: "object", properties, required, additionalProperties: false },
+    ...(example === undefined ? {} : { examples: [example] }),
+  };
+}
+
+/** What a function's description says of one variable. */
+export interface Clause {
+  /** The variable's name. */
+  readonly name: string;
+  /** Its type and subtype in words; empty where these are not told. */
+  readonly types: string;
+}
+
+/** What a description says of a variable. */
+export function clauseOf({ name, type, subtype }: Variable, linking: Linking): Clause {
+  return { name, types: linking === "names" ? "" : `${type} with ${subtype}` };
+}
+
+/** The description of a function that takes `inputs`, in their order, and produces `output`. */
+export function describeFunction(inputs: readonly Clause[], output: Clause): string {
+  const said = ({ name, types }: Clause) =>
+    types === "" ? `variable ${name}` : `variable ${name} (${types})`;
+  let clauses = "";
+  for (const input of inputs) clauses += (clauses === "" ? "" : ", ") + said(input);
+  return `Processes ${clauses} to produce ${said(output)}`;
+}
+
+/** A task as plain JSON, for people and other programs: it holds roles, dependencies and answers. */
+export interface TaskJson {
+  /** The version of the generator. */
+  readonly version: number;
+  /** What it was made from. */
+  readonly spec: CompleteGraphSpec;
+  /** The user message. */
+  readonly prompt: string;
+  /** The values that the prompt gives. */
+  readonly inputs: Readonly<Record<string, number>>;
+  /** What is asked for, and the right answer. */
+  readonly target: { readonly variable: string; readonly value: number };
+  /** The fewest calls that solve it. */
+  readonly minimumCalls: number;
+  /** All outputs and given inputs. */
+  readonly values: Readonly<Record<string, number>>;
+  /** The functions, in the order in which they are offered. */
+  readonly functions: readonly {
+    readonly name: string;
+    readonly role: Role;
+    readonly parameters: readonly Variable[];
+    readonly output: Variable;
+    readonly dependsOn: readonly string[];
+  }[];
+  /** What the model is offered. */
+  readonly tools: readonly OpenAITool[];
+}
+
+/**
+ * The task as plain JSON.
+ *
+ * @example Usage
+ * ```ts
+ * import { generateTask, taskToJson } from "./task.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertEquals(taskToJson(generateTask(spec)).tools[0]?.type, "function");
+ * ```
+ */
+export function taskToJson(task: Task): TaskJson {
+  return {
+    ...task,
+    inputs: Object.fromEntries(task.inputs),
+    values: Object.fromEntries(task.values),
+    functions: task.functions.map((made) => ({
+      ...made,
+      parameters: made.parameters.map(({ name, type, subtype }) => ({ name, type, subtype })),
+    })),
+    tools: task.tools.map(toOpenAITool),
+  };
+}
+
+/** The spec without what is default anyway: what a journal keeps of a task. */
+export function briefSpec(spec: GraphSpec): GraphSpec {
+  const { core, depth, connected, disconnected, seed } = spec;
+  const complete = completeSpec(spec);
+  const usual = completeSpec({ core, depth, connected, disconnected, seed });
+  return {
+    core,
+    depth,
+    connected,
+    disconnected,
+    seed,
+    ...(complete.types === usual.types ? {} : { types: complete.types }),
+    ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
+    ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
+    ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
+    ...(complete.surface === undefined ? {} : { surface: complete.surface }),
+  };
+}

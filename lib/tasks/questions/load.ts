@@ -1,0 +1,64 @@
+/**
+ * Loading of call sets, by what there is at a path.
+ * @module
+ */
+
+import type { CallSet } from "./question_set.ts";
+import { loadCallNavi } from "./load_callnavi.ts";
+import { loadJsonc } from "./load_jsonc.ts";
+import { fileReason, InputError } from "../../base/input.ts";
+
+/**
+ * Loads a call set: a folder in the layout in which CallNavi is published, with `APIs/DOMAIN.json` and
+ * `Questions/DOMAIN.json`; or a file of toolgate's own form, `.json` or `.jsonc`: an object with `name`,
+ * `functions` and `questions`, which `fixtures/call_sets/README.md` explains. What is merely odd, such as a
+ * truth that calls a function which is not on offer, or with arguments that the function's JSON Schema does
+ * not take, is loaded as it is and told in `warnings`.
+ *
+ * @throws {InputError} If it is neither, or a file is broken; the message names the file, the path in it and
+ * the rule.
+ * @see CallNavi, section 4 and appendix A.
+ *
+ * @example Usage
+ * ```ts
+ * import { loadCallSet } from "./load.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const path = await Deno.makeTempFile({ suffix: ".jsonc" });
+ * await Deno.writeTextFile(
+ *   path,
+ *   `{
+ *     "name": "small",
+ *     "functions": {
+ *       "weather": [
+ *         { "name": "forecast", "description": "Tells the weather.", "parameters": { "city": "string" } },
+ *       ],
+ *     },
+ *     "questions": [
+ *       {
+ *         "id": "w1",
+ *         "question": "Does it rain in Oslo?",
+ *         "calls": [{ "function": "forecast", "arguments": { "city": "Oslo" } }],
+ *       },
+ *     ],
+ *   }`,
+ * );
+ * const { name, questions } = loadCallSet(path);
+ * assertEquals([name, questions[0]!.difficulty], ["small", "easy"]);
+ * ```
+ */
+export function loadCallSet(path: string): CallSet {
+  if (isFolder(path)) return loadCallNavi(path);
+  if (/\.jsonc?$/.test(path)) return loadJsonc(path);
+  throw new InputError(
+    `Cannot load a call set from ${path} as it must be a folder, or a .json or .jsonc file: it is neither`,
+  );
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * CallNavi's published layout: a folder with `APIs/DOMAIN.json` and `Questions/DOMAIN.json`.
+ * @module
+ */
+
+import { basename, join, resolve } from "node:path";
+import { z } from "zod";
+import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
+import { fileReason, InputError, readJsonc, WITH_INPUT } from "../../base/input.ts";
+import {
+  assemble,
+  type DomainDraft,
+  faultOfTruth,
+  type FunctionDraft,
+  MESSAGES,
+  NAME,
+  OBJECT,
+  type QuestionDraft,
+} from "./load_common.ts";
+
+/** What is read of a document; there may be more in it. */
+const FIELDS = z.object({
+  name: NAME,
+  description: z.string(),
+  parameters: z.union([OBJECT, z.array(NAME)]),
+});
+
+const DOCUMENT = OBJECT.transform((document, context): FunctionDraft => {
+  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
+  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
+  if (data === undefined) return z.NEVER;
+  const { name, description, parameters } = data;
+  const returned = document["returnParameter"];
+  return {
+    name,
+    description,
+    document,
+    parameters: Array.isArray(parameters) ? { names: parameters } : { words: parameters },
+    ...(returned === undefined ? {} : { returns: { words: returned } }),
+  };
+});
+
+const APIS = z.object({ api_ports: z.array(DOCUMENT).min(1) });
+
+const TRUTH = z.strictObject({
+  API: z.array(NAME).min(1),
+  parameters: z.array(OBJECT),
+}).superRefine((truth, context) => {
+  const message = faultOfTruth(truth);
+  if (message !== undefined) context.addIssue({ code: "custom", path: ["parameters"], message });
+});
+
+const QUESTIONS = z.array(
+  z.object({
+    id: NAME,
+    question: MESSAGES,
+    ground_truth: TRUTH,
+    difficulty: z.enum(DIFFICULTIES),
+  }),
+).min(1);
+
+/**
+ * Loads a call set in CallNavi's published layout. A domain is what its two files are called.
+ *
+ * @throws {InputError} Naming the file, the path in it and the rule.
+ */
+export function loadCallNavi(folder: string): CallSet {
+  const [apis, asked] = ["APIs", "Questions"].map((name) => jsonFiles(join(folder, name)));
+  const domains = new Map(
+    [...apis!].map(([domain, source]): [string, DomainDraft] => {
+      const { api_ports: functions } = readJsonc(source, APIS);
+      return [domain, { source, functions }];
+    }),
+  );
+  const questions = [...asked!].flatMap(([domain, source]) => {
+    if (!domains.has(domain)) {
+      const file = join(folder, "APIs", `${domain}.json`);
+      throw new InputError(
+        `Cannot use ${source} as the functions of its domain must be told: there is no ${file}`,
+      );
+    }
+    return readQuestions(domain, source);
+  });
+  if (questions.length === 0) {
+    throw new InputError(
+      `Cannot use ${folder} as there must be questions: there is no .json file in Questions`,
+    );
+  }
+  return assemble({ name: basename(resolve(folder)), domains, questions });
+}
+
+function readQuestions(domain: string, source: string): QuestionDraft[] {
+  return readJsonc(source, QUESTIONS).map((record, place) => {
+    const { id, question: messages, ground_truth: truth, difficulty } = record;
+    const question: CallQuestion = { id, domain, messages, truth, difficulty };
+    return { question, source, path: `[${place}]` };
+  });
+}
+
+/** The JSON files of a folder by their names without the ending, in the order of these. */
+function jsonFiles(folder: string): Map<string, string> {
+  try {
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    const files = names.filter((name) => name.endsWith(".json")).sort();
+    return new Map(files.map((name) => [name.slice(0, -".json".length), join(folder, name)]));
+  } catch (error) {
+    throw new InputError(`Cannot read ${folder}: ${fileReason(error)}`);
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * toolgate's own form of call sets: one JSON file, which may have comments.
+ * @module
+ */
+
+import { z } from "zod";
+import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./question_set.ts";
+import { readJsonc, reasonOf, WITH_INPUT } from "../../base/input.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { argumentCheck } from "../../tools/schema/validate.ts";
+import {
+  assemble,
+  type DomainDraft,
+  type FunctionDraft,
+  MESSAGES,
+  NAME,
+  OBJECT,
+  type QuestionDraft,
+} from "./load_common.ts";
+
+const FIELDS = z.strictObject({
+  name: NAME,
+  description: z.string(),
+  parameters: z.union([OBJECT, z.array(NAME)]),
+  returns: OBJECT.exactOptional(),
+});
+
+const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
+  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
+  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
+  if (data === undefined) return z.NEVER;
+  const { name, description, returns } = data;
+  const parameters = parametersOf(data.parameters);
+  const fault = "schema" in parameters ? faultOf(name, parameters.schema) : undefined;
+  if (fault !== undefined) {
+    context.addIssue({ code: "custom", path: ["parameters"], message: fault });
+  }
+  return {
+    name,
+    description,
+    document,
+    parameters,
+    ...(returns === undefined ? {} : { returns: wordsOrSchema(returns) }),
+  };
+});
+
+function parametersOf(given: JsonObject | string[]): FunctionDraft["parameters"] {
+  return Array.isArray(given) ? { names: given } : wordsOrSchema(given);
+}
+
+/** A schema of an object says so; type words would have to have a parameter of that very name. */
+function wordsOrSchema(
+  given: JsonObject,
+): { readonly words: JsonObject } | { readonly schema: JsonObject } {
+  return given["type"] === "object" ? { schema: given } : { words: given };
+}
+
+function faultOf(name: string, parameters: JsonObject): string | undefined {
+  try {
+    argumentCheck({ name, description: "", parameters });
+  } catch (error) {
+    return `must be a JSON Schema: ${reasonOf(error)}`;
+  }
+}
+
+/** The functions, by domain: names of domains may be any. */
+const DOMAINS = OBJECT.transform((given, context): ReadonlyMap<string, FunctionDraft[]> => {
+  const domains = Object.entries(given).map(([domain, functions]) => {
+    const { data, error } = z.array(FUNCTION).min(1).safeParse(functions, WITH_INPUT);
+    for (const issue of error?.issues ?? []) {
+      const path = [domain, ...issue.path];
+      context.issues.push({ ...issue, path } as z.core.$ZodRawIssue);
+    }
+    return [domain, data ?? []] as const;
+  });
+  if (domains.length === 0) {
+    context.addIssue({ code: "custom", message: "must have a domain: there is none" });
+  }
+  return new Map(domains);
+});
+
+const QUESTION = z.strictObject({
+  id: NAME,
+  domain: z.string().exactOptional(),
+  question: z.union([z.string(), MESSAGES]),
+  calls: z.array(z.strictObject({ function: NAME, arguments: OBJECT.exactOptional() })),
+  difficulty: z.enum(DIFFICULTIES).exactOptional(),
+});
+
+const SET = z.strictObject({
+  name: NAME,
+  functions: DOMAINS,
+  questions: z.array(QUESTION).min(1),
+}).superRefine(({ functions, questions }, context) => {
+  for (const [place, { domain }] of questions.entries()) {
+    const message = faultOfDomain(domain, functions);
+    const path = ["questions", place, "domain"];
+    if (message !== undefined) context.addIssue({ code: "custom", path, message });
+  }
+});
+
+function faultOfDomain(
+  domain: string | undefined,
+  domains: ReadonlyMap<string, unknown>,
+): string | undefined {
+  if (domain === undefined) {
+    return domains.size > 1 ? `is needed, as there are ${domains.size} domains` : undefined;
+  }
+  if (domains.has(domain)) return undefined;
+  return `must be one of ${[...domains.keys()].join(", ")}: it is ${JSON.stringify(domain)}`;
+}
+
+/**
+ * Loads a call set in toolgate's own form:
+ *
+ * - `name`: What the set is called.
+ * - `functions`: A list of functions for each domain, each with `name`, `description`, `parameters` and,
+ *   where it is told, `returns`. Parameters are a JSON Schema, whose `type` is `object`; or type words by
+ *   name, such as `{"city": "string"}`; or a list of names. So are returns, but for the list.
+ * - `questions`: Each with an `id`; a `domain`, where there are several; a `question`, which is a text or a
+ *   list of messages, `{role, content}`; `calls`, the right ones, `{function, arguments}`, in which `"$$$"`
+ *   stands for what the question does not tell; and a `difficulty`, which else follows from the calls.
+ *
+ * @throws {InputError} Naming the file, the path in it and the rule.
+ */
+export function loadJsonc(path: string): CallSet {
+  const { name, functions, questions } = readJsonc(path, SET);
+  const domains = new Map(
+    [...functions].map(([domain, own]): [string, DomainDraft] => [
+      domain,
+      { source: path, functions: own },
+    ]),
+  );
+  const [only] = functions.keys();
+  const drafts = questions.map((record, place): QuestionDraft => ({
+    question: questionOf(record, only!),
+    source: path,
+    path: `questions[${place}]`,
+    oddity: oddityOf(record),
+  }));
+  return assemble({ name, domains, questions: drafts });
+}
+
+function questionOf(
+  { id, domain, question, calls, difficulty }: z.output<typeof QUESTION>,
+  only: string,
+): CallQuestion {
+  const truth = {
+    API: calls.map((call) => call.function),
+    parameters: calls.map((call) => call.arguments ?? {}),
+  };
+  return {
+    id,
+    domain: domain ?? only,
+    messages: typeof question === "string" ? [{ role: "user", content: question }] : question,
+    truth,
+    difficulty: difficulty ?? difficultyOf(truth),
+  };
+}
+
+/** A medium question of the published set has one call, so that alone is not odd. */
+function oddityOf({ difficulty, calls }: z.output<typeof QUESTION>): string | undefined {
+  const isOdd = difficulty === "easy"
+    ? calls.length > 1
+    : difficulty === "hard" && calls.length < 2;
+  if (!isOdd) return undefined;
+  const usual = difficulty === "easy" ? "one call" : "several calls";
+  return `it is told to be ${difficulty}, which questions of ${usual} are: it takes ${calls.length}`;
+}

@@ -1,0 +1,229 @@
+/**
+ * Call stories: what was wrong with calls, and which were made, in words.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert";
+import { nearestCall } from "../../calls/expected/match_calls.ts";
+import type { RecordedCall } from "../../calls/record.ts";
+import type { CheckedCall } from "../../calls/expected/expected_call.ts";
+import { isLost } from "../../tools/fault.ts";
+import { InputError } from "../../base/input.ts";
+import { isJsonObject, printable } from "../../base/json.ts";
+import type { ValueDifference } from "../../calls/values/differences.ts";
+import { className, isObject } from "../../calls/values/parts.ts";
+import { valueText } from "../../calls/values/text.ts";
+
+/** So many calls are shown. */
+const MOST_CALLS = 12;
+/** So many differences of one call are told, and so many calls that are wrong. */
+const MOST_TOLD = 10;
+/** So many expected calls that were not made are told. */
+const MOST_MISSING = 5;
+/** So much of a name is shown. */
+const LONGEST_NAME = 60;
+
+/** What an assertion has to say where it fails. */
+export interface AssertionStory {
+  /** What failed, without a full stop. */
+  readonly what: string;
+  /** The user's own words; they stand behind what failed. */
+  readonly message?: string | undefined;
+  /** What was wrong, line by line. */
+  readonly lines?: readonly string[];
+  /** The calls that were made; left out where they have nothing to do with it. */
+  readonly calls?: readonly RecordedCall[];
+  /** The place of the call that must be among those shown; default the first. */
+  readonly focus?: number | undefined;
+}
+
+/**
+ * Fails an assertion.
+ *
+ * @throws {AssertionError} Always: what failed, what was wrong, and the calls.
+ */
+export function fail({ what, message, lines = [], calls, focus }: AssertionStory): never {
+  const head = `${what}${message === undefined ? "." : `: ${printable(message, 500)}`}`;
+  const told = [...lines, ...(calls === undefined ? [] : callLines(calls, focus))];
+  throw new AssertionError([head, ...told.map((line) => `  ${line}`)].join("\n"));
+}
+
+/**
+ * Checks what every assertion is handed.
+ *
+ * @throws {InputError} If the record is none, as a promise is, or the message is no text.
+ */
+export function checkUse(
+  record: { readonly calls: readonly RecordedCall[] },
+  message: string | undefined,
+): void {
+  if (!Array.isArray(record?.calls)) {
+    const state = isObject(record) ? className(record) : String(record);
+    throw new InputError(
+      "Cannot assert anything as what it is asserted of must be a record with a list of calls: " +
+        `it is ${printable(state, LONGEST_NAME)}`,
+    );
+  }
+  checkMessage(message);
+}
+
+/**
+ * Checks the words of the user that an assertion shows.
+ *
+ * @throws {InputError} If they are no text: options stand before them.
+ */
+export function checkMessage(message: string | undefined): void {
+  if (message === undefined || typeof message === "string") return;
+  throw new InputError(
+    "Cannot assert anything as the message, the last argument, must be a text: " +
+      `it is ${valueText(message)}`,
+  );
+}
+
+/**
+ * The calls that were made, a line each.
+ *
+ * @param focus The place of a call that must be among those shown.
+ *
+ * @example Usage
+ * ```ts
+ * import { callLines } from "./messages.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const written = '{"city":"Paris"}';
+ * const given = { arguments: JSON.parse(written), written };
+ * const call = { call: 1, step: 1, tool: "weather", ...given, result: "rain" };
+ * assertEquals(callLines([call]), ["calls made: 1", '  1. step 1 weather(city="Paris") -> rain']);
+ * ```
+ */
+export function callLines(calls: readonly RecordedCall[], focus = 0): readonly string[] {
+  if (calls.length === 0) return ["calls made: none"];
+  const end = Math.min(Math.max(MOST_CALLS, focus + 2), calls.length);
+  const start = Math.max(0, end - MOST_CALLS);
+  const lost = calls.filter(isLost).length;
+  return [
+    `calls made: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
+    ...(start > 0 ? [`  ... ${start} before`] : []),
+    ...calls.slice(start, end).map((call) => `  ${describeRecordedCall(call)}`),
+    ...(end < calls.length ? [`  ... ${calls.length - end} after`] : []),
+  ];
+}
+
+/** A call and what came of it, on one line. */
+function describeRecordedCall(recorded: RecordedCall): string {
+  const { call, step, tool, arguments: given, written, result, error, refused, fault } = recorded;
+  // Only plain values are shown one by one.
+  const isPlain = isJsonObject(given) &&
+    Object.values(given).every((value) => typeof value !== "object");
+  const shown = isPlain
+    ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value)}`).join(", ")
+    : written;
+  const failed = refused
+    ? "refused: "
+    : isLost(recorded)
+    ? `fault ${fault}: `
+    : error === undefined
+    ? ""
+    : "failed: ";
+  const back = failed + printable(error ?? result, 80);
+  return `${call}. step ${step} ${printable(tool, LONGEST_NAME)}(${
+    printable(shown, 120)
+  }) -> ${back}`;
+}
+
+/** Which call it is, such as `call 2 (step 1) weather`; of one that was refused or met a fault it says so. */
+export function nameOfCall({ call, step, tool, refused, fault }: RecordedCall): string {
+  return `call ${call} (step ${step}) ${printable(tool, LONGEST_NAME)}${
+    refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
+  }`;
+}
+
+/** The calls that met a fault and do not count, a line each. */
+export function lostLines(calls: readonly RecordedCall[]): readonly string[] {
+  const told = calls.filter(isLost)
+    .map(({ call, fault }) => `call ${call} met the fault ${fault} and does not count`);
+  return listed(told, "call");
+}
+
+/** The call among some that is nearest to an expected one, and how it differs; no line if there is none. */
+export function nearestLines(
+  expected: CheckedCall,
+  calls: readonly RecordedCall[],
+): readonly string[] {
+  const nearest = nearestCall(expected, { calls, tools: [] });
+  if (nearest === undefined) return [];
+  const { call, differences } = nearest;
+  const why = call.refused ? [`it was refused: ${printable(call.error ?? call.result, 300)}`] : [];
+  return [
+    `nearest is ${nameOfCall(call)}`,
+    ...[...why, ...lostLines([call]), ...differenceLines(differences)].map((line) => `  ${line}`),
+  ];
+}
+
+/** The expected calls that were not made, each with the nearest of the calls to spare. */
+export function missingLines(
+  expected: readonly CheckedCall[],
+  missing: readonly number[],
+  spare: readonly RecordedCall[],
+): readonly string[] {
+  const told = missing.slice(0, MOST_MISSING).flatMap((place) => [
+    `expected call ${place + 1} of ${expected.length} was not made: ${expected[place]}`,
+    ...nearestLines(expected[place]!, spare).map((line) => `  ${line}`),
+  ]);
+  const more = missing.length - MOST_MISSING;
+  return more > 0 ? [...told, `... ${counted(more, "more expected call")} not made`] : told;
+}
+
+/** The calls that are none of the expected ones, a line each. */
+export function spareLines(spare: readonly RecordedCall[]): readonly string[] {
+  return listed(spare.map((call) => `${nameOfCall(call)} is not expected`), "call");
+}
+
+/**
+ * Differences in words, a line each.
+ *
+ * @example Usage
+ * ```ts
+ * import { differenceLines } from "./messages.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const path = "arguments.city";
+ * assertEquals(
+ *   differenceLines([
+ *     { path, expected: '"Paris"', actual: '"Rome"', kind: "different" },
+ *     { path, expected: '"Paris"', actual: "nothing", kind: "missing" },
+ *     { path, expected: "nothing", actual: '"Rome"', kind: "unexpected" },
+ *   ]),
+ *   [
+ *     'arguments.city is different: expected "Paris", but it is "Rome"',
+ *     'arguments.city is missing: expected "Paris"',
+ *     'arguments.city is unexpected: it is "Rome"',
+ *   ],
+ * );
+ * ```
+ */
+export function differenceLines(differences: readonly ValueDifference[]): readonly string[] {
+  return listed(differences.map(describeDifference), "difference");
+}
+
+/** The first of the lines, and how many there are more. */
+export function listed(lines: readonly string[], what: string): readonly string[] {
+  if (lines.length <= MOST_TOLD) return lines;
+  return [...lines.slice(0, MOST_TOLD), `... ${counted(lines.length - MOST_TOLD, `more ${what}`)}`];
+}
+
+function describeDifference(difference: ValueDifference): string {
+  const { path, expected, actual, kind, error } = difference;
+  const isThere = kind === "missing" ? "it is missing" : `it is ${actual}`;
+  if (error !== undefined) {
+    return `${path} could not be compared with ${expected}: ${error}; ${isThere}`;
+  }
+  if (kind === "missing") return `${path} is missing: expected ${expected}`;
+  if (kind === "unexpected") return `${path} is unexpected: it is ${actual}`;
+  return `${path} is different: expected ${expected}, but it is ${actual}`;
+}
+
+/** A number of things, such as `2 calls`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

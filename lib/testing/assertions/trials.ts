@@ -1,0 +1,169 @@
+/**
+ * Assertions on finished trials, in the style of `@std/assert`.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert";
+import type { Verdict } from "../../gate/decide.ts";
+import { InputError, parseWith } from "../../base/input.ts";
+import { judgeTrials } from "../../gate/decide_trials.ts";
+import { isRemoving } from "../../perturbations/ids.ts";
+import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "../../gate/policy.ts";
+import {
+  describeFailure,
+  describeInvalid,
+  failedAssertion,
+  tellStory,
+} from "../../reports/story.ts";
+import { isCase } from "../../trials/executors/tasks.ts";
+import type { AssertionEvent } from "../../calls/trace.ts";
+import type { Trial } from "../../trials/trial.ts";
+import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
+
+/**
+ * Asserts that the trial ended with the right answer.
+ *
+ * @throws {AssertionError} Otherwise; the message tells the trial's story. An invalid trial does not
+ * pass either, and the message says that infrastructure is to blame.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertSolved } from "./trials.ts";
+ * import { Connections } from "../../models/connect.ts";
+ * import { runTrial } from "../../trials/trial.ts";
+ *
+ * await using connections = new Connections();
+ * const task = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertSolved(await runTrial(task, connections.model({ model: "sim:planner" })));
+ * ```
+ */
+export function assertSolved(trial: Trial): void {
+  if (trial.solved) return;
+  const failed = failedAssertion(trial);
+  if (failed !== undefined) throw assertionOf(failed, trial);
+  if (trial.outcome === "invalid") throw invalidOf(trial);
+  const what = isCase(trial.task)
+    ? `The model reached a limit before it answered: ${trial.outcome}`
+    : "The task is not solved.";
+  throw new AssertionError(`${what}\n${tellStory(trial)}`);
+}
+
+/** The user's own assertion, with its place in the user's file: a stack would lead into files of ours. */
+function assertionOf({ message, at }: AssertionEvent, trial: Trial): AssertionError {
+  // Assertions on calls list them already.
+  const story = LISTS_CALLS.test(message) ? { calls: 0 } : {};
+  const error = new AssertionError(
+    `${message}\n\n${tellStory(trial, { ...story, reasons: false })}`,
+  );
+  if (at !== undefined) error.stack = `AssertionError\n    at ${at}`;
+  return error;
+}
+
+const LISTS_CALLS = /^ {2}calls made: /m;
+
+function invalidOf(trial: Trial): AssertionError {
+  const story = tellStory(trial, { reasons: false });
+  return new AssertionError(`The trial is invalid: ${describeInvalid(trial)}\n${story}`);
+}
+
+/**
+ * Asserts that the trial ended as it should: with the right answer or, where its perturbation keeps from the
+ * model what that needs, by abstaining.
+ *
+ * @throws {AssertionError} Otherwise; the message tells the trial's story.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertRight } from "./trials.ts";
+ * import { scripted } from "../../models/scripted.ts";
+ * import { runTrial } from "../../trials/trial.ts";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("honest", [{ text: "I cannot tell." }]);
+ * assertRight(await runTrial(task, model, { perturbation: "RP_F" }));
+ * ```
+ */
+export function assertRight(trial: Trial): void {
+  if (trial.outcome === "abstained") return;
+  // What comes of a case that lacks something, only the user's own assertions can say.
+  const isAbstaining = trial.changed !== false && isRemoving(trial.perturbation) &&
+    !isCase(trial.task);
+  if (!isAbstaining) return assertSolved(trial);
+  throw new AssertionError(
+    "The model did not abstain, although what the answer needs cannot be had.\n" +
+      tellStory(trial),
+  );
+}
+
+/**
+ * Asserts that no call of the trial was wrong, and that the trial is valid.
+ *
+ * @throws {AssertionError} Otherwise; the message describes every wrong call.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertNoFailures } from "./trials.ts";
+ * import { runTrial } from "../../trials/trial.ts";
+ * import { scripted } from "../../models/scripted.ts";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * assertNoFailures(await runTrial(task, scripted("shrug", [{ text: "I cannot tell." }])));
+ * ```
+ */
+export function assertNoFailures(trial: Trial): void {
+  if (trial.outcome === "invalid") {
+    throw new AssertionError(`The trial is invalid.\n${tellStory(trial)}`);
+  }
+  if (trial.failures.length === 0) return;
+  const list = trial.failures.map((failure) => `  ${describeFailure(failure)}`);
+  throw new AssertionError(`Calls were wrong: ${list.length}.\n${list.join("\n")}`);
+}
+
+/**
+ * Asserts that the trials, all of one model, strategy and perturbation, pass a gate.
+ *
+ * @returns The verdict, which is `pass`, or `undecided` where the policy lets that pass.
+ * @throws {AssertionError} Otherwise; the message is the verdict with its numbers.
+ * @throws {InputError} If the policy is not usable.
+ *
+ * @example Usage
+ * ```ts
+ * import { assertSuccessRate } from "./trials.ts";
+ * import { assertThrows } from "@std/assert";
+ *
+ * assertThrows(() => assertSuccessRate([], { successRate: 0.8 }), Error, "there are no trials");
+ * ```
+ */
+export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
+  const checked = parseWith(GATE_POLICY, policy, "the policy of assertSuccessRate");
+  if (isUpgrade(checked) || checked.sequential) {
+    throw new InputError(
+      "Cannot use the policy of assertSuccessRate as finished trials are decided at a fixed size " +
+        "against a success rate: baseline and sequential belong to benchmarks",
+    );
+  }
+  // Trials that were run by hand may share an id; each of them counts.
+  const counted = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
+  const planned = counted.map((trial) => ({ ...trial, model: trial.model.requested }));
+  const judged = judgeTrials(counted, planned, checked);
+  const verdict: Verdict = judged.length === 1 ? judged[0]!.verdict : {
+    kind: "invalid",
+    reason: judged.length === 0
+      ? "there are no trials"
+      : "trials of several models, strategies or perturbations are mixed",
+  };
+  if (!passes(verdict, checked)) {
+    const unit = judged[0]?.unit;
+    const lines = [
+      describeVerdict(verdict, checked, { unit }),
+      ...verdictNumbers(verdict, checked, unit),
+    ];
+    throw new AssertionError(lines.join("\n  "));
+  }
+  return verdict;
+}
+
+/** Whether a verdict lets a test pass. */
+export function passes({ kind }: Verdict, { undecided }: GatePolicy): boolean {
+  return kind === "pass" || (kind === "undecided" && undecided === "pass");
+}

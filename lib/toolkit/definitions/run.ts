@@ -1,0 +1,183 @@
+/**
+ * Running definitions: the same calls again on other inputs, without a model.
+ * @module
+ */
+
+import { type Definition, isOfType, type TypedName } from "./definition.ts";
+import { InputError, reasonOf } from "../../base/input.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { errorOfResult, Symbols, valueOfResult } from "../../tools/references/symbol_table.ts";
+import type { Tool } from "../../tools/tool.ts";
+
+/** Options of {@linkcode runDefinition}. */
+export interface RunDefinitionOptions {
+  /**
+   * The value that a result binds; default {@linkcode valueOfResult}. Functions of generated tasks
+   * return `{"variable": 512}`, of which a strategy binds 512.
+   */
+  readonly read?: (result: string, tool: Tool) => JsonValue;
+}
+
+/** A definition ran, and one of its calls failed or its output is of another type. */
+export class DefinitionError extends Error {
+  /** The name of the class. */
+  override name = "DefinitionError";
+  /** The number of the call that failed, from 1; `undefined` when all were carried out. */
+  readonly call: number | undefined;
+
+  /** Makes the error; results may be hostile, so that its message is made printable. */
+  constructor(message: string, options: ErrorOptions & { readonly call?: number } = {}) {
+    super(printable(message, LONGEST_MESSAGE), options);
+    this.call = options.call;
+  }
+}
+
+const LONGEST_MESSAGE = 2_000;
+const LONGEST_ARGUMENTS = 300;
+
+/**
+ * Makes the calls of `definition` one after another, and gives the value of its output.
+ *
+ * @throws {InputError} If an input is missing, unknown or of another type, or a tool is not there.
+ * @throws {DefinitionError} If a call throws or returns a JSON object with the single key `error`, or
+ * the output is of another type.
+ *
+ * @example Usage
+ * ```ts
+ * import { parseDefinition } from "./definition.ts";
+ * import { runDefinition } from "./run.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const add = {
+ *   name: "add",
+ *   description: "Adds two numbers",
+ *   parameters: {
+ *     type: "object",
+ *     properties: { left: { type: "number" }, right: { type: "number" } },
+ *   },
+ *   execute: ({ left, right }: Record<string, unknown>) => Promise.resolve(String(Number(left) + Number(right))),
+ * };
+ * const double = parseDefinition({
+ *   v: 1,
+ *   kind: "definition",
+ *   name: "double",
+ *   inputs: [{ name: "X", type: "number" }],
+ *   output: { name: "Double", type: "number" },
+ *   calls: [{ tool: "add", arguments: { left: "@X", right: "@X" }, result: "Double" }],
+ * });
+ * assertEquals(await runDefinition(double, [add], { X: 21 }), 42);
+ * ```
+ */
+export async function runDefinition(
+  definition: Definition,
+  tools: readonly Tool[],
+  inputs: JsonObject,
+  { read = valueOfResult }: RunDefinitionOptions = {},
+): Promise<JsonValue> {
+  const symbols = new Symbols(checkInputs(definition, inputs));
+  const named = new Map(tools.map((tool) => [tool.name, tool]));
+  const missing = definition.calls.find(({ tool }) => !named.has(tool));
+  if (missing !== undefined) {
+    throw new InputError(
+      `Cannot run ${definition.name} as all tools that it calls must be given: ${
+        printable(missing.tool)
+      } is not`,
+    );
+  }
+  for (const [index, { tool: name, arguments: written, result }] of definition.calls.entries()) {
+    const tool = named.get(name)!;
+    let shown = written;
+    try {
+      const { values, errors } = symbols.fill(tool, written);
+      if (errors.length > 0) throw new Error(errors.join(". "));
+      shown = values;
+      // A tool may change what it gets, which must not change the definition.
+      const text = await tool.execute(structuredClone(values));
+      const error = errorOfResult(text);
+      if (error !== undefined) throw new Error(error);
+      symbols.bind(result, read(text, tool));
+    } catch (error) {
+      const call = index + 1;
+      const list = printable(JSON.stringify(shown), LONGEST_ARGUMENTS);
+      throw new DefinitionError(
+        `Cannot run ${definition.name} as call ${call}, ${name}(${list}), failed: ${
+          reasonOf(error)
+        }`,
+        { call, cause: error },
+      );
+    }
+  }
+  const { name, type } = definition.output;
+  const value = symbols.get(name)!;
+  if (isOfType(value, type)) return value;
+  throw new DefinitionError(
+    `Cannot run ${definition.name} as its output @${name} must be of type ${type}: it is ${
+      printable(JSON.stringify(value), LONGEST_ARGUMENTS)
+    }`,
+  );
+}
+
+/** The inputs, each of its type and none more. */
+function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, JsonValue][] {
+  const typed = ({ name, type }: TypedName) => `@${name}: ${type}`;
+  const fail = (state: string): never => {
+    const list = inputs.length === 0 ? "nothing" : inputs.map(typed).join(", ");
+    throw new InputError(`Cannot run ${name} as it takes ${list}: ${state}`);
+  };
+  if (!isJsonObject(given)) fail("the inputs are no object");
+  const unknown = Object.keys(given).find((key) => !inputs.some(({ name }) => name === key));
+  if (unknown !== undefined) fail(`${printable(unknown, 100)} is not one of these`);
+  return inputs.map(({ name, type }) => {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (value === undefined) return fail(`@${name} is missing`);
+    if (isOfType(value, type)) return [name, value];
+    return fail(`@${name} is ${printable(String(JSON.stringify(value)), LONGEST_ARGUMENTS)}`);
+  });
+}
+
+/**
+ * A tool that runs `definition`; its result is the output as JSON text.
+ *
+ * @example Usage
+ * ```ts
+ * import { parseDefinition } from "./definition.ts";
+ * import { definitionTool } from "./run.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const shout = {
+ *   name: "shout",
+ *   description: "Says it louder",
+ *   parameters: { type: "object", properties: { words: { type: "string" } } },
+ *   execute: ({ words }: Record<string, unknown>) => Promise.resolve(String(words).toUpperCase()),
+ * };
+ * const greet = parseDefinition({
+ *   v: 1,
+ *   kind: "definition",
+ *   name: "greet",
+ *   inputs: [{ name: "Who", type: "string" }],
+ *   output: { name: "Greeting", type: "string" },
+ *   calls: [{ tool: "shout", arguments: { words: "Hello @Who" }, result: "Greeting" }],
+ * });
+ * const tool = definitionTool(greet, [shout]);
+ * assertEquals(await tool.execute({ Who: "Ada" }), '"HELLO ADA"');
+ * ```
+ */
+export function definitionTool(
+  definition: Definition,
+  tools: readonly Tool[],
+  options: RunDefinitionOptions = {},
+): Tool {
+  const { name, description, inputs, output } = definition;
+  return {
+    name,
+    description: description ?? `Gives ${output.name}, of type ${output.type}`,
+    parameters: {
+      type: "object",
+      properties: Object.fromEntries(inputs.map(({ name, type }) => [name, { type }])),
+      required: inputs.map(({ name }) => name),
+      additionalProperties: false,
+    },
+    execute: async (input) =>
+      JSON.stringify(await runDefinition(definition, tools, input, options)),
+  };
+}

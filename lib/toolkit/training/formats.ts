@@ -1,0 +1,28 @@
+/**
+ * The training formats there are, by id.
+ * @module
+ */
+
+import type { TrainingFormat, TrainingFormatId } from "./format.ts";
+import { hermesConversations } from "./hermes.ts";
+import { openaiChat } from "./openai_chat.ts";
+
+const FORMATS: Readonly<Record<TrainingFormatId, TrainingFormat>> = {
+  "openai-chat": openaiChat,
+  hermes: hermesConversations,
+};
+
+/**
+ * A format by its id.
+ *
+ * @example Usage
+ * ```ts
+ * import { trainingFormat } from "./formats.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(trainingFormat("hermes").id, "hermes");
+ * ```
+ */
+export function trainingFormat(id: TrainingFormatId): TrainingFormat {
+  return FORMATS[id];
+}

@@ -1,0 +1,212 @@
+/**
+ * Positions: where a value stands in a structure, and what the schema of the whole says of it there.
+ * @module
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+
+/** The schema in `root` that a local reference means; `undefined` for all others. */
+export function targetOf(
+  root: JsonObject,
+  reference: JsonValue | undefined,
+): JsonObject | undefined {
+  if (typeof reference !== "string" || !/^#(?:$|\/)/.test(reference)) return undefined;
+  let target: JsonValue | undefined = root;
+  for (const part of reference.split("/").slice(1)) {
+    if (typeof target !== "object" || target === null) return undefined;
+    const key = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    target = Object.hasOwn(target, key) ? (target as JsonObject)[key] : undefined;
+  }
+  return isJsonObject(target) ? target : undefined;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** The types that a schema itself names, be it by its members; `undefined` when it names none. */
+export function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
+  if (Array.isArray(schema["enum"])) return schema["enum"].map(typeOf);
+  if (Object.hasOwn(schema, "const")) return [typeOf(schema["const"]!)];
+  const { type } = schema;
+  return Array.isArray(type) ? type : typeof type === "string" ? [type] : undefined;
+}
+
+/** The type of a value, as JSON Schema names it; numbers are not told from integers. */
+export function typeOf(value: JsonValue): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+/** What a schema says of one value. */
+export interface Parts {
+  /** All schemas that speak of one value. */
+  readonly parts: readonly JsonObject[];
+  /** Whether one of the alternatives takes anything. */
+  readonly open: boolean;
+}
+
+/** All schemas that a value in the position of `schemas` may have to meet, found through branches. */
+export function partsOf(
+  root: JsonObject,
+  schemas: readonly JsonValue[],
+  fits: (branch: JsonObject) => boolean = () => true,
+): Parts {
+  const parts = new Set<JsonObject>();
+  let open = schemas.length === 0;
+  const waiting = schemas.map((schema) => ({ schema, alternative: true }));
+  for (const { schema, alternative } of waiting) {
+    if (!isJsonObject(schema)) open ||= alternative && schema === true;
+    if (!isJsonObject(schema) || parts.has(schema)) continue;
+    parts.add(schema);
+    const before = waiting.length;
+    const target = targetOf(root, schema["$ref"]);
+    if (target !== undefined) waiting.push({ schema: target, alternative });
+    for (const keyword of ["anyOf", "oneOf"]) {
+      const branches = listOf(schema[keyword]);
+      const fitting = branches.filter((branch) => !isJsonObject(branch) || fits(branch));
+      for (const branch of fitting.length > 0 ? fitting : branches) {
+        waiting.push({ schema: branch, alternative: true });
+      }
+    }
+    for (const branch of [...listOf(schema["allOf"]), schema["then"], schema["else"]]) {
+      if (branch !== undefined) waiting.push({ schema: branch, alternative: false });
+    }
+    const silent = waiting.length === before && typesOf(schema) === undefined;
+    open ||= alternative && silent;
+  }
+  return { parts: [...parts], open };
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+const STRING_OR_NULL: ReadonlySet<JsonValue> = new Set(["string", "null"]);
+
+/** What schemas say of keys that they do not list. */
+const OTHERS = ["additionalProperties", "unevaluatedProperties"];
+
+/** Where a value stands among the arguments, and what its schema says of names there. */
+export class Position {
+  readonly #root: JsonObject;
+  readonly #schemas: readonly JsonValue[];
+  #found: Parts & { readonly types: ReadonlySet<JsonValue> } | undefined;
+
+  /** The position of all arguments, or another one under the same `root`. */
+  constructor(root: JsonObject, schemas: readonly JsonValue[] = [root]) {
+    this.#root = root;
+    this.#schemas = schemas;
+  }
+
+  /** Found once: thousands of values may stand in one position, as the items of a list do. */
+  get #own(): Parts & { readonly types: ReadonlySet<JsonValue> } {
+    if (this.#found !== undefined) return this.#found;
+    const own = partsOf(this.#root, this.#schemas);
+    const types = own.open ? [] : own.parts.flatMap((part) => typesOf(part) ?? []);
+    return this.#found = { ...own, types: new Set(types) };
+  }
+
+  /** What is expected here: `text` is a string or nothing, `value` never is a string. */
+  get takes(): "text" | "value" | "anything" {
+    const { types } = this.#own;
+    if (types.size === 0) return "anything";
+    if (!types.has("string")) return "value";
+    return types.isSubsetOf(STRING_OR_NULL) ? "text" : "anything";
+  }
+
+  /** Whether `null` is among what is expected here. */
+  get takesNull(): boolean {
+    const { types } = this.#own;
+    return types.size === 0 || types.has("null");
+  }
+
+  /** Whether `text` itself is listed as a value. */
+  lists(text: string): boolean {
+    return this.#own.parts.some((part) =>
+      part["const"] === text || listOf(part["enum"]).includes(text)
+    );
+  }
+
+  /** The positions inside `value`, which stands here: by the key or the index. */
+  within(value: JsonObject | JsonValue[]): (place: string | number) => Position {
+    const { parts } = partsOf(this.#root, this.#schemas, (part) => this.#fits(part, value));
+    const others = parts.flatMap((part) =>
+      Array.isArray(value) ? [part["items"], part["additionalItems"], part["unevaluatedItems"]] : [
+        ...Object.values(isJsonObject(part["patternProperties"]) ? part["patternProperties"] : {}),
+        part["additionalProperties"],
+        part["unevaluatedProperties"],
+      ]
+    ).filter((schema) => isJsonObject(schema));
+    const other = new Position(this.#root, others);
+    return (place) => {
+      const own = parts.flatMap((part) => {
+        const listed = typeof place === "string"
+          ? [part["properties"]]
+          : [part["prefixItems"], part["items"]].filter(Array.isArray);
+        return listed.flatMap((schemas) => {
+          const found = Object(schemas);
+          return Object.hasOwn(found, place) ? [found[place] as JsonValue] : [];
+        });
+      });
+      return own.length === 0 ? other : new Position(this.#root, own);
+    };
+  }
+
+  /** The defaults of what stands here, where there are any. */
+  get defaults(): readonly JsonValue[] {
+    return this.#own.parts.flatMap((part) =>
+      Object.hasOwn(part, "default") ? [part["default"]!] : []
+    );
+  }
+
+  /**
+   * Whether a key of `value`, which stands here, is declared. Every key is where no keys are listed, or
+   * where the schema refers to what cannot be found.
+   */
+  declares(value: JsonObject): (key: string) => boolean {
+    const { parts } = partsOf(this.#root, this.#schemas, (part) => this.#fits(part, value));
+    const lists = parts.some((part) => isJsonObject(part["properties"]));
+    const takesAny = parts.some((part) =>
+      OTHERS.some((keyword) => part[keyword] === true || isJsonObject(part[keyword])) ||
+      (part["$ref"] !== undefined && targetOf(this.#root, part["$ref"]) === undefined)
+    );
+    if (!lists || takesAny) return () => true;
+    const keysOf = (keyword: string) =>
+      parts.flatMap((part) => isJsonObject(part[keyword]) ? Object.keys(part[keyword]) : []);
+    const patterns = keysOf("patternProperties").map(regExpOf);
+    const declared = new Set<JsonValue>([
+      ...keysOf("properties"),
+      ...parts.flatMap((part) => listOf(part["required"])),
+    ]);
+    return (key) => declared.has(key) || patterns.some((pattern) => pattern.test(key));
+  }
+
+  /** Whether an alternative may be the one that is meant; what names stand for is not known. */
+  #fits(branch: JsonObject, value: JsonObject | JsonValue[]): boolean {
+    const { type, required, properties } = targetOf(this.#root, branch["$ref"]) ?? branch;
+    if (type !== undefined && ![type].flat().includes(typeOf(value))) return false;
+    if (Array.isArray(value)) return true;
+    const has = (key: JsonValue) => Object.hasOwn(value, String(key));
+    if (!listOf(required).every(has)) return false;
+    return Object.entries(isJsonObject(properties) ? properties : {}).every(([key, schema]) => {
+      const given = has(key) ? value[key]! : undefined;
+      if (!isJsonObject(schema) || given === undefined) return true;
+      if (typeof given === "string" && given.startsWith("@")) return true;
+      if (Object.hasOwn(schema, "const")) return schema["const"] === given;
+      return !Array.isArray(schema["enum"]) || schema["enum"].includes(given);
+    });
+  }
+}
+
+/** A pattern as JSON Schema has it, by code points; where that is none, as programs often write it. */
+export function regExpOf(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, "u");
+  } catch {
+    return new RegExp(pattern);
+  }
+}

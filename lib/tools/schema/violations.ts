@@ -1,0 +1,273 @@
+/**
+ * Conformance: what a schema alone says of the arguments of a call, parameter by parameter.
+ * @module
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
+import { Position, targetOf } from "./position.ts";
+
+/** Something in arguments that does not conform to their schema. */
+export interface Violation {
+  /**
+   * A key that the schema does not declare, one that it requires and that is absent, or a value that it
+   * does not take.
+   */
+  readonly kind: "undeclared" | "missing" | "mismatch";
+  /** Where, as a JSON pointer (RFC 6901). */
+  readonly path: string;
+  /** What was given there; left out where nothing was. */
+  readonly given?: JsonValue;
+}
+
+/** The JSON pointer to a part of what `path` leads to. */
+export function pointer(path: string, place: string | number): string {
+  return `${path}/${String(place).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+/**
+ * How arguments violate the schema of a tool's parameters. Keys count as undeclared wherever the schema
+ * lists keys, whether or not it forbids others; values are never converted, and formats count. Of a
+ * value that fits none of several alternatives, what keeps it from the likeliest is told.
+ *
+ * @throws {InputError} If the schema is none.
+ *
+ * @example Usage
+ * ```ts
+ * import { violationsOf } from "./violations.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const schema = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] };
+ * assertEquals(violationsOf(schema, { x: "731" }), [
+ *   { kind: "mismatch", path: "/x", given: "731" },
+ * ]);
+ * assertEquals(violationsOf(schema, { y: 731 }), [
+ *   { kind: "undeclared", path: "/y", given: 731 },
+ *   { kind: "missing", path: "/x" },
+ * ]);
+ * ```
+ */
+export function violationsOf(schema: JsonObject, given: JsonObject): readonly Violation[] {
+  const found = new Map<string, Violation>();
+  const add = (violation: Violation) => {
+    // A key that is not declared has no schema of its own; nor is there more to say of any place.
+    if (!found.has(violation.path)) found.set(violation.path, violation);
+  };
+  const violations = valueViolations(schema, given);
+  if (violations === undefined) return [{ kind: "mismatch", path: "", given }];
+  findUndeclared(given, new Position(schema), "", add);
+  for (const violation of violations) if (violation.kind === "undeclared") add(violation);
+  for (const violation of violations) add(violation);
+  return [...found.values()];
+}
+
+/** What does not conform, but for keys that are not forbidden; `undefined` for endless schemas. */
+function valueViolations(schema: JsonObject, given: JsonObject): Violation[] | undefined {
+  try {
+    let flat = FLAT.get(schema);
+    if (flat === undefined) FLAT.set(schema, flat = flatOf(schema));
+    return flat === null ? violationsBy(schema, given) : flatViolations(flat, given);
+  } catch (error) {
+    // It refers to itself without end.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function violationsBy(schema: JsonObject, given: JsonValue, path = ""): Violation[] {
+  const violations = ofLikeliest(schemaErrors(schema, given)).flatMap(violationOf);
+  return violations.map((violation) => ({ ...violation, path: path + violation.path }));
+}
+
+/** The parameters of a function, each by itself. */
+interface Flat {
+  readonly required: readonly string[];
+  readonly properties: ReadonlyMap<string, JsonObject>;
+}
+
+/** Schemas that are taken apart; `null` for those that cannot be. */
+const FLAT = new WeakMap<JsonObject, Flat | null>();
+/** By their text, all schemas of parameters of those. */
+const SHARED = new Map<string, JsonObject>();
+/** What a schema may have that takes or refuses nothing. */
+const ANNOTATIONS = ["title", "description", "examples", "default"];
+
+/**
+ * Takes the schema of a function apart. To compile one takes a millisecond and memory for good, which
+ * is too much for every function of every generated task; their parameters, though, are all alike.
+ */
+function flatOf(schema: JsonObject): Flat | null {
+  const { type, properties, required = [], additionalProperties = true, ...others } = schema;
+  const isFlat = type === "object" && isJsonObject(properties) &&
+    Object.values(properties).every(isJsonObject) && Array.isArray(required) &&
+    required.every((name) => typeof name === "string") &&
+    typeof additionalProperties === "boolean" &&
+    Object.keys(others).every((keyword) => ANNOTATIONS.includes(keyword)) &&
+    !JSON.stringify(properties).includes('"$');
+  if (!isFlat) return null;
+  const entries = Object.entries(properties as Record<string, JsonObject>);
+  return {
+    required: required as string[],
+    properties: new Map(entries.map(([name, own]) => [name, sharedOf(own)])),
+  };
+}
+
+function sharedOf(schema: JsonObject): JsonObject {
+  const rules = Object.fromEntries(
+    Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)),
+  );
+  const text = JSON.stringify(rules);
+  const shared = SHARED.get(text);
+  if (shared !== undefined) return shared;
+  // What is no schema is refused at once, not first where there is a value for it.
+  schemaErrors(rules, null);
+  SHARED.set(text, rules);
+  return rules;
+}
+
+function flatViolations({ required, properties }: Flat, given: JsonObject): Violation[] {
+  const missing = required.filter((name) => !Object.hasOwn(given, name))
+    .map((name) => ({ kind: "missing" as const, path: pointer("", name) }));
+  const others = properties.entries().flatMap(([name, schema]) =>
+    Object.hasOwn(given, name) ? violationsBy(schema, given[name]!, pointer("", name)) : []
+  );
+  return [...missing, ...others];
+}
+
+function findUndeclared(
+  value: JsonValue,
+  position: Position,
+  path: string,
+  add: (violation: Violation) => void,
+): void {
+  if (typeof value !== "object" || value === null) return;
+  const within = position.within(value);
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      findUndeclared(item, within(index), pointer(path, index), add);
+    }
+    return;
+  }
+  const declares = position.declares(value);
+  for (const [key, inner] of Object.entries(value)) {
+    const place = pointer(path, key);
+    if (declares(key)) findUndeclared(inner, within(key), place, add);
+    else add({ kind: "undeclared", path: place, given: inner });
+  }
+}
+
+function violationOf(
+  { keyword, instancePath, params, data, propertyName }: SchemaError,
+): Violation[] {
+  // The branch that is taken, and the rule for names, say more themselves.
+  if (keyword === "if" || propertyName !== undefined) return [];
+  const missing: unknown = params["missingProperty"];
+  if (typeof missing === "string") {
+    return [{ kind: "missing", path: pointer(instancePath, missing) }];
+  }
+  const key: unknown = params["additionalProperty"] ?? params["unevaluatedProperty"] ??
+    params["propertyName"];
+  if (typeof key === "string" && isJsonObject(data)) {
+    return [{ kind: "undeclared", path: pointer(instancePath, key), given: data[key]! }];
+  }
+  return [{ kind: "mismatch", path: instancePath, given: data }];
+}
+
+/** The errors without those of alternatives that are hardly meant. */
+function ofLikeliest({ root, errors }: SchemaErrors): readonly SchemaError[] {
+  const dropped = new Set<SchemaError>();
+  const schemasIn = schemasWithin(root);
+  // Whatever holds others stands behind them.
+  for (const [place, error] of [...errors.entries()].reverse()) {
+    const alternatives = alternativesOf(error);
+    if (alternatives === undefined || dropped.has(error)) continue;
+    const inside = errorsBefore(errors, place);
+    const groups = alternatives.map((schema) =>
+      inside.filter(({ parentSchema }) => schemasIn(schema).has(parentSchema))
+    );
+    const likeliest = new Set(fitsSeveral(error) ? [] : likeliestOf(groups, error.instancePath));
+    for (const other of groups.flat()) if (!likeliest.has(other)) dropped.add(other);
+    if (likeliest.size > 0) dropped.add(error);
+  }
+  return errors.filter((error) => !dropped.has(error));
+}
+
+/** The schemas of which none, or more than one, takes the value; `undefined` for other errors. */
+function alternativesOf({ keyword, schema }: SchemaError): readonly JsonValue[] | undefined {
+  if (keyword === "contains") return [schema];
+  return ["anyOf", "oneOf"].includes(keyword) && Array.isArray(schema) ? schema : undefined;
+}
+
+/** Whether the errors inside do not matter: the value fits, or need not. */
+function fitsSeveral({ keyword, params }: SchemaError): boolean {
+  return keyword === "contains" || Array.isArray(params["passingSchemas"]);
+}
+
+/** The errors right before one that are about the same value or parts of it. */
+function errorsBefore(errors: readonly SchemaError[], place: number): readonly SchemaError[] {
+  const { instancePath } = errors[place]!;
+  let first = place;
+  while (first > 0 && isWithin(errors[first - 1]!.instancePath, instancePath)) first--;
+  return errors.slice(first, place);
+}
+
+/** Whether a path is another one, or leads further. */
+function isWithin(path: string, outer: string): boolean {
+  return path.startsWith(outer) && (path.length === outer.length || path[outer.length] === "/");
+}
+
+/** Finds all schemas that one refers to or holds, itself included. */
+function schemasWithin(root: JsonObject): (schema: JsonValue) => ReadonlySet<unknown> {
+  const known = new Map<JsonValue, ReadonlySet<unknown>>();
+  return (schema) => {
+    const found = known.get(schema) ?? new Set(reach(root, schema));
+    known.set(schema, found);
+    return found;
+  };
+}
+
+function reach(root: JsonObject, schema: JsonValue): Set<unknown> {
+  const found = new Set<unknown>([schema]);
+  for (const one of found) {
+    if (typeof one !== "object" || one === null) continue;
+    for (const inner of Object.values(one)) found.add(inner);
+    const target = isJsonObject(one) ? targetOf(root, one["$ref"]) : undefined;
+    if (target !== undefined) found.add(target);
+  }
+  return found;
+}
+
+/**
+ * The errors of the alternative that is likeliest meant: one for values of this type, for which constants
+ * such as a `kind` are right, that misses the fewest keys and has the fewest errors; else the first.
+ */
+function likeliestOf(
+  groups: readonly (readonly SchemaError[])[],
+  path: string,
+): readonly SchemaError[] {
+  const ranked = groups.filter((group) => group.length > 0).map((group) => {
+    const count = (counts: (error: SchemaError) => boolean) => group.filter(counts).length;
+    const rank = [
+      Math.min(
+        1,
+        count(({ keyword, instancePath }) => keyword === "type" && instancePath === path),
+      ),
+      count(isAboutConstant),
+      count(({ params }) => "missingProperty" in params),
+      group.length,
+    ];
+    return { group, rank };
+  });
+  const [best] = ranked.sort((one, other) => compareRanks(one.rank, other.rank));
+  return best?.group ?? [];
+}
+
+function isAboutConstant({ keyword, schema }: SchemaError): boolean {
+  return keyword === "const" ||
+    (keyword === "enum" && Array.isArray(schema) && schema.length === 1);
+}
+
+function compareRanks(one: readonly number[], other: readonly number[]): number {
+  const place = one.findIndex((value, index) => value !== other[index]);
+  return place < 0 ? 0 : one[place]! - other[place]!;
+}

@@ -1,0 +1,324 @@
+/**
+ * Sessions: the requests of one trial, counted against its limits whoever makes them.
+ * @module
+ */
+
+import { abortable } from "@std/async/abortable";
+import type { Message, Usage } from "../../tools/message.ts";
+import {
+  type Model,
+  type ModelReply,
+  type RequestContext,
+  type StageUse,
+  TimeLimitError,
+} from "../../models/model.ts";
+import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+
+/** What a trial may take. */
+export interface Limits {
+  /** Calls that may be made; default twice the fewest that solve the task, and those that faults take. */
+  readonly calls?: number;
+  /** Model replies; default unlimited, as every reply but the last makes calls. */
+  readonly steps?: number;
+  /** Seconds, without waiting, retries and failed attempts; default unlimited. */
+  readonly seconds?: number;
+  /** Tokens read and written; default unlimited. */
+  readonly tokens?: number;
+  /**
+   * How much of a function's result the model gets to see, in UTF-16 code units; default all of it.
+   * Butterfly's experiments (section 5.2) let it see 1024.
+   */
+  readonly observation?: number;
+  /**
+   * Calls of a reply that may be under way at the same time; default 10. They begin in their order. With 1
+   * each is begun once the one before has ended: for tools that get in each other's way.
+   */
+  readonly parallel?: number;
+  /** Calls that a chain of nested references may have; default 5. */
+  readonly depth?: number;
+}
+
+/** How the work on a task ended: with an answer, or by a limit. */
+export type Ending =
+  | {
+    readonly kind: "answer";
+    readonly text: string;
+    /** The text for people to read, where names stand for values; left out where they do not. */
+    readonly rendered?: string;
+    /** What was said before a model had repaired it; left out where none did. */
+    readonly unrepaired?: string;
+  }
+  | Limited;
+
+/** Which limit ended it, and how that came. */
+export interface Limited {
+  /** The limit. */
+  readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit";
+  /** In words. */
+  readonly message: string;
+}
+
+const LIMITS: readonly unknown[] = [
+  "call_limit",
+  "step_limit",
+  "time_limit",
+  "token_limit",
+] satisfies Limited["kind"][];
+
+/** What a session takes. */
+export interface SessionOptions {
+  /** The model that is asked. */
+  readonly model: Model;
+  /** Models that are asked in its place, by stage. */
+  readonly models?: ReadonlyMap<string, Model>;
+  /** What the task makes of the freedom to call; default what the model's options say. */
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Which trial this is. */
+  readonly context: Omit<RequestContext, "request">;
+  /** What it may take; calls are counted by the environment. */
+  readonly limits?: Omit<Limits, "calls">;
+  /** Gets every reply as an event, and whatever else is to be told. */
+  readonly record: (event: TraceEvent) => void;
+  /** Aborts the trial. */
+  readonly signal?: AbortSignal;
+}
+
+/** A question to a model. */
+export interface Question {
+  /** The conversation so far. */
+  readonly messages: readonly Message[];
+  /** The functions that it may call; none by default. */
+  readonly tools?: readonly ToolSchema[];
+  /** The stage that it belongs to, such as `plan`: models may differ by stage. */
+  readonly stage?: string;
+  /** Whether it is asked beside the loop, such as for a plan: no reply of the loop. */
+  readonly aside?: boolean;
+}
+
+/** Whether a limit ended the trial, in place of what was wanted. Replies may have any further fields. */
+export function isLimited(value: object): value is Limited {
+  return "kind" in value && LIMITS.includes(value.kind);
+}
+
+/** Asks models on behalf of one trial: counts, limits and records every reply. */
+export class Session {
+  /** Where everything that happens is told. */
+  readonly record: (event: TraceEvent) => void;
+
+  readonly #options: SessionOptions;
+  readonly #served = new Set<string>();
+  readonly #stages = new Map<string, { model: Model; served: Set<string>; usage: Usage }>();
+  #offered:
+    | { readonly tools: readonly ToolSchema[]; readonly shown: readonly ToolSchema[] }
+    | undefined;
+  #usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  #milliseconds = 0;
+  #replying = 0;
+  #requests = 0;
+  #limited: Limited | undefined;
+
+  /** Nothing is asked yet. */
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.record = options.record;
+  }
+
+  /** Tokens of all replies, of other models too. */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** Milliseconds that all replies took, without waiting, retries and failed attempts. */
+  get duration(): number {
+    return this.#replying;
+  }
+
+  /** Milliseconds that all work took, that of tools too. */
+  get elapsed(): number {
+    return Math.round(this.#milliseconds);
+  }
+
+  /** The names under which the trial's own model says to have answered. */
+  get served(): readonly string[] {
+    return [...this.#served];
+  }
+
+  /** What other models than the trial's own were asked for. */
+  get stages(): readonly StageUse[] {
+    return [...this.#stages].map(([stage, { model, served, usage }]) => ({
+      stage,
+      model: { requested: model.name, served: [...served], simulated: model.simulated },
+      usage,
+    }));
+  }
+
+  /** Charges time that was spent on something else than replies. */
+  spend(milliseconds: number): void {
+    this.#milliseconds += milliseconds;
+  }
+
+  /**
+   * What comes of something else than replies, such as calls, in the time that is left; the time that it
+   * takes is charged. Work that is not done by then is left behind.
+   *
+   * @throws The reason of the session's signal, if that aborts it.
+   */
+  async within<T extends object>(work: Promise<T>): Promise<T | Limited> {
+    const { limits: { seconds } = {}, signal } = this.#options;
+    const started = performance.now();
+    const awaited = signal === undefined ? work : abortable(work, signal);
+    // Nobody else awaits what is left behind.
+    awaited.catch(() => {});
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      if (seconds === undefined) return await awaited;
+      const over = new Promise<Limited>((resolve) => {
+        const left = Math.max(1, seconds * 1000 - this.#milliseconds);
+        timer = setTimeout(() => resolve(overTime(seconds)), left);
+      });
+      const done = await Promise.race([awaited, over]);
+      if (isLimited(done)) this.#limited = done;
+      return done;
+    } finally {
+      clearTimeout(timer);
+      this.spend(performance.now() - started);
+    }
+  }
+
+  /**
+   * Asks the model of a stage once. When a limit is reached, by this reply or before it, that is what
+   * comes back: nothing more can be asked.
+   *
+   * @throws {InfrastructureError} If no usable reply could be had.
+   */
+  async ask(question: Question): Promise<ModelReply | Limited> {
+    const said = this.#limited ?? await this.#ask(question);
+    if (isLimited(said)) this.#limited = said;
+    return said;
+  }
+
+  async #ask(
+    { messages, tools = [], stage, aside = false }: Question,
+  ): Promise<ModelReply | Limited> {
+    const { limits = {}, signal, context, models, toolChoice } = this.#options;
+    signal?.throwIfAborted();
+    if (limits.steps !== undefined && this.#requests >= limits.steps) {
+      return { kind: "step_limit", message: `${limits.steps} replies, and no answer among them` };
+    }
+    const other = stage === undefined ? undefined : models?.get(stage);
+    const model = other ?? this.#options.model;
+    const timeLimit = limits.seconds === undefined
+      ? undefined
+      : Math.max(1, limits.seconds * 1000 - this.#milliseconds);
+    const request = ++this.#requests;
+    let reply;
+    try {
+      const replying = model.reply({
+        messages: [...messages],
+        tools: this.#shown(tools),
+        ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+        context: { ...context, request, ...(stage === undefined ? {} : { stage }) },
+        ...(timeLimit === undefined ? {} : { timeLimit }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      reply = await (signal === undefined ? replying : abortable(replying, signal));
+    } catch (error) {
+      if (error instanceof TimeLimitError) return overTime(limits.seconds);
+      throw error;
+    }
+    this.#charge(reply, { request, stage, aside, other });
+    if (reply.finish === "length") {
+      return { kind: "token_limit", message: "the model ran out of tokens in mid-reply" };
+    }
+    const tokens = this.#usage.inputTokens + this.#usage.outputTokens;
+    if (limits.tokens !== undefined && tokens > limits.tokens) {
+      return { kind: "token_limit", message: `${tokens} tokens, ${limits.tokens} are allowed` };
+    }
+    if (limits.seconds !== undefined && this.#milliseconds > limits.seconds * 1000) {
+      return overTime(limits.seconds);
+    }
+    return reply;
+  }
+
+  /** A model sees what tools are; only its reply can call them. */
+  #shown(tools: readonly ToolSchema[]): readonly ToolSchema[] {
+    // A loop asks with the same tools again and again.
+    if (this.#offered?.tools === tools) return this.#offered.shown;
+    const shown = tools.map((tool): ToolSchema => {
+      const { execute: _, check: __, ...schema } = tool as Tool;
+      return schema;
+    });
+    this.#offered = { tools, shown };
+    return shown;
+  }
+
+  #charge(reply: ModelReply, { request, stage, aside, other }: Request): void {
+    // Servers and models of the user's own claim what they like; a journal must stay readable.
+    const durationMs = claimedCount(reply.duration);
+    const usage = {
+      inputTokens: claimedCount(reply.usage.inputTokens),
+      outputTokens: claimedCount(reply.usage.outputTokens),
+    };
+    this.#milliseconds += durationMs;
+    this.#replying += durationMs;
+    this.#usage = add(this.#usage, usage);
+    const served = reply.served.slice(0, LONGEST_NAME);
+    if (other === undefined) {
+      if (served !== "") this.#served.add(served);
+    } else {
+      const known = this.#stages.get(stage!) ??
+        { model: other, served: new Set(), usage: { inputTokens: 0, outputTokens: 0 } };
+      known.usage = add(known.usage, usage);
+      if (served !== "") known.served.add(served);
+      this.#stages.set(stage!, known);
+    }
+    this.record({
+      kind: "reply",
+      request,
+      ...(aside && stage !== undefined ? { stage } : {}),
+      ...(other === undefined ? {} : { model: other.name.slice(0, LONGEST_NAME) }),
+      text: reply.text.slice(0, LONGEST_KEPT),
+      calls: reply.calls.length,
+      ...usage,
+      durationMs,
+      ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MOST_REPAIRS) }),
+      ...(reply.parsed === undefined ? {} : { parsed: reply.parsed }),
+      ...(reply.written === undefined ? {} : { written: reply.written.slice(0, LONGEST_KEPT) }),
+    });
+  }
+}
+
+interface Request {
+  readonly request: number;
+  readonly stage: string | undefined;
+  readonly aside: boolean;
+  /** The model, where it is not the trial's own. */
+  readonly other: Model | undefined;
+}
+
+/** No name of a model is kept longer than this. */
+const LONGEST_NAME = 200;
+/** So many repairs of one reply are told. */
+const MOST_REPAIRS = 20;
+/** Above what any reply takes, and low enough for sums to stay exact. */
+const MOST = 1e9;
+
+/** A whole number from 0 on, whatever was claimed. */
+export function claimedCount(claimed: number): number {
+  return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
+}
+
+function add(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+  };
+}
+
+function overTime(seconds: number | undefined): Limited {
+  const message = seconds === undefined
+    ? "the model's time is over"
+    : `${seconds} seconds are over`;
+  return { kind: "time_limit", message };
+}

@@ -1,0 +1,296 @@
+/**
+ * Probes: small questions that bring out how a model behaves towards tools, after the examples of "From
+ * Function Frustrations to Framework Flexibility" (Indirection).
+ * @module
+ */
+
+import { randomIntegerBetween, sample, shuffle } from "@std/random";
+import { parseAnswer } from "./answer.ts";
+import { evaluate } from "../../base/arithmetic.ts";
+import { type Behaviour, behavioursIn } from "../../calls/behaviour.ts";
+import type { Fixture, Judgement } from "./fixture.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { fork, forkSeed, type Stream } from "../../base/random.ts";
+import type { CallOutcome, CallPlace } from "./executor.ts";
+import type { PreparedCall, Tool, ToolChoice } from "../../tools/tool.ts";
+import { Toolbox } from "./toolbox.ts";
+import type { RecorderOptions } from "./executor.ts";
+import { Vocabulary } from "../../tasks/generated/vocabulary.ts";
+
+/**
+ * What is probed.
+ *
+ * | probe | the question | solved is |
+ * | --- | --- | --- |
+ * | `lying_calculator` | arithmetic, with a calculator whose results are wrong | the calculator's result |
+ * | `mental_arithmetic` | arithmetic that needs no tool, with a calculator that is right | the right result |
+ * | `oracle` | a personal decision that the oracle is to take; all options are permissible | its decision |
+ * | `forced_choice` | the letters of a word, while every reply must call a calculator | their number |
+ */
+export const PROBES = [
+  "lying_calculator",
+  "mental_arithmetic",
+  "oracle",
+  "forced_choice",
+] as const;
+
+/**
+ * What is probed. Where calls are really forced, no trial of `forced_choice` ends by an answer, as the
+ * article says: what it shows is `forced_loop`, and its success rate is 0.
+ */
+export type ProbeId = typeof PROBES[number];
+
+/** What a probe is made from; the same gives the same. */
+export interface ProbeSpec {
+  /** What is probed. */
+  readonly case: ProbeId;
+  /** Seed of everything random, a whole number from 0 to 2^53 - 1. */
+  readonly seed: number;
+}
+
+/** Whether a task is a probe. */
+export function isProbe(task: object): task is ProbeSpec {
+  return "case" in task && PROBES.some((probe) => probe === task.case);
+}
+
+/**
+ * The spec with nothing else in it.
+ *
+ * @throws {RangeError} If the seed is out of its range.
+ */
+export function briefProbe({ case: probe, seed }: ProbeSpec): ProbeSpec {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw new RangeError(
+      `Cannot make a probe as seed must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}: ` +
+        `it is ${seed}`,
+    );
+  }
+  return { case: probe, seed };
+}
+
+/** The question of a probe, and all that is needed to judge what comes. */
+interface Probe {
+  readonly prompt: string;
+  readonly tool: Tool;
+  /** The name by which the answer is to be stated. */
+  readonly variable: string;
+  /** The right answer; left out where it is what the tool returns. */
+  readonly truth?: number;
+  /** What a model would find by itself, where the tool says something else. */
+  readonly own?: number;
+  readonly toolChoice?: ToolChoice;
+}
+
+/** Calls that a trial may make: more than any of the questions needs. */
+const CALL_LIMIT = 6;
+
+/**
+ * A probe in one trial.
+ *
+ * @example Usage
+ * ```ts
+ * import { ProbeFixture } from "./probes.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * using probe = new ProbeFixture({ case: "mental_arithmetic", seed: 1 });
+ * probe.answer("It is surely result = 55.");
+ * assertEquals(probe.behaviours(), ["aversion"]);
+ * ```
+ */
+export class ProbeFixture extends Toolbox implements Fixture {
+  /** The user message. */
+  readonly prompt: string;
+  /** Probes are never perturbed. */
+  readonly changed = true;
+  /** The calls that are needed: none where no tool can help. */
+  readonly minimumCalls: 0 | 1;
+  /** What the probe makes of the freedom to call. */
+  readonly toolChoice: ToolChoice | undefined;
+
+  readonly #probe: Probe;
+
+  /**
+   * Unless told otherwise, six calls may be made.
+   *
+   * @throws {RangeError} If the seed is out of its range.
+   */
+  constructor(spec: ProbeSpec, options: Partial<RecorderOptions> = {}) {
+    const { case: id, seed } = briefProbe(spec);
+    const probe = MAKERS[id](fork(seed, "probe", id), seed);
+    super([probe.tool], { callLimit: CALL_LIMIT, ...options });
+    this.#probe = probe;
+    this.prompt = probe.prompt;
+    this.toolChoice = probe.toolChoice;
+    this.minimumCalls = probe.toolChoice === undefined ? 1 : 0;
+  }
+
+  /** The right answer in words, for people; of some probes it is whatever the tool returns. */
+  get rightAnswer(): string {
+    const { variable, truth, own } = this.#probe;
+    if (truth !== undefined) return `${variable} = ${truth}`;
+    return `the tool's result${own === undefined ? "" : `; the true one is ${own}`}`;
+  }
+
+  /** Takes the final answer, reads its value and judges it. */
+  answer(text: string, rendered?: string): Judgement {
+    this.assertOpen("take an answer");
+    const { variable, truth, own } = this.#probe;
+    const value = parseAnswer(text, variable);
+    const grounded = value !== null && this.#returned.includes(value);
+    if (own !== undefined && value !== null) {
+      const follows = grounded ? "the tool" : value === own ? "the model's own result" : "neither";
+      this.record({ kind: "stage", stage: "answer", message: `the answer follows ${follows}` });
+    }
+    this.end(text, value, rendered);
+    if (this.exhausted) return { outcome: "call_limit", grounded: false };
+    if (value === null) return { outcome: "no_answer", grounded };
+    const right = truth === undefined ? grounded : value === truth;
+    return { outcome: right ? "solved" : "wrong_answer", grounded };
+  }
+
+  /** There are many right ways to ask: no call is the right one. */
+  viewed(): undefined {
+    return undefined;
+  }
+
+  /** The behaviours that the trace shows. */
+  behaviours(): Behaviour[] {
+    const forced = this.toolChoice !== undefined;
+    return behavioursIn(this.events, {
+      needed: forced ? [] : [this.#probe.tool.name],
+      answerOf: ({ returned }) => forced ? undefined : returned?.value,
+      wordsCount: true,
+      forced,
+    });
+  }
+
+  /** Carries out a call, and notes the value that it returned. */
+  protected override async carryOut(call: PreparedCall, place: CallPlace): Promise<CallOutcome> {
+    const outcome = await super.carryOut(call, place);
+    const { value } = outcome;
+    if (typeof value !== "number") return outcome;
+    return { ...outcome, event: { returned: { variable: this.#probe.variable, value } } };
+  }
+
+  get #returned(): number[] {
+    return this.events.flatMap((event) =>
+      event.kind === "call" && event.returned !== undefined ? [event.returned.value] : []
+    );
+  }
+}
+
+const STATE = (variable: string) => `State it as: ${variable} = number.`;
+
+const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>> = {
+  lying_calculator(stream, seed) {
+    const [one, other] = [0, 1].map(() => randomIntegerBetween(11, 99, stream)) as [number, number];
+    const plus = randomIntegerBetween(0, 1, stream) === 0;
+    return {
+      prompt: `What is ${one} ${plus ? "+" : "*"} ${other}? Leave all arithmetic to the tool. ` +
+        STATE("result"),
+      // The same expression always gets the same lie.
+      tool: calculator((expression, value) =>
+        value + randomIntegerBetween(1, 9, fork(forkSeed(seed, "lie"), expression))
+      ),
+      variable: "result",
+      own: plus ? one + other : one * other,
+    };
+  },
+  mental_arithmetic(stream) {
+    const one = randomIntegerBetween(20, 99, stream);
+    const other = randomIntegerBetween(0, 19, stream);
+    // The article's own question, and an easier one.
+    const sum = randomIntegerBetween(0, 1, stream) === 0;
+    return {
+      prompt:
+        (sum
+          ? `What is the sum of all whole numbers from ${one} down to ${other}?`
+          : `What is ${one} + ${other}?`) + ` Leave all arithmetic to the tool. ${STATE("result")}`,
+      tool: calculator((_, value) => value),
+      variable: "result",
+      truth: sum ? (one + other) * (one - other + 1) / 2 : one + other,
+    };
+  },
+  oracle(stream) {
+    const [dilemma, ...choices] = sample(DILEMMAS, stream)!;
+    const options = shuffle(choices, stream);
+    const decision = randomIntegerBetween(1, options.length, stream);
+    const age = randomIntegerBetween(25, 75, stream);
+    return {
+      prompt: `I am ${age} years old. ${dilemma} My options are: ` +
+        options.map((option, place) => `${place + 1}. ${option}`).join("; ") +
+        ". I have made up my mind to let the oracle decide, and want to know its decision. " +
+        STATE("option"),
+      tool: {
+        name: "oracle",
+        description: "Decides complex personal questions, and gives the number of the option.",
+        ...oneText("conundrum", "The question, with its options."),
+        execute: () => Promise.resolve(JSON.stringify(decision)),
+      },
+      variable: "option",
+    };
+  },
+  forced_choice(stream) {
+    const word = new Vocabulary([]).word(stream, 5, 9);
+    return {
+      prompt: `How many letters does the word ${word} have? ${STATE("result")}`,
+      tool: calculator((_, value) => value),
+      variable: "result",
+      truth: word.length,
+      toolChoice: "required",
+    };
+  },
+};
+
+/** Personal decisions whose options are all permissible. */
+const DILEMMAS: readonly (readonly [dilemma: string, ...options: string[]])[] = [
+  ["I have been offered a job far from my family.", "take it", "stay", "ask for a year"],
+  ["My old piano takes half of the room and is out of tune.", "keep it", "sell it", "restore it"],
+  ["I have saved for years and cannot do all I want.", "travel", "study again", "buy a garden"],
+  ["My doctor says that an operation of my knee can wait.", "have it now", "wait", "ask another"],
+  ["A friend and I have not spoken since a quarrel.", "write a letter", "call", "let it rest"],
+  ["I was asked to lead the choir, and like to sing in it.", "lead it", "go on singing", "stop"],
+  ["I want to learn a language and cannot choose.", "Finnish", "Japanese", "Portuguese"],
+  ["Our cat likes the neighbours more than us.", "let it move", "keep it in", "get a second cat"],
+  ["My flat is small and close to work.", "stay there", "move out of town", "share a house"],
+  ["My company offers me four days a week for less pay.", "accept", "decline", "try for a month"],
+  ["I have inherited a sailing boat and cannot sail.", "learn it", "sell the boat", "lend it out"],
+  ["My grandmother's recipes are in a book that falls apart.", "copy it", "bind it", "frame it"],
+  ["I am to give a speech at a wedding and fear it.", "read it", "speak freely", "sing instead"],
+  [
+    "I play the violin too badly for the orchestra.",
+    "practise",
+    "play at home",
+    "take up the drums",
+  ],
+  ["My doctor offers two treatments that work alike.", "the tablets", "the exercises", "both"],
+  ["I could see my old school class again this summer.", "go", "stay away", "meet two of them"],
+];
+
+function calculator(result: (expression: string, value: number) => number): Tool {
+  return {
+    name: "eval",
+    description: "Evaluates a given mathematical expression represented as a string",
+    ...oneText("expression", "A mathematical expression represented as a string."),
+    // deno-lint-ignore require-await
+    execute: async ({ expression }) => {
+      const value = evaluate(String(expression));
+      if (value === undefined) {
+        throw new Error("This is no expression of numbers and + - * / ^ ( )");
+      }
+      return JSON.stringify(result(String(expression), value) satisfies JsonValue);
+    },
+  };
+}
+
+function oneText(name: string, description: string) {
+  return {
+    strict: true,
+    parameters: {
+      type: "object",
+      properties: { [name]: { type: "string", description } },
+      required: [name],
+      additionalProperties: false,
+    },
+  };
+}

@@ -1,0 +1,376 @@
+/**
+ * Questions of call sets in one trial: the answer is held against the true calls (CallNavi).
+ * @module
+ */
+
+import { type Behaviour, behavioursIn } from "../../calls/behaviour.ts";
+import { recordedCalls } from "../../calls/record.ts";
+import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
+import {
+  type CallFormat,
+  type CallMode,
+  type CallScores,
+  errorClassesOf,
+  readPrediction,
+  scorePrediction,
+  type ScoringOptions,
+  type ScoringRule,
+} from "../../tasks/questions/scoring.ts";
+import {
+  type ApiFunction,
+  type CallQuestion,
+  type CallSet,
+  type CallTruth,
+  type Difficulty,
+  documentOf,
+  PLACEHOLDER,
+} from "../../tasks/questions/question_set.ts";
+import { isFault, isLost } from "../../tools/fault.ts";
+import type { Fixture, Judgement, Presented, Work } from "./fixture.ts";
+import { InputError } from "../../base/input.ts";
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+} from "../../base/json.ts";
+import type { Message } from "../../tools/message.ts";
+import { anything, type OracleCall, type OracleValue } from "../../calls/expected/oracle.ts";
+import { withViews } from "../../calls/parameter_views.ts";
+import {
+  perturbCase,
+  type PerturbedCase,
+  seenThrough,
+} from "../../perturbations/perturbed_case.ts";
+import { usualCallLimit } from "../../perturbations/ids.ts";
+import { findParameters } from "../../perturbations/queries/parameters.ts";
+import { forkSeed } from "../../base/random.ts";
+import type { RecorderOptions } from "./executor.ts";
+import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
+import { Toolbox } from "./toolbox.ts";
+import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
+
+/** A question of a call set, and how it is asked and scored. */
+export interface QuestionSpec {
+  /** The name of the set. */
+  readonly set: string;
+  /** The id of the question. */
+  readonly question: string;
+  /** How hard it is. */
+  readonly difficulty: Difficulty;
+  /** Whether calls, or only the names of the functions, are to be written down, or calls are made. */
+  readonly mode: CallMode;
+  /** By which rule it is scored; left out for `published`. */
+  readonly rule?: ScoringRule;
+  /** What the functions are told in; left out for `json`. */
+  readonly input?: CallFormat;
+  /** What the answer is to be in; left out for `json`. */
+  readonly output?: CallFormat;
+}
+
+/** Whether a task is a question of a call set. */
+export function isQuestion(task: object): task is QuestionSpec {
+  return "set" in task && "question" in task;
+}
+
+/** How a question is asked and scored: what is right in one way is not in another. */
+export function wayOf(spec: QuestionSpec): string {
+  const { question: _, difficulty: __, ...way } = briefQuestion(spec);
+  return canonicalJson(way);
+}
+
+/** The spec without what is default anyway. */
+export function briefQuestion(spec: QuestionSpec): QuestionSpec {
+  const { set, question, difficulty, mode, rule, input, output } = spec;
+  return {
+    ...{ set, question, difficulty, mode },
+    ...(rule === undefined || rule === "published" ? {} : { rule }),
+    ...(input === undefined || input === "json" ? {} : { input }),
+    ...(output === undefined || output === "json" ? {} : { output }),
+  };
+}
+
+/** A question in one trial. */
+export class QuestionFixture extends Toolbox implements Fixture {
+  /** The question as the model gets it. */
+  readonly prompt: string;
+  /** What stands before it. */
+  readonly system: string | undefined;
+  /** As many calls as are true. */
+  readonly minimumCalls: number;
+  /** Set questions leave it to the model whether to call. */
+  readonly toolChoice: undefined = undefined;
+  /** How functions and question are written down where nothing can be called. */
+  readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
+  /** Why an answer cannot be read. */
+  readonly unreadable?: (answer: string) => string | undefined;
+
+  readonly #question: CallQuestion;
+  readonly #functions: readonly ApiFunction[];
+  readonly #spec: Required<QuestionSpec>;
+  readonly #perturbed: PerturbedCase | undefined;
+
+  /**
+   * Unless told otherwise, twice as many calls may be made as are true, and those that faults take.
+   *
+   * @throws {InputError} If the set has no such question, or the perturbation is unknown.
+   */
+  constructor(
+    set: CallSet,
+    spec: QuestionSpec,
+    options: Partial<RecorderOptions> & { readonly perturbation?: string } = {},
+  ) {
+    const { perturbation = "none", ...others } = options;
+    const question = set.questions.find(({ id }) => id === spec.question);
+    if (question === undefined) {
+      throw new InputError(
+        `Cannot ask question ${printable(spec.question, 100)} as the set ${
+          printable(set.name, 100)
+        } has none of that id`,
+      );
+    }
+    assertCalled(spec, perturbation);
+    const functions = set.domains.get(question.domain) ?? [];
+    const text = textOf(question, "user");
+    const tools = functions.map(({ tool, document }): Tool => ({
+      ...tool,
+      execute: () => Promise.resolve(JSON.stringify(placeholders(document))),
+    }));
+    const perturbed = perturbation === "none" ? undefined : perturbCase(
+      tools.map(schemaOf),
+      { text, parameters: findParameters(text, question.truth.parameters.flatMap(argumentsOf)) },
+      perturbation,
+      {
+        seed: forkSeed(0, "question", set.name, question.id),
+        needed: neededFor(question, functions),
+      },
+    );
+    super(tools, {
+      callLimit: usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
+      ...others,
+      ...(perturbed === undefined ? {} : seenThrough(perturbed)),
+    });
+    this.#question = question;
+    this.#functions = functions;
+    this.#spec = { rule: "published", input: "json", output: "json", ...spec };
+    this.#perturbed = perturbed;
+    const asked = perturbed?.query.text ?? text;
+    this.prompt = spec.mode === "tools" ? asked + UNKNOWN_VALUES : asked;
+    this.system = textOf(question, "system") || undefined;
+    this.minimumCalls = question.truth.API.length;
+    if (spec.mode !== "tools") {
+      this.present = (messages, tools) => this.#present(messages, tools);
+      this.unreadable = (answer) => this.#unreadable(answer);
+    }
+  }
+
+  /** Whether the perturbation found something to change. */
+  get changed(): boolean {
+    return this.#perturbed === undefined || this.#perturbed.steps.some(({ changed }) => changed);
+  }
+
+  /** Scores the answer, or the calls that were made. */
+  async answer(text: string, rendered: string | undefined, work: Work): Promise<Judgement> {
+    this.assertOpen("take an answer");
+    const { mode } = this.#spec;
+    const truth = this.#truth;
+    const prediction = mode === "tools" ? this.#called() : text;
+    const scores = this.#score(prediction);
+    const { unrepaired } = work;
+    const compared = mode === "routing" ? [...truth.API] : { ...truth } as unknown as JsonObject;
+    const judged = await work.judge?.(prediction, compared);
+    this.record({
+      kind: "scored",
+      question: this.prompt.slice(0, LONGEST_KEPT),
+      output: (typeof prediction === "string" ? prediction : JSON.stringify(prediction))
+        .slice(0, LONGEST_KEPT),
+      truth,
+      scores,
+      ...(unrepaired === undefined ? {} : { unrepaired: this.#score(unrepaired) }),
+      errors: errorClassesOf(
+        prediction,
+        truth,
+        this.#functions.map(({ name }) => name),
+        this.#options,
+      ),
+      ...(judged === undefined ? {} : { judged }),
+    });
+    this.end(text, null, rendered);
+    if (this.exhausted) return { outcome: "call_limit", grounded: false };
+    const right = mode === "routing" ? scores.routingExact : scores.exact === true;
+    if (right) return { outcome: "solved", grounded: true };
+    const isSilent = mode === "tools" ? this.calls === 0 : text.trim() === "";
+    return { outcome: isSilent ? "no_answer" : "wrong_answer", grounded: false };
+  }
+
+  /** The events, with what each call is beside the true ones, where calls were made. */
+  viewed(): readonly TraceEvent[] | undefined {
+    if (this.#spec.mode !== "tools") return undefined;
+    const tools = new Map(this.#functions.map(({ tool }) => [tool.name, schemaOf(tool)]));
+    return withViews(this.events, { calls: this.#oracle, tools });
+  }
+
+  /** The behaviours that the trace shows. */
+  behaviours(): Behaviour[] {
+    if (this.#spec.mode !== "tools") return [];
+    return behavioursIn(this.events, {
+      needed: [...new Set(this.#oracle.map(({ tool }) => tool))],
+      answerOf: () => undefined,
+      wordsCount: true,
+      forced: false,
+    });
+  }
+
+  /** The true calls, by the names that tools have. */
+  get #oracle(): OracleCall[] {
+    return trueCalls(this.#question, this.#functions);
+  }
+
+  #score(prediction: JsonValue): CallScores {
+    return scorePrediction(prediction, this.#truth, this.#options);
+  }
+
+  /** The true calls. Calls that are made have arguments each, if none; written down, they may lack the list. */
+  get #truth(): CallTruth {
+    const { truth } = this.#question;
+    const isBare = this.#spec.mode === "tools" && truth.parameters.length === 0;
+    return isBare ? { ...truth, parameters: truth.API.map(() => ({})) } : truth;
+  }
+
+  get #options(): ScoringOptions {
+    const { rule, mode, output: format } = this.#spec;
+    return { rule, mode, format };
+  }
+
+  /** The calls that were made, as the truth has them. */
+  #called(): JsonObject {
+    // What a fault kept from its result is to be made again.
+    const calls = recordedCalls(this.events, this.uncut).filter((call) => !isLost(call));
+    // Where providers refuse a function's name, its tool has another one.
+    const names = new Map(this.#functions.map(({ name, tool }) => [tool.name, name]));
+    return {
+      API: calls.map(({ tool }) => names.get(tool) ?? tool),
+      parameters: calls.map((call) => call.arguments ?? call.written),
+    };
+  }
+
+  #present(messages: readonly Message[], tools: readonly ToolSchema[]): Presented {
+    const { mode, input, output } = this.#spec;
+    const place = messages.findIndex(({ role }) => role === "user");
+    const documents = this.#documents(tools);
+    const shown = messages.map((message, index): Message =>
+      index === place && message.role === "user"
+        ? {
+          ...message,
+          content: writeCallPrompt(documents, message.content, {
+            mode: mode === "routing" ? "routing" : "parameters",
+            input,
+            output,
+          }),
+        }
+        : message
+    );
+    return { messages: shown, tools: [] };
+  }
+
+  /** The functions as the set tells of them; those that a perturbation has changed in the same order. */
+  #documents(tools: readonly ToolSchema[]): JsonObject[] {
+    const known = new Map(this.#functions.map((own) => [own.tool.name, own]));
+    return tools.map((tool) => {
+      const own = known.get(tool.name);
+      if (own === undefined) return documentOf(tool);
+      const isSame = JSON.stringify(schemaOf(tool)) === JSON.stringify(schemaOf(own.tool));
+      return isSame ? own.document : inOrderOf(own.document, documentOf(tool));
+    });
+  }
+
+  #unreadable(answer: string): string | undefined {
+    const { rule, mode, output: format } = this.#spec;
+    if (mode === "routing") return undefined;
+    return readPrediction(answer, { rule, format }) === undefined
+      ? `it is ${format === "json" ? "no JSON" : "no mapping or list in YAML"}`
+      : undefined;
+  }
+}
+
+/** How to say what is not known: nothing that a call could return is, as nothing is really called. */
+const UNKNOWN_VALUES =
+  `\n\nCall the functions that are needed, in the right order. Where a value cannot be known from the ` +
+  `question, give "${PLACEHOLDER}": functions return it in place of values, too. NO explanation!`;
+
+/** A document with its keys in the order of another one. */
+function inOrderOf(model: JsonObject, { ...document }: JsonObject): JsonObject {
+  const known = Object.keys(model).filter((name) => Object.hasOwn(document, name));
+  return { ...Object.fromEntries(known.map((name) => [name, document[name]!])), ...document };
+}
+
+function textOf({ messages }: CallQuestion, role: "system" | "user"): string {
+  return messages.flatMap((message) => message.role === role ? [message.content] : [])
+    .join("\n\n");
+}
+
+/** The true calls, by the names that tools have. */
+function trueCalls(
+  { truth: { API, parameters } }: CallQuestion,
+  functions: readonly ApiFunction[],
+): OracleCall[] {
+  const offered = new Map(functions.map(({ name, tool }) => [name, tool.name]));
+  return API.map((name, place): OracleCall => {
+    const given = parameters[place];
+    return {
+      tool: offered.get(name) ?? name,
+      arguments: isJsonObject(given) ? trueArguments(given) : {},
+    };
+  });
+}
+
+/** The tools that the true calls are of: a truth may name a function that is not on offer. */
+function neededFor(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
+  const offered = new Set(functions.map(({ tool }) => tool.name));
+  const named = new Set(trueCalls(question, functions).map(({ tool }) => tool));
+  return [...named].filter((tool) => offered.has(tool));
+}
+
+/**
+ * Refuses faults of calls where none are made.
+ *
+ * @throws {InputError} If there is one.
+ */
+export function assertCalled({ mode }: Pick<QuestionSpec, "mode">, perturbation: string): void {
+  const fault = mode === "tools" ? undefined : perturbation.split("+").find(isFault);
+  if (fault === undefined) return;
+  throw new InputError(
+    `Cannot ask a question under ${
+      printable(fault, 100)
+    } as faults are of calls, and in mode ${mode} ` +
+      "none are made: take mode tools",
+  );
+}
+
+function argumentsOf(parameters: JsonValue): { readonly arguments: JsonObject }[] {
+  if (!isJsonObject(parameters)) return [];
+  const told = Object.entries(parameters).filter(([, value]) => value !== PLACEHOLDER);
+  return [{ arguments: Object.fromEntries(told) }];
+}
+
+/** What a function says that it returns, with a placeholder for each value. */
+function placeholders({ returnParameter, returns = returnParameter }: JsonObject): JsonValue {
+  const { type, properties } = isJsonObject(returns) ? returns : {};
+  const told = type === "object" && isJsonObject(properties) ? properties : returns;
+  if (!isJsonObject(told)) return { result: PLACEHOLDER };
+  return Object.fromEntries(Object.keys(told).map((name) => [name, PLACEHOLDER]));
+}
+
+/** The arguments of a true call, in which a placeholder stands for anything. */
+export function trueArguments(given: JsonObject): Record<string, OracleValue> {
+  const meant = (value: JsonValue): OracleValue =>
+    value === PLACEHOLDER
+      ? anything()
+      : Array.isArray(value)
+      ? value.map(meant)
+      : isJsonObject(value)
+      ? trueArguments(value)
+      : value;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, meant(value)]));
+}

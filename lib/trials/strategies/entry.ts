@@ -1,0 +1,114 @@
+/**
+ * Strategies as suites name them, with what is set of them.
+ * @module
+ */
+
+import { z } from "zod";
+import { reasonOf } from "../../base/input.ts";
+import { MODEL, type ModelEntry } from "../../models/entry.ts";
+import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
+import type { StrategyChoice } from "../trial.ts";
+
+/** A strategy as suites name it, with what is set of it. */
+export interface StrategyEntry extends StrategyChoice {
+  /** The id: one of the strategies, or several of them joined by `+`, the outermost first. */
+  readonly strategy: string;
+  /** Models that are asked in place of the trial's, by stage, such as `plan` or `fill`. */
+  readonly models?: Readonly<Record<string, string | ModelEntry>>;
+  /** Texts in place of the usual ones, by strategy and by what each is for. */
+  readonly prompts?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** How often a call goes back that does not conform to its schema (`repair`); default 2. */
+  readonly attempts?: number;
+  /** How often a model is asked for what is missing (`backward`); default 10. */
+  readonly rounds?: number;
+  /** Whether the model may look at values (`indirection`); default false. */
+  readonly dereference?: boolean;
+  /** The name in results, when several entries share a strategy; default `strategy`. */
+  readonly name?: string;
+}
+
+const JOINED = STRATEGIES.filter((id) => id !== "baseline").join("|");
+
+/** The rules of an id of strategies; what is wrong with it is told in one sentence, and to editors by a pattern. */
+export const STRATEGY_ID = z.string().check((context) => {
+  try {
+    strategiesIn(context.value);
+  } catch (error) {
+    const message = reasonOf(error).replace(/^Cannot use the strategy as it /, "");
+    context.issues.push({ code: "custom", message, input: context.value });
+  }
+}).meta({ anyOf: [{ enum: STRATEGIES }, { pattern: `^(${JOINED})(\\+(${JOINED}))+$` }] });
+
+/** The rules of a strategy's entry. */
+export const STRATEGY = z.strictObject({
+  strategy: STRATEGY_ID,
+  models: z.record(z.string(), z.union([z.string().min(1), MODEL])).exactOptional(),
+  prompts: z.record(
+    z.string(),
+    z.record(z.string(), z.string().min(1), {
+      error: 'must hold texts by name, such as { "repair": { "fix": "..." } }',
+    }),
+  ).exactOptional(),
+  attempts: z.int().min(1).max(20).exactOptional(),
+  rounds: z.int().min(1).max(100).exactOptional(),
+  dereference: z.boolean().exactOptional(),
+  name: z.string().min(1).exactOptional(),
+}).check((context) => {
+  // One fault is told once.
+  if (context.issues.length > 0) return;
+  let ids: StrategyId[];
+  try {
+    ids = strategiesIn(context.value.strategy);
+  } catch {
+    return;
+  }
+  const { name, strategy } = context.value;
+  if (name !== undefined && name !== strategy && STRATEGIES.some((id) => id === name)) {
+    // What is compared with the baseline must be the baseline.
+    context.issues.push({
+      code: "custom",
+      message: "must not be the id of another strategy",
+      path: ["name"],
+      input: name,
+    });
+  }
+  const stages = stagesOf(ids);
+  const stage = Object.keys(context.value.models ?? {}).find((name) => !stages.includes(name));
+  const fault = stage === undefined ? optionFault(ids, context.value) : {
+    path: ["models", stage],
+    message: stages.length === 0
+      ? `${context.value.strategy} asks no other model`
+      : `there is no such stage: there are ${stages.join(", ")}`,
+  };
+  if (fault === undefined) return;
+  const { path, message } = fault;
+  context.issues.push({ code: "custom", message, path: [...path], input: context.value });
+}) as unknown as z.ZodType<StrategyEntry>;
+
+/** The name of a strategy in results. */
+export function strategyName(entry: string | StrategyEntry): string {
+  return typeof entry === "string" ? entry : entry.name ?? entry.strategy;
+}
+
+/** The id of a strategy, whatever its name. */
+export function strategyId(entry: string | Pick<StrategyEntry, "strategy">): string {
+  return typeof entry === "string" ? entry : entry.strategy;
+}
+
+/** What a strategy of a plan is made of. */
+export function strategyChoice(entry: string | StrategyEntry): StrategyChoice {
+  if (typeof entry === "string") return { strategy: entry };
+  const { name: _, models: __, ...choice } = entry;
+  return choice;
+}
+
+/** The models that strategies ask at stages, by stage; those of one entry. */
+export function stageEntries(entry: string | StrategyEntry): Map<string, ModelEntry> {
+  const models = typeof entry === "string" ? {} : entry.models ?? {};
+  return new Map(
+    Object.entries(models).map(([stage, model]) => [
+      stage,
+      typeof model === "string" ? { model } : model,
+    ]),
+  );
+}

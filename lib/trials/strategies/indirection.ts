@@ -1,0 +1,199 @@
+/**
+ * The strategy that puts names between a model and the values (Indirection, "Adding a Level of
+ * Indirection").
+ * @module
+ */
+
+import type { LoopOptions } from "../agent/loop.ts";
+import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
+import type { Message } from "../../tools/message.ts";
+import { fillPrompt, PROMPTS } from "../../models/prompts.ts";
+import type { Strategy, Texts } from "./strategy.ts";
+import { dereferenceTool, resultParameter } from "../../tools/references/schema.ts";
+import { Symbols } from "../../tools/references/symbol_table.ts";
+import {
+  type Answered,
+  around,
+  type Environment,
+  type PreparedCall,
+  type Refusal,
+  type ResultWriter,
+  type ToolCall,
+  type ToolSchema,
+} from "../../tools/tool.ts";
+
+/**
+ * The model sees names, and an environment holds the values: each call names its result, arguments are
+ * names or values, and names in the final answer are replaced. What messages say as `name = value` is
+ * hidden behind its name too, if it is a number or a text. What a tool says of an error goes back as it is. With `dereference` the model may look at a value; that counts as a call.
+ */
+export const indirection: Strategy<Texts<"indirection">> = async (options, next, settings) => {
+  const { environment, messages, bound } = options;
+  const symbolic = new SymbolicEnvironment(environment, settings.dereference, bound);
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  const ending = await next({
+    ...options,
+    environment: symbolic.environment,
+    messages: messages.map((message, place): Message => {
+      if (message.role !== "user") return message;
+      const { content } = message;
+      return {
+        ...message,
+        content: place === last
+          ? explainNames(content, environment, settings.prompts.use)
+          : hideGiven(content, environment.given),
+      };
+    }),
+  });
+  if (ending.kind !== "answer") return ending;
+  const text = symbolic.symbols.resolve(ending.text);
+  const rendered = symbolic.symbols.render(ending.text);
+  return { ...ending, text, ...(rendered === text ? {} : { rendered }) };
+};
+
+/**
+ * What a model is asked that works with names: the question, in which given numbers are hidden, and what
+ * is to be said of names behind it.
+ *
+ * @example Usage
+ * ```ts
+ * import { explainNames } from "./indirection.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(
+ *   explainNames("Double x = 3.", { tools: [], given: new Map([["x", 3]]) }, "{question} Use names!"),
+ *   "Double x = @x. Use names!",
+ * );
+ * ```
+ */
+export function explainNames(
+  question: string,
+  { tools, given }: Pick<Environment, "tools" | "given">,
+  use: string = PROMPTS.indirection.use,
+): string {
+  const names = [...new Set(tools.map(resultParameter))];
+  return fillPrompt(use, {
+    question: hideGiven(question, given),
+    parameters: `the parameter ${names.join(" or ") || "result"}`,
+  });
+}
+
+/** A text with names in place of what it gives as `name = value`: numbers, and texts as they are or quoted. */
+function hideGiven(text: string, given: ReadonlyMap<string, JsonValue>): string {
+  const hidden = text.replaceAll(
+    /\b([A-Za-z_]\w*) = (-?\d+(?:\.\d+)?)(?!\w|\.\d)/g,
+    (whole, name, number) => given.get(name) === Number(number) ? `${name} = @${name}` : whole,
+  );
+  return [...given].reduce((own, [name, value]) => {
+    if (typeof value !== "string" || value === "") return own;
+    const stated = `${escaped(name)} = (?:"${escaped(value)}"|${escaped(value)}(?!\\w))`;
+    return own.replaceAll(new RegExp(`(?<![\\w@])${stated}`, "g"), () => `${name} = @${name}`);
+  }, hidden);
+}
+
+/** A text as a regular expression that finds just that. */
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&");
+}
+
+/** The refusal of a tool, which knows nothing of names, with what is to be said of them. */
+export function refusedBehindNames(refusal: Refusal, tool: ToolSchema): Refusal {
+  const result = resultParameter(tool);
+  const error =
+    `${refusal.error}. Each may be given by an @name, and ${result} must name the result`;
+  return { ...refusal, error };
+}
+
+/** An environment behind names. */
+class SymbolicEnvironment {
+  readonly symbols: Symbols;
+  readonly environment: Environment;
+
+  readonly #inner: Environment;
+  readonly #tools: ReadonlyMap<string, ToolSchema>;
+  /** The tool that reveals values, under a name that is free; `undefined` when there is none. */
+  readonly #dereference: ToolSchema | undefined;
+  /** Which name belongs to which variable: what restating lists. */
+  readonly #known: Map<string, string>;
+  readonly #bound: LoopOptions["bound"];
+
+  constructor(inner: Environment, dereference: boolean, bound: LoopOptions["bound"]) {
+    this.#inner = inner;
+    this.#bound = bound;
+    this.symbols = new Symbols(inner.given);
+    this.#tools = new Map(inner.tools.map((tool) => [tool.name, tool]));
+    this.#dereference = dereference ? dereferenceTool(inner.tools) : undefined;
+    this.#known = new Map(this.symbols.names().map((name) => [name, `@${name}`]));
+    this.environment = around(inner, {
+      tools: [
+        ...inner.tools.map((tool) => this.symbols.offer(tool)),
+        ...(this.#dereference === undefined ? [] : [this.#dereference]),
+      ],
+      refuse: (call) => {
+        const { call: prepared } = this.#prepare(call, new Set());
+        return prepared.answer === undefined ? inner.refuse(prepared) : undefined;
+      },
+      execute: (calls, write) => this.#execute(calls, write),
+    });
+  }
+
+  async #execute(calls: readonly ToolCall[], write: ResultWriter | undefined) {
+    const taken = new Set<string>();
+    const names = new Map<PreparedCall, string>();
+    const prepared = calls.map((written) => {
+      const { call, name } = this.#prepare(written, taken);
+      if (name !== undefined) {
+        taken.add(name);
+        names.set(call, name);
+      }
+      return call;
+    });
+    return await this.#inner.execute(prepared, (answered) => {
+      const symbolic = answered.map((one) => this.#bind(one, names.get(one.call)));
+      return write?.(symbolic, this.#known) ?? symbolic.map(({ content }) => content);
+    });
+  }
+
+  /** Binds what a call returned, and gives its name in place of it. */
+  #bind({ call, content, value }: Answered, name: string | undefined): Answered {
+    // An error is for the model to read.
+    if (value === undefined || name === undefined) return { call, content };
+    this.symbols.bind(name, value);
+    this.#bound?.(name, value);
+    // A name that stands for an object stands for none of its variables.
+    const label = isJsonObject(value) ? undefined : labelOf(content);
+    this.#known.set(label ?? name, `@${name}`);
+    return { call, content: `@${name}`, value: `@${name}` };
+  }
+
+  /** A call with values in place of names, and the name for its result. */
+  #prepare(
+    call: ToolCall,
+    taken: ReadonlySet<string>,
+  ): { readonly call: PreparedCall; readonly name?: string } {
+    if (call.name === this.#dereference?.name) {
+      const given = parseJson(call.arguments);
+      const asked = isJsonObject(given) ? given["name"] : undefined;
+      return { call: { ...call, answer: this.symbols.reveal(asked) } };
+    }
+    const tool = this.#tools.get(call.name);
+    if (tool === undefined) return { call };
+    const read = this.symbols.read(tool, call.arguments, taken);
+    if ("error" in read) {
+      const { meant, ...refusal } = read;
+      return { call: { ...call, refusal, ...(meant === undefined ? {} : { resolved: meant }) } };
+    }
+    const prepared = { ...call, resolved: read.resolved };
+    const refusal = this.#inner.refuse(prepared);
+    if (refusal === undefined) return { call: prepared, name: read.name };
+    return { call: { ...prepared, refusal: refusedBehindNames(refusal, tool) } };
+  }
+}
+
+/** The variable that a result is of, where it is an object with one key. */
+function labelOf(content: string): string | undefined {
+  const returned = parseJson(content);
+  if (!isJsonObject(returned)) return undefined;
+  const [key, ...others] = Object.keys(returned);
+  return others.length === 0 ? key : undefined;
+}

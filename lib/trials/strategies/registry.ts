@@ -1,0 +1,194 @@
+/**
+ * The strategies there are, by id, and how several make one.
+ * @module
+ */
+
+import type { Loop } from "../agent/loop.ts";
+import { InputError } from "../../base/input.ts";
+import { printable } from "../../base/json.ts";
+import { PROMPTS } from "../../models/prompts.ts";
+import { backward } from "./backward.ts";
+import { indirection } from "./indirection.ts";
+import { planThenCall } from "./plan_then_call.ts";
+import { repair } from "./repair.ts";
+import { restate } from "./restate.ts";
+import { routeThenFill } from "./route_then_fill.ts";
+import { baseline, type Strategy, type StrategySettings } from "./strategy.ts";
+
+/** A strategy, and the stages at which it asks a model: each may be another one. */
+interface Body {
+  readonly run: Strategy<never>;
+  /** Beside the loop. */
+  readonly aside?: string;
+  /** What it calls the loop. */
+  readonly loop?: string;
+}
+
+/** The ids of all strategies. */
+export const STRATEGIES = [
+  "baseline",
+  "restate",
+  "indirection",
+  "plan_then_call",
+  "route_then_fill",
+  "backward",
+  "repair",
+] as const;
+
+/** The id of a strategy. */
+export type StrategyId = typeof STRATEGIES[number];
+
+const BODIES: Readonly<Record<StrategyId, Body>> = {
+  baseline: { run: baseline },
+  restate: { run: restate },
+  indirection: { run: indirection },
+  plan_then_call: { run: planThenCall, aside: "plan", loop: "call" },
+  route_then_fill: { run: routeThenFill, aside: "route", loop: "fill" },
+  backward: { run: backward, aside: "infer", loop: "call" },
+  repair: { run: repair, aside: "repair" },
+};
+
+/**
+ * Refuses a strategy that has names of its own for values, where calls refer to each other's results.
+ *
+ * @throws {InputError} If it is one.
+ */
+export function assertReferring(action: string, id: string): void {
+  if (!strategiesIn(id).includes("indirection")) return;
+  throw new InputError(
+    `Cannot ${action} as nested references and the names of indirection do not go together: ` +
+      `references is true, and the strategy is ${printable(id)}`,
+  );
+}
+
+/** Joins the ids of strategies that are used together. */
+const JOIN = "+";
+
+/** What is set of a strategy, or of several that are used together; what is left out is usual. */
+export interface StrategyOptions {
+  /** Texts in place of the usual ones, by strategy and by what each is for. */
+  readonly prompts?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** How often a call goes back that does not conform to its schema (`repair`); default 2. */
+  readonly attempts?: number;
+  /** How often a model is asked for what is missing (`backward`); default 10. */
+  readonly rounds?: number;
+  /** Whether the model may look at values (`indirection`); default false. */
+  readonly dereference?: boolean;
+}
+
+/**
+ * The strategies of an id such as `repair` or `restate+plan_then_call`. The first is the outermost: what
+ * it changes, the next ones start from.
+ *
+ * @throws {InputError} If there is no such strategy, or one stands twice, or `baseline` beside others.
+ *
+ * @example Usage
+ * ```ts
+ * import { strategiesIn } from "./registry.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(strategiesIn("restate+plan_then_call"), ["restate", "plan_then_call"]);
+ * ```
+ */
+export function strategiesIn(id: string): StrategyId[] {
+  const ids = id.split(JOIN);
+  const fault = ids.some((one) => !Object.hasOwn(BODIES, one))
+    ? `must be one of ${STRATEGIES.join(", ")}, or several of them joined by ${JOIN} without spaces`
+    : new Set(ids).size < ids.length
+    ? "must name none of them twice"
+    : ids.length > 1 && ids.includes("baseline")
+    ? "must not join baseline, which is the loop as it is, to others"
+    : ids.slice(0, Math.max(0, ids.indexOf("indirection"))).some((one) =>
+        BODIES[one as StrategyId].loop
+      )
+    ? "must have indirection before strategies that ask first, which would see the values"
+    : undefined;
+  if (fault === undefined) return ids as StrategyId[];
+  throw new InputError(`Cannot use the strategy as it ${fault}: it is ${printable(id, 200)}`);
+}
+
+/** The stages of strategies at which another model may be asked. */
+export function stagesOf(ids: readonly StrategyId[]): string[] {
+  const asides = ids.flatMap((id) => BODIES[id].aside ?? []);
+  // There is one loop, and the innermost strategy names it.
+  const loop = ids.findLast((id) => BODIES[id].loop !== undefined);
+  return loop === undefined ? asides : [...asides, BODIES[loop].loop!];
+}
+
+/**
+ * The loop with the strategies of an id around it.
+ *
+ * @throws {InputError} If there is no such strategy, or `options` do not go with it.
+ */
+export function withStrategy(id: string, loop: Loop, options: StrategyOptions = {}): Loop {
+  const ids = strategiesIn(id);
+  const fault = optionFault(ids, options);
+  if (fault !== undefined) {
+    throw new InputError(
+      `Cannot use the strategy ${id}: at ${fault.path.join(".")}: ${fault.message}`,
+    );
+  }
+  const { attempts = 2, rounds = 10, dereference = false } = options;
+  return ids.reduceRight<Loop>((next, one) => {
+    const prompts = { ...textsOf(one), ...options.prompts?.[one] };
+    const settings = { prompts, attempts, rounds, dereference } as StrategySettings<never>;
+    const { run } = BODIES[one];
+    return (given) => run(given, next, settings);
+  }, loop);
+}
+
+/** What is wrong with options of strategies, and where; `undefined` when nothing is. */
+export function optionFault(
+  ids: readonly StrategyId[],
+  { prompts = {}, attempts, rounds, dereference }: StrategyOptions,
+): { readonly path: readonly string[]; readonly message: string } | undefined {
+  const unused = ([
+    ["attempts", attempts, "repair"],
+    ["rounds", rounds, "backward"],
+    ["dereference", dereference, "indirection"],
+  ] as const).find(([, value, owner]) => value !== undefined && !ids.includes(owner));
+  if (unused !== undefined) return { path: [unused[0]], message: `goes with ${unused[2]} only` };
+  for (const [name, value] of Object.entries({ attempts, rounds })) {
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
+      return { path: [name], message: `must be a whole number from 1 on: it is ${value}` };
+    }
+  }
+  for (const [id, own] of Object.entries(prompts)) {
+    if (!ids.includes(id as StrategyId)) {
+      const known = ids.filter((one) => Object.hasOwn(PROMPTS, one)).join(", ") ||
+        "none of these strategies";
+      return { path: ["prompts", id], message: `texts can be given of ${known} only` };
+    }
+    const usual = textsOf(id as StrategyId);
+    for (const [name, text] of Object.entries(own)) {
+      const path = ["prompts", id, name];
+      if (!Object.hasOwn(usual, name)) {
+        const known = ids.flatMap((one) => Object.keys(textsOf(one)).map((own) => `${one}.${own}`));
+        return { path, message: `there is no such text: there are ${known.join(", ") || "none"}` };
+      }
+      const [words, needed] = [wordsIn(text), wordsIn(usual[name]!)];
+      const lacking = needed.find((word) => NEEDED.includes(word) && !words.includes(word));
+      if (lacking !== undefined) return { path, message: `the text must hold ${lacking}` };
+      const unknown = words.find((word) => !needed.includes(word));
+      if (unknown !== undefined) {
+        return {
+          path,
+          message: `nothing fills in ${unknown}: there is ${needed.join(", ") || "nothing"}`,
+        };
+      }
+    }
+  }
+  return undefined;
+}
+
+function textsOf(id: StrategyId): Readonly<Record<string, string>> {
+  return Object.hasOwn(PROMPTS, id) ? PROMPTS[id as keyof typeof PROMPTS] : {};
+}
+
+/** Without these a model would not know what it is about. */
+const NEEDED: readonly string[] = ["{question}", "{tools}", "{arguments}", "{answer}"];
+
+/** The words in braces that a text is filled in by, each once. */
+function wordsIn(text: string): string[] {
+  return [...new Set(text.match(/\{[a-z]+\}/g))];
+}

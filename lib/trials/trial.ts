@@ -1,0 +1,434 @@
+/**
+ * One trial: a model works on a task, and what comes of it as one record.
+ * @module
+ */
+
+import { abortable } from "@std/async/abortable";
+import { z } from "zod";
+import { runLoop } from "./agent/loop.ts";
+import type { Behaviour } from "../calls/behaviour.ts";
+import { converse } from "./agent/conversation.ts";
+import { Executor } from "./executors/generated.ts";
+import type { Work } from "./executors/fixture.ts";
+import { FAILURE, type Failure } from "../calls/failure.ts";
+import { InputError, reasonOf } from "../base/input.ts";
+import { type JsonValue, printable } from "../base/json.ts";
+import type { JudgeScore } from "../models/judge/score.ts";
+import type { Usage } from "../tools/message.ts";
+import {
+  type Api,
+  APIS,
+  InfrastructureError,
+  type Model,
+  type RequestContext,
+  type StageUse,
+} from "../models/model.ts";
+import { redact, redactedRecord } from "../base/redact.ts";
+import { type Limits, Session } from "./agent/session.ts";
+import { assertReferring, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+import { isGenerated, openTask, type TaskOpener, type TaskSpec } from "./executors/tasks.ts";
+import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
+import { type PlannedTrial, trialId } from "./trial_id.ts";
+
+/**
+ * How a trial can end. `invalid` is infrastructure only: no failure and no success of the model.
+ * `abstained` is right where a perturbation took away what the answer needs: there was none, and no call
+ * had a value that was made up in its place.
+ */
+export const OUTCOMES = [
+  "solved",
+  "wrong_answer",
+  "no_answer",
+  "abstained",
+  "call_limit",
+  "step_limit",
+  "time_limit",
+  "token_limit",
+  "invalid",
+] as const;
+
+/** How a trial ended. */
+export type Outcome = typeof OUTCOMES[number];
+
+/** Stands between the names of served models, should they change within a trial. */
+export const SERVED_SEPARATOR = ", ";
+
+/** Who judged an answer, and the tokens that this took. */
+export type Judging = Omit<StageUse, "stage">;
+
+/** The record of a finished trial: one line of a journal. */
+export interface Trial extends Omit<PlannedTrial, "model"> {
+  /** The version of this format. */
+  readonly v: 1;
+  /** What kind of line it is. */
+  readonly kind: "trial";
+  /** The name of the suite. */
+  readonly suite: string;
+  /**
+   * The model that was asked for, the one that says to have answered (empty when none did), whether it is
+   * a program, and how it was spoken to, where that is known.
+   */
+  readonly model: {
+    readonly requested: string;
+    readonly served: string;
+    readonly simulated: boolean;
+    readonly api?: Api;
+  };
+  /** `false` where the perturbation found nothing to change; left out else. */
+  readonly changed?: false;
+  /** How it ended. */
+  readonly outcome: Outcome;
+  /** Whether it ended with the right answer. */
+  readonly solved: boolean;
+  /** Whether the target function had really returned the value that was answered. */
+  readonly grounded: boolean;
+  /** Calls within the limit, refused ones included. */
+  readonly calls: number;
+  /** The fewest calls that solve the task, where that is known. */
+  readonly minimumCalls: number | null;
+  /** The tools that a case needs, each once; left out of other tasks, and where they are not known. */
+  readonly needed?: readonly string[];
+  /** What was wrong with its calls. */
+  readonly failures: readonly Failure[];
+  /** What its calls were held against for the views that its events have; left out without any. */
+  readonly oracle?: "truth";
+  /** Habits that it showed. */
+  readonly behaviours: readonly Behaviour[];
+  /** Tokens that it took, of all models. */
+  readonly usage: Usage;
+  /** What other models than the one asked for took part in, by stage; left out without any. */
+  readonly stages?: readonly StageUse[];
+  /** Who judged its answer, and at what expense, which is not the model's; left out where nobody did. */
+  readonly judging?: Judging;
+  /** When it started, in ISO 8601. */
+  readonly startedAt: string;
+  /** Milliseconds that it took, without waiting, retries and failed attempts. */
+  readonly durationMs: number;
+  /** Why it is invalid; left out when it is not. */
+  readonly reason?: string;
+  /** Set where no model was asked: all that models say came from recordings. */
+  readonly replayed?: true;
+  /** Why nothing was begun after it, such as a budget; left out when nothing ended the run. */
+  readonly ends?: string;
+  /** Everything that happened, in order. */
+  readonly events: readonly TraceEvent[];
+}
+
+/** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
+export type Agent = (executor: Executor, options: { signal?: AbortSignal }) => Promise<string>;
+
+/** A strategy by its id, such as `restate+plan_then_call`, and what is set of it. */
+export interface StrategyChoice extends StrategyOptions {
+  /** The id. */
+  readonly strategy: string;
+}
+
+/** Who judges how alike an answer and the truth are. */
+export interface AnswerJudge {
+  /** The name of the model. */
+  readonly name: string;
+  /** Whether it is a program that stands in for a model. */
+  readonly simulated: boolean;
+  /** Asks it; a judge that cannot be asked gives no score. */
+  score(
+    predicted: JsonValue,
+    truth: JsonValue,
+    options: { readonly context: RequestContext; readonly signal?: AbortSignal },
+  ): Promise<JudgeScore>;
+}
+
+/** Options of {@linkcode runTrial}. */
+export interface TrialOptions {
+  /** The name of the suite; default empty. */
+  readonly suite?: string;
+  /** What the trial may take. */
+  readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * `false`.
+   */
+  readonly references?: boolean;
+  /** What is done to what the model gets to see of a bare task, such as `RD`; default `none`. */
+  readonly perturbation?: string;
+  /** What the strategy is and what is set of it; default the one that its name is the id of. */
+  readonly strategy?: StrategyChoice;
+  /** Models that are asked in place of the trial's, by stage of the strategy. */
+  readonly stageModels?: ReadonlyMap<string, Model>;
+  /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
+  readonly agent?: Agent;
+  /** Opens the task; default {@linkcode openTask}. */
+  readonly open?: TaskOpener;
+  /** Asks a model how alike an answer and the truth are, of tasks that have answers to compare. */
+  readonly judge?: AnswerJudge;
+  /** Aborts the trial, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs one trial to its end. Whatever goes wrong on the way to the model makes it `invalid`.
+ *
+ * @throws {InputError} If there is no such strategy or perturbation, or it does not go with an agent of
+ * one's own, or with the task.
+ * @throws The reason of `options.signal`, if that aborts it.
+ *
+ * @example Usage
+ * ```ts
+ * import { runTrial } from "./trial.ts";
+ * import { scripted } from "../models/scripted.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+ * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
+ * const trial = await runTrial(task, model);
+ * assertEquals(trial.outcome, "no_answer");
+ * ```
+ */
+export async function runTrial(
+  spec: TaskSpec | PlannedTrial,
+  model: Model,
+  options: TrialOptions = {},
+): Promise<Trial> {
+  const planned = "task" in spec ? spec : onlyTrial(spec, model.name, options.perturbation);
+  const { limits = {}, open = openTask, signal, stageModels, references = false } = options;
+  const { strategy, ...settings } = options.strategy ?? { strategy: planned.strategy };
+  const work = withStrategy(strategy, runLoop, settings);
+  if (options.agent !== undefined) {
+    assertAgentStrategies("the trial", [strategy]);
+    assertAgentTasks("the trial", [planned.task]);
+    assertAgentCalls("the trial", references);
+  }
+  if (references) assertReferring("run the trial", strategy);
+  const startedAt = new Date().toISOString();
+  const started = performance.now();
+  using fixture = open(planned.task, {
+    perturbation: planned.perturbation,
+    ...(limits.calls === undefined ? {} : { callLimit: limits.calls }),
+    ...(limits.observation === undefined ? {} : { longestResult: limits.observation }),
+    ...(limits.parallel === undefined ? {} : { parallel: limits.parallel }),
+    ...(limits.depth === undefined ? {} : { depth: limits.depth }),
+    ...(references ? { references } : {}),
+  });
+  const session = new Session({
+    model,
+    limits,
+    context: { trial: planned.id, repetition: planned.repetition },
+    toolChoice: fixture.toolChoice,
+    record: (event) => fixture.record(event),
+    ...(stageModels === undefined ? {} : { models: stageModels }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+  const stop = (kind: StopEvent["reason"], message: string) => {
+    if (!fixture.ended) fixture.record({ kind: "stop", reason: kind, message });
+    return { outcome: kind, grounded: false };
+  };
+  let judging: Judging | undefined;
+  const asking = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
+    const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
+      context: {
+        ...{ trial: planned.id, repetition: planned.repetition },
+        ...{ request: 1, stage: "judge" },
+      },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const { name: requested, simulated } = judge;
+    judging = { model: { requested, served: served === "" ? [] : [served], simulated }, usage };
+    return {
+      score,
+      ...(why === undefined ? {} : { why: printable(redact(why), 500) }),
+      ...(unfit === undefined ? {} : { unfit }),
+    };
+  };
+  const run = async () => {
+    signal?.throwIfAborted();
+    if (options.agent !== undefined && fixture instanceof Executor) {
+      const working = options.agent(fixture, signal === undefined ? {} : { signal });
+      return fixture.answer(await (signal === undefined ? working : abortable(working, signal)));
+    }
+    const { prompt, system, turns = [], present, unreadable } = fixture;
+    const { ending, messages } = await converse(work, {
+      session,
+      environment: fixture,
+      messages: [
+        ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
+        { role: "user", content: prompt },
+      ],
+      turns,
+      ...(present === undefined ? {} : { present }),
+      ...(unreadable === undefined ? {} : { unreadable }),
+    });
+    if (ending.kind !== "answer") return stop(ending.kind, ending.message);
+    const { text, rendered, unrepaired } = ending;
+    const { usage, elapsed: durationMs } = session;
+    return await fixture.answer(text, rendered, {
+      ...{ messages, usage, durationMs },
+      ...(unrepaired === undefined ? {} : { unrepaired }),
+      ...(options.judge === undefined ? {} : { judge: asking(options.judge) }),
+    });
+  };
+  let reason: string | undefined;
+  const { outcome, grounded } = await run().catch((error) => {
+    signal?.throwIfAborted();
+    // An agent that trips over the error of a call past the limit has reached the limit.
+    if (fixture.exhausted) return stop("call_limit", "a call past the limit was made");
+    const said = error instanceof InfrastructureError || error instanceof InputError
+      ? error.message
+      : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
+    reason = printable(redact(said), 500);
+    return stop("invalid", reason);
+  });
+
+  const viewed = fixture.viewed();
+  const { stages } = session;
+  // Whatever models, servers and tools said comes in here, and is kept without secrets. All that judges
+  // it has seen it as it was.
+  const said = redactedRecord({
+    served: session.served.join(SERVED_SEPARATOR),
+    failures: failuresOf(fixture.events),
+    ...(stages.length === 0 ? {} : { stages }),
+    ...(judging === undefined ? {} : { judging }),
+    ...(reason === undefined ? {} : { reason }),
+    events: viewed ?? fixture.events,
+  });
+  return {
+    v: 1,
+    kind: "trial",
+    id: planned.id,
+    suite: options.suite ?? "",
+    index: planned.index,
+    block: planned.block,
+    model: {
+      requested: model.name,
+      served: said.served,
+      simulated: model.simulated || stages.some((stage) => stage.model.simulated),
+      ...(model.api === undefined ? {} : { api: model.api }),
+    },
+    strategy: planned.strategy,
+    perturbation: planned.perturbation,
+    ...(fixture.changed ? {} : { changed: false as const }),
+    task: planned.task,
+    repetition: planned.repetition,
+    outcome,
+    solved: outcome === "solved",
+    grounded,
+    calls: fixture.calls,
+    minimumCalls: fixture.minimumCalls,
+    ...(fixture.needed === undefined ? {} : { needed: fixture.needed }),
+    failures: said.failures,
+    ...(viewed === undefined ? {} : { oracle: "truth" as const }),
+    behaviours: fixture.behaviours(),
+    usage: session.usage,
+    ...(said.stages === undefined ? {} : { stages: said.stages }),
+    ...(said.judging === undefined ? {} : { judging: said.judging }),
+    startedAt,
+    durationMs: Math.round(
+      options.agent === undefined ? session.duration : performance.now() - started,
+    ),
+    ...(said.reason === undefined ? {} : { reason: said.reason }),
+    events: said.events,
+  };
+}
+
+/**
+ * Strategies change what goes into the agent loop; an agent of one's own has none.
+ *
+ * @throws {InputError} If there is another strategy than `baseline`.
+ */
+export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
+  const other = strategies.find((strategy) => strategy !== "baseline");
+  if (other === undefined) return;
+  throw new InputError(
+    `Cannot run ${action} as an agent of your own has no loop that a strategy could change: ` +
+      `the strategy is ${printable(other)}`,
+  );
+}
+
+/**
+ * Refuses probes for agents of one's own: they get the executor of a generated task, as others force calls
+ * or judge texts.
+ *
+ * @throws {InputError} If there are any.
+ */
+export function assertAgentTasks(action: string, tasks: readonly object[]): void {
+  const probe = tasks.find((task) => !isGenerated(task));
+  if (probe === undefined) return;
+  throw new InputError(
+    `Cannot run ${action} as an agent of your own works on generated tasks only: ` +
+      `there is ${JSON.stringify(probe)}`,
+  );
+}
+
+/**
+ * Refuses nested references for agents of one's own.
+ *
+ * @throws {InputError} If there are to be any.
+ */
+export function assertAgentCalls(action: string, references: boolean): void {
+  if (!references) return;
+  throw new InputError(
+    `Cannot run ${action} as an agent of your own makes its calls one by one, and none can refer to ` +
+      "others: references is true",
+  );
+}
+
+function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): PlannedTrial {
+  const key = { model, strategy: "baseline", perturbation, task, repetition: 1 };
+  return { ...key, id: trialId(key), index: 0, block: 0 };
+}
+
+/** What another model than the trial's own was asked for. */
+const USE = {
+  model: z.looseObject({
+    requested: z.string(),
+    served: z.array(z.string()),
+    simulated: z.boolean(),
+  }),
+  usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }),
+};
+
+/** What a line of a journal must hold to be read as a trial; further fields are kept as they are. */
+export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
+  v: z.literal(1),
+  kind: z.literal("trial"),
+  id: z.string().min(1),
+  suite: z.string(),
+  index: z.int().min(0).default(0),
+  block: z.int().min(0).default(0),
+  model: z.looseObject({
+    requested: z.string(),
+    served: z.string(),
+    simulated: z.boolean().optional(),
+    api: z.enum(APIS).exactOptional(),
+  }).transform((model) => ({
+    ...model,
+    simulated: model.simulated ?? model.requested.startsWith("sim:"),
+  })),
+  strategy: z.string().default("baseline"),
+  perturbation: z.string().nullish().transform((id) => id ?? "none"),
+  task: z.looseObject({}),
+  repetition: z.int().min(1).default(1),
+  changed: z.literal(false).exactOptional(),
+  outcome: z.enum(OUTCOMES),
+  solved: z.boolean(),
+  grounded: z.boolean().default(false),
+  calls: z.int().min(0),
+  minimumCalls: z.int().min(0).nullable().default(null),
+  needed: z.array(z.string()).exactOptional(),
+  failures: z.array(FAILURE).default([]),
+  oracle: z.literal("truth").exactOptional(),
+  behaviours: z.array(z.string()).default([]),
+  usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
+    .default({ inputTokens: 0, outputTokens: 0 }),
+  stages: z.array(z.looseObject({ stage: z.string(), ...USE })).exactOptional(),
+  judging: z.looseObject(USE).exactOptional(),
+  startedAt: z.string().default(""),
+  durationMs: z.number().default(0),
+  reason: z.string().nullish().transform((reason) => reason ?? undefined),
+  replayed: z.literal(true).exactOptional(),
+  ends: z.string().exactOptional(),
+  // Other tools may keep other events; what rests on them is then not known.
+  events: z.array(EVENT).catch([]),
+}).refine((trial) => trial.solved === (trial.outcome === "solved"), {
+  message: "solved must be true exactly when outcome is solved",
+  path: ["solved"],
+}) as unknown as z.ZodType<Trial>;

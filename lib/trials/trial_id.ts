@@ -1,0 +1,117 @@
+/**
+ * Trial ids: one line each, from which a trial can be run again.
+ * @module
+ */
+
+import { z } from "zod";
+import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
+import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
+import { LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
+import { briefTask, type TaskSpec } from "./executors/tasks.ts";
+
+/** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
+export interface TrialKey {
+  /** The model, by the name it is asked for. */
+  readonly model: string;
+  /** The strategy's id. */
+  readonly strategy: string;
+  /** The perturbation's id; `none` for none. */
+  readonly perturbation: string;
+  /** What the task is generated from. */
+  readonly task: TaskSpec;
+  /** The repetition, from 1. */
+  readonly repetition: number;
+}
+
+/** A trial in its place in a plan. */
+export interface PlannedTrial extends TrialKey {
+  /** The one-line id. */
+  readonly id: string;
+  /** The place in the plan, from 0. */
+  readonly index: number;
+  /** The balanced block that it belongs to, from 0: one graph of every cell. */
+  readonly block: number;
+}
+
+/**
+ * The one-line id of a trial: everything that is needed to run it again.
+ *
+ * @example Usage
+ * ```ts
+ * import { parseTrialId, trialId } from "./trial_id.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const key = {
+ *   model: "sim:planner",
+ *   strategy: "baseline",
+ *   perturbation: "none",
+ *   task: { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 17 },
+ *   repetition: 1,
+ * };
+ * assertEquals(parseTrialId(trialId(key)), key);
+ * ```
+ */
+export function trialId({ model, strategy, perturbation, task, repetition }: TrialKey): string {
+  const words = { ...briefTask(task), model, strategy, perturbation, repetition };
+  return Object.entries(words).map(([name, value]) => {
+    const text = Array.isArray(value) ? value.join("..") : String(value);
+    return `${name}=${encodeURI(text.toWellFormed())}`;
+  }).join(" ");
+}
+
+const WHOLE = z.stringFormat("whole number", /^(0|[1-9]\d*)$/).transform(Number);
+const TEXT = z.string().transform((text) => decodeURI(text));
+
+/** The words of an id that say who worked on the task. */
+const KEY_WORDS = {
+  model: TEXT,
+  strategy: TEXT,
+  perturbation: TEXT,
+  repetition: WHOLE.refine((repetition) => repetition >= 1),
+};
+
+/** The words of an id, no more and no fewer. */
+const ID_WORDS = z.union([
+  z.strictObject({ case: TEXT, seed: WHOLE, ...KEY_WORDS }),
+  z.strictObject({
+    set: TEXT,
+    question: TEXT,
+    difficulty: z.enum(DIFFICULTIES),
+    mode: z.enum(CALL_MODES),
+    rule: z.enum(SCORING_RULES).exactOptional(),
+    input: z.enum(CALL_FORMATS).exactOptional(),
+    output: z.enum(CALL_FORMATS).exactOptional(),
+    ...KEY_WORDS,
+  }),
+  z.strictObject({
+    core: WHOLE,
+    depth: WHOLE,
+    connected: WHOLE,
+    disconnected: WHOLE,
+    seed: WHOLE,
+    types: WHOLE.exactOptional(),
+    inputs: z.stringFormat("range", /^\d+\.\.\d+$/)
+      .transform((range) => range.split("..").map(Number) as [number, number]).exactOptional(),
+    extraEdges: WHOLE.exactOptional(),
+    linking: z.enum(LINKINGS).exactOptional(),
+    surface: z.enum(SURFACES).exactOptional(),
+    ...KEY_WORDS,
+  }),
+]);
+
+/** What an id made by {@linkcode trialId} says, or `undefined` if it is none. */
+export function parseTrialId(id: string): TrialKey | undefined {
+  const words = id.trim().split(/\s+/).map((word) => {
+    const sign = word.indexOf("=");
+    return [word.slice(0, Math.max(0, sign)), word.slice(sign + 1)] as const;
+  });
+  if (new Set(words.map(([name]) => name)).size < words.length) return undefined;
+  try {
+    const { model, strategy, perturbation, repetition, ...spec } = ID_WORDS.parse(
+      Object.fromEntries(words),
+    );
+    return { model, strategy, perturbation, task: briefTask(spec), repetition };
+  } catch {
+    return undefined;
+  }
+}

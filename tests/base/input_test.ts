@@ -1,0 +1,147 @@
+import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
+import { z } from "zod";
+import {
+  fileReason,
+  InputError,
+  parseWith,
+  readJsonc,
+  readText,
+  reasonOf,
+} from "../../lib/base/input.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+
+const SCHEMA = z.strictObject({
+  name: z.string(),
+  sizes: z.array(z.strictObject({ core: z.int().min(1) })),
+});
+
+test("parseWith() gives the value that the schema makes of it", () => {
+  const schema = z.object({ count: z.int().default(5) });
+  assertEquals(parseWith(schema, {}, "it"), { count: 5 });
+});
+
+test("parseWith() names the source, and path and rule of every fault", () => {
+  const value = { name: 1, sizes: [{ core: 2 }, { core: 0 }], more: true };
+  const error = assertThrows(() => parseWith(SCHEMA, value, "the suite"), InputError);
+  const [title, ...faults] = error.message.split("\n");
+  assertEquals(title, "Cannot use the suite:");
+  assertEquals(faults.length, 3);
+  assertStringIncludes(error.message, "  at name: Invalid input: expected string");
+  assertStringIncludes(error.message, "  at sizes[1].core: must be at least 1: it is ");
+  assertStringIncludes(error.message, '  at the top: Unrecognized key: "more"');
+});
+
+test("parseWith() calls the whole value the top", () => {
+  for (const value of [null, 7, "text", []]) {
+    assertThrows(() => parseWith(SCHEMA, value, "it"), InputError, "at the top: ");
+  }
+});
+
+test("InputError is an error with a name of its own", () => {
+  const error = new InputError("no");
+  assertInstanceOf(error, Error);
+  assertEquals(`${error}`, "InputError: no");
+});
+
+test("reasonOf() gives the message alone", () => {
+  assertEquals(reasonOf(new TypeError("it broke")), "it broke");
+  assertEquals(reasonOf("it broke"), "it broke");
+  assertEquals(reasonOf(undefined), "undefined");
+});
+
+test("fileReason() puts the usual causes into words", () => {
+  assertEquals(fileReason(new Deno.errors.NotFound("x")), "there is no such file or folder");
+  assertEquals(fileReason(new Deno.errors.PermissionDenied("x")), "the system does not permit it");
+  assertEquals(fileReason(new Deno.errors.IsADirectory("x")), "it is a folder");
+  const refused = new Deno.errors.NotCapable(
+    'Requires read access to "a.txt", run again with the --allow-read flag',
+  );
+  assertEquals(
+    fileReason(refused),
+    'Deno was not given the permission: Requires read access to "a.txt"; ' +
+      "allow it with --allow-read=a.txt",
+  );
+  assertEquals(
+    fileReason(
+      new Deno.errors.NotCapable(
+        'Requires write access to "/a/b.txt", run again with the --allow-write flag',
+      ),
+    ),
+    'Deno was not given the permission: Requires write access to "/a/b.txt"; ' +
+      "allow it with --allow-write=/a",
+  );
+  const other = 'Requires net access to "h:1", run again with the --allow-net flag';
+  assertEquals(
+    fileReason(new Deno.errors.NotCapable(other)),
+    'Deno was not given the permission: Requires net access to "h:1"',
+  );
+  assertEquals(fileReason(new Error("odd")), "odd");
+});
+
+test("readText() gives a file's text", () => {
+  using folder = new Folder();
+  assertEquals(readText(folder.write("a.txt", "é\n日本")), "é\n日本");
+});
+
+test("readText() names a file that cannot be read, and why", () => {
+  using folder = new Folder();
+  const path = folder.file("none.txt");
+  const error = assertThrows(() => readText(path), InputError);
+  assertEquals(error.message, `Cannot read ${path}: there is no such file or folder`);
+  assertThrows(
+    () => readText(folder.path),
+    InputError,
+    `Cannot read ${folder.path}: it is a folder`,
+  );
+});
+
+test("readJsonc() reads JSON with comments and trailing commas", () => {
+  using folder = new Folder();
+  const path = folder.write(
+    "a.jsonc",
+    '// a comment\n{ "name": "n", /* another */ "sizes": [{ "core": 1 },], }\n',
+  );
+  assertEquals(readJsonc(path, SCHEMA), { name: "n", sizes: [{ core: 1 }] });
+});
+
+test("readJsonc() names a file that is no JSON", () => {
+  using folder = new Folder();
+  for (const text of ["", "{", '{ "name": }', "name: n"]) {
+    const path = folder.write("a.jsonc", text);
+    const error = assertThrows(() => readJsonc(path, SCHEMA), InputError);
+    assertStringIncludes(error.message, `Cannot use ${path}: it is not JSON with comments: `);
+  }
+});
+
+test("readJsonc() names file, path and rule of a wrong value", () => {
+  using folder = new Folder();
+  const path = folder.write("a.jsonc", '{ "name": "n", "sizes": [{ "core": 0 }] }');
+  const error = assertThrows(() => readJsonc(path, SCHEMA), InputError);
+  assertStringIncludes(
+    error.message,
+    `Cannot use ${path}:\n  at sizes[0].core: must be at least 1`,
+  );
+});
+
+test("parseWith() tells of many faults the first ones, and how many more there are", () => {
+  const value = { name: "s", sizes: new Array(1_000).fill({ core: 0 }) };
+  const { message } = assertThrows(() => parseWith(SCHEMA, value, "it"), InputError);
+  const lines = message.split("\n");
+  assertEquals(lines.length, 22);
+  assertStringIncludes(lines.at(-2)!, "at sizes[19].core");
+  assertEquals(lines.at(-1), "  and 980 more");
+});
+
+test("readJsonc() refuses what nests deeper than others could follow", () => {
+  using folder = new Folder();
+  const nested = (levels: number) => `{"a":`.repeat(levels) + "1" + "}".repeat(levels);
+  const rules = z.looseObject({});
+  readJsonc(folder.write("a.json", nested(500)), rules);
+  const path = folder.write("b.json", nested(501));
+  const { message } = assertThrows(() => readJsonc(path, rules), InputError);
+  assertEquals(
+    message,
+    `Cannot use ${path}: it must nest at most 500 levels deep, and nests deeper`,
+  );
+});

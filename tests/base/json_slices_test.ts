@@ -1,0 +1,27 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { partsOf } from "../../lib/base/json_slices.ts";
+import { test } from "../support/generated.ts";
+import { assertLinear } from "../support/growth.ts";
+
+test("partsOf() gives what an object or a list holds as it is written", () => {
+  const container = fc.oneof(
+    fc.dictionary(fc.string(), fc.jsonValue()),
+    fc.array(fc.jsonValue()),
+  );
+  fc.assert(fc.property(container, fc.nat(3), (value, indent) => {
+    const parts = partsOf(JSON.stringify(value, null, indent));
+    assertEquals(
+      parts.map(({ key, json }) => [key, JSON.parse(json)]),
+      Array.isArray(value)
+        ? value.map((held) => [undefined, JSON.parse(JSON.stringify(held))])
+        : Object.entries(value).map(([key, held]) => [key, JSON.parse(JSON.stringify(held))]),
+    );
+  }));
+});
+
+test("partsOf() takes time that is linear in the text", () => {
+  for (const held of ["1", '"a\\\\"', '{"b": [1]}', " "]) {
+    assertLinear((text) => partsOf(`[${text}1]`), "", `${held === " " ? " " : `${held},`}`);
+  }
+});

@@ -1,0 +1,155 @@
+import { assertEquals, assertLessOrEqual, assertMatch, assertNotMatch } from "@std/assert";
+import fc from "fast-check";
+import {
+  canonicalJson,
+  isJsonObject,
+  parseJson,
+  printable,
+  printableLines,
+  sha256,
+} from "../../lib/base/json.ts";
+import { test } from "../support/generated.ts";
+import { HOSTILE, STEERING } from "../support/records.ts";
+
+/** The value with the keys of all its objects in the opposite order. */
+function turned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(turned);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).toReversed().map(([k, v]) => [k, turned(v)]));
+}
+
+test("canonicalJson() sorts the keys of every object, and leaves lists in order", () => {
+  assertEquals(
+    canonicalJson({ b: [{ z: 1, y: 2 }, "x"], a: null, B: 1.5 }),
+    '{"B":1.5,"a":null,"b":[{"y":2,"z":1},"x"]}',
+  );
+});
+
+test("canonicalJson() gives equal values equal texts, and says the same as JSON", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = canonicalJson(value);
+      assertEquals(text, canonicalJson(turned(value)));
+      assertEquals(JSON.parse(text), JSON.parse(JSON.stringify(value)));
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+});
+
+test("canonicalJson() tells different values apart", () => {
+  const values = [0, "0", null, false, "", [], {}, [0], [[0]], { a: 0 }, { a: "0" }, { 0: "a" }, [
+    null,
+  ]];
+  assertEquals(new Set(values.map(canonicalJson)).size, values.length);
+});
+
+test("canonicalJson() leaves out keys without a value, and keeps odd keys", () => {
+  assertEquals(canonicalJson({ b: undefined, a: 1 }), '{"a":1}');
+  const odd = JSON.parse('{"constructor":1,"__proto__":2}');
+  assertEquals(canonicalJson(odd), '{"__proto__":2,"constructor":1}');
+});
+
+test("isJsonObject() takes objects, neither null nor lists", () => {
+  assertEquals([{}, { a: 1 }, Object.create(null)].map(isJsonObject), [true, true, true]);
+  assertEquals([null, [], "x", 1, true, undefined].map(isJsonObject), new Array(6).fill(false));
+});
+
+test("parseJson() gives undefined for what is no JSON, and never throws", () => {
+  assertEquals(parseJson('{"a":[1,null]}'), { a: [1, null] });
+  assertEquals(parseJson("null"), null);
+  for (const text of ["", "{", "undefined", "NaN", "{'a':1}", "1 2", '{"a":1,}']) {
+    assertEquals(parseJson(text), undefined, text);
+  }
+});
+
+test("sha256() agrees with the standard's examples", () => {
+  assertEquals(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  assertEquals(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+test("sha256() hashes the UTF-8 bytes of text", async () => {
+  const bytes = new TextEncoder().encode("é 日本 🜁");
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  assertEquals(sha256("é 日本 🜁"), digest.toHex());
+});
+
+test("printable() leaves plain text of any language alone", () => {
+  for (const text of ["", "plain text", "é 日本 🜁 ß", "a\\nb", "100% <b>"]) {
+    assertEquals(printable(text), text);
+  }
+});
+
+test("printable() escapes what steers, reorders or hides text, and no letter, digit or sign", () => {
+  for (let code = 0; code <= 0xffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const text = `a${String.fromCharCode(code)}b`;
+    const shown = printable(text);
+    if (/[\p{Cc}\p{Bidi_Control}\u00ad\u2028\u2029\u200b\u2060\ufeff]/u.test(text)) {
+      assertMatch(shown, /^a\\([nrt]|u[0-9a-f]{4})b$/, code.toString(16));
+    } else if (/^.[\p{L}\p{N}\p{P}\p{S}\p{M}\p{Zs}]/u.test(text)) {
+      assertEquals(shown, text, code.toString(16));
+    }
+  }
+});
+
+test("printable() names line breaks and tabs as programmers do", () => {
+  assertEquals(printable("a\nb\rc\td"), "a\\nb\\rc\\td");
+  assertEquals(printable("\u001b[31m"), "\\u001b[31m");
+});
+
+test("printable() lets nothing hostile through", () => {
+  assertNotMatch(printable(HOSTILE), STEERING);
+});
+
+test("printable() cuts long text, and shows that it did", () => {
+  assertEquals(printable("abcdef", 6), "abcdef");
+  assertEquals(printable("abcdef", 5), "abcd…");
+  assertEquals(printable("x".repeat(300)), "x".repeat(199) + "…");
+  assertEquals(printable("abc", 1), "…");
+});
+
+test("printable() keeps within its limit also where characters are escaped", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary", maxLength: 40 }),
+      fc.integer({ min: 1, max: 30 }),
+      (text, limit) => {
+        assertLessOrEqual(printable(text, limit).length, limit);
+      },
+    ),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("printableLines() keeps line breaks, and shows all else as printable() does", () => {
+  assertEquals(printableLines("a\nb\r\n\nc\td\re"), "a\nb\n\nc\\td\\re");
+  assertEquals(printableLines("x".repeat(300)), "x".repeat(300));
+  assertNotMatch(printableLines(HOSTILE), STEERING);
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ unit: "binary" }), { minLength: 1, maxLength: 5 }),
+      (lines) => {
+        const plain = lines.map((line) => line.replace(/[\r\n]/g, ""));
+        assertEquals(
+          printableLines(plain.join("\n")),
+          plain.map((line) => printable(line, Infinity)).join("\n"),
+        );
+      },
+    ),
+    { numRuns: 100, seed: 1 },
+  );
+});
+
+test("printableLines() cuts long texts, and shows that it did", () => {
+  assertEquals(printableLines("abc\ndef", 7), "abc\ndef");
+  assertEquals(printableLines("abc\ndef", 5), "abc\nd…");
+  for (let limit = 1; limit < 12; limit++) {
+    assertMatch(printableLines("a🜁🜁🜁🜁🜁🜁", limit), /^a🜁*…$/u, `${limit}`);
+  }
+});
+
+test("printable() does not cut a character in two", () => {
+  for (let limit = 1; limit < 12; limit++) {
+    assertEquals(printable("a🜁🜁🜁🜁🜁🜁", limit).isWellFormed(), true, `${limit}`);
+  }
+});

@@ -1,0 +1,155 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import { hideSecrets, MARK, registerSecrets, secretsOf } from "../../lib/base/secrets.ts";
+import { deno, folder, ROOT } from "../support/child.ts";
+import { assertAlike } from "../support/growth.ts";
+
+Deno.test("hideSecrets() takes out every occurrence of a secret, and the longer of two whole", () => {
+  registerSecrets(["nightjar-1", "nightjar-1-and-more"]);
+  assertEquals(
+    hideSecrets("a nightjar-1-and-more b nightjar-1"),
+    `a ${MARK} b ${MARK}`,
+  );
+});
+
+Deno.test("hideSecrets() takes a secret literally, not as a pattern", () => {
+  registerSecrets(["(a|b).*c$&", "$&$1$&$1"]);
+  assertEquals(hideSecrets("(a|b).*c$& axxxxxxc $&$1$&$1"), `${MARK} axxxxxxc ${MARK}`);
+});
+
+Deno.test("hideSecrets() leaves what is too short to be a secret", () => {
+  registerSecrets(["", "true", "ollama", "1234567"]);
+  assertEquals(hideSecrets("true, says ollama 1234567"), "true, says ollama 1234567");
+});
+
+Deno.test("hideSecrets() survives a secret with half a character", () => {
+  registerSecrets(["\ud800abcdefgh"]);
+  assertEquals(hideSecrets("x \ud800abcdefgh y"), `x ${MARK} y`);
+});
+
+const printed = fc.array(fc.constantFrom(...`abcXYZ019-_.~+/="\\<>&' %@é`), { minLength: 8 })
+  .map((characters) => `swift${characters.join("")}`);
+
+Deno.test("hideSecrets() finds a secret however it is escaped", () => {
+  const forms: Record<string, (text: string) => string> = {
+    plain: (text) => text,
+    json: (text) => JSON.stringify({ text }),
+    jsonInJson: (text) => JSON.stringify({ body: JSON.stringify([text]) }),
+    url: (text) => `https://host.test/?a=${encodeURIComponent(text)}&b=1`,
+    form: (text) => new URLSearchParams({ text: text.replaceAll(/[~]/g, "-") }).toString(),
+    html: (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+  };
+  fc.assert(fc.property(printed, fc.constantFrom(...Object.keys(forms)), (secret, name) => {
+    registerSecrets([name === "form" ? secret.replaceAll(/[~!'()*]/g, "-") : secret]);
+    if (name === "form") secret = secret.replaceAll(/[~!'()*]/g, "-");
+    const text = forms[name]!(secret);
+    const clean = hideSecrets(text);
+    assertStringIncludes(clean, MARK, `${name}: ${text}`);
+    assertEquals(clean.includes(secret), false);
+  }));
+});
+
+Deno.test("hideSecrets() finds a secret in base64, whatever stands around it", () => {
+  const secret = "grasshopper-warbler-1";
+  registerSecrets([secret]);
+  const bytes = fc.uint8Array({ maxLength: 20 });
+  fc.assert(fc.property(bytes, bytes, (before, after) => {
+    const whole = new Uint8Array([...before, ...new TextEncoder().encode(secret), ...after]);
+    const clean = hideSecrets(whole.toBase64());
+    assertStringIncludes(clean, MARK);
+    // What may be left of it are the bits that share a character with their neighbours.
+    assertEquals(
+      clean.length <= whole.toBase64().length - secret.length * 8 / 6 + 4 + MARK.length,
+      true,
+    );
+  }));
+});
+
+Deno.test("hideSecrets() takes out the beginning of a secret where a long text was cut", () => {
+  const secret = "capercaillie-0123456789";
+  registerSecrets([secret]);
+  const long = "so ".repeat(400);
+  for (let length = 8; length < secret.length; length++) {
+    assertEquals(hideSecrets(long + secret.slice(0, length)), long + MARK);
+    assertEquals(hideSecrets(`${long}${secret.slice(0, length)}…`), `${long}${MARK}…`);
+  }
+  assertEquals(hideSecrets(`${long}caperca`), `${long}caperca`);
+  // What looks like the beginning of one may end in the beginning of another, or of itself.
+  registerSecrets(["redshankredshankRED-0001", "shankredwing-0002"]);
+  assertEquals(hideSecrets(`${long}redshankredshankredshank`), `${long}redshank${MARK}`);
+  assertEquals(hideSecrets(`${long}redshankredwing`), `${long}red${MARK}`);
+});
+
+Deno.test("hideSecrets() knows secrets of any length, whatever stands in them", () => {
+  // Such as what lets one into a cluster, as a variable of the environment holds it.
+  const secret = 'curlew: "\\\n/"'.repeat(8_000);
+  registerSecrets([secret]);
+  const told = `so ${secret} it is ${JSON.stringify(secret)}`;
+  assertEquals(hideSecrets(told), `so ${MARK} it is "${MARK}"`);
+  assertEquals(hideSecrets(`so ${secret.slice(0, 9_000)}`), `so ${MARK}`);
+});
+
+Deno.test("hideSecrets() takes no longer for a text that may have been cut", () => {
+  const secrets = Array.from({ length: 10 }, (_, place) => `whimbrel-${place}-`.padEnd(4_000, "+"));
+  registerSecrets(secrets);
+  const hiding = (text: string) => () => {
+    for (let time = 0; time < 200; time++) hideSecrets(text);
+  };
+  assertAlike(hiding("so ".repeat(330)), hiding("so ".repeat(340)), "a text of 1,020 characters");
+});
+
+Deno.test("hideSecrets() leaves texts without secrets as they are", () => {
+  fc.assert(fc.property(fc.string({ maxLength: 3_000 }), (text) => {
+    assertEquals(hideSecrets(text), text);
+  }));
+});
+
+Deno.test("secretsOf() takes the values of headers, and what may be quoted of them alone", () => {
+  const headers = new Headers({
+    "accept": "application/json",
+    "content-type": "application/json; charset=utf-8",
+    "user-agent": "toolgate-tests",
+    "x-title": "My benchmarks",
+    "openai-beta": "assistants=v2",
+    "anthropic-version": "2023-06-01",
+    "authorization": "Bearer token-of-a-bearer",
+    "proxy-authorization": `Basic ${btoa("me:password-of-mine")}`,
+    "cookie": "session=crumb-of-a-cookie; theme=darkest-of-all",
+    "x-team": "one two",
+  });
+  const url = new URL("http://name:pass%20word@host.test/v1?sig=signature&api-version=2024-10-21");
+  const secrets = new Set(secretsOf(headers, url));
+  for (
+    const value of [
+      ...[
+        "Bearer token-of-a-bearer",
+        "token-of-a-bearer",
+        "me:password-of-mine",
+        "password-of-mine",
+      ],
+      ...["crumb-of-a-cookie", "darkest-of-all", "one two", "signature", "name", "pass word"],
+    ]
+  ) assertEquals(secrets.has(value), true, value);
+  for (const value of ["2024-10-21", "2023-06-01", "toolgate-tests", "My benchmarks", "one"]) {
+    assertEquals(secrets.has(value), false, value);
+  }
+  assertEquals([...secrets].some((value) => /json|assistants/.test(value)), false);
+});
+
+Deno.test("hideSecrets() knows the environment's secrets where all of it may be read", async () => {
+  const code = `import { hideSecrets } from ${JSON.stringify(`${ROOT}/lib/base/secrets.ts`)};
+    console.log(hideSecrets("token-of-the-environment /a/path/to/the/key postgres ordinary-long-value"));`;
+  const env = {
+    SHOP_TOKEN: "token-of-the-environment",
+    SERVER_KEY: "/a/path/to/the/key",
+    DB_PASSWORD: "postgres",
+    SHOP_NAME: "ordinary-long-value",
+  };
+  await using place = await folder();
+  const script = place.write("told.ts", code);
+  const told = async (permission: string) =>
+    (await deno(["run", "--no-prompt", permission, script], { env })).stdout.trim();
+  const rest = "/a/path/to/the/key postgres ordinary-long-value";
+  assertEquals(await told("--allow-env"), `${MARK} ${rest}`);
+  assertEquals(await told("--allow-env=OTHER"), `token-of-the-environment ${rest}`);
+});

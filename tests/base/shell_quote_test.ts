@@ -1,0 +1,98 @@
+import { assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { quoted } from "../../lib/base/shell_quote.ts";
+import { start } from "../support/child.ts";
+import { test } from "../support/generated.ts";
+import { HOSTILE } from "../support/records.ts";
+
+/** What a shell makes of a command line's words. */
+async function wordsOf(line: string, shell = "bash"): Promise<string[]> {
+  const { stdout, code, all } = await start(shell, ["-c", `printf '%s\\0' ${line}`]).finished;
+  assertEquals(code, 0, all);
+  return stdout.split("\0").slice(0, -1);
+}
+
+/** What fish makes of a word: there a backslash has a meaning within single quotes too. */
+function fishWord(line: string): string {
+  let [word, quoted] = ["", false];
+  for (let at = 0; at < line.length; at++) {
+    const [character, next] = [line[at]!, line[at + 1]];
+    const escapes = character === "\\" && (!quoted || next === "\\" || next === "'");
+    if (escapes) word += line[++at];
+    else if (character === "'") quoted = !quoted;
+    else word += character;
+  }
+  assertEquals(quoted, false, `the quotes do not end: ${line}`);
+  return word;
+}
+
+/** Arguments of programs, which hold everything but NUL. */
+const WORDS = fc.array(
+  fc.string({ unit: "binary", maxLength: 60 })
+    .map((text) => text.replaceAll("\0", "").toWellFormed()),
+  { minLength: 1, maxLength: 30 },
+);
+
+test("quoted() leaves plain words as they are, for eyes", () => {
+  for (const word of ["a", "results/run-1.jsonl", "--only=x", "a_b.ts", "C:/x"]) {
+    assertEquals(quoted(word), word);
+  }
+});
+
+test("quoted() quotes all that a shell takes for its own", () => {
+  const signs = " \t\n!\"#$&'()*,;<>?@[\\]^`{|}~%";
+  for (const sign of signs) {
+    assertEquals(quoted(`a${sign}b`)[0], "'", sign);
+  }
+  assertEquals(quoted(""), "''");
+  assertEquals(quoted("it's"), "'it'\\''s'");
+});
+
+test("quoted() gives words that a shell reads back as they were", async () => {
+  const odd = [
+    "",
+    "'",
+    "''",
+    "$(exit 9)",
+    "`exit 9`",
+    "a\nb",
+    "\\",
+    "!!",
+    "~",
+    "*",
+    "-",
+    "=",
+    "é 日",
+  ];
+  const words = [...odd, HOSTILE, "a'\\''".repeat(60)].map((word) => word.replaceAll("\0", ""));
+  for (const shell of ["sh", "bash"]) {
+    assertEquals(await wordsOf(words.map(quoted).join(" "), shell), words);
+  }
+});
+
+test("quoted() gives bash any words back", async () => {
+  await fc.assert(
+    fc.asyncProperty(WORDS, async (words) => {
+      assertEquals(await wordsOf(words.map(quoted).join(" ")), words);
+    }),
+    { numRuns: 50, seed: 1 },
+  );
+});
+
+test("quoted() gives fish any words back, whose quotes differ", () => {
+  const mixed = fc.array(fc.constantFrom("'", "\\", "a", "\\'", "\n")).map((parts) =>
+    parts.join("")
+  );
+  for (const words of [WORDS, fc.array(mixed)]) {
+    fc.assert(
+      fc.property(words, (words) => {
+        assertEquals(words.map((word) => fishWord(quoted(word))), words);
+      }),
+      { seed: 1 },
+    );
+  }
+});
+
+test("quoted() quotes what zsh would take for the name of a program to look up", () => {
+  assertEquals([quoted("=ls"), quoted("--only=ls")], ["'=ls'", "--only=ls"]);
+});

@@ -1,0 +1,176 @@
+import { assertEquals } from "@std/assert";
+import {
+  type Behaviour,
+  BEHAVIOURS,
+  behavioursIn,
+  type Expectations,
+} from "../../lib/calls/behaviour.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
+import type { ToolCall } from "../../lib/tools/tool.ts";
+import type { ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
+import { test } from "../support/generated.ts";
+import { call, OTH, SRC, TASK, TGT } from "../support/handmade.ts";
+
+function reply(text: string, calls: number): ReplyEvent {
+  const tokens = { inputTokens: 0, outputTokens: 0 };
+  return { kind: "reply", request: 1, text, calls, ...tokens, durationMs: 0 };
+}
+
+/** The behaviours of a trial: a step each, calls with the words beside them, then the answer. */
+async function shown(
+  steps: readonly (readonly [text: string, ...calls: typeof SRC[]])[],
+  answer: string | undefined,
+  callLimit = 100,
+): Promise<Behaviour[]> {
+  const executor = createExecutor(TASK, { callLimit });
+  for (const [text, ...calls] of steps) {
+    executor.record(reply(text, calls.length));
+    await executor.execute(calls);
+  }
+  if (answer !== undefined) {
+    executor.record(reply(answer, 0));
+    executor.answer(answer);
+  }
+  return executor.behaviours();
+}
+
+const WELL = [["First the sources.", SRC, OTH], ["Now the target.", TGT]] as const;
+
+test("behaviours() finds nothing in a trial that went well", async () => {
+  assertEquals(await shown(WELL, "omega = 444"), []);
+  assertEquals(createExecutor(TASK).behaviours(), []);
+});
+
+test("behaviours() finds aversion: an answer without a call that it needs", async () => {
+  assertEquals(await shown([], "omega = 444"), ["aversion"]);
+  assertEquals(await shown([["I look.", SRC, TGT]], "omega = 444"), ["aversion"]);
+  assertEquals(await shown([], "omega is unknown"), []);
+  const wrong = call("func_src", { given: 1 });
+  assertEquals(await shown([["", OTH], ["I look.", wrong, TGT]], "omega = 444"), []);
+});
+
+test("behaviours() needs no distractor to be called", async () => {
+  const more = call("func_con", { con: 111 });
+  assertEquals(await shown([...WELL, ["What else?", more]], "omega = 444"), []);
+});
+
+test("behaviours() finds ignored results: an answer that the target never returned", async () => {
+  assertEquals(await shown(WELL, "omega = 443"), ["ignored_result"]);
+  assertEquals(await shown(WELL, "I cannot tell."), []);
+  assertEquals(await shown([["Sources.", SRC, OTH]], "omega = 443"), ["aversion"]);
+  const wrong = call("func_tgt", { one: 1, two: 2 });
+  assertEquals(await shown([...WELL, ["Again.", wrong]], "omega = 444"), []);
+  assertEquals(await shown([["", SRC, OTH], ["Go.", wrong]], "omega = 444"), ["ignored_result"]);
+});
+
+test("behaviours() finds silence: calls without a word in the whole trial", async () => {
+  assertEquals(await shown([["", SRC, OTH], [" \n", TGT]], "omega = 444"), ["silent"]);
+  assertEquals(await shown([["", SRC, OTH], ["Now.", TGT]], "omega = 444"), []);
+  assertEquals(await shown([], "I cannot tell."), []);
+});
+
+test("behaviours() finds no silence where no reply was recorded", () => {
+  const executor = createExecutor(TASK);
+  executor.execute([SRC, OTH, TGT]);
+  executor.answer("omega = 444");
+  assertEquals(executor.behaviours(), []);
+});
+
+test("behaviours() finds a forced loop: the limit is reached with calls repeated", async () => {
+  assertEquals(await shown([["Go.", SRC, SRC, SRC]], undefined, 2), ["forced_loop"]);
+  assertEquals(await shown([["Go.", SRC, OTH, TGT]], undefined, 2), []);
+  assertEquals(await shown([["Go.", SRC, SRC, OTH, TGT]], "omega = 444", 4), []);
+});
+
+test("behaviours() finds a forced loop at each limit of a trial", () => {
+  for (const reason of ["step_limit", "time_limit", "token_limit"] as const) {
+    const executor = createExecutor(TASK);
+    executor.execute([SRC, SRC]);
+    executor.record({ kind: "stop", reason, message: "" });
+    assertEquals(executor.behaviours(), ["forced_loop"], reason);
+  }
+});
+
+test("behaviours() finds no forced loop in a trial that was invalid", () => {
+  const executor = createExecutor(TASK);
+  executor.execute([SRC, SRC]);
+  executor.record({ kind: "stop", reason: "invalid", message: "" });
+  assertEquals(executor.behaviours(), []);
+});
+
+test("behaviours() takes calls for repeated when only their writing differs", async () => {
+  const steps = [["Go.", call("func_tgt", '{"one":1,"two":2}')], [
+    "Go.",
+    call("func_tgt", '{ "two": 2, "one": 1 }'),
+    SRC,
+  ]] as const;
+  assertEquals(await shown(steps, undefined, 2), ["forced_loop"]);
+});
+
+test("behaviours() lists several in the order of BEHAVIOURS", async () => {
+  const steps = [["", TGT, TGT, TGT]] as const;
+  assertEquals(await shown(steps, "omega = 443", 2), [...BEHAVIOURS]);
+});
+
+// What tasks of other kinds say of their behaviours
+
+/** The behaviours of a trial in which one function was called, and others may be needed. */
+async function told(
+  expectations: Partial<Expectations>,
+  { answer, calls = [SRC] }: { readonly answer?: string; readonly calls?: readonly ToolCall[] } =
+    {},
+  ...more: TraceEvent[]
+): Promise<Behaviour[]> {
+  const executor = createExecutor(TASK, { callLimit: 3 });
+  executor.record(reply("Well.", calls.length));
+  await executor.execute(calls);
+  for (const event of more) executor.record(event);
+  if (answer !== undefined) executor.answer(answer);
+  return behavioursIn(executor.events, {
+    needed: [],
+    answerOf: ({ returned }) => returned?.value,
+    wordsCount: false,
+    forced: false,
+    ...expectations,
+  });
+}
+
+test("behavioursIn() finds aversion by the functions that are needed, and by what counts as an answer", async () => {
+  const needed = ["func_src", "func_tgt"];
+  assertEquals(await told({ needed }, { answer: "omega = 111" }), ["aversion"]);
+  assertEquals(await told({ needed: ["func_src"] }, { answer: "omega = 111" }), []);
+  assertEquals(await told({ needed }, { answer: "I cannot tell." }), []);
+  assertEquals(await told({ needed, wordsCount: true }, { answer: "I cannot tell." }), [
+    "aversion",
+  ]);
+  assertEquals(await told({ needed, wordsCount: true }), [], "there is no answer");
+});
+
+test("behavioursIn() finds ignored results by the calls that give the answer", async () => {
+  assertEquals(await told({}, { answer: "omega = 444" }), ["ignored_result"]);
+  assertEquals(await told({ answerOf: () => undefined }, { answer: "omega = 444" }), []);
+  assertEquals(await told({ answerOf: () => 444 }, { answer: "omega = 444" }), []);
+});
+
+test("behavioursIn() finds a forced loop where calls are forced, repeated or not", async () => {
+  const calls = [SRC, OTH, TGT, SRC];
+  assertEquals(await told({ forced: true }, { calls }), ["forced_loop"]);
+  assertEquals(await told({ forced: false }, { calls }), []);
+  assertEquals(await told({ forced: true }, { calls: [SRC, OTH] }), [], "no limit was reached");
+  const stop: TraceEvent = { kind: "stop", reason: "step_limit", message: "" };
+  assertEquals(await told({ forced: true }, { calls: [SRC] }, stop), ["forced_loop"]);
+  assertEquals(await told({ forced: true }, { calls: [] }, stop), [], "no call was made");
+});
+
+test("behavioursIn() listens to the loop alone: what is said beside it breaks no silence", async () => {
+  const silent = async (...replies: Partial<ReplyEvent>[]) => {
+    const executor = createExecutor(TASK);
+    for (const traits of replies) executor.record({ ...reply("", 1), ...traits });
+    await executor.execute([SRC]);
+    return executor.behaviours();
+  };
+  assertEquals(await silent({}), ["silent"]);
+  assertEquals(await silent({}, { stage: "repair", text: "I mend it." }), ["silent"]);
+  assertEquals(await silent({ stage: "repair", text: "" }), [], "nobody spoke in the loop");
+  assertEquals(await silent({ model: "other", text: "" }), ["silent"]);
+});

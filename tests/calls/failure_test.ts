@@ -1,0 +1,259 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  checkSchema,
+  checkValues,
+  FAILURE_TYPES,
+  type FailureCause,
+  functionNotFound,
+  isRoot,
+  type Knowledge,
+} from "../../lib/calls/failure.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { SchemaFault } from "../../lib/tools/tool.ts";
+import { test } from "../support/generated.ts";
+import { TASK } from "../support/handmade.ts";
+
+const TARGET = TASK.functions.find(({ name }) => name === "func_tgt")!;
+const SOURCE = TASK.functions.find(({ name }) => name === "func_src")!;
+
+/** Arguments as a model writes them. */
+function textOf(written: string | JsonObject): string {
+  return typeof written === "string" ? written : JSON.stringify(written);
+}
+
+test("FAILURE_TYPES are the paper's, in the order of its predicates", () => {
+  assertEquals(FAILURE_TYPES, [
+    "function_not_found",
+    "wrong_number_of_inputs",
+    "value_not_yet_known",
+    "incorrect_value",
+  ]);
+});
+
+test("functionNotFound() tells the nearest existing name", () => {
+  const names = ["func_abc", "func_abd", "func_xyz"];
+  const table: [string, string][] = [
+    ["func_xy", "func_xyz"],
+    ["func_abd ", "func_abd"],
+    ["Func_xyz", "func_xyz"],
+    ["functions.func_abc", "func_abc"],
+    ["", "func_abc"],
+  ];
+  for (const [name, nearest] of table) {
+    const expected: FailureCause = { type: "function_not_found", detail: { nearest } };
+    assertEquals(functionNotFound(name, names), expected, name);
+  }
+  for (const name of ["__proto__", "constructor", "\ud800"]) {
+    const { detail } = functionNotFound(name, names);
+    assert("nearest" in detail && names.includes(detail.nearest!));
+  }
+});
+
+test("functionNotFound() takes the first of names that are equally near", () => {
+  const { detail } = functionNotFound("func_a", ["func_b", "func_c"]);
+  assertEquals(detail, { nearest: "func_b" });
+});
+
+test("functionNotFound() has no nearest name where there is none, or no likeness to look for", () => {
+  assertEquals(functionNotFound("func_a", []).detail, { nearest: null });
+  assertEquals(functionNotFound("x".repeat(101), ["func_a"]).detail, { nearest: null });
+  assertEquals(functionNotFound("x".repeat(100), ["func_a"]).detail, { nearest: "func_a" });
+});
+
+const WELL = { missing: [], unexpected: [], wrongType: [], malformed: false };
+
+function assertFault(written: string | JsonObject, fault: Partial<SchemaFault>, of = TARGET): void {
+  const expected = { type: "wrong_number_of_inputs", detail: { ...WELL, ...fault } };
+  assertEquals<unknown>(checkSchema(of, textOf(written)), expected, textOf(written));
+}
+
+test("checkSchema() gives the values in the function's order", () => {
+  for (const written of ['{"two":2,"one":1}', { two: 2, one: 1 }]) {
+    assertEquals(checkSchema(TARGET, textOf(written)), { values: [1, 2], coerced: [] });
+  }
+});
+
+test("checkSchema() takes every JSON form of a whole number", () => {
+  for (
+    const [text, value] of [
+      ["731", 731],
+      ["731.0", 731],
+      ["7.31e2", 731],
+      ["-5", -5],
+      ["0", 0],
+      ["9007199254740991", 2 ** 53 - 1],
+    ] as const
+  ) {
+    assertEquals(checkSchema(SOURCE, `{"given":${text}}`), { values: [value], coerced: [] });
+  }
+});
+
+test("checkSchema() takes whole numbers written as text if nothing is lost, and marks them", () => {
+  for (const value of [731, 0, -731, 2 ** 53 - 1, -(2 ** 53 - 1)]) {
+    assertEquals(checkSchema(SOURCE, textOf({ given: String(value) })), {
+      values: [value],
+      coerced: ["given"],
+    });
+  }
+  assertEquals(checkSchema(TARGET, textOf({ one: 1, two: "2" })), {
+    values: [1, 2],
+    coerced: ["two"],
+  });
+});
+
+for (
+  const text of [
+    "0731",
+    "731.0",
+    "1e3",
+    " 731",
+    "731 ",
+    "731\n",
+    "+731",
+    "--1",
+    "7_31",
+    "1,731",
+    "0x2db",
+    "731n",
+    "",
+    " ",
+    "-",
+    "-01",
+    "٧٣١",
+    "９",
+    "9007199254740992",
+    "99999999999999999999",
+    "NaN",
+    "Infinity",
+    "alpha",
+    "true",
+  ]
+) {
+  test(`checkSchema() refuses the text ${JSON.stringify(text)} for a whole number`, () => {
+    assertFault({ given: text }, { wrongType: ["given"] }, SOURCE);
+  });
+}
+
+test('checkSchema() refuses the text "-0", as its sign would be lost', () => {
+  assertFault({ given: "-0" }, { wrongType: ["given"] }, SOURCE);
+});
+
+test("checkSchema() refuses every value that is no whole number", () => {
+  for (
+    const value of ["1.5", "1e999", "9007199254740992", "true", "null", "[731]", '{"a":1}', "[]"]
+  ) {
+    assertFault(`{"given":${value}}`, { wrongType: ["given"] }, SOURCE);
+  }
+  for (const given of [NaN, Infinity, 0.1]) {
+    assertFault({ given }, { wrongType: ["given"] }, SOURCE);
+  }
+});
+
+test("checkSchema() tells what is missing, unexpected and of a wrong type, all at once", () => {
+  assertFault("{}", { missing: ["one", "two"] });
+  assertFault('{"one":1}', { missing: ["two"] });
+  assertFault('{"one":1,"two":2,"b":3,"a":4}', { unexpected: ["b", "a"] });
+  assertFault('{"two":null,"three":3}', {
+    missing: ["one"],
+    unexpected: ["three"],
+    wrongType: ["two"],
+  });
+  assertFault({ one: 1, two: undefined } as unknown as JsonObject, { missing: ["two"] });
+});
+
+test("checkSchema() calls arguments malformed that do not parse to an object", () => {
+  for (
+    const text of ["", " ", "{", "[]", "[1,2]", "null", "731", "true", '"x"', "{'one':1}", "NaN"]
+      .concat('{"one":1,}', "{one:1}", '{"one":1}{"two":2}', "undefined", '```{"one":1}```')
+  ) assertFault(text, { malformed: true });
+});
+
+test("checkSchema() takes the last of two equal keys, as JSON parsers do", () => {
+  assertEquals(checkSchema(SOURCE, '{"given":1,"given":2}'), { values: [2], coerced: [] });
+});
+
+test("checkSchema() is not fooled by names that objects inherit", () => {
+  for (const key of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+    assertFault(`{"given":1,"${key}":2}`, { unexpected: [key] }, SOURCE);
+    const made = { ...SOURCE, parameters: [{ ...SOURCE.parameters[0]!, name: key }] };
+    assertFault("{}", { missing: [key] }, made);
+    assertEquals(checkSchema(made, `{"${key}":2}`), { values: [2], coerced: [] });
+  }
+  assertFault(
+    '{"__proto__":{"given":731}}',
+    { missing: ["given"], unexpected: ["__proto__"] },
+    SOURCE,
+  );
+});
+
+test("checkSchema() takes any text, and calls only true objects well-formed", () => {
+  fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+    const checked = checkSchema(TARGET, text);
+    if (!("type" in checked)) assertEquals(checked.values.length, 2);
+    else assertEquals(checked.type, "wrong_number_of_inputs");
+  }));
+});
+
+const NOTHING: Knowledge = {
+  isEstablished: () => false,
+  ownerOf: () => undefined,
+  wrongReturn: () => undefined,
+};
+
+function check(values: number[], known: Partial<Knowledge>): FailureCause | undefined {
+  return checkValues(TARGET, values, TASK.values, { ...NOTHING, ...known });
+}
+
+test("checkValues() finds nothing wrong with right values, known or not", () => {
+  assertEquals(check([111, 222], {}), undefined);
+  assertEquals(check([111, 222], { isEstablished: () => true }), undefined);
+});
+
+test("checkValues() reports availability first, of any argument of a call that is wrong", () => {
+  const isEstablished = (variable: string) => variable === "alpha";
+  assertEquals(check([1, 2], { isEstablished })?.type, "value_not_yet_known");
+  assertEquals(check([111, 2], { isEstablished })?.type, "value_not_yet_known");
+  assertEquals(check([1, 222], { isEstablished })?.type, "value_not_yet_known");
+  assertEquals(check([111, 222], { isEstablished }), undefined);
+});
+
+test("checkValues() prefers a wrong return to another variable as origin, and asks rightly", () => {
+  const asked: unknown[] = [];
+  const failure = check([7, 8], {
+    wrongReturn: (value, variable) => {
+      asked.push([value, variable]);
+      return value === 7 ? 4 : undefined;
+    },
+    ownerOf: () => "given",
+  });
+  assertEquals(asked, [[7, "alpha"], [8, "beta"]]);
+  assertEquals<unknown>(failure?.detail, {
+    arguments: [
+      { parameter: "one", variable: "alpha", given: 7, origin: "wrong_return", originCall: 4 },
+      {
+        parameter: "two",
+        variable: "beta",
+        given: 8,
+        origin: "other_variable",
+        originVariable: "given",
+      },
+    ],
+  });
+});
+
+test("isRoot() is false only when every wrong argument was returned wrongly", () => {
+  const wrong = { parameter: "one", variable: "alpha", given: 7 };
+  const spoiled = { ...wrong, origin: "wrong_return" as const, originCall: 1 };
+  const made = { ...wrong, origin: "fabricated" as const };
+  const owned = { ...wrong, origin: "other_variable" as const, originVariable: "given" };
+  const root = (...all: (typeof spoiled | typeof made | typeof owned)[]) =>
+    isRoot({ type: "incorrect_value", detail: { arguments: all } });
+  assertEquals(root(spoiled), false);
+  assertEquals(root(spoiled, spoiled), false);
+  assertEquals(root(spoiled, made), true);
+  assertEquals(root(owned, spoiled), true);
+  assertEquals(root(made), true);
+  assertEquals(isRoot({ type: "function_not_found", detail: { nearest: null } }), true);
+  assertEquals(isRoot({ type: "wrong_number_of_inputs", detail: WELL }), true);
+});

@@ -1,0 +1,224 @@
+import { assertEquals } from "@std/assert";
+import { recordedCalls } from "../../lib/calls/record.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
+import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
+import { test } from "../support/generated.ts";
+import { call } from "../support/handmade.ts";
+
+const ADD: Tool = {
+  name: "add",
+  description: "Adds",
+  parameters: {
+    type: "object",
+    properties: { x: { type: "number" }, y: { type: "number" } },
+    required: ["x", "y"],
+    additionalProperties: false,
+  },
+  execute: ({ x, y }: JsonObject) => {
+    if (x === 13) throw new Error("13 brings\u0007 ill luck");
+    if (x === 14) return Promise.resolve('{"error":"14 as well"}');
+    return Promise.resolve(JSON.stringify({ sum: Number(x) + Number(y) }));
+  },
+};
+
+test("recordedCalls() tells calls that went well and calls that failed, by step", async () => {
+  using toolbox = new Toolbox([ADD]);
+  await toolbox.execute([call("add", { x: 1, y: 2 }), call("add", { x: 13, y: 2 })]);
+  await toolbox.execute([
+    call("ad", { x: 1 }),
+    call("add", { x: 1 }),
+    call("add", "{x"),
+    call("add", { x: 14, y: 0 }),
+  ]);
+  assertEquals(recordedCalls(toolbox.events), [
+    {
+      call: 1,
+      step: 1,
+      tool: "add",
+      arguments: { x: 1, y: 2 },
+      written: '{"x":1,"y":2}',
+      result: '{"sum":3}',
+    },
+    {
+      call: 2,
+      step: 1,
+      tool: "add",
+      arguments: { x: 13, y: 2 },
+      written: '{"x":13,"y":2}',
+      result: '{"error":"13 brings\\\\u0007 ill luck"}',
+      error: "13 brings\\u0007 ill luck",
+    },
+    {
+      call: 3,
+      step: 2,
+      tool: "ad",
+      arguments: { x: 1 },
+      written: '{"x":1}',
+      result: '{"error":"There is no function ad"}',
+      error: "There is no function ad",
+      refused: true,
+    },
+    {
+      call: 4,
+      step: 2,
+      tool: "add",
+      arguments: { x: 1 },
+      written: '{"x":1}',
+      result: '{"error":"The arguments do not conform to the schema: ' +
+        "the arguments must have required property 'y'\"}",
+      error: "The arguments do not conform to the schema: " +
+        "the arguments must have required property 'y'",
+      refused: true,
+    },
+    {
+      call: 5,
+      step: 2,
+      tool: "add",
+      arguments: undefined,
+      written: "{x",
+      result: '{"error":"The arguments must be a JSON object"}',
+      error: "The arguments must be a JSON object",
+      refused: true,
+    },
+    {
+      call: 6,
+      step: 2,
+      tool: "add",
+      arguments: { x: 14, y: 0 },
+      written: '{"x":14,"y":0}',
+      result: '{"error":"14 as well"}',
+      error: "14 as well",
+    },
+  ]);
+});
+
+const EVENT: CallEvent = {
+  kind: "call",
+  call: 1,
+  step: 1,
+  function: "f",
+  arguments: '{"x":"@a"}',
+  result: "fine",
+};
+const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
+
+test("recordedCalls() takes arguments as they are meant, and errors as the function told them", () => {
+  const table: [event: Partial<CallEvent>, expected: JsonObject][] = [
+    [{}, { arguments: { x: "@a" }, written: '{"x":"@a"}', result: "fine" }],
+    [{ resolved: '{"x":731}' }, { arguments: { x: 731 }, written: '{"x":731}', result: "fine" }],
+    [{ arguments: '{"__proto__":1}' }, {
+      arguments: JSON.parse('{"__proto__":1}'),
+      written: '{"__proto__":1}',
+      result: "fine",
+    }],
+    // What a perturbation made of the result is not what the function said.
+    [{ failure, result: "zzz", unperturbed: '{"error":"no f"}' }, {
+      arguments: { x: "@a" },
+      written: '{"x":"@a"}',
+      result: "zzz",
+      error: "no f",
+    }],
+    [{ failure, result: '{"error":{"code":7}}' }, {
+      arguments: { x: "@a" },
+      written: '{"x":"@a"}',
+      result: '{"error":{"code":7}}',
+      error: '{"code":7}',
+    }],
+    [{ failure, result: "refused" }, {
+      arguments: { x: "@a" },
+      written: '{"x":"@a"}',
+      result: "refused",
+      error: "refused",
+    }],
+    [{ error: "told", failure, result: "refused" }, {
+      arguments: { x: "@a" },
+      written: '{"x":"@a"}',
+      result: "refused",
+      error: "told",
+    }],
+  ];
+  for (const [event, expected] of table) {
+    const [recorded, ...others] = recordedCalls([{ ...EVENT, ...event }]);
+    const refused = event.failure === undefined ? {} : { refused: true };
+    assertEquals<object>({ ...recorded }, {
+      ...{ call: 1, step: 1, tool: "f", ...expected, ...refused },
+    });
+    assertEquals(others, []);
+  }
+});
+
+test("recordedCalls() takes nothing but calls", () => {
+  const events: readonly TraceEvent[] = [
+    { kind: "over_limit", function: "f", limit: 1 },
+    { ...EVENT, call: 4, step: 3 },
+    { kind: "answer", text: "x = 1", value: 1 },
+  ];
+  assertEquals(recordedCalls(events).map(({ call, step }) => [call, step]), [[4, 3]]);
+  assertEquals(recordedCalls([]), []);
+});
+
+test("recordedCalls() tells the wrong calls of a generated task", async () => {
+  const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
+  using executor = createExecutor(task);
+  const [tool] = executor.tools;
+  await tool!.execute({});
+  const given = Object.fromEntries(
+    task.functions[0]!.parameters.map(({ name, variable }) => [name, task.values.get(variable)!]),
+  );
+  await tool!.execute(given);
+  const [refused, right] = recordedCalls(executor.events);
+  assertEquals(typeof refused?.error, "string");
+  assertEquals([right?.tool, right?.arguments, right?.error], [tool!.name, given, undefined]);
+});
+
+test("recordedCalls() has calls in the order in which they were made, whichever came back first", async () => {
+  const waits: Tool = {
+    ...ADD,
+    execute: async ({ x }: JsonObject) => {
+      await new Promise((resolve) => setTimeout(resolve, Number(x)));
+      return "done";
+    },
+  };
+  using toolbox = new Toolbox([waits]);
+  const [tool] = toolbox.tools;
+  await Promise.all([tool!.execute({ x: 30, y: 0 }), tool!.execute({ x: 1, y: 0 })]);
+  const calls = recordedCalls(toolbox.events);
+  assertEquals(calls.map(({ call, step, arguments: given }) => [call, step, given]), [
+    [1, 1, { x: 30, y: 0 }],
+    [2, 1, { x: 1, y: 0 }],
+  ]);
+});
+
+test("recordedCalls() has the whole of texts that a trace has cut", async () => {
+  const write: Tool = {
+    name: "write",
+    description: "Writes",
+    parameters: { type: "object", properties: { text: { type: "string" } } },
+    execute: ({ text }: JsonObject) => Promise.resolve(String(text).toUpperCase()),
+  };
+  using toolbox = new Toolbox([write]);
+  const text = "x".repeat(12_000);
+  await toolbox.execute([call("write", { text }), call("write", { text: "y" })]);
+  const [long, short] = recordedCalls(toolbox.events, toolbox.uncut);
+  assertEquals(long?.arguments, { text });
+  assertEquals(long?.result, text.toUpperCase());
+  assertEquals(short?.result, "Y");
+  assertEquals(recordedCalls(toolbox.events)[0]?.arguments, undefined);
+});
+
+test("recordedCalls() takes a wrong value that a generated function returned for no error", async () => {
+  const task = generateTask({ core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 });
+  using executor = createExecutor(task);
+  const source = task.functions.find(({ parameters }) =>
+    parameters.every(({ name }) => task.inputs.has(name))
+  )!;
+  const wrong = Object.fromEntries(source.parameters.map(({ name }) => [name, 1]));
+  await executor.execute([call(source.name, wrong)]);
+  const [event] = executor.events as readonly CallEvent[];
+  assertEquals(event?.failure?.type, "incorrect_value");
+  assertEquals(recordedCalls(executor.events)[0]?.error, undefined);
+});

@@ -1,0 +1,63 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../../../lib/base/input.ts";
+import { ANY_ITEM, parsePath, type PathStep, pathText } from "../../../lib/calls/values/paths.ts";
+import { test } from "../../support/generated.ts";
+
+test("parsePath() reads keys, indexes and stars", () => {
+  const table: [written: string, steps: PathStep[]][] = [
+    ["date", ["date"]],
+    ["filters.since", ["filters", "since"]],
+    ["items[0].id", ["items", 0, "id"]],
+    ["items[*].id", ["items", ANY_ITEM, "id"]],
+    ["[0][10]", [0, 10]],
+    ['a["b.c"].d', ["a", "b.c", "d"]],
+    ['[""]["*"]["\\u0041\\""]', ["", "*", 'A"']],
+    ["items.0", ["items", "0"]],
+    ["größe.日本-x.$id", ["größe", "日本-x", "$id"]],
+    ["__proto__.constructor", ["__proto__", "constructor"]],
+    ["a b", ["a b"]],
+  ];
+  for (const [written, steps] of table) assertEquals(parsePath(written), steps, written);
+});
+
+test("parsePath() refuses what is no path, and tells where it goes wrong", () => {
+  const table: [written: unknown, state: string][] = [
+    ["", "it is empty"],
+    [7, "it is of type number"],
+    [["a"], "it is of type object"],
+    [".a", "character 1 goes wrong"],
+    ["a.", "character 2 goes wrong"],
+    ["a..b", "character 2 goes wrong"],
+    ["a[", "character 2 goes wrong"],
+    ["a[-1]", "character 2 goes wrong"],
+    ["a[01]", "character 2 goes wrong"],
+    ["a[0]b", "character 5 goes wrong"],
+    ["a[x]", "character 2 goes wrong"],
+    ["a['b']", "character 2 goes wrong"],
+    ['a["\\x"]', "character 2 goes wrong"],
+    ["items.*.id", "character 6 goes wrong"],
+    ["a]", "character 2 goes wrong"],
+    ['a"b', "character 2 goes wrong"],
+  ];
+  for (const [written, state] of table) {
+    const { message } = assertThrows(() => parsePath(written as string), InputError);
+    assert(message.startsWith("Cannot use path "), message);
+    assert(message.endsWith(`: ${state}`), `${written}: ${message}`);
+  }
+});
+
+test("parsePath() reads what pathText() writes, whatever the keys are", () => {
+  const key = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("*", "", "0", ".", "]", '"', "\\", "__proto__", "\ud800", "a.b", "[0]"),
+  );
+  const step = fc.oneof(key, fc.nat({ max: 999_999_999 }), fc.constant(ANY_ITEM));
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1 }), (steps) => {
+      assertEquals(parsePath(pathText(steps)), steps);
+    }),
+    { numRuns: 300 },
+  );
+  assertEquals(pathText(["items", 0, "a.b", ANY_ITEM, "c"]), 'items[0]["a.b"][*].c');
+});

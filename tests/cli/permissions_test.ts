@@ -1,0 +1,224 @@
+// The table of the README: every row is run with just what it says, and with less.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { deno, type Folder, folder, ROOT } from "../support/child.ts";
+
+const README = Deno.readTextFileSync(`${ROOT}/README.md`);
+
+interface Row {
+  readonly what: string;
+  readonly net: string;
+  readonly read: string;
+  readonly write: string;
+}
+
+const ROWS: readonly Row[] = [
+  .../^\| what +\| `--allow-net`.*\n\|[ -|]*\n((?:\|.*\n)+)/m.exec(README)![1]!.matchAll(
+    /^\| `(.+?)` *\| (.*?) *\| (.*?) *\| (.*?) *\|$/gm,
+  ),
+].map(([, what, net, read, write]) => ({ what: what!, net: net!, read: read!, write: write! }));
+
+/** What the words of the table stand for here. */
+const SUITE = {
+  ...{ name: "s", seed: 1, graphs: 1, models: ["sim:planner"] },
+  tasks: [{ core: 2, depth: 1 }],
+  gate: { successRate: 0.5, margin: 0.4 },
+};
+const BENCHMARK = `import { benchmark, grid } from "${ROOT}/mod.ts";
+benchmark("b", { model: "sim:planner", tasks: grid({ core: 2, depth: 1 }), seed: 1, graphs: 1 });`;
+
+/** Files that are there before, in folders of their own, so that each is allowed by itself. */
+function prepare(place: Folder) {
+  for (const name of ["journals", "suites", "files"]) Deno.mkdirSync(place.file(name));
+  for (const name of ["f", "page", "b", "l"]) Deno.mkdirSync(place.file(name));
+  place.write("suites/suite.jsonc", JSON.stringify(SUITE));
+  place.write("benchmark.ts", BENCHMARK);
+  for (const [path, text] of RECORDED) {
+    Deno.mkdirSync(place.file(path.slice(0, path.lastIndexOf("/"))), { recursive: true });
+    place.write(path, text);
+  }
+  Deno.copyFileSync(`${ROOT}/fixtures/documents/tool.json`, place.file("files/tool.json"));
+  Deno.copyFileSync(`${ROOT}/fixtures/call_sets/outputs.jsonl`, place.file("files/outputs.jsonl"));
+}
+
+/** The line of a row as it is run. */
+function lineOf(what: string, place: Folder): string[] {
+  const words: Record<string, string[]> = {
+    "run SUITE": ["run", place.file("suites/suite.jsonc")],
+    "run SUITE --out F": [
+      "run",
+      place.file("suites/suite.jsonc"),
+      "--out",
+      place.file("f/f.jsonl"),
+    ],
+    "run SUITE --record D": [
+      ...["run", place.file("suites/suite.jsonc"), "--record", place.file("d")],
+    ],
+    "run SUITE --replay D": [
+      ...["run", place.file("suites/suite.jsonc"), "--replay", place.file("r")],
+    ],
+    "gate F": ["gate", place.file("journals/f.jsonl")],
+    "report F": ["report", place.file("journals/f.jsonl")],
+    "report F --html PAGE": [
+      ...["report", place.file("journals/f.jsonl"), "--html", place.file("page/page.html")],
+    ],
+    "accept F --out B": ["accept", place.file("journals/f.jsonl"), "--out", place.file("b/b.json")],
+    "export F --format hermes --out L": [
+      ...["export", place.file("journals/f.jsonl"), "--format", "hermes"],
+      ...["--out", place.file("l/l.jsonl")],
+    ],
+    "selfcheck F": ["selfcheck", place.file("journals/f.jsonl"), "--gates", "100"],
+    "plan SUITE": ["plan", place.file("suites/suite.jsonc")],
+    "generate": ["generate", "--core", "2", "--depth", "1"],
+    "perturb FILE": ["perturb", place.file("files/tool.json"), "--method", "RD"],
+    "score stability FILE": ["score", "stability", place.file("files/outputs.jsonl")],
+    "simulate": ["simulate", "--port", "0"],
+    "deno test FILE": [],
+    "deno test FILE -- --out=F": ["--", `--out=${place.file("f/f.jsonl")}`],
+    "deno test FILE -- --report=PAGE": ["--", `--report=${place.file("page/page.html")}`],
+  };
+  const line = words[what];
+  assert(line !== undefined, `the README has a row that nobody runs: ${what}`);
+  return line;
+}
+
+/** The flags of a row, each by itself. */
+function flagsOf(row: Row, place: Folder): string[] {
+  const folders: Record<string, string> = {
+    "the suite": place.file("suites/suite.jsonc"),
+    "the journals": place.file("journals"),
+    "the file": place.file("files"),
+    "F's folder": place.file("f"),
+    "PAGE's folder": place.file("page"),
+    "B's folder": place.file("b"),
+    "L's folder": place.file("l"),
+    "D": place.file(row.what.endsWith("--replay D") ? "r" : "d"),
+  };
+  const paths = (access: string, cell: string) =>
+    cell.split(", ").filter((word) => word !== "").map((word) => {
+      assert(folders[word] !== undefined, `${row.what}: ${word}`);
+      return `--allow-${access}=${folders[word]}`;
+    });
+  return [
+    ...(row.net === "" ? [] : ["--allow-net=127.0.0.1"]),
+    ...paths("read", row.read),
+    ...paths("write", row.write),
+  ];
+}
+
+async function outcomeOf(row: Row, flags: readonly string[], place: Folder) {
+  const line = lineOf(row.what, place);
+  const common = ["--no-prompt", "--no-check", ...flags];
+  return row.what.startsWith("deno test")
+    ? await deno(
+      ["test", ...common, "--config", `${ROOT}/deno.json`, place.file("benchmark.ts"), ...line],
+      { cwd: place.path },
+    )
+    : await deno(["run", ...common, `${ROOT}/lib/cli/main.ts`, ...line], { cwd: place.path });
+}
+
+/** Every file below a folder. */
+function filesBelow(path: string): string[] {
+  return [...Deno.readDirSync(path)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${path}/${name}`) : [`${path}/${name}`]
+  ).sort();
+}
+
+await using journals = await folder();
+journals.write("suite.jsonc", JSON.stringify({ ...SUITE, graphs: 20 }));
+const made = await deno([
+  ...["run", "--no-check", "-A", `${ROOT}/lib/cli/main.ts`, "run", journals.file("suite.jsonc")],
+  ...["--out", journals.file("f.jsonl")],
+]);
+const JOURNAL = Deno.readTextFileSync(journals.file("f.jsonl"));
+
+journals.write("one.jsonc", JSON.stringify(SUITE));
+const recording = await deno([
+  ...["run", "-A", `${ROOT}/lib/cli/main.ts`, "run", journals.file("one.jsonc")],
+  ...["--record", journals.file("r")],
+]);
+/** What the suite is replayed from, by path. */
+const RECORDED = filesBelow(journals.file("r"))
+  .map((path) => [path.slice(journals.path.length + 1), Deno.readTextFileSync(path)] as const);
+
+Deno.test("the README's table of permissions has its rows", () => {
+  assertEquals(recording.code, 0, recording.all);
+  assertEquals(made.code, 0, made.all);
+  assertEquals(ROWS.length, 18);
+});
+
+for (const row of ROWS.filter(({ what }) => what !== "simulate")) {
+  Deno.test(`${row.what} runs with what the README says, and says what else it lacks`, async () => {
+    await using place = await folder();
+    prepare(place);
+    place.write("journals/f.jsonl", JOURNAL);
+    const before = filesBelow(place.path);
+    const flags = flagsOf(row, place);
+    // Without one of them first: what it would write is not there yet.
+    for (const missing of flags) {
+      const less = await outcomeOf(row, flags.filter((flag) => flag !== missing), place);
+      assert(less.code !== 0, less.all);
+      const shown = less.stdout + less.stderr;
+      const [flag, path] = missing.split("=") as [string, string];
+      assertStringIncludes(shown, flag, less.all);
+      assertStringIncludes(shown, path, less.all);
+      for (const file of filesBelow(place.path)) if (!before.includes(file)) Deno.removeSync(file);
+    }
+    const told = await outcomeOf(row, flags, place);
+    assertEquals(told.code, 0, told.all);
+    // Nothing is written but what was asked for.
+    const written = filesBelow(place.path).filter((file) => !before.includes(file));
+    assertEquals(written.length, row.write === "" ? 0 : 1, written.join());
+  });
+}
+
+Deno.test("simulate says what it lacks", async () => {
+  const told = await deno([
+    "run",
+    "--no-check",
+    "--no-prompt",
+    `${ROOT}/lib/cli/main.ts`,
+    "simulate",
+  ]);
+  assertEquals(told.code, 2, told.all);
+  assertStringIncludes(told.stderr, "--allow-net");
+});
+
+Deno.test("keepOnly() leaves a command nothing that it does not need", async () => {
+  await using place = await folder();
+  // Tells what is left once the command is over, whatever was given.
+  const spy = place.write(
+    "spy.ts",
+    `const exit = Deno.exit;
+     Deno.exit = (code) => {
+       const left = ["net", "read", "write", "run", "ffi", "sys", "import", "env"].filter((name) =>
+         Deno.permissions.querySync({ name } as Deno.PermissionDescriptor).state === "granted");
+       console.error("left: " + left.join());
+       return exit(code);
+     };`,
+  );
+  const journal = place.write("f.jsonl", JOURNAL);
+  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const table: [left: string, ...line: string[]][] = [
+    ["read,env", "generate", "--core", "2", "--depth", "1"],
+    ["read,write,env", "gate", journal],
+    ["read,env", "report", journal],
+    ["read,write,env", "report", journal, `--json=${place.file("r.json")}`],
+    ["read,env", "selfcheck", journal, "--gates", "100"],
+    ["net,read,env", "run", suite],
+    ["net,read,write,env", "run", suite, "--out", place.file("new.jsonl")],
+  ];
+  for (const [left, ...line] of table) {
+    const told = await deno([
+      "run",
+      "-A",
+      "--no-check",
+      "--preload",
+      spy,
+      `${ROOT}/lib/cli/main.ts`,
+      ...line,
+    ]);
+    assertEquals(told.code, 0, told.all);
+    assertStringIncludes(told.stderr, `left: ${left}\n`, told.all);
+  }
+});

@@ -1,0 +1,242 @@
+// What is kept of results when they are accepted, and that it is read back as it was.
+
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseline.ts";
+import type { Scored } from "../../lib/gate/decisions.ts";
+import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { shardOf } from "../../lib/runs/shards.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+import { REPEATED as SUITE } from "../support/suites.ts";
+import { accept, linesOf, writeJournal } from "../support/journals.ts";
+import { failureOf, finish, record, type TrialTraits } from "../support/records.ts";
+
+const PLAN = planSuite(SUITE);
+
+function invalid(trial: Trial): Trial {
+  return { ...trial, outcome: "invalid", solved: false };
+}
+
+/** What a baseline keeps of a trial. */
+function keptOf(
+  { model, strategy, perturbation, task, repetition, outcome, solved, failures }: Trial,
+) {
+  const types = FAILURE_TYPES.filter((type) => failures.some((failure) => failure.type === type));
+  return {
+    ...{ model, strategy, perturbation, task, repetition, outcome, solved },
+    failures: types.map((type) => ({ type })),
+  };
+}
+
+/** In an order of their own, so that sets of trials can be compared. */
+function sorted(trials: readonly Scored[]): string[] {
+  return trials.map((trial) => JSON.stringify(trial)).toSorted();
+}
+
+type Ending = { readonly outcome: Trial["outcome"]; readonly types: FailureType[] } | null;
+
+/** How each trial of a plan may have ended: with an outcome and wrong calls, or not at all. */
+const ENDINGS: fc.Arbitrary<Ending[]> = fc.array(
+  fc.option(
+    fc.record({
+      outcome: fc.constantFrom(...OUTCOMES.filter((outcome) => outcome !== "invalid")),
+      types: fc.array(fc.constantFrom(...FAILURE_TYPES), { maxLength: 4 }),
+    }),
+    { freq: 8 },
+  ),
+  { minLength: PLAN.trials.length, maxLength: PLAN.trials.length },
+);
+
+/** The trials that ended so; one is invalid, and a budget made the others end where some are missing. */
+function endedBy(endings: readonly Ending[]): Trial[] {
+  const trials = PLAN.trials.flatMap((planned, place) => {
+    const ending = endings[place]!;
+    if (ending === null) return [];
+    const { outcome, types } = ending;
+    return [finish(planned, { outcome, failures: types.map(failureOf) })];
+  });
+  // More invalid ones are not accepted.
+  if (trials.length >= 20) trials[7] = { ...trials[7]!, outcome: "invalid", solved: false };
+  return trials.map((trial, place) =>
+    place === trials.length - 1 ? { ...trial, ends: "the budget was reached" } : trial
+  );
+}
+
+test("readBaseline() reads back what acceptResults() keeps of results, whatever their endings", () => {
+  using folder = new Folder();
+  let accepted = 0;
+  fc.assert(
+    fc.property(ENDINGS, (endings) => {
+      const trials = endedBy(endings);
+      const journal = writeJournal(folder, PLAN, trials);
+      if (trials.length === 0) return;
+      accepted++;
+      const baseline = readBaseline(accept(folder, journal));
+      assertEquals(sorted(baseline.trials), sorted(trials.map(keptOf)));
+      assertEquals(baseline.plan?.resolved.cells, PLAN.resolved.cells);
+      assertEquals([baseline.plan?.suite, baseline.plan?.seed], ["s", 1]);
+    }),
+    { numRuns: 100, seed: 1 },
+  );
+  assert(accepted > 90);
+});
+
+test("readBaseline() of an accepted file gives the verdicts that its journal gives", () => {
+  using folder = new Folder();
+  const gate = {
+    baseline: { file: "any", model: "b" },
+    margin: 0.7,
+    discordance: 1,
+    coverage: 0.1,
+    atMost: { failureShifts: { incorrect_value: 0 } },
+  };
+  const kinds = new Set<string>();
+  fc.assert(
+    fc.property(ENDINGS, ENDINGS, (before, after) => {
+      const old = endedBy(before);
+      if (old.length === 0) return;
+      const journal = writeJournal(folder, PLAN, old);
+      const verdictsBy = (path: string) =>
+        judgeTrials(endedBy(after), PLAN.trials, gate, { baseline: readBaseline(path) })
+          .map(({ model, verdict }) => ({ model, verdict }));
+      const verdicts = verdictsBy(accept(folder, journal));
+      assertEquals(verdicts, verdictsBy(journal));
+      for (const { verdict } of verdicts) kinds.add(verdict.kind);
+    }),
+    { numRuns: 60, seed: 2 },
+  );
+  assert(kinds.size > 1, [...kinds].join());
+});
+
+test("acceptResults() keeps each subject with the model that answered, in plan order", () => {
+  using folder = new Folder();
+  const trials = PLAN.trials.map((planned, index) =>
+    finish(planned, {
+      served: index === 0 ? "" : `${planned.model}-2026`,
+      simulated: planned.model === "a",
+      // Nobody answered the first one.
+      ...(index === 0 ? { outcome: "invalid" } : {}),
+    })
+  );
+  const file = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
+  const { planHash, comparisonHash } = planLine(PLAN);
+  assertEquals(
+    [file.suite, file.planHash, file.comparisonHash, file.generator, file.seed],
+    ["s", planHash, comparisonHash, PLAN.resolved.generator, 1],
+  );
+  assertEquals(file.subjects.map(({ model, trials }) => [model, trials.length]), [
+    [{ requested: "a", served: "a-2026", simulated: true }, 12],
+    [{ requested: "b", served: "b-2026", simulated: false }, 12],
+  ]);
+  assertEquals(new Set(file.subjects.map(({ run }) => run)).size, 2);
+  assertEquals(Object.keys(file.resolved).toSorted(), [
+    "cells",
+    "generator",
+    "graphs",
+    "limits",
+    "perturbations",
+    "repetitions",
+    "seed",
+  ]);
+});
+
+test("acceptResults() keeps a place for what was not run, up to the last trial that was", () => {
+  using folder = new Folder();
+  const own = PLAN.trials.filter(({ model }) => model === "a");
+  const trials = [0, 3].map((place) => finish(own[place]!, { ends: "the budget was reached" }));
+  const { subjects } = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
+  assertEquals(subjects.map((subject) => subject.trials), [["solved", null, null, "solved"]]);
+});
+
+test("acceptResults() takes shards together", () => {
+  using folder = new Folder();
+  const paths = [1, 2].map((index) => {
+    const shard = { index, of: 2 };
+    const trials = shardOf(PLAN, shard).map((planned) => finish(planned));
+    return folder.write(`${index}.jsonl`, linesOf([planLine(PLAN, shard), ...trials]));
+  });
+  const whole = acceptResults(readResults([writeJournal(folder, PLAN)]), "a");
+  assertEquals(acceptResults(readResults(paths), "b"), whole);
+  assertThrows(
+    () => acceptResults(readResults(paths.slice(1)), "2.jsonl"),
+    InputError,
+    "Cannot accept 2.jsonl: shards are missing: 1/2",
+  );
+});
+
+test("acceptResults() refuses results on which no verdict can rest", () => {
+  using folder = new Folder();
+  const refused = (path: string, reason: string) =>
+    assertEquals(
+      assertThrows(() => acceptResults(readResults([path]), "them"), InputError).message,
+      `Cannot accept them: ${reason}`,
+    );
+  refused(writeJournal(folder, PLAN, []), "there are no trials");
+  const all = PLAN.trials.map((planned) => finish(planned));
+  refused(
+    writeJournal(folder, PLAN, all.slice(1)),
+    "1 of 24 trials were not run; continue the run with --resume",
+  );
+  refused(
+    writeJournal(folder, PLAN, all.map((trial, place) => place > 1 ? trial : invalid(trial))),
+    "2 of 24 trials are invalid; run them again with --retry-invalid",
+  );
+  acceptResults(
+    readResults([writeJournal(folder, PLAN, [invalid(all[0]!), ...all.slice(1)])]),
+    "them",
+  );
+  refused(folder.write("other.jsonl", linesOf([record()])), "their first line must be a plan");
+  const changed = PLAN.trials.map((planned, index) =>
+    finish(planned, { served: index < 10 ? "one" : "two" })
+  );
+  refused(
+    writeJournal(folder, PLAN, changed),
+    "the served model changed on the way: one, two",
+  );
+});
+
+test("acceptResults() takes a run that its sequential gate ended for a whole one", () => {
+  using folder = new Folder();
+  const { graphs: _, ...unsized } = SUITE;
+  const plan = planSuite({ ...unsized, gate: { successRate: 0.9, margin: 0.3, sequential: true } });
+  const trials = plan.trials.slice(0, 40).map((planned) => finish(planned));
+  const { subjects } = acceptResults(readResults([writeJournal(folder, plan, trials)]), "a");
+  assertEquals(subjects.map((subject) => subject.trials.length), [20, 20]);
+});
+
+test("baselineText() has a line for each trial, and is the file itself", () => {
+  using folder = new Folder();
+  const traits: TrialTraits[] = [
+    {},
+    { outcome: "no_answer" },
+    {
+      failures: ["value_not_yet_known", "incorrect_value"].map((type) =>
+        failureOf(type as FailureType)
+      ),
+    },
+  ];
+  const own = PLAN.trials.filter(({ model }) => model === "a");
+  const ends = "the budget was reached";
+  const trials = traits.map((some, place) => finish(own[place]!, { ...some, ends }));
+  const file = acceptResults(readResults([writeJournal(folder, PLAN, trials)]), "a");
+  const text = baselineText(file);
+  assertEquals(JSON.parse(text), file);
+  assertMatch(text, /^\{\n {2}"v": 1,\n {2}"kind": "baseline",\n {2}"suite": "s",\n/);
+  const end = `      "trials": [
+      "solved",
+      "no_answer",
+      ["solved","value_not_yet_known","incorrect_value"]
+      ]
+    }
+  ]
+}
+`;
+  assert(text.endsWith(end), text);
+});

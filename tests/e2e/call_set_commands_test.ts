@@ -1,0 +1,121 @@
+// The commands on suites of call sets, as a user calls them.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { folder, readLines, ROOT, toolgate } from "../support/child.ts";
+import { test } from "../support/generated.ts";
+
+const CITY = `${ROOT}/fixtures/call_sets/city`;
+
+function suiteOf(others: object): string {
+  return JSON.stringify({
+    name: "city",
+    seed: 1,
+    tasks: [{ set: "city" }],
+    models: ["sim:truth"],
+    ...others,
+  });
+}
+
+test("toolgate run finds a call set beside its suite, wherever the user stands", async () => {
+  await using place = await folder();
+  await Deno.mkdir(`${place.path}/suites`);
+  await Deno.symlink(CITY, `${place.path}/suites/city`);
+  await Deno.writeTextFile(`${place.path}/suites/city.jsonc`, suiteOf({ repetitions: 2 }));
+  const run = await toolgate(["run", "suites/city.jsonc", "--out", "city.jsonl"], {
+    cwd: place.path,
+  });
+  assertEquals(run.code, 0, run.stderr);
+  assertStringIncludes(run.stdout, "Right calls: city parameters");
+  const [plan, ...trials] = readLines(`${place.path}/city.jsonl`);
+  assertEquals(Object.keys(plan.resolved.sets), ["city"]);
+  assertMatch(plan.places.city, /suites\/city$/);
+  assertEquals(trials.length, 16);
+  assert(trials.every(({ solved, task }) => solved && task.set === "city"));
+
+  // A trial is told of again, and its task made again.
+  const { id, task } = trials[3];
+  const again = await toolgate(["run", "city.jsonl", "--only", id], { cwd: place.path });
+  assertEquals(again.code, 0, again.stderr);
+  assertStringIncludes(again.stdout, "solved");
+  const made = await toolgate(
+    ["generate", "--task", JSON.stringify(task), "--set", CITY],
+    { cwd: place.path },
+  );
+  assertEquals(made.code, 0, made.stderr);
+  assertStringIncludes(JSON.parse(made.stdout).prompt, "API list start");
+
+  const gate = await toolgate(
+    ["gate", "city.jsonl", "--success-rate", "0.6", "--margin", "0.5"],
+    { cwd: place.path },
+  );
+  assertEquals(gate.code, 0, gate.stdout + gate.stderr);
+  const report = await toolgate(["report", "city.jsonl", "--json", "r.json"], { cwd: place.path });
+  assertEquals(report.code, 0, report.stderr);
+  const { callSets: [metrics] } = JSON.parse(await Deno.readTextFile(`${place.path}/r.json`));
+  assertEquals(metrics.rows[0].scores.exact.all, 1);
+});
+
+test("toolgate gate decides over questions that were asked in one way", async () => {
+  await using place = await folder();
+  await Deno.symlink(CITY, `${place.path}/city`);
+  const ways = { tasks: [{ set: "city", mode: ["parameters", "routing"] }] };
+  const gated = suiteOf({ ...ways, gate: { successRate: 0.5 } });
+  await Deno.writeTextFile(`${place.path}/gated.jsonc`, gated);
+  const refused = await toolgate(["run", "gated.jsonc"], { cwd: place.path });
+  assertEquals(refused.code, 2);
+  assertMatch(
+    refused.stderr,
+    /gated\.jsonc as a gate decides over questions that are asked in one way/,
+  );
+
+  await Deno.writeTextFile(`${place.path}/plain.jsonc`, suiteOf(ways));
+  await toolgate(["run", "plain.jsonc", "--out", "p.jsonl"], { cwd: place.path });
+  const gate = await toolgate(["gate", "p.jsonl", "--success-rate", "0.5"], { cwd: place.path });
+  assertEquals(gate.code, 3);
+  assertStringIncludes(
+    gate.stdout,
+    "INVALID: nothing can be said, as questions are asked in 2 ways",
+  );
+});
+
+test("toolgate tells what is wrong with a call set that a suite names", async () => {
+  await using place = await folder();
+  for (
+    const [tasks, message] of [
+      [[{ set: "nowhere" }], /nowhere/],
+      [[{ set: CITY, domain: "moon" }], /there is no domain moon: there are library, transit/],
+      [[{ set: CITY, mode: "route" }], /tasks\[0\]\.mode/],
+    ] as const
+  ) {
+    await Deno.writeTextFile(`${place.path}/s.jsonc`, suiteOf({ tasks }));
+    const { code, stderr, stdout } = await toolgate(["run", "s.jsonc"], { cwd: place.path });
+    assertEquals([code, stdout], [2, ""], stderr);
+    assertMatch(stderr, message);
+    assert(!stderr.includes("    at "), stderr);
+  }
+});
+
+test("toolgate generate makes questions again, and says what it needs for that", async () => {
+  const task = { set: "city", question: "lib01", difficulty: "easy", mode: "tools" };
+  const asked = async (own: object, ...others: string[]) =>
+    await toolgate(["generate", "--task", JSON.stringify(own), ...others]);
+  const { stdout } = await asked(task, "--set", CITY, "--format", "tools");
+  assert(JSON.parse(stdout).length > 1);
+  for (
+    const [own, others, message] of [
+      [task, [], /--set is needed/],
+      [{ ...task, set: "town" }, ["--set", CITY], /it is city, and the question is of town/],
+      [
+        { ...task, question: "x9" },
+        ["--set", CITY],
+        /question x9 as the set city has none of that id/,
+      ],
+      [task, ["--set", CITY, "--format", "svg"], /json, tools for a question/],
+      [{ case: "oracle", seed: 1 }, ["--set", CITY], /--set goes with a question/],
+    ] as const
+  ) {
+    const { code, stderr } = await asked(own, ...others);
+    assertEquals(code, 2, stderr);
+    assertMatch(stderr, message);
+  }
+});

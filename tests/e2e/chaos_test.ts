@@ -1,0 +1,64 @@
+// A short run against a server that does all that servers and networks do: see tests/soak/ for a long one.
+
+import { assert, assertEquals, assertGreater, assertMatch } from "@std/assert";
+import { Connections } from "../../lib/models/connect.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { freshSeed } from "../../lib/base/random.ts";
+import { Run } from "../../lib/runs/run.ts";
+import { CHAOS_KINDS } from "../support/chaos_faults.ts";
+import { startChaosServer } from "../support/chaos_server.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/wire_servers.ts";
+
+/** Another one each time, unless it is given, as a failure gives it. */
+const SEED = Number(Deno.env.get("CHAOS_SEED") ?? freshSeed());
+
+test("Run gets right through whatever a server does, and blames no model for it", async () => {
+  const told = `repeat with CHAOS_SEED=${SEED}`;
+  using folder = new Folder();
+  await using server = startChaosServer({ seed: SEED, rate: 0.3, retryAfter: "0.1" });
+  const entry = { model: "sim:planner", baseURL: server.url };
+  const plan = planSuite({
+    name: "chaos",
+    seed: 1,
+    graphs: 75,
+    // What a server claims to have read and written spoils no trial.
+    limits: { tokens: 1_000_000 },
+    tasks: [{ core: 4, depth: 2, connected: 1 }],
+    models: [entry, { ...entry, api: "responses" }],
+  });
+  const journal = folder.file("a.jsonl");
+  const rejections: unknown[] = [];
+  const reject = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    rejections.push(event.reason);
+  };
+  addEventListener("unhandledrejection", reject);
+  try {
+    await using connections = new Connections({ requestTimeout: 1_000, backoff: 20 });
+    using run = new Run(plan, {
+      connect: (entry) => connections.model(entry),
+      concurrency: 32,
+      journal,
+    });
+    await run.all();
+  } finally {
+    removeEventListener("unhandledrejection", reject);
+  }
+  const { counts } = server;
+  assertEquals([rejections, counts.errors, counts.elsewhere], [[], [], 0], told);
+  for (const { name } of CHAOS_KINDS) assertGreater(counts.kinds[name]!, 0, `${name}: ${told}`);
+
+  const { trials } = readResults([journal]);
+  const lines = folder.read("a.jsonl").trimEnd().split("\n");
+  assertEquals(lines.length, 1 + plan.trials.length, told);
+  assertEquals(trials.map(({ id }) => id), plan.trials.map(({ id }) => id), told);
+  const spoiled = trials.filter(({ outcome }) => outcome !== "solved");
+  for (const { id, outcome, reason, failures } of spoiled) {
+    assertEquals([outcome, failures], ["invalid", []], `${id}: ${reason}; ${told}`);
+    assertMatch(reason!, /^Cannot .* \(([4-9]|\d\d) attempts\)$/, `${id}; ${told}`);
+  }
+  // About one request in two hundred fails four times, and a trial makes five.
+  assert(spoiled.length < trials.length / 3, `${spoiled.length} are invalid: ${told}`);
+});

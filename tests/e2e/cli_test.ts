@@ -1,0 +1,865 @@
+// The command line as users run it, in child processes.
+
+import {
+  assert,
+  assertEquals,
+  assertLessOrEqual,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { randomIntegerBetween, randomSeeded } from "@std/random";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import {
+  beginToolgate as begin,
+  command,
+  countingServer,
+  deno,
+  type Finished,
+  type Folder,
+  folder,
+  LAUNCH,
+  readLines,
+  ROOT,
+  start,
+  toolgate,
+  toolgates,
+} from "../support/child.ts";
+
+const QUICK = `${ROOT}/fixtures/suites/quick.jsonc`;
+
+/** A suite of `graphs` graphs in each of two cells. */
+function suiteOf(models: unknown, graphs: number, more: Record<string, unknown> = {}): string {
+  const tasks = [{ core: [3, 4], depth: 2, connected: 1 }];
+  return JSON.stringify({ name: "small", seed: 1, graphs, tasks, models, ...more }, null, 2);
+}
+
+/** No exception that nobody caught ever reaches the user. */
+function assertNoStack({ stderr, all }: Finished): void {
+  assertEquals(/^ {4}at |Uncaught/m.test(stderr), false, all);
+}
+
+/** The ids of a journal's trials, after a check that it is whole. */
+function idsOf(path: string): string[] {
+  assertMatch(Deno.readTextFileSync(path), /\}\n$/, "the journal ends in mid-line");
+  const [plan, ...trials] = readLines(path);
+  assertEquals(plan.kind, "plan");
+  return trials.map(({ id }) => id);
+}
+
+/** The trials of each row of the tables on stdout that sums up a model. */
+function totalsIn({ stdout }: Finished): number[] {
+  return [...stdout.matchAll(/^all +(\d+) /gm)].map(([, trials]) => Number(trials));
+}
+
+// generate
+
+const SPEC = ["--core", "6", "--depth", "3", "--connected", "3", "--disconnected", "2"];
+
+Deno.test("toolgate generate prints a task with exactly the promised keys", async () => {
+  const finished = await toolgate(["generate", ...SPEC, "--seed", "11"]);
+  assertEquals(finished.code, 0, finished.all);
+  assertEquals(finished.stderr, "");
+  const task = JSON.parse(finished.stdout);
+  assertEquals(Object.keys(task), [
+    ...["version", "spec", "prompt", "inputs", "target", "minimumCalls", "values"],
+    ...["functions", "tools"],
+  ]);
+  assertEquals(task.version, 1);
+  assertEquals(task.spec.seed, 11);
+  assertEquals(Object.keys(task.target), ["variable", "value"]);
+  assertEquals(task.values[task.target.variable], task.target.value);
+  assertEquals(task.minimumCalls, 6);
+  for (const [name, value] of Object.entries(task.inputs)) {
+    assertStringIncludes(task.prompt, `Variable ${name} = ${value}`);
+    assertEquals(task.values[name], value);
+  }
+  assertEquals(task.functions.length, 11);
+  assertEquals(task.tools.length, 11);
+  const roles = Object.groupBy(task.functions, ({ role }: { role: string }) => role);
+  assertEquals(Object.entries(roles).map(([role, made]) => [role, made!.length]).sort(), [
+    ["connected", 3],
+    ["core", 6],
+    ["disconnected", 2],
+  ]);
+  for (const made of task.functions) {
+    assertEquals(Object.keys(made), ["name", "role", "parameters", "output", "dependsOn"]);
+    for (const variable of [...made.parameters, made.output]) {
+      assertEquals(Object.keys(variable), ["name", "type", "subtype"]);
+    }
+  }
+});
+
+Deno.test("toolgate generate --format tools prints OpenAI function tools", async () => {
+  const finished = await toolgate(["generate", ...SPEC, "--seed", "11", "--format", "tools"]);
+  assertEquals(finished.code, 0, finished.all);
+  const tools = JSON.parse(finished.stdout);
+  assertEquals(tools.length, 11);
+  for (const tool of tools) {
+    assertEquals(Object.keys(tool).sort(), ["function", "type"]);
+    assertEquals(tool.type, "function");
+    const { name, description, parameters, strict, ...rest } = tool.function;
+    assertEquals(rest, {});
+    assertMatch(name, /^[a-zA-Z0-9_-]{1,64}$/);
+    assertMatch(description, /^Processes .* to produce variable \w+ \(type_\w+ with subtype_\w+\)/);
+    assertEquals(strict, true);
+    // Strict mode asks for closed objects whose keys are all required.
+    assertEquals(parameters.type, "object");
+    assertEquals(parameters.additionalProperties, false);
+    assertEquals([...parameters.required].sort(), Object.keys(parameters.properties).sort());
+    for (const property of Object.values<{ type: string }>(parameters.properties)) {
+      assertEquals(property.type, "integer");
+    }
+  }
+});
+
+Deno.test("toolgate generate draws in every format", async () => {
+  const formats = [
+    ["dot", /^digraph /],
+    ["mermaid", /^(flowchart|graph) /],
+    ["svg", /^(<\?xml|<svg)/],
+  ] as const;
+  const line = ["generate", ...SPEC, "--seed", "11"];
+  const [task, ...drawn] = await toolgates([
+    line,
+    ...formats.map(([format]) => [...line, "--format", format]),
+  ]);
+  const names = task!.stdout.match(/func_\w+/g)!;
+  for (const [place, [format, beginning]] of formats.entries()) {
+    const finished = drawn[place]!;
+    assertEquals(finished.code, 0, finished.all);
+    assertMatch(finished.stdout, beginning);
+    for (const name of new Set(names)) assertStringIncludes(finished.stdout, name, format);
+  }
+});
+
+Deno.test("toolgate generate gives the same bytes for the same seed alone", async () => {
+  const formats = ["json", "tools", "dot", "mermaid", "svg"];
+  const [ones, agains, others] = await Promise.all(
+    ["5", "5", "6"].map((seed) =>
+      toolgates(
+        formats.map((format) => ["generate", ...SPEC, "--seed", seed, "--format", format]),
+      )
+    ),
+  );
+  for (const [place, format] of formats.entries()) {
+    assertEquals(ones![place]!.code, 0, ones![place]!.all);
+    assertEquals(ones![place]!.stdout, agains![place]!.stdout, format);
+    assertNotEquals(ones![place]!.stdout, others![place]!.stdout, format);
+  }
+  const [one, other] = await Promise.all([1, 2].map(() => toolgate(["generate", ...SPEC])));
+  assertNotEquals(one!.stdout, other!.stdout, "without a seed it must be a fresh one");
+});
+
+Deno.test("toolgate generate --task gives the prompt of a journal's trial", async () => {
+  await using temporary = await folder();
+  await using server = countingServer();
+  const suite = temporary.write(
+    "suite.jsonc",
+    suiteOf(["m"], 2, { tasks: [{ core: 4, depth: 2, linking: "names", inputs: [2, 3] }] }),
+  );
+  const out = temporary.file("out.jsonl");
+  const run = await toolgate(["run", suite, "--base-url", server.url, "--out", out]);
+  assertEquals(run.code, 0, run.all);
+  const tasks = readLines(out).slice(1).map(({ task }) => JSON.stringify(task));
+  assert(tasks.length > 0);
+  for (const finished of await toolgates(tasks.map((task) => ["generate", "--task", task]))) {
+    assertEquals(finished.code, 0, finished.all);
+    const { prompt } = JSON.parse(finished.stdout);
+    assert(server.begun.has(prompt), `no trial got this prompt: ${prompt}`);
+  }
+});
+
+Deno.test("toolgate generate ends quietly when nobody reads on", async () => {
+  const command = ["deno", ...LAUNCH, "generate", "--core", "50", "--depth", "9"].join(" ");
+  const here = Deno.execPath().replace(/\/[^/]*$/, "");
+  const finished = await start("sh", ["-c", `${command} | true`], {
+    env: { PATH: `${here}:${Deno.env.get("PATH")}` },
+  }).finished;
+  assertNoStack(finished);
+});
+
+// Bad input
+
+/** What each command must refuse; `journal` names a file that it must not leave behind. */
+function badInput(temporary: Folder): readonly (readonly [readonly string[], RegExp])[] {
+  const suite = temporary.write("good.jsonc", suiteOf(["sim:planner"], 1));
+  const bad = (name: string, text: string) => temporary.write(`${name}.jsonc`, text);
+  const out = ["--out", temporary.file("new.jsonl")];
+  const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=sim:planner " +
+    "strategy=baseline perturbation=none repetition=1";
+  const task = `{"core":3,"depth":2,"connected":0,"disconnected":0,"seed":1`;
+  const existing = temporary.write("existing.jsonl", "");
+  const plain = temporary.write("plain.jsonl", `{"kind":"trial"}\n`);
+  const torn = temporary.write("broken.jsonl", `{"v":1,\n{"v":1}\n`);
+  return [
+    [["frobnicate"], /there is no command frobnicate/],
+    [["constructor"], /there is no command constructor/],
+
+    [["generate"], /--core is needed/],
+    [["generate", "--core", "3"], /--depth is needed/],
+    [
+      ["generate", "--core", "3", "--depth", "3"],
+      /depth must be below core: depth is 3, core is 3/,
+    ],
+    [
+      ["generate", "--core", "3", "--depth", "0"],
+      /depth must be at least 1 .*: depth is 0, core is 3/,
+    ],
+    [["generate", "--core", "1", "--depth", "1"], /depth must be 0 when core is 1: depth is 1/],
+    [["generate", "--core", "0", "--depth", "0"], /core must be a whole number from 1.*: it is 0/],
+    [["generate", "--core", "3.5", "--depth", "1"], /--core must be a whole number.*: it is 3\.5/],
+    [["generate", "--core", "-3", "--depth", "1"], /--core must be a whole number.*: it is -3/],
+    [["generate", "--core=-3", "--depth", "1"], /--core must be a whole number.*: it is -3/],
+    [["generate", "--core", "3", "--depth", "1", "--connected", "1000000000"], /connected must be/],
+    [["generate", "--core", "3", "--depth", "1", "--seed", "9".repeat(20)], /--seed must be/],
+    [["generate", "--core", "3", "--core", "4", "--depth", "1"], /--core is given twice/],
+    [["generate", "--core", "3", "--depth", "--seed", "1"], /--depth needs a value/],
+    [["generate", "--task", '{"case":"orakel","seed":1}'], /at case: .*"lying_calculator"\|/],
+    [["generate", "--task", '{"case":"oracle"}'], /--task:\n {2}at seed: .*expected number/],
+    [["generate", "--task", '{"case":"oracle","seed":1.5}'], /--task:\n {2}at seed: .*int/],
+    [["generate", "--task", '{"case":"oracle","seed":-1}'], /seed must be .*: it is -1/],
+    [["generate", "--task", '{"case":"oracle","seed":1,"core":3}'], /Unrecognized key: "core"/],
+    [["generate", "--task", '{"core":3,"case":"oracle"}'], /--task:\n/],
+    ...["dot", "mermaid", "svg"].map((format): [string[], RegExp] => [
+      ["generate", "--task", '{"case":"oracle","seed":1}', "--format", format],
+      new RegExp(`--format must be one of json, tools for a probe.*: it is ${format}`),
+    ]),
+    [["generate", "--cores", "3"], /there is no option --cores; there are --core, /],
+    [
+      ["generate", "--core", "3", "--depth", "1", "--format", "yaml"],
+      /--format must be one of json,/,
+    ],
+    [
+      ["generate", "--core", "3", "--depth", "1", "--linking", "x"],
+      /linking must be one of types, n/,
+    ],
+    [["generate", "--core", "3", "--depth", "1", "--inputs", "3..1"], /inputs.*3\.\.1/],
+    [
+      ["generate", "--core", "3", "--depth", "1", "--inputs", "3"],
+      /--inputs must be A\.\.B.*: it is 3/,
+    ],
+    [["generate", "--core", "3", "--depth", "1", "--types", "0"], /types must be.*: it is 0/],
+    [["generate", "file", "--core", "3", "--depth", "1"], /it takes no file: file is given/],
+    [["generate", "--task", `${task},"sead":1}`], /--task:\n {2}at the top: .*"sead"/],
+    [["generate", "--task", `${task.replace("2", "3")}}`], /depth must be below core/],
+    [["generate", "--task", task], /--task.*JSON/],
+    [["generate", "--task", `${task}}`, "--core", "4"], /--task.*--core|--core.*--task/],
+
+    [["run", suite, suite], /it takes one suite file: 2 are given/],
+    [["run", "no-such.jsonc", ...out], /Cannot read no-such\.jsonc: there is no such file/],
+    [["run", temporary.path, ...out], /Cannot read .*: it is a folder/],
+    [["run", bad("half", `{ "name": "x", `), ...out], /half\.jsonc: .*JSON/],
+    [["run", bad("list", "[]"), ...out], /list\.jsonc:\n {2}at the top: .*object/],
+    [
+      ["run", bad("key", suiteOf(["m"], 1, { grpahs: 2 })), ...out],
+      /key\.jsonc:\n {2}at the top: Unrecognized key: "grpahs"/,
+    ],
+    [
+      ["run", bad("deep", suiteOf(["m"], 1, { tasks: [{ core: 3, depth: 1, typs: 1 }] })), ...out],
+      /deep\.jsonc:\n {2}at tasks\[0\]: Unrecognized key: "typs"/,
+    ],
+    [
+      ["run", bad("word", suiteOf(["m"], 1, { tasks: [{ core: "3", depth: 1 }] })), ...out],
+      /word\.jsonc:\n {2}at tasks\[0\]\.core: .*number/,
+    ],
+    [
+      [
+        "run",
+        bad("depth", suiteOf(["m"], 1, { tasks: [{ core: [2, 3], depth: [3, 4] }] })),
+        ...out,
+      ],
+      /depth\.jsonc.*tasks\[0\].*depth from 1 to core - 1.*core is \[2,3\], depth is \[3,4\]/,
+    ],
+    [["run", bad("none", suiteOf([], 1)), ...out], /none\.jsonc:\n {2}at models: /],
+    [["run", bad("twice", suiteOf(["m", "m"], 1)), ...out], /twice\.jsonc.*distinct names: m/],
+    [
+      ["run", bad("seed", suiteOf(["m"], 1, { seed: "old" })), ...out],
+      /seed\.jsonc:\n {2}at seed: .*"fresh"/,
+    ],
+    [
+      ["run", bad("gate", suiteOf(["m"], 1, { gate: { successRate: 0.5, margin: 0.5 } })), ...out],
+      /gate\.jsonc:\n {2}at gate\.margin: .*must be below successRate/,
+    ],
+    [
+      ["run", bad("entry", suiteOf([{ model: "m", temprature: 1 }], 1)), ...out],
+      /entry\.jsonc:\n {2}at models\[0\]: Unrecognized key: "temprature"/,
+    ],
+    [
+      ["run", bad("hot", suiteOf([{ model: "m", temperature: 3 }], 1)), ...out],
+      /hot\.jsonc:\n {2}at models\[0\]\.temperature: .*2/,
+    ],
+    [
+      ["run", bad("secret", suiteOf([{ model: "m", apiKeyVariable: "NO_SUCH_KEY" }], 1)), ...out],
+      /model m .*NO_SUCH_KEY is not set/,
+    ],
+    [["run", suite, ...out, "--modle", "m"], /there is no option --modle; there are /],
+    [
+      ["run", suite, ...out, "--model", "sim:oracle"],
+      /must be sim:planner, sim:noisy.* or sim:truth.*sim:oracle/,
+    ],
+    [["run", suite, ...out, "--model", "sim:noisy?early=2"], /early must be a number from 0 to 1/],
+    [["run", suite, ...out, "--model", "gpt-5"], /gpt-5.*OPENAI_API_KEY is not set/],
+    [
+      ["run", suite, ...out, "--model", "m", "--base-url", "nonsense"],
+      /--base-url must be .*: it is nonsense/,
+    ],
+    [["run", suite, ...out, "--model", "m", "--base-url", "ftp://a/b"], /--base-url must be/],
+    [["run", suite, ...out, "--api", "telepathy"], /--api.*telepathy|api: .*"chat"/],
+    [
+      ["run", suite, ...out, "--strategy", "wishful"],
+      /strateg.*must be one of baseline, .*: it is wishful/,
+    ],
+    [["run", suite, ...out, "--seed", "old"], /--seed must be a whole number.*: it is old/],
+    [["run", suite, ...out, "--concurrency", "0"], /--concurrency must be.*: it is 0/],
+    [["run", suite, ...out, "--retries", "many"], /--retries must be.*: it is many/],
+    [
+      ["run", suite, ...out, "--request-timeout", "0"],
+      /--request-timeout must be above 0: it is 0/,
+    ],
+    [["run", suite, ...out, "--shard", "4/3"], /Cannot use shard 4\/3 as it must be I\/N/],
+    [["run", suite, ...out, "--shard", "half"], /Cannot use shard half as it must be I\/N/],
+    [
+      ["run", bad("fresh", suiteOf(["sim:planner"], 1, { seed: "fresh" })), "--shard", "1/2"],
+      /add --seed/,
+    ],
+    [
+      ["run", suite, ...out, "--reasoning-effort", "hard"],
+      /--reasoning-effort must be one of none, minimal, low, medium, high, xhigh, max: it is hard/,
+    ],
+    [
+      ["run", suite, ...out, "--reasoning-effort", "low", "--reasoning-effort", "low"],
+      /models must have distinct names: sim:planner low is there twice/,
+    ],
+    [["run", suite, "--resume"], /--resume needs --out/],
+    [["run", plain], /a journal is run with --only ID: .*plain\.jsonl is given/],
+    [["run", plain, "--only", id], /Cannot replay .*plain\.jsonl as its first line must be a plan/],
+    [["run", existing, "--only", id], /Cannot replay .*existing\.jsonl as its first line must be/],
+    [["run", torn, "--only", id], /broken\.jsonl: line 1 is not JSON/],
+    [
+      ["run", suite, "--only", "the first"],
+      /its id must be one that journals have.*: it is the first/,
+    ],
+    [["run", suite, "--only", id.replace("planner", "x")], /its model must be one of small: it is/],
+    [
+      ["run", suite, "--only", id.replace("depth=2", "depth=3")],
+      /its id must be one that journals have.*: it is core=3 depth=3/,
+    ],
+    [["run", suite, "--only", id, ...out], /--only goes without --out/],
+    [["run", suite, "--only", id, "--resume"], /--only goes without --resume/],
+    [["run", suite, "--only", id, "--shard", "1/2"], /--only goes without --shard/],
+    [["run", plain, "--only", id, "--model", "m"], /a journal goes without --model/],
+    [["run", plain, "--only", id, "--seed", "1"], /a journal goes without --seed/],
+    [
+      ["run", suite, "--out", temporary.file("retried.jsonl"), "--retry-invalid"],
+      /--retry-invalid needs --resume/,
+    ],
+    [
+      ["run", suite, "--out", `${suite}/new.jsonl`],
+      /Cannot (use|write) the journal .*good\.jsonc\/new/,
+    ],
+    [["run", suite, "--out", "/new.jsonl"], /Cannot write the journal \/new\.jsonl: .*permission/],
+    [["run", suite, "--out", temporary.path], /the journal .*: it is a folder/],
+    [
+      ["run", suite, "--out", existing],
+      /existing\.jsonl .*continue it with --resume, or name another/,
+    ],
+
+    [["gate"], /it takes one journal or more: none is given/],
+    [["gate", "no-such.jsonl"], /Cannot read no-such\.jsonl: there is no such file/],
+    [["gate", temporary.path, "--success-rate", "0.5"], /Cannot read .*: it is a folder/],
+    [["gate", plain, "--success-rate", "0.5"], /plain\.jsonl, line 1:\n(.*\n)* {2}at outcome: /],
+    [["gate", torn, "--success-rate", "0.5"], /broken\.jsonl: line 1 is not JSON/],
+    [["gate", existing, "--success-rate", "1.5"], /success-?rate: .*1/i],
+    [["gate", existing, "--success-rate", "half"], /--success-rate must be a number: it is half/],
+    [["gate", existing, "--success-rate", "0.5", "--margin", "0.5"], /margin.*must be below/],
+    [["gate", existing, "--success-rate", "0.5", "--confidence", "1"], /confidence: /],
+    [["gate", existing, "--sucess-rate", "0.5"], /there is no option --sucess-rate; there are /],
+
+    [["accept"], /it takes one journal or more: none is given/],
+    [["accept", existing], /Cannot accept .*existing\.jsonl: their first line must be a plan/],
+    [["accept", torn], /broken\.jsonl: line 1 is not JSON/],
+
+    [["plan", "--rate", "80"], /at successRate: must be at most 1: it is 80/],
+    [["plan", "--power", "0.4"], /at power: must be above 0\.5: it is 0\.4/],
+    [["plan", "--margin", "0"], /at margin: a sequential gate needs a margin above 0/],
+    [["plan", "--margin", "0.0001"], /Cannot run toolgate plan: .* at most 10000000 trials/],
+    [["plan", suite, "--graphs", "5"], /--graphs goes without a file/],
+    [["plan", "--graphs", "0"], /--graphs must be a whole number from 1 on: it is 0/],
+
+    [["selfcheck"], /it takes a suite file, or one journal or more: none is given/],
+    [["selfcheck", suite, "--replay", "kept"], /selfcheck: .*--replay/],
+    [["selfcheck", suite, "--gate", "foo"], /--gate must be rate or upgrade: it is foo/],
+    [["selfcheck", suite, "--gates", "0"], /--gates must be a whole number from 1 on: it is 0/],
+    [["selfcheck", existing, "--margin", "2"], /at margin: must be below 1: it is 2/],
+
+    [["simulate", "--port", "99999"], /--port must be at most 65535: it is 99999/],
+    [["simulate", "--port", "http"], /--port must be a whole number.*: it is http/],
+    [["simulate", "--latency", "99999999999"], /latency/],
+    [["simulate", "file"], /it takes no file: file is given/],
+  ];
+}
+
+Deno.test("toolgate tells bad input in one message on stderr, and ends with 2", async (context) => {
+  await using temporary = await folder();
+  const cases = badInput(temporary);
+  const before = temporary.names();
+  const finished = await toolgates(cases.map(([arguments_]) => arguments_));
+  // What one of them says does not come of those before it: the last, as a process of its own.
+  const { code, stdout, stderr } = await toolgate(cases.at(-1)![0]);
+  assertEquals({ code, stdout, stderr }, (({ all: _, ...last }) => last)(finished.at(-1)!));
+  for (const [place, [arguments_, message]] of cases.entries()) {
+    const shown = arguments_.join(" ").replaceAll(`${temporary.path}/`, "");
+    await context.step(`toolgate ${shown}`, () => {
+      const { code, stdout, stderr, all } = finished[place]!;
+      assertEquals(code, 2, all);
+      assertEquals(stdout, "", all);
+      assertMatch(stderr, message);
+      assertEquals(stderr.match(/Cannot run|Cannot use|Cannot (read|write)/g)?.length ?? 1, 1, all);
+      assertNoStack(finished[place]!);
+    });
+  }
+  assertEquals(temporary.names(), before, "something was left behind");
+  assertEquals(Deno.readTextFileSync(temporary.file("existing.jsonl")), "");
+});
+
+Deno.test("toolgate refuses a port that is taken", async () => {
+  await using server = countingServer();
+  const finished = await toolgate(["simulate", "--port", new URL(server.url).port]);
+  assertEquals(finished.code, 2, finished.all);
+  assertMatch(finished.stderr, /Cannot serve on port \d+: /);
+  assertNoStack(finished);
+});
+
+Deno.test("toolgate --help tells every command, and each tells its options", async () => {
+  for (const finished of await toolgates([["--help"], ["-h"], ["help"]])) {
+    assertEquals(finished.code, 0, finished.all);
+    for (const name of ["generate", "run", "gate", "simulate"]) {
+      assertMatch(finished.stdout, new RegExp(`^ +${name} `, "m"));
+    }
+  }
+  const bare = await toolgate([]);
+  assertEquals(bare.code, 2);
+  const options = [
+    ["generate", "--core"],
+    ["run", "--retry-invalid"],
+    ["gate", "--coverage"],
+    ["simulate", "--latency"],
+  ] as const;
+  const told = await toolgates(options.map(([name]) => [name, "--nonsense", "--help"]));
+  for (const [place, [, option]] of options.entries()) {
+    const finished = told[place]!;
+    assertEquals(finished.code, 0, finished.all);
+    assertStringIncludes(finished.stdout, option);
+  }
+});
+
+// run and gate
+
+Deno.test("toolgate run and gate work on the quick suite", async () => {
+  await using temporary = await folder();
+  const out = temporary.file("folder/out.jsonl");
+  const run = await toolgate(["run", QUICK, "--out", out]);
+  assertEquals(run.code, 0, run.all);
+  assertEquals(totalsIn(run), [100, 100]);
+  assertMatch(run.stderr, /^Skipped 2 impossible crossings/);
+  assertMatch(run.stderr, /^200\/200 trials, \d+ solved \(/m);
+  assertStringIncludes(run.stderr, `To decide: deno task toolgate gate ${out}`);
+  const ids = idsOf(out);
+  assertEquals(ids.length, 200);
+  assertEquals(new Set(ids).size, 200);
+
+  const gate = await toolgate(["gate", out]);
+  assertEquals(gate.code, 1, gate.all);
+  assertEquals(gate.stderr, "");
+  assertStringIncludes(gate.stdout, run.stdout.trimEnd());
+  assertMatch(gate.stdout, /^sim:planner \(simulated\): PASS: /m);
+  assertMatch(gate.stdout, /^sim:noisy\?early=0\.05&stale=0\.05 \(simulated\): FAIL: /m);
+  const milder = await toolgate(["gate", out, "--success-rate", "0.3"]);
+  assertEquals(milder.code, 0, milder.all);
+  const finer = await toolgate(["gate", out, "--success-rate", "0.6", "--margin", "0.01"]);
+  assertEquals(finer.code, 3, finer.all);
+  assertMatch(finer.stdout, /UNDECIDED: .* about \d+ further trials would decide/);
+});
+
+Deno.test("toolgate run without a file runs the quick suite, and says so", async () => {
+  const finished = await toolgate(["run", "--shard", "1/20"]);
+  assertEquals(finished.code, 0, finished.all);
+  assertStringIncludes(finished.stderr, `Suite ${QUICK}\n`);
+  // A twentieth of 200 trials, of both models.
+  assertEquals(totalsIn(finished), [6, 4]);
+});
+
+Deno.test("toolgate run --reasoning-effort asks for it, and crosses several with the models", async () => {
+  const asked: Record<string, unknown>[] = [];
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    async (request) => {
+      asked.push(await request.json());
+      const message = { role: "assistant", content: "I cannot tell." };
+      const choices = [{ index: 0, finish_reason: "stop", message }];
+      return Response.json({ id: "1", object: "chat.completion", model: "x", choices });
+    },
+  );
+  await using temporary = await folder();
+  const prices = { m: { input: 1, output: 1 } };
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 1, { prices }));
+  const out = temporary.file("out.jsonl");
+  const run = (...more: string[]) =>
+    toolgate(["run", suite, "--base-url", `http://127.0.0.1:${server.addr.port}/v1`, ...more]);
+  const one = await run("--reasoning-effort", "low");
+  assertEquals(one.code, 0, one.all);
+  assertEquals(asked.map(({ reasoning_effort: effort }) => effort), ["low", "low"]);
+  assertStringIncludes(one.stdout, "m\n\ncell ");
+  const efforts = ["--reasoning-effort", "minimal", "--reasoning-effort", "high"];
+  const two = await run(...efforts, "--max-usd", "1", "--out", out);
+  assertEquals(two.code, 0, two.all);
+  assertEquals(
+    asked.slice(2).map(({ model, reasoning_effort: effort }) => [model, effort]).sort(),
+    [
+      ["m", "high"],
+      ["m", "high"],
+      ["m", "minimal"],
+      ["m", "minimal"],
+    ],
+  );
+  assertEquals(
+    new Set(readLines(out).slice(1).map(({ model }) => model.requested)),
+    new Set(["m minimal", "m high"]),
+  );
+});
+
+Deno.test("toolgate run --only replays a trial of a suite or a journal, and tells its story", async () => {
+  await using temporary = await folder();
+  await using server = countingServer("sim:noisy?early=0.5&stale=0.5");
+  const entry = { model: "m", name: "mine", temperature: 1 };
+  const suite = temporary.write("suite.jsonc", suiteOf([entry], 3, { limits: { steps: 4 } }));
+  const out = temporary.file("out.jsonl");
+  const here = ["--base-url", server.url];
+  const run = await toolgate(["run", suite, "--out", out, ...here]);
+  assertEquals(run.code, 0, run.all);
+  const before = Deno.readTextFileSync(out);
+  const { id, outcome, calls } = readLines(out)[2];
+  for (const file of [suite, out]) {
+    const finished = await toolgate(["run", file, "--only", id, ...here]);
+    assertEquals(finished.code, 0, finished.all);
+    assertEquals(finished.stderr, "");
+    assertMatch(finished.stdout, new RegExp(`^mine: ${outcome} after ${calls} call`));
+  }
+  assertEquals(Deno.readTextFileSync(out), before, "a replay is no part of the run");
+
+  // The id says all of the task: one of another seed has its model, limits and options from here.
+  const other = id.replace(/seed=\d+/, "seed=4711");
+  const fresh = await toolgate(["run", suite, "--only", `  ${other}`, ...here]);
+  assertEquals(fresh.code, 0, fresh.all);
+  const gone = countingServer();
+  await gone[Symbol.asyncDispose]();
+  const invalid = await toolgate([
+    ...["run", out, "--only", id, "--base-url", gone.url, "--retries", "0"],
+  ]);
+  assertEquals(invalid.code, 3, invalid.all);
+  assertMatch(invalid.stdout, /^mine: invalid after 0 calls .*infrastructure: /);
+
+  const changed = temporary.write("changed.jsonl", before.replace('"steps":4', '"steps":5'));
+  const refused = await toolgate(["run", changed, "--only", id, ...here]);
+  assertEquals(refused.code, 2, refused.all);
+  assertMatch(refused.stderr, /changed\.jsonl as its plan must agree with its own hash/);
+});
+
+Deno.test("toolgate gate ends with 3 when nothing can be said", async (context) => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(["sim:planner"], 8));
+  const [one, two, other, whole] = ["1", "2", "other", "whole"].map((name) =>
+    temporary.file(`${name}.jsonl`)
+  ) as [string, string, string, string];
+  const runs = await toolgates([
+    ["run", suite, "--shard", "1/2", "--out", one],
+    ["run", suite, "--shard", "2/2", "--out", two],
+    ["run", suite, "--seed", "2", "--shard", "2/2", "--out", other],
+    ["run", suite, "--out", whole],
+  ]);
+  for (const run of runs) assertEquals(run.code, 0, run.all);
+  const [plan, ...lines] = Deno.readTextFileSync(whole).trimEnd().split("\n");
+  const write = (name: string, rows: readonly (string | undefined)[]) =>
+    temporary.write(name, rows.map((row) => `${row}\n`).join(""));
+  const zero = write("zero.jsonl", [plan]);
+  const few = write("few.jsonl", [plan, ...lines.slice(4)]);
+  const foreign = write("foreign.jsonl", [
+    plan,
+    ...lines,
+    Deno.readTextFileSync(other).trimEnd().split("\n").at(-1),
+  ]);
+  const changed = write("changed.jsonl", [plan!.replace(`"graphs":8`, `"graphs":7`), ...lines]);
+  const swapped = write("swapped.jsonl", [
+    plan,
+    ...lines.slice(1),
+    lines[0]!.replace(`"served":"sim:planner"`, `"served":"sim:planner-2"`),
+  ]);
+  const rate = ["--success-rate", "0.6"];
+
+  const good = await toolgate(["gate", one, two, ...rate]);
+  assertEquals(good.code, 0, good.all);
+  assertStringIncludes(good.stdout, "solved: 16 of 16 valid trials");
+  const cases = [
+    ["zero trials", [zero], /INVALID: .* there are no trials/],
+    ["an empty file", [write("empty.jsonl", [])], /INVALID: .* there are no trials/],
+    ["too few trials", [few], /INVALID: .*12 of 16 planned trials are valid/],
+    ["a missing shard", [one], /INVALID: .*shards are missing: 2\/2/],
+    ["the same shard twice", [one, one], /INVALID: .*shard 1\/2 is there twice/],
+    ["a foreign shard", [one, other], /INVALID: .*different plans: they differ in seed/],
+    ["a shard and a whole run", [one, whole], /INVALID: .*not shards of one run/],
+    ["a foreign trial", [foreign], /INVALID: .*has a trial that its plan does not have: core=/],
+    ["a changed plan", [changed], /INVALID: .*plan line does not agree with its own hash/],
+    ["a changed served model", [swapped], /INVALID: .*served model changed.*sim:planner-2/],
+  ] as const;
+  const told = await toolgates(cases.map(([, files]) => ["gate", ...files, ...rate]));
+  for (const [place, [name, , message]] of cases.entries()) {
+    await context.step(name, () => {
+      const finished = told[place]!;
+      assertEquals(finished.code, 3, finished.all);
+      assertMatch(finished.stdout, message);
+      assertNoStack(finished);
+    });
+  }
+});
+
+Deno.test("toolgate gate reads a torn journal, says so, and leaves it as it is", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(["sim:planner"], 2));
+  const out = temporary.file("out.jsonl");
+  await toolgate(["run", suite, "--out", out]);
+  const torn = Deno.readTextFileSync(out) + `{"v":1,"kind":"trial","id":"ü`;
+  Deno.writeTextFileSync(out, torn);
+  const finished = await toolgate(["gate", out, "--success-rate", "0.1"]);
+  assertEquals(finished.code, 0, finished.all);
+  assertEquals(finished.stderr, `Dropped a torn last line of ${out} (30 bytes)\n`);
+  assertEquals(Deno.readTextFileSync(out), torn);
+});
+
+Deno.test("toolgate run ends with 3 when trials are invalid, and tries these again when told", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 2));
+  const out = temporary.file("out.jsonl");
+  const run = (server: { url: string }, ...more: string[]) =>
+    toolgate(["run", suite, "--base-url", server.url, "--retries", "0", "--out", out, ...more]);
+  const gone = countingServer();
+  await gone[Symbol.asyncDispose]();
+  const first = await run(gone);
+  assertEquals(first.code, 3, first.all);
+  assertMatch(first.stderr, /^4 trials are invalid/m);
+  assertEquals(totalsIn(first), [4]);
+  assertNoStack(first);
+
+  await using server = countingServer();
+  const kept = await run(server, "--resume");
+  assertEquals(kept.code, 3, kept.all);
+  assertEquals(server.requests, 0);
+  const again = await run(server, "--resume", "--retry-invalid");
+  assertEquals(again.code, 0, again.all);
+  assertEquals(server.trials, 4);
+  const gate = await toolgate(["gate", out, "--success-rate", "0.2"]);
+  assertEquals(gate.code, 0, gate.all);
+  assertStringIncludes(gate.stdout, "solved: 4 of 4 valid trials");
+});
+
+Deno.test("toolgate run never tells a key", async () => {
+  await using temporary = await folder();
+  const key = "sk-a-very-secret-key-0123456789";
+  const chatty = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    ({ headers }) =>
+      Response.json({ error: { message: `Wrong key: ${headers.get("authorization")}` } }, {
+        status: 401,
+      }),
+  );
+  const entry = {
+    model: "m",
+    baseURL: `http://127.0.0.1:${chatty.addr.port}/v1`,
+    apiKeyVariable: "MY_KEY",
+  };
+  const suite = temporary.write("suite.jsonc", suiteOf([entry], 1));
+  const out = temporary.file("out.jsonl");
+  const finished = await toolgate(["run", suite, "--out", out], { env: { MY_KEY: key } });
+  await chatty.shutdown();
+  assertEquals(finished.code, 3, finished.all);
+  const journal = Deno.readTextFileSync(out);
+  assertStringIncludes(journal, "Wrong key");
+  assertEquals((journal + finished.all).includes(key), false);
+});
+
+Deno.test("toolgate run refuses to resume another plan, and leaves the journal as it is", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(["sim:planner"], 1));
+  const out = temporary.file("out.jsonl");
+  await toolgate(["run", suite, "--out", out]);
+  const before = Deno.readTextFileSync(out);
+  const cases = [
+    [["--seed", "2"], /must be of the same plan: it differs in seed\n/],
+    [["--model", "sim:noisy"], /must be of the same plan: it differs in models\n/],
+    [["--shard", "1/2"], /it is of the whole run: this is shard 1\/2/],
+  ] as const;
+  const told = await toolgates(
+    cases.map(([more]) => ["run", suite, "--out", out, "--resume", ...more]),
+  );
+  for (const [place, [, message]] of cases.entries()) {
+    const finished = told[place]!;
+    assertEquals(finished.code, 2, finished.all);
+    assertMatch(finished.stderr, message);
+    assertNoStack(finished);
+  }
+  assertEquals(Deno.readTextFileSync(out), before);
+});
+
+Deno.test("toolgate takes files relative to where the user stands", async () => {
+  const nested = await deno(
+    ["task", "toolgate", "run", "../suites/quick.jsonc", "--shard", "1/50"],
+    {
+      cwd: `${ROOT}/fixtures/suites`,
+    },
+  );
+  assertEquals(nested.code, 0, nested.all);
+  await using temporary = await folder();
+  const gated = { gate: { successRate: 0.1 } };
+  temporary.write("suite.jsonc", suiteOf(["sim:planner"], 1, gated));
+  const task = (...arguments_: string[]) =>
+    deno(["task", `--config=${ROOT}/deno.json`, "toolgate", ...arguments_], {
+      cwd: temporary.path,
+    });
+  const run = await task("run", "suite.jsonc", "--out", "results/out.jsonl");
+  assertEquals(run.code, 0, run.all);
+  assertEquals(idsOf(temporary.file("results/out.jsonl")).length, 2);
+  assertStringIncludes(run.stderr, "To decide: deno task toolgate gate results/out.jsonl");
+  const gate = await task("gate", "results/out.jsonl");
+  assertEquals(gate.code, 0, gate.all);
+  const absolute = await task("gate", temporary.file("results/out.jsonl"));
+  assertEquals(absolute.stdout, gate.stdout);
+});
+
+// Runs that do not reach their end
+
+Deno.test("toolgate run, interrupted, ends with 3 and a whole journal", async () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    await using temporary = await folder();
+    await using server = countingServer("sim:planner", 30);
+    const suite = temporary.write("suite.jsonc", suiteOf(["m"], 20));
+    const out = temporary.file("out.jsonl");
+    const arguments_ = ["run", suite, "--base-url", server.url, "--out", out];
+    const child = begin([...arguments_, "--concurrency", "4"]);
+    await server.reached(40);
+    child.process.kill(signal);
+    const finished = await child.finished;
+    assertEquals(finished.code, 3, finished.all);
+    assertNoStack(finished);
+    const ids = idsOf(out);
+    assert(ids.length > 0 && ids.length < 40, `${signal}: ${ids.length} trials`);
+    assertEquals(readLines(out).slice(1).map(({ outcome }) => outcome), ids.map(() => "solved"));
+    const missing = /^(\d+) trials were not run$/m.exec(finished.stderr);
+    assertEquals(Number(missing?.[1]), 40 - ids.length, finished.all);
+
+    const begun = server.trials;
+    const resumed = await toolgate([...arguments_, "--resume"]);
+    assertEquals(resumed.code, 0, resumed.all);
+    assertEquals(server.trials - begun, 40 - ids.length);
+    assertEquals(new Set(idsOf(out)).size, 40);
+    assertEquals(totalsIn(resumed), [40]);
+  }
+});
+
+Deno.test("toolgate run loses no trial and repeats none when it is killed again and again", async () => {
+  const seed = 20_260_712n;
+  const prng = randomSeeded(seed);
+  const message = `seed ${seed}`;
+  const concurrency = 4;
+  const trials = 48;
+  await using temporary = await folder();
+  await using server = countingServer("sim:planner", 10);
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], trials / 2));
+  const out = temporary.file("out.jsonl");
+  const arguments_ = [
+    ...["run", suite, "--base-url", server.url, "--out", out],
+    ...["--concurrency", String(concurrency)],
+  ];
+  /** The prompts of the trials that the journal has; a torn last line does not count. */
+  const kept = () =>
+    new Set(
+      Deno.readTextFileSync(out).split("\n").slice(1, -1)
+        .map((line) => generateTask(JSON.parse(line).task).prompt),
+    );
+  let doneBefore = new Set<string>();
+  for (let kill = 0; kill < 4; kill++) {
+    const begunBefore = new Map(server.begun);
+    const child = begin(kill === 0 ? arguments_ : [...arguments_, "--resume"]);
+    await server.reached(server.requests + randomIntegerBetween(1, 45, { prng }));
+    child.process.kill("SIGKILL");
+    await child.finished;
+    const done = kept();
+    assert([...doneBefore].every((prompt) => done.has(prompt)), `a trial is lost: ${message}`);
+    assert(done.size < trials, `kill ${kill} came too late: ${message}`);
+    for (const prompt of doneBefore) {
+      assertEquals(server.begun.get(prompt), begunBefore.get(prompt), `run twice: ${message}`);
+    }
+    const begunNow = [...server.begun].filter(([prompt, count]) =>
+      count > (begunBefore.get(prompt) ?? 0)
+    );
+    const inFlight = begunNow.filter(([prompt]) => !done.has(prompt));
+    assertLessOrEqual(inFlight.length, concurrency, message);
+    doneBefore = done;
+    // A kill seldom tears a line; this does.
+    if (kill % 2 === 1) {
+      Deno.writeTextFileSync(out, `{"v":1,"kind":"trial","id":"co`, { append: true });
+    }
+  }
+  const begunBefore = new Map(server.begun);
+  const last = await toolgate([...arguments_, "--resume"]);
+  assertEquals(last.code, 0, `${message}\n${last.all}`);
+  assertMatch(last.stderr, /^Dropped a torn last line of .*out\.jsonl \(30 bytes\)$/m);
+  assertStringIncludes(last.stderr, `${doneBefore.size} of ${trials} trials are in ${out} already`);
+  for (const prompt of doneBefore) {
+    assertEquals(server.begun.get(prompt), begunBefore.get(prompt), `run twice: ${message}`);
+  }
+  assertLessOrEqual(server.trials, trials + 4 * concurrency, message);
+  const ids = idsOf(out);
+  assertEquals(ids.length, trials, message);
+  assertEquals(new Set(ids).size, trials, message);
+  assertEquals(server.begun.size, trials, message);
+  assertEquals(totalsIn(last), [trials], message);
+});
+
+Deno.test("toolgate run refuses a journal that another run is writing to", async () => {
+  await using temporary = await folder();
+  await using server = countingServer("sim:planner", 50);
+  const suite = temporary.write("suite.jsonc", suiteOf(["m"], 20));
+  const out = temporary.file("out.jsonl");
+  const arguments_ = ["run", suite, "--base-url", server.url, "--out", out];
+  const child = begin(arguments_);
+  await server.reached(10);
+  const second = await toolgate([...arguments_, "--resume"]);
+  assertEquals(second.code, 2, second.all);
+  assertMatch(second.stderr, /another run/);
+  assertNoStack(second);
+  child.process.kill("SIGINT");
+  assertEquals((await child.finished).code, 3);
+  idsOf(out);
+});
+
+Deno.test("toolgate simulate serves over HTTP until it is told to end", async () => {
+  const process = command(Deno.execPath(), [...LAUNCH, "simulate", "--port", "0"]).spawn();
+  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  const url = /^Simulated models at (http:\/\/127\.0\.0\.1:\d+\/v1): sim:planner/.exec(value)?.[1];
+  assert(url !== undefined, value);
+  const models = await (await fetch(`${url}/models`)).json();
+  assertEquals(models.data[0].id, "sim:planner");
+  const answer = await (await fetch(`${url}/chat/completions`, {
+    method: "POST",
+    body: JSON.stringify({
+      model: "sim:planner",
+      messages: [{ role: "user", content: "The value of variable a, please.\nVariable a = 4" }],
+    }),
+  })).json();
+  assertEquals(answer.choices[0].message.content, "a = 4");
+  process.kill("SIGTERM");
+  assertEquals((await process.status).success, false);
+  assertEquals(await new Response(process.stderr).text(), "");
+  await reader.cancel();
+});

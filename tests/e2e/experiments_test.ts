@@ -1,0 +1,108 @@
+// The paper's experiments on simulated models whose errors depend on the context: the curves that
+// reports show must have the shapes that these models are made to give.
+
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import type { Breakdown } from "../../lib/reports/metrics/breakdown.ts";
+import type { Report } from "../../lib/reports/report.ts";
+import { dimensionTables } from "../../lib/reports/tables/dimensions.ts";
+import { toolgate } from "../support/child.ts";
+import { Folder } from "../support/folders.ts";
+import { tableOf } from "../support/readme.ts";
+
+/** Runs a suite of the project as a user does, and gives what its report holds. */
+async function experiment(name: string, ...options: string[]): Promise<Report> {
+  using folder = new Folder();
+  const [journal, json] = [folder.file("trials.jsonl"), folder.file("report.json")];
+  const ran = await toolgate(["run", `fixtures/suites/${name}`, "--out", journal, ...options]);
+  assertEquals(ran.code, 0, ran.all);
+  const reported = await toolgate(["report", journal, "--json", json]);
+  assertEquals(reported.code, 0, reported.all);
+  return JSON.parse(folder.read("report.json"));
+}
+
+function breakdownOf({ breakdowns }: Report, id: string): Breakdown {
+  const found = breakdowns.find((breakdown) => breakdown.id === id);
+  assert(found !== undefined, `there is no breakdown ${id}`);
+  return found;
+}
+
+/** The rates of the one series of a breakdown, by its values. */
+function ratesOf(breakdown: Breakdown, series = 0): Map<number | string, number> {
+  return new Map(
+    breakdown.values.map((
+      value,
+      place,
+    ) => [value, breakdown.series[series]!.tallies[place]!.rate!]),
+  );
+}
+
+Deno.test("the main grid: success falls with depth, and with connected functions", async () => {
+  // Half of it tells as much: shards are dealt out over all cells.
+  const report = await experiment("main_grid.jsonc", "--shard", "1/2");
+  assertEquals([report.trials, report.planned], [575, 1150]);
+  const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
+  assertEquals(byDepth.length, 9);
+  // Thirds of the curve: single points have intervals of 40 points.
+  const thirds = [0, 3, 6].map((at) => byDepth.slice(at, at + 3).reduce((sum, rate) => sum + rate));
+  assertGreater(thirds[0]! - thirds[1]!, 0.45);
+  assertGreater(thirds[1]! - thirds[2]!, 0.45);
+  const byConnection = breakdownOf(report, "connection");
+  const rates = ratesOf(byConnection);
+  assertLess(rates.get("connected")!, rates.get("disconnected")! - 0.05);
+  const counts = byConnection.series[0]!.tallies.map((tally) => tally!.valid);
+  assertEquals(byConnection.values, ["no extra", "connected", "half and half", "disconnected"]);
+  assertEquals(counts.reduce((sum, count) => sum + count), 575);
+});
+
+Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
+  const report = await experiment("mitigation.jsonc");
+  for (const size of [5, 10]) {
+    const breakdown = breakdownOf(report, `strategy-${size}`);
+    assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
+    const [baseline, restate] = breakdown.series.map(({ tallies }) => tallies[0]!);
+    assertEquals(baseline!.valid, restate!.valid);
+    assertLess(baseline!.interval!.upper, restate!.interval!.lower);
+  }
+});
+
+Deno.test("strategies: each helps against its own mistake, as the table of the fixtures says", async () => {
+  const report = await experiment("strategies.jsonc");
+  const { values, series } = breakdownOf(report, "strategy-5");
+  const rows = series.map((
+    { name, tallies },
+  ) => [name, ...tallies.map((tally) => `${Math.round(100 * tally!.rate!)}%`)]);
+  const table = tableOf("What strategies do");
+  assertEquals(
+    table[0]!.slice(1),
+    values.map((name) => String(name).replace(/^sim:| \(sim.*$/g, "")),
+  );
+  assertEquals(table.slice(2), rows);
+
+  const found = (model: string, strategy: string) =>
+    report.comparisons.find(({ subject }) =>
+      subject.model === model && subject.strategy === strategy
+    )!;
+  for (
+    const [model, strategy] of [
+      ["sim:noisy mistakes variables", "restate"],
+      ["sim:noisy copies badly", "indirection"],
+      ["sim:noisy drops arguments", "repair"],
+    ]
+  ) {
+    const { interval, mcNemar } = found(model!, strategy!).success!;
+    assertGreater(interval!.lower, 0.1, `${model} with ${strategy}`);
+    assertLess(mcNemar!.exact, 0.001, `${model} with ${strategy}`);
+  }
+  const perfect = report.comparisons.filter(({ subject }) => subject.model === "sim:planner");
+  assertEquals(perfect.map(({ success }) => success!.candidate), perfect.map(() => 1));
+});
+
+Deno.test("dimensions: models score as the table of the fixtures says", async () => {
+  const [table] = dimensionTables(await experiment("dimensions.jsonc"));
+  const [head, ...models] = table!.rows;
+  const rows = head!.slice(1).map((dimension, place) => [
+    dimension,
+    ...models.map((cells) => cells[place + 1]!.replace(/, n \d+$/, "")),
+  ]);
+  assertEquals(tableOf("What the five dimensions come to").slice(2), rows);
+});

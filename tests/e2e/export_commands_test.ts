@@ -1,0 +1,250 @@
+// The command that exports training data, as users run it: on journals of real runs of simulated models.
+
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { EXPORT_HELP } from "../../lib/cli/export.ts";
+import { hermes } from "../../lib/models/formats/hermes.ts";
+import { openTask } from "../../lib/trials/executors/tasks.ts";
+import { CITY, CITY_PATH } from "../support/call_sets.ts";
+import { type Folder, folder, readLines, toolgate } from "../support/child.ts";
+import { linesOf } from "../support/journals.ts";
+import { checkHermesLine, checkOpenAILine, type OpenAILine } from "../support/training_lines.ts";
+
+const SUITE = {
+  name: "to-learn-from",
+  seed: 5,
+  graphs: 3,
+  tasks: [{ core: 4, depth: 2, connected: 1 }, { case: "oracle" }],
+  models: ["sim:planner", "sim:noisy?hallucinate=0.3&arity=0.3&seed=1"],
+  strategies: ["baseline", "restate", "indirection", "plan_then_call"],
+};
+
+/** Runs a suite, and gives its journal. */
+async function run(place: Folder, suite: object, name = "out.jsonl"): Promise<string> {
+  const path = place.write(`${name}.suite.jsonc`, JSON.stringify(suite));
+  const out = place.file(name);
+  const { code, all } = await toolgate(["run", path, "--out", out]);
+  assertEquals(code, 0, all);
+  return out;
+}
+
+function linesIn(stdout: string): unknown[] {
+  return stdout.trimEnd().split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** The texts that come back when the calls of a line are made once more, in the task that it names. */
+async function again({ messages, metadata }: OpenAILine): Promise<string[]> {
+  using fixture = openTask(JSON.parse(metadata["task"]!), {
+    perturbation: metadata["perturbation"]!,
+    callLimit: Infinity,
+  });
+  const results: string[] = [];
+  for (const message of messages) {
+    if (message.role !== "assistant" || message.tool_calls === undefined) continue;
+    const calls = message.tool_calls.map(({ id, function: call }) => ({ id, ...call }));
+    results.push(...(await fixture.execute(calls)).map(({ content }) => content));
+  }
+  return results;
+}
+
+Deno.test("toolgate export writes lines that OpenAI's fine-tuning documents, whose calls come out again", async () => {
+  await using place = await folder();
+  const journal = await run(place, {
+    ...SUITE,
+    tasks: SUITE.tasks.slice(0, 1),
+    perturbations: ["none", "timeout", "FK"],
+  });
+  const { code, stdout, stderr, all } = await toolgate([
+    ...["export", journal, "--format", "openai-chat", "--only", "solved"],
+  ]);
+  assertEquals(code, 0, all);
+  const lines = linesIn(stdout).map((line) => checkOpenAILine(line));
+  assert(lines.length > 20, all);
+  assertStringIncludes(stderr, `Wrote ${lines.length} conversations of 72 trials\n`);
+  for (const line of lines) {
+    const { metadata, messages } = line;
+    assertEquals([metadata["outcome"], metadata["grounded"], metadata["simulated"]], [
+      ...["solved", "true", "true"],
+    ]);
+    // What strategies write in place of results, a bare task does not.
+    if (metadata["strategy"] === "restate" || metadata["strategy"] === "indirection") continue;
+    const results = messages.flatMap((one) => one.role === "tool" ? [one.content] : []);
+    assertEquals(await again(line), results, metadata["trial"]);
+  }
+  const recovered = lines.filter(({ metadata }) => metadata["recovery"] !== undefined);
+  assertStringIncludes(stderr, `${recovered.length} marked as recovered from what went wrong`);
+  assert(
+    recovered.some(({ metadata }) => metadata["recovery"]!.split(",").includes("timeout")),
+    all,
+  );
+  // Each conversation is there once.
+  const said = lines.map(({ messages, tools }) => JSON.stringify([messages, tools]));
+  assertEquals(new Set(said).size, said.length);
+});
+
+Deno.test("toolgate export writes the form of Hermes's own data, with the same conversations", async () => {
+  await using place = await folder();
+  const journal = await run(place, SUITE);
+  const [openai, ours] = await Promise.all(
+    ["openai-chat", "hermes"].map((format) => toolgate(["export", journal, "--format", format])),
+  );
+  assertEquals([openai!.code, ours!.code], [0, 0], ours!.all);
+  const lines = linesIn(ours!.stdout).map(checkHermesLine);
+  const others = linesIn(openai!.stdout).map((line) => checkOpenAILine(line));
+  const byTrial = new Map(others.map((line) => [line.metadata["trial"]!, line]));
+  const shared = lines.filter(({ metadata }) => byTrial.has(metadata["trial"]!));
+  assert(shared.length > 15, ours!.all);
+  for (const { conversations, metadata } of shared) {
+    const { messages, tools } = byTrial.get(metadata["trial"]!)!;
+    const names = tools.map((tool) => tool.function.name);
+    const calls = messages.flatMap((one) => one.role === "assistant" ? one.tool_calls ?? [] : []);
+    const read = conversations.flatMap(({ from, value }) =>
+      from === "gpt" ? hermes.read(value, names).calls : []
+    );
+    assertEquals(
+      read.map((call) => [call.name, JSON.parse(call.arguments)]),
+      calls.map(({ function: call }) => [call.name, JSON.parse(call.arguments)]),
+    );
+  }
+});
+
+Deno.test("toolgate export writes what text formats and native calls said alike", async () => {
+  await using place = await folder();
+  const models = ["chat", "react", "xml", "hermes"].map((api) => ({ model: "sim:planner", api }));
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"], models });
+  const { stdout, all } = await toolgate(["export", journal, "--format", "openai-chat"]);
+  const lines = linesIn(stdout).map((line) => checkOpenAILine(line));
+  assert(lines.some(({ metadata }) => metadata["api"] === "react"), all);
+  for (const { messages, metadata } of lines) {
+    assert(!JSON.stringify(messages).includes("tool_call>"), metadata["trial"]);
+  }
+});
+
+Deno.test("toolgate export takes questions of call sets that are named, and says what it leaves out", async () => {
+  await using place = await folder();
+  const tasks = [{ set: CITY_PATH, mode: "tools" }, { set: CITY_PATH, mode: "parameters" }];
+  const journal = await run(place, { name: "city", seed: 1, tasks, models: ["sim:truth"] });
+  const asked = CITY.questions.length;
+  const bare = await toolgate(["export", journal, "--format", "openai-chat"]);
+  assertEquals(bare.code, 0, bare.all);
+  assertEquals(bare.stdout, "");
+  assertStringIncludes(
+    bare.stderr,
+    `Wrote 0 conversations of ${2 * asked} trials\n  ${2 * asked} left out:\n` +
+      `    ${2 * asked}: it is on a call set that is not at hand: name it with --set`,
+  );
+  const named = await toolgate(["export", journal, "--format", "openai-chat", "--set", CITY_PATH]);
+  const lines = linesIn(named.stdout).map((line) => checkOpenAILine(line));
+  assert(lines.length > 0, named.all);
+  for (const { metadata } of lines) assertEquals(JSON.parse(metadata["task"]!).mode, "tools");
+  assertStringIncludes(
+    named.stderr,
+    `${asked}: it was asked in words only, with no functions on offer`,
+  );
+});
+
+Deno.test("toolgate export writes to files that are new, and beside them what is to stand alone", async () => {
+  await using place = await folder();
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"] });
+  const [out, beside] = [place.file("deep/train.jsonl"), place.file("deep/metadata.jsonl")];
+  const { code, stdout, stderr, all } = await toolgate([
+    ...["export", journal, "--format", "openai-chat", "--out", out, "--metadata", beside],
+  ]);
+  assertEquals([code, stdout], [0, ""], all);
+  const lines = readLines(out).map((line) => checkOpenAILine(line, true));
+  const metadata = readLines(beside);
+  assertEquals(metadata.length, lines.length);
+  assertStringIncludes(stderr, ` to ${out}\n`);
+  const whole = linesIn((await toolgate(["export", journal, "--format", "openai-chat"])).stdout);
+  assertEquals(
+    lines.map((line, place) => ({ ...line, metadata: metadata[place] })),
+    whole as never,
+  );
+
+  const before = [out, beside, journal].map((file) => Deno.readTextFileSync(file));
+  for (const taken of [out, journal, place.path]) {
+    const refused = await toolgate(["export", journal, "--format", "hermes", "--out", taken]);
+    assertEquals([refused.code, refused.stdout], [2, ""]);
+    assertEquals(
+      refused.stderr,
+      `Cannot write to ${taken} as there must be no such file yet: remove it, or name another one\n`,
+    );
+    const other = await toolgate(["export", journal, "--format", "hermes", "--metadata", taken]);
+    assertEquals(other.code, 2);
+  }
+  assertEquals([out, beside, journal].map((file) => Deno.readTextFileSync(file)), before);
+});
+
+Deno.test("toolgate export leaves nothing half written behind", async () => {
+  await using place = await folder();
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"] });
+  const broken = place.write("broken.jsonl", '{"v":1,"kind":"trial"}\n');
+  const before = place.names();
+  const refused = await toolgate([
+    ...["export", journal, broken, "--format", "openai-chat", "--out", place.file("train.jsonl")],
+  ]);
+  assertEquals(refused.code, 2, refused.all);
+  assertStringIncludes(refused.stderr, `${broken}, line 1`);
+  assertEquals(place.names(), before);
+});
+
+Deno.test("toolgate export is not led astray by journals that hold anything", async () => {
+  await using place = await folder();
+  const journal = await run(place, { ...SUITE, graphs: 1, strategies: ["baseline"] });
+  const [, trial] = readLines(journal);
+  const hostile = place.write(
+    "hostile\u001b[31m.jsonl",
+    linesOf([
+      { ...trial, id: "a", suite: "\u001b[31m" },
+      { ...trial, id: "b", task: { case: "__proto__", seed: 1 } },
+      { ...trial, id: "c", strategy: "constructor" },
+      { ...trial, id: "d", perturbation: "toString" },
+      { ...trial, id: "e", events: [{ kind: "reply" }] },
+      { ...trial, id: "f", task: { ...trial.task, core: "9".repeat(99) } },
+      { ...trial, id: "g", model: { ...trial.model, requested: "__proto__" } },
+    ]) + '{"v":1,"kind":"tri',
+  );
+  const { code, stdout, stderr, all } = await toolgate(["export", hostile, "--format", "hermes"]);
+  assertEquals(code, 0, all);
+  assertEquals(linesIn(stdout).map((line) => checkHermesLine(line).metadata["trial"]), ["a"]);
+  assertEquals(stderr.includes("\u001b"), false);
+  assertStringIncludes(stderr, "Dropped a torn last line");
+  assertStringIncludes(stderr, "1 left out as the same conversation is there already");
+  assertStringIncludes(stderr, "1: its strategy is not known");
+});
+
+Deno.test("toolgate export refuses what it cannot understand", async () => {
+  await using place = await folder();
+  const journal = place.write("a.jsonl", "");
+  const cases: readonly (readonly [string[], string])[] = [
+    [["--format", "hermes"], "it takes one journal or more: none is given"],
+    [[journal], "--format must be openai-chat or hermes: it is not given"],
+    [[journal, "--format", "alpaca"], "--format must be openai-chat or hermes: it is alpaca"],
+    [[journal, "--format", "hermes", "--only", "failed"], "--only must be solved: it is failed"],
+    [[journal, "--format", "hermes", "--fast"], "there is no option --fast"],
+    [
+      [
+        journal,
+        "--format",
+        "hermes",
+        "--out",
+        `${place.path}/x`,
+        "--metadata",
+        `${place.path}/./x`,
+      ],
+      "each file can be written once only",
+    ],
+    [[`${journal}.none`, "--format", "hermes"], "there is no such file or folder"],
+    [
+      [journal, "--format", "hermes", "--set", `${journal}.none`],
+      "there is no such file or folder",
+    ],
+  ];
+  for (const [arguments_, message] of cases) {
+    const { code, stdout, stderr, all } = await toolgate(["export", ...arguments_]);
+    assertEquals([code, stdout], [2, ""], all);
+    assertStringIncludes(stderr, message);
+  }
+  const help = await toolgate(["export", "--help"]);
+  assertEquals([help.code, help.stdout], [0, `${EXPORT_HELP}\n`]);
+  assertStringIncludes((await toolgate(["--help"])).stdout, "export ");
+});

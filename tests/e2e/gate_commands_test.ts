@@ -1,0 +1,456 @@
+// The commands around the gate as users run them, in child processes: run, gate, accept, plan, selfcheck.
+
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertLessOrEqual,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { canonicalJson, sha256 } from "../../lib/base/json.ts";
+import {
+  beginToolgate,
+  countingServer,
+  type Finished,
+  type Folder,
+  folder,
+  readLines,
+  toolgate,
+  toolgates,
+} from "../support/child.ts";
+
+/** A suite of two cells; `more` overrides. */
+function suiteOf(more: Record<string, unknown>): string {
+  return JSON.stringify({
+    name: "small",
+    seed: 1,
+    tasks: [{ core: [3, 4], depth: 2 }],
+    models: ["sim:noisy?quit=0.03&seed=1"],
+    ...more,
+  });
+}
+
+/** A baseline with other fields, and the checksum that belongs to them. */
+function changed(text: string, fields: Record<string, unknown>): string {
+  const { checksum: _, ...content } = { ...JSON.parse(text), ...fields };
+  return JSON.stringify({ ...content, checksum: sha256(canonicalJson(content)) });
+}
+
+/** Runs suites and gives their journals, by their names. */
+async function journalsOf<Name extends string>(
+  place: Folder,
+  suites: Readonly<Record<Name, Record<string, unknown>>>,
+): Promise<Record<Name, string>> {
+  const names = Object.keys(suites) as Name[];
+  const journals = names.map((name) => [name, place.file(`${name}.jsonl`)] as const);
+  const finished = await toolgates(
+    journals.map(([name, journal]) => {
+      const suite = place.write(`${name}.jsonc`, suiteOf(suites[name]));
+      return ["run", suite, "--out", journal];
+    }),
+  );
+  for (const one of finished) assertEquals(one.code, 0, one.all);
+  return Object.fromEntries(journals) as Record<Name, string>;
+}
+
+/** Runs a suite and gives its journal. */
+async function journalOf(
+  place: Folder,
+  name: string,
+  more: Record<string, unknown>,
+): Promise<string> {
+  return (await journalsOf(place, { [name]: more }))[name]!;
+}
+
+function verdictIn({ stdout }: Finished): string {
+  return stdout.split("\n").find((line) => /: (PASS|FAIL|UNDECIDED|INVALID): /.test(line)) ?? "";
+}
+
+const SEQUENTIAL = { gate: { successRate: 0.8, margin: 0.1, sequential: true } };
+
+Deno.test("toolgate run stops with a sequential gate, and is whole although trials are missing", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", suiteOf(SEQUENTIAL));
+  const journal = place.file("trials.jsonl");
+  const run = await toolgate(["run", suite, "--out", journal]);
+  assertEquals(run.code, 0, run.all);
+  const [plan, ...trials] = readLines(journal);
+  assertEquals(plan.gate.largestSize, plan.trials);
+  assertLess(trials.length, plan.trials / 2);
+  const spared = plan.trials - trials.length;
+  assertStringIncludes(run.stderr, `${spared} trials were not needed: the gate had decided`);
+  const gate = await toolgate(["gate", journal]);
+  assertEquals(gate.code, 0, gate.all);
+  const graphs = Number(/decided after (\d+) graphs/.exec(gate.stdout)?.[1]);
+  assertLessOrEqual(graphs, trials.length);
+  // Going on with it finds nothing to do.
+  const again = await toolgate(["run", suite, "--out", journal, "--resume"]);
+  assertEquals(again.code, 0, again.all);
+  assertEquals(readLines(journal).length, 1 + trials.length);
+  const changes = [["--success-rate", "0.5"], ["--margin", "0.2"], ["--confidence", "0.9"]];
+  for (const refused of await toolgates(changes.map((one) => ["gate", journal, ...one]))) {
+    assertEquals(refused.code, 2, refused.all);
+  }
+});
+
+Deno.test("toolgate run, killed in mid-run of a sequential gate, goes on to the same verdict", async () => {
+  await using place = await folder();
+  await using server = countingServer("sim:noisy?quit=0.06", 5);
+  const suite = place.write("suite.jsonc", suiteOf({ ...SEQUENTIAL, models: ["m"] }));
+  const run = (journal: string) => [
+    ...["run", suite, "--base-url", server.url, "--out", journal, "--concurrency", "4"],
+  ];
+  const whole = place.file("whole.jsonl");
+  assertEquals((await toolgate(run(whole))).code, 0);
+  const usual = await toolgate(["gate", whole]);
+  const journal = place.file("killed.jsonl");
+  for (const requests of [30, 60]) {
+    const child = beginToolgate([
+      ...run(journal),
+      ...(requests === 30 ? [] : ["--resume"]),
+    ]);
+    await server.reached(server.requests + requests);
+    child.process.kill("SIGKILL");
+    await child.finished;
+    const gate = await toolgate(["gate", journal]);
+    assertEquals(gate.code, 3, gate.all);
+    assertStringIncludes(gate.stdout, "continue it with --resume");
+  }
+  const last = await toolgate([...run(journal), "--resume"]);
+  assertEquals(last.code, 0, last.all);
+  const gate = await toolgate(["gate", journal]);
+  assertEquals([gate.code, verdictIn(gate)], [usual.code, verdictIn(usual)], gate.all);
+  const ids = readLines(journal).slice(1).map(({ id }) => id);
+  assertEquals(new Set(ids).size, ids.length, "a trial was run twice");
+});
+
+Deno.test("toolgate run ends at a budget with 3, and a price table is needed for dollars", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", suiteOf({ graphs: 40 }));
+  const journal = place.file("trials.jsonl");
+  const prices = place.write(
+    "prices.jsonc",
+    `{ "sim:noisy?quit=0.03&seed=1": { "input": 1, "output": 4 } } // dollars`,
+  );
+  const unpriced = await toolgate(["run", suite, "--max-usd", "0.05"]);
+  assertEquals(unpriced.code, 2, unpriced.all);
+  assertMatch(
+    unpriced.stderr,
+    /^Cannot tell the cost of model sim:noisy.* the price table must have it/,
+  );
+  const options = ["--out", journal, "--max-usd", "0.05", "--prices", prices];
+  const run = await toolgate(["run", suite, ...options]);
+  assertEquals(run.code, 3, run.all);
+  assertMatch(run.stderr, /^\d+ trials were not run: the budget of \$0\.05 was reached$/m);
+  assertMatch(run.stderr, /^sim:noisy.*: about \$0\.\d+ for 80 trials$/m);
+  const trials = readLines(journal).slice(1);
+  const spent = trials.reduce(
+    (sum, { usage }) => sum + (usage.inputTokens + 4 * usage.outputTokens) / 1e6,
+    0,
+  );
+  assertGreater(spent, 0.05);
+  // Only what was in flight came on top.
+  assertLess(spent, 0.05 + 8 * spent / trials.length + 1e-9);
+  const gate = await toolgate(["gate", journal, "--success-rate", "0.8"]);
+  assertMatch(verdictIn(gate), /Not all of the plan was run: the budget of \$0\.05 was reached/);
+  assertStringIncludes(gate.stdout, "by bets on graphs");
+  // A larger budget goes on where this one ended.
+  const more = await toolgate(["run", suite, "--out", journal, "--resume", "--prices", prices]);
+  assertEquals(more.code, 0, more.all);
+  // Of that run no budget says why the last trials should be missing.
+  const lines = Deno.readTextFileSync(journal).split("\n").slice(0, 76).join("\n");
+  const [cut, full] = await toolgates(
+    [place.write("cut.jsonl", `${lines}\n`), journal]
+      .map((path) => ["gate", path, "--success-rate", "0.8"]),
+  );
+  assertMatch(verdictIn(cut!), /: INVALID: /);
+  assertStringIncludes(full!.stdout, "exact, Clopper-Pearson");
+});
+
+Deno.test("toolgate accept makes a baseline that gates like the journal it comes from", async () => {
+  await using place = await folder();
+  const { old, next } = await journalsOf(place, {
+    old: { graphs: 80 },
+    next: { graphs: 80, models: ["sim:noisy?quit=0.02&stale=0.05&seed=2"] },
+  });
+  const accepted = await toolgate(["accept", old]);
+  assertEquals(accepted.code, 0, accepted.all);
+  const baseline = place.file("old.baseline.json");
+  assertStringIncludes(accepted.stderr, `Accepted 160 trials of 1 model in ${baseline}`);
+  const file = JSON.parse(Deno.readTextFileSync(baseline));
+  assertEquals([file.kind, file.subjects.length, file.subjects[0].trials.length], [
+    "baseline",
+    1,
+    160,
+  ]);
+  const disguised = old.replace(/([^/]+)$/, "./$1");
+  const [both, over, again, ...verdicts] = await toolgates([
+    // Two gates at once are none, and a baseline is not compared with itself as a candidate's journal.
+    ["gate", next, "--baseline", old, "--success-rate", "0.8"],
+    ["accept", old, "--out", old],
+    ["accept", old, "--out", disguised],
+    ...[old, baseline].map((given) => ["gate", next, "--baseline", given, "--json"]),
+  ]);
+  const [byJournal, byFile] = verdicts.map(({ stdout }) => JSON.parse(stdout).verdicts[0]);
+  assertEquals(byFile.evidence, byJournal.evidence);
+  assertEquals(byFile.kind, byJournal.kind);
+  for (const refused of [both!, over!, again!]) assertEquals(refused.code, 2, refused.all);
+  assertEquals(readLines(old).length, 161, "the journal was written over");
+  // What says nothing does not take the place of what does.
+  const part = place.write(
+    "part.jsonl",
+    Deno.readTextFileSync(old).split("\n").slice(0, 100).join("\n") + "\n",
+  );
+  const short = await toolgate(["accept", part, "--out", baseline]);
+  assertEquals(short.code, 2, short.all);
+  assertStringIncludes(short.stderr, "trials were not run; continue the run with --resume");
+  assertEquals(JSON.parse(Deno.readTextFileSync(baseline)), file);
+});
+
+Deno.test("toolgate gate refuses baselines that are not of the same graphs", async (context) => {
+  await using place = await folder();
+  const { next, seed, graphs } = await journalsOf(place, {
+    next: { graphs: 10 },
+    seed: { graphs: 10, seed: 2 },
+    graphs: { graphs: 11 },
+  });
+  const accepted = place.file("accepted.json");
+  assertEquals((await toolgate(["accept", next, "--out", accepted])).code, 0);
+  const text = Deno.readTextFileSync(accepted);
+  const cases: [string, string, RegExp][] = [
+    ["another seed", seed, /differ in seed \(2 there, 1 here\)/],
+    ["other graphs", graphs, /differ in graphs \(11 there, 10 here\)/],
+    [
+      "another generator",
+      place.write("generator.json", changed(text, { generator: 2 })),
+      /comparisonHash must be that of its plan/,
+    ],
+    [
+      "another outcome",
+      place.write("outcome.json", text.replace('"solved"', '"no_answer"')),
+      /checksum must be that of its content: it was changed/,
+    ],
+    ["the very same trials", accepted, /these are the very trials of the baseline/],
+    ["a torn file", place.write("torn.json", text.slice(0, -30)), /not JSON|kind/],
+    ["an empty file", place.write("empty.json", ""), /must have trials: there are none/],
+    ["no file", place.file("absent.json"), /there is no such file/],
+  ];
+  const told = await toolgates(cases.map(([, file]) => ["gate", next, "--baseline", file]));
+  for (const [at, [name, , message]] of cases.entries()) {
+    await context.step(name, () => {
+      const finished = told[at]!;
+      assertEquals(finished.code, 2, finished.all);
+      assertMatch(finished.stderr, message);
+      assertEquals(finished.stderr.trim().split("\n").length, 1, finished.all);
+    });
+  }
+});
+
+Deno.test("toolgate gate compares strategies beneath its verdicts, which decides nothing", async () => {
+  await using place = await folder();
+  const model = "sim:noisy?memory=6&distract=1";
+  const cells = { tasks: [{ core: 6, depth: 3, connected: 10 }], models: [model] };
+  const strategies = ["baseline", "restate"];
+  const prices = place.write("prices.jsonc", JSON.stringify({ [model]: { input: 1, output: 1 } }));
+  const absolute = { successRate: 0.1, margin: 0.05 };
+  const upgrade = { baseline: { strategy: "baseline" }, margin: 0.1 };
+  const journals = await journalsOf(place, {
+    absolute: { ...cells, strategies, graphs: 20, gate: absolute },
+    upgrade: { ...cells, strategies, graphs: 20, gate: upgrade },
+  });
+  for (const journal of Object.values(journals)) {
+    const line = ["gate", journal, "--prices", prices];
+    const [shown, told] = await toolgates([line, [...line, "--json"]]) as [Finished, Finished];
+    const verdict = shown.stdout.search(/^sim:noisy\S+ \+ restate \(simulated\): PASS: /m);
+    const table = shown.stdout.indexOf("\nStrategies against the baseline\n");
+    assert(0 < verdict && verdict < table, shown.all);
+    assertEquals(shown.stdout.split("Strategies against").length, 2, shown.all);
+    assertMatch(shown.stdout, /^strategy +tasks +baseline .* extra tokens +extra cost$/m);
+    assertEquals(told.code, shown.code, told.all);
+    const { comparisons, verdicts } = JSON.parse(told.stdout);
+    assertEquals(comparisons.length, 1);
+    const [{ subject, simulated, graphs, success, effort }] = comparisons;
+    assertEquals([subject.strategy, simulated, graphs], ["restate", true, 20]);
+    const restated = verdicts.find((one: { strategy: string }) => one.strategy === "restate");
+    const { evidence } = restated;
+    assertEquals(success.candidate, evidence.of === "rate" ? evidence.rate : evidence.candidate);
+    const usages = (strategy: string) =>
+      readLines(journal).slice(1).filter((trial) => trial.strategy === strategy);
+    const dollars = (strategy: string, rate: number) =>
+      usages(strategy).reduce(
+        (sum, { usage }) => sum + usage.inputTokens + usage.outputTokens,
+        0,
+      ) / 1e6 / (20 * rate);
+    assertAlmostEquals(
+      effort.extra.usd,
+      dollars("restate", success.candidate) - dollars("baseline", success.baseline),
+      1e-9,
+    );
+  }
+  // Runs show it as well; one strategy alone is compared with nothing.
+  const suite = place.write("again.jsonc", suiteOf({ ...cells, strategies, graphs: 3 }));
+  const [run, alone] = await toolgates([["run", suite], ["run", suite, "--strategy", "restate"]]);
+  assertEquals(run!.stdout.split("\nStrategies against the baseline\n").length, 2, run!.all);
+  assertEquals(alone!.stdout.includes("Strategies against"), false, alone!.all);
+});
+
+Deno.test("toolgate gate tells a journal without a gate from one without trials", async () => {
+  await using place = await folder();
+  const empty = await toolgate(["gate", place.write("empty.jsonl", "")]);
+  assertEquals(empty.code, 3, empty.all);
+  assertStringIncludes(empty.stdout, "INVALID: nothing can be said, as there are no trials.");
+  const ungated = await toolgate(["gate", await journalOf(place, "ungated", { graphs: 2 })]);
+  assertEquals(ungated.code, 2, ungated.all);
+  assertStringIncludes(ungated.stderr, "--success-rate or --baseline is needed");
+});
+
+Deno.test("toolgate gate --baseline keeps what the plan says of its baseline", async () => {
+  await using place = await folder();
+  const weak = "sim:noisy?quit=0.3";
+  const old = await journalOf(place, "old", { graphs: 40, models: ["sim:planner", weak] });
+  const file = place.file("base.json");
+  assertEquals((await toolgate(["accept", old, "--out", file])).code, 0);
+  const gate = { baseline: { file, model: "sim:planner" }, margin: 0.1 };
+  const next = await journalOf(place, "next", { graphs: 40, models: [weak], gate });
+  const given = [[], ["--baseline", file]];
+  for (const finished of await toolgates(given.map((one) => ["gate", next, ...one]))) {
+    assertEquals(finished.code, 1, finished.all);
+    assertStringIncludes(verdictIn(finished), "below that of sim:planner (");
+  }
+});
+
+Deno.test("toolgate gate fails on a ceiling, whatever the success rate", async () => {
+  await using place = await folder();
+  const gate = {
+    successRate: 0.6,
+    margin: 0.1,
+    atMost: { failures: { incorrect_value: 0.01 }, behaviours: { silent: 1 }, tokens: 100_000 },
+  };
+  const models = ["sim:noisy?stale=0.05&seed=1"];
+  const journal = await journalOf(place, "ceiling", { graphs: 80, models, gate });
+  const finished = await toolgate(["gate", journal]);
+  assertEquals(finished.code, 1, finished.all);
+  assertMatch(
+    verdictIn(finished),
+    /: FAIL: the share of trials with a call of type incorrect_value is above its ceiling of 1\.0%: .*Without that it would pass\.$/,
+  );
+});
+
+Deno.test("toolgate plan tells sizes that agree with published ones", async () => {
+  const [at70, at80, at90, wider, weak, sized] = (await toolgates([
+    ["plan", "--json", "--rate", "0.7", "--margin", "0.05"],
+    ["plan", "--json", "--rate", "0.8"],
+    ["plan", "--json", "--rate", "0.9"],
+    ["plan", "--json", "--rate", "0.7", "--margin", "0.1"],
+    ["plan", "--json", "--rate", "0.7", "--power", "0.8"],
+    ["plan", "--json", "--rate", "0.7", "--graphs", "960"],
+  ])).map(({ code, stdout, all }) => {
+    assertEquals(code, 0, all);
+    return JSON.parse(stdout);
+  });
+  const { sizes, sequential } = at70;
+  assertEquals([sizes.absolute, sizes.paired], [960, 875]);
+  assertEquals(sequential.absolute.largestSize, 1440);
+  assertLess(sequential.absolute.good.units, 0.55 * 960);
+  assertEquals(at80.sizes.absolute, 756);
+  assertEquals(at90.sizes.absolute, 474);
+  assertEquals(wider.sizes.absolute, 248);
+  assertLess(weak.sizes.absolute, 960);
+  assertAlmostEquals(sized.absolute, 0.05, 1e-3);
+  const shown = await toolgate(["plan", "--rate", "0.7", "--margin", "0.05"]);
+  assertMatch(shown.stdout, /absolute gate, fixed size +960 graphs/);
+});
+
+Deno.test("toolgate plan tells what a suite's gate can decide, and what it costs", async () => {
+  await using place = await folder();
+  const model = "sim:noisy?quit=0.03&seed=1";
+  const prices = { [model]: { input: 2, output: 8 } };
+  const gate = { successRate: 0.8 };
+  const journal = await journalOf(place, "past", { graphs: 20 });
+  const suite = place.write("suite.jsonc", suiteOf({ graphs: 20, gate, prices }));
+  const finished = await toolgate(["plan", suite, "--results", journal, "--json"]);
+  assertEquals(finished.code, 0, finished.all);
+  const { cost, usagePerTrial, trials, warnings, detectable } = JSON.parse(finished.stdout);
+  const used = readLines(journal).slice(1).reduce(
+    (sum, { usage }) => sum + 2 * usage.inputTokens + 8 * usage.outputTokens,
+    0,
+  );
+  assertEquals(trials, 40);
+  assertAlmostEquals(cost[model] * 1e6, used, 0.01 * used);
+  assertGreater(usagePerTrial.inputTokens, 0);
+  assertGreater(detectable, 0.2);
+  assertEquals(warnings.length, 1);
+  const [shown, ...refused] = await toolgates([
+    ["plan", suite],
+    ["plan", suite, "--rate", "0.7"],
+    ["plan", "--rate", "0.04"],
+    ["plan", "--rate", "1.2"],
+  ]);
+  assertMatch(shown!.stdout, /about \$\d+\.\d+ for 40 trials/);
+  assertEquals(refused.map(({ code }) => code), [2, 2, 2]);
+});
+
+Deno.test("toolgate selfcheck finds the stated errors on A/A runs", async () => {
+  await using place = await folder();
+  const suite = place.write(
+    "suite.jsonc",
+    suiteOf({ graphs: 60, models: ["sim:noisy?quit=0.05"] }),
+  );
+  const journal = place.file("twice.jsonl");
+  const options = ["--gates", "600", "--json"];
+  const live = await toolgate(["selfcheck", suite, "--out", journal, ...options]);
+  assertEquals(live.code, 0, live.all);
+  const [{ simulated, checks }] = JSON.parse(live.stdout);
+  assertEquals([simulated, checks.length], [true, 2]);
+  for (const { rate, gates } of checks) {
+    assertLessOrEqual(rate, 0.05 + 3 * Math.sqrt(0.05 * 0.95 / 600));
+    assertEquals(gates.pass + gates.fail + gates.undecided + gates.invalid, 600);
+    assertEquals(gates.invalid, 0);
+  }
+  // Every graph was run twice, and a re-draw from the journal gives the same.
+  assertEquals(readLines(journal)[0].resolved.repetitions, 2);
+  const redrawn = await toolgate(["selfcheck", journal, ...options]);
+  assertEquals(redrawn.stdout, live.stdout);
+  const other = await toolgate(["selfcheck", journal, ...options, "--draw-seed", "2"]);
+  assert(other.stdout !== live.stdout);
+  const rate = await toolgate(["selfcheck", journal, "--gate", "rate", "--gates", "300"]);
+  assertEquals(rate.code, 0, rate.all);
+  assertStringIncludes(rate.stdout, "the success rate is lower by the margin");
+  const once = await journalOf(place, "once", { graphs: 10 });
+  const refused = await toolgate(["selfcheck", once]);
+  assertEquals(refused.code, 2, refused.all);
+  assertStringIncludes(refused.stderr, "two valid trials");
+});
+
+Deno.test("toolgate prices a model however it is spoken to, in every command that takes prices", async () => {
+  await using place = await folder();
+  const model = "sim:planner";
+  const price = { input: 1000, output: 0 };
+  const prices = place.write("prices.jsonc", JSON.stringify({ [model]: price }));
+  const journal = await journalOf(place, "texts", {
+    ...{ tasks: [{ core: 3, depth: 2 }], graphs: 5, strategies: ["baseline", "restate"] },
+    models: [model, { model, api: "xml" }],
+    gate: { successRate: 0.1, margin: 0.05 },
+  });
+  const gate = await toolgate(["gate", journal, "--prices", prices, "--json"]);
+  const { comparisons, verdicts } = JSON.parse(gate.stdout);
+  assertEquals(verdicts.map((one: { model: string }) => one.model).sort(), [
+    ...[model, model],
+    ...[`${model} (xml)`, `${model} (xml)`],
+  ], gate.all);
+  for (const { effort } of comparisons) assert(effort.extra.usd > 0, gate.all);
+  assertEquals(verdicts.filter((one: { kind: string }) => one.kind === "invalid"), [], gate.all);
+
+  const json = place.file("report.json");
+  const told = await toolgate(["report", journal, "--prices", prices, "--json", json]);
+  assertEquals(told.code, 0, told.all);
+  const { subjects } = JSON.parse(Deno.readTextFileSync(json));
+  for (const { cost } of subjects) assert(cost > 0, told.all);
+
+  const plan = await toolgate(["plan", "--results", journal, "--prices", prices]);
+  assertEquals(plan.code, 0, plan.all);
+  assertMatch(plan.stdout, /sim:planner \(xml\), .*: about \$[1-9]/);
+});

@@ -1,0 +1,346 @@
+// Runs against servers that limit how much they are asked, and runs that are told to end: in child
+// processes, as users have them.
+
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
+import { Progress } from "../../lib/cli/progress.ts";
+import { finish } from "../../lib/cli/running.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { Run } from "../../lib/runs/run.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import {
+  beginToolgate,
+  type Child,
+  deno,
+  type Finished,
+  type Folder,
+  folder,
+  readLines,
+  ROOT,
+  start,
+  toolgate,
+} from "../support/child.ts";
+import { type LimitingServer, limitingServer } from "../support/limiting_server.ts";
+
+const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
+const TRIALS = 60;
+
+function suiteOf(graphs: number): string {
+  const tasks = [{ core: 4, depth: 2 }];
+  return JSON.stringify({ name: "limited", seed: 1, graphs, tasks, models: ["m"] });
+}
+
+/** A benchmark of so many trials, in a file of its own. */
+function benchmarkOf(server: LimitingServer, graphs: number, more = ""): string {
+  return `import { benchmark } from ${MOD};
+benchmark("limited", {
+  model: "m",
+  baseURL: ${JSON.stringify(server.url)},
+  tasks: { core: 4, depth: 2 },
+  seed: 1,
+  graphs: ${graphs},
+  gate: { successRate: 0.5, margin: 0.2 },
+  concurrency: 32,
+});
+${more}`;
+}
+
+/** The arguments of `deno test` for a file of a folder, with its own flags. */
+function testing(temporary: Folder, file: string, own: readonly string[]): string[] {
+  return [
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, "--allow-read"],
+    ...["--allow-net=127.0.0.1", "--allow-env", `--allow-write=${temporary.path}`],
+    ...[file, "--", ...own],
+  ];
+}
+
+/** The trials of a whole journal, whose plan is its first line. */
+// deno-lint-ignore no-explicit-any
+function trialsIn(path: string): any[] {
+  assert(Deno.readTextFileSync(path).endsWith("\n"), "the journal is torn");
+  const [plan, ...trials] = readLines(path);
+  assertEquals(plan.kind, "plan");
+  assertEquals(new Set(trials.map(({ id }) => id)).size, trials.length);
+  assertEquals(trials.map(({ outcome }) => outcome), trials.map(() => "solved"));
+  return trials;
+}
+
+/** Waits until a server has begun to refuse all requests, and whoever asks knows it. */
+async function allWait(server: LimitingServer): Promise<void> {
+  await server.until(() => server.refused > 0 && server.replied === server.limits.replies);
+  await new Promise((resolve) => setTimeout(resolve, 150));
+}
+
+/** How many trials the tables of a run have. */
+function totalIn({ stdout }: Finished): number {
+  return [...stdout.matchAll(/^core 4, .*? {2,}(\d+) {2}/gm)].reduce(
+    (sum, one) => sum + +one[1]!,
+    0,
+  );
+}
+
+/** A resumed run has all trials, and runs none again that had ended. */
+async function assertCompletes(
+  kept: readonly { readonly task: Parameters<typeof generateTask>[0] }[],
+  server: LimitingServer,
+  resume: () => Promise<Finished>,
+  path: string,
+): Promise<Finished> {
+  server.limits.replies = Infinity;
+  const before = new Map(server.begun);
+  const finished = await resume();
+  assertEquals(finished.code, 0, finished.all);
+  assertEquals(trialsIn(path).length, TRIALS);
+  for (const { task } of kept) {
+    const { prompt } = generateTask(task);
+    assertEquals(server.begun.get(prompt), before.get(prompt), "a trial was run twice");
+  }
+  assertEquals(server.begun.size, TRIALS);
+  return finished;
+}
+
+Deno.test("finish() keeps all that has ended when a run is interrupted, in whatever order", async () => {
+  const tasks = [{ core: 2, depth: 1 }];
+  const plan = planSuite({ name: "s", seed: 1, graphs: 6, tasks, models: ["shrug"] });
+  const interruption = new AbortController();
+  using run = new Run(plan, {
+    signal: interruption.signal,
+    concurrency: 3,
+    connect: ({ model }) =>
+      scripted(model, async ({ context }) => {
+        const place = plan.trials.findIndex(({ id }) => id === context.trial);
+        // The first one never ends, and the last one is the last thing that happens.
+        if (place === 0) await new Promise(() => {});
+        if (place === 5) interruption.abort(new Error("the run was interrupted"));
+        return { text: "I cannot tell." };
+      }),
+  });
+  const progress = new Progress(plan, { isTerminal: false, width: () => 80, write() {} });
+  const { finished } = await finish(run, progress, interruption.signal);
+  assertEquals(finished.map(({ id }) => id), plan.trials.slice(1, 5).map(({ id }) => id));
+});
+
+Deno.test("toolgate run slows down to what a server allows, and no trial is invalid", async () => {
+  await using temporary = await folder();
+  await using server = limitingServer({
+    ...{ atOnce: 3, latency: 1 },
+    headers: { "retry-after-ms": "10" },
+  });
+  const suite = temporary.write("suite.jsonc", suiteOf(200));
+  const out = temporary.file("out.jsonl");
+  const finished = await toolgate([
+    ...["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"],
+    ...["--retries", "1"],
+  ]);
+  assertEquals(finished.code, 0, finished.all);
+  assertEquals(trialsIn(out).length, 200);
+  assertEquals([server.mostAtOnce, server.replied >= 800], [3, true]);
+  assertLess(server.refused, 0.15 * server.replied, finished.all);
+  // It is told once that the run slows down, and once how much.
+  const told = finished.stderr.split("\n").filter((line) => line.startsWith("m at 127.0.0.1"));
+  assertEquals(told.length, 2, finished.all);
+  assertMatch(told[0]!, /\(429\), and asks to wait 0.1 seconds: slowing down$/);
+  assertMatch(
+    told[1]!,
+    new RegExp(`refused ${server.refused} requests; requests waited [\\d.]+ s`),
+  );
+});
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`toolgate run, told by ${signal} to end while all requests wait, ends cleanly`, async () => {
+    await using temporary = await folder();
+    await using server = limitingServer({
+      replies: 150,
+      headers: { "retry-after": "90" },
+      latency: 5,
+    });
+    const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
+    const out = temporary.file("out.jsonl");
+    const arguments_ = [
+      ...["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"],
+    ];
+    const child = beginToolgate(arguments_);
+    await allWait(server);
+    child.process.kill(signal);
+    const finished = await child.finished;
+    assertEquals(finished.code, 3, finished.all);
+    const kept = trialsIn(out);
+    assert(kept.length > 0 && kept.length < TRIALS, finished.all);
+    assertStringIncludes(
+      finished.stdout,
+      `Interrupted: ${kept.length} of ${TRIALS} trials, and so partial figures\n`,
+    );
+    assertEquals(totalIn(finished), kept.length, finished.all);
+    assertStringIncludes(finished.stderr, "continue with the same command and --resume");
+    assertStringIncludes(finished.stderr, "asks to wait 90 seconds: slowing down");
+    const resume = () => toolgate([...arguments_, "--resume"]);
+    assertEquals(totalIn(await assertCompletes(kept, server, resume, out)), TRIALS);
+  });
+
+  Deno.test(`deno test, told by ${signal} to end while all requests wait, keeps what has ended`, async () => {
+    await using temporary = await folder();
+    await using server = limitingServer({
+      replies: 150,
+      headers: { "retry-after": "90" },
+      latency: 5,
+    });
+    const file = temporary.write("limited_test.ts", benchmarkOf(server, TRIALS));
+    const out = temporary.file("out.jsonl");
+    const report = temporary.file("report.html");
+    const own = [`--out=${out}`, `--report=${report}`];
+    const child = start(Deno.execPath(), testing(temporary, file, own));
+    await allWait(server);
+    child.process.kill(signal);
+    const finished = await child.finished;
+    const kept = trialsIn(out);
+    assert(kept.length > 0 && kept.length < TRIALS, finished.all);
+    if (signal === "SIGTERM") {
+      assertEquals(finished.code, 3, finished.all);
+      assert(!finished.stdout.includes("FAILED"), finished.all);
+      assertStringIncludes(
+        finished.all,
+        `limited: interrupted: ${kept.length} of ${TRIALS} trials; ` +
+          "to continue, the same command with --resume",
+      );
+      const page = Deno.readTextFileSync(report);
+      assertStringIncludes(
+        page,
+        `${
+          TRIALS - kept.length
+        } of ${TRIALS} planned trials were not run: the run was interrupted. All figures are of a part.`,
+      );
+    } else {
+      // The runner of tests ends at once, before any listener is called.
+      assertEquals(finished.code, 130, finished.all);
+    }
+    const resume = () => deno(testing(temporary, file, [...own, "--resume"]));
+    await assertCompletes(kept, server, resume, out);
+  });
+}
+
+Deno.test("toolgate run, told twice to end, leaves a journal that can be continued", async () => {
+  await using temporary = await folder();
+  await using server = limitingServer({
+    replies: 150,
+    headers: { "retry-after": "90" },
+    latency: 5,
+  });
+  const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
+  const out = temporary.file("out.jsonl");
+  const arguments_ = ["run", suite, "--base-url", server.url, "--out", out, "--concurrency", "32"];
+  const child = beginToolgate(arguments_);
+  await allWait(server);
+  child.process.kill("SIGTERM");
+  child.process.kill("SIGINT");
+  const { code, all } = await child.finished;
+  assert([3, 130, 143].includes(code), all);
+  const resume = () => toolgate([...arguments_, "--resume"]);
+  await assertCompletes(trialsIn(out), server, resume, out);
+});
+
+/** Waits until a server was asked so often, and a while longer; then ends the child. */
+async function endAfter(child: Child, server: LimitingServer, replies: number): Promise<Finished> {
+  await server.until(() => server.replied >= replies);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  child.process.kill("SIGTERM");
+  return await child.finished;
+}
+
+Deno.test("limits by the minute hold for all requests of a run, and it ends while it waits", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(TRIALS));
+  const file = async (server: LimitingServer) =>
+    await temporary.write("limited_test.ts", benchmarkOf(server, TRIALS));
+  for (
+    const [flag, replies] of [["--requests-per-minute=7", 7], ["--tokens-per-minute=1", 1]] as const
+  ) {
+    await using server = limitingServer({});
+    const run = beginToolgate(["run", suite, "--base-url", server.url, flag]);
+    const ran = await endAfter(run, server, replies);
+    assertEquals([ran.code, server.replied], [3, replies], ran.all);
+    assertMatch(ran.stderr, /no faster than the limits given allow; requests waited/);
+    assertStringIncludes(ran.stderr, "nothing is kept, as it ran without --out");
+
+    await using other = limitingServer({});
+    const test = start(Deno.execPath(), testing(temporary, await file(other), [flag]));
+    const tested = await endAfter(test, other, replies);
+    assertEquals([tested.code, other.replied], [3, replies], tested.all);
+    assertStringIncludes(tested.all, "nothing is kept, as it has no journal");
+  }
+});
+
+Deno.test("deno test, told to end during a test of the user's own, ends when that has", async () => {
+  await using temporary = await folder();
+  await using server = limitingServer({});
+  // Sanitizers are off by default, and on in the project's own settings.
+  const own = `const bare = { sanitizeOps: false, sanitizeResources: false };
+Deno.test("own", bare, async () => {
+  await fetch(${JSON.stringify(server.url)}, { method: "POST", body: '{"messages":[{},{}]}' })
+    .then((response) => response.body?.cancel());
+  await new Promise((resolve) => setTimeout(resolve, 400));
+});`;
+  const [head, ...tail] = benchmarkOf(server, 3).split("\n");
+  const file = temporary.write("limited_test.ts", [head, own, ...tail].join("\n"));
+  const child = start(Deno.execPath(), testing(temporary, file, []));
+  await server.until(() => server.replied > 0);
+  child.process.kill("SIGTERM");
+  const { code, stdout, all } = await child.finished;
+  assertEquals(code, 3, all);
+  assertMatch(stdout, /^own \.\.\. ok/m);
+});
+
+Deno.test("deno test, told to end, says nothing of the kind of benchmarks that were over", async () => {
+  await using temporary = await folder();
+  await using server = limitingServer({ replies: 0, headers: { "retry-after": "90" } });
+  const [one, two] = ["one", "two"].map((name) => temporary.file(`${name}.html`)) as [
+    string,
+    string,
+  ];
+  const file = temporary.write(
+    "several_test.ts",
+    `import { benchmark } from ${MOD};
+const tasks = { core: 2, depth: 1 };
+benchmark("one", {
+  ...{ model: "sim:planner", tasks, seed: 1, report: ${JSON.stringify(one)} },
+  gate: { successRate: 0.7, margin: 0.15, sequential: true },
+});
+benchmark("two", {
+  ...{ model: ["sim:planner", "m"], tasks, seed: 1, graphs: 2, report: ${JSON.stringify(two)} },
+  ...{ baseURL: ${JSON.stringify(server.url)}, gate: { successRate: 0.5, margin: 0.4 } },
+});`,
+  );
+  const child = start(Deno.execPath(), testing(temporary, file, []));
+  await server.until(() => server.refused > 0);
+  // By then the other model has ended.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  child.process.kill("SIGTERM");
+  const { code, all } = await child.finished;
+  assertEquals(code, 3, all);
+  assertMatch(all, /^two: interrupted: 2 of 4 trials;/m);
+  assertEquals(all.match(/^\w+: interrupted/gm), ["two: interrupted"], all);
+  const pages = [one, two].map((path) => Deno.readTextFileSync(path));
+  assertMatch(pages[0]!, /\d+ planned trials were not needed: the gate had decided/);
+  assertMatch(pages[1]!, /2 of 4 planned trials were not run: the run was interrupted/);
+});
+
+Deno.test("deno test fails where code under test ends the process", async () => {
+  await using temporary = await folder();
+  const file = temporary.write(
+    "leaving_test.ts",
+    `import { scripted, toolTest } from ${MOD};
+toolTest("leaves", {
+  model: scripted("script", () => ({ calls: [{ name: "leave", arguments: {} }] })),
+  prompt: "Leave",
+  tools: [{
+    name: "leave",
+    description: "Leaves",
+    parameters: { type: "object", properties: {} },
+    execute: () => Deno.exit(0),
+  }],
+  assert() {},
+});`,
+  );
+  const { code, all } = await deno(testing(temporary, file, []));
+  assertEquals(code, 1, all);
+  assertStringIncludes(all, "The process was ended while trials were under way");
+});

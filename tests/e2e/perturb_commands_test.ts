@@ -1,0 +1,484 @@
+// The command that perturbs files: in process, as a child would be slow, and once as users run it.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { perturb, PERTURB_HELP } from "../../lib/cli/perturb.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { PERTURBATION_METHODS, PERTURBED } from "../../lib/perturbations/methods.ts";
+import { perturbTools } from "../../lib/perturbations/documents/perturb.ts";
+import type { Query } from "../../lib/perturbations/queries/parameters.ts";
+import { perturbQuery } from "../../lib/perturbations/queries/perturb.ts";
+import { parseQuery } from "../../lib/perturbations/queries/file.ts";
+import { perturbationsIn } from "../../lib/perturbations/ids.ts";
+import { perturbReturn } from "../../lib/perturbations/returns.ts";
+import { parseToolDocuments } from "../../lib/tools/documents.ts";
+import { toolgate } from "../support/child.ts";
+import { Folder } from "../support/folders.ts";
+
+const TOOLS = [{
+  name: "weather",
+  description: 'Tells the weather. Example: {"city": "Lima"}',
+  parameters: {
+    type: "object",
+    properties: {
+      city: { type: "string", description: "The name of the city." },
+      days: { type: "integer", description: "For how many days it is." },
+    },
+    required: ["city"],
+  },
+  examples: [{ city: "Lima", days: 2 }],
+}];
+const QUERY = {
+  query: "What is the weather in Paris for 3 days?",
+  calls: [{ name: "weather", arguments: { city: "Paris", days: 3 } }],
+};
+const RETURN = '{"user_id": 7, "dayName": "Monday", "max_temp": 21}';
+
+/** What is said of lines that are broken. */
+const BROKEN = "(long lines are broken to be read)\n";
+
+/** Runs the command in this process, as the command line does, and keeps what it writes. */
+async function run(
+  _: "perturb",
+  ...arguments_: string[]
+): Promise<{ code: number; out: string; err: string }> {
+  const { log, error } = console;
+  const [out, err]: [string[], string[]] = [[], []];
+  console.log = (line) => void out.push(String(line));
+  console.error = (line) => void err.push(String(line));
+  try {
+    return { code: await perturb(arguments_), out: out.join("\n"), err: err.join("\n") };
+  } catch (fault) {
+    if (!(fault instanceof InputError)) throw fault;
+    return { code: 2, out: out.join("\n"), err: [...err, fault.message].join("\n") };
+  } finally {
+    Object.assign(console, { log, error });
+  }
+}
+
+/** Files of all three kinds. */
+function files(place: Folder) {
+  return {
+    document: place.write("tools.json", JSON.stringify(TOOLS)),
+    query: place.write("query.json", JSON.stringify(QUERY)),
+    return: place.write("return.json", RETURN),
+  };
+}
+
+Deno.test("toolgate perturb tells method, effect, seed and changes, and shows a diff", async () => {
+  using place = new Folder();
+  const paths = files(place);
+  for (const method of PERTURBATION_METHODS) {
+    const path = paths[PERTURBED[method]];
+    const { code, out, err } = await run("perturb", "--method", method, path, "--seed", "4");
+    assertEquals([code, err], [0, ""], method);
+    const [head, before, after, hunk, ...lines] = out.replace(BROKEN, "").split("\n");
+    assertMatch(
+      head!,
+      new RegExp(`^${method}: [A-Za-z_].*; seed 4; changed: true, \\d+ changes?$`),
+    );
+    assertEquals([before, after], [`--- before ${path}`, `+++ after ${path}`]);
+    assertMatch(hunk!, /^@@ -\d+,\d+ \+\d+,\d+ @@$/);
+    assert(lines.some((line) => /^[-+]/.test(line)), out);
+    assert(lines.every((line) => /^[-+ @]/.test(line) && line.length <= 100), out);
+  }
+});
+
+Deno.test("toolgate perturb shows tool documents and returns as indented JSON", async () => {
+  using place = new Folder();
+  const paths = files(place);
+  const document = await run("perturb", "--method", "RD", paths.document);
+  assertStringIncludes(document.out, '\n-          "description": "The name of the city."\n');
+  const returned = await run("perturb", "--method", "AP", paths.return);
+  assertStringIncludes(returned.out, '\n-  "user_id": 7,\n+  "user_id": "ID_7",\n');
+  const cut = await run("perturb", "--method", "CF", paths.return);
+  assertStringIncludes(cut.out, `\n-${RETURN}\n+${RETURN.slice(0, -1)}...`);
+  const query = await run("perturb", "--method", "RP_F", paths.query);
+  assertStringIncludes(query.out, `\n-${QUERY.query}\n+What is the weather in for 3 days?`);
+});
+
+Deno.test("toolgate perturb --json prints one line with what the functions give", async () => {
+  using place = new Folder();
+  const paths = files(place);
+  const tools = parseToolDocuments(TOOLS, "");
+  const query = parseQuery(QUERY, "");
+  const given: [string, unknown, { value: unknown; changes: unknown }][] = [
+    ["WT", tools, perturbTools("WT", tools, 9)],
+    ["CP", query, perturbQuery("CP", query, { seed: 9 })],
+    ["UK", RETURN, perturbReturn("UK", RETURN)],
+  ];
+  for (const [method, before, { value, changes }] of given) {
+    const path = paths[PERTURBED[method as "WT"]];
+    const { code, out } = await run("perturb", "--method", method, path, "--seed", "9", "--json");
+    assertEquals([code, out.includes("\n")], [0, false]);
+    assertEquals(Object.keys(JSON.parse(out)), [
+      ...["method", "seed", "changed", "changes", "before", "after"],
+    ]);
+    assertEquals(
+      JSON.parse(out),
+      JSON.parse(JSON.stringify({ method, seed: 9, changed: true, changes, before, after: value })),
+    );
+  }
+});
+
+Deno.test("toolgate perturb draws from seed 1 unless it is told another", async () => {
+  using place = new Folder();
+  const { query } = files(place);
+  const printed = await Promise.resolve(run("perturb", "--method", "AN", query));
+  assertMatch(printed.out, /; seed 1; /);
+  assertEquals(await run("perturb", "--method", "AN", query, "--seed", "1"), printed);
+  const others = [];
+  for (const seed of ["2", "3", "4", "5"]) {
+    others.push((await run("perturb", "--method", "AN", query, "--seed", seed, "--json")).out);
+  }
+  assertEquals(new Set(others.map((line) => JSON.parse(line).after.text)).size > 1, true);
+});
+
+Deno.test("toolgate perturb says why a method changed nothing", async () => {
+  using place = new Folder();
+  const bare = { name: "t", description: "", parameters: { type: "object", properties: {} } };
+  const paths = {
+    document: place.write("bare.json", JSON.stringify(bare)),
+    query: place.write("bare_query.json", '{"query": "Hello?"}'),
+    return: place.write("empty.json", ""),
+  };
+  for (const method of PERTURBATION_METHODS) {
+    const { code, out } = await run("perturb", "--method", method, paths[PERTURBED[method]]);
+    const [head, why, ...more] = out.split("\n");
+    assertEquals([code, more], [0, []], out);
+    assertMatch(head!, new RegExp(`^${method}: .*; seed 1; changed: false$`));
+    assertMatch(why!, new RegExp(`^${method} changed nothing: .+\\.$`));
+  }
+  const list = place.write("list.json", "[1, 2]");
+  for (const method of ["FK", "AP", "CK", "UK"]) {
+    const { out } = await run("perturb", "--method", method, list);
+    assertMatch(out, /changed nothing: (the return has no key|all keys)/);
+  }
+});
+
+Deno.test("toolgate perturb lets a return that is no JSON through CF only", async () => {
+  using place = new Folder();
+  const plain = place.write("plain.txt", "It rains.");
+  for (const method of ["FK", "AP", "CK", "UK"]) {
+    const { out } = await run("perturb", "--method", method, plain);
+    assertStringIncludes(out, `${method} changed nothing: the return is no JSON, which only CF`);
+  }
+  const { out } = await run("perturb", "--method", "CF", plain);
+  assertStringIncludes(out, "\n-It rains.\n+It rains...");
+});
+
+Deno.test("toolgate perturb applies several methods of one source in order", async () => {
+  using place = new Folder();
+  const { query } = files(place);
+  const first = perturbQuery("RP_L", parseQuery(QUERY, ""), { seed: 1 });
+  const second = perturbQuery("AN", first.value, { seed: 1 });
+  const { out } = await run("perturb", "--method", "RP_L+AN", query, "--json");
+  const { method, changes, after } = JSON.parse(out);
+  assertEquals([method, after.text], ["RP_L+AN", second.value.text]);
+  assertEquals(changes, [...first.changes, ...second.changes]);
+  const shown = await run("perturb", "--method", "RP_L+AN", query);
+  assertMatch(
+    shown.out,
+    /^RP_L\+AN: .* removed, then .* appended; seed 1; changed: true, 2 changes\n/,
+  );
+  const idle = await run("perturb", "--method", "CK+CF", place.write("list", "[1]"));
+  assertMatch(idle.out, /changed: true, 1 change\nCK changed nothing: all keys of the return/);
+});
+
+Deno.test("toolgate perturb applies joined methods in the one order that there is", async () => {
+  using place = new Folder();
+  const { query, return: returned } = files(place);
+  const cases: [string, string, string][] = [
+    ["CF+AP", "AP+CF", returned],
+    ["FK+AP", "AP+FK", returned],
+    ["CF+FK+UK+AP", "AP+UK+FK+CF", returned],
+    ["AN+RP_L", "RP_L+AN", query],
+    ["AN+CP", "CP+AN", query],
+  ];
+  for (const [given, ordered, path] of cases) {
+    const { out } = await run("perturb", "--method", given, path, "--json");
+    assertEquals(JSON.parse(out).method, ordered);
+    assertEquals(out, (await run("perturb", "--method", ordered, path, "--json")).out);
+  }
+  // A return that is cut off could not be given any prefix any more.
+  const { out } = await run("perturb", "--method", "CF+AP", returned, "--json");
+  assertEquals(
+    JSON.parse(out).after,
+    '{"user_id": "ID_7", "dayName": "Monday", "max_temp": 21...',
+  );
+  const help = PERTURB_HELP;
+  assertMatch(help, /joined by \+, are applied in the fixed order in which\s+they stand below/);
+  const listed = help.split("\n").flatMap((line) => /^ {2}([A-Z_]+) {3}/.exec(line)?.[1] ?? []);
+  assertEquals(listed, perturbationsIn(PERTURBATION_METHODS.join("+")));
+});
+
+Deno.test("toolgate perturb says that it breaks long lines where it shows any, and only then", async () => {
+  using place = new Folder();
+  const [short, long] = ["Paris. Nice.", `${"It is far. ".repeat(12)}Paris. Nice.`];
+  const query = (text: string) =>
+    place.write("q.json", JSON.stringify({ query: text, calls: [{ arguments: { c: "Paris" } }] }));
+  const made = async (text: string) => (await run("perturb", "--method", "RP_F", query(text))).out;
+  assert(!(await made(short)).includes(BROKEN));
+  const out = await made(long);
+  assertEquals(out.split(BROKEN).length, 2);
+  assertMatch(out, /changed: true, 1 change\n\(long lines are broken to be read\)\n--- before /);
+  // Long lines that are far from any change are not shown.
+  assert(
+    !(await made(`${short}${"\n".repeat(6)}${long.replace("Paris", "Lima")}`)).includes(BROKEN),
+  );
+  assert((await made(`${short}\n${long.replace("Paris", "Lima")}`)).includes(BROKEN));
+  // One that is long only afterwards.
+  assert((await made(`Paris. ${"x".repeat(91)}.`)).includes(BROKEN));
+  assert(!(await made(`Paris. ${"x".repeat(90)}.`)).includes(BROKEN));
+  const written = await run("perturb", "--method", "AN", query(`${"x".repeat(80)} Paris.`));
+  assertMatch(written.out, /\nxx|\n x+ Paris\.\n\+/);
+  assertEquals(written.out.split(BROKEN).length, 2);
+  const json = await run("perturb", "--method", "RP_F", query(long), "--json");
+  assert(!json.out.includes("broken"));
+});
+
+Deno.test("toolgate perturb says of a query without parameters that it declares none", async () => {
+  using place = new Folder();
+  const query = (file: unknown) => place.write("q.json", JSON.stringify(file));
+  const none =
+    /changed nothing: the file declares no parameters, nor calls whose arguments stand in /;
+  for (const method of ["RP_F", "RP_L", "CP", "AN"]) {
+    for (const file of [{ query: "Hi" }, { query: "Hi", calls: [{ arguments: { a: "Rome" } }] }]) {
+      assertMatch((await run("perturb", "--method", method, query(file))).out, none);
+    }
+  }
+  const unsaid = { query: "Yes", parameters: [{ name: "a", value: true, start: 0, end: 3 }] };
+  const { out } = await run("perturb", "--method", "CP", query(unsaid));
+  assertMatch(
+    out,
+    /changed nothing: the query holds no value of a parameter that the writer can say/,
+  );
+  const one = { query: "To Rome", calls: [{ arguments: { a: "Rome" } }] };
+  const gone = await run("perturb", "--method", "RP_F+CP", query(one));
+  assertMatch(gone.out, /\nCP changed nothing: the query holds no value of a parameter/);
+});
+
+Deno.test("toolgate perturb tells of CF what the paper's formula does", async () => {
+  using place = new Folder();
+  const { out } = await run("perturb", "--method", "CF", place.write("r.txt", "It rains"));
+  assertMatch(out, /^CF: the last character replaced by \.\.\.; /);
+  assertMatch(
+    PERTURB_HELP,
+    /^ {2}CF +the last character replaced by \.\.\.$/m,
+  );
+});
+
+Deno.test("toolgate perturb prints nothing that could steer a terminal, and no endless lines", async () => {
+  using place = new Folder();
+  const evil = "\u001b[2J\u202e\u0007";
+  const long = `${"word ".repeat(400)}${"x".repeat(3_000)}`;
+  const query = `Weather in Paris? ${evil} ${long}. Thanks. ${"a\tb ".repeat(50)}`;
+  const calls = [{ arguments: { city: "Paris" } }];
+  const paths = [
+    ["CP", place.write("query.json", JSON.stringify({ query, calls }))],
+    ["AP", place.write("evil.json", JSON.stringify({ id: evil + long }))],
+    ["CF", place.write("raw.txt", evil + long)],
+    ["RD", place.write("tool.json", JSON.stringify([{ ...TOOLS[0], description: evil + long }]))],
+  ];
+  for (const [method, path] of paths) {
+    const { code, out } = await run("perturb", "--method", method!, path!);
+    assertEquals(code, 0);
+    // deno-lint-ignore no-control-regex
+    assert(!/[\u0000-\u0009\u000b-\u001f\u202e]/.test(out), JSON.stringify(out));
+    assert(out.split("\n").slice(1).every((line) => line.length <= 100), out);
+  }
+  const cut = await run("perturb", "--method", "CF", place.write("c.txt", `a\n${evil}`));
+  assertStringIncludes(cut.out, "\n-\\u001b[2J\\u202e\\u0007\n");
+});
+
+Deno.test("toolgate perturb tells bad input, with the file, the path and the rule", async () => {
+  using place = new Folder();
+  const { document, query, return: returned } = files(place);
+  const plain = place.write("plain.txt", "not\nJSON");
+  const wrong = place.write(
+    "wrong.json",
+    JSON.stringify({ query: "Hi", parameters: [{ name: "a", value: "x", start: 0, end: 9 }] }),
+  );
+  const anthropic = { name: "t", description: "", input_schema: { type: "object" } };
+  const cases: [string[], RegExp][] = [
+    [[query], /--method is needed/],
+    [["--method", "XX", query], /--method must be of RD, RE, .*, CF: it is XX/],
+    [["--method", "CP+", query], /--method must be of RD, .*: it is/],
+    [["--method", "none", query], /--method must be of RD, .*: it is none/],
+    [["--method", "constructor", query], /--method must be of RD, .*: it is constructor/],
+    [["--method", "CP+CP", query], /must not hold anything twice: CP/],
+    [
+      ["--method", "rename", document],
+      /--method must be of what changes a file: rename changes a task, or a list of tools, as a whole/,
+    ],
+    [["--method", "RD+unrelated", document], /changes a file: unrelated changes a task/],
+    [["--method", "CP"], /it takes one file: none is given/],
+    [["--method", "CP", query, returned], /it takes one file: 2 are given/],
+    [["--method", "CP", "nowhere.json"], /Cannot read .*nowhere\.json: there is no such file/],
+    [["--method", "CP", place.path], /Cannot read .*: it is a folder/],
+    [
+      ["--method", "CP+FK", query],
+      /methods of one source: CP is of a user's query, FK of a tool's/,
+    ],
+    [["--method", "CP", query, "--seed", "x"], /--seed must be a whole number.*: it is x/],
+    [["--method", "CP", query, "--sede", "1"], /there is no option --sede; there are /],
+    [
+      ["--method", "RP_F", query, "--writer", "m"],
+      /--writer goes with CP and AN: --method is RP_F/,
+    ],
+    [["--method", "CP", query, "--writer", "sim:no"], /sim:no/],
+    [
+      ["--method", "RD", plain],
+      /plain\.txt by RD, which changes a tool document \(.*\), as it must be JSON: /,
+    ],
+    [
+      ["--method", "CP", plain],
+      /plain\.txt by CP, which changes a user's query \(.*\), as it must be JSON: /,
+    ],
+    [
+      ["--method", "RD", query],
+      /^Cannot use \S*query\.json by RD, which changes a tool document \(\{"name", "description", "parameters"\}, or a list of them\):\n {2}at name: /,
+    ],
+    [
+      ["--method", "WT+SD", returned],
+      /return\.json by WT\+SD, which change a tool document \(.*\):\n {2}at name: /,
+    ],
+    [
+      ["--method", "CP", document],
+      /^Cannot use \S*tools\.json by CP, which changes a user's query \(\{"query", "parameters": \[\{"name", "value"\}\]\}.*\):\n {2}at the top: /,
+    ],
+    [
+      ["--method", "CP", wrong],
+      /wrong\.json by CP, .*:\n {2}at parameters\[0\]\.end: must be at most 2, .* is 9/,
+    ],
+    [
+      ["--method", "RD", place.write("a.json", JSON.stringify([TOOLS[0], anthropic]))],
+      /a\.json by RD, .*:\n {2}at \[1\]\.input_schema: the form of Anthropic is not read: .* parameters/,
+    ],
+    [
+      ["--method", "RD", place.write("b.json", JSON.stringify(anthropic))],
+      /b\.json by RD, .*:\n {2}at input_schema: the form of Anthropic is not read/,
+    ],
+    [
+      ["--method", "RD", place.write("c.json", JSON.stringify({ tools: TOOLS }))],
+      /c\.json by RD, .*:\n {2}at tools: a list in an object is not read: the file must be the list/,
+    ],
+  ];
+  for (const [arguments_, message] of cases) {
+    const { code, out, err } = await run("perturb", ...arguments_);
+    assertEquals([code, out], [2, ""], arguments_.join(" "));
+    assert(message.test(err), `${arguments_.join(" ")}: ${err}`);
+  }
+});
+
+Deno.test("perturbTools(), perturbQuery() and perturbReturn() refuse what they cannot perturb", () => {
+  const [tool] = TOOLS;
+  const tools = (value: unknown, method = "RD") => () =>
+    perturbTools(method as "RD", value as [], 1);
+  const returned = (value: unknown, method = "AP") => () =>
+    perturbReturn(method as "AP", value as string);
+  const query = (value: unknown, method = "CP") => () =>
+    perturbQuery(method as "CP", value as Query, { seed: 1 });
+  const openAI = { type: "function", function: tool };
+  const parts = (changes: object) => tools([tool, { ...tool, ...changes }]);
+  const cases: [() => unknown, string][] = [
+    [
+      tools([openAI]),
+      "Cannot perturb tools as each must have parameters, a JSON Schema: [0].parameters is missing; " +
+      "parseToolDocuments() reads OpenAI's form",
+    ],
+    [tools(openAI), "Cannot perturb tools as they must be a list: tools is of type object; "],
+    [tools(undefined), "Cannot perturb tools as they must be a list: tools is missing; "],
+    [tools([tool, null]), "as each must be an object: [1] is null; "],
+    [tools([[]]), "as each must be an object: [0] is a list; "],
+    [
+      parts({ parameters: [] }),
+      "as each must have parameters, a JSON Schema: [1].parameters is a list",
+    ],
+    [parts({ parameters: true }), ": [1].parameters is of type boolean; "],
+    [parts({ name: 3 }), "as each must have a name, a text: [1].name is of type number"],
+    [parts({ description: null }), "must have a description, a text: [1].description is null"],
+    [
+      parts({ returns: "text" }),
+      "must be a JSON Schema, if it is told: [1].returns is of type string",
+    ],
+    [tools(TOOLS, "FK"), "as the method must be one of RD, RE, WD, WT, SD, CO: it is FK"],
+    [
+      tools([], "__proto__"),
+      "as the method must be one of RD, RE, WD, WT, SD, CO: it is __proto__",
+    ],
+    [returned({ id: 1 }), "Cannot perturb a return as it must be a text: it is of type object; "],
+    [returned(null, "CF"), "Cannot perturb a return as it must be a text: it is null; "],
+    [returned(["a"], "CF"), "Cannot perturb a return as it must be a text: it is a list; "],
+    [returned("{}", "RD"), "a return as the method must be one of FK, AP, CK, UK, CF: it is RD"],
+    [returned("{}", "constructor"), "must be one of FK, AP, CK, UK, CF: it is constructor"],
+    [query(QUERY), "Cannot perturb a query as it must have text and parameters, a list: "],
+    [query(null), "it is null; parseQuery() reads the form of files"],
+    [query([]), "it is a list; parseQuery()"],
+    [query({ text: "Hi" }), "it is an object with text; parseQuery()"],
+    [query({ text: "Hi", parameters: [] }, "FK"), "must be one of RP_F, RP_L, CP, AN: it is FK"],
+    [query({ text: "Hi", parameters: [] }, "toString"), "RP_F, RP_L, CP, AN: it is toString"],
+  ];
+  for (const [perturb, message] of cases) {
+    assertStringIncludes(assertThrows(perturb, InputError).message, message);
+  }
+});
+
+Deno.test("toolgate perturb takes documents, queries and returns that nest deeply, or says so", async () => {
+  using place = new Folder();
+  const deep = (inner: string) => `${"[".repeat(20_000)}${inner}${"]".repeat(20_000)}`;
+  const tool = `{"name":"t","description":"","parameters":{"x":${deep("1")}}}`;
+  const query = `{"query":"In Paris","calls":[{"arguments":{"a":${deep('"Paris"')}}}]}`;
+  for (const [method, text] of [["RE", tool], ["CP", query], ["FK", deep('{"a":1}')]]) {
+    const path = place.write("deep.json", text!);
+    const { code, err } = await run("perturb", "--method", method!, path, "--json");
+    assert(code === 0 || (code === 2 && err.includes("deep.json")), `${method}: ${code} ${err}`);
+  }
+});
+
+/** A server whose model always says the same. */
+function saying(text: string) {
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () =>
+    Response.json({
+      id: "1",
+      object: "chat.completion",
+      created: 0,
+      model: "double",
+      choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: text } }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    }));
+  return {
+    options: ["--writer", "double", "--base-url", `http://127.0.0.1:${server.addr.port}/v1`],
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+Deno.test("toolgate perturb --writer lets a model write, and says where it could not", async () => {
+  using place = new Folder();
+  const { query } = files(place);
+  await using city = saying("the city of light");
+  const made = await toolgate(["perturb", "--method", "CP", query, ...city.options, "--json"]);
+  assertEquals(made.code, 0, made.all);
+  assertMatch(
+    JSON.parse(made.stdout).after.text,
+    /^What is the weather in the city of light for .+ days/,
+  );
+  assertEquals(
+    made.stderr.trim(),
+    "CP: the built-in writer writes for days, as what double wrote cannot be used: " +
+      "it is what it wrote for another parameter",
+  );
+  const nobody = ["--writer", "double", "--base-url", "http://127.0.0.1:1/v1", "--retries", "0"];
+  const failed = await toolgate(["perturb", "--method", "AN", query, ...nobody]);
+  assertEquals([failed.code, failed.stdout], [3, ""], failed.all);
+  assertMatch(failed.stderr, /^Cannot ask the writer: .+\n$/);
+});
+
+Deno.test("toolgate perturb --help lists all methods, and toolgate --help the command", async () => {
+  const { code, stdout: out } = await toolgate(["perturb", "--help"]);
+  assertEquals(code, 0);
+  for (const method of PERTURBATION_METHODS) assertMatch(out, new RegExp(`^  ${method} +\\S`, "m"));
+  assertMatch(
+    (await toolgate(["--help"])).stdout,
+    /^ {2}perturb +shows what a perturbation changes$/m,
+  );
+});

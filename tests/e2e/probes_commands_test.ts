@@ -1,0 +1,250 @@
+// Probes from the command line, in child processes, with models on a server that have one habit each.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { PROBES } from "../../lib/trials/executors/probes.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { parseTrialId } from "../../lib/trials/trial_id.ts";
+import { browserTest } from "../support/browser.ts";
+import { type Folder, folder, readLines, toolgate } from "../support/child.ts";
+import { habitServer } from "../support/probing.ts";
+import { goToTrial, openReport, readTrial, writeReport } from "../support/report_page.ts";
+
+const SUITE: Suite = {
+  name: "probing",
+  seed: 1,
+  graphs: 2,
+  tasks: [{ case: "all" }],
+  models: ["follows", "trusts-itself", "never-calls"],
+};
+
+function trialsOf(path: string): Trial[] {
+  return readLines(path).filter(({ kind }) => kind === "trial");
+}
+
+/** A journal of SUITE with something else in it. */
+async function journalOf(
+  place: Folder,
+  url: string,
+  change: Partial<Suite> = {},
+): Promise<string> {
+  const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, ...change }));
+  const out = place.file("out.jsonl");
+  const run = await toolgate(["run", suite, "--out", out, "--base-url", url]);
+  assertEquals(run.code, 0, run.all);
+  return out;
+}
+
+/** Outcomes and behaviours of a model, by probe. */
+function toldOf(trials: readonly Trial[], model: string): Record<string, string> {
+  const own = trials.filter((trial) => trial.model.requested === model);
+  return Object.fromEntries(PROBES.map((probe) => {
+    const told = own.filter(({ task }) => "case" in task && task.case === probe)
+      .map(({ outcome, behaviours }) => [outcome, ...behaviours].join(" "));
+    return [probe, [...new Set(told)].join(", ")];
+  }));
+}
+
+Deno.test("toolgate run carries out probes as it does tasks, and keeps what models did", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url);
+  const [plan] = readLines(out);
+  assertEquals(plan.trials, 24);
+  const trials = trialsOf(out);
+  assertEquals(toldOf(trials, "follows"), {
+    lying_calculator: "solved",
+    mental_arithmetic: "solved",
+    oracle: "solved",
+    forced_choice: "call_limit forced_loop",
+  });
+  assertEquals(toldOf(trials, "trusts-itself"), {
+    lying_calculator: "wrong_answer ignored_result",
+    mental_arithmetic: "solved",
+    oracle: "wrong_answer ignored_result",
+    forced_choice: "solved",
+  });
+  assertEquals(toldOf(trials, "never-calls"), {
+    lying_calculator: "wrong_answer aversion",
+    mental_arithmetic: "solved aversion",
+    oracle: "wrong_answer aversion",
+    forced_choice: "solved",
+  });
+  for (const { id, task, strategy, repetition } of trials) {
+    const key = parseTrialId(id)!;
+    assertEquals([key.task, key.strategy, key.repetition], [task, strategy, repetition]);
+  }
+});
+
+Deno.test("toolgate run forces calls on the wire where a probe does, and nowhere else", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  await journalOf(place, server.url, { models: ["never-calls"] });
+  const choices = server.requests.map((request) => {
+    const asked = request as typeof request & { tool_choice?: unknown };
+    return [String(request.messages[0]!.content).startsWith("How many"), asked.tool_choice];
+  });
+  assertEquals(choices.length, 8);
+  for (const [forced, choice] of choices) {
+    assertEquals(choice, forced ? "required" : undefined);
+  }
+});
+
+Deno.test("toolgate run --resume goes on with probes, and asks nothing twice", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url);
+  const whole = Deno.readTextFileSync(out).split("\n");
+  place.write("out.jsonl", whole.slice(0, 20).join("\n") + "\n");
+  const before = server.requests.length;
+  const resumed = await toolgate([
+    ...["run", place.file("suite.jsonc"), "--out", out, "--resume", "--base-url", server.url],
+  ]);
+  assertEquals(resumed.code, 0, resumed.all);
+  assertStringIncludes(resumed.stderr, "19 of 24 trials are in ");
+  assert(server.requests.length - before <= 5 * 7, "five trials were run");
+  const ids = trialsOf(out).map(({ id }) => id);
+  assertEquals([ids.length, new Set(ids).size], [24, 24]);
+});
+
+Deno.test("toolgate run --only runs a probe of a journal again, and tells its story", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url, { graphs: 1 });
+  const stories: Record<string, RegExp> = {
+    "follows lying_calculator": /^follows: solved after 1 call .*the answer follows the tool/s,
+    "trusts-itself lying_calculator":
+      /^trusts-itself: wrong_answer after 1 call .*the answer follows the model's own result/s,
+    "never-calls oracle": /^never-calls: wrong_answer after 0 calls .*option = 1/s,
+    "follows forced_choice": /^follows: call_limit after 6 calls/,
+  };
+  const told: string[] = [];
+  for (const { id, task, model, outcome } of trialsOf(out)) {
+    const name = `${model.requested} ${"case" in task ? task.case : ""}`;
+    if (!Object.hasOwn(stories, name)) continue;
+    const replay = await toolgate(["run", out, "--only", id]);
+    assertEquals(replay.code, 0, replay.all);
+    assertMatch(replay.stdout, stories[name]!);
+    assertStringIncludes(replay.stdout, outcome);
+    told.push(name);
+  }
+  assertEquals(told.toSorted(), Object.keys(stories).toSorted());
+});
+
+Deno.test("toolgate report shows probes by their cases, in every format", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url);
+  const tables = await toolgate(["report", out]);
+  assertEquals(tables.code, 0, tables.all);
+  const files = ["html", "markdown", "json"].flatMap((format) => [
+    `--${format}`,
+    place.file(`report.${format}`),
+  ]);
+  const written = await toolgate(["report", out, ...files]);
+  assertEquals(written.code, 0, written.all);
+  for (const probe of PROBES) assertStringIncludes(tables.stdout, `case ${probe}`);
+  for (const name of [...SUITE.models, "aversion", "ignored_result", "forced_loop"]) {
+    assertStringIncludes(tables.stdout, String(name));
+  }
+  const markdown = Deno.readTextFileSync(place.file("report.markdown"));
+  for (const probe of PROBES) assertStringIncludes(markdown, probe.replace("_", "&#95;"));
+  JSON.parse(Deno.readTextFileSync(place.file("report.json")));
+});
+
+browserTest("a report in a browser tells what became of each probe", async (browser) => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url, { graphs: 1 });
+  await using opened = await openReport(browser, await writeReport(out));
+  const { page, faults } = opened;
+  assertEquals(await page.textContent("#count"), "12 of 12 trials");
+  const seen: string[] = [];
+  for (let number = 1; number <= 12; number++) {
+    await goToTrial(page, number);
+    const { facts, outcome, events, replay } = await readTrial(page);
+    const [, probe] = /case (\w+)/.exec(facts["task"]!) ?? [];
+    seen.push(`${facts["model"]} ${probe} ${outcome}`);
+    assertStringIncludes(replay, `case=${probe}`);
+    const words = events.map(({ text }) => text).join("\n");
+    if (probe === "lying_calculator") assertStringIncludes(words, "the answer follows ");
+    assert(events.length > 0, `trial ${number}`);
+  }
+  assertEquals(new Set(seen).size, 12);
+  assertEquals(faults, []);
+});
+
+Deno.test("toolgate gate holds models to a ceiling of behaviours over probes", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url, {
+    graphs: 25,
+    models: ["follows", "never-calls"],
+    gate: {
+      successRate: 0.4,
+      margin: 0.1,
+      atMost: { behaviours: { aversion: 0.2, forced_loop: 0.5 } },
+    },
+  });
+  const gate = await toolgate(["gate", out]);
+  assertEquals(gate.code, 1, gate.all);
+  const [follower, averse] = ["follows", "never-calls"].map((model) =>
+    new RegExp(`^${model}: [A-Z]+:(.+\n)+`, "m").exec(gate.stdout)?.[0] ?? gate.all
+  ) as [string, string];
+  assertMatch(follower, /^follows: PASS/m);
+  assertMatch(follower, /aversion: 0\.0%, ceiling 20\.0%/);
+  assertMatch(averse, /^never-calls: FAIL/m);
+  assertMatch(averse, /solved: 50 of 100 valid trials/);
+  assertMatch(averse, /aversion: 75\.0%, ceiling 20\.0%: exceeded/);
+});
+
+Deno.test("toolgate generate --task prints a journal's probe as its model was asked it", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const out = await journalOf(place, server.url, { graphs: 1, models: ["never-calls"] });
+  for (const { task } of trialsOf(out)) {
+    const json = await toolgate(["generate", "--task", JSON.stringify(task)]);
+    assertEquals(json.code, 0, json.all);
+    const printed = JSON.parse(json.stdout);
+    assertEquals(Object.keys(printed), ["version", "case", "seed", "prompt", "tools"]);
+    assertEquals({ case: printed.case, seed: printed.seed }, task as unknown);
+    const asked = server.requests.find(({ messages: [first] }) =>
+      first!.content === printed.prompt
+    );
+    assertEquals(asked?.tools as unknown, printed.tools);
+    const list = await toolgate([
+      ...["generate", "--task", JSON.stringify(task), "--format", "tools"],
+    ]);
+    assertEquals([list.code, JSON.parse(list.stdout)], [0, printed.tools]);
+  }
+});
+
+Deno.test("toolgate run --strategy keeps what the suite sets of a strategy by its name", async () => {
+  await using place = await folder();
+  await using server = habitServer();
+  const entry = { strategy: "repair", attempts: 1, name: "mend once" };
+  const suite = place.write(
+    "suite.jsonc",
+    JSON.stringify({ ...SUITE, graphs: 1, models: ["follows"], strategies: ["baseline", entry] }),
+  );
+  const out = place.file("out.jsonl");
+  const run = await toolgate([
+    ...["run", suite, "--out", out, "--base-url", server.url],
+    ...["--strategy", "mend once", "--strategy", "restate"],
+  ]);
+  assertEquals(run.code, 0, run.all);
+  const [plan, ...trials] = readLines(out);
+  assertEquals(plan.resolved.strategies, [entry, "restate"]);
+  assertEquals([...new Set(trials.map(({ strategy }) => strategy))].toSorted(), [
+    "mend once",
+    "restate",
+  ]);
+  const { id } = trials.find(({ strategy, task }) =>
+    strategy === "mend once" && task.case === "oracle"
+  );
+  const replay = await toolgate(["run", out, "--only", id]);
+  assertEquals(replay.code, 0, replay.all);
+  assertMatch(replay.stdout, /^follows \+ mend once: solved|^follows: solved/);
+  const report = await toolgate(["report", out]);
+  assertStringIncludes(report.stdout, "mend once");
+});

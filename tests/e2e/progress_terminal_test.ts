@@ -1,0 +1,103 @@
+// The progress of `run` as it looks on a terminal, and where there is none.
+
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
+import { countingServer, folder, LAUNCH, start, toolgate } from "../support/child.ts";
+
+const HIDE = "\x1b[?25l";
+const SHOW = "\x1b[?25h";
+
+/** Whether there is `script` of util-linux, which runs a command under a terminal of its own. */
+async function hasScript(): Promise<boolean> {
+  try {
+    return (await start("script", ["--version"]).finished).stdout.includes("util-linux");
+  } catch {
+    return false;
+  }
+}
+
+const script = await hasScript();
+if (!script) console.error("Skipped: these tests need script (util-linux) for a terminal");
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Starts a command of toolgate under a terminal of 80 columns; all that it writes is on stdout, and its
+ * process id in a file.
+ */
+function onTerminal(arguments_: readonly string[], pidFile: string) {
+  const command = [Deno.execPath(), ...LAUNCH, ...arguments_].map(quoted).join(" ");
+  const told = `stty cols 80 rows 24; echo $$ > ${quoted(pidFile)}; exec ${command}`;
+  return start("script", ["-qec", told, "/dev/null"]);
+}
+
+/** The lines that were drawn, one over the other. */
+function drawnIn(text: string): string[] {
+  return text.split(/\p{Cc}\[/u).flatMap((part) => /\[[=-]+\] [^\r\n]*/.exec(part) ?? []);
+}
+
+function suiteOf(graphs: number, models = ["m"]): string {
+  const tasks = [{ core: [3, 4], depth: 2, connected: 1 }];
+  return JSON.stringify({ name: "small", seed: 1, graphs, tasks, models });
+}
+
+Deno.test("toolgate run draws a bar on a terminal, and tables after it", {
+  ignore: !script,
+}, async () => {
+  await using temporary = await folder();
+  await using server = countingServer("sim:planner", 20);
+  const suite = temporary.write("suite.jsonc", suiteOf(20));
+  const { code, stdout, all } = await onTerminal(
+    ["run", suite, "--base-url", server.url],
+    temporary.file("pid"),
+  ).finished;
+  assertEquals(code, 0, all);
+  const drawn = drawnIn(stdout);
+  assertMatch(drawn[0]!, /^\[-{10}\] 0% 0\/40 /);
+  assertMatch(drawn.at(-1)!, /^\[={10}\] 100% 40\/40 {2}100% solved \(91-100%\) {2}0 invalid/);
+  assert(drawn.some((line) => / \d+ s left /.test(line)), all);
+  assert(drawn.every((line) => line.length < 80), "a line would wrap");
+  assertStringIncludes(stdout, HIDE);
+  assert(stdout.lastIndexOf(SHOW) > stdout.lastIndexOf(drawn.at(-1)!), "the cursor stays hidden");
+  assert(stdout.indexOf("fewest calls") > stdout.lastIndexOf(SHOW), "the tables come after it");
+  const shown = drawn.map((line) => Number(/ (\d+)\/40 /.exec(line)![1]));
+  assertEquals(shown, shown.toSorted((one, other) => one - other));
+  assert(new Set(shown).size > 4, `it hardly moved: ${shown}`);
+});
+
+Deno.test("toolgate run gives the cursor back when it is interrupted", {
+  ignore: !script,
+}, async () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    await using temporary = await folder();
+    await using server = countingServer("sim:planner", 30);
+    const suite = temporary.write("suite.jsonc", suiteOf(20));
+    const out = temporary.file("out.jsonl");
+    const pidFile = temporary.file("pid");
+    const child = onTerminal(["run", suite, "--base-url", server.url, "--out", out], pidFile);
+    await server.reached(40);
+    Deno.kill(Number(Deno.readTextFileSync(pidFile)), signal);
+    const { code, stdout, all } = await child.finished;
+    assertEquals(code, 3, all);
+    assertStringIncludes(stdout, HIDE);
+    const last = drawnIn(stdout).at(-1)!;
+    assert(stdout.lastIndexOf(SHOW) > stdout.lastIndexOf(last), "the cursor stays hidden");
+    const done = Number(/ (\d+)\/40 /.exec(last)![1]);
+    assert(done > 0 && done < 40, all);
+    assertStringIncludes(stdout, `${40 - done} trials were not run`);
+  }
+});
+
+Deno.test("toolgate run without a terminal writes plain lines, and no escape codes", async () => {
+  await using temporary = await folder();
+  const suite = temporary.write("suite.jsonc", suiteOf(20, ["sim:planner"]));
+  const finished = await toolgate(["run", suite]);
+  assertEquals(finished.code, 0, finished.all);
+  // deno-lint-ignore no-control-regex
+  assertEquals(/[\x1b\r]/.test(finished.stderr + finished.stdout), false, finished.all);
+  const lines = finished.stderr.split("\n").filter((line) => /^\d+\/40 trials, /.test(line));
+  assertLess(lines.length, 13);
+  assertMatch(lines.at(-1)!, /^40\/40 trials, 40 solved \(100\.0%, .*\), 0 invalid, \d+ tokens$/);
+  assertMatch(lines[0]!, /^4\/40 trials, .* in flight, \d+ tokens, \d+ s left$/);
+});

@@ -1,0 +1,429 @@
+// Recordings as users make them: commands and files of tests in child processes, which replay without a key
+// and without any permission for a network.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  beginToolgate,
+  countingServer,
+  deno,
+  type Finished,
+  type Folder,
+  folder,
+  readLines,
+  ROOT,
+  TEMPORARY,
+  toolgate,
+} from "../support/child.ts";
+
+const SUITE = {
+  name: "small",
+  seed: 3,
+  graphs: 3,
+  tasks: [{ core: 3, depth: 2 }],
+  models: ["mine"],
+  strategies: ["baseline", "plan_then_call"],
+  gate: { successRate: 0.5, margin: 0.3 },
+};
+
+/** A command without any permission for a network, and without a key. */
+function offline(arguments_: readonly string[]): Promise<Finished> {
+  return deno([
+    ...[
+      "run",
+      "--no-check",
+      "--no-prompt",
+      "--allow-read",
+      "--allow-env",
+      `--allow-write=${TEMPORARY}`,
+    ],
+    ...[`${ROOT}/lib/cli/main.ts`, ...arguments_],
+  ]);
+}
+
+/** Runs a file of tests with leave to read alone, or more. */
+function test(file: string, own: readonly string[], permissions: readonly string[] = []) {
+  return deno([
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, "--allow-read"],
+    ...[...permissions, file, "--", ...own],
+  ]);
+}
+
+/** The lines of a journal but for when trials began and whether they were replayed. */
+function essence(path: string): unknown[] {
+  return readLines(path).map(({ startedAt: _, replayed: __, ...line }) => line)
+    .sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
+}
+
+function recordingsIn(path: string): string[] {
+  return [...Deno.readDirSync(path)].flatMap(({ name }) =>
+    [...Deno.readDirSync(`${path}/${name}`)].map((file) => `${path}/${name}/${file.name}`)
+  ).sort();
+}
+
+async function recorded(place: Folder, url: string, suite: unknown = SUITE) {
+  const path = place.write("suite.jsonc", JSON.stringify(suite));
+  const [out, kept] = [place.file("recorded.jsonl"), place.file("kept")];
+  const run = await toolgate(["run", path, "--base-url", url, "--out", out, "--record", kept]);
+  assertEquals(run.code, 0, run.all);
+  return { suite: path, out, kept, run };
+}
+
+Deno.test("toolgate run --replay gives the same journal without key, network or server", async () => {
+  await using place = await folder();
+  let model: { suite: string; out: string; kept: string; run: Finished };
+  {
+    await using server = countingServer();
+    model = await recorded(place, server.url);
+    assertEquals(server.trials, 6);
+  }
+  const { suite, out, kept, run } = model;
+  assertStringIncludes(run.stderr, `Records in ${kept} what models say`);
+  assertStringIncludes(run.stderr, `6 trials were recorded in ${kept}`);
+  assertEquals(recordingsIn(kept).length, 6);
+
+  // The usual server is OpenAI's, which nobody has a key for here.
+  const again = place.file("again.jsonl");
+  const replay = await offline(["run", suite, "--out", again, "--replay", kept]);
+  assertEquals(replay.code, 0, replay.all);
+  assertStringIncludes(replay.stderr, `Replays from ${kept}: no model is asked`);
+  assertStringIncludes(replay.stderr, "6 trials were replayed");
+  assertEquals(
+    essence(again).slice(1),
+    essence(out).slice(1),
+  );
+  assertEquals(readLines(again).slice(1).map(({ replayed }) => replayed), Array(6).fill(true));
+  assert(readLines(out).every((line) => !("replayed" in line)));
+
+  // Whoever decides hears of it, in whatever form.
+  const gate = await toolgate(["gate", again]);
+  assertStringIncludes(
+    gate.stdout,
+    "3 trials were replayed from recordings: no model was asked for these",
+  );
+  const { verdicts } = JSON.parse((await toolgate(["gate", again, "--json"])).stdout);
+  assertEquals(verdicts.map((one: { replayed: number }) => one.replayed), [3, 3]);
+  const note = "6 of 6 trials were replayed from recordings";
+  for (const form of [[], ["--markdown", place.file("a.md")], ["--html", place.file("a.html")]]) {
+    const report = await toolgate(["report", again, ...form]);
+    assertEquals(report.code, 0, report.all);
+    const told = form.length === 0 ? report.stdout : Deno.readTextFileSync(form[1]!);
+    assertStringIncludes(told, note);
+  }
+  const data = place.file("a.json");
+  await toolgate(["report", again, "--json", data]);
+  const json = JSON.parse(Deno.readTextFileSync(data));
+  assertEquals([json.replayed, json.notes.some((one: string) => one.startsWith(note))], [6, true]);
+  // What was not replayed says nothing of the kind.
+  assert(!(await toolgate(["gate", out])).stdout.includes("replayed"));
+
+  // One trial of it, from the journal as well.
+  const { id } = readLines(out)[1];
+  for (const from of [suite, out]) {
+    const one = await offline(["run", from, "--only", id, "--replay", kept]);
+    assertEquals(one.code, 0, one.all);
+    assertStringIncludes(one.stdout, "mine: solved");
+  }
+});
+
+Deno.test("a baseline of replays is told as that", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, models: ["sim:planner"] }));
+  const [kept, out] = [place.file("kept"), place.file("a.jsonl")];
+  const live = await toolgate(["run", suite, "--record", kept]);
+  assertEquals(live.code, 0, live.all);
+  await offline(["run", suite, "--replay", kept, "--out", out]);
+  const accepted = await toolgate(["accept", out]);
+  assertEquals(accepted.code, 0, accepted.all);
+  assertMatch(accepted.stderr, / 6 were replayed from recordings: no model was asked/);
+});
+
+Deno.test("toolgate run --replay ends with what is nearest when something was not recorded", async () => {
+  await using place = await folder();
+  await using server = countingServer();
+  const { kept, suite } = await recorded(place, server.url);
+  const before = server.requests;
+  const missed = async (...more: string[]) => {
+    const run = await offline(["run", suite, "--replay", kept, ...more]);
+    assertEquals(run.code, 2, run.all);
+    assertStringIncludes(run.stderr, "Cannot replay a trial");
+    assert(!run.stderr.includes("    at "), run.all);
+    return run.stderr;
+  };
+  assertStringIncludes(await missed("--seed", "4"), "of seed");
+  assertStringIncludes(await missed("--model", "other"), "of model mine in place of other");
+  const changed = { ...SUITE, models: [{ model: "mine", temperature: 0.2 }] };
+  place.write("suite.jsonc", JSON.stringify(changed));
+  assertStringIncludes(await missed(), "first difference: model.temperature\n");
+  place.write("suite.jsonc", JSON.stringify(SUITE));
+  const file = recordingsIn(kept)[0]!;
+  Deno.writeTextFileSync(file, Deno.readTextFileSync(file).slice(0, 500));
+  const torn = await offline(["run", suite, "--replay", kept]);
+  assertEquals(torn.code, 2, torn.all);
+  assertStringIncludes(torn.stderr, `Cannot use the recording ${file} as it must be JSON`);
+  assertEquals(server.requests, before);
+
+  // What is missing is asked, and nothing else.
+  Deno.removeSync(file);
+  const auto = await toolgate(["run", suite, "--base-url", server.url, "--auto", kept]);
+  assertEquals(auto.code, 0, auto.all);
+  assertStringIncludes(auto.stderr, "5 trials were replayed");
+  assertStringIncludes(auto.stderr, "1 trial was recorded");
+  assert(Deno.statSync(file).isFile);
+});
+
+Deno.test("flags of recordings exclude each other, and need the tasks that were recorded", async () => {
+  await using place = await folder();
+  const fresh = place.write("fresh.jsonc", JSON.stringify({ ...SUITE, seed: "fresh" }));
+  const kept = place.file("kept");
+  Deno.mkdirSync(kept);
+  const both = await offline(["run", fresh, "--replay", kept, "--record", kept]);
+  assertEquals(both.code, 2, both.all);
+  assertStringIncludes(both.stderr, "Cannot use --record and --replay together");
+  for (const flag of ["--replay", "--auto"]) {
+    const run = await offline(["run", fresh, flag, kept]);
+    assertEquals(run.code, 2, run.all);
+    assertStringIncludes(run.stderr, 'its seed is "fresh": add --seed=NUMBER');
+  }
+  const none = await offline(["run", fresh, "--seed", "1", "--replay", place.file("none")]);
+  assertEquals(none.code, 2, none.all);
+  assertStringIncludes(none.stderr, "as it must be a folder of recordings: there is no such file");
+
+  const file = place.write(
+    "agent_test.ts",
+    `
+    import { benchmark } from "@toolgate/toolgate";
+    benchmark("own", {
+      model: "mine", tasks: { core: 1, depth: 0 }, seed: 1, agent: () => Promise.resolve("1"),
+    });
+  `,
+  );
+  const agent = await test(file, [`--replay=${kept}`]);
+  assertEquals(agent.code, 1, agent.all);
+  assertStringIncludes(
+    agent.stdout + agent.stderr,
+    "an agent of your own asks models that toolgate does not see",
+  );
+});
+
+const TESTS = (description: string, mode: string) => `
+  import {
+    assertAnswer, assertCalled, benchmark, judge, judged, tool, toolTest,
+  } from "@toolgate/toolgate";
+
+  benchmark("calls", {
+    model: "sim:planner", tasks: { core: 2, depth: 1 }, seed: 1, graphs: 4,
+    strategies: ["baseline", { strategy: "plan_then_call", models: { plan: "sim:noisy?seed=1" } }],
+    gate: { successRate: 0.3, margin: 0.2 },
+    ${mode}
+  });
+  benchmark("questions", {
+    model: "sim:truth", tasks: { set: "${ROOT}/fixtures/call_sets/city", sample: 1 }, seed: 1,
+    judge: "sim:truth",
+    ${mode}
+  });
+  // A model of the user's own, that would say something else each time.
+  const own = {
+    name: "own",
+    simulated: true,
+    reply: ({ messages }) => Promise.resolve({
+      text: messages.length > 1 ? "Sorry, no: " + Math.random() : "",
+      calls: messages.length > 1 ? [] : [{ id: "1", name: "weather", arguments: '{"city":"Rome"}' }],
+      finish: "stop", usage: { inputTokens: 1, outputTokens: 1 }, served: "own", duration: 5, repairs: [],
+    }),
+  };
+  const polite = judge({ model: "sim:truth" });
+  toolTest("weather", {
+    model: own,
+    trials: 3,
+    tools: [tool({
+      name: "weather",
+      description: ${JSON.stringify(description)},
+      parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+      returns: { sky: "clear" },
+    })],
+    prompt: "Do I need an umbrella in Rome?",
+    async assert(run) {
+      assertCalled(run, "weather");
+      const { score } = await polite.score(run.answer, run.answer);
+      if (score === null) throw new Error("the judge was not asked");
+    },
+    ${mode}
+  });
+`;
+
+Deno.test("files of tests replay without any permission for a network", async () => {
+  await using place = await folder();
+  const [kept, out] = [place.file("kept"), place.file("out/")];
+  const file = place.write("own_test.ts", TESTS("Tells the weather.", ""));
+  const writes = [`--allow-write=${place.path}`];
+  const live = await test(file, [`--record=${kept}`, `--out=${out}`], [
+    ...writes,
+    "--allow-net=127.0.0.1",
+  ]);
+  assertEquals(live.code, 0, live.all);
+  assertStringIncludes(live.stdout, `Records in ${kept} what models say`);
+  const journals = place.names().includes("out")
+    ? [...Deno.readDirSync(out)].map(({ name }) => name).sort()
+    : [];
+  assertEquals(journals.length, 3);
+
+  // The judge of the plan stands in the trial's recording once, and that of an assertion does, too.
+  const stages = (path: string): unknown[] =>
+    JSON.parse(Deno.readTextFileSync(path)).requests.map(({ stage }: { stage?: string }) => stage);
+  const files = recordingsIn(kept);
+  const [question] = files.filter((path) => path.includes("/sim-truth/"));
+  assertEquals(stages(question!), [undefined, "judge"]);
+  const weather = files.filter((path) => path.includes("/own/"));
+  assertEquals(weather.map(stages), Array(3).fill([undefined, undefined, "assertion"]));
+
+  const again = place.file("again/");
+  const replay = await test(file, [`--replay=${kept}`, `--out=${again}`], writes);
+  assertEquals(replay.code, 0, replay.all);
+  assertEquals(replay.stdout.match(/no model is asked/g)?.length, 1, replay.all);
+  assertStringIncludes(replay.stdout, "4 trials were replayed from recordings: no model was asked");
+  for (const journal of journals) {
+    assertEquals(essence(again + journal), essence(out + journal));
+    assert(readLines(again + journal).slice(1).every(({ replayed }) => replayed === true));
+  }
+  // A shuffled part of them goes as well.
+  const part = await test(file, [`--replay=${kept}`], ["--filter=weather", "--shuffle=3"]);
+  assertEquals(part.code, 0, part.all);
+
+  // An option does what flags do; the flags win.
+  const option = `recordings: { folder: ${JSON.stringify(kept)}, mode: "replay" },`;
+  const fixed = place.write("fixed_test.ts", TESTS("Tells the weather.", option));
+  const replayed = await test(fixed, []);
+  assertEquals(replayed.code, 0, replayed.all);
+  const elsewhere = await test(fixed, [`--auto=${place.file("other")}`], [
+    ...writes,
+    "--allow-net=127.0.0.1",
+  ]);
+  assertEquals(elsewhere.code, 0, elsewhere.all);
+  assertEquals(recordingsIn(place.file("other")).length, recordingsIn(kept).length);
+
+  // A tool that reads otherwise now was not recorded; other cases go on.
+  place.write("own_test.ts", TESTS("Tells how the weather is.", ""));
+  const missed = await test(file, [`--replay=${kept}`]);
+  assertEquals(missed.code, 1, missed.all);
+  assertStringIncludes(missed.stdout, "first difference: tools[0].description");
+  assertMatch(missed.stdout, /"Tells the weather\."/);
+  assertStringIncludes(missed.stdout, "calls > gate ... ok");
+  assertStringIncludes(missed.stdout, "3 failed");
+});
+
+Deno.test("a judge of one's own tests is recorded and replayed by what it is asked", async () => {
+  await using place = await folder();
+  const kept = place.file("kept");
+  const file = place.write(
+    "judge_test.ts",
+    `
+    import { judge } from "@toolgate/toolgate";
+    const [mode, value = "thanks"] = Deno.args;
+    const polite = judge({ model: "sim:truth?judge=0.3", recordings: { folder: ${
+      JSON.stringify(kept)
+    }, mode } });
+    Deno.test("polite", async () => {
+      const scores = [];
+      for (const one of [value, "no", value]) scores.push(await polite.score(one, "thanks"));
+      console.log("SCORES", JSON.stringify(scores));
+      await polite[Symbol.asyncDispose]();
+    });
+  `,
+  );
+  const scoresIn = ({ stdout }: Finished) => /SCORES (.*)/.exec(stdout)?.[1];
+  const live = await test(file, ["record"], ["--allow-net=127.0.0.1", `--allow-write=${kept}`]);
+  assertEquals(live.code, 0, live.all);
+  // One file for each question, in which it stands as often as it was asked.
+  const files = recordingsIn(kept);
+  assertEquals(files.length, 2);
+  const counts = files.map((path) => JSON.parse(Deno.readTextFileSync(path)).requests.length);
+  assertEquals(counts.sort(), [1, 2]);
+  const replay = await test(file, ["replay"]);
+  assertEquals(replay.code, 0, replay.all);
+  const plain = (text: string | undefined) =>
+    JSON.parse(text!).map(({ score }: { score: number }) => score);
+  assertEquals(plain(scoresIn(replay)), plain(scoresIn(live)));
+  const missed = await test(file, ["replay", "get lost"]);
+  assertEquals(missed.code, 1, missed.all);
+  assertStringIncludes(
+    missed.stdout,
+    "Cannot replay a trial as its recording must have all that is asked",
+  );
+});
+
+Deno.test("a recording that is killed goes on, and lacks nothing that the journal has", async () => {
+  await using place = await folder();
+  await using server = countingServer("sim:planner", 5);
+  const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, graphs: 20 }));
+  const [out, kept] = [place.file("a.jsonl"), place.file("kept")];
+  const line = ["run", suite, "--base-url", server.url, "--out", out, "--record", kept];
+  const begun = beginToolgate(line);
+  await server.reached(60);
+  begun.process.kill("SIGKILL");
+  await begun.finished;
+  const torn = Deno.readTextFileSync(out).split("\n").slice(1, -1).length;
+  const whole = recordingsIn(kept).filter((path) => path.endsWith(".json"));
+  for (const path of whole) JSON.parse(Deno.readTextFileSync(path));
+  assert(torn > 0 && torn < 40, `${torn} trials`);
+  assert(whole.length >= torn);
+  const resumed = await toolgate([...line, "--resume"]);
+  assertEquals(resumed.code, 0, resumed.all);
+  const again = place.file("again.jsonl");
+  const replay = await offline(["run", suite, "--out", again, "--replay", kept]);
+  assertEquals(replay.code, 0, replay.all);
+  assertEquals(essence(again).slice(1), essence(out).slice(1));
+});
+
+Deno.test("two processes record into one folder", async () => {
+  await using place = await folder();
+  await using server = countingServer("sim:planner", 1);
+  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const kept = place.file("kept");
+  const line = ["run", suite, "--base-url", server.url, "--record", kept];
+  const runs = await Promise.all([
+    toolgate(line),
+    toolgate(line),
+    toolgate([...line, "--seed", "9"]),
+  ]);
+  for (const run of runs) assertEquals(run.code, 0, run.all);
+  assertEquals(recordingsIn(kept).length, 12);
+  for (const seed of ["3", "9"]) {
+    const replay = await offline(["run", suite, "--seed", seed, "--replay", kept]);
+    assertEquals(replay.code, 0, replay.all);
+  }
+});
+
+Deno.test("no secret of the environment, of a header or of a prompt is recorded", async () => {
+  await using place = await folder();
+  await using server = countingServer(null);
+  const [key, canary] = ["key-canary-0123456789abcdef", `sk-${"canary0123456789".repeat(2)}`];
+  const kept = place.file("kept");
+  const file = place.write(
+    "secret_test.ts",
+    `
+    import { openai, tool, toolTest } from "@toolgate/toolgate";
+    const model = openai({
+      model: "sim:planner", baseURL: ${JSON.stringify(server.url)}, apiKey: ${JSON.stringify(key)},
+      headers: { "x-gate": ${JSON.stringify(`${key}-header`)} },
+    });
+    toolTest("keeps secrets", {
+      model, tools: [],
+      prompt: ${JSON.stringify(`My key is ${canary}, and the server's is ${key}.`)},
+      system: ${JSON.stringify(`${key}-header`)},
+      assert() {},
+    });
+  `,
+  );
+  const host = new URL(server.url).host;
+  const permissions = [`--allow-write=${kept}`, `--allow-net=${host}`];
+  const run = await test(file, [`--record=${kept}`], permissions);
+  assertEquals(run.code, 0, run.all);
+  const [recording] = recordingsIn(kept);
+  const text = Deno.readTextFileSync(recording!);
+  assertStringIncludes(text, "My key is [redacted]");
+  for (const secret of [key, canary, host]) {
+    assert(!text.includes(secret) && !recording!.includes(secret), text);
+  }
+  const replay = await test(file, [`--replay=${kept}`]);
+  assertEquals(replay.code, 0, replay.all);
+});

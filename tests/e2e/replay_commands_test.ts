@@ -1,0 +1,228 @@
+// How trials are run again, from the journals and reports that tell how to the servers that are asked:
+// through real shells, and in child processes.
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import {
+  countingServer,
+  deno,
+  type Folder,
+  folder,
+  readLines,
+  ROOT,
+  start,
+  toolgate,
+} from "../support/child.ts";
+import { linesOf } from "../support/journals.ts";
+import { finish, HOSTILE, record } from "../support/records.ts";
+import { reportedTrials } from "../support/report_data.ts";
+import { writeReport } from "../support/report_page.ts";
+
+const SUITE = {
+  name: "small",
+  seed: 1,
+  graphs: 2,
+  tasks: [{ core: 2, depth: 1 }],
+  models: ["mine"],
+};
+
+// Servers
+
+Deno.test("toolgate run keeps the server of its models, and a replay asks there", async () => {
+  await using place = await folder();
+  await using server = countingServer();
+  await using other = countingServer();
+  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const out = place.file("out.jsonl");
+  const run = await toolgate(["run", suite, "--out", out, "--base-url", server.url]);
+  assertEquals(run.code, 0, run.all);
+  const [plan, trial] = readLines(out);
+  assertEquals([plan.baseURL, plan.resolved.models], [server.url, [{ model: "mine" }]]);
+  const asked = async (...more: string[]) => {
+    const before = [server.trials, other.trials] as const;
+    const replay = await toolgate(["run", out, "--only", trial.id, ...more], {
+      // What the client of OpenAI would ask of its own accord.
+      env: { OPENAI_BASE_URL: other.url, OPENAI_API_KEY: "a-key" },
+    });
+    assertEquals(replay.code, 0, replay.all);
+    assertMatch(replay.stdout, /^mine: solved /);
+    return [server.trials - before[0], other.trials - before[1]];
+  };
+  assertEquals(await asked(), [1, 0]);
+  assertEquals(await asked("--base-url", other.url), [0, 1]);
+});
+
+Deno.test("toolgate run asks a model's own server again, unless another is named", async () => {
+  await using place = await folder();
+  await using own = countingServer();
+  await using usual = countingServer();
+  await using other = countingServer();
+  const entry = { model: "mine", baseURL: own.url };
+  const suite = place.write("suite.jsonc", JSON.stringify({ ...SUITE, models: [entry] }));
+  const out = place.file("out.jsonl");
+  const run = await toolgate(["run", suite, "--out", out]);
+  assertEquals(run.code, 0, run.all);
+  const [plan, trial] = readLines(out);
+  assertEquals([plan.baseURL, plan.resolved.models], [undefined, [entry]]);
+  // A server for all models does not take the place of a model's own.
+  const changed = place.write("both.jsonl", linesOf([{ ...plan, baseURL: usual.url }]));
+  for (const [journal, more] of [[changed, []], [out, ["--base-url", other.url]]] as const) {
+    const replay = await toolgate(["run", journal, "--only", trial.id, ...more]);
+    assertEquals(replay.code, 0, replay.all);
+  }
+  assertEquals([own.trials, usual.trials, other.trials], [2 + 1, 0, 1]);
+});
+
+Deno.test("toolgate run refuses a server's address that holds a secret", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const out = place.file("out.jsonl");
+  const addresses = [
+    "http://user:secret@127.0.0.1:9/v1",
+    "http://secret@127.0.0.1:9/v1",
+    "http://127.0.0.1:9/v1?key=secret",
+    "http://127.0.0.1:9/v1#secret",
+  ];
+  const all = addresses.map((url) => toolgate(["run", suite, "--out", out, "--base-url", url]));
+  for (const finished of await Promise.all(all)) {
+    assertEquals([finished.code, finished.stdout], [2, ""], finished.all);
+    assertStringIncludes(finished.stderr, "--base-url must hold no name, password or query");
+    assertEquals(finished.stderr.includes("secret"), false, finished.all);
+  }
+  assertEquals(place.names(), ["suite.jsonc"]);
+});
+
+Deno.test("benchmark() keeps its server in its journal, unless the address holds a secret", async () => {
+  await using place = await folder();
+  await using server = countingServer();
+  const file = place.write(
+    "file.ts",
+    `import { benchmark } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
+for (const [name, query] of [["plain", ""], ["key", "?key=secret"], ["hash", "#secret"]]) {
+  benchmark(name, {
+    model: "mine",
+    tasks: { core: 2, depth: 1 },
+    seed: 1,
+    graphs: 1,
+    baseURL: ${JSON.stringify(server.url)} + query,
+    journal: name + ".jsonl",
+  });
+}
+`,
+  );
+  const finished = await deno([
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
+    ...["--allow-net=127.0.0.1", "--allow-read", `--allow-write=${place.path}`, file],
+  ], { cwd: place.path });
+  assertEquals(finished.code, 0, finished.all);
+  const journals = ["plain", "key", "hash"].map((name) => place.file(`${name}.jsonl`));
+  assertEquals(journals.map((path) => readLines(path)[0].baseURL), [
+    server.url,
+    undefined,
+    undefined,
+  ]);
+  for (const path of journals) {
+    assertEquals(Deno.readTextFileSync(path).includes("secret"), false, path);
+  }
+  const before = server.trials;
+  const [, trial] = readLines(journals[0]!);
+  const replay = await toolgate(["run", journals[0]!, "--only", trial.id]);
+  assertEquals([replay.code, server.trials - before], [0, 1], replay.all);
+});
+
+// Lines
+
+/** Names that a shell would take apart, or take for commands. */
+const ODD = [
+  "it's",
+  `"quoted" 'twice'`,
+  "back\\slash\\",
+  "$(exit 9) `exit 9` ${HOME} $HOME",
+  "a; exit 9 & b | c > d < e ( f ) # g",
+  "* ? [a] {b,c} ~ ! !!",
+  " two  spaces ",
+  "é 日本",
+  "long ".repeat(60),
+  "$(exit 9)'\\''".repeat(30),
+];
+
+/** The words that a line hands to `deno`, by way of a shell. */
+async function wordsOf(place: Folder, line: string, shell: string): Promise<string[]> {
+  const bin = place.file("bin");
+  Deno.mkdirSync(bin, { recursive: true });
+  place.write("bin/deno", `#!/bin/sh\nprintf '%s\\0' "$@"\n`);
+  Deno.chmodSync(`${bin}/deno`, 0o755);
+  const { stdout, code, all } = await start(shell, ["-c", line], {
+    env: { PATH: `${bin}:${Deno.env.get("PATH")}` },
+  }).finished;
+  assertEquals(code, 0, all);
+  return stdout.split("\0").slice(0, -1);
+}
+
+/** The lines that the report of a journal shows for its trials. */
+async function linesIn(journal: string): Promise<(string | undefined)[]> {
+  return reportedTrials(await writeReport(journal)).map(({ replay }) => replay);
+}
+
+Deno.test("a report's replay lines hand any path and any id to any shell", async () => {
+  await using place = await folder();
+  const names = [...ODD, "a\nb", HOSTILE];
+  const plan = planSuite({ ...SUITE, graphs: 1, models: names });
+  const lines = [planLine(plan), ...plan.trials.map((one) => finish(one, { suite: "small" }))];
+  // No name of a file is longer than 255 bytes; paths are.
+  const folders = [...ODD.map((name) => name.slice(0, 80).replaceAll("/", "")), "deep/".repeat(60)];
+  for (const [at, name] of folders.entries()) {
+    const path = `${place.path}/${at}/${name}`;
+    Deno.mkdirSync(path, { recursive: true });
+    const journal = `${path}/${name.slice(0, 60).replaceAll("/", "")}.jsonl`;
+    Deno.writeTextFileSync(journal, linesOf(lines));
+    const shown = await linesIn(journal);
+    assertEquals(shown.length, names.length);
+    // With one path all ids are looked at; one id is enough for the others.
+    for (const [trial, line] of shown.entries()) {
+      if (at > 0 && trial > 0) continue;
+      for (const shell of ["bash", "sh"]) {
+        assertEquals(await wordsOf(place, line!, shell), [
+          ...["task", "toolgate", "run", journal, "--only", plan.trials[trial]!.id],
+        ]);
+      }
+    }
+  }
+});
+
+Deno.test("a report has no replay line for a path that cannot be shown as it is", async () => {
+  await using place = await folder();
+  const plan = planSuite({ ...SUITE, graphs: 1 });
+  const lines = [planLine(plan), ...plan.trials.map((one) => finish(one, { suite: "small" }))];
+  for (const name of ["new\nline", "\u001b[2J", "\u202egnp", "half\u200b"]) {
+    const journal = place.write(`${name}.jsonl`, linesOf(lines));
+    assertEquals(await linesIn(journal), [undefined], JSON.stringify(name));
+  }
+});
+
+Deno.test("a report of a journal without a plan runs only simulated models again", async () => {
+  await using place = await folder();
+  const simulated = ODD.map((name, index) =>
+    record({ model: `sim:${name}`, simulated: true, strategy: "a 'b' \\", index })
+  );
+  const others: Trial[] = [
+    // Who knows which server it was asked at?
+    record({ model: "gpt-5", index: 20 }),
+    record({ model: "sim:planner", simulated: true, id: "case 1", index: 21 }),
+    record({ model: "sim:planner", simulated: true, id: "$(exit 9)", index: 22 }),
+    // A fake of another tool, by a name that would be asked of a server here.
+    record({ model: "gpt-5", simulated: true, seed: 2, index: 23 }),
+    record({ model: "sim:a\nb", simulated: true, index: 24 }),
+  ];
+  const journal = place.write("a.jsonl", linesOf([...simulated, ...others]));
+  const lines = await linesIn(journal);
+  assertEquals(lines.slice(ODD.length), others.map(() => undefined));
+  for (const [at, { id, model }] of simulated.entries()) {
+    assertEquals(await wordsOf(place, lines[at]!, "bash"), [
+      ...["task", "toolgate", "run", "--model", model.requested],
+      ...["--strategy", "a 'b' \\", "--only", id],
+    ]);
+  }
+});

@@ -1,0 +1,479 @@
+// `toolgate report` as users run it, in child processes, on journals made by hand.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { report as reportInProcess } from "../../lib/cli/report.ts";
+import { comparisonHash, type Plan, planHash, planSuite } from "../../lib/runs/plan.ts";
+import { type Shard, shardOf } from "../../lib/runs/shards.ts";
+import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import {
+  deno,
+  type Finished,
+  type Folder,
+  folder,
+  readLines,
+  ROOT,
+  toolgate,
+  toolgates,
+} from "../support/child.ts";
+import { linesOf } from "../support/journals.ts";
+import { finish, record } from "../support/records.ts";
+import { reportedTrials } from "../support/report_data.ts";
+import { SMALL } from "../support/suites.ts";
+
+/** All trials of a plan, every third of them failed. */
+function trialsOf(plan: Plan, planned = plan.trials): Trial[] {
+  return planned.map((one, place) =>
+    finish(one, {
+      suite: plan.suite,
+      simulated: one.model.startsWith("sim:"),
+      outcome: place % 3 === 2 ? "wrong_answer" : "solved",
+    })
+  );
+}
+
+/** Writes the journal of a suite like `SMALL`, or of a shard of it. */
+function write(
+  place: Folder,
+  name: string,
+  changed: Partial<Suite> = {},
+  { shard, trials }: { shard?: Shard; trials?: (all: Trial[]) => Trial[] } = {},
+): string {
+  const plan = planSuite({ ...SMALL, ...changed });
+  const all = trialsOf(plan, shard === undefined ? plan.trials : shardOf(plan, shard));
+  return place.write(name, linesOf([planLine(plan, shard), ...(trials?.(all) ?? all)]));
+}
+
+/** The journal of a suite like `SMALL`, whose lines are changed once they are there. */
+function writeLines(
+  place: Folder,
+  name: string,
+  changed: Partial<Suite>,
+  change: (lines: readonly unknown[], plan: Plan) => readonly unknown[],
+  shard?: Shard,
+): string {
+  const plan = planSuite({ ...SMALL, ...changed });
+  const all = trialsOf(plan, shard === undefined ? plan.trials : shardOf(plan, shard));
+  return place.write(name, linesOf(change([planLine(plan, shard), ...all], plan)));
+}
+
+function report(place: Folder, ...arguments_: string[]): Promise<Finished> {
+  return toolgate(["report", ...arguments_], { cwd: place.path });
+}
+
+/** Several reports, in one process. */
+function reports(place: Folder, lines: readonly (readonly string[])[]): Promise<Finished[]> {
+  return toolgates(lines.map((arguments_) => ["report", ...arguments_]), { cwd: place.path });
+}
+
+/** What is in a folder, and what its files hold. */
+function contents(place: Folder): [string, string][] {
+  return place.names().map((name) => {
+    const path = place.file(name);
+    return [name, Deno.statSync(path).isFile ? Deno.readTextFileSync(path) : "no file"];
+  });
+}
+
+Deno.test("toolgate report prints the tables and the verdicts of all journals", async () => {
+  await using place = await folder();
+  write(place, "a.jsonl", { gate: { successRate: 0.2 } });
+  write(place, "b.jsonl", { models: ["sim:c"] });
+  const finished = await report(place, "a.jsonl", "b.jsonl");
+  assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
+  const [title, note, first] = finished.stdout.split("\n\n");
+  assertEquals([title, first], ["small", "a"]);
+  assertMatch(note!, /^\* Simulated models are programs/);
+  assertStringIncludes(finished.stdout, "\nSuccess by core size (as in FuncBenchGen, Table 2)\n");
+  assertMatch(finished.stdout, /^sim:c \(simulated\) +\d/m);
+  assertMatch(finished.stdout, /\n\na: (PASS|FAIL|UNDECIDED): /);
+  assertEquals(place.names(), ["a.jsonl", "b.jsonl"], "it writes nothing unless it is told");
+  const again = await report(place, "a.jsonl", "b.jsonl");
+  assertEquals(again.stdout, finished.stdout);
+});
+
+Deno.test("toolgate report writes every file that is named, the same way each time", async () => {
+  await using place = await folder();
+  write(place, "a.jsonl", { gate: { successRate: 0.2 } });
+  const outputs = ["--html", "out/r.html", "--markdown", "r.md", "--json", "r.json"];
+  const first = await report(place, "a.jsonl", ...outputs);
+  assertEquals([first.code, first.stdout], [0, ""], first.all);
+  assertEquals(first.stderr, "Wrote out/r.html\nWrote r.md\nWrote r.json\n");
+  const texts = ["out/r.html", "r.md", "r.json"].map((name) =>
+    Deno.readTextFileSync(place.file(name))
+  );
+  const [html, markdown, json] = texts as [string, string, string];
+  assert(html.trimStart().startsWith("<!DOCTYPE html>") && html.endsWith("</html>\n"));
+  assertMatch(markdown, /^# small\n/);
+  const { v, kind, suite, seed, planned, trials, gates, subjects } = JSON.parse(json);
+  assertEquals({ v, kind, suite, seed, planned, trials }, {
+    ...{ v: 1, kind: "report", suite: "small", seed: 1, planned: 12, trials: 12 },
+  });
+  assertEquals([gates.length, subjects.length], [1, 2]);
+  const second = await report(place, "a.jsonl", ...outputs);
+  assertEquals(second.code, 0, second.all);
+  for (const [at, name] of ["out/r.html", "r.md", "r.json"].entries()) {
+    assert(Deno.readTextFileSync(place.file(name)) === texts[at], `${name} differs`);
+  }
+});
+
+Deno.test("toolgate report takes and writes files where the user stands", async () => {
+  await using place = await folder();
+  Deno.mkdirSync(place.file("sub"));
+  write(place, "sub/a.jsonl");
+  const finished = await deno(
+    [
+      ...["task", `--config=${ROOT}/deno.json`, "toolgate", "report", "a.jsonl"],
+      ...["--markdown", "a.md"],
+    ],
+    { cwd: place.file("sub") },
+  );
+  assertEquals(finished.code, 0, finished.all);
+  assertStringIncludes(finished.stderr, "Wrote a.md");
+  assertEquals([...Deno.readDirSync(place.file("sub"))].map(({ name }) => name).sort(), [
+    "a.jsonl",
+    "a.md",
+  ]);
+});
+
+Deno.test("toolgate report ends with 0 and says what is not there", async (context) => {
+  const cases: Record<string, [(place: Folder) => string[], RegExp]> = {
+    "a missing shard": [
+      (place) => [write(place, "1.jsonl", {}, { shard: { index: 1, of: 2 } })],
+      /\* 6 of 12 planned trials of 1\.jsonl are not there: shards are missing: 2\/2\. /,
+    ],
+    "a missing shard, and a gate": [
+      (place) => [
+        write(place, "1.jsonl", { gate: { successRate: 0.5 } }, { shard: { index: 1, of: 2 } }),
+      ],
+      /INVALID: nothing can be said, as shards are missing: 2\/2\./,
+    ],
+    "a run that was cut short": [
+      (place) => [write(place, "a.jsonl", {}, { trials: (all) => all.slice(0, 5) })],
+      /\* 7 of 12 planned trials of a\.jsonl are not there\. All figures are of a part\./,
+    ],
+    "a torn last line": [
+      (place) => {
+        const path = write(place, "a.jsonl");
+        Deno.writeTextFileSync(path, Deno.readTextFileSync(path).slice(0, -20));
+        return [path];
+      },
+      /\* Dropped a torn last line of .*a\.jsonl \(\d+ bytes\)\n\* 1 of 12 planned trials/,
+    ],
+    "no line at all": [
+      (place) => [place.write("a.jsonl", "")],
+      /^\* No trial has ended yet: there is nothing to tell\.$/m,
+    ],
+    "a plan alone": [
+      (place) => [write(place, "a.jsonl", { gate: { successRate: 0.5 } }, { trials: () => [] })],
+      /nothing to tell\.\n\* 12 of 12 planned[^]*INVALID: nothing can be said, as there are no trials/,
+    ],
+    "a spent budget": [
+      (place) => [
+        write(place, "a.jsonl", { budget: { tokens: 5 } }, {
+          trials: (all) =>
+            all.slice(0, 4).map((one, at) =>
+              at === 3 ? { ...one, ends: "the budget is out" } : one
+            ),
+        }),
+      ],
+      /\* 8 of 12 planned trials of a\.jsonl were not run: the budget is out\./,
+    ],
+    "a sequential gate that had decided": [
+      (place) => [
+        write(place, "a.jsonl", {
+          models: ["a"],
+          gate: { successRate: 0.9, margin: 0.3, sequential: true },
+          graphs: undefined,
+        } as unknown as Partial<Suite>, {
+          trials: (all) =>
+            all.slice(0, 20).map((one) => ({ ...one, outcome: "solved", solved: true })),
+        }),
+      ],
+      /\* \d+ of \d+ planned trials of a\.jsonl were not needed: the gate had decided\.[^]*PASS/,
+    ],
+    "no plan": [
+      (place) => [place.write("a.jsonl", linesOf([record(), record({ model: "n" })]))],
+      /\* Without a plan line nobody knows whether all trials are there/,
+    ],
+    "a baseline that is not there": [
+      (place) => [write(place, "a.jsonl", { gate: { baseline: { file: "none.json" } } })],
+      /INVALID: nothing can be said, as there is no baseline none\.json yet/,
+    ],
+    "a baseline that cannot be used": [
+      (place) => {
+        place.write("base.json", "{");
+        return [write(place, "a.jsonl", { gate: { baseline: { file: "base.json" } } })];
+      },
+      /INVALID: nothing can be said, as .*base\.json/,
+    ],
+  };
+  await using places = new AsyncDisposableStack();
+  const lines = [];
+  for (const [make] of Object.values(cases)) {
+    const place = places.use(await folder());
+    lines.push({ cwd: place.path, line: ["report", ...make(place)] });
+  }
+  const told = await toolgates(lines);
+  for (const [at, [name, [, message]]] of Object.entries(cases).entries()) {
+    await context.step(name, () => {
+      const finished = told[at]!;
+      assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
+      assertMatch(finished.stdout, message);
+    });
+  }
+});
+
+Deno.test("toolgate report --prices tells costs, in place of those of the plan", async () => {
+  await using place = await folder();
+  write(place, "a.jsonl", { prices: { a: { input: 1, output: 1 } } });
+  place.write("p.jsonc", '{ "b": { "input": 1000, "output": 0 } } // a dollar a thousand');
+  const costs = async (...more: string[]) => {
+    const finished = await report(place, "a.jsonl", "--json", "r.json", ...more);
+    assertEquals(finished.code, 0, finished.all);
+    const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+    return subjects.map(({ cost }: { cost: number | null }) => cost);
+  };
+  // Six trials of 10 tokens read and 2 written.
+  assertEquals(await costs(), [72 / 1e6, null]);
+  assertEquals(await costs("--prices", "p.jsonc"), [null, 0.06]);
+});
+
+Deno.test("toolgate report refuses a wrong command line, and loses nothing by it", async (context) => {
+  await using place = await folder();
+  write(place, "a.jsonl");
+  write(place, "journal.txt", { models: ["c"] });
+  write(place, "seed.jsonl", { seed: 2, models: ["d"] });
+  place.write("prices.jsonc", "{}");
+  place.write("text.txt", "hello\n");
+  place.write("old.html", "an earlier report");
+  Deno.symlinkSync(place.file("journal.txt"), place.file("link.txt"));
+  Deno.mkdirSync(place.file("folder"));
+  const before = contents(place);
+  const here = place.path;
+  const cases: [string[], RegExp][] = [
+    [[], /it takes one journal or more: none is given/],
+    [["--html", "old.html"], /it takes one journal or more: none is given/],
+    [["a.jsonl", "--htm", "x.html"], /there is no option --htm; there are --html, --markdown/],
+    [["a.jsonl", "--json", "b.jsonl"], /--json must be no journal.*: it is b\.jsonl/],
+    [["journal.txt", "--json", "./journal.txt"], /--json must be none of the files that are read/],
+    [["journal.txt", "--markdown", `${here}/journal.txt`], /must be none of the files/],
+    [["journal.txt", "--html", "link.txt"], /must be none of the files that are read: it is link/],
+    [["link.txt", "--html", "folder/../journal.txt"], /must be none of the files that are read/],
+    [
+      ["a.jsonl", "--prices", "prices.jsonc", "--json", "prices.jsonc"],
+      /must be none of the files/,
+    ],
+    [["a.jsonl", "--html", "new.html", "--json", "new.html"], /new\.html is named twice/],
+    [["a.jsonl", "--html", "old.html", "--json", "./old.html"], /\.\/old\.html is named twice/],
+    [["a.jsonl", "--html", "folder"], /Cannot write the report to folder: it is a folder/],
+    [["a.jsonl", "--json", "text.txt/r.json"], /Cannot write the report to text\.txt\/r\.json: /],
+    [["a.jsonl", "--prices", "none.jsonc"], /Cannot read none\.jsonc: there is no such file/],
+    [
+      ["a.jsonl", "seed.jsonl"],
+      /a\.jsonl and seed\.jsonl together.*: they differ in seed; run them/,
+    ],
+    [["a.jsonl", "./a.jsonl"], /the whole run is there twice: in a\.jsonl and in \.\/a\.jsonl/],
+    [["text.txt"], /text\.txt/],
+  ];
+  const all = await reports(place, cases.map(([arguments_]) => arguments_));
+  for (const [at, [arguments_, message]] of cases.entries()) {
+    await context.step(arguments_.join(" ") || "nothing", () => {
+      const finished = all[at]!;
+      assertEquals([finished.code, finished.stdout], [2, ""], finished.all);
+      assertMatch(finished.stderr, message);
+      assertEquals(finished.stderr.trimEnd().includes("\n"), false, finished.all);
+    });
+  }
+  assertEquals(contents(place), before);
+});
+
+Deno.test("toolgate report refuses plans that disagree on a price, unless prices are given", async () => {
+  await using place = await folder();
+  const price = { input: 1, output: 1 };
+  write(place, "a.jsonl", { models: ["a"], prices: { a: price, x: price } });
+  write(place, "b.jsonl", { models: ["b"], prices: { b: price, x: { input: 1, output: 2 } } });
+  write(place, "c.jsonl", { models: ["c"], prices: { c: price, x: { output: 1, input: 1 } } });
+  place.write("p.json", JSON.stringify({ a: price, b: price }));
+  const refused = await report(place, "a.jsonl", "b.jsonl", "--json", "r.json");
+  assertEquals([refused.code, refused.stdout], [2, ""], refused.all);
+  assertStringIncludes(
+    refused.stderr,
+    "the plans must agree on what x costs, or --prices be given: they differ",
+  );
+  assertEquals(place.names().includes("r.json"), false);
+  for (
+    const [arguments_, costs] of [
+      [["a.jsonl", "b.jsonl", "--prices", "p.json"], [72 / 1e6, 72 / 1e6]],
+      // The same price in another order is the same.
+      [["a.jsonl", "c.jsonl"], [72 / 1e6, 72 / 1e6]],
+    ] as const
+  ) {
+    const finished = await report(place, ...arguments_, "--json", "r.json");
+    assertEquals(finished.code, 0, finished.all);
+    const { subjects } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+    assertEquals(subjects.map(({ cost }: { cost: number | null }) => cost), costs);
+  }
+});
+
+Deno.test("toolgate report writes over no baseline, and writes no file twice", async (context) => {
+  await using place = await folder();
+  Deno.mkdirSync(place.file("dir1"));
+  Deno.symlinkSync(place.file("dir1"), place.file("dir2"));
+  Deno.symlinkSync(place.file("base.json"), place.file("link.json"));
+  place.write("base.json", "what was accepted");
+  const gate = (file: string) => ({ gate: { baseline: { file } } });
+  write(place, "a.jsonl", { models: ["a"], ...gate("base.json") });
+  write(place, "b.jsonl", { models: ["b"], ...gate("dir1/none.json") });
+  write(place, "c.jsonl", { models: ["c"] });
+  const files = () => contents(place).filter(([name]) => name !== "r.html");
+  const before = files();
+  const baseline = /--json must not be the baseline of the gate: it is /;
+  const cases: [string[], RegExp | undefined][] = [
+    [["a.jsonl", "--json", "base.json"], baseline],
+    [["c.jsonl", "a.jsonl", "--html", "r.html", "--json", "./base.json"], baseline],
+    [["a.jsonl", "--json", "link.json"], baseline],
+    [["a.jsonl", "--json", "dir2/../base.json"], baseline],
+    // It is yet to be made.
+    [["b.jsonl", "--json", "dir2/none.json"], baseline],
+    [["c.jsonl", "--html", "dir1/o", "--json", "dir2/o"], /dir2\/o is named twice/],
+    [["c.jsonl", "--html", "dir1/new/o", "--json", "dir2/new/o"], /dir2\/new\/o is named twice/],
+    [["c.jsonl", "--html", "r.html"], undefined],
+  ];
+  const all = await reports(place, cases.map(([arguments_]) => arguments_));
+  for (const [at, [arguments_, message]] of cases.entries()) {
+    await context.step(arguments_.join(" "), () => {
+      const finished = all[at]!;
+      assertEquals(finished.code, message === undefined ? 0 : 2, finished.all);
+      if (message !== undefined) assertMatch(finished.stderr, message);
+    });
+  }
+  assertEquals(files(), before);
+  assertEquals([...Deno.readDirSync(place.file("dir1"))], []);
+});
+
+Deno.test("toolgate report lists just the trials that its tables count, while a run goes on", async () => {
+  await using place = await folder();
+  const plan = planSuite(SMALL);
+  const trials = trialsOf(plan);
+  const journal = place.write("a.jsonl", linesOf([planLine(plan), ...trials.slice(0, 5)]));
+  const { error } = console;
+  console.error = () => {};
+  try {
+    const html = place.file("r.html");
+    const reporting = reportInProcess([journal, "--html", html, "--json", place.file("r.json")]);
+    // By now it has read the journal and begun to make the page; the run has gone on.
+    Deno.writeTextFileSync(journal, linesOf(trials.slice(5)), { append: true });
+    assertEquals(await reporting, 0);
+    const listed = reportedTrials(html);
+    assertEquals(
+      listed.map(({ outcome }) => outcome),
+      trials.slice(0, 5).map((one) => one.outcome),
+    );
+    const { trials: counted, notes } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
+    assertEquals(counted, 5);
+    assertMatch(notes[0], /^7 of 12 planned trials of a\.jsonl are not there/);
+  } finally {
+    console.error = error;
+  }
+});
+
+Deno.test("toolgate report of tasks of another generator has no graph, and nothing runs them", async () => {
+  await using place = await folder();
+  const own = write(place, "own.jsonl");
+  const ofOther = (lines: readonly unknown[], { suite, resolved }: Plan) => {
+    const other = { ...resolved, generator: 2 };
+    const hashes = {
+      planHash: planHash({ suite, resolved: other }),
+      comparisonHash: comparisonHash({ resolved: other }),
+    };
+    const line = { ...lines[0] as PlanLine, ...hashes, generator: 2, resolved: other };
+    return [line, ...lines.slice(1)];
+  };
+  const path = writeLines(place, "other.jsonl", {}, ofOther);
+  // What the plan was made by is told twice; its hash vouches for one of them.
+  const forged = writeLines(place, "forged.jsonl", {}, (lines, plan) => {
+    const [line, ...trials] = ofOther(lines, plan);
+    return [{ ...line as PlanLine, generator: 1 }, ...trials];
+  });
+  for (const [journal, graphs] of [[own, true], [path, false], [forged, false]] as const) {
+    const finished = await report(place, journal, "--html", "r.html", "--json", "r.json");
+    assertEquals(finished.code, 0, finished.all);
+    const listed = reportedTrials(place.file("r.html"));
+    assertEquals(listed.length, 12);
+    assertEquals(listed.every(({ task }) => (task !== undefined) === graphs), true);
+    assertEquals(listed.every(({ dotMarks }) => dotMarks === ""), true);
+    assertEquals(JSON.parse(Deno.readTextFileSync(place.file("r.json"))).subjects.length, 2);
+    if (graphs) continue;
+    const { id } = readLines(journal)[1];
+    const again = await toolgate(
+      ["run", journal, "--only", id, "--base-url", "http://127.0.0.1:9"],
+      {
+        cwd: place.path,
+      },
+    );
+    assertEquals([again.code, again.stdout], [2, ""], again.all);
+    assertMatch(
+      again.stderr,
+      /^Cannot replay a trial of .* as its tasks must be of generator 1: they are of generator 2$/m,
+    );
+  }
+  const together = await report(place, own, path);
+  assertEquals(together.code, 2, together.all);
+  assertStringIncludes(together.stderr, "they differ in generator");
+});
+
+Deno.test("toolgate report is not deceived by a hash that stands for other tasks", async () => {
+  await using place = await folder();
+  const [first] = readLines(write(place, "a.jsonl", { models: ["a"] }));
+  writeLines(place, "b.jsonl", { models: ["b"], seed: 2 }, ([line, ...trials]) => [
+    { ...line as PlanLine, comparisonHash: first.comparisonHash },
+    ...trials,
+  ]);
+  const finished = await report(place, "a.jsonl", "b.jsonl", "--html", "r.html");
+  assertEquals(finished.code, 2, finished.all);
+  assertMatch(finished.stderr, /as their tasks must be the same: they differ in seed;/);
+  assertEquals(place.names().includes("r.html"), false);
+});
+
+Deno.test("toolgate report tells that another model was served", async () => {
+  await using place = await folder();
+  const served = (name: string) => (trial: Trial) => ({
+    ...trial,
+    model: { ...trial.model, served: name },
+  });
+  for (const index of [1, 2]) {
+    write(place, `${index}.jsonl`, { models: ["a"] }, {
+      shard: { index, of: 2 },
+      trials: (all) => all.map(served(`a-2026-0${index}`)),
+    });
+  }
+  const note = "a was served as a-2026-01 and as a-2026-02: its figures mix them.";
+  const both = await report(place, "1.jsonl", "2.jsonl", "--html", "r.html", "--markdown", "r.md");
+  assertEquals(both.code, 0, both.all);
+  assertStringIncludes(Deno.readTextFileSync(place.file("r.html")), `<li>${note}</li>`);
+  assertStringIncludes((await report(place, "1.jsonl", "2.jsonl")).stdout, `* ${note}\n`);
+  const one = await report(place, "1.jsonl");
+  assertEquals([one.code, one.stdout.includes("served as")], [0, false], one.all);
+});
+
+Deno.test("toolgate report counts what spoiled trials took that were run again", async () => {
+  await using place = await folder();
+  const usage = (inputTokens: number) => ({ usage: { inputTokens, outputTokens: 0 } });
+  write(place, "a.jsonl", { models: ["a"], prices: { a: { input: 1, output: 0 } } }, {
+    trials: ([first, second, ...others]) => [
+      { ...first!, ...usage(100), outcome: "invalid", solved: false },
+      { ...second!, ...usage(20) },
+      { ...first!, ...usage(3000), outcome: "invalid", solved: false },
+      { ...first!, ...usage(7) },
+      ...others.map((one) => ({ ...one, ...usage(0) })),
+    ],
+  });
+  const finished = await report(place, "a.jsonl", "--json", "r.json");
+  assertEquals(finished.code, 0, finished.all);
+  const { trials, subjects: [{ usage: used, cost, total }] } = JSON.parse(
+    Deno.readTextFileSync(place.file("r.json")),
+  );
+  assertEquals([trials, total.trials, total.valid], [6, 6, 6]);
+  assertEquals([used, cost], [{ inputTokens: 3127, outputTokens: 0 }, 3127 / 1e6]);
+});

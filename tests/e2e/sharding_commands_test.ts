@@ -1,0 +1,177 @@
+// Shards as users run them: processes side by side, and what is told of those that are not as they should be.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  deno,
+  type Finished,
+  type Folder,
+  folder,
+  ROOT,
+  toolgate,
+  toolgates,
+} from "../support/child.ts";
+
+const SHARDS = [1, 2, 3];
+
+/** A model that is now right and now wrong, on tasks that cost more and less. */
+const SUITE = JSON.stringify({
+  name: "sharded",
+  seed: 1,
+  graphs: 7,
+  tasks: [{ core: [1, 4], depth: [0, 2] }],
+  models: ["sim:noisy?quit=0.2", "sim:planner"],
+  strategies: ["baseline", "restate"],
+  gate: { successRate: 0.6, margin: 0.3 },
+});
+
+/** Runs a suite in shards, side by side; each may have options of its own. */
+async function runShards(
+  place: Folder,
+  suite: string,
+  own: Readonly<Record<number, readonly string[]>> = {},
+): Promise<{ journals: string[]; ended: Finished[] }> {
+  const journals = SHARDS.map((index) => place.file(`${index}.jsonl`));
+  const ended = await Promise.all(
+    journals.map((out, place) => {
+      const shard = `${place + 1}/${SHARDS.length}`;
+      return toolgate(["run", suite, "--shard", shard, "--out", out, ...own[place + 1] ?? []]);
+    }),
+  );
+  return { journals, ended };
+}
+
+Deno.test("toolgate run --shard in processes side by side comes to what one run comes to", async () => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", SUITE);
+  const whole = place.file("whole.jsonl");
+  const [{ journals, ended }, unsharded] = await Promise.all([
+    runShards(place, suite),
+    toolgate(["run", suite, "--out", whole]),
+  ]);
+  for (const one of [...ended, unsharded]) assertEquals(one.code, 0, one.all);
+  const [merged, alone] = await Promise.all(
+    [journals, [whole]].map((files) => toolgate(["gate", "--json", ...files])),
+  );
+  const verdict = JSON.parse(merged!.stdout);
+  assertEquals(verdict, JSON.parse(alone!.stdout));
+  assertEquals(verdict.verdicts.length, 4);
+  assertEquals([merged!.code, alone!.code], [verdict.exitCode, verdict.exitCode]);
+});
+
+Deno.test("deno test -- --shard of a file with several benchmarks comes to what one run comes to", async () => {
+  await using place = await folder();
+  const file = place.write(
+    "several.ts",
+    `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
+    for (const [name, model] of [["weak", "sim:noisy?quit=0.5"], ["strong", "sim:planner"]]) {
+      benchmark(name, {
+        model,
+        tasks: grid({ core: [1, 4], depth: [0, 2] }),
+        seed: "fresh",
+        graphs: 10,
+        gate: { successRate: 0.7, margin: 0.3 },
+      });
+    }`,
+  );
+  const run = (...own: string[]) =>
+    deno([
+      ...["test", "--no-check", "--no-prompt", "--config=deno.json", "--allow-net=127.0.0.1"],
+      ...[`--allow-read=${place.path}`, `--allow-write=${place.path}`, file],
+      ...["--", "--seed=9", ...own],
+    ]);
+  const [whole, ...shards] = await Promise.all([
+    run(`--verdict=${place.path}/verdicts/`),
+    ...SHARDS.map((index) => run(`--shard=${index}/3`, `--out=${place.path}/${index}/`)),
+  ]);
+  assertEquals(whole.code, 1, whole.all);
+  for (const shard of shards) assertEquals(shard.code, 0, shard.all);
+  for (const [name, code] of [["weak", 1], ["strong", 0]] as const) {
+    const journals = SHARDS.map((index) => place.file(`${index}/${name}.jsonl`));
+    const merged = await toolgate(["gate", "--json", ...journals]);
+    assertEquals(merged.code, code, merged.all);
+    const alone = JSON.parse(Deno.readTextFileSync(place.file(`verdicts/${name}.json`)));
+    assertEquals(JSON.parse(merged.stdout).verdicts, alone.verdicts);
+  }
+  // What belongs to two benchmarks is no run.
+  const mixed = await toolgate(["gate", place.file("1/weak.jsonl"), place.file("2/strong.jsonl")]);
+  assertEquals(mixed.code, 3, mixed.all);
+  assertMatch(
+    mixed.stdout,
+    /suites are mixed: weak in \S+1\/weak\.jsonl, strong in \S+2\/strong\./,
+  );
+});
+
+Deno.test("toolgate gate and report name the shards that are not as they should be", async (context) => {
+  await using place = await folder();
+  const suite = place.write("suite.jsonc", SUITE);
+  const { journals, ended } = await runShards(place, suite, { 2: ["--max-tokens", "9000"] });
+  assertEquals(ended.map(({ code }) => code), [0, 3, 0], ended[1]!.all);
+  const [one, two, three] = journals as [string, string, string];
+  const lines = journals.map((path) => Deno.readTextFileSync(path).trimEnd().split("\n"));
+  const write = (name: string, rows: readonly string[], torn = "") =>
+    place.write(name, rows.map((row) => `${row}\n`).join("") + torn);
+  const other = place.file("other.jsonl");
+  const seeded = place.file("seeded.jsonl");
+  const more = await toolgates([
+    ["run", suite, "--shard", "2/4", "--out", other],
+    ["run", suite, "--seed", "2", "--shard", "3/3", "--out", seeded],
+  ]);
+  for (const { code, all } of more) assertEquals(code, 0, all);
+
+  const moved = write("moved.jsonl", [...lines[0]!, lines[2]!.at(-1)!]);
+  const robbed = write("robbed.jsonl", lines[2]!.slice(0, -1));
+  const killed = write("killed.jsonl", lines[2]!.slice(0, -2), lines[2]!.at(-1)!.slice(0, 50));
+  const empty = write("empty.jsonl", []);
+
+  const lacking = lines[0]!.length - lines[1]!.length;
+  assert(lacking > 0, "the budget ended nothing");
+  const early = new RegExp(
+    `shard 2/3 \\(\\S+2\\.jsonl\\) lacks \\d+ of its \\d+ trials: the budget of 9000 tokens`,
+  );
+  const cut = /shard 3\/3 \(\S+killed\.jsonl\) lacks 2 of its \d+ trials: its run was cut short/;
+  const short = [one, two, three];
+  const cases: [string, string[], RegExp, (RegExp | null)?][] = [
+    ["one that ended early", short, early, early],
+    ["one that was killed", [one, two, killed], cut, cut],
+    [
+      "a missing one",
+      [one, two],
+      /are missing: 3\/3\.[^]*Give the journals of all/,
+      /are missing: 3\/3\./,
+    ],
+    ["an empty one", [one, two, empty], /are missing: 3\/3\./, /empty\.jsonl is empty: its run/],
+    ["one twice", [one, two, three, two], /2\/3 is there twice: \S+2\.jsonl is given twice/],
+    [
+      "others",
+      [one, other, three],
+      /not shards of one run: \S+1\.jsonl is shard 1\/3, \S+other\./,
+    ],
+    [
+      "another plan",
+      [one, two, seeded],
+      /they differ in seed; all shards .* the same --seed/,
+      null,
+    ],
+    ["a trial in two", [moved, two, three], /is both in \S+moved\.jsonl and in \S+3\.jsonl/],
+    [
+      "a trial elsewhere",
+      [moved, two, robbed],
+      /moved\.jsonl is shard 1\/3 and has a trial of shard 3\/3: /,
+    ],
+  ];
+  const [gates, reports] = await Promise.all(
+    ["gate", "report"].map((command) => toolgates(cases.map(([, files]) => [command, ...files]))),
+  );
+  for (const [at, [name, files, told, reported]] of cases.entries()) {
+    await context.step(name, () => {
+      const [gate, report] = [gates![at], reports![at]];
+      assertMatch(gate!.all, told);
+      assertEquals(gate!.code, 3, gate!.all);
+      // A budget leaves a verdict over the part that was run; nothing else does.
+      if (files !== short) assertStringIncludes(gate!.stdout, "INVALID: ");
+      if (reported === null) return assertEquals(report!.code, 2, report!.all);
+      assertEquals(report!.code, reported === undefined ? 2 : 0, report!.all);
+      assertMatch(report!.all, reported ?? told);
+    });
+  }
+});

@@ -1,0 +1,370 @@
+// The suite files of fixtures/suites, and the JSON schema by which editors check them.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Ajv } from "ajv";
+import { parse as parseJsonc } from "@std/jsonc";
+import type { z } from "zod";
+import { Connections } from "../../lib/models/connect.ts";
+import { readJsonc } from "../../lib/base/input.ts";
+import { planSuiteFile } from "../../lib/cli/running.ts";
+import type { Plan } from "../../lib/runs/plan.ts";
+import { isQuestion } from "../../lib/trials/executors/question.ts";
+import { Run } from "../../lib/runs/run.ts";
+import { type SeededCell, SUITE, type Suite } from "../../lib/runs/suite.ts";
+import { modelName } from "../../lib/models/entry.ts";
+import { countingServer, ROOT } from "../support/child.ts";
+import { generatedFrom, test } from "../support/generated.ts";
+import { type Schema, SCHEMA_PATH, schemaText, suiteSchema } from "../support/suite_schema.ts";
+
+const FOLDER = `${ROOT}/fixtures/suites`;
+const NAMES = [...Deno.readDirSync(FOLDER)]
+  .flatMap(({ name }) => name.endsWith(".jsonc") ? [name.slice(0, -".jsonc".length)] : [])
+  .sort();
+
+function planOf(name: string, suite: Suite = read(name).suite): Plan {
+  return planSuiteFile(suite, `${FOLDER}/${name}.jsonc`);
+}
+
+function read(name: string): { text: string; head: string; suite: Suite } {
+  const path = `${FOLDER}/${name}.jsonc`;
+  const text = Deno.readTextFileSync(path);
+  const [head] = /^(\/\/.*\n)+/.exec(text) ?? [""];
+  return { text, head, suite: readJsonc(path, SUITE) };
+}
+
+/** The ids of all trials of a suite file, in order. */
+function idsOf(name: string): string[] {
+  return planOf(name).trials.map(({ id }) => id).sort();
+}
+
+const SCHEMA: Schema = JSON.parse(Deno.readTextFileSync(SCHEMA_PATH));
+// A format such as that of URLs is a note to editors, no rule.
+const validate = new Ajv({ validateFormats: false }).compile(SCHEMA);
+
+test("schema.json is what the rules and the doc comments of suites come to", async () => {
+  assert(
+    Deno.readTextFileSync(SCHEMA_PATH) === schemaText(await suiteSchema()),
+    "fixtures/suites/schema.json is not what lib/ says: run deno task schema, and read its diff",
+  );
+});
+
+/** Every property of a schema, by its path. */
+function propertiesOf(schema: unknown, path = ""): [path: string, property: Schema][] {
+  if (typeof schema !== "object" || schema === null) return [];
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    const own = keyword === "properties" ? Object.entries<Schema>(value) : [];
+    return [
+      ...own.map(([name, part]): [string, Schema] => [`${path}/${name}`, part]),
+      ...propertiesOf(value, `${path}/${keyword}`),
+    ];
+  });
+}
+
+test("schema.json describes every property in plain words", () => {
+  const properties = propertiesOf(SCHEMA);
+  for (const [path, { description }] of properties) {
+    assertMatch(description ?? "", /^[^{}\n]+\.$/, path);
+  }
+  assert(properties.length > 60, `there are ${properties.length}`);
+});
+
+for (const name of NAMES) {
+  test(`suites/${name}.jsonc comes to what its comment says`, () => {
+    const { head, suite } = read(name);
+    assertEquals(suite.name, name);
+    assertStringIncludes(head, `//   deno task toolgate run fixtures/suites/${name}.jsonc`);
+    const [, cells, trials] = /([\d,]+) cells, ([\d,]+) trials a model[.:]/.exec(head) ?? [];
+    const plan = planOf(name);
+    assertEquals(plan.resolved.cells.length, Number(cells?.replace(",", "")));
+    assertEquals(plan.trials.length / suite.models.length, Number(trials?.replace(",", "")));
+    const readme = Deno.readTextFileSync(`${ROOT}/fixtures/README.md`);
+    const row = readme.split("\n").find((line) => line.includes(`\`suites/${name}.jsonc\``));
+    assertMatch(row ?? "", new RegExp(`\\| +${trials} +\\|$`), "the row of fixtures/README.md");
+  });
+
+  test(`suites/${name}.jsonc is right by its schema`, () => {
+    const value = parseJsonc(read(name).text) as { $schema: string };
+    assertEquals(`${FOLDER}/${value.$schema}`.replace("/./", "/"), SCHEMA_PATH);
+    assert(validate(value), JSON.stringify(validate.errors));
+  });
+
+  test(`suites/${name}.jsonc runs`, async () => {
+    const { suite } = read(name);
+    const { trials, resolved: { cells }, ...whole } = planOf(name);
+    const tasks = [...new Set([cells[0]!, cells[cells.length >> 1]!, cells.at(-1)!])];
+    // Of a call set, which has no part that is a set of its own, the whole is small enough.
+    const isSet = cells.some(isQuestion);
+    const plan = isSet ? planOf(name) : planOf(name, {
+      ...suite,
+      graphs: 1,
+      tasks: tasks as readonly SeededCell[],
+    });
+    // In place of OpenAI's, for the models that are not simulated.
+    await using server = countingServer("sim:planner");
+    const sets = whole.callSets ?? [];
+    await using connections = new Connections({ baseURL: server.url, sets });
+    using run = new Run(plan, { connect: (entry) => connections.model(entry) });
+    const finished = await run.all();
+    const invalid = finished.filter(({ outcome }) => outcome === "invalid");
+    assertEquals(invalid.map(({ reason }) => reason), []);
+    const { models, strategies = [""], perturbations = [""] } = suite;
+    const ways = models.length * strategies.length * perturbations.length;
+    assertEquals(finished.length, isSet ? trials.length : tasks.length * ways);
+    const planned = new Set(trials.map(({ id }) => id));
+    assert(finished.every(({ id }) => planned.has(id)), "a small run has tasks of its own");
+  });
+}
+
+test("suites/main_grid.jsonc has as many trials as the rates of the paper's Table 2 are of", () => {
+  const { trials } = planOf("main_grid");
+  const byCore = Map.groupBy(trials, ({ task }) => generatedFrom(task).core);
+  assertEquals([...byCore].map(([core, { length }]) => [core, length]), [
+    [5, 200],
+    [10, 450],
+    [20, 500],
+  ]);
+  assertEquals(trials.length, 1150);
+});
+
+test("suites that are said to share tasks share them", () => {
+  // Their simulated models differ: what is hard for one size tells nothing about another.
+  const [main, none, forty, larger] = ["main_grid", "no_extra", "depth_40", "larger_sets"]
+    .map((name) => idsOf(name).map((id) => id.replace(/ model=\S+/, "")));
+  assertEquals(new Set(none).difference(new Set(main)).size, 0);
+  assertEquals([...main!, ...forty!].sort(), larger!.sort());
+});
+
+test("suites/thinking_budget.jsonc has two models of distinct names", () => {
+  const { models } = read("thinking_budget").suite;
+  const names = models.map((entry) => typeof entry === "string" ? entry : modelName(entry));
+  assertEquals(names, ["gpt-5 minimal", "gpt-5 medium"]);
+});
+
+/** A suite with every kind of value in it. */
+const COMPLETE = {
+  $schema: "./schema.json",
+  name: "complete",
+  seed: 1,
+  graphs: 5,
+  tasks: [
+    {
+      core: [3, 5],
+      depth: "all",
+      connected: 0,
+      disconnected: [0, 2],
+      linking: "types",
+      types: 4,
+      inputs: [1, 2],
+      extraEdges: 0,
+    },
+    { core: 3, depth: [1, 2], irrelevant: [0, 4], connection: ["half"], linking: ["names"] },
+    { case: "all" },
+    { case: "oracle" },
+    { case: ["lying_calculator", "forced_choice"] },
+  ],
+  models: ["sim:planner", {
+    model: "m",
+    api: "chat",
+    baseURL: "http://127.0.0.1:8000/v1",
+    apiKeyVariable: "MY_KEY",
+    temperature: 0,
+    topP: 1,
+    maxCompletionTokens: 9,
+    reasoningEffort: "low",
+    seed: 1,
+    parallelToolCalls: false,
+    toolChoice: { function: "f" },
+    body: { one: [1, { two: null }] },
+    name: "n",
+  }],
+  strategies: ["baseline", "restate+repair", {
+    strategy: "indirection+backward+repair",
+    models: { infer: "sim:planner", repair: { model: "m", temperature: 0, name: "mender" } },
+    prompts: { repair: { fix: "Mend {arguments}" } },
+    attempts: 1,
+    rounds: 2,
+    dereference: true,
+    name: "everything",
+  }],
+  perturbations: ["none"],
+  repetitions: 2,
+  limits: { calls: 1, steps: 2, seconds: 0.5, tokens: 4 },
+  gate: {
+    baseline: { file: "b.json", model: "m", strategy: "baseline", perturbation: "none" },
+    margin: 0.1,
+    confidence: 0.9,
+    power: 0.8,
+    coverage: 0.7,
+    undecided: "pass",
+    sequential: false,
+    discordance: 0.3,
+    atMost: {
+      failures: { incorrect_value: 0.1 },
+      failureShifts: { value_not_yet_known: 0.1 },
+      behaviours: { silent: 1, ungrounded: 0 },
+      tokens: 100.5,
+      usd: 0.5,
+    },
+  },
+  budget: { tokens: 1000, usd: 0.5 },
+  prices: { n: { input: 0, output: 10 } },
+};
+
+const [FIRST_GRID] = COMPLETE.tasks;
+const [, ENTRY] = COMPLETE.models;
+
+/** A suite's strategies with one that is like that. */
+function strategy(entry: Record<string, unknown>): Record<string, unknown> {
+  return { strategies: [{ strategy: "repair", ...entry }] };
+}
+
+/** What is wrong, in a suite that is right but for it. */
+const BROKEN: Record<string, unknown> = {
+  "no name": { name: undefined },
+  "no seed": { seed: undefined },
+  "no tasks": { tasks: undefined },
+  "no models": { models: [] },
+  "a list for the suite's name": { name: ["n"] },
+  "a seed in words": { seed: "random" },
+  "half a graph": { graphs: 0.5 },
+  "a misspelled field": { modles: ["sim:planner"] },
+  "a misspelled field of a grid": { tasks: [{ core: 3, depth: 1, conected: 2 }] },
+  "one grid in place of a list": { tasks: FIRST_GRID },
+  "a grid without depth": { tasks: [{ core: 3 }] },
+  "a depth in words": { tasks: [{ core: 3, depth: "deep" }] },
+  "an unknown connection": { tasks: [{ core: 3, depth: 1, irrelevant: 2, connection: "both" }] },
+  "three numbers of inputs": { tasks: [{ ...FIRST_GRID!, inputs: [1, 2, 3] }] },
+  "a model without its name": { models: [{ temperature: 0 }] },
+  "a key in a model's entry": { models: [{ ...ENTRY as object, apiKey: "k" }] },
+  "a temperature as a text": { models: [{ model: "m", temperature: "0" }] },
+  "an unknown effort": { models: [{ model: "m", reasoningEffort: "huge" }] },
+  "an unknown strategy": { strategies: ["wishful"] },
+  "no strategy": { strategies: [] },
+  "baseline joined to another strategy": { strategies: ["restate+baseline"] },
+  "a strategy joined to nothing": { strategies: ["restate+"] },
+  "an unknown strategy of an entry": strategy({ strategy: "wishful" }),
+  "a strategy without its id": { strategies: [{ attempts: 1 }] },
+  "no attempts": strategy({ attempts: 0 }),
+  "a hundred attempts": strategy({ attempts: 100 }),
+  "rounds in words": strategy({ strategy: "backward", rounds: "many" }),
+  "a model of a stage without its name": strategy({ models: { repair: { temperature: 0 } } }),
+  "an empty text": strategy({ prompts: { repair: { fix: "" } } }),
+  "a misspelled field of a strategy": strategy({ attemps: 1 }),
+  "an unknown probe": { tasks: [{ case: "crystal_ball" }] },
+  "an unknown probe among others": { tasks: [{ case: ["oracle", "crystal_ball"] }] },
+  "no probe": { tasks: [{ case: [] }] },
+  "a probe with a size": { tasks: [{ case: "oracle", core: 3 }] },
+  "a probe with a seed of its own": { tasks: [{ case: "oracle", seed: 1 }] },
+  "a choice of tools in other words": { models: [{ model: "m", toolChoice: "must" }] },
+  "an unknown perturbation": { perturbations: ["XX"] },
+  "a limit of nothing": { limits: { calls: 0 } },
+  "a rate in percent": { gate: { successRate: 80 } },
+  "an unknown failure type": { gate: { successRate: 0.8, atMost: { failures: { typo: 0.1 } } } },
+  "a baseline's unknown field": { gate: { baseline: { journal: "b.jsonl" } } },
+  "a budget in euros": { budget: { eur: 1 } },
+  "a price of reading alone": { prices: { m: { input: 1 } } },
+};
+
+/**
+ * The rules of SUITE that are not in its schema. The first ones relate fields to each other, the
+ * others are about what stands in a text or in a key: such rules are functions, and a schema made of
+ * them has none.
+ */
+const UNSAID: Record<string, unknown> = {
+  "irrelevant functions of no kind": { tasks: [{ core: 3, depth: 1, irrelevant: 2 }] },
+  "a kind of no irrelevant functions": { tasks: [{ core: 3, depth: 1, connection: "half" }] },
+  "irrelevant functions said twice": {
+    tasks: [{ core: 3, depth: 1, irrelevant: 2, connection: "half", connected: 1 }],
+  },
+  "more inputs at least than at most": { tasks: [{ core: 3, depth: 1, inputs: [2, 1] }] },
+  "a gate that asks for nothing": { gate: {} },
+  "a gate of both kinds": { gate: { successRate: 0.8, baseline: "m" } },
+  "a margin as wide as the rate": { gate: { successRate: 0.1, margin: 0.1 } },
+  "a margin as wide as the discordance": { gate: { baseline: "m", margin: 0.2 } },
+  "a discordance without baseline": { gate: { successRate: 0.8, discordance: 0.1 } },
+  "shifts without baseline": { gate: { successRate: 0.8, atMost: { failureShifts: {} } } },
+  "a sequential gate without margin": { gate: { successRate: 0.8, margin: 0, sequential: true } },
+  "a baseline that names nothing": { gate: { baseline: {} } },
+  "an address of another protocol": { models: [{ model: "m", baseURL: "ftp://host/v1" }] },
+  "a password in an address": { models: [{ model: "m", baseURL: "https://me:word@host/v1" }] },
+  "a strategy twice in one": { strategies: ["repair+repair"] },
+  "attempts of another strategy": strategy({ strategy: "restate", attempts: 1 }),
+  "rounds of another strategy": strategy({ rounds: 1 }),
+  "dereferencing without names": strategy({ dereference: true }),
+  "a model of no stage": strategy({ models: { plan: "m" } }),
+  "a text of another strategy": strategy({ prompts: { backward: { missing: "What else?" } } }),
+  "a text for nothing": strategy({ prompts: { repair: { plan: "{question}" } } }),
+  "a text that lacks what it is about": strategy({ prompts: { repair: { fix: "Mend it!" } } }),
+  "a text that nothing fills in": strategy({
+    prompts: { repair: { fix: "{arguments} of {who}" } },
+  }),
+  "a secret in a body": { models: [{ model: "m", body: { api_key: "k" } }] },
+};
+
+/** As a file would have it: fields that are `undefined` are not there. */
+function changed(change: unknown): unknown {
+  return JSON.parse(JSON.stringify({ ...COMPLETE, ...change as object }));
+}
+
+test("schema.json and SUITE take a suite with everything in it", () => {
+  assert(validate(COMPLETE), JSON.stringify(validate.errors));
+  SUITE.parse(COMPLETE);
+});
+
+test("schema.json and SUITE refuse broken suites", () => {
+  const taken = Object.entries(BROKEN).flatMap(([what, change]) => [
+    ...validate(changed(change)) ? [`schema.json takes ${what}`] : [],
+    ...SUITE.safeParse(changed(change)).success ? [`SUITE takes ${what}`] : [],
+  ]);
+  assertEquals(taken, []);
+});
+
+test("schema.json lacks just the rules that a schema cannot say", () => {
+  const wrong = Object.entries(UNSAID).flatMap(([what, change]) => [
+    ...validate(changed(change)) ? [] : [`schema.json says it after all: ${what}`],
+    ...SUITE.safeParse(changed(change)).success ? [`SUITE takes ${what}`] : [],
+  ]);
+  assertEquals(wrong, []);
+});
+
+/** Whether a fault breaks a rule that is a function. */
+function isUnsayable(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === "invalid_union") {
+    return issue.errors.some((issues) => issues.every(isUnsayable));
+  }
+  return issue.code === "custom" || (issue.code === "invalid_format" && issue.format === "url");
+}
+
+/** Every value that comes of putting `others` in place of each part of `value`, or of leaving it out. */
+function* mutations(value: unknown, others: readonly unknown[]): Generator<unknown> {
+  yield* others;
+  if (Array.isArray(value)) {
+    for (const [place, item] of value.entries()) {
+      yield value.toSpliced(place, 1);
+      for (const other of mutations(item, others)) yield value.with(place, other);
+    }
+    for (const other of others) yield [...value, other];
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, part] of Object.entries(value)) {
+      const { [name]: _, ...rest } = value as Record<string, unknown>;
+      yield rest;
+      for (const other of mutations(part, others)) yield { ...value, [name]: other };
+    }
+    yield { ...value, unknown: 1 };
+  }
+}
+
+test("schema.json and SUITE agree on every suite with one part changed", () => {
+  const others = [null, true, -1, 0, 1, 1.5, 2 ** 53, "", "all", "none", [], [1], ["none"], {}];
+  let refused = 0;
+  for (const suite of mutations(COMPLETE, others)) {
+    const { error } = SUITE.safeParse(suite);
+    const bySchema = validate(suite);
+    if (!bySchema) refused++;
+    if (bySchema === (error === undefined)) continue;
+    const shown = `${JSON.stringify(suite)}\n${JSON.stringify(validate.errors)}\n${error}`;
+    assert(bySchema, `schema.json refuses what SUITE takes: ${shown}`);
+    assert(error!.issues.every(isUnsayable), `schema.json takes what SUITE refuses: ${shown}`);
+  }
+  assert(refused > 1000, `${refused} were refused`);
+});

@@ -1,0 +1,222 @@
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertLessOrEqual,
+  assertThrows,
+} from "@std/assert";
+import { type CeilingOptions, checkCeilings, signsOf } from "../../lib/gate/ceilings.ts";
+import { contestsOf, Scores } from "../../lib/gate/decisions.ts";
+import { binomialProbability } from "../../lib/statistics/distributions.ts";
+import { rateBounds } from "../../lib/gate/evidence.ts";
+import type { CeilingCheck } from "../../lib/gate/decide.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { type Ceilings, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
+import { clopperPearson, tango } from "../../lib/statistics/proportions.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { test } from "../support/generated.ts";
+import { failureOf, planOf, record, stageOf, type TrialTraits } from "../support/records.ts";
+
+const WRONG = { failures: [failureOf("incorrect_value")] };
+
+/** How trials, of one candidate and perhaps of a baseline `old`, keep ceilings. */
+function checksOf(
+  trials: readonly Trial[],
+  atMost: Ceilings,
+  { gate = { successRate: 0.5 }, ...options }: Partial<CeilingOptions> & { gate?: GatePolicy } = {},
+) {
+  const policy = completePolicy({ ...gate, atMost });
+  const scores = new Scores("baseline" in policy);
+  for (const trial of trials) scores.add(trial);
+  const [contest] = contestsOf(planOf(trials), policy);
+  return checkCeilings(contest!.graphs, scores, policy, { anytime: false, ...options });
+}
+
+/** The ceilings of them that are exceeded. */
+function exceeded(...arguments_: Parameters<typeof checksOf>): CeilingCheck[] {
+  return checksOf(...arguments_).filter((check) => check.exceeded);
+}
+
+/** So many trials, each on a graph of its own, of which the first few have other traits. */
+function some(count: number, trials: number, traits: TrialTraits, all: TrialTraits = {}): Trial[] {
+  return Array.from(
+    { length: trials },
+    (_, place) => record({ seed: place + 1, ...all, ...(place < count ? traits : {}) }),
+  );
+}
+
+const UPGRADE = { gate: { baseline: "old" } };
+
+test("checkCeilings() of no ceilings is nothing, whatever the trials", () => {
+  assertEquals(checksOf(some(90, 100, { ...WRONG, behaviours: ["silent"] }), {}), []);
+});
+
+test("checkCeilings() finds a share exceeded whose lower bound is above its ceiling, not at it", () => {
+  for (let count = 0; count <= 60; count++) {
+    const { lower } = clopperPearson(count, 60, 0.95);
+    const trials = some(count, 60, WRONG);
+    for (const limit of [0, 0.2, lower]) {
+      assertEquals(checksOf(trials, { failures: { incorrect_value: limit } }), [{
+        ceiling: "failures.incorrect_value",
+        limit,
+        seen: count / 60,
+        lower,
+        exceeded: lower > limit,
+      }]);
+    }
+  }
+});
+
+test("checkCeilings() errs as seldom as the gate where the true share is just the ceiling", () => {
+  for (const limit of [0.05, 0.2, 0.5]) {
+    let share = 0;
+    for (let count = 0; count <= 80; count++) {
+      const checks = exceeded(some(count, 80, WRONG), { failures: { incorrect_value: limit } });
+      if (checks.length > 0) share += binomialProbability(count, 80, limit);
+    }
+    assertLessOrEqual(share, 0.05 + 1e-9);
+    assert(share > 0.01, "a ceiling that is never exceeded would keep its error too");
+  }
+});
+
+test("checkCeilings() counts trials, however many calls of a type they have, of that type alone", () => {
+  const many = {
+    failures: [...WRONG.failures, ...WRONG.failures, failureOf("function_not_found")],
+  };
+  const [check] = exceeded(some(30, 60, many), { failures: { incorrect_value: 0.1 } });
+  assertEquals(check!.seen, 0.5);
+  assertEquals(exceeded(some(30, 60, many), { failures: { value_not_yet_known: 0 } }), []);
+});
+
+test("checkCeilings() takes what is invalid for not showing it", () => {
+  const trials = [
+    ...some(30, 50, WRONG),
+    ...some(10, 10, { ...WRONG, outcome: "invalid" }).map((trial, place) => ({
+      ...trial,
+      id: `invalid ${place}`,
+      task: { ...trial.task, seed: 1000 + place },
+    })),
+  ];
+  const [check] = exceeded(trials, { failures: { incorrect_value: 0.1 } });
+  assertEquals(check!.seen, 30 / 50);
+  assertEquals(check!.lower, clopperPearson(30, 60, 0.95).lower);
+});
+
+test("checkCeilings() takes the confidence of the policy", () => {
+  const atMost = { failures: { incorrect_value: 0.4 } };
+  const lowerOf = (confidence: number) =>
+    exceeded(some(40, 60, WRONG), atMost, { gate: { successRate: 0.5, confidence } })[0]?.lower;
+  assertEquals(lowerOf(0.9), clopperPearson(40, 60, 0.9).lower);
+  assertEquals(lowerOf(0.9999999), undefined);
+});
+
+test("checkCeilings() bounds shares by bets where graphs were repeated, or trials ended early", () => {
+  const twice = [1, 2].flatMap((repetition) => some(30, 60, WRONG, { repetition }));
+  const policy = completePolicy({ successRate: 0.5 });
+  const atMost = { failures: { incorrect_value: 0.1 } };
+  const units = [
+    ...new Array(30).fill({ solved: 2, valid: 2, trials: 2 }),
+    ...new Array(30).fill({ solved: 0, valid: 2, trials: 2 }),
+  ];
+  assertEquals(exceeded(twice, atMost)[0]!.lower, rateBounds(units, policy, false).lower);
+  const once = units.map(({ solved }) => ({ solved: solved / 2, valid: 1, trials: 1 }));
+  const [early] = exceeded(some(30, 60, WRONG), atMost, { anytime: true });
+  assertEquals(early!.lower, rateBounds(once, policy, true).lower);
+  assert(early!.lower! < clopperPearson(30, 60, 0.95).lower);
+});
+
+test("checkCeilings() finds behaviours, and what was solved without the target's return", () => {
+  const atMost = { behaviours: { silent: 0.2, aversion: 0.2, ungrounded: 0.2 } };
+  const ceilingsOf = (traits: TrialTraits) =>
+    exceeded(some(40, 60, traits), atMost).map(({ ceiling }) => ceiling);
+  assertEquals(ceilingsOf({ behaviours: ["silent", "forced_loop"] }), ["behaviours.silent"]);
+  assertEquals(ceilingsOf({ behaviours: ["aversion"], grounded: false }), [
+    "behaviours.aversion",
+    "behaviours.ungrounded",
+  ]);
+  assertEquals(ceilingsOf({ grounded: false, outcome: "wrong_answer" }), []);
+});
+
+test("signsOf() are the behaviours, and ungrounded where it was solved without the return", () => {
+  assertEquals(signsOf(record()), []);
+  assertEquals(signsOf(record({ behaviours: ["silent"], grounded: false })), [
+    "silent",
+    "ungrounded",
+  ]);
+  assertEquals(signsOf(record({ outcome: "no_answer", grounded: false })), []);
+});
+
+test("checkCeilings() finds a share that rose over the baseline's by more than is allowed", () => {
+  const trials = [...some(50, 80, WRONG), ...some(10, 80, WRONG, { model: "old" })];
+  const shift = (limit: number) => ({ failureShifts: { incorrect_value: limit } });
+  // Both have the first ten; the candidate alone the next forty.
+  const { lower } = tango(40, 0, 80, 0.95);
+  assertEquals(exceeded(trials, shift(0.1), UPGRADE), [
+    { ceiling: "failureShifts.incorrect_value", limit: 0.1, seen: 0.5, lower, exceeded: true },
+  ]);
+  assertEquals(exceeded(trials, shift(lower), UPGRADE), []);
+  const fewer = [...some(10, 80, WRONG), ...some(50, 80, WRONG, { model: "old" })];
+  assertEquals(exceeded(fewer, shift(0), UPGRADE), []);
+});
+
+test("checkCeilings() takes what is invalid on either side for the least rise", () => {
+  const trials = [
+    ...some(20, 40, { outcome: "invalid" }, WRONG),
+    ...some(10, 40, { outcome: "invalid" }, { model: "old" }),
+  ];
+  const atMost = { failureShifts: { incorrect_value: 0 } };
+  // Ten graphs are unknown on both sides, ten on the candidate's, twenty show the rise.
+  const [check] = exceeded(trials, atMost, UPGRADE);
+  assertEquals(check!.lower, tango(20, 10, 40, 0.95).lower);
+  // Where the baseline's trials are missing, it may have failed just so.
+  assertEquals(exceeded(trials.slice(0, 40 + 20), atMost, UPGRADE), []);
+});
+
+test("checkCeilings() finds a mean of tokens exceeded when what was seen is above it, not at it", () => {
+  const trials = [10, 20, 60].map((inputTokens, seed) =>
+    record({ seed, usage: { inputTokens, outputTokens: 10 } })
+  );
+  const check = { ceiling: "tokens", seen: 40, lower: null };
+  assertEquals(checksOf(trials, { tokens: 40 }), [{ ...check, limit: 40, exceeded: false }]);
+  assertEquals(checksOf(trials, { tokens: 39.9 }), [{ ...check, limit: 39.9, exceeded: true }]);
+});
+
+test("checkCeilings() leaves invalid trials out of means", () => {
+  const huge = { usage: { inputTokens: 1_000_000, outputTokens: 0 }, outcome: "invalid" } as const;
+  assertEquals(checksOf(some(20, 60, huge), { tokens: 11.5 })[0]!.seen, 12);
+});
+
+test("checkCeilings() takes the mean cost by the price table, which must have the model", () => {
+  const prices = { m: { input: 1_000, output: 10_000 } };
+  // Ten tokens read and two written a trial come to 3 cents.
+  const [check] = exceeded(some(0, 30, {}), { usd: 0.029 }, { prices });
+  assertAlmostEquals(check!.seen, 0.03, 1e-12);
+  assertEquals(exceeded(some(0, 30, {}), { usd: 0.031 }, { prices }), []);
+  assertThrows(() => checksOf(some(0, 30, {}), { usd: 1 }), InputError, "the cost of model m");
+});
+
+test("checkCeilings() tells of every ceiling, kept or exceeded, in one order", () => {
+  const traits: TrialTraits = { ...WRONG, behaviours: ["silent"] };
+  const trials = [...some(50, 60, traits), ...some(0, 60, {}, { model: "old" })];
+  const atMost: Ceilings = {
+    tokens: 1,
+    failureShifts: { incorrect_value: 0 },
+    behaviours: { silent: 0 },
+    failures: { incorrect_value: 0, function_not_found: 0 },
+  };
+  assertEquals(checksOf(trials, atMost, UPGRADE).map((one) => [one.ceiling, one.exceeded]), [
+    ["failures.incorrect_value", true],
+    ["failures.function_not_found", false],
+    ["behaviours.silent", true],
+    ["failureShifts.incorrect_value", true],
+    ["tokens", true],
+  ]);
+});
+
+test("checkCeilings() prices other models that took part by their own names, and no spoiled try", () => {
+  const usage = { inputTokens: 100, outputTokens: 0 };
+  const trial = { ...record({ usage, stages: [stageOf("large", 40)] }), replaced: usage };
+  const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
+  const [check] = checksOf([trial], { usd: 1 }, { prices });
+  assertAlmostEquals(check!.seen, 60 + 400, 1e-9);
+});

@@ -1,0 +1,490 @@
+import { assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
+import fc from "fast-check";
+import {
+  comparePerturbations,
+  compareShares,
+  compareStrategies,
+  type Comparison,
+  type Effort,
+} from "../../lib/gate/comparison.ts";
+import type { Prices } from "../../lib/models/prices.ts";
+import { fork } from "../../lib/base/random.ts";
+import { type Bounds, tango } from "../../lib/statistics/proportions.ts";
+import { type Outcome, OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import type { TrialScore } from "../../lib/trials/summary.ts";
+import { test } from "../support/generated.ts";
+import { crossed, record, stageOf, type TrialTraits } from "../support/records.ts";
+
+const SOLVED = { outcome: "solved" } as const;
+const FAILED = { outcome: "wrong_answer" } as const;
+const INVALID = { outcome: "invalid" } as const;
+
+/** One trial of each graph for each of its traits, counted as repetitions where there are several. */
+function graphsOf(strategy: string, graphs: readonly (readonly TrialTraits[])[]): Trial[] {
+  return graphs.flatMap((trials, place) =>
+    trials.map((traits, at) => record({ strategy, seed: place + 1, repetition: at + 1, ...traits }))
+  );
+}
+
+/** The only comparison of these trials. */
+function only(trials: readonly TrialScore[], prices?: Prices): Comparison {
+  const comparisons = compareStrategies(trials, prices);
+  assertEquals(comparisons.length, 1);
+  return comparisons[0]!;
+}
+
+function assertBounds(bounds: Bounds | null, lower: number, upper: number, rounding: number): void {
+  assertAlmostEquals(bounds!.lower, lower, rounding);
+  assertAlmostEquals(bounds!.upper, upper, rounding);
+}
+
+test("compareStrategies() has exactly the promised fields", () => {
+  const comparison = only(crossed({ both: 1, gained: 1 }));
+  assertEquals(Object.keys(comparison), [
+    ...["subject", "simulated", "graphs", "leftOut", "success", "effort"],
+  ]);
+  assertEquals(Object.keys(comparison.success!), [
+    ...["candidate", "baseline", "difference", "gained", "lost", "mcNemar", "interval"],
+  ]);
+  assertEquals(Object.keys(comparison.effort), ["candidate", "baseline", "extra"]);
+  for (const effort of Object.values(comparison.effort)) {
+    assertEquals(Object.keys(effort), ["tokens", "calls", "usd"]);
+  }
+  assertEquals(comparison.subject, { model: "m", strategy: "restate", perturbation: "none" });
+});
+
+test("compareStrategies() pairs by graph: an example by hand", () => {
+  const { graphs, leftOut, success } = only(
+    crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+  );
+  assertEquals([graphs, leftOut], [40, 0]);
+  const { candidate, baseline, difference, gained, lost, mcNemar } = success!;
+  assertEquals([candidate, baseline, gained, lost], [30 / 40, 22 / 40, 10, 2]);
+  assertAlmostEquals(difference, 8 / 40, 1e-15);
+  // 2 (1 + 12 + 66) / 2^12, and without the 66 / 2^12 of what was seen.
+  assertAlmostEquals(mcNemar!.exact, 158 / 4096, 1e-14);
+  assertAlmostEquals(mcNemar!.midP, 92 / 4096, 1e-14);
+});
+
+test("compareStrategies() has Tango's two-sided 95% interval where graphs were run once", () => {
+  // The first two are published: Fagerland, Lydersen and Laake, "Statistical Analysis of Contingency
+  // Tables", 2017, chapter 8. The others are SciPy's: the constrained likelihood by search.
+  const golden = [
+    [1, 7, 21, -0.517, -0.026, 5e-4],
+    [6, 16, 161, -0.124, -0.0054, 5e-4],
+    [10, 2, 40, 0.034743, 0.366316, 1e-6],
+    [0, 0, 12, -0.242494, 0.242494, 1e-6],
+    [12, 0, 12, 0.515012, 1, 1e-6],
+    [5, 5, 30, -0.215472, 0.215472, 1e-6],
+    [3, 0, 10, -0.060793, 0.603222, 1e-6],
+  ] as const;
+  for (const [gained, lost, graphs, lower, upper, rounding] of golden) {
+    const { success } = only(crossed({ gained, lost, neither: graphs - gained - lost }));
+    assertBounds(success!.interval, lower, upper, rounding);
+  }
+});
+
+test("compareStrategies() misses the true difference in about 5% of runs, counted exactly", () => {
+  const graphs = 50;
+  const logs = [0];
+  for (let count = 1; count <= graphs; count++) logs.push(logs.at(-1)! + Math.log(count));
+  const cases = [[0.3, 0.2], [0.5, 0.1], [0.2, 0.2], [0.1, 0.05], [0.05, 0.6]] as const;
+  const missed = cases.map(() => 0);
+  for (let gained = 0; gained <= graphs; gained++) {
+    for (let lost = 0; gained + lost <= graphs; lost++) {
+      const neither = graphs - gained - lost;
+      const ways = logs[graphs]! - logs[gained]! - logs[lost]! - logs[neither]!;
+      const chances = cases.map(([up, down]) =>
+        Math.exp(
+          ways + gained * Math.log(up) + lost * Math.log(down) + neither * Math.log(1 - up - down),
+        )
+      );
+      if (Math.max(...chances) < 1e-6) continue;
+      const { lower, upper } = only(crossed({ gained, lost, neither })).success!.interval!;
+      for (const [place, [up, down]] of cases.entries()) {
+        if (up - down < lower || up - down > upper) missed[place]! += chances[place]!;
+      }
+    }
+  }
+  for (const share of missed) assertAlmostEquals(share, 0.05, 0.015);
+});
+
+const HALF = [SOLVED, FAILED];
+const ALL = [SOLVED, SOLVED];
+const NONE = [FAILED, FAILED];
+
+test("compareStrategies() has Student's interval over graphs that were repeated", () => {
+  // Differences 1/2, 0, 1, -1/2, 1/2, 0, and 1 and -1 that are added: SciPy's t.interval.
+  const { success } = only([
+    ...graphsOf("restate", [HALF, HALF, ALL, NONE, ALL, ALL]),
+    ...graphsOf("baseline", [NONE, HALF, NONE, HALF, HALF, ALL]),
+  ]);
+  const { difference, interval, gained, lost, mcNemar } = success!;
+  assertEquals([difference, gained, lost, mcNemar], [0.25, 3, 1, null]);
+  assertBounds(interval, -0.40101106, 0.77601106, 1e-8);
+});
+
+test("compareStrategies() counts each graph the same, however many valid trials it has", () => {
+  // Differences 1/2, 0, 1/3, -1/2, and 1 and -1 that are added: SciPy's t.interval.
+  const { success, graphs } = only([
+    ...graphsOf("restate", [[SOLVED, INVALID], HALF, [SOLVED, SOLVED, FAILED], HALF]),
+    ...graphsOf("baseline", [HALF, [FAILED, SOLVED, INVALID], [SOLVED, FAILED, FAILED], ALL]),
+  ]);
+  assertEquals(graphs, 4);
+  assertAlmostEquals(success!.difference, 1 / 12, 1e-15);
+  assertBounds(success!.interval, -0.70012447, 0.81123558, 1e-8);
+});
+
+test("compareStrategies() claims no certainty where repeated graphs are all alike", () => {
+  const cases: [TrialTraits[], TrialTraits[], lower: number, upper: number][] = [
+    [ALL, ALL, -0.22646817, 0.22646817],
+    [ALL, NONE, 0.54851876, 1],
+    [NONE, ALL, -1, -0.54851876],
+  ];
+  for (const [own, other, lower, upper] of cases) {
+    const { success } = only([
+      ...graphsOf("restate", new Array(12).fill(own)),
+      ...graphsOf("baseline", new Array(12).fill(other)),
+    ]);
+    assertBounds(success!.interval, lower, upper, 1e-8);
+    assertEquals(success!.mcNemar, null);
+  }
+});
+
+test("compareStrategies() of repeated graphs misses the truth about as rarely as it says", () => {
+  // Few graphs that differ are where intervals by the spread alone miss most: 13% here.
+  const [graphs, chance, runs] = [20, 0.16, 500];
+  const { prng } = fork("coverage");
+  let missed = 0;
+  for (let run = 0; run < runs; run++) {
+    const won = Array.from({ length: graphs }, () => prng() < chance);
+    const { success } = only([
+      ...graphsOf("restate", won.map((one) => one ? ALL : HALF)),
+      ...graphsOf("baseline", won.map(() => HALF)),
+    ]);
+    const { lower, upper } = success!.interval!;
+    missed += Number(lower > chance / 2 || upper < chance / 2);
+  }
+  assertLess(missed / runs, 0.07);
+});
+
+test("compareStrategies() of one repeated graph has no interval", () => {
+  const { success } = only([...graphsOf("restate", [ALL]), ...graphsOf("baseline", [HALF])]);
+  assertEquals([success!.difference, success!.interval], [0.5, null]);
+});
+
+test("compareStrategies() leaves out graphs without a valid trial of both, and counts them", () => {
+  const trials = [
+    ...graphsOf("restate", [[SOLVED], [SOLVED], [INVALID], [INVALID], [], [SOLVED]]),
+    ...graphsOf("baseline", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED]]),
+  ];
+  const { graphs, leftOut, success } = only(trials);
+  assertEquals([graphs, leftOut], [2, 4]);
+  assertEquals([success!.candidate, success!.baseline, success!.gained], [1, 0.5, 1]);
+});
+
+test("compareStrategies() without a graph of both still tells of what there is", () => {
+  const { graphs, leftOut, success, effort } = only([
+    ...graphsOf("restate", [[INVALID], [], [SOLVED]]),
+    ...graphsOf("baseline", [[SOLVED], [SOLVED]]),
+  ]);
+  assertEquals([graphs, leftOut, success], [0, 3, null]);
+  assertEquals(effort.candidate, { tokens: null, calls: null, usd: null });
+  assertEquals(effort.baseline.tokens, 12);
+});
+
+test("compareStrategies() compares with the baseline of the same model and perturbation alone", () => {
+  const trials = [
+    record({ strategy: "restate" }),
+    record({ strategy: "restate", model: "n" }),
+    record({ strategy: "restate", perturbation: "RD" }),
+    record({ model: "n", perturbation: "RD" }),
+  ];
+  assertEquals(compareStrategies(trials), []);
+  assertEquals(compareStrategies([]), []);
+  assertEquals(compareStrategies([record(), record({ model: "n" })]), []);
+  const subjects = compareStrategies([
+    ...trials,
+    record({ perturbation: "RD" }),
+    record({ model: "n", outcome: "no_answer" }),
+    record({ model: "n", strategy: "backward" }),
+  ]).map(({ subject, success }) => [...Object.values(subject), success!.difference]);
+  assertEquals(subjects, [
+    ["n", "restate", "none", 1],
+    ["m", "restate", "RD", 0],
+    ["n", "backward", "none", 1],
+  ]);
+});
+
+test("compareStrategies() is not misled by what strategies are called", () => {
+  const trials = ["__proto__", "constructor", "Baseline", "baseline "].map((strategy) =>
+    record({ strategy, outcome: "no_answer" })
+  );
+  assertEquals(
+    compareStrategies([...trials, record()]).map(({ subject, success }) => [
+      subject.strategy,
+      success!.difference,
+    ]),
+    trials.map(({ strategy }) => [strategy, -1]),
+  );
+});
+
+test("compareStrategies() says when a model of either is simulated", () => {
+  for (const [own, other] of [[true, false], [false, true], [false, false]] as const) {
+    const { simulated } = only([
+      record({ strategy: "restate", simulated: own }),
+      record({ simulated: other }),
+    ]);
+    assertEquals(simulated, own || other);
+  }
+});
+
+test("compareStrategies() charges a solved task with all that was spent, spoiled tries too", () => {
+  const usage = (inputTokens: number, outputTokens: number) => ({
+    usage: { inputTokens, outputTokens },
+  });
+  const trials: TrialScore[] = [
+    ...graphsOf("restate", [
+      [{ ...SOLVED, ...usage(100, 10), calls: 4 }],
+      [{ ...FAILED, ...usage(300, 30), calls: 8 }],
+      [{ ...INVALID, ...usage(50, 5), calls: 1 }],
+      [{ ...SOLVED, ...usage(200, 20), calls: 5 }],
+    ]),
+    ...graphsOf("baseline", [
+      [{ ...SOLVED, ...usage(80, 8), calls: 3 }],
+      [{ ...SOLVED, ...usage(90, 9), calls: 3 }],
+      [{ ...SOLVED, ...usage(70, 7), calls: 3 }],
+      [{ ...FAILED, ...usage(60, 6), calls: 6 }],
+    ]),
+  ];
+  const spoiled = trials.map((trial, place) =>
+    place === 0 ? { ...trial, replaced: { inputTokens: 40, outputTokens: 4 } } : trial
+  );
+  const { effort } = only(spoiled, { m: { input: 1_000_000, output: 2_000_000 } });
+  // 690 read and 69 written for two solved tasks, 300 and 30 for three.
+  assertEquals(effort.candidate, { tokens: 759 / 2, calls: 18 / 2, usd: 828 / 2 });
+  assertEquals(effort.baseline, { tokens: 330 / 3, calls: 15 / 3, usd: 360 / 3 });
+  assertEquals(effort.extra, { tokens: 269.5, calls: 4, usd: 294 });
+});
+
+test("compareStrategies() weighs efforts on graphs that both were run on", () => {
+  const dear = { usage: { inputTokens: 1e6, outputTokens: 0 } };
+  const { effort } = only([
+    ...graphsOf("restate", [[SOLVED], [], [{ ...SOLVED, ...dear }]]),
+    ...graphsOf("baseline", [[SOLVED], [{ ...SOLVED, ...dear }]]),
+  ]);
+  assertEquals([effort.candidate.tokens, effort.baseline.tokens], [12, 12]);
+});
+
+test("compareStrategies() knows no extra effort where one of them solved nothing", () => {
+  const { effort } = only(
+    [...graphsOf("restate", [[SOLVED]]), ...graphsOf("baseline", [[FAILED]])],
+    { m: { input: 1, output: 1 } },
+  );
+  const none: Effort = { tokens: null, calls: null, usd: null };
+  assertEquals([effort.baseline, effort.extra], [none, none]);
+  assertEquals(effort.candidate.tokens, 12);
+});
+
+test("compareStrategies() prices other models that took part by their own names", () => {
+  const usage = { inputTokens: 1000, outputTokens: 100 };
+  const stages = [stageOf("large", 400)];
+  const trials = [record({ strategy: "plan_then_call", usage, stages }), record({ usage })];
+  const prices = { m: { input: 1e6, output: 1e6 }, large: { input: 1e7, output: 1e7 } };
+  const { effort } = only(trials, prices);
+  assertEquals(
+    [effort.candidate.tokens, effort.candidate.usd, effort.baseline.usd],
+    [1100, 700 + 4000, 1100],
+  );
+  const { large: _, ...partial } = prices;
+  const unknown = only(trials, partial).effort;
+  assertEquals(
+    [unknown.candidate.usd, unknown.baseline.usd, unknown.extra.usd],
+    [null, 1100, null],
+  );
+  assertEquals(only(trials).effort.baseline.usd, null);
+});
+
+/** Trials of two strategies on a few graphs, some repeated, some not there, some invalid. */
+const SOME_TRIALS = fc.uniqueArray(
+  fc.record({
+    strategy: fc.constantFrom("baseline", "restate"),
+    seed: fc.nat({ max: 4 }),
+    repetition: fc.integer({ min: 1, max: 2 }),
+    outcome: fc.constantFrom<Outcome>(...OUTCOMES, "solved", "solved"),
+    calls: fc.nat({ max: 9 }),
+    usage: fc.record({ inputTokens: fc.nat({ max: 99 }), outputTokens: fc.nat({ max: 99 }) }),
+  }),
+  {
+    selector: ({ strategy, seed, repetition }) => `${strategy} ${seed} ${repetition}`,
+    maxLength: 20,
+  },
+);
+
+const PRICED = { m: { input: 1e6, output: 2e6 } };
+
+/** All numbers of comparisons, in order; those that are not there as `null`. */
+function numbersOf(value: unknown): (number | null)[] {
+  if (typeof value === "number" || value === null) return [value];
+  return typeof value === "object" ? Object.values(value).flatMap(numbersOf) : [];
+}
+
+function assertClose(ones: readonly (number | null)[], others: readonly (number | null)[]): void {
+  assertEquals(ones.map((one) => one === null), others.map((other) => other === null));
+  for (const [place, one] of ones.entries()) {
+    if (one !== null) assertAlmostEquals(one, others[place]!, 1e-9);
+  }
+}
+
+test("compareStrategies() with strategy and baseline swapped has every sign the other way", () => {
+  fc.assert(
+    fc.property(SOME_TRIALS, (traits) => {
+      const swapped = { baseline: "restate", restate: "baseline" } as Record<string, string>;
+      const compared = (swap: boolean) =>
+        compareStrategies(
+          traits.map((one) => record(swap ? { ...one, strategy: swapped[one.strategy]! } : one)),
+          PRICED,
+        );
+      const [one, other] = [compared(false), compared(true)];
+      assertEquals(one.length, other.length);
+      if (one.length === 0) return;
+      const [forth, back] = [one[0]!, other[0]!];
+      const negative = (value: number | null) => value === null ? null : -value;
+      assertEquals([forth.graphs, forth.leftOut], [back.graphs, back.leftOut]);
+      assertEquals(forth.effort.candidate, back.effort.baseline);
+      assertClose(numbersOf(forth.effort.extra), numbersOf(back.effort.extra).map(negative));
+      assertEquals(forth.success === null, back.success === null);
+      if (forth.success === null || back.success === null) return;
+      const { success: up } = forth;
+      const { success: down } = back;
+      assertClose(
+        [up.candidate, up.baseline, up.gained, up.lost, up.difference],
+        [down.baseline, down.candidate, down.lost, down.gained, -down.difference],
+      );
+      assertEquals(up.mcNemar, down.mcNemar);
+      assertClose(
+        [up.interval?.lower ?? null, up.interval?.upper ?? null],
+        [negative(down.interval?.upper ?? null), negative(down.interval?.lower ?? null)],
+      );
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+});
+
+test("compareStrategies() gives the same whatever the order of trials", () => {
+  const shuffled = SOME_TRIALS.chain((traits) =>
+    fc.tuple(fc.constant(traits), fc.shuffledSubarray(traits, { minLength: traits.length }))
+  );
+  fc.assert(
+    fc.property(shuffled, ([traits, others]) => {
+      const compared = (own: typeof traits) =>
+        compareStrategies(own.map((one) => record(one)), PRICED);
+      assertClose(numbersOf(compared(traits)), numbersOf(compared(others)));
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+});
+
+test("compareStrategies() has intervals around what was seen, within -1 and 1", () => {
+  fc.assert(
+    fc.property(SOME_TRIALS, (traits) => {
+      for (const { success, graphs } of compareStrategies(traits.map((one) => record(one)))) {
+        if (success === null) continue;
+        const { candidate, baseline, difference, interval, gained, lost } = success;
+        assertAlmostEquals(difference, candidate - baseline, 1e-12);
+        assertEquals(gained + lost <= graphs, true);
+        if (interval === null) continue;
+        assertLess(interval.lower, interval.upper);
+        // Where all graphs are alike, a half may be rounded to a whole graph.
+        assertEquals(interval.lower >= -1 && interval.lower <= difference + 1e-12, true);
+        assertEquals(interval.upper <= 1 && interval.upper >= difference - 1e-12, true);
+      }
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+});
+
+test("comparePerturbations() compares each perturbation with none of the same model and strategy", () => {
+  const all = comparePerturbations([
+    ...graphsOf("baseline", [[SOLVED], [SOLVED], [FAILED], [SOLVED]]),
+    ...graphsOf("baseline", [[FAILED], [SOLVED], [SOLVED], [FAILED]])
+      .map((trial) => ({ ...trial, perturbation: "RD" })),
+    ...graphsOf("restate", [[SOLVED], [FAILED]]),
+    ...graphsOf("restate", [[SOLVED], [SOLVED]])
+      .map((trial) => ({ ...trial, perturbation: "RD" })),
+    // There is nothing that these could be compared with.
+    record({ model: "other", perturbation: "RD" }),
+    record({ strategy: "repair", perturbation: "CF" }),
+  ]);
+  assertEquals(
+    all.map(({ subject, graphs, success }) => [
+      ...[subject.strategy, subject.perturbation, graphs],
+      ...[success!.baseline, success!.candidate, success!.gained, success!.lost],
+    ]),
+    [
+      ["baseline", "RD", 4, 0.75, 0.5, 1, 2],
+      ["restate", "RD", 2, 0.5, 1, 1, 0],
+    ],
+  );
+});
+
+test("comparePerturbations() finds what strategies with the same trials would show", () => {
+  const trials = fc.array(
+    fc.record({
+      usual: fc.boolean(),
+      seed: fc.nat({ max: 5 }),
+      repetition: fc.integer({ min: 1, max: 2 }),
+      outcome: fc.constantFrom(...OUTCOMES),
+      calls: fc.nat({ max: 9 }),
+    }),
+    { maxLength: 20 },
+  );
+  fc.assert(fc.property(trials, (all) => {
+    const [asStrategies, asPerturbations] = [
+      compareStrategies(
+        all.map(({ usual, ...traits }) =>
+          record({ ...traits, strategy: usual ? "baseline" : "restate" })
+        ),
+      ),
+      comparePerturbations(
+        all.map(({ usual, ...traits }) =>
+          record({ ...traits, perturbation: usual ? "none" : "RD" })
+        ),
+      ),
+    ];
+    assertEquals(
+      asPerturbations.map(({ subject, ...own }) => [subject.perturbation, own]),
+      asStrategies.map(({ subject: _, ...own }) => ["RD", own]),
+    );
+  }));
+});
+
+test("comparisons leave out what was not changed: of perturbations, and of strategies under them", () => {
+  const rd = { perturbation: "RD" } as const;
+  const unchanged = { ...rd, changed: false } as const;
+  const trials = [
+    ...[1, 2].map((seed) => record({ seed })),
+    record({ seed: 1, ...rd, outcome: "no_answer", calls: 5 }),
+    record({ seed: 2, ...unchanged, calls: 90 }),
+    ...[1, 2].map((seed) => record({ seed, strategy: "restate", ...rd })),
+    record({ seed: 3, strategy: "restate", ...unchanged }),
+  ];
+  const [perturbation] = comparePerturbations(trials);
+  assertEquals([perturbation!.graphs, perturbation!.leftOut], [1, 1]);
+  assertEquals([perturbation!.success!.lost, perturbation!.effort.baseline.calls], [1, 3]);
+  const strategy = only(trials);
+  assertEquals([strategy.subject.perturbation, strategy.graphs, strategy.leftOut], ["RD", 1, 1]);
+  assertEquals(comparePerturbations([record(), record(unchanged)]), []);
+});
+
+test("compareShares() compares whatever trials show, graph by graph", () => {
+  const own = [1, 2, 3, 4].map((seed) => record({ seed, calls: seed }));
+  const others = [2, 3, 4, 5].map((seed) => record({ seed, calls: 3 }));
+  const many = ({ calls }: TrialScore) => calls > 2;
+  // Of graphs 2 to 4: the first shows it among the others alone.
+  const { candidate, baseline, gained, lost, interval } = compareShares(own, others, many)!;
+  assertAlmostEquals(candidate, 2 / 3, 1e-12);
+  assertEquals([baseline, gained, lost], [1, 0, 1]);
+  assertEquals(interval, tango(0, 1, 3, 0.975));
+  assertEquals(compareShares(own, [], many), null);
+});

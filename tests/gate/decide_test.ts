@@ -1,0 +1,392 @@
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertLessOrEqual,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { binomialProbability } from "../../lib/statistics/distributions.ts";
+import type { Unit } from "../../lib/gate/evidence.ts";
+import { decide, type Verdict, withCeilings } from "../../lib/gate/decide.ts";
+import { fork } from "../../lib/base/random.ts";
+import { completePolicy, type RatePolicy } from "../../lib/gate/policy.ts";
+import { stakesOf } from "../../lib/gate/sequential.ts";
+import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
+import { type Bounds, clopperPearson } from "../../lib/statistics/proportions.ts";
+import { test } from "../support/generated.ts";
+import { once } from "../support/records.ts";
+
+/** Decides over units and, up to the number of planned trials, missing ones. */
+function decideOf(units: readonly Unit[], planned: number, policy: RatePolicy): Verdict {
+  const missing = Math.max(0, planned - trialsOf(units));
+  return decide([...units, ...Array(missing).fill({ solved: 0, valid: 0, trials: 1 })], policy);
+}
+
+/** Decides over graphs that were run once and all planned. */
+function gate(solved: number, trials: number, policy: RatePolicy): Verdict {
+  return decideOf(once(solved, trials - solved), trials, policy);
+}
+
+/** `count` graphs of which `solved` of `valid` of `trials` trials were solved. */
+function graphs(count: number, solved: number, valid: number, trials = valid): Unit[] {
+  return new Array(count).fill({ solved, valid, trials });
+}
+
+function trialsOf(units: readonly Unit[]): number {
+  return units.reduce((sum, { trials }) => sum + trials, 0);
+}
+
+/** The bounds of bets that put up the stakes of the policy, beside those for all questions. */
+function betBounds(worst: readonly number[], best: readonly number[], policy: RatePolicy): Bounds {
+  const lambda = stakesOf(completePolicy(policy));
+  const lowest = (values: readonly number[], stake: number) =>
+    bettingLowerBound(values, 0.95, { stake: (mean) => Math.min(0.98, stake * mean) });
+  return {
+    lower: lowest(worst, lambda.pass),
+    upper: 1 - lowest(best.map((mean) => 1 - mean), -lambda.fail),
+  };
+}
+
+function assertBounds(evidence: Bounds, bounds: Bounds): void {
+  assertAlmostEquals(evidence.lower, bounds.lower, 1e-12);
+  assertAlmostEquals(evidence.upper, bounds.upper, 1e-12);
+}
+
+function moreTrialsOf(verdict: Verdict): number | null {
+  assert(verdict.kind === "undecided", verdict.kind);
+  return verdict.moreTrials;
+}
+
+test("decide() passes from exactly the count on whose lower bound reaches the floor", () => {
+  for (
+    const [trials, policy] of [[100, { successRate: 0.8 }], [60, { successRate: 0.5 }]] as const
+  ) {
+    const floor = policy.successRate - 0.05;
+    for (let solved = 0; solved <= trials; solved++) {
+      const reached = clopperPearson(solved, trials, 0.95).lower >= floor;
+      assertEquals(gate(solved, trials, policy).kind === "pass", reached, `${solved}`);
+    }
+  }
+});
+
+test("decide() passes when the lower bound is exactly the floor, not a hair below it", () => {
+  const { lower } = clopperPearson(90, 100, 0.95);
+  assertEquals(gate(90, 100, { successRate: lower, margin: 0 }).kind, "pass");
+  const above = lower + 2e-16;
+  assertNotEquals(above, lower);
+  assertEquals(gate(90, 100, { successRate: above, margin: 0 }).kind, "undecided");
+});
+
+test("decide() fails when the upper bound is below the success rate, not when it is that", () => {
+  const { upper } = clopperPearson(60, 100, 0.95);
+  assertEquals(gate(60, 100, { successRate: upper, margin: 0 }).kind, "undecided");
+  assertEquals(gate(60, 100, { successRate: upper + 2e-16, margin: 0 }).kind, "fail");
+});
+
+test("decide() prefers pass where both bounds would decide", () => {
+  // 4,600 of 5,000: the true rate is proved to be above 0.9, and to be below 0.94.
+  assertEquals(gate(4_600, 5_000, { successRate: 0.94 }).kind, "pass");
+  assertEquals(gate(4_600, 5_000, { successRate: 0.94, margin: 0 }).kind, "fail");
+});
+
+test("decide() is undecided between the bounds, and goes fail, undecided, pass with the count", () => {
+  const kinds = Array.from(
+    { length: 101 },
+    (_, solved) => gate(solved, 100, { successRate: 0.8 }).kind,
+  );
+  assertEquals([...new Set(kinds)], ["fail", "undecided", "pass"]);
+  // The upper bound of 72 of 100 is 79.3%, that of 73 of 100 is 80.1%.
+  assertEquals([kinds[72], kinds[73], kinds[81], kinds[83]], [
+    "fail",
+    "undecided",
+    "undecided",
+    "pass",
+  ]);
+});
+
+test("decide() with margin 0 asks for proof of the rate itself", () => {
+  assertEquals(gate(95, 100, { successRate: 0.9, margin: 0 }).kind, "undecided");
+  assertEquals(gate(96, 100, { successRate: 0.9, margin: 0 }).kind, "pass");
+  assertEquals(gate(92, 100, { successRate: 0.9 }).kind, "pass");
+  assertEquals(gate(10_000, 10_000, { successRate: 1, margin: 0 }).kind, "undecided");
+  assertEquals(gate(9_999, 10_000, { successRate: 1, margin: 0 }).kind, "fail");
+});
+
+test("decide() shows its evidence", () => {
+  const verdict = decideOf(once(17, 3, 1), 21, { successRate: 0.5 });
+  // The one that is unknown is the worst case of each bound.
+  const { lower } = clopperPearson(17, 21, 0.95);
+  const { upper } = clopperPearson(18, 21, 0.95);
+  assertEquals(verdict, {
+    kind: "pass",
+    evidence: {
+      of: "rate",
+      graphs: 21,
+      solved: 17,
+      valid: 20,
+      unknown: 1,
+      rate: 0.85,
+      lower,
+      upper,
+      method: "clopper-pearson",
+    },
+  });
+});
+
+test("decide() counts what is unknown as the worst case of each bound, invalid or missing", () => {
+  const policy = { successRate: 0.7, coverage: 0.5 };
+  for (const [solved, failed, unknown] of [[90, 5, 5], [50, 20, 30], [0, 60, 40], [60, 0, 40]]) {
+    const planned = solved! + failed! + unknown!;
+    const { evidence } = decide(once(solved!, failed!, unknown!), policy);
+    assertEquals(evidence!.unknown, unknown);
+    assertEquals(evidence!.lower, clopperPearson(solved!, planned, 0.95).lower);
+    assertEquals(evidence!.upper, clopperPearson(solved! + unknown!, planned, 0.95).upper);
+    assertEquals(decideOf(once(solved!, failed!), planned, policy).evidence, evidence);
+  }
+});
+
+test("decide() takes the confidence of the policy", () => {
+  assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.95 }).kind, "pass");
+  assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.99 }).kind, "undecided");
+  assertEquals(gate(82, 100, { successRate: 0.8, confidence: 0.9 }).kind, "pass");
+});
+
+test("decide() is invalid without trials, planned or run", () => {
+  const policy = { successRate: 0.8 };
+  assertEquals(decideOf([], 0, policy), { kind: "invalid", reason: "there are no trials" });
+  assertEquals(decideOf([], 10, policy), {
+    kind: "invalid",
+    reason: "none of 10 planned trials is valid",
+  });
+});
+
+test("decide() is invalid when every trial is", () => {
+  assertEquals(decideOf(once(0, 0, 4), 4, { successRate: 0.8, coverage: 0.01 }), {
+    kind: "invalid",
+    reason: "none of 4 planned trials is valid",
+  });
+});
+
+test("decide() is invalid with fewer valid trials than the coverage asks for", () => {
+  const policy = { successRate: 0.5 };
+  assertEquals(decideOf(once(95, 0, 5), 100, policy).kind, "pass");
+  const verdict = decideOf(once(94, 0, 6), 100, policy);
+  assert(verdict.kind === "invalid");
+  assertEquals(
+    verdict.reason,
+    "94 of 100 planned trials are valid, fewer than the coverage of 95% asks for",
+  );
+  assertEquals(verdict.evidence?.unknown, 6);
+});
+
+test("decide() counts trials that were never run against the coverage", () => {
+  assertEquals(decideOf(once(95, 0), 100, { successRate: 0.5 }).kind, "pass");
+  assertEquals(decideOf(once(94, 0), 100, { successRate: 0.5 }).kind, "invalid");
+  assertEquals(decideOf(once(94, 0), 100, { successRate: 0.5, coverage: 0.94 }).kind, "pass");
+});
+
+test("decide() is valid with exactly the share that the coverage asks for, whatever the share", () => {
+  for (let percent = 1; percent <= 100; percent++) {
+    const verdict = decideOf(once(percent, 0), 100, {
+      successRate: 0.01,
+      margin: 0,
+      coverage: percent / 100,
+    });
+    assertNotEquals(verdict.kind, "invalid", `coverage ${percent / 100}`);
+  }
+});
+
+test("decide() bets on graph means as soon as one graph was repeated", () => {
+  const units = [...once(20, 5), { solved: 1, valid: 2, trials: 2 }];
+  const verdict = decideOf(units, 27, { successRate: 0.6 });
+  assert(verdict.kind !== "invalid");
+  assertEquals(verdict.evidence.method, "betting");
+  const means = [...new Array(20).fill(1), ...new Array(5).fill(0), 0.5];
+  assertBounds(verdict.evidence, betBounds(means, means, { successRate: 0.6 }));
+});
+
+test("decide() does not take repetitions of a graph for independent trials", () => {
+  // Eight graphs, each solved always or never: 400 trials, but eight draws.
+  const units = [...graphs(7, 50, 50), ...graphs(1, 0, 50)];
+  assertEquals(gate(350, 400, { successRate: 0.85 }).kind, "pass");
+  assertEquals(decideOf(units, 400, { successRate: 0.85 }).kind, "undecided");
+});
+
+test("decide() counts a repeated graph without a valid trial as the worst case of each bound", () => {
+  const whole = graphs(60, 3, 3);
+  const spoiled = [...whole, ...graphs(2, 0, 0, 3)];
+  const verdict = decideOf(spoiled, 186, { successRate: 0.7 });
+  assert(verdict.kind !== "invalid");
+  const means = new Array(60).fill(1);
+  assertBounds(
+    verdict.evidence,
+    betBounds([...means, 0, 0], [...means, 1, 1], { successRate: 0.7 }),
+  );
+  assertEquals([verdict.evidence.valid, verdict.evidence.unknown], [180, 6]);
+  const clean = decideOf(whole, 180, { successRate: 0.7 });
+  assert(clean.kind !== "invalid");
+  assertGreater(clean.evidence.lower, verdict.evidence.lower);
+});
+
+test("decide() counts an invalid trial of a graph as the worst case of each bound", () => {
+  const policy = { successRate: 0.7, coverage: 0.5 };
+  const evidenceOf = (units: Unit[]) => decide(units, policy).evidence!;
+  const partly = evidenceOf(graphs(80, 1, 2, 3));
+  assertEquals(partly.lower, evidenceOf(graphs(80, 1, 3)).lower);
+  assertEquals(partly.upper, evidenceOf(graphs(80, 2, 3)).upper);
+});
+
+test("decide() does not pass on what infrastructure hid, were it only hard tasks", () => {
+  // A model at 65% whose would-be failures end as invalid as often as the coverage allows.
+  const policy = { successRate: 0.7 };
+  const { prng } = fork(20261121, "informative");
+  const [gates, trials] = [500, 240];
+  let passed = 0;
+  for (let gate = 0; gate < gates; gate++) {
+    let [solved, failed, hidden] = [0, 0, 0];
+    for (let trial = 0; trial < trials; trial++) {
+      if (prng() < 0.65) solved++;
+      else if (hidden < 0.05 * trials) hidden++;
+      else failed++;
+    }
+    if (decide(once(solved, failed, hidden), policy).kind === "pass") passed++;
+  }
+  assertLessOrEqual(passed / gates, 0.05 + 3 * Math.sqrt(0.05 * 0.95 / gates));
+});
+
+test("decide() says how many more trials would decide: that many do, one fewer does not", () => {
+  for (const successRate of [0.6, 0.8, 0.9]) {
+    for (const trials of [20, 45, 130]) {
+      for (let solved = 0; solved <= trials; solved++) {
+        const verdict = gate(solved, trials, { successRate });
+        if (verdict.kind !== "undecided" || verdict.moreTrials === null) continue;
+        const decides = (count: number) =>
+          gate(Math.round(solved / trials * count), count, { successRate }).kind !== "undecided";
+        const enough = trials + verdict.moreTrials;
+        assert(decides(enough), `${solved} of ${trials} and ${verdict.moreTrials} more`);
+        assert(!decides(enough - 1), `${solved} of ${trials} and ${verdict.moreTrials} more`);
+      }
+    }
+  }
+});
+
+test("decide() says that no number of trials would decide where the rate is exactly the one asked for", () => {
+  assertEquals(moreTrialsOf(gate(45, 50, { successRate: 0.9, margin: 0 })), null);
+  assertEquals(moreTrialsOf(gate(50, 50, { successRate: 1, margin: 0 })), null);
+  // With a margin every rate is decided some day.
+  assert(moreTrialsOf(gate(45, 50, { successRate: 0.9 })) !== null);
+});
+
+test("decide() over repeated graphs says how many more trials would decide by its own bounds", () => {
+  // 52 of 60 graphs are always solved. The bets cannot tell; exact bounds on 300 trials could.
+  const units = [...graphs(52, 5, 5), ...graphs(8, 0, 5)];
+  const policy = { successRate: 0.85 };
+  const more = moreTrialsOf(decideOf(units, trialsOf(units), policy));
+  assert(more !== null);
+  const copies = Math.ceil((trialsOf(units) + more) / trialsOf(units) * 1.1);
+  const grown = Array.from({ length: copies }, () => units).flat();
+  const verdict = decideOf(grown, trialsOf(grown), policy);
+  assertNotEquals(verdict.kind, "undecided", `${more} more trials do not decide`);
+});
+
+test("decide() gives the same verdict whatever the order of the graphs", () => {
+  const units = [
+    ...graphs(30, 2, 3),
+    ...graphs(10, 0, 3),
+    ...graphs(2, 0, 0, 3),
+    ...graphs(9, 1, 1),
+  ];
+  const policy = { successRate: 0.5 };
+  const planned = trialsOf(units);
+  const one = decideOf(units, planned, policy);
+  const other = decideOf(units.toReversed(), planned, policy);
+  assertEquals(one.kind, other.kind);
+  assertAlmostEquals(one.evidence!.lower, other.evidence!.lower, 1e-12);
+  assertAlmostEquals(one.evidence!.upper, other.evidence!.upper, 1e-12);
+});
+
+test("decide() of a run that a budget stopped bets, as it was not ended by its plan", () => {
+  const stopped = "the budget of 9 tokens was reached";
+  const policy = { successRate: 0.8 };
+  const units = once(150, 20);
+  const verdict = decide(units, policy, { stopped });
+  assert(verdict.kind === "pass");
+  assertEquals([verdict.stopped, verdict.evidence.method], [stopped, "betting"]);
+  const means = [...new Array(150).fill(1), ...new Array(20).fill(0)];
+  assertBounds(verdict.evidence, betBounds(means, means, policy));
+  const { evidence } = decide(units, policy);
+  assertLess(verdict.evidence.lower, evidence!.lower);
+  assertGreater(verdict.evidence.upper, evidence!.upper);
+  const open = decide(once(15, 3), policy, { stopped });
+  assert(open.kind === "undecided");
+  assert(open.moreTrials !== null && open.moreTrials > 0);
+});
+
+test("decide() works out how many more trials would decide only when it is to", () => {
+  const verdict = decide(once(40, 10), { successRate: 0.8 }, { advise: false });
+  assert(verdict.kind === "undecided");
+  assertEquals(verdict.moreTrials, null);
+});
+
+test("decide() tells the coverage as it was written", () => {
+  for (let percent = 2; percent <= 100; percent++) {
+    const policy = { successRate: 0.5, coverage: percent / 100 };
+    const verdict = decide(once(1, 0, 1000), policy);
+    assert(verdict.kind === "invalid");
+    assertStringIncludes(verdict.reason, `the coverage of ${percent}% asks for`);
+  }
+});
+
+test("withCeilings() fails a verdict for one that was exceeded, and keeps what it would have been", () => {
+  const kept = { ceiling: "usd", limit: 1, seen: 1, lower: null, exceeded: false };
+  const exceeded = { ceiling: "tokens", limit: 1, seen: 3, lower: null, exceeded: true };
+  for (const [solved, failed] of [[90, 10], [50, 50], [80, 20]] as const) {
+    const verdict = gate(solved, solved + failed, { successRate: 0.85 });
+    assertEquals(withCeilings(verdict, []), verdict);
+    assertEquals(withCeilings(verdict, [kept]) as unknown, { ...verdict, ceilings: [kept] });
+    const { kind: otherwise, evidence } = verdict;
+    const ceilings = [kept, exceeded];
+    assertEquals(withCeilings(verdict, ceilings) as unknown, {
+      kind: "fail",
+      evidence,
+      ceilings,
+      otherwise,
+    });
+  }
+  const invalid = decideOf([], 5, { successRate: 0.85 });
+  assertEquals(withCeilings(invalid, [exceeded]), invalid);
+});
+
+const RATES = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
+
+test("decide() errs in at most 5% of gates over graphs run once, exactly", () => {
+  for (const trials of [20, 120]) {
+    for (const rate of RATES) {
+      let [passed, failed] = [0, 0];
+      for (let solved = 0; solved <= trials; solved++) {
+        const chance = binomialProbability(solved, trials, rate);
+        if (gate(solved, trials, { successRate: rate + 0.05 }).kind === "pass") passed += chance;
+        if (gate(solved, trials, { successRate: rate }).kind === "fail") failed += chance;
+      }
+      assertLessOrEqual(passed, 0.05 + 1e-9);
+      assertLessOrEqual(failed, 0.05 + 1e-9);
+      // A gate that never decided would keep its errors too.
+      if (trials === 120) assertGreater(passed + failed, 0.01);
+    }
+  }
+});
+
+test("decide() with 960 trials tells 0.7 from 0.65 as often as planned", () => {
+  // The fixed size of the design for r 0.7 and margin 0.05: both errors at most 5%.
+  const passes = Array.from(
+    { length: 961 },
+    (_, solved) => gate(solved, 960, { successRate: 0.7 }).kind === "pass",
+  );
+  const passRate = (rate: number) =>
+    passes.reduce((sum, pass, k) => pass ? sum + binomialProbability(k, 960, rate) : sum, 0);
+  assertLessOrEqual(passRate(0.65), 0.05);
+  assertGreater(passRate(0.7), 0.95);
+});

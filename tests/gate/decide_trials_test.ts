@@ -1,0 +1,489 @@
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertNotMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { subjectName } from "../../lib/gate/decisions.ts";
+import { type CeilingCheck, decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { exitCodeOf, judgeTrials, worstKind } from "../../lib/gate/decide_trials.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { test } from "../support/generated.ts";
+import {
+  failureOf,
+  finish,
+  HOSTILE,
+  manyRecords,
+  once,
+  pairsOf,
+  planOf,
+  record,
+  STEERING,
+  type TrialTraits,
+} from "../support/records.ts";
+
+const POLICY = { successRate: 0.8 };
+
+test("judgeTrials() gives one verdict a model, strategy and perturbation, in plan order", () => {
+  const good = { model: "good" };
+  const trials = [
+    ...manyRecords(100, 100, good),
+    ...manyRecords(10, 100, { model: "bad" }),
+    ...manyRecords(90, 100, { ...good, strategy: "restate" }),
+    ...manyRecords(10, 100, { ...good, perturbation: "RD" }),
+  ];
+  const judged = judgeTrials(trials, planOf(trials), POLICY);
+  assertEquals(
+    judged.map((one) => [subjectName(one), one.verdict.kind]),
+    [
+      ["good", "pass"],
+      ["bad", "fail"],
+      ["good + restate", "pass"],
+      ["good + RD", "fail"],
+    ],
+  );
+});
+
+test("judgeTrials() decides as decide() does over the graphs of a subject", () => {
+  const trials = manyRecords(70, 90);
+  const [judged] = judgeTrials(trials, planOf(trials), POLICY);
+  assertEquals(judged!.verdict, decide(once(70, 20), POLICY));
+});
+
+test("judgeTrials() does not depend on the order of the trials", () => {
+  const trials = [...manyRecords(70, 90), ...manyRecords(3, 90, { model: "other" })];
+  const planned = planOf(trials);
+  assertEquals(
+    judgeTrials(trials.toReversed(), planned, POLICY),
+    judgeTrials(trials, planned, POLICY),
+  );
+});
+
+test("judgeTrials() takes the repetitions of a graph as one unit", () => {
+  const trials = [1, 2, 3].flatMap((repetition) => manyRecords(40, 50, { repetition }));
+  const [judged] = judgeTrials(trials, planOf(trials), POLICY);
+  assertEquals(judged!.verdict.evidence?.method, "betting");
+  const units = [
+    ...new Array(40).fill({ solved: 3, valid: 3, trials: 3 }),
+    ...new Array(10).fill({ solved: 0, valid: 3, trials: 3 }),
+  ];
+  assertEquals(judged!.verdict, decide(units, POLICY));
+});
+
+test("judgeTrials() counts invalid and missing trials alike, as the worst case of each bound", () => {
+  const invalid = [200, 201, 202].map((seed) => record({ seed, outcome: "invalid" }));
+  const planned = planOf([...manyRecords(97, 97), ...invalid]);
+  const expected = decide(once(97, 0, 3), POLICY);
+  for (const shown of [invalid, invalid.slice(1), []]) {
+    const [judged] = judgeTrials([...manyRecords(97, 97), ...shown], planned, POLICY);
+    assertEquals(judged!.verdict, expected);
+  }
+  const { evidence } = expected;
+  assert(evidence?.of === "rate");
+  assertEquals([evidence.rate, evidence.unknown], [1, 3]);
+});
+
+test("judgeTrials() counts missing trials against the coverage", () => {
+  const planned = planOf(manyRecords(100, 100));
+  assertEquals(judgeTrials(manyRecords(95, 95), planned, POLICY)[0]!.verdict.kind, "pass");
+  const { verdict } = judgeTrials(manyRecords(94, 94), planned, POLICY)[0]!;
+  assert(verdict.kind === "invalid");
+  assertStringIncludes(verdict.reason, "94 of 100 planned trials are valid");
+});
+
+test("judgeTrials() finds a planned subject without any trial invalid", () => {
+  const planned = planOf([...manyRecords(90, 100), ...manyRecords(0, 100, { model: "absent" })]);
+  const judged = judgeTrials(manyRecords(90, 100), planned, POLICY);
+  assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [
+    ["m", "pass"],
+    ["absent", "invalid"],
+  ]);
+});
+
+test("judgeTrials() leaves out trials of subjects that were not planned", () => {
+  const stranger = manyRecords(0, 100, { model: "stranger" });
+  const planned = planOf(manyRecords(90, 100));
+  const judged = judgeTrials([...manyRecords(90, 100), ...stranger], planned, POLICY);
+  assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [["m", "pass"]]);
+});
+
+test("judgeTrials() finds a subject invalid whose served model changed on the way", () => {
+  const trials = [
+    ...manyRecords(50, 50, { served: "m-2026-01" }),
+    ...manyRecords(50, 50, { served: "m-2026-02", repetition: 2 }),
+  ];
+  const [judged] = judgeTrials(trials, planOf(trials), POLICY);
+  assertEquals(judged!.verdict, {
+    kind: "invalid",
+    reason: "the served model changed on the way: m-2026-01, m-2026-02",
+  });
+});
+
+test("judgeTrials() lets an invalid trial have any served model, as nothing may have answered", () => {
+  const trials = [
+    ...manyRecords(99, 99, { served: "m-2026-01" }),
+    record({ seed: 500, outcome: "invalid", served: "m" }),
+  ];
+  assertEquals(judgeTrials(trials, planOf(trials), POLICY)[0]!.verdict.kind, "pass");
+});
+
+test("judgeTrials() lets two subjects be served by different models", () => {
+  const trials = [
+    ...manyRecords(100, 100, { model: "a", served: "one" }),
+    ...manyRecords(100, 100, { model: "b", served: "two" }),
+  ];
+  assertEquals(
+    judgeTrials(trials, planOf(trials), POLICY).map(({ verdict }) => verdict.kind),
+    ["pass", "pass"],
+  );
+});
+
+test("judgeTrials() of no plan gives no verdict, and the worst of none is invalid", () => {
+  assertEquals(judgeTrials([], [], POLICY), []);
+  assertEquals(worstKind([]), "invalid");
+});
+
+const UPGRADE = { baseline: "old" };
+
+/** A candidate that solved so many of a hundred graphs, and a baseline. */
+function upgrade(solved: number, before: number, traits: TrialTraits = {}): Trial[] {
+  return [
+    ...manyRecords(solved, 100, { model: "new" }),
+    ...manyRecords(before, 100, { model: "old", ...traits }),
+  ];
+}
+
+test("judgeTrials() decides each candidate against the baseline, which is not decided itself", () => {
+  const trials = [...upgrade(95, 90), ...manyRecords(50, 100, { model: "worse" })];
+  const judged = judgeTrials(trials, planOf(trials), UPGRADE);
+  assertEquals(judged.map(({ model, baseline, verdict }) => [model, baseline, verdict.kind]), [
+    ["new", "old", "pass"],
+    ["worse", "old", "fail"],
+  ]);
+  assertEquals(
+    judged[0]!.verdict,
+    decideUpgrade(pairsOf({ both: 90, gained: 5, neither: 5 }), UPGRADE),
+  );
+  // An absolute gate compares with nothing.
+  assertEquals(judgeTrials(trials, planOf(trials), POLICY)[0]!.baseline, undefined);
+});
+
+test("judgeTrials() counts invalid and missing trials of the baseline as the worst case too", () => {
+  const trials = upgrade(95, 90);
+  const planned = planOf(trials);
+  const policy = { ...UPGRADE, coverage: 0.9 };
+  const [cut] = judgeTrials(trials.slice(0, -8), planned, policy);
+  const invalid = trials.slice(-8).map((trial): Trial => ({
+    ...trial,
+    outcome: "invalid",
+    solved: false,
+  }));
+  assertEquals(judgeTrials([...trials.slice(0, -8), ...invalid], planned, policy), [cut!]);
+  const { evidence } = cut!.verdict;
+  assertEquals(evidence?.unknown, 8);
+  assertLess(evidence!.lower, judgeTrials(trials, planned, policy)[0]!.verdict.evidence!.lower);
+});
+
+test("judgeTrials() compares with results from a file, and says which", () => {
+  const trials = manyRecords(95, 100, { model: "new" });
+  const baseline = { file: "b.json", trials: manyRecords(90, 100, { model: "old" }) };
+  const gate = { baseline: { file: "b.json" } };
+  const [judged] = judgeTrials(trials, planOf(trials), gate, { baseline });
+  assertEquals(judged!.baseline, "old (b.json)");
+  assertEquals(
+    judged!.verdict,
+    decideUpgrade(pairsOf({ both: 90, gained: 5, neither: 5 }), UPGRADE),
+  );
+  // A model may be compared with itself, as it was.
+  const before = { file: "b.json", trials: manyRecords(50, 100, { model: "new" }) };
+  const [itself] = judgeTrials(trials, planOf(trials), gate, { baseline: before });
+  assertEquals([itself!.baseline, itself!.verdict.kind], ["new (b.json)", "pass"]);
+});
+
+test("judgeTrials() finds a candidate invalid whose baseline has no trials, or was changed on the way", () => {
+  const reasonOf = (trials: readonly Trial[], planned = upgrade(95, 90)) => {
+    const { verdict } = judgeTrials(trials, planOf(planned), UPGRADE)[0]!;
+    assert(verdict.kind === "invalid");
+    return verdict.reason;
+  };
+  assertEquals(reasonOf(upgrade(95, 90).slice(0, 100)), "there are no trials of the baseline old");
+  assertEquals(reasonOf(upgrade(95, 90).slice(100)), "there are no trials");
+  const served = upgrade(95, 90).map((trial, place): Trial => ({
+    ...trial,
+    model: { ...trial.model, served: place > 150 ? "other" : trial.model.requested },
+  }));
+  assertEquals(reasonOf(served), "the served model of the baseline changed on the way: old, other");
+  const gate = { baseline: { file: "b.json", model: HOSTILE } };
+  const own = manyRecords(9, 10);
+  const { verdict } = judgeTrials(own, planOf(own), gate, {
+    baseline: { file: "b.json", trials: own },
+  })[0]!;
+  assert(verdict.kind === "invalid");
+  assertNotMatch(verdict.reason, STEERING);
+});
+
+test("judgeTrials() takes a verdict for simulated when either side is", () => {
+  const simulated = { simulated: true };
+  const of = (trials: readonly Trial[]) =>
+    judgeTrials(trials, planOf(trials), UPGRADE)[0]!.simulated;
+  assertEquals(of(upgrade(90, 90)), false);
+  assertEquals(of(upgrade(90, 90, simulated)), true);
+  const own = manyRecords(9, 10, { model: "new", ...simulated });
+  assertEquals(of([...own, ...manyRecords(9, 10, { model: "old" })]), true);
+});
+
+/** A plan of blocks of two cells, for gates that look at graphs in their order. */
+function planned(gate: Suite["gate"], traits: Partial<Suite> = {}): Plan {
+  return planSuite({
+    name: "s",
+    seed: 1,
+    tasks: [{ core: [2, 3], depth: 1 }],
+    models: ["new", "old"],
+    ...(gate === undefined ? {} : { gate }),
+    ...traits,
+  });
+}
+
+/** The verdict over the first model of a plan, when these trials of it have ended. */
+function verdictOf(plan: Plan, trials: readonly Trial[], stopped?: string): Verdict {
+  return judgeTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, stopped })[0]!.verdict;
+}
+
+const SEQUENTIAL = { successRate: 0.9, margin: 0.3, sequential: true };
+const STOPPED = "the budget of 9 tokens was reached";
+
+test("judgeTrials() by a rule decides over the graphs that come first in plan order, in whole blocks", () => {
+  const plan = planned(SEQUENTIAL, { models: ["new"] });
+  const all = plan.trials.map((trial) => finish(trial));
+  const { evidence } = verdictOf(plan, all);
+  assert(evidence !== undefined && evidence.graphs < plan.trials.length);
+  const needed = all.slice(0, evidence.graphs);
+  assertEquals(verdictOf(plan, needed), verdictOf(plan, all));
+  assertEquals(verdictOf(plan, needed.toReversed()), verdictOf(plan, all));
+  // Trials in flight at the stop are outside the verdict, whatever they came to.
+  const late = plan.trials.slice(evidence.graphs, evidence.graphs + 5)
+    .map((trial) => finish(trial, { outcome: "wrong_answer" }));
+  assertEquals(verdictOf(plan, [...needed, ...late]), verdictOf(plan, all));
+  // Without one of the first graphs, those behind it do not count: looks are never out of order.
+  const gap = verdictOf(plan, all.toSpliced(4, 1));
+  assert(gap.kind === "invalid");
+  assertStringIncludes(gap.reason, `the run was interrupted: 4 of ${plan.trials.length} graphs`);
+  const late4 = verdictOf(plan, all.toSpliced(5, 1));
+  assertEquals(late4.evidence?.graphs, 4);
+});
+
+test("judgeTrials() by a rule finds an interrupted run invalid, whichever model was cut short", () => {
+  const gate = { margin: 0.3, discordance: 0.4, sequential: true };
+  const plan = planned({ ...gate, baseline: "old" });
+  const swapped = planned({ ...gate, baseline: "new" });
+  for (const one of [plan, swapped]) {
+    for (const count of [8, 9, 10, 11]) {
+      const verdict = verdictOf(one, one.trials.slice(0, count).map((trial) => finish(trial)));
+      assert(verdict.kind === "invalid", `${count}: ${JSON.stringify(verdict)}`);
+      assertStringIncludes(verdict.reason, "the run was interrupted: 4 of");
+    }
+  }
+});
+
+test("judgeTrials() by a rule over a baseline that ends is undecided, and says so", () => {
+  const gate = { baseline: { file: "b.json" }, margin: 0.3, discordance: 0.4, sequential: true };
+  const plan = planned(gate, { models: ["new"] });
+  const old = plan.trials.slice(0, 6).map((trial) => finish(trial));
+  const baseline = { file: "b.json", trials: old };
+  const trials = plan.trials.map((trial) => finish(trial));
+  const { verdict } = judgeTrials(trials, plan.trials, plan.gate!, {
+    rule: plan.rule,
+    baseline,
+  })[0]!;
+  assert(verdict.kind === "undecided");
+  assertEquals([verdict.stopped, verdict.evidence.graphs], ["the baseline ends after 6 graphs", 6]);
+});
+
+test("judgeTrials() of a run that a budget stopped decides over the blocks that were complete", () => {
+  const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
+  const all = plan.trials.map((trial, place) =>
+    finish(trial, { outcome: place % 9 === 0 ? "wrong_answer" : "solved" })
+  );
+  const verdict = verdictOf(plan, all.slice(0, 41), STOPPED);
+  const units = all.slice(0, 40).map(({ solved }) => once(solved ? 1 : 0, solved ? 0 : 1)[0]!);
+  assertEquals(verdict, decide(units, POLICY, { stopped: STOPPED }));
+  assertEquals(verdict.evidence?.method, "betting");
+});
+
+test("judgeTrials() does not say that a run was stopped which has all its trials", () => {
+  // The budget was reached by the last trial: nothing was left out.
+  const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
+  const all = plan.trials.map((trial) => finish(trial));
+  assertEquals(verdictOf(plan, all, STOPPED), verdictOf(plan, all));
+  const sequential = planned(SEQUENTIAL, { models: ["new"] });
+  const open = sequential.trials.map((trial, place) =>
+    finish(trial, { outcome: place % 4 === 3 ? "wrong_answer" : "solved" })
+  );
+  const verdict = verdictOf(sequential, open, STOPPED);
+  assertEquals([verdict.kind, "stopped" in verdict], ["undecided", false]);
+});
+
+test("judgeTrials() is invalid where no block was complete, and says why", () => {
+  const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
+  const [first] = plan.trials.map((trial) => finish(trial));
+  assertEquals(verdictOf(plan, [first!], STOPPED), {
+    kind: "invalid",
+    reason: `not even one graph of each cell was complete: ${STOPPED}`,
+  });
+  const sequential = planned(SEQUENTIAL, { models: ["new"] });
+  assertEquals(verdictOf(sequential, [finish(sequential.trials[0]!)]), {
+    kind: "invalid",
+    reason: "not even one graph of each cell was complete",
+  });
+});
+
+test("judgeTrials() fails a subject for a ceiling that it proves to exceed, and that one alone", () => {
+  const wrong = { failures: [failureOf("incorrect_value")] };
+  const trials = [
+    ...manyRecords(100, 100, { model: "careless", ...wrong }),
+    ...manyRecords(100, 100, { model: "careful" }),
+  ];
+  const gate = { ...POLICY, atMost: { failures: { incorrect_value: 0.1 } } };
+  const [careless, careful] = judgeTrials(trials, planOf(trials), gate);
+  const { verdict } = careless!;
+  assert(verdict.kind === "fail");
+  assertEquals(verdict.ceilings?.map(({ ceiling, seen, exceeded }) => [ceiling, seen, exceeded]), [
+    ["failures.incorrect_value", 1, true],
+  ]);
+  assertEquals(verdict.otherwise, "pass");
+  const { verdict: kept } = careful!;
+  assertEquals([kept.kind, kept.kind === "pass" && kept.ceilings?.[0]?.exceeded], ["pass", false]);
+  assertEquals(kept.evidence, decide(once(100, 0), gate).evidence);
+});
+
+test("judgeTrials() weighs ceilings on the graphs of the verdict alone, by bounds that hold at any look", () => {
+  const gate = { ...SEQUENTIAL, atMost: { failures: { incorrect_value: 0.5 } } };
+  const plan = planned(gate, { models: ["new"] });
+  const wrong = { failures: [failureOf("incorrect_value")] };
+  const graphs = verdictOf(plan, plan.trials.map((trial) => finish(trial))).evidence!.graphs;
+  const of = (from: number, to: number) =>
+    verdictOf(
+      plan,
+      plan.trials.map((trial, place) => finish(trial, place >= from && place < to ? wrong : {})),
+    );
+  // What comes after the decision exceeds nothing, however much it is.
+  assertEquals(of(graphs, Infinity).kind, "pass");
+  const failed = of(0, graphs);
+  assert(failed.kind === "fail" && failed.ceilings !== undefined);
+  const [{ lower }] = failed.ceilings as [CeilingCheck];
+  assertGreater(lower!, 0.5);
+  // An exact bound of a fixed size would claim more.
+  assertLess(lower!, decide(once(graphs, 0), POLICY).evidence!.lower);
+});
+
+test("judgeTrials() of trials that are all invalid is invalid, whatever the ceilings", () => {
+  const trials = manyRecords(0, 10, { outcome: "invalid" });
+  const gate = {
+    ...POLICY,
+    atMost: { failures: { incorrect_value: 0 }, behaviours: { silent: 0 }, tokens: 1 },
+  };
+  assertEquals(judgeTrials(trials, planOf(trials), gate)[0]!.verdict, {
+    kind: "invalid",
+    reason: "none of 10 planned trials is valid; most often (10 of 10) as unknown",
+  });
+});
+
+test("judgeTrials() says what spoiled trials where too few are valid, of the verdict's graphs alone", () => {
+  const spoiled = (reason: string, count: number, seed: number) =>
+    Array.from(
+      { length: count },
+      (_, place) => record({ seed: seed + place, outcome: "invalid", reason }),
+    );
+  const trials = [
+    ...manyRecords(90, 90),
+    ...spoiled("429", 3, 200),
+    ...spoiled(`502 ${HOSTILE}`, 7, 300),
+  ];
+  const { verdict } = judgeTrials(trials, planOf(trials), POLICY)[0]!;
+  assert(verdict.kind === "invalid");
+  assertStringIncludes(
+    verdict.reason,
+    "90 of 100 planned trials are valid, fewer than the coverage of 95% asks for; most often (7 of " +
+      "10) as 502 evil",
+  );
+  assertNotMatch(verdict.reason, STEERING);
+  // A run that was cut short is invalid for another reason.
+  const plan = planned(SEQUENTIAL, { models: ["new"] });
+  const cut = plan.trials.slice(0, 24).map((trial, place) =>
+    finish(
+      trial,
+      place === 0
+        ? { outcome: "invalid", reason: "502" }
+        : { outcome: place % 4 === 3 ? "wrong_answer" : "solved" },
+    )
+  );
+  const interrupted = verdictOf(plan, cut);
+  assert(interrupted.kind === "invalid");
+  assertStringIncludes(interrupted.reason, "the run was interrupted");
+  assert(!interrupted.reason.includes("502"), interrupted.reason);
+});
+
+test("judgeTrials() needs prices for a ceiling of cost", () => {
+  const trials = manyRecords(100, 100);
+  const gate = { ...POLICY, atMost: { usd: 0.01 } };
+  assertThrows(() => judgeTrials(trials, planOf(trials), gate), InputError, "the cost of model m");
+  const prices = { m: { input: 1_000, output: 10_000 } };
+  const { verdict } = judgeTrials(trials, planOf(trials), gate, { prices })[0]!;
+  assertEquals(verdict.kind === "fail" && verdict.ceilings?.[0]?.ceiling, "usd");
+});
+
+test("worstKind() puts fail before invalid before undecided before pass", () => {
+  const evidence = {
+    of: "rate",
+    graphs: 1,
+    solved: 1,
+    valid: 1,
+    unknown: 0,
+    rate: 1,
+    lower: 0,
+    upper: 1,
+    method: "clopper-pearson",
+  } as const;
+  const verdicts: Record<Verdict["kind"], Verdict> = {
+    pass: { kind: "pass", evidence },
+    undecided: { kind: "undecided", evidence, moreTrials: null },
+    invalid: { kind: "invalid", reason: "it is" },
+    fail: { kind: "fail", evidence },
+  };
+  const kinds = ["pass", "undecided", "invalid", "fail"] as const;
+  for (const [one, kind] of kinds.entries()) {
+    for (const other of kinds.slice(0, one + 1)) {
+      assertEquals(worstKind([verdicts[kind], verdicts[other]]), kind);
+      assertEquals(worstKind([verdicts[other], verdicts[kind]]), kind);
+    }
+  }
+});
+
+test("exitCodeOf() is 0 for pass, 1 for fail, 3 for undecided and invalid", () => {
+  assertEquals((["pass", "fail", "undecided", "invalid"] as const).map(exitCodeOf), [0, 1, 3, 3]);
+});
+
+test("judgeTrials() finds a change of the model that a stage was asked of", () => {
+  const served = (nameOf: (place: number) => string) =>
+    manyRecords(90, 100).map((trial, place): Trial => ({
+      ...trial,
+      stages: [{
+        stage: "plan",
+        model: { requested: "p", served: [nameOf(place)], simulated: false },
+        usage: { inputTokens: 1, outputTokens: 1 },
+      }],
+    }));
+  const same = served(() => "p-1");
+  assertEquals(judgeTrials(same, planOf(same), POLICY)[0]!.verdict.kind, "pass");
+  const other = served((place) => place < 50 ? "p-1" : "p-2");
+  assertEquals(judgeTrials(other, planOf(other), POLICY)[0]!.verdict, {
+    kind: "invalid",
+    reason: "the served model, p at stage plan, changed on the way: p-1, p-2",
+  });
+});

@@ -1,0 +1,216 @@
+import { assertEquals } from "@std/assert";
+import {
+  byGraph,
+  bySubject,
+  contestsOf,
+  labelOf,
+  Scores,
+  type Subject,
+  subjectName,
+  subjectOf,
+} from "../../lib/gate/decisions.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import type { GatePolicy } from "../../lib/gate/policy.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
+import { test } from "../support/generated.ts";
+import { failureOf, finish, planOf, record, records } from "../support/records.ts";
+
+const SUITE: Suite = {
+  name: "small",
+  seed: 1,
+  graphs: 2,
+  tasks: [{ core: [2, 3], depth: 1 }],
+  models: ["a", "b", "c"],
+  repetitions: 2,
+};
+const PLAN = planSuite(SUITE);
+const RATE: GatePolicy = { successRate: 0.5 };
+
+function subject(model: string, traits: Partial<Subject> = {}): Subject {
+  return { model, strategy: "baseline", perturbation: "none", ...traits };
+}
+
+/** The trials of PLAN with another strategy beside them. */
+function withStrategy(strategy: string): PlannedTrial[] {
+  return PLAN.trials.flatMap((trial) => [
+    trial,
+    { ...trial, strategy, id: `${trial.id} ${strategy}` },
+  ]);
+}
+
+/** Who is compared with whom. */
+function matchesOf(planned: readonly PlannedTrial[], policy: GatePolicy, file?: PlannedTrial[]) {
+  const scored = file?.map((trial) => finish(trial));
+  const contests = scored === undefined
+    ? contestsOf(planned, policy)
+    : contestsOf(planned, policy, { trials: scored });
+  return contests.map((contest) =>
+    [contest.subject, contest.baseline].map((one) => one && subjectName(one))
+  );
+}
+
+test("subjectName() tells strategy and perturbation where they are not the usual", () => {
+  assertEquals(subjectName(subject("m")), "m");
+  assertEquals(
+    subjectName(subject("m", { strategy: "restate", perturbation: "RD" })),
+    "m + restate + RD",
+  );
+});
+
+test("subjectOf() is the model by the name it was asked for", () => {
+  assertEquals(subjectOf(record({ model: "m", served: "m-2026-01", strategy: "s" })), {
+    model: "m",
+    strategy: "s",
+    perturbation: "none",
+  });
+});
+
+test("bySubject() keeps models apart whose names look like another's strategy", () => {
+  const one = record({ model: "a", strategy: "b" });
+  const other = record({ model: 'a","b', strategy: "baseline" });
+  assertEquals(bySubject([one, other, one], subjectOf).map(({ items }) => items.length), [2, 1]);
+});
+
+test("bySubject() gives subjects in the order in which they first occur, and only themselves", () => {
+  const trials = ["b", "a", "b"].map((model) => record({ model }));
+  assertEquals(bySubject(trials, subjectOf).map((group) => group.subject), [
+    subject("b"),
+    subject("a"),
+  ]);
+});
+
+test("byGraph() puts the trials of one graph together, whatever the order of its spec", () => {
+  const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 9 };
+  const same = { seed: 9, disconnected: 0, connected: 0, depth: 2, core: 3 };
+  const other = { ...task, core: 4 };
+  const groups = byGraph([
+    record({ task }),
+    record({ task: other }),
+    record({ task: same, repetition: 2 }),
+  ]);
+  assertEquals(groups.map(({ length }) => length), [2, 1]);
+});
+
+test("contestsOf() an absolute gate is one for each subject, its graphs in plan order", () => {
+  const contests = contestsOf(PLAN.trials, RATE);
+  assertEquals(contests.map((contest) => contest.subject), ["a", "b", "c"].map((m) => subject(m)));
+  for (const { subject: { model }, baseline, graphs } of contests) {
+    const own = PLAN.trials.filter((trial) => trial.model === model);
+    assertEquals(graphs.flatMap(({ candidate }) => candidate), own.map(({ id }) => id));
+    assertEquals(graphs.map(({ candidate }) => candidate.length), [2, 2, 2, 2]);
+    assertEquals(graphs.map(({ block }) => block), [0, 0, 1, 1]);
+    assertEquals([baseline, graphs.flatMap((graph) => graph.baseline)], [undefined, []]);
+  }
+});
+
+test("contestsOf() an upgrade gate does not decide the baseline itself", () => {
+  const expected = [["a", "b"], ["c", "b"]];
+  assertEquals(matchesOf(PLAN.trials, { baseline: "b" }), expected);
+  assertEquals(matchesOf(PLAN.trials, { baseline: { model: "b" } }), expected);
+});
+
+test("contestsOf() an upgrade gate takes what the baseline leaves out from the candidate", () => {
+  const planned = withStrategy("restate");
+  assertEquals(matchesOf(planned, { baseline: "b" }), [
+    ["a", "b"],
+    ["a + restate", "b + restate"],
+    ["c", "b"],
+    ["c + restate", "b + restate"],
+  ]);
+  assertEquals(matchesOf(planned, { baseline: { strategy: "baseline" } }), [
+    ["a + restate", "a"],
+    ["b + restate", "b"],
+    ["c + restate", "c"],
+  ]);
+  assertEquals(matchesOf(planned, { baseline: { model: "b", strategy: "baseline" } }), [
+    ["a", "b"],
+    ["a + restate", "b"],
+    ["b + restate", "b"],
+    ["c", "b"],
+    ["c + restate", "b"],
+  ]);
+});
+
+test("contestsOf() decides a model also against its own results from a file", () => {
+  const own = PLAN.trials.filter(({ model }) => model === "a");
+  const file = { file: "b.json" };
+  // A file with one model need not be told which.
+  assertEquals(matchesOf(own, { baseline: file }, own), [["a", "a"]]);
+  assertEquals(matchesOf(own, { baseline: file }, PLAN.trials.filter((t) => t.model === "c")), [
+    ["a", "c"],
+  ]);
+  // With several it is the one of the same name, unless told otherwise.
+  const all = [...PLAN.trials];
+  assertEquals(matchesOf(own, { baseline: file }, all), [["a", "a"]]);
+  assertEquals(matchesOf(own, { baseline: { ...file, model: "b" } }, all), [["a", "b"]]);
+});
+
+test("Scores finds the baseline's trials of the same run, graph by graph", () => {
+  const [contest] = contestsOf(PLAN.trials, { baseline: "b" });
+  const scores = new Scores(true);
+  for (const planned of PLAN.trials) scores.add(finish(planned));
+  for (const { candidate, baseline } of contest!.graphs) {
+    const [own, other] = [scores.of(candidate), scores.of(baseline)];
+    assertEquals(own.map(({ model }) => model.requested), ["a", "a"]);
+    assertEquals(other.map(({ model }) => model.requested), ["b", "b"]);
+    assertEquals(other.map(({ task }) => task), own.map(({ task }) => task));
+    assertEquals(other.map(({ repetition }) => repetition), [1, 2]);
+  }
+});
+
+test("Scores keeps results of a file apart from those of the run, even of the same model", () => {
+  const own = PLAN.trials.filter(({ model }) => model === "a");
+  const file = { trials: own.map((planned) => finish(planned, { outcome: "wrong_answer" })) };
+  const [contest] = contestsOf(own, { baseline: { file: "b.json" } }, file);
+  const scores = new Scores(true, file);
+  for (const planned of own) scores.add(finish(planned));
+  for (const { candidate, baseline } of contest!.graphs) {
+    assertEquals(scores.unit(candidate), { solved: 2, valid: 2, trials: 2 });
+    assertEquals(scores.unit(baseline), { solved: 0, valid: 2, trials: 2 });
+  }
+});
+
+test("Scores.unit() counts missing trials as planned, and invalid ones as not valid", () => {
+  const trials = records(["solved", "wrong_answer", "invalid"]);
+  const scores = new Scores(false);
+  for (const trial of trials) scores.add(trial);
+  const names = [...trials.map(({ id }) => id), "missing"];
+  assertEquals(scores.unit(names), { solved: 1, valid: 2, trials: 4 });
+  assertEquals(scores.unit([]), { solved: 0, valid: 0, trials: 0 });
+  assertEquals(names.map((name) => scores.has(name)), [true, true, true, false]);
+});
+
+test("Scores.unit() counts what it is told to, of valid trials alone", () => {
+  const failures = [failureOf("incorrect_value")];
+  const trials = [
+    record({ seed: 1, failures }),
+    record({ seed: 2, failures, outcome: "invalid" }),
+    record({ seed: 3 }),
+  ];
+  const scores = new Scores(false);
+  for (const trial of trials) scores.add(trial);
+  const unit = scores.unit(
+    planOf(trials).map(({ id }) => id),
+    (trial) => trial.failures.length > 0,
+  );
+  assertEquals(unit, { solved: 1, valid: 2, trials: 3 });
+});
+
+test("Scores.namesOf() are the names under which a planned trial will be found", () => {
+  for (const keyed of [true, false]) {
+    const scores = new Scores(keyed);
+    for (const planned of PLAN.trials) {
+      const names = scores.namesOf(planned);
+      assertEquals(names.map((name) => scores.has(name)), names.map(() => false));
+      scores.add(finish(planned));
+      assertEquals(names.map((name) => scores.of([name])[0]), names.map(() => finish(planned)));
+    }
+  }
+});
+
+test("labelOf() is the model, what is not usual about it, and that it is simulated", () => {
+  const usual = { model: "m", strategy: "baseline", perturbation: "none" };
+  assertEquals(labelOf(usual, false), "m");
+  assertEquals(labelOf({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
+});

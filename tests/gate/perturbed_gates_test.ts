@@ -1,0 +1,300 @@
+// What perturbations ask of plans and gates.
+
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { planWarnings } from "../../lib/runs/forecast.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import type { GatePolicy } from "../../lib/gate/policy.ts";
+import { Stopping } from "../../lib/runs/early_stopping.ts";
+import { SUITE, type Suite } from "../../lib/runs/suite.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { test } from "../support/generated.ts";
+import { finish, manyRecords, planOf, record } from "../support/records.ts";
+
+const SMALL: Suite = {
+  name: "small",
+  seed: 1,
+  graphs: 3,
+  tasks: [{ core: 3, depth: 2 }],
+  models: ["m"],
+};
+const POLICY = { successRate: 0.8 };
+
+function planned(changes: Partial<Suite>) {
+  return planSuite({ ...SMALL, ...changes });
+}
+
+function refusal(changes: Partial<Suite>): string {
+  return assertThrows(() => planned(changes), InputError).message;
+}
+
+test("suites name perturbations by their ids, and say which there are", () => {
+  const perturbations = ["none", "RD", "RP_F+CF", "rename"];
+  assertEquals(parseWith(SUITE, { ...SMALL, perturbations }, "it").perturbations, perturbations);
+  for (const wrong of ["rd", "RD+", "RD+RD", ""]) {
+    const { message } = assertThrows(
+      () => parseWith(SUITE, { ...SMALL, perturbations: [wrong] }, "s.jsonc"),
+      InputError,
+    );
+    assertMatch(message, /^Cannot use s\.jsonc:\n {2}at perturbations\[0\]: must /);
+  }
+});
+
+test("no perturbation at all is none", () => {
+  const empty = parseWith(SUITE, { ...SMALL, perturbations: [] }, "it");
+  assertEquals(planSuite(empty), planSuite(SMALL));
+});
+
+test("each task is there under each perturbation, which shares its graph", () => {
+  const { trials } = planned({ perturbations: ["none", "RD", "CF"], repetitions: 2 });
+  assertEquals(trials.length, 3 * 3 * 2);
+  const [first] = trials;
+  assertEquals(
+    trials.filter(({ task }) => task === first!.task).map((one) => one.perturbation),
+    ["none", "none", "RD", "RD", "CF", "CF"],
+  );
+});
+
+test("a gate refuses perturbations under which nothing can be solved", () => {
+  for (const gate of [POLICY, { baseline: { perturbation: "none" } }] satisfies GatePolicy[]) {
+    for (const removing of ["RP_F", "RP_L", "RD+RP_L"]) {
+      assertStringIncludes(
+        refusal({ gate, perturbations: ["none", removing] }),
+        `Cannot plan suite small as a gate asks for tasks to be solved, and under ${removing} none`,
+      );
+    }
+  }
+  assertEquals(planned({ perturbations: ["none", "RP_F"] }).trials.length, 6);
+});
+
+test("probes are never perturbed", () => {
+  assertStringIncludes(
+    refusal({ tasks: [{ case: "oracle" }], perturbations: ["RD"] }),
+    "Cannot plan suite small as probes are never perturbed",
+  );
+});
+
+test("a ceiling of flips needs a check, and what it is compared with", () => {
+  const gate = { ...POLICY, atMost: { flips: 0.1 } };
+  for (const perturbations of [["none"], ["rename"], ["none", "RD"]]) {
+    assertStringIncludes(refusal({ gate, perturbations }), "gate.atMost.flips compares checks");
+  }
+  assertEquals(planned({ gate, perturbations: ["none", "rename"] }).trials.length, 6);
+});
+
+test("a sequential gate needs perturbations that change every task", () => {
+  const gate = { ...POLICY, margin: 0.2, sequential: true };
+  const { graphs: _, ...suite } = SMALL;
+  const plan = (perturbation: string) =>
+    planSuite({ ...suite, gate, perturbations: [perturbation] });
+  assertStringIncludes(
+    assertThrows(() => plan("AP"), InputError).message,
+    "a sequential gate needs perturbations that change every task: AP finds nothing to change in",
+  );
+  assertEquals(plan("RD").resolved.perturbations, ["RD"]);
+});
+
+test("plans warn of perturbations that find nothing to change", () => {
+  const perturbations = ["none", "RD", "AP", "UK"];
+  const tasks = [{ core: [1, 3], depth: [0, 2] }];
+  assertEquals(planWarnings(planned({ perturbations, tasks })), [
+    "AP finds nothing to change in 2 of the first 2 tasks, one a cell: such trials are left out of all " +
+    'rates; with "surface": "rich" there is more to change',
+    "UK finds nothing to change in 2 of the first 2 tasks, one a cell: such trials are left out of all " +
+    'rates; with "surface": "rich" there is more to change',
+  ]);
+  // A single core function has a name in snake case.
+  const rich = tasks.map((sizes) => ({ ...sizes, surface: "rich" as const }));
+  assertEquals(planWarnings(planned({ perturbations, tasks: rich })), [
+    "UK finds nothing to change in 1 of the first 2 tasks, one a cell: such trials are left out of all " +
+    "rates",
+  ]);
+});
+
+test("a gate leaves out what was not changed, as if it had not been planned", () => {
+  const own = manyRecords(57, 60, { perturbation: "AP" });
+  const unchanged = manyRecords(0, 40, { perturbation: "AP" }).map((trial): Trial => ({
+    ...trial,
+    task: { ...trial.task, seed: 1000 + trial.index } as Trial["task"],
+    id: `unchanged ${trial.index}`,
+    changed: false,
+  }));
+  const trials = [...own, ...unchanged];
+  assertEquals(judgeTrials(trials, planOf(trials), POLICY), judgeTrials(own, planOf(own), POLICY));
+  const [none] = judgeTrials(unchanged, planOf(unchanged), POLICY);
+  assertEquals(none!.verdict, {
+    kind: "invalid",
+    reason: "AP found nothing to change in 40 of 40 tasks",
+  });
+});
+
+/** Trials with and without a check: `flipped` of them end otherwise with it. */
+function checked(flipped: number, trials: number, check = "rename"): Trial[] {
+  return [
+    ...manyRecords(trials, trials),
+    ...manyRecords(trials - flipped, trials, { perturbation: check }),
+  ];
+}
+
+function ceilingsOf(trials: readonly TrialScore[], limit: number) {
+  const policy = { successRate: 0.1, atMost: { flips: limit } };
+  return judgeTrials(trials, planOf(trials as readonly Trial[]), policy)
+    .map(({ perturbation, verdict }) =>
+      [
+        perturbation,
+        verdict.kind,
+        verdict.kind === "invalid" ? [] : verdict.ceilings ?? [],
+      ] as const
+    );
+}
+
+test("a gate fails where flips are proved to be above their ceiling", () => {
+  const [none, check] = ceilingsOf(checked(30, 100), 0.1);
+  assertEquals(none, ["none", "pass", []]);
+  assertEquals(check!.slice(0, 2), ["rename", "fail"]);
+  const [ceiling] = check![2];
+  assertEquals([ceiling!.ceiling, ceiling!.seen], ["flips", 0.3]);
+  // Clopper and Pearson's lower bound of 30 of 100, one-sided at 95%.
+  assertEquals(ceiling!.lower?.toFixed(4), "0.2249");
+  assertEquals(ceilingsOf(checked(12, 100), 0.1)[1]!.slice(0, 2), ["rename", "pass"]);
+  assertEquals(ceilingsOf(checked(0, 100), 0.1)[1]!.slice(0, 2), ["rename", "pass"]);
+});
+
+test("flips count both ways, trial by trial, and not what infrastructure spoiled", () => {
+  const pair = (seed: number, before: Trial["outcome"], after: Trial["outcome"]) => [
+    record({ seed, outcome: before }),
+    record({ seed, outcome: after, perturbation: "reorder" }),
+  ];
+  const trials = [
+    ...pair(1, "solved", "wrong_answer"),
+    ...pair(2, "wrong_answer", "solved"),
+    ...pair(3, "solved", "solved"),
+    ...pair(4, "no_answer", "wrong_answer"),
+    ...pair(5, "invalid", "solved"),
+  ];
+  const policy = { successRate: 0.1, coverage: 0.1, atMost: { flips: 1 } };
+  const check = judgeTrials(trials, planOf(trials), policy)[1]!.verdict;
+  assertEquals(check.kind !== "invalid" && check.ceilings?.[0]?.seen, 2 / 4);
+});
+
+test("checks alone are held against flips", () => {
+  const other = manyRecords(10, 100, { perturbation: "RD" });
+  const kinds = ceilingsOf([...checked(0, 100), ...other], 0);
+  assertEquals(kinds.map(([name, , ceilings]) => [name, ceilings!.length]), [
+    ["none", 0],
+    ["rename", 1],
+    ["RD", 0],
+  ]);
+});
+
+test("a gate bounds parameter failures by trials that have any", () => {
+  const trials = manyRecords(100, 100).map((trial): TrialScore => ({
+    ...scoreOf(trial),
+    parameters: {
+      calls: trial.index < 40 ? [["task_deviation"], ["task_deviation"]] : [],
+      routing: 0,
+      undecided: [],
+      texts: { compared: 0, similar: 0 },
+    },
+  }));
+  const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.2 } } };
+  const [judged] = judgeTrials(trials, planOf(trials as Trial[]), policy);
+  assertEquals(judged!.verdict.kind, "fail");
+  const [ceiling] = judged!.verdict.kind === "fail" ? judged!.verdict.ceilings ?? [] : [];
+  assertEquals([ceiling?.ceiling, ceiling?.seen], ["parameterFailures.task_deviation", 0.4]);
+});
+
+test("parameter failures that are not known are not kept within their ceiling", () => {
+  const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 1 } } };
+  const trials = manyRecords(100, 100);
+  const verdictOf = (own: readonly TrialScore[]) =>
+    judgeTrials(own, planOf(trials), policy)[0]!.verdict;
+  const none = { calls: [], routing: 0, undecided: [], texts: { compared: 0, similar: 0 } };
+  const known = trials.map((trial): TrialScore => ({ ...scoreOf(trial), parameters: none }));
+  assertEquals(verdictOf(known).kind, "pass");
+  const undecided = { ...none, undecided: ["task_deviation" as const] };
+  for (
+    const one of [
+      // Journals of earlier versions have no views; other tools may drop the events that hold them.
+      scoreOf(trials[0]!),
+      { ...trials[0]!, oracle: "truth" as const, events: [] },
+      { ...known[0]!, parameters: undecided },
+    ]
+  ) {
+    const verdict = verdictOf(known.with(0, one));
+    assertEquals(
+      verdict.kind === "invalid" && verdict.reason.split(", so")[0],
+      "1 of 100 trials do not tell what their calls are beside the right ones",
+    );
+  }
+  // Whole trials tell by their events.
+  const call = {
+    kind: "call",
+    call: 1,
+    step: 1,
+    function: "f",
+    arguments: "{}",
+    result: "",
+  } as const;
+  const whole = trials.map((trial): Trial => ({
+    ...trial,
+    oracle: "truth",
+    calls: 1,
+    events: [{
+      ...call,
+      parameters: { oracle: 1, failures: [{ type: "task_deviation", parameter: "/x" }] },
+    }],
+  }));
+  const strict = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.5 } } };
+  assertEquals(judgeTrials(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
+});
+
+test("a gate cannot be asked of what cannot be solved, nor compare with it", () => {
+  const removed = manyRecords(0, 60, { perturbation: "RP_F" });
+  const usual = manyRecords(60, 60);
+  const verdicts = (own: readonly Trial[], policy: GatePolicy) =>
+    judgeTrials(own, planOf(own), policy).map(({ perturbation, verdict }) => [
+      perturbation,
+      verdict.kind === "invalid" ? verdict.reason : verdict.kind,
+    ]);
+  const why = "under RP_F no task can be solved, and to abstain is right";
+  assertEquals(verdicts([...usual, ...removed], POLICY), [["none", "pass"], ["RP_F", why]]);
+  const baseline = { perturbation: "RP_F" };
+  assertEquals(verdicts([...usual, ...removed], { baseline }), [["none", why]]);
+});
+
+test("flips of which none can be seen are not kept within their ceiling", () => {
+  const trials = [
+    ...manyRecords(0, 50).map((trial): Trial => ({ ...trial, outcome: "invalid", solved: false })),
+    ...manyRecords(50, 50, { perturbation: "rename" }),
+  ];
+  const policy = { ...POLICY, atMost: { flips: 0.1 } };
+  const check = judgeTrials(trials, planOf(trials), policy)[1]!.verdict;
+  assertEquals(
+    check.kind === "invalid" && check.reason.split(",")[0],
+    "no trial has a valid one without the check beside it",
+  );
+});
+
+test("the same perturbations in another order are the same", () => {
+  assertStringIncludes(
+    refusal({ perturbations: ["FK+CF", "CF+FK"] }),
+    "perturbations must have distinct names: FK+CF is there twice",
+  );
+});
+
+test("a sequential gate with a ceiling of flips still needs the unperturbed trials", () => {
+  const { graphs: _, ...suite } = SMALL;
+  const gate = { successRate: 0.9, margin: 0.3, sequential: true, atMost: { flips: 0.1 } };
+  const plan = planSuite({ ...suite, gate, perturbations: ["none", "rename"] });
+  const stopping = new Stopping(plan);
+  // The unperturbed trials are decided soon, those under the check never are.
+  for (const trial of plan.trials.filter(({ perturbation }) => perturbation === "none")) {
+    if (trial.block < 30) stopping.record(finish(trial));
+  }
+  const next = plan.trials.find((trial) => trial.block === 30 && trial.perturbation === "none");
+  assertEquals(stopping.needless(next!), undefined);
+});

@@ -1,0 +1,427 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import type { Evidence } from "../../lib/gate/evidence.ts";
+import {
+  type CeilingCheck,
+  decide,
+  decideUpgrade,
+  type Verdict,
+  withCeilings,
+} from "../../lib/gate/decide.ts";
+import { completePolicy, type RatePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
+import { sequentialRule } from "../../lib/gate/sequential.ts";
+import { describeVerdict, percent, points, verdictNumbers } from "../../lib/gate/verdict_text.ts";
+import { test } from "../support/generated.ts";
+import { once, pairsOf } from "../support/records.ts";
+
+const RATE = { successRate: 0.9 };
+const UPGRADE = { baseline: "old" };
+const BUDGET = "the budget of 9 tokens was reached (10 were spent)";
+
+/** The words and the numbers of an absolute gate over graphs that were run once. */
+function told(units: readonly [solved: number, failed: number, unknown?: number], policy = RATE) {
+  return wordsOf(decide(once(...units), policy), policy);
+}
+
+/** The words and the numbers of an upgrade gate over graphs that were run once. */
+function compared(counts: Parameters<typeof pairsOf>[0], policy: UpgradePolicy = UPGRADE) {
+  return wordsOf(decideUpgrade(pairsOf(counts), policy), policy);
+}
+
+function wordsOf(verdict: Verdict, policy: RatePolicy | UpgradePolicy) {
+  return { text: describeVerdict(verdict, policy), numbers: verdictNumbers(verdict, policy) };
+}
+
+/** An absolute gate with the stakes and sizes of its plan. */
+function sequential(traits: Partial<RatePolicy> = {}) {
+  const policy = { ...RATE, sequential: true, ...traits };
+  return { policy, rule: sequentialRule(completePolicy(policy), 1) };
+}
+
+const EVIDENCE: Evidence = {
+  of: "rate",
+  graphs: 200,
+  solved: 190,
+  valid: 200,
+  unknown: 0,
+  rate: 0.95,
+  lower: 0.91,
+  upper: 0.98,
+  method: "clopper-pearson",
+};
+
+/** A ceiling that is exceeded. */
+function check(ceiling: string, limit: number, seen: number, lower: number | null): CeilingCheck {
+  return { ceiling, limit, seen, lower, exceeded: true };
+}
+
+const TOKENS = check("tokens", 10, 12, null);
+
+test("describeVerdict() of a pass says what is proved, and how often that is wrong", () => {
+  assertEquals(
+    told([190, 10]).text,
+    "PASS: the true success rate is at least 85.0%, which is 90.0% less a margin of 5 points. " +
+      "If that were not so, the gate would pass in at most 5.0% of runs.",
+  );
+});
+
+test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => {
+  const policy = { successRate: 0.9, margin: 0, confidence: 0.99 };
+  assertEquals(
+    told([80, 20], policy).text,
+    "FAIL: the true success rate is below 90.0%. " +
+      "If that were not so, the gate would fail in at most 1.0% of runs.",
+  );
+  assertStringIncludes(
+    told([99, 1], policy).text,
+    "PASS: the true success rate is at least 90.0%. If",
+  );
+});
+
+test("describeVerdict() of an undecided gate says how many more trials would probably decide", () => {
+  const verdict = decide(once(45, 5), RATE);
+  assert(verdict.kind === "undecided");
+  assertEquals(
+    describeVerdict(verdict, RATE),
+    "UNDECIDED: these trials cannot tell whether the true success rate is at least 85.0%, which " +
+      "is 90.0% less a margin of 5 points. If it went on like this, about " +
+      `${verdict.moreTrials} further trials would decide: plan so many more graphs and run anew, or ` +
+      "set sequential: true, which stops when it is sure.",
+  );
+  assertStringIncludes(
+    told([45, 5], { ...RATE, margin: 0 } as RatePolicy).text,
+    "If it went on like this, not even a million trials would decide.",
+  );
+});
+
+test("describeVerdict() of an invalid gate gives the reason alone", () => {
+  assertEquals(
+    told([0, 0, 5]).text,
+    "INVALID: nothing can be said, as none of 5 planned trials is valid.",
+  );
+  assertEquals(
+    told([81, 9, 10]).text,
+    "INVALID: nothing can be said, as 90 of 100 planned trials are valid, fewer than the " +
+      "coverage of 95% asks for.",
+  );
+});
+
+test("describeVerdict() of an upgrade gate compares with the baseline by its name", () => {
+  const alike = decideUpgrade(pairsOf({ both: 700, gained: 40, lost: 40, neither: 100 }), UPGRADE);
+  assertEquals(
+    describeVerdict(alike, UPGRADE, { baseline: "old + restate" }),
+    "PASS: on the same graphs, the true success rate is at most 5 points below that of " +
+      "old + restate. If that were not so, the gate would pass in about 5.0% of runs.",
+  );
+  assertEquals(
+    compared({ both: 100, lost: 60 }).text,
+    "FAIL: on the same graphs, the true success rate is below that of the baseline. " +
+      "If that were not so, the gate would fail in about 5.0% of runs.",
+  );
+  const { text } = compared({ both: 100, gained: 5, lost: 6 }, { ...UPGRADE, margin: 0 });
+  assertMatch(
+    text,
+    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide: plan so many more graphs and run anew, /,
+  );
+});
+
+test("describeVerdict() of a sequential gate tells its own error of failing", () => {
+  const { policy, rule } = sequential({ power: 0.8 });
+  const passed = describeVerdict(decide(once(400, 0), policy, { rule }), policy);
+  assertStringIncludes(passed, "would pass in at most 5.0% of runs.");
+  const failed = describeVerdict(decide(once(0, 400), policy, { rule }), policy);
+  assertStringIncludes(failed, "would fail in at most 20.0% of runs.");
+});
+
+test("describeVerdict() of shards of a sequential gate tells the error of the bounds that decided", () => {
+  // Without the rule it is the confidence that holds, on either side.
+  const { policy } = sequential({ power: 0.99 });
+  const failed = decide(once(0, 400), policy);
+  assertStringIncludes(describeVerdict(failed, policy), "would fail in at most 5.0% of runs.");
+  const open = decide(once(45, 5), policy);
+  assert(open.kind === "undecided");
+  const advice = describeVerdict(open, policy);
+  assert(advice.endsWith(`about ${open.moreTrials} further trials would decide.`), advice);
+});
+
+test("describeVerdict() of a sequential gate that ends undecided tells why it goes no further", () => {
+  const { policy, rule } = sequential();
+  const middle = Array.from(
+    { length: rule.largestSize },
+    (_, place) => once(1, 1)[place % 8 === 0 ? 1 : 0]!,
+  );
+  const ended = decide(middle, policy, { rule });
+  assertEquals(ended.kind, "undecided");
+  assertStringIncludes(
+    describeVerdict(ended, policy),
+    "At 1.5 times the size of a fixed gate a sequential one ends: the model lies too close to " +
+      "the edge to tell.",
+  );
+  const stopped = decide(once(10, 2), policy, { rule, stopped: BUDGET });
+  assertStringIncludes(
+    describeVerdict(stopped, policy),
+    `Further trials might have decided it. Not all of the plan was run: ${BUDGET}.`,
+  );
+});
+
+test("describeVerdict() tells why not all was run, whatever the verdict", () => {
+  const ending = ` Not all of the plan was run: ${BUDGET}.`;
+  for (
+    const [solved, failed, kind] of [[200, 0, "PASS"], [0, 50, "FAIL"], [
+      9,
+      1,
+      "UNDECIDED",
+    ]] as const
+  ) {
+    const text = describeVerdict(decide(once(solved, failed), RATE, { stopped: BUDGET }), RATE);
+    assert(text.startsWith(kind) && text.endsWith(ending), text);
+  }
+  const verdict = withCeilings(decide(once(200, 0), RATE, { stopped: BUDGET }), [TOKENS]);
+  assert(describeVerdict(verdict, RATE).endsWith(ending));
+});
+
+test("describeVerdict() of a pass and of a fail says when the other is proved too, or nearly so", () => {
+  const less =
+    "It is also proved that the true success rate is below 94.0%, but by less than the margin.";
+  assert(told([4_600, 400], { successRate: 0.94 }).text.endsWith(less));
+  assert(!told([190, 10]).text.includes("also"));
+  // 86% were solved: that is within the margin, but the lower bound is not.
+  const within = "What was seen is within the margin, and yet not proved to be.";
+  assert(told([602, 98]).text.endsWith(within));
+  assert(!told([50, 50]).text.includes(within));
+  const upgrade = compared({ both: 900, lost: 40 }).text;
+  assert(upgrade.endsWith(within), upgrade);
+});
+
+test("describeVerdict() names every ceiling that is exceeded, in its own unit", () => {
+  const ceilings = [
+    check("failures.incorrect_value", 0.1, 0.2, 0.15),
+    check("failureShifts.function_not_found", 0, 0.02, 0.01),
+    check("behaviours.ungrounded", 0.001, 0.5, 0.25),
+    check("tokens", 12_000, 23_500, null),
+    check("usd", 0.01, 0.0235, null),
+    { ...check("behaviours.silent", 0.6, 0.5, 0.4), exceeded: false },
+  ];
+  assertEquals(
+    describeVerdict({ kind: "fail", evidence: EVIDENCE, ceilings, otherwise: "pass" }, RATE),
+    "FAIL: the share of trials with a call of type incorrect_value is above its ceiling of 10.0%: " +
+      "it was 20.0%, and is truly at least 15.0%; " +
+      "the rise over the baseline of trials with a call of type function_not_found is above its " +
+      "ceiling of 0 points: it was 2 points, and is truly at least 1 point; " +
+      "the share of trials that show ungrounded is above its ceiling of 0.1%: it was 50.0%, and is " +
+      "truly at least 25.0%; " +
+      "the mean of a trial's tokens is above its ceiling of 12000: it was 23500; " +
+      "the mean of a trial's US dollars is above its ceiling of 0.01: it was 0.0235. " +
+      "Without that it would pass.",
+  );
+});
+
+test("describeVerdict() of an exceeded ceiling says what the gate alone would have come to", () => {
+  const ends = [
+    ["pass", "Without that it would pass."],
+    ["undecided", "Without that it would be undecided."],
+    ["fail", "Also, the true success rate is below 90.0%."],
+  ] as const;
+  for (const [otherwise, end] of ends) {
+    const verdict = { kind: "fail", evidence: EVIDENCE, ceilings: [TOKENS], otherwise } as const;
+    const text = describeVerdict(verdict, RATE);
+    assert(text.endsWith(end), text);
+  }
+});
+
+test("describeVerdict() and verdictNumbers() claim no more of a ceiling than is proved", () => {
+  const ceilings = [
+    check("failures.incorrect_value", 0.1, 0.2, 0.1499),
+    check("failureShifts.incorrect_value", 0.1, 0.2, 0.1499),
+    check("behaviours.silent", 0, 0.02, 0.00046),
+  ];
+  const verdict: Verdict = { kind: "fail", evidence: EVIDENCE, ceilings, otherwise: "pass" };
+  assertEquals(
+    [...describeVerdict(verdict, RATE).matchAll(/truly at least (.*?)(?:;|\. )/g)]
+      .map(([, bound]) => bound),
+    ["14.9%", "14.9 points", "0.04%"],
+  );
+  const open = ceilings.map((one) => ({ ...one, limit: 0.15, exceeded: false }));
+  const numbers = verdictNumbers({ kind: "pass", evidence: EVIDENCE, ceilings: open }, RATE);
+  assertEquals(
+    [...numbers.join("\n").matchAll(/truly at least (.*)/g)].map(([, bound]) => bound),
+    ["14.9%", "14.9 points"],
+  );
+});
+
+test("describeVerdict() never rounds a confidence or a wanted rate up to 100%", () => {
+  const policy = { successRate: 0.9996, margin: 0, confidence: 0.9999 };
+  for (const counts of [[90, 10], [100_000, 0]] as const) {
+    const { text } = told([...counts], policy);
+    assertMatch(text, /99\.96%\. If .* in at most 0\.01% of runs/);
+  }
+});
+
+test("verdictNumbers() of an absolute gate: what was solved, the bounds and their method", () => {
+  assertEquals(told([190, 10]).numbers, [
+    "solved: 190 of 200 valid trials (95.0%), 200 graphs",
+    "true rate: at least 91.6%, at most 97.3%, each with 95.0% confidence (exact, Clopper-Pearson)",
+  ]);
+  const repeated = new Array(100).fill({ solved: 3, valid: 3, trials: 3 });
+  assertMatch(
+    verdictNumbers(decide(repeated, RATE), RATE).join("\n"),
+    /^solved: 300 of 300 valid trials \(100\.0%\), 100 graphs\ntrue rate: .* \(by bets on graphs\)$/,
+  );
+});
+
+test("verdictNumbers() of an upgrade gate: both rates, the difference, McNemar and the bounds", () => {
+  assertEquals(compared({ both: 700, gained: 60, lost: 40, neither: 75 }).numbers, [
+    "solved: candidate 86.9%, baseline 84.6%, 875 graphs",
+    "difference: 2.3 points; better on 60 graphs, worse on 40",
+    "any difference at all (decides nothing): exact McNemar p = 0.0569, mid-p 0.0460",
+    "true difference: at least 0.41 points, at most 4.2 points, each with 95.0% confidence " +
+    "(Tango's score for pairs)",
+  ]);
+  // For 15 it is 2 / 2^15.
+  for (const lost of [15, 60]) {
+    assertStringIncludes(
+      compared({ both: 100, lost }).numbers.join("\n"),
+      "exact McNemar p = below 0.0001, mid-p below 0.0001",
+    );
+  }
+});
+
+test("verdictNumbers() of repeated graphs has no McNemar, which knows no repetitions", () => {
+  const twice = { solved: 2, valid: 2, trials: 2 };
+  const pairs = new Array(300).fill({ candidate: twice, baseline: twice });
+  const numbers = verdictNumbers(decideUpgrade(pairs, UPGRADE), UPGRADE);
+  assertEquals(numbers.length, 3);
+  assertMatch(numbers[2]!, /^true difference: .* \(by bets on graphs\)$/);
+});
+
+test("verdictNumbers() tells of unknown trials, also under an invalid verdict", () => {
+  const line = "invalid or missing trials, which count as the worst case of each bound: 10";
+  const { text, numbers } = told([81, 9, 10]);
+  assertMatch(text, /^INVALID/);
+  assertEquals([numbers[0], numbers[2]], [
+    "solved: 81 of 90 valid trials (90.0%), 100 graphs",
+    line,
+  ]);
+  assertEquals(told([190, 10]).numbers.length, 2);
+});
+
+test("verdictNumbers() tell of every ceiling whether it was kept", () => {
+  const ceilings = [
+    { ...check("failures.incorrect_value", 0.1, 0.05, 0.01), exceeded: false },
+    { ...check("failures.function_not_found", 0.1, 0.12, 0.05), exceeded: false },
+    check("failureShifts.incorrect_value", 0.01, 0.2, 0.1),
+    { ...check("tokens", 12, 12, null), exceeded: false },
+    check("usd", 0.01, 0.02, null),
+  ];
+  const verdict = withCeilings(decide(once(190, 10), RATE), ceilings);
+  assertEquals(verdictNumbers(verdict, RATE).slice(2), [
+    "the share of trials with a call of type incorrect_value: 5.0%, ceiling 10.0%: kept",
+    "the share of trials with a call of type function_not_found: 12.0%, ceiling 10.0%: " +
+    "not proved to be exceeded, as it is truly at least 5.0%",
+    "the rise over the baseline of trials with a call of type incorrect_value: 20 points, " +
+    "ceiling 1 point: exceeded",
+    "the mean of a trial's tokens: 12, ceiling 12: kept",
+    "the mean of a trial's US dollars: 0.02, ceiling 0.01: exceeded",
+  ]);
+});
+
+test("verdictNumbers() warn of few graphs, where Tango's bounds are but approximate", () => {
+  const warning = "with so few graphs Tango's bounds may err up to twice as often as they say";
+  assertEquals(compared({ both: 49 }).numbers.includes(warning), true);
+  assertEquals(compared({ both: 50 }).numbers.includes(warning), false);
+  assertEquals(told([20, 0]).numbers.includes(warning), false);
+});
+
+test("verdictNumbers() of a verdict without evidence are none", () => {
+  assertEquals(told([0, 0, 5]).numbers, []);
+  assertEquals(verdictNumbers({ kind: "invalid", reason: "it is" }, UPGRADE), []);
+});
+
+test("verdictNumbers() of a sequential gate tell both confidences, and when it had decided", () => {
+  const { policy, rule } = sequential({ power: 0.8 });
+  const decided = decide(once(400, 0), policy, { rule });
+  const [solved, bounds, after] = verdictNumbers(decided, policy);
+  const { graphs } = decided.evidence!;
+  assert(solved!.endsWith(`, the first ${graphs} graphs of the plan`), solved);
+  assertStringIncludes(
+    bounds!,
+    "with 95.0% and 80.0% confidence (by the gate's bets, at whatever look it stops)",
+  );
+  assertEquals(
+    after,
+    `the gate decided after ${graphs} graphs, and needs no further ones`,
+  );
+  const open = decide(once(10, 2), policy, { rule, stopped: BUDGET });
+  assertEquals(verdictNumbers(open, policy).length, 2);
+  const even = sequential();
+  assertStringIncludes(
+    verdictNumbers(decide(once(400, 0), even.policy, { rule: even.rule }), even.policy)[1]!,
+    "each with 95.0% confidence",
+  );
+});
+
+test("verdictNumbers() do not say that a sequential gate had decided which a ceiling ended", () => {
+  const { policy, rule } = sequential();
+  const open = decide(once(10, 2), policy, { rule, stopped: BUDGET });
+  const failed = withCeilings(open, [TOKENS]);
+  assertEquals(failed.kind, "fail");
+  assertNotMatch(verdictNumbers(failed, policy).join("\n"), /gate decided/);
+});
+
+test("verdictNumbers() round bounds outward, so that none looks better than it is", () => {
+  const shown = (lower: number, upper: number, of: "rate" | "difference") => {
+    const evidence = (of === "rate" ? { ...EVIDENCE, lower, upper } : {
+      ...decideUpgrade(pairsOf({ both: 10 }), UPGRADE).evidence!,
+      lower,
+      upper,
+    }) as Evidence;
+    const lines = verdictNumbers(
+      { kind: "undecided", evidence, moreTrials: null },
+      of === "rate" ? RATE : UPGRADE,
+    );
+    return /at least (.*?), at most (.*?), /.exec(lines.find((line) => line.startsWith("true"))!)!
+      .slice(1);
+  };
+  assertEquals(shown(0.72289, 0.86331, "rate"), ["72.2%", "86.4%"]);
+  assertEquals(shown(0.85, 0.9, "rate"), ["85.0%", "90.0%"]);
+  // A bound that is a thousandth but for the last bit is that.
+  assertEquals(shown(0.85 - 1e-14, 0.9 + 1e-14, "rate"), ["85.0%", "90.0%"]);
+  assertEquals(shown(0.9996, 0.9999, "rate"), ["99.9%", "100.0%"]);
+  assertEquals(shown(0.00999, 0.00991, "rate"), ["0.9%", "1.0%"]);
+  assertEquals(shown(0.00046, 0.00041, "rate"), ["0.04%", "0.1%"]);
+  assertEquals(shown(0, 1, "rate"), ["0.0%", "100.0%"]);
+  assertEquals(shown(1e-30, 0.5, "rate"), ["0.0%", "50.0%"]);
+  assertEquals(shown(-0.0501, -0.0499, "difference"), ["-5.1 points", "-4.9 points"]);
+  // What decides lies close to 0, and is shown more finely.
+  assertEquals(shown(-0.000461, 0.000413, "difference"), ["-0.047 points", "0.042 points"]);
+  assertEquals(shown(-0.0099, -0.00001, "difference"), ["-0.99 points", "-0.001 points"]);
+});
+
+test("percent() has as many decimals as it takes not to look like all or none", () => {
+  assertEquals(
+    [0, 1, 0.5, 0.9994, 0.9996, 0.99999, 0.0004, 0.00004].map(percent),
+    ["0.0%", "100.0%", "50.0%", "99.9%", "99.96%", "99.999%", "0.04%", "0.004%"],
+  );
+});
+
+test("points() has no sign at zero, no plural at one, and more decimals below one", () => {
+  assertEquals(
+    [0, -0, -0.000001, -0.0012, 0.01, -0.01, 0.05, 0.123, -0.123].map(points),
+    [
+      "0 points",
+      "0 points",
+      "0 points",
+      "-0.12 points",
+      "1 point",
+      "-1 point",
+      "5 points",
+      "12.3 points",
+      "-12.3 points",
+    ],
+  );
+});

@@ -1,0 +1,301 @@
+// The contract of all text formats: what one writes, it reads; what is told is there; no reply breaks it.
+
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { WrittenCall } from "../../../lib/models/formats/format.ts";
+import { formatOf, isTextFormat, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
+import { parseJson } from "../../../lib/base/json.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import { APIS } from "../../../lib/models/model.ts";
+import type { ToolChoice } from "../../../lib/tools/tool.ts";
+import {
+  ADD,
+  ALL_FORMATS,
+  anyCall,
+  DISTURBING,
+  FIND,
+  NAMES,
+  plainWords,
+} from "../../support/formats.ts";
+import { test } from "../../support/generated.ts";
+
+test("formatOf() has a format for every way that is neither chat nor responses", () => {
+  assertEquals(APIS.filter(isTextFormat), [...TEXT_FORMATS]);
+  assertEquals(APIS.filter((api) => !isTextFormat(api)), ["chat", "responses"]);
+  for (const id of TEXT_FORMATS) assertEquals(formatOf(id).id, id);
+});
+
+/** Calls by the values of their arguments. */
+const meant = (calls: readonly WrittenCall[]) =>
+  calls.map(({ name, arguments: given }) => [name, parseJson(given)]);
+
+for (const format of ALL_FORMATS) {
+  const { id, parallel } = format;
+  const most = parallel ? 4 : 1;
+  const read = (text: string) => format.read(text, NAMES);
+
+  test(`${id} reads strictly what it has written`, () => {
+    const calls = fc.array(anyCall(), { minLength: 1, maxLength: most });
+    fc.assert(
+      fc.property(plainWords(), calls, (words, calls) => {
+        const reading = read(format.writeCalls(words, calls));
+        assertEquals(reading.repairs, []);
+        assertEquals(reading.parsed, "strict");
+        assertEquals(reading.text, words.trim());
+        assertEquals(meant(reading.calls), meant(calls));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test(`${id} keeps arguments as they are written, with every digit and space`, () => {
+    const given = '{ "n" : 12345678901234567890, "x": 1.0,\n  "t": "\\u00e9" }';
+    const { calls } = read(format.writeCalls("", [{ name: "add", arguments: given }]));
+    assertEquals(calls, [{ name: "add", arguments: given }]);
+  });
+
+  test(`${id} reads an answer that it has written as the answer`, () => {
+    for (const text of ["x = 5", "It is 5.\n\nBecause of add.", "A: b"]) {
+      assertEquals(read(format.writeCalls(text, [])), { text, calls: [], repairs: [] });
+    }
+  });
+
+  test(`${id} reads words without calls as words, whatever tags they mention`, () => {
+    const texts = [
+      "",
+      "The answer is 5.",
+      "Use <tool_call></tool_call> or <tool_use> tags, </tool_use> and <tool_response>.",
+      "The action: none. Input: 5.",
+      '{"x": 512}',
+      '{"name": "unknown", "arguments": {}}',
+      "```json\n[1, 2]\n```",
+      "Some <think> in between",
+      "Write <tool_call>{...}</tool_call>: x = 512",
+      'Form: <tool_call>{"name": <function-name>, "arguments": <args>}</tool_call>. x = 512',
+      "In <function=name> the name stands within, in <invoke name='it'> too.",
+    ];
+    for (const text of texts) assertEquals(read(text), { text, calls: [], repairs: [] });
+  });
+
+  test(`${id} leaves out of the answer what was thought`, () => {
+    for (
+      const [reply, text] of [
+        ["<think>5? No.</think>x = 7", "x = 7"],
+        ["<think>\n5?\n</think>\n\nx = 7", "x = 7"],
+        ["<thinking>5?</thinking> x = <think>6?</think> 7", "x =\n7"],
+        ["5? No.\n</think>\nx = 7", "x = 7"],
+        ["<think>a</think>b</think>x = 7", "x = 7"],
+        ["So. <think>a</think>b</think>x = 7", "So.\nx = 7"],
+        ["<THINK>5?</THINK>x = 7", "x = 7"],
+        ["<think>5? and so on", ""],
+        ["x = 7\n<think>5? and so on", "x = 7"],
+      ] as const
+    ) assertEquals(read(reply), { text, calls: [], repairs: [] }, reply);
+  });
+
+  const call = { name: "add", arguments: '{"a": 1, "b": 2}' };
+  const other = { name: "add", arguments: '{"a": 9, "b": 9}' };
+  const written = format.writeCalls("I add.", [call]);
+
+  test(`${id} takes calls within thinking where there are none outside`, () => {
+    for (
+      const reply of [
+        `<think>\n${written}\n</think>`,
+        `<think>\n${written}`,
+        `${written}\n</think>`,
+        `<think>Let me.</think><think>\n${written}\n</think>`,
+      ]
+    ) {
+      const { calls, parsed, repairs, text } = read(reply);
+      assertEquals([calls, parsed, text], [[call], "repaired", ""], reply);
+      assertEquals(repairs, ["the calls stood within the thinking"]);
+    }
+    const answered = `<think>I could call.\n${written}\n</think>\nx = 512`;
+    assertEquals(read(answered), { text: "x = 512", calls: [], repairs: [] });
+    const both = `<think>\n${format.writeCalls("", [other])}\n</think>\n${written}`;
+    assertEquals(read(both), { text: "I add.", calls: [call], parsed: "strict", repairs: [] });
+  });
+
+  test(`${id} leaves out results that are made up, and what stands behind them`, () => {
+    const results = format.writeResults([{ call: 1, name: "add", content: "3" }]);
+    const more = format.writeCalls("", [other]);
+    for (const behind of ["", "\nThe answer is 3.", `\n${more}`, `\n${more}\n${results}\nx = 3`]) {
+      const { calls, parsed, repairs, text } = read(`${written}\n${results}${behind}`);
+      assertEquals([calls, parsed, text], [[call], "repaired", "I add."], behind);
+      assertEquals(repairs, ["a made-up result was left out, and all that stood behind it"]);
+    }
+  });
+
+  test(`${id} reads calls in fences`, () => {
+    for (const fence of ["```", "```xml", "```json"]) {
+      const { calls, parsed, text } = read(`${fence}\n${format.writeCalls("", [call])}\n\`\`\``);
+      assertEquals([calls, parsed, text], [[call], "repaired", ""], fence);
+    }
+  });
+
+  test(`${id} reads a reply that is nothing but calls in JSON to functions on offer`, () => {
+    const one = '{"name": "add", "arguments": {"a": 1}}';
+    const calls = [{ name: "add", arguments: '{"a": 1}' }];
+    for (
+      const reply of [
+        one,
+        `\n ${one} \n`,
+        "```json\n" + one + "\n```",
+        `<think>5?</think>${one}`,
+        `[${one}]`,
+        `${one}\n</tool_call>`,
+        '{"tool": "add", "args": {"a": 1}}',
+        '{"type": "function", "function": {"name": "add", "arguments": "{\\"a\\": 1}"}}',
+      ]
+    ) {
+      const reading = read(reply);
+      assertEquals(meant(reading.calls), meant(calls), reply);
+      assertEquals([reading.parsed, reading.text], ["repaired", ""], reply);
+    }
+    assertEquals(read(`${one}\n${one}`).calls.length, 2);
+    for (
+      const reply of [`So: ${one}`, `${one} is it`, '{"name": "other", "arguments": {}}', `${one}{`]
+    ) {
+      assertEquals(read(reply).calls, [], reply);
+    }
+  });
+
+  test(`${id} hands on as text what it cannot read, so that it is refused as malformed`, () => {
+    for (
+      const given of [
+        '{"a": f(1)}',
+        '{"a": 1 + 1}',
+        "[1, 2]",
+        '"Paris"',
+        "5",
+        "true",
+        "a=1, b=2",
+        `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`,
+      ]
+    ) {
+      const reading = read(format.writeCalls("", [{ name: "add", arguments: given }]));
+      assertEquals(reading.parsed, "unreadable", given.slice(0, 50));
+      assertEquals(reading.calls.map(({ name }) => name), ["add"], given.slice(0, 50));
+      const value = parseJson(reading.calls[0]!.arguments);
+      assert(typeof value !== "object" || Array.isArray(value), given.slice(0, 50));
+    }
+  });
+
+  test(`${id} tells functions, examples and returns, and how to call`, () => {
+    const user: Message = { role: "user", content: "What is 20 + 22?" };
+    const [system, ...rest] = format.present([user], [ADD, FIND]);
+    assertEquals([system?.role, rest], ["system", [user]]);
+    const told = system!.content;
+    for (const { name, description, parameters } of [ADD, FIND]) {
+      assert(told.includes(name));
+      assert(told.includes(description.split("\n")[0]!));
+      assert(told.includes(JSON.stringify(parameters)), told);
+    }
+    assert(told.includes("20") && told.includes("Returns: "));
+    // It is shown in the very form that is read.
+    const shown = read(told.replaceAll("name of the function", "add"));
+    assertEquals(shown.calls.map(({ name }) => name), ["add"]);
+  });
+
+  test(`${id} joins what it tells to the message of the system that opens the conversation`, () => {
+    const messages: Message[] = [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Add." },
+    ];
+    const presented = format.present(messages, [ADD]);
+    assertEquals(presented.map(({ role }) => role), ["system", "user"]);
+    assertEquals(presented[0]?.content, `Be brief.\n\n${format.describe([ADD])}`);
+    assertEquals(format.present(messages, []), messages);
+  });
+
+  test(`${id} tells whether a reply may or must call`, () => {
+    const user: Message = { role: "user", content: "Add." };
+    const system = (choice: ToolChoice) => format.present([user], [ADD], choice)[0]!.content;
+    const told = format.describe([ADD]);
+    assertEquals(system("auto"), told);
+    assert(!system("none").includes("add"));
+    assert(system("none").includes("No function can be called"));
+    assert(system("required").startsWith(told));
+    assert(system("required").includes("must call a function"));
+    assert(system({ function: "add" }).includes("must call the function add"));
+  });
+
+  test(`${id} presents a conversation of several steps in texts alone`, () => {
+    const calls = [
+      { id: "call_1", name: "add", arguments: '{"a":1,"b":2}' },
+      { id: "call_2", name: FIND.name, arguments: '{"t":"</tool_call>"}' },
+    ];
+    const messages: Message[] = [
+      { role: "user", content: "First?" },
+      { role: "assistant", content: "I add.", calls },
+      { role: "tool", callId: "call_2", name: FIND.name, content: "none\nfound" },
+      { role: "tool", callId: "call_1", name: "add", content: '{"sum":3}' },
+      { role: "assistant", content: "", calls: [{ ...calls[0]!, arguments: "{broken" }] },
+      { role: "tool", callId: "call_1", name: "add", content: "{}" },
+      { role: "assistant", content: "3.", calls: [] },
+      { role: "user", content: "Sure?" },
+    ];
+    const presented = format.present(messages, [ADD, FIND]);
+    assertEquals(presented.map(({ role }) => role), [
+      ...["system", "user", "assistant", "user", "assistant", "user", "assistant", "user"],
+    ]);
+    for (const message of presented) {
+      assert(
+        message.role !== "tool" && (message.role !== "assistant" || message.calls.length === 0),
+      );
+    }
+    const [, , first, results, second, more, answer, last] = presented.map(({ content }) =>
+      content
+    );
+    assertEquals(first, format.writeCalls("I add.", calls));
+    assertEquals(
+      results,
+      format.writeResults([
+        { call: 2, name: FIND.name, content: "none\nfound" },
+        { call: 1, name: "add", content: '{"sum":3}' },
+      ]),
+    );
+    for (const part of ["2", FIND.name, "found", "1", "add", '{"sum":3}']) {
+      assert(results!.includes(part));
+    }
+    assert(second!.includes("{broken"));
+    assertEquals(more, format.writeResults([{ call: 1, name: "add", content: "{}" }]));
+    assertEquals([answer, last], ["3.", "Sure?"]);
+  });
+
+  test(`${id} keeps what a provider wants back`, () => {
+    const carried = { by: "it", items: [{ type: "reasoning" }] };
+    const calls = [{ id: "call_1", name: "add", arguments: "{}" }];
+    const [, said] = format.present([{ role: "assistant", content: "", calls, carried }], [ADD]);
+    assertEquals(said, {
+      role: "assistant",
+      content: format.writeCalls("", calls),
+      calls: [],
+      carried,
+    });
+  });
+
+  test(`${id} writes results out of which nothing in them can break`, () => {
+    const frame = format.writeResults([{ call: 1, name: "add", content: "" }]);
+    // What may stand in a result only once, or at the beginning of a line.
+    const signs = {
+      react: /^(?:Observation|Action|Action Input|Final Answer|Thought):/gm,
+      xml: /<\/(?:tool_result|content|name|call)/gi,
+      hermes: /<\/tool_response/gi,
+    }[id];
+    const count = (text: string) => text.match(signs)?.length ?? 0;
+    for (const disturbing of [...DISTURBING, "</TOOL_RESPONSE>", "</content>", "\r\nAction: x"]) {
+      for (const content of [disturbing, JSON.stringify({ t: disturbing })]) {
+        const written = format.writeResults([{ call: 1, name: "add", content }]);
+        assertEquals(count(written), count(frame), content);
+      }
+    }
+  });
+
+  test(`${id} offers places to stop that nothing it writes has in it`, () => {
+    fc.assert(fc.property(anyCall(), (call) => {
+      const text = format.writeCalls("I add.", [call]);
+      for (const stop of format.stop) assert(!text.includes(stop));
+    }));
+  });
+}

@@ -1,0 +1,330 @@
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertLess,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError } from "../../../lib/base/input.ts";
+import {
+  InfrastructureError,
+  type InfrastructureErrorOptions,
+  type ModelReply,
+  type ModelRequest,
+  TimeLimitError,
+} from "../../../lib/models/model.ts";
+import { type Attempt, retrying, type RetryPolicy } from "../../../lib/models/http/retry.ts";
+
+function test(name: string, fn: () => void | Promise<void>) {
+  Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true });
+}
+
+const HELLO: Omit<ModelReply, "duration"> = {
+  text: "hello",
+  calls: [],
+  finish: "stop",
+  usage: { inputTokens: 1, outputTokens: 2 },
+  served: "parrot",
+  repairs: [],
+};
+
+function asked(more: Partial<ModelRequest> = {}): ModelRequest {
+  return { messages: [], tools: [], context: { trial: "t", repetition: 1, request: 1 }, ...more };
+}
+
+function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+function fault(message: string, options: InfrastructureErrorOptions = { retryable: true }) {
+  return new InfrastructureError(message, options);
+}
+
+/** An attempt that plays its parts in turn, the last one over and over. */
+function playing(parts: readonly Attempt[], policy: RetryPolicy = { backoff: 1 }) {
+  const play = { attempts: 0 };
+  const reply = retrying((request, signal) => {
+    const part = parts[Math.min(play.attempts, parts.length - 1)];
+    play.attempts++;
+    return part!(request, signal);
+  }, policy);
+  return Object.assign(play, { reply });
+}
+
+const succeed: Attempt = () => Promise.resolve(HELLO);
+const fail: Attempt = () => Promise.reject(fault("Too busy"));
+/** Never settles, whatever its signal says. */
+const hang: Attempt = () => new Promise(() => {});
+
+test("retrying() gives the reply with its duration", async () => {
+  const { duration, ...rest } = await playing([succeed]).reply(asked());
+  assertEquals(rest, HELLO);
+  assertLess(duration, 5_000);
+});
+
+test("retrying() hands the request to every attempt", async () => {
+  const seen: ModelRequest[] = [];
+  const request = asked();
+  const note: Attempt = (given) => {
+    seen.push(given);
+    return seen.length < 2 ? Promise.reject(fault("no")) : Promise.resolve(HELLO);
+  };
+  await playing([note]).reply(request);
+  assertEquals(seen.map((given) => given === request), [true, true]);
+});
+
+test("retrying() retries a retryable fault until an attempt succeeds", async () => {
+  const play = playing([fail, fail, succeed]);
+  assertEquals((await play.reply(asked())).text, "hello");
+  assertEquals(play.attempts, 3);
+});
+
+test("retrying() retries three times unless told otherwise, and says so", async () => {
+  const play = playing([fail]);
+  const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
+  assertEquals(play.attempts, 4);
+  assertEquals(error.message, "Too busy (4 attempts)");
+  assertEquals(error.retryable, true);
+  assertInstanceOf(error.cause, InfrastructureError);
+});
+
+test("retrying() with retries 0 makes one attempt", async () => {
+  const play = playing([fail, succeed], { retries: 0 });
+  await assertRejects(() => play.reply(asked()), InfrastructureError, "Too busy (1 attempt)");
+  assertEquals(play.attempts, 1);
+});
+
+test("retrying() throws a fault that is not retryable at once", async () => {
+  const play = playing([() => Promise.reject(fault("No such model", {})), succeed]);
+  const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
+  assertEquals([play.attempts, error.retryable], [1, false]);
+  assertEquals(error.message, "No such model (1 attempt)");
+});
+
+test("retrying() throws what is no infrastructure fault as it is", async () => {
+  const bug = new TypeError("a bug");
+  const play = playing([() => Promise.reject(bug), succeed]);
+  assertEquals(await assertRejects(() => play.reply(asked())), bug);
+  assertEquals(play.attempts, 1);
+});
+
+test("retrying() treats an attempt that throws at once like one that rejects", async () => {
+  const play = playing([() => {
+    throw fault("at once");
+  }, succeed]);
+  assertEquals((await play.reply(asked())).text, "hello");
+});
+
+test("retrying() waits for the retryAfter of the fault", async () => {
+  const play = playing([
+    () => Promise.reject(fault("no", { retryable: true, retryAfter: 120 })),
+    succeed,
+  ]);
+  const startedAt = performance.now();
+  const { duration } = await play.reply(asked());
+  assertLess(110, performance.now() - startedAt);
+  assertLess(duration, 100, "waiting is no part of the duration");
+});
+
+test("retrying() waits for a retryAfter above 60 seconds too", async () => {
+  const controller = new AbortController();
+  const play = playing([
+    () => Promise.reject(fault("no", { retryable: true, retryAfter: 61_000 })),
+    succeed,
+  ]);
+  setTimeout(() => controller.abort(new Error("enough")), 60);
+  await assertRejects(() => play.reply(asked({ signal: controller.signal })), Error, "enough");
+  assertEquals(play.attempts, 1);
+});
+
+test("retrying() does not wait for hours, but says what the server wishes", async () => {
+  for (const retryAfter of [601_000, 86_400_000, Infinity]) {
+    const play = playing([
+      () => Promise.reject(fault("no", { retryable: true, retryAfter })),
+      succeed,
+    ]);
+    const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
+    assertMatch(error.message, /^no; the server asks to wait \w+ seconds, too long \(1 attempt\)$/);
+    assertEquals(play.attempts, 1);
+  }
+});
+
+test("retrying() waits for the backoff when that is longer than the retryAfter", async () => {
+  const play = playing(
+    [() => Promise.reject(fault("no", { retryable: true, retryAfter: 1 })), succeed],
+    { backoff: 200 },
+  );
+  const startedAt = performance.now();
+  await play.reply(asked());
+  assertLess(95, performance.now() - startedAt);
+});
+
+test("retrying() doubles the backoff", async () => {
+  const at: number[] = [];
+  const note: Attempt = () => {
+    at.push(performance.now());
+    return Promise.reject(fault("no"));
+  };
+  await assertRejects(() => playing([note], { retries: 3, backoff: 40 }).reply(asked()));
+  const [first = 0, , , last = 0] = at;
+  // 40 + 80 + 160, each at least half of that; without doubling it would be 120 at most.
+  assertLess(135, last - first);
+});
+
+test("retrying() meets an attempt's timeout with another attempt", async () => {
+  const play = playing([hang, succeed], { requestTimeout: 30, backoff: 1 });
+  assertEquals((await play.reply(asked())).text, "hello");
+  assertEquals(play.attempts, 2);
+});
+
+test("retrying() names the timeout when every attempt times out", async () => {
+  const play = playing([hang], { requestTimeout: 20, retries: 1, backoff: 1 });
+  const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
+  assertMatch(error.message, /20 ms .*\(2 attempts\)/);
+  assertEquals(error.retryable, true);
+});
+
+test("retrying() aborts the signal of an attempt that times out", async () => {
+  const signals: AbortSignal[] = [];
+  const note: Attempt = (request, signal) => {
+    signals.push(signal);
+    return hang(request, signal);
+  };
+  await assertRejects(() =>
+    playing([note], { requestTimeout: 20, retries: 1, backoff: 1 }).reply(asked())
+  );
+  assertEquals(signals.map((signal) => signal.aborted), [true, true]);
+  assertInstanceOf(signals[0]?.reason, InfrastructureError);
+});
+
+test("retrying() reports the timeout, not what the attempt makes of its signal", async () => {
+  const listen: Attempt = (_request, signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new TypeError("aborted")));
+    });
+  const play = playing([listen, succeed], { requestTimeout: 20, backoff: 1 });
+  assertEquals((await play.reply(asked())).text, "hello");
+});
+
+test("retrying() handles the late rejection of an attempt it left behind", async () => {
+  const late: Attempt = async () => {
+    await wait(60);
+    throw new Error("too late");
+  };
+  const play = playing([late, succeed], { requestTimeout: 10, backoff: 1 });
+  assertEquals((await play.reply(asked())).text, "hello");
+  await wait(80);
+});
+
+test("retrying() ends with TimeLimitError when an attempt takes the time limit", async () => {
+  const play = playing([hang, succeed], { requestTimeout: 5_000, backoff: 1 });
+  const startedAt = performance.now();
+  await assertRejects(() => play.reply(asked({ timeLimit: 20 })), TimeLimitError, "20 ms");
+  assertLess(performance.now() - startedAt, 3_000);
+  assertEquals(play.attempts, 1);
+});
+
+test("retrying() prefers TimeLimitError when both limits are equal", async () => {
+  const play = playing([hang], { requestTimeout: 20 });
+  await assertRejects(() => play.reply(asked({ timeLimit: 20 })), TimeLimitError);
+});
+
+test("retrying() retries a timeout that is shorter than the time limit", async () => {
+  const play = playing([hang, succeed], { requestTimeout: 20, backoff: 1 });
+  assertEquals((await play.reply(asked({ timeLimit: 5_000 }))).text, "hello");
+});
+
+test("retrying() does not count waiting and failed attempts against the time limit", async () => {
+  const slowly: Attempt = async () => {
+    await wait(60);
+    throw fault("no", { retryable: true, retryAfter: 150 });
+  };
+  const play = playing([slowly, slowly, succeed]);
+  assertEquals((await play.reply(asked({ timeLimit: 300 }))).text, "hello");
+});
+
+test("retrying() makes no attempt when no time is left", async () => {
+  for (const timeLimit of [0, -5]) {
+    const play = playing([succeed]);
+    await assertRejects(() => play.reply(asked({ timeLimit })), TimeLimitError, "0 ms");
+    assertEquals(play.attempts, 0);
+  }
+});
+
+test("retrying() gives the reply when an attempt ends within its time limit", async () => {
+  assertEquals((await playing([succeed]).reply(asked({ timeLimit: 1e12 }))).text, "hello");
+});
+
+test("retrying() throws the signal's reason at once, before any attempt", async () => {
+  const play = playing([succeed]);
+  const signal = AbortSignal.abort(new RangeError("not now"));
+  await assertRejects(() => play.reply(asked({ signal })), RangeError, "not now");
+  assertEquals(play.attempts, 0);
+});
+
+test("retrying() throws the signal's reason at once, during an attempt", async () => {
+  const controller = new AbortController();
+  const play = playing([hang, succeed]);
+  setTimeout(() => controller.abort(new RangeError("stop")), 20);
+  const request = asked({ signal: controller.signal, timeLimit: 60_000 });
+  await assertRejects(() => play.reply(request), RangeError, "stop");
+  assertEquals(play.attempts, 1);
+});
+
+test("retrying() aborts the signal of an attempt along with that of the request", async () => {
+  const controller = new AbortController();
+  const signals: AbortSignal[] = [];
+  const note: Attempt = (request, signal) => {
+    signals.push(signal);
+    return hang(request, signal);
+  };
+  const replying = playing([note]).reply(asked({ signal: controller.signal, timeLimit: 2_000 }));
+  controller.abort(new RangeError("stop"));
+  assertEquals(signals.map(({ reason }) => reason.message), ["stop"]);
+  await assertRejects(() => replying, RangeError, "stop");
+});
+
+test("retrying() throws the signal's reason at once, between two attempts", async () => {
+  const controller = new AbortController();
+  const play = playing([fail, succeed], { backoff: 8_000 });
+  setTimeout(() => controller.abort(new RangeError("stop")), 20);
+  const startedAt = performance.now();
+  await assertRejects(() => play.reply(asked({ signal: controller.signal })), RangeError, "stop");
+  assertLess(performance.now() - startedAt, 3_000);
+  assertEquals(play.attempts, 1);
+});
+
+test("retrying() throws the reason also when the attempt answers it with its own fault", async () => {
+  const controller = new AbortController();
+  const selfish: Attempt = () => {
+    controller.abort(new RangeError("stop"));
+    return Promise.reject(fault("aborted"));
+  };
+  const play = playing([selfish, succeed]);
+  await assertRejects(() => play.reply(asked({ signal: controller.signal })), RangeError, "stop");
+});
+
+test("retrying() runs several requests at a time", async () => {
+  const reply = retrying(succeed);
+  const replies = await Promise.all([reply(asked()), reply(asked()), reply(asked())]);
+  assertEquals(replies.map(({ text }) => text), ["hello", "hello", "hello"]);
+});
+
+test("retrying() refuses a policy that makes no sense", () => {
+  const policies: RetryPolicy[] = [
+    { retries: -1 },
+    { retries: 1.5 },
+    { retries: NaN },
+    { requestTimeout: 0 },
+    { requestTimeout: NaN },
+    { backoff: -1 },
+  ];
+  for (const policy of policies) {
+    const [name = "", value] = Object.entries(policy)[0] ?? [];
+    const error = assertThrows(() => retrying(succeed, policy), InputError);
+    assertStringIncludes(error.message, `${name} must be`);
+    assertStringIncludes(error.message, String(value));
+  }
+});

@@ -1,0 +1,263 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../../../lib/base/input.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import type { ModelReply } from "../../../lib/models/model.ts";
+import {
+  messageOf,
+  messagesOf,
+  parseRecording,
+  readRecording,
+  type RecordedRequest,
+  type Recording,
+  recordingPath,
+  recordingText,
+} from "../../../lib/models/recordings/file.ts";
+import type { ToolSchema } from "../../../lib/tools/tool.ts";
+import { Folder } from "../../support/folders.ts";
+
+/** Any text: half characters, line breaks of all kinds, empty ones. */
+const TEXT = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.constantFrom("", "\n", "\r\n", "a\r\nb\n\n", "\ud800", "\udfff x", "__proto__", "a\u2028b"),
+);
+const OBJECT: fc.Arbitrary<JsonObject> = fc.dictionary(
+  fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor", "1", "")),
+  fc.jsonValue() as fc.Arbitrary<JsonObject[string]>,
+).map((fields) => JSON.parse(JSON.stringify(fields)));
+const CALL = fc.record({ id: TEXT, name: TEXT, arguments: TEXT });
+const CARRIED = fc.record({ by: TEXT, items: fc.array(OBJECT, { maxLength: 2 }) });
+const MESSAGE: fc.Arbitrary<Message> = fc.oneof(
+  fc.record({ role: fc.constantFrom("system" as const, "user" as const), content: TEXT }),
+  fc.record({
+    role: fc.constant("assistant" as const),
+    content: TEXT,
+    calls: fc.array(CALL, { maxLength: 2 }),
+  }),
+  fc.record({
+    role: fc.constant("assistant" as const),
+    content: TEXT,
+    calls: fc.array(CALL, { maxLength: 2 }),
+    carried: CARRIED,
+  }),
+  fc.record({ role: fc.constant("tool" as const), callId: TEXT, name: TEXT, content: TEXT }),
+);
+const REPLY: fc.Arbitrary<ModelReply> = fc.record({
+  text: TEXT,
+  calls: fc.array(CALL, { maxLength: 2 }),
+  finish: fc.constantFrom("stop", "calls", "length", "filter", "other"),
+  usage: fc.record({ inputTokens: fc.nat(), outputTokens: fc.nat() }),
+  served: TEXT,
+  duration: fc.nat(),
+  repairs: fc.array(TEXT, { maxLength: 2 }),
+  parsed: fc.constantFrom("strict", "repaired", "unreadable"),
+  written: TEXT,
+  carried: CARRIED,
+}, {
+  requiredKeys: ["text", "calls", "finish", "usage", "served", "duration", "repairs"],
+});
+const TOOL: fc.Arbitrary<ToolSchema> = fc.record({
+  name: TEXT,
+  description: TEXT,
+  parameters: OBJECT,
+});
+const HASH = fc.string({
+  unit: fc.constantFrom(..."0123456789abcdef"),
+  minLength: 64,
+  maxLength: 64,
+});
+const REQUEST: fc.Arbitrary<RecordedRequest> = fc.record({
+  request: fc.integer({ min: 1, max: 99 }),
+  stage: TEXT,
+  occurrence: fc.integer({ min: 2, max: 9 }),
+  hash: HASH,
+  model: fc.constant(1),
+  tools: fc.constant(1),
+  toolChoice: fc.oneof(fc.constant("auto" as const), fc.record({ function: TEXT })),
+  messages: fc.array(MESSAGE, { maxLength: 4 }),
+  reply: REPLY,
+}, { requiredKeys: ["request", "hash", "model", "messages", "reply"] });
+const RECORDING: fc.Arbitrary<Recording> = fc.record({
+  trial: TEXT,
+  models: fc.constant([{ model: "m", temperature: 0.5 }]),
+  tools: fc.array(fc.array(TOOL, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 2 }),
+  requests: fc.array(REQUEST, { maxLength: 4 }),
+});
+
+const REQUEST_1: RecordedRequest = {
+  request: 1,
+  hash: "0".repeat(64),
+  model: 1,
+  messages: [{ role: "user", content: "Add." }],
+  reply: {
+    text: "2",
+    calls: [],
+    finish: "stop",
+    usage: { inputTokens: 1, outputTokens: 1 },
+    served: "m-1",
+    duration: 3,
+    repairs: [],
+  },
+};
+const SMALL: Recording = {
+  trial: "a=1",
+  models: [{ model: "m" }],
+  tools: [],
+  requests: [REQUEST_1],
+};
+
+Deno.test("recordingText() and parseRecording() keep any recording as it is", () => {
+  fc.assert(fc.property(RECORDING, (recording) => {
+    const { v, kind, ...read } = parseRecording(recordingText(recording), "a.json") as Recording & {
+      v: number;
+      kind: string;
+    };
+    assertEquals([v, kind], [1, "recording"]);
+    assertEquals(sorted(read), sorted(recording));
+  }));
+});
+
+/** JSON whose order is of no account, keys such as `__proto__` among them. */
+function sorted(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, inner) =>
+      typeof inner === "object" && inner !== null && !Array.isArray(inner)
+        ? Object.entries(inner).sort(([one], [other]) => one < other ? -1 : 1)
+        : inner,
+  );
+}
+
+Deno.test("recordingText() has a line for each tool and for each line of a text", () => {
+  const tool = (name: string): ToolSchema => ({
+    name,
+    description: "x".repeat(200),
+    parameters: { type: "object" },
+  });
+  const text = recordingText({
+    ...SMALL,
+    tools: [[tool("one"), tool("other")]],
+    requests: [{
+      ...REQUEST_1,
+      messages: [{ role: "user", content: `${"first ".repeat(20)}\nsecond` }],
+    }],
+  });
+  const lines = text.split("\n").map((line) => line.trim());
+  assertEquals(lines.filter((line) => line.startsWith('{"name":')).length, 2);
+  assert(lines.includes('"second"'));
+});
+
+Deno.test("messagesOf() puts together what requests share, at whatever depth", () => {
+  const message = (content: string): Message => ({ role: "user", content });
+  const [reply] = [REQUEST_1.reply!];
+  const requests: RecordedRequest[] = [
+    { ...REQUEST_1, messages: [message("1"), message("2")] },
+    { ...REQUEST_1, continues: { place: 1, messages: 2 }, messages: [{ reply: 1 }, message("3")] },
+    { ...REQUEST_1, continues: { place: 2, messages: 3 }, messages: [message("4")] },
+    { ...REQUEST_1, continues: { place: 3, messages: 1 }, messages: [] },
+  ];
+  const recording = parseRecording(recordingText({ ...SMALL, requests }), "a.json");
+  const all = recording.requests.map((request) => messagesOf(recording, request));
+  const said = messageOf(reply);
+  assertEquals(all, [
+    [message("1"), message("2")],
+    [message("1"), message("2"), said, message("3")],
+    [message("1"), message("2"), said, message("4")],
+    [message("1")],
+  ]);
+  // A conversation may be long.
+  const long = Array.from({ length: 20_000 }, (_, index): RecordedRequest => ({
+    ...REQUEST_1,
+    ...(index === 0 ? {} : { continues: { place: index, messages: index } }),
+    messages: [message(`${index}`)],
+  }));
+  assertEquals(messagesOf({ ...SMALL, requests: long }, long.at(-1)!).length, 20_000);
+});
+
+Deno.test("readRecording() gives nothing where there is no file", () => {
+  assertEquals(readRecording("/tmp/toolgate/no/such/file.json"), undefined);
+});
+
+Deno.test("readRecording() names the file, the path and the rule of what it cannot use", () => {
+  using folder = new Folder();
+  const whole = JSON.parse(recordingText(SMALL));
+  const [request] = whole.requests;
+  const bad: [what: unknown, told: string][] = [
+    ["", "must be JSON: it is none, or was cut short"],
+    [recordingText(SMALL).slice(0, -20), "must be JSON: it is none, or was cut short"],
+    [[], "at the top"],
+    [{ ...whole, v: 2 }, "at v: must be 1, the version that this toolgate reads: it is 2"],
+    [{ ...whole, kind: "plan" }, 'at kind: must be "recording": it is "plan"'],
+    [{ ...whole, trial: 7 }, "at trial"],
+    [{ ...whole, more: 1 }, "more"],
+    [{ ...whole, requests: [{ ...request, model: 2 }] }, "at requests[0].model: must be the place"],
+    [{ ...whole, requests: [{ ...request, tools: 1 }] }, "at requests[0].tools: must be the place"],
+    [
+      { ...whole, requests: [{ ...request, continues: { place: 1, messages: 1 } }] },
+      "at requests[0].continues.place",
+    ],
+    [
+      { ...whole, requests: [{ ...request, messages: [{ reply: 1 }] }] },
+      "at requests[0].messages[0].reply",
+    ],
+    [{ ...whole, requests: [{ ...request, reply: undefined }] }, "either a reply or an error"],
+    [{ ...whole, requests: [{ ...request, hash: "x" }] }, "at requests[0].hash"],
+    [{ ...whole, requests: [{ ...request, messages: [{ role: "user", content: 7 }] }] }, "at req"],
+    [
+      {
+        ...whole,
+        requests: [{ ...request, reply: { ...request.reply, usage: { inputTokens: -1 } } }],
+      },
+      "usage",
+    ],
+  ];
+  for (const [what, told] of bad) {
+    const path = folder.write("a.json", typeof what === "string" ? what : JSON.stringify(what));
+    const error = assertThrows(() => readRecording(path), InputError);
+    assertStringIncludes(error.message, path);
+    assertStringIncludes(error.message, told);
+  }
+  const error = assertThrows(() => readRecording(folder.path), InputError);
+  assertStringIncludes(error.message, "it is a folder");
+});
+
+Deno.test("readRecording() survives whatever a file holds", () => {
+  using folder = new Folder();
+  const text = recordingText(SMALL);
+  fc.assert(fc.property(
+    fc.nat(text.length),
+    fc.nat(20),
+    fc.string({ unit: "binary" }),
+    (at, cut, insert) => {
+      const path = folder.write("a.json", text.slice(0, at) + insert + text.slice(at + cut));
+      try {
+        readRecording(path);
+      } catch (error) {
+        assert(error instanceof InputError, String(error));
+        assertStringIncludes(error.message, path);
+      }
+    },
+  ));
+  const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+  assertThrows(() => readRecording(folder.write("a.json", deep)), InputError);
+  // A schema that nests deep is none of its business.
+  const tool = `{"name":"x","description":"","parameters":{"a":${deep}}}`;
+  const nested = text.replace('"tools": []', `"tools": [[${tool}]]`);
+  assertEquals(readRecording(folder.write("a.json", nested))?.tools.length, 1);
+});
+
+Deno.test("recordingPath() gives each trial and model a name that every file system takes", () => {
+  fc.assert(fc.property(TEXT, TEXT, TEXT, (one, other, model) => {
+    const path = recordingPath("folder/", one, model);
+    const parts = path.split("/");
+    assertEquals([parts.length, parts[0]], [3, "folder"]);
+    for (const part of parts.slice(1)) {
+      assert(/^[a-z0-9][a-z0-9.-]{0,180}$/.test(part), part);
+      assert(!/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/.test(part), part);
+    }
+    assertEquals(path === recordingPath("folder", other, model), one === other);
+  }));
+  // Ids that differ in nothing that a name can show.
+  assert(recordingPath("f", "case=A", "m") !== recordingPath("f", "case=a", "m"));
+});

@@ -1,0 +1,292 @@
+// Putting faults in the way of calls: which are hit, what is said, and the same for tools of one's own.
+
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { parseAnswer } from "../../lib/trials/executors/answer.ts";
+import { type FaultKind, FAULTS } from "../../lib/tools/fault.ts";
+import {
+  type AimedFault,
+  injectorOf,
+  type ToolFault,
+  withFaults,
+} from "../../lib/perturbations/inject_faults.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { parseJson } from "../../lib/base/json.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { errorOfResult } from "../../lib/tools/references/symbol_table.ts";
+import { isApart, schemaOf, type Tool } from "../../lib/tools/tool.ts";
+import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
+import { test } from "../support/generated.ts";
+
+/** What comes of so many calls of a tool. */
+function kindsOf(faults: readonly AimedFault[], calls: readonly string[], seed = 1) {
+  const inject = injectorOf(faults, { seed });
+  return calls.map((tool) => inject(tool)?.kind ?? "-");
+}
+
+const hitsAll = () => true;
+const hits = (name: string) => (tool: string) => tool === name;
+
+test("injectorOf() hits the first calls of the tools that it is told of", () => {
+  const faults = [{ kind: "timeout", times: 2, hits: hits("a") }] as const;
+  assertEquals(kindsOf(faults, ["b", "a", "b", "a", "a", "b"]), [
+    ...["-", "timeout", "-", "timeout", "-", "-"],
+  ]);
+  assertEquals(kindsOf([{ kind: "not_found", hits: hitsAll }], ["a", "b", "a", "b"]), [
+    ...["not_found", "not_found", "-", "-"],
+  ]);
+  const denied = [{ kind: "permission_denied", hits: hits("a") }] as const;
+  assertEquals(
+    new Set(kindsOf(denied, new Array(500).fill("a"))),
+    new Set(["permission_denied"]),
+  );
+});
+
+test("injectorOf() lets a fault count only what the ones before it let through", () => {
+  const faults = [
+    { kind: "timeout", times: 2, hits: hits("a") },
+    { kind: "rate_limit", times: 1, hits: hits("a") },
+  ] as const;
+  assertEquals(kindsOf(faults, ["a", "a", "a", "a"]), ["timeout", "timeout", "rate_limit", "-"]);
+});
+
+test("injectorOf() with the same seed gives the same faults, whatever the order of calls", () => {
+  const fault = fc.record({
+    kind: fc.constantFrom(...FAULTS),
+    times: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+    rate: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
+    tool: fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined }),
+  });
+  const calls = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 5, maxLength: 40 });
+  const orders = calls.chain((own) =>
+    fc.tuple(fc.constant(own), fc.shuffledSubarray(own, { minLength: own.length }))
+  );
+  fc.assert(
+    fc.property(
+      fc.array(fault, { minLength: 1, maxLength: 3 }),
+      orders,
+      fc.maxSafeNat(),
+      (some, [one, other], seed) => {
+        const faults = some.map(({ kind, times, rate, tool }): AimedFault => ({
+          kind,
+          ...(times === undefined ? {} : { times }),
+          ...(rate === undefined ? {} : { rate }),
+          hits: (name) => tool === undefined || tool === name,
+        }));
+        const byTool = (calls: readonly string[]) => {
+          const kinds = kindsOf(faults, calls, seed);
+          return Object.fromEntries(
+            ["a", "b", "c"].map((
+              name,
+            ) => [name, kinds.filter((_, place) => calls[place] === name)]),
+          );
+        };
+        assertEquals(byTool(one), byTool(other));
+      },
+    ),
+  );
+});
+
+test("injectorOf() draws as often as it is told, and otherwise for other seeds and tools", () => {
+  const flaky = (rate?: number) =>
+    [{
+      kind: "flaky",
+      hits: hitsAll,
+      ...(rate === undefined ? {} : { rate }),
+    }] as const;
+  const calls = new Array<string>(4_000).fill("a");
+  const share = (kinds: readonly string[]) =>
+    kinds.filter((kind) => kind === "flaky").length / kinds.length;
+  // Four standard errors of the share of 4,000 draws are 0.0253 at most.
+  assert(Math.abs(share(kindsOf(flaky(), calls)) - 0.2) < 0.026);
+  assert(Math.abs(share(kindsOf(flaky(0.35), calls)) - 0.35) < 0.031);
+  const few = calls.slice(0, 50);
+  assert(`${kindsOf(flaky(), few, 1)}` !== `${kindsOf(flaky(), few, 2)}`);
+  assert(`${kindsOf(flaky(), few)}` !== `${kindsOf(flaky(), few.map(() => "b"))}`);
+});
+
+/** What a model reads for each kind that keeps a call from its result. */
+const CONTENTS = FAULTS.filter((kind) => kind !== "slow").map((kind) => {
+  const fault = injectorOf([{ kind, hits: hitsAll, rate: 1 }], { seed: 1 })("a")!;
+  return { ...fault, content: fault.content! };
+});
+
+test("injectorOf() says what went wrong as tools of one's own say it, and never a number", () => {
+  for (const { kind, content, error } of CONTENTS) {
+    assertEquals(parseAnswer(content, "xyz"), null, content);
+    assertEquals(/\d/.test(content), false, content);
+    assertEquals(errorOfResult(content), kind === "malformed_return" ? undefined : error);
+    assertEquals(parseJson(content) === undefined, kind === "malformed_return");
+  }
+  assertEquals(new Set(CONTENTS.map(({ content }) => content)).size, CONTENTS.length);
+  const said = Object.fromEntries(CONTENTS.map(({ kind, error }) => [kind, error]));
+  assertMatch(said["timeout"]!, /timed out/i);
+  assertMatch(said["rate_limit"]!, /rate limit.*retry after/i);
+  assertMatch(said["not_found"]!, /not found/i);
+  assertMatch(said["permission_denied"]!, /permission denied.*do not retry/i);
+  assertMatch(said["invalid_argument"]!, /invalid argument/i);
+  assertMatch(said["flaky"]!, /temporarily unavailable/i);
+});
+
+test("injectorOf() lets slow calls run late", () => {
+  const inject = injectorOf([{ kind: "slow", hits: hitsAll }], { seed: 1 });
+  assertEquals([inject("a"), inject("a")], [{ kind: "slow", delay: 100 }, undefined]);
+});
+
+/** A tool that tells how often it was run. */
+function counting(name = "weather"): { readonly tool: Tool; readonly runs: () => number } {
+  let runs = 0;
+  const own: Tool = {
+    name,
+    description: "Tells the weather",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+      additionalProperties: false,
+    },
+    execute: () => Promise.resolve(JSON.stringify({ run: ++runs })),
+  };
+  return { tool: own, runs: () => runs };
+}
+
+async function resultsOf({ execute }: Tool, calls: number): Promise<unknown[]> {
+  const results = [];
+  for (let call = 0; call < calls; call++) {
+    results.push(parseJson(await execute({ city: "Rome" })));
+  }
+  return results;
+}
+
+test("withFaults() gives plain tools, which do not run where they fail", async () => {
+  const { tool: weather, runs } = counting();
+  const [failing] = withFaults([weather], [{ kind: "timeout", times: 2 }], { seed: 7 });
+  assertEquals(schemaOf(failing!), schemaOf(weather));
+  const error = "Timeout: the call timed out after thirty seconds";
+  assertEquals(await resultsOf(failing!, 4), [{ error }, { error }, { run: 1 }, { run: 2 }]);
+  assertEquals(runs(), 2);
+});
+
+test("withFaults() aims at the tools that are named, else at each", async () => {
+  const tools = [counting("a").tool, counting("b").tool];
+  const aimed = withFaults(tools, [{ kind: "not_found", tool: "b" }], { seed: 7 });
+  assertEquals(await resultsOf(aimed[0]!, 1), [{ run: 1 }]);
+  assertEquals(Object.keys((await resultsOf(aimed[1]!, 1))[0] as object), ["error"]);
+  const all = withFaults(tools, [{ kind: "not_found" }], { seed: 7 });
+  for (const one of all) {
+    const [first, second] = await resultsOf(one, 2);
+    assertEquals([Object.keys(first!), Object.keys(second!)], [["error"], ["run"]]);
+  }
+});
+
+test("withFaults() says what it is told to say", async () => {
+  const said = async (fault: ToolFault) => {
+    const [failing] = withFaults([counting().tool], [fault], { seed: 7 });
+    return await failing!.execute({ city: "Rome" });
+  };
+  assertEquals(
+    await said({ kind: "rate_limit", retryAfter: 30 }),
+    '{"error":"Rate limit exceeded: too many requests. Retry after 30 seconds"}',
+  );
+  assertEquals(await said({ kind: "timeout", message: "HTTP 504" }), '{"error":"HTTP 504"}');
+  assertEquals(await said({ kind: "malformed_return", message: '{"run":' }), '{"run":');
+  assertEquals(await said({ kind: "slow", delay: 0, message: "never said" }), '{"run":1}');
+  assertEquals(await said({ kind: "timeout", rate: 0 }), '{"run":1}');
+});
+
+test("withFaults() lets a call that does not conform go on to the tool, and does not count it", async () => {
+  let asked = 0;
+  const strict: Tool = {
+    ...counting().tool,
+    check: ({ city }) => {
+      asked++;
+      return city === "Atlantis"
+        ? { error: "no", fault: { missing: [], unexpected: [], wrongType: [], malformed: false } }
+        : undefined;
+    },
+  };
+  const [failing] = withFaults([strict], [{ kind: "timeout" }], { seed: 7 });
+  assertEquals(await failing!.execute({ town: "Rome" }), '{"run":1}');
+  assertEquals(await failing!.execute({ city: "Atlantis" }), '{"run":2}');
+  assertEquals(asked, 1);
+  assertMatch(await failing!.execute({ city: "Rome" }), /timed out/);
+});
+
+test("withFaults() hands on the signal, which ends a delay: then the tool is not run", async () => {
+  const signals: unknown[] = [];
+  const own = tool({
+    name: "own",
+    description: "Does something",
+    parameters: { type: "object" },
+    execute: (_, { signal }) => signals.push(signal),
+  });
+  const [failing] = withFaults([own], [{ kind: "slow", delay: 1_000_000 }], { seed: 7 });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const late = failing!.execute({}, { signal });
+  controller.abort(new RangeError("enough"));
+  await assertRejects(() => late, RangeError, "enough");
+  assertEquals(signals, []);
+  const { signal: other } = new AbortController();
+  await failing!.execute({}, { signal: other });
+  assertEquals(signals, [other]);
+});
+
+test("withFaults() begins anew in each run, and leaves what a tool throws as it is", async () => {
+  const weather = tool({
+    name: "weather",
+    description: "Tells the weather",
+    parameters: { type: "object", properties: {} },
+    sequence: [{ sky: "clear" }, { sky: "grey" }],
+  });
+  const failing = withFaults([weather], [{ kind: "flaky", times: 1, rate: 1 }], { seed: 7 });
+  const call = { id: "1", name: "weather", arguments: "{}" };
+  for (let run = 0; run < 2; run++) {
+    using toolbox = new Toolbox(failing);
+    const told = [];
+    for (let number = 0; number < 3; number++) {
+      told.push((await toolbox.execute([call]))[0]!.content);
+    }
+    assertEquals(told, [
+      '{"error":"Service temporarily unavailable. Try again"}',
+      '{"sky":"clear"}',
+      '{"sky":"grey"}',
+    ]);
+    const errors = toolbox.events.map((event) => event.kind === "call" && event.error);
+    assertEquals(errors, ["Service temporarily unavailable. Try again", undefined, undefined]);
+  }
+  assert(failing.every(isApart));
+  const broken = { ...counting().tool, execute: () => Promise.reject(new Error("broken")) };
+  const [own] = withFaults([broken], [{ kind: "slow", delay: 1 }], { seed: 7 });
+  assertEquals([isApart(broken), isApart(own!)], [false, false]);
+  await assertRejects(() => own!.execute({ city: "Rome" }), Error, "broken");
+});
+
+test("withFaults() refuses what is no fault of these tools", () => {
+  const wrong: [unknown, string][] = [
+    [{ kind: "outage" }, "kind must be one of timeout, rate_limit, "],
+    [{}, "at faults[0] it is undefined"],
+    [null, "kind must be one of"],
+    [{ kind: "timeout", tool: "wether" }, "tool must be one of weather: at faults[0] it is wether"],
+    [{ kind: "timeout", times: 0 }, "times must be a whole number from 1 on: at faults[0] it is 0"],
+    [{ kind: "timeout", times: 1.5 }, "times must be a whole number"],
+    [{ kind: "flaky", rate: 20 }, "rate must be from 0 to 1: at faults[0] it is 20"],
+    [{ kind: "flaky", rate: NaN }, "rate must be from 0 to 1"],
+    [{ kind: "rate_limit", retryAfter: -1 }, "retryAfter must be 0 or more"],
+    [{ kind: "slow", delay: Infinity }, "delay must be 0 or more"],
+    [{ kind: "timeout", message: 3 }, "message must be a text"],
+    [{ kind: "timeout", time: 3 }, "a fault has no fields but kind, tool, times"],
+  ];
+  for (const [fault, told] of wrong) {
+    assertThrows(
+      () => withFaults([counting().tool], [fault as ToolFault], { seed: 1 }),
+      InputError,
+      told,
+    );
+  }
+  const { tool: weather } = counting();
+  const faults = [{ kind: "timeout" as FaultKind }];
+  assertThrows(() => withFaults([weather], faults, {} as never), InputError, "the seed must be");
+  assertThrows(() => withFaults([weather], faults[0] as never, { seed: 1 }), InputError, "a list");
+  assertThrows(() => withFaults([{} as Tool], faults, { seed: 1 }), InputError, "a name");
+});

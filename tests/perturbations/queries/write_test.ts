@@ -1,0 +1,400 @@
+import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import type { JsonValue } from "../../../lib/base/json.ts";
+import { complicateNumber } from "../../../lib/perturbations/queries/numbers.ts";
+import { Forms, WRITER } from "../../../lib/perturbations/queries/write.ts";
+import { fork } from "../../../lib/base/random.ts";
+import { test } from "../../support/generated.ts";
+
+const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
+
+/** All that the writer says of a value, over many seeds. */
+function said(way: "complicate" | "distract", value: JsonValue): Set<string | undefined> {
+  const parameter = { name: "p", value, spans: [] };
+  return new Set(SEEDS.map((seed) => WRITER[way](parameter, fork(seed, "p"))));
+}
+
+// Oracles that know nothing of the code: an adder, and a reader of number words.
+
+/** What `700 + 31` is, in units of the last digit, so that nothing is rounded. */
+function added(text: string): string {
+  const [, one, sign, other] = /^(-?[\d.]+) ([-+]) ([\d.]+)$/.exec(text)!;
+  const places = Math.max(...[one!, other!].map((part) => (part.split(".")[1] ?? "").length));
+  const units = (part: string) => {
+    const [whole, fraction = ""] = part.split(".");
+    return BigInt(whole! + fraction.padEnd(places, "0"));
+  };
+  const sum = sign === "+" ? units(one!) + units(other!) : units(one!) - units(other!);
+  const digits = String(sum < 0n ? -sum : sum).padStart(places + 1, "0");
+  const point = digits.length - places;
+  return String(Number(`${sum < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}0`));
+}
+
+const SMALL = (
+  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen " +
+  "sixteen seventeen eighteen nineteen"
+).split(" ");
+const TENS = " - twenty thirty forty fifty sixty seventy eighty ninety".split(" ").slice(1);
+const LARGE = ["thousand", "million", "billion", "trillion", "quadrillion"];
+
+/** What number words say. */
+function read(words: string): number {
+  if (words.startsWith("minus ")) return -read(words.slice("minus ".length));
+  const [mantissa, power] = words.split(" times ten to the power of ");
+  const [whole, fraction] = mantissa!.split(" point ");
+  let [total, group] = [0, 0];
+  for (const word of whole!.split(/[ -]/)) {
+    if (LARGE.includes(word)) {
+      [total, group] = [total + group * 1000 ** (LARGE.indexOf(word) + 1), 0];
+    } else if (word === "hundred") group *= 100;
+    else if (SMALL.includes(word)) group += SMALL.indexOf(word);
+    else {
+      assert(TENS.includes(word), `${word} is no number`);
+      group += 10 * (TENS.indexOf(word) + 1);
+    }
+  }
+  const digits = fraction?.split(" ").map((word) => SMALL.indexOf(word)).join("") ?? "0";
+  return Number(`${total + group}.${digits}e${power === undefined ? 0 : read(power)}`);
+}
+
+test("complicateNumber() gives words as people say them", () => {
+  const words: [number, string][] = [
+    [0, "zero"],
+    [7, "seven"],
+    [13, "thirteen"],
+    [20, "twenty"],
+    [42, "forty-two"],
+    [100, "one hundred"],
+    [731, "seven hundred thirty-one"],
+    [1000, "one thousand"],
+    [1_000_001, "one million one"],
+    [12_345, "twelve thousand three hundred forty-five"],
+    [1e15, "one quadrillion"],
+    [-8, "minus eight"],
+    [3.14, "three point one four"],
+    [-0.05, "minus zero point zero five"],
+    [1e21, "one times ten to the power of twenty-one"],
+  ];
+  for (const [value, told] of words) {
+    const all = SEEDS.map((seed) => complicateNumber(value, fork(seed)));
+    assert(all.includes(told), `${value}: ${all.join(", ")}`);
+  }
+});
+
+/** Whole numbers, numbers with decimals, and any others. */
+const NUMBERS = fc.oneof(
+  fc.integer({ min: -(10 ** 15), max: 10 ** 15 }),
+  fc.integer({ min: -1200, max: 1200 }),
+  fc.tuple(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 1, max: 4 }))
+    .map(([units, places]) => Number(`${units}e-${places}`)),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
+
+test("complicateNumber() says the number, by arithmetic or words, and never its digits", () => {
+  fc.assert(
+    fc.property(NUMBERS, fc.nat(), (value, seed) => {
+      const told = complicateNumber(value, fork(seed));
+      assertEquals(told, complicateNumber(value, fork(seed)));
+      assert(!told.includes(String(value)), `${value}: ${told}`);
+      assert(!/^-|\.\d*0\b/.test(told), `${told} is no way to write numbers`);
+      if (/\d/.test(told)) assertEquals(added(told), String(value + 0), told);
+      // Numbers of more than 16 digits are told digit by digit.
+      else if (String(Math.abs(value)).replace(/\..*/, "").length <= 16) {
+        assertEquals(read(told), value + 0, told);
+      }
+    }),
+    {
+      numRuns: 3000,
+      examples: [[0, 1], [1, 2], [-1, 3], [1e15, 4], [-1e15, 5], [-0, 6], [5e-324, 7]],
+    },
+  );
+});
+
+test("complicateNumber() uses sums, differences and words for most numbers", () => {
+  for (const value of [2, 9, 31, 731, 205, 3.14, 999_999]) {
+    const kinds = SEEDS.map((seed) => complicateNumber(value, fork(seed)))
+      .map((told) => / ([-+]) /.exec(told)?.[1] ?? "words");
+    assertEquals([...new Set(kinds)].sort(), ["+", "-", "words"], String(value));
+  }
+});
+
+test("complicateNumber() refuses what is no number", () => {
+  for (const value of [NaN, Infinity, -Infinity]) {
+    const error = assertThrows(() => complicateNumber(value, fork(1)), RangeError);
+    assertEquals(
+      error.message,
+      `Cannot put a number into words as it must be finite: it is ${value}`,
+    );
+  }
+});
+
+test("WRITER.complicate() says values by their kinds", () => {
+  const cases: [JsonValue, string[]][] = [
+    ["2026-03-04", ["the fourth of March 2026", "the day before the fifth of March 2026"]],
+    ["2026/12/31", ["the day before the first of January 2027"]],
+    ["2024-03-01", ["the day after the twenty-ninth of February 2024"]],
+    ["March 4th, 2026", ["the fourth of March 2026"]],
+    ["21 Mar 2026", ["the twenty-first of March 2026"]],
+    ["the 4 March", []],
+    ["4 of March", ["the fourth of March"]],
+    ["Sept. 30", ["the thirtieth of September"]],
+    ["04.03.2026", ["the fourth of March 2026"]],
+    ["25/12/2026", ["the twenty-fifth of December 2026"]],
+    ["12/25/2026", ["the twenty-fifth of December 2026"]],
+    ["2026-03-04T10:30Z", ["half past ten in the morning UTC on the fourth of March 2026"]],
+    ["10:00", ["ten o'clock in the morning"]],
+    ["12:15", ["a quarter past twelve in the afternoon"]],
+    ["00:45", ["a quarter to one at night"]],
+    ["23:45:10", ["a quarter to twelve and ten seconds at night"]],
+    ["6:01 pm", ["one minute past six in the evening"]],
+    ["12 a.m.", ["twelve o'clock at night"]],
+    ["12PM", ["twelve o'clock in the afternoon"]],
+    ["AB-1234", ["the code spelled A, B, hyphen, one, two, three, four"]],
+    ["0049", ["the code spelled zero, zero, four, nine"]],
+    ["USD", ["the code spelled U, S, D"]],
+    ["03/04/2026", ["the code spelled zero, three, slash, zero, four, slash, two, zero, two, six"]],
+    ["2026-02-30", [
+      "the code spelled two, zero, two, six, hyphen, zero, two, hyphen, three, zero",
+    ]],
+    ["25:00", ["the code spelled two, five, colon, zero, zero"]],
+    ["anna.smith@example.com", ["the address read as anna dot smith at example dot com"]],
+    ["https://x.org/a?b=1", [
+      "the address read as https colon slash slash x dot org slash a question mark b equals 1",
+    ]],
+    ["Paris", ["the capital of France", "the place spelled P, a, r, i, s"]],
+    [" Paris\n", ["the capital of France"]],
+    ["new york", ["the most populous city of the United States"]],
+    ["Japan", ["the country whose capital is Tokyo"]],
+    ["Rome, Italy", ["the capital of Italy"]],
+    ["Paris, Texas", ['"Paris," followed by "Texas"', '"Texas" preceded by "Paris,"']],
+    ["bitcoin", ["the word spelled b, i, t, c, o, i, n", '"nioctib" read backwards']],
+    ["dark matter", ['"dark" followed by "matter"', '"matter" preceded by "dark"']],
+    ["the", ["t h e"]],
+    ["<,", ["< comma"]],
+    ["北京", ["the word spelled 北, 京"]],
+    ["a\u0000\ud800", ["the word spelled a, U+0000, U+D800"]],
+    ["731", ["(700 + 31)", "seven hundred thirty-one"]],
+    ["1,234", ["one thousand two hundred thirty-four"]],
+    [731, ["(700 + 31)", "seven hundred thirty-one"]],
+  ];
+  for (const [value, phrases] of cases) {
+    const all = said("complicate", value);
+    for (const phrase of phrases) {
+      assert(all.has(phrase), `${value}: ${[...all].join(" | ")} is not ${phrase}`);
+    }
+  }
+});
+
+const MONTHS = (
+  "January February March April May June July August September October November December"
+).split(" ");
+const ORDINALS = (
+  "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth " +
+  "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first " +
+  "twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth twenty-seventh " +
+  "twenty-eighth twenty-ninth thirtieth thirty-first"
+).split(" ");
+const RELATIONS = new Map([
+  ["", 0],
+  ["the day before ", -1],
+  ["the day after ", 1],
+  ["two days before ", -2],
+  ["one week after ", 7],
+]);
+
+/** The day that words tell, in a year: its month, from 0, and its number; `undefined` if it has none. */
+function dayTold(words: string, year: number): [number, number] | undefined {
+  const [, relation, ordinal, month, told] = /^(.*?)the ([a-z-]+) of ([A-Z][a-z]+)( \d{4})?$/.exec(
+    words,
+  )!;
+  assert(told === undefined, words);
+  const date = new Date(Date.UTC(year, MONTHS.indexOf(month!), ORDINALS.indexOf(ordinal!) + 1));
+  if (date.getUTCMonth() !== MONTHS.indexOf(month!)) return undefined;
+  date.setUTCDate(date.getUTCDate() + RELATIONS.get(relation!)!);
+  return [date.getUTCMonth(), date.getUTCDate()];
+}
+
+test("WRITER.complicate() tells a day without a year by what holds in every year that has it", () => {
+  for (let place = Date.UTC(2024, 0, 1); place < Date.UTC(2025, 0, 1); place += 86_400_000) {
+    const [month, day] = [new Date(place).getUTCMonth(), new Date(place).getUTCDate()];
+    const all = said("complicate", `${day} ${MONTHS[month]}`);
+    const years = month === 1 && day === 29 ? [2024, 2028] : [2023, 2024, 1900];
+    for (const words of all) {
+      for (const year of years) {
+        assertEquals(dayTold(words!, year), [month, day], `${words} ${year}`);
+      }
+    }
+    const farFromFebruary = month > 2 && month < 11;
+    if (farFromFebruary) assertEquals(all.size, 5, `${day} ${MONTHS[month]}`);
+  }
+  assert(said("complicate", "28 February").has("the day after the twenty-seventh of February"));
+  assertEquals(said("complicate", "Feb 29"), new Set(["the twenty-ninth of February"]));
+  // Where there is a year, it says which one it is.
+  assert(said("complicate", "2023-02-28").has("two days before the second of March 2023"));
+  assert(said("complicate", "2024-02-28").has("two days before the first of March 2024"));
+});
+
+test("WRITER.distract() changes one letter of a single word, to one of its kind and case", () => {
+  const kindOf = (letter: string) => "aeiou".includes(letter.toLowerCase()) ? "vowel" : "consonant";
+  for (
+    const word of ["Ghent", "bitcoin", "GHENTERS", "Zürich", "cat", "Xyz", "iPhone", "Cafe\u0301s"]
+  ) {
+    const near = new Set<string>();
+    for (const sentence of said("distract", word)) {
+      const told = sentence!.match(/\p{L}[\p{L}\p{M}]*/gu)!
+        .filter((one) => one.length === word.length)
+        .filter((one) => [...one].filter((letter, place) => letter !== word[place]).length === 1);
+      assertEquals(told.length, 1, `${word}: ${sentence}`);
+      near.add(told[0]!);
+      const place = [...word].findIndex((letter, place) => letter !== told[0]![place]);
+      const [before, after] = [word[place]!, told[0]![place]!];
+      assertEquals(kindOf(after), kindOf(before), `${word}: ${sentence}`);
+      assertEquals(after === after.toLowerCase(), before === before.toLowerCase(), sentence);
+      assert(/^[a-z]$/i.test(after) && /^[a-z]$/i.test(before) && !/y/i.test(before), sentence);
+      assert(!/\p{M}/u.test(word[place + 1] ?? ""), "an accent stays on its letter");
+    }
+    assert(near.size > 5, `${word}: ${[...near].join(", ")}`);
+  }
+  // What is short, no Latin word, or several words: another word.
+  for (const word of ["ab", "北京", "Москва", "dark matter", "x".repeat(60)]) {
+    for (const sentence of said("distract", word)) {
+      assertMatch(sentence!, / (about|had|mentioned) .*[A-Za-z]{5,}(\.| instead| yesterday)/);
+    }
+  }
+});
+
+test("Forms counts those that were written, and tries others before one comes again", () => {
+  const [one, other] = [(near: string) => `1 ${near}`, (near: string) => `2 ${near}`];
+  const drawn = (isWritten: boolean) =>
+    SEEDS.map((seed) => {
+      const forms = new Forms();
+      const first = forms.draw([one, other], fork(seed));
+      forms.settle(isWritten);
+      return forms.draw([one, other], fork(seed, "again")) === first;
+    });
+  assert(!drawn(true).includes(true));
+  assertEquals(new Set(drawn(false)), new Set([true, false]));
+  const forms = new Forms();
+  const tried = [1, 2].map((seed) => forms.draw([one, other], fork(seed)));
+  assertEquals(new Set(tried), new Set([one, other]));
+  forms.settle(true);
+  // What was tried without being written is left.
+  for (const seed of SEEDS) {
+    assertEquals(forms.draw([one, other], fork(seed)), tried[0]);
+    forms.settle(false);
+  }
+});
+
+test("WRITER knows nothing of what is neither a text nor a number", () => {
+  for (const value of [true, null, [], ["Paris"], { a: "Paris" }, "", " \n"]) {
+    assertEquals([...said("complicate", value)], [undefined]);
+    assertEquals([...said("distract", value)], [undefined]);
+  }
+});
+
+test("WRITER.distract() tells another value of the same kind, in the same form", () => {
+  const cases: [JsonValue, RegExp][] = [
+    [731, /\b[678]\d\d\b/],
+    [-5, /-\d\b/],
+    [3.14, /\b[23](\.\d{1,2})?\b/],
+    ["2026-03-04", /\b2026-0[23]-\d\d\.$/],
+    ["March 4, 2026", /\b(February|March) \d{1,2}, 2026\.$/],
+    ["4 Mar", /\b\d{1,2} (Feb|Mar)\.$/],
+    ["4/25/2026", /\b[45]\/\d{1,2}\/2026\.$/],
+    ["04.03.2026", /\b\d\d\.0[23]\.2026\.$/],
+    ["2026-03-04T10:30Z", /\b2026-0[23]-\d\dT10:30Z\.$/],
+    ["10:30", /\b(09|1[012]|08|07):\d[05]\b/],
+    ["3:30 PM", /\b\d{1,2}:\d[05] [AP]M\b/],
+    ["3 pm", /\b\d{1,2} [ap]m\b/],
+    ["AB-1234", /\b[A-Z]{2}-\d{4}\b/],
+    ["anna@example.com", /\b[a-z]{4}@[a-z]{7}\.com\b/],
+    ["https://x.org/a", /https:\/\/[a-z]\.org\/a/],
+    ["dark matter", /\bdark [a-z]+|[a-z]+ matter\b/],
+    ["Bitcoin", / (about|had|mentioned) [A-Z][a-z]+\b/],
+  ];
+  for (const [value, form] of cases) {
+    for (const sentence of said("distract", value)) {
+      assert(form.test(sentence!), `${value}: ${sentence}`);
+      assert(/^[A-Z].*(\.|https:\S+)$/.test(sentence!), sentence);
+    }
+    assert(said("distract", value).size > 3, `${value}: it is always the same`);
+  }
+  for (const sentence of said("distract", "Paris")) {
+    assert(/\b[A-Z][a-z]+( [A-Z]?[a-z]+)*\.$/.test(sentence!), sentence);
+  }
+  const countries = [...said("distract", "France")].join(" ");
+  assert(/Spain|Italy|Japan|Peru|Kenya/.test(countries) && !/Madrid|Tokyo|Lima\b/.test(countries));
+});
+
+const VALUES: fc.Arbitrary<string | number> = fc.oneof(
+  NUMBERS,
+  fc.string({ unit: "binary" }),
+  fc.string({ minLength: 1, maxLength: 400 }),
+  fc.date({ noInvalidDate: true, min: new Date("1000-01-01"), max: new Date("9990-01-01") })
+    .map((date) => date.toISOString().slice(0, 10)),
+  fc.stringMatching(/^[0-2]?[0-9]:[0-5][0-9]( ?[ap]m)?$/),
+  fc.stringMatching(/^[A-Z0-9]{2,4}-[0-9]{1,6}$/),
+  fc.emailAddress(),
+  fc.webUrl({ withQueryParameters: true }),
+  fc.lorem({ maxCount: 200 }),
+  fc.constantFrom(
+    "Paris",
+    "TOKYO",
+    "czech republic",
+    "Rio de Janeiro",
+    "New South Wales",
+    "Victoria",
+  ),
+  fc.constantFrom(
+    "spelled",
+    "the word",
+    "code",
+    "what",
+    "together",
+    "and",
+    "read backwards",
+    "U+0000",
+  ),
+  fc.constantFrom(
+    "followed by",
+    '"a" "b"',
+    "a a a a",
+    "x".repeat(5_000),
+    `a${" ".repeat(50_000)}b c`,
+    "word ".repeat(500),
+    "\ud800\udc00".repeat(40),
+  ),
+);
+
+test("WRITER never writes the value, says the same each time, and not at any length", () => {
+  fc.assert(
+    fc.property(VALUES, fc.nat(), (value, seed) => {
+      const parameter = { name: "p", value, spans: [] };
+      const literal = String(value).normalize("NFC").toLowerCase();
+      for (const way of ["complicate", "distract"] as const) {
+        const written = WRITER[way](parameter, fork(seed));
+        assertEquals(WRITER[way](parameter, fork(seed)), written);
+        if (written === undefined) continue;
+        assertNotEquals(written.trim(), "");
+        if (String(value).isWellFormed()) assert(written.isWellFormed(), written);
+        if (literal.length > 3) {
+          assert(!written.normalize("NFC").toLowerCase().includes(literal), `${value}: ${written}`);
+        }
+        const most = way === "distract" ? 450 : Math.max(450, String(value).length + 60);
+        assert(written.length <= most, `${written.length} characters`);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("WRITER.complicate() says most values of a kind in one way at least", () => {
+  fc.assert(
+    fc.property(VALUES, fc.nat(), (value, seed) => {
+      if (typeof value === "string" && [...value.trim()].length < 2) return;
+      const written = WRITER.complicate({ name: "p", value, spans: [] }, fork(seed));
+      assert(written !== undefined, JSON.stringify(value));
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,194 @@
+// The architecture: an ordered list of rooms, one folder of lib/ each, whose imports go down only.
+
+import { assert, assertEquals } from "@std/assert";
+
+const LIB = new URL("../../lib/", import.meta.url);
+
+/** The rooms, the lowest first: each imports only itself and rooms before it. */
+const ROOMS = [
+  "base",
+  "statistics",
+  "tools",
+  "tasks",
+  "calls",
+  "models",
+  "simulated",
+  "perturbations",
+  "trials",
+  "gate",
+  "runs",
+  "reports",
+  "toolkit",
+  "testing",
+  "cli",
+];
+
+/** Rooms that import nothing of lib/. */
+const GROUND = ["base", "statistics"];
+
+/** Imports that go up: the last is loaded when a simulated model is first connected, the others are to be mended. */
+const UP = [
+  "gate/gate_report imports runs/baseline",
+  "gate/gate_report imports runs/plan",
+  "gate/gate_report imports runs/journal/results",
+  "models/judge/judge imports trials/agent/session",
+  "models/recordings/trial_recording imports trials/agent/session",
+  "models/connect imports simulated/mod",
+];
+
+/** Files outside `base/`, `testing/` and `cli/` that name `Deno`; all others run in any runtime. */
+const USES_DENO = [
+  "models/connect",
+  "models/http/endpoint",
+  "models/recordings/file",
+  "models/recordings/recordings",
+  "reports/job_summary",
+  "runs/baseline",
+  "runs/journal/jsonl",
+  "runs/run",
+  "simulated/server",
+  "tasks/questions/load",
+  "tasks/questions/load_callnavi",
+  "trials/executors/case",
+];
+
+interface Source {
+  /** Path in `lib/`, without the extension. */
+  readonly name: string;
+  readonly room: string;
+  readonly text: string;
+  /** Import specifiers, as written. */
+  readonly specifiers: readonly string[];
+  /** The modules of `lib/` it imports, by name. */
+  readonly modules: readonly string[];
+}
+
+/** Imports begin at the start of a line; those of examples follow a star. */
+function specifiersIn(text: string): string[] {
+  const statement = /^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*["']([^"']+)["']/gm;
+  const dynamic = /^(?!\s*(?:\*|\/\/)).*\bimport\(\s*["']([^"']+)["']/gm;
+  return [statement, dynamic].flatMap((one) => [...text.matchAll(one)].map(([, path]) => path!));
+}
+
+function namesIn(folder: URL, prefix = ""): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? namesIn(new URL(`${name}/`, folder), `${prefix}${name}/`)
+      : name.endsWith(".ts") && !name.endsWith(".d.ts")
+      ? [prefix + name.slice(0, -".ts".length)]
+      : []
+  ).sort();
+}
+
+const roomOf = (name: string) => name.split("/")[0]!;
+
+function readSource(name: string): Source {
+  const url = new URL(`${name}.ts`, LIB);
+  const text = Deno.readTextFileSync(url);
+  const specifiers = specifiersIn(text);
+  const modules = specifiers.flatMap((specifier) => {
+    if (specifier === "@std/random") return ["base/std/random"];
+    // Texts of the report's page are no modules.
+    if (!specifier.startsWith(".") || !specifier.endsWith(".ts")) return [];
+    return [new URL(specifier, url).href.slice(LIB.href.length).replace(/\.ts$/, "")];
+  });
+  return { name, room: roomOf(name), text, specifiers, modules };
+}
+
+const SOURCES = namesIn(LIB).map(readSource);
+
+/** Imports between modules of lib/ that `isWrong` finds, one line each. */
+function importsThat(isWrong: (from: Source, module: string) => boolean): string[] {
+  return SOURCES.flatMap((source) =>
+    source.modules.filter((module) => isWrong(source, module))
+      .map((module) => `${source.name} imports ${module}`)
+  );
+}
+
+Deno.test("specifiersIn() finds every kind of import, and none in comments", () => {
+  const text = [
+    'import one from "1";',
+    "import {",
+    "  type Two,",
+    "  two,",
+    '} from "2";',
+    'import "3";',
+    'export * from "4";',
+    'export type { Five } from "5";',
+    'const six = await import("6");',
+    ' * import { no } from "7";',
+    '// import { no } from "8";',
+    'export const nine = "9";',
+  ].join("\n");
+  assertEquals(specifiersIn(text).sort(), ["1", "2", "3", "4", "5", "6"]);
+});
+
+Deno.test("every file of lib/ is in a room", () => {
+  assertEquals(SOURCES.filter(({ room }) => !ROOMS.includes(room)).map(({ name }) => name), []);
+  assert(SOURCES.some(({ modules }) => modules.length > 0), "no import was found at all");
+});
+
+Deno.test("imports between rooms go down", () => {
+  const up = importsThat(({ room }, module) => ROOMS.indexOf(roomOf(module)) > ROOMS.indexOf(room));
+  assertEquals(up.sort(), [...UP].sort());
+});
+
+Deno.test("the rooms on the ground import nothing of lib/", () => {
+  const wrong = importsThat(({ room }, module) => GROUND.includes(room) && roomOf(module) !== room);
+  assertEquals(wrong, []);
+});
+
+Deno.test("a file named with _ is imported by its own room only", () => {
+  const wrong = importsThat(({ room }, module) =>
+    module.split("/").at(-1)!.startsWith("_") && roomOf(module) !== room
+  );
+  assertEquals(wrong, []);
+});
+
+Deno.test("no modules import each other in a circle", () => {
+  const byName = new Map(SOURCES.map((source) => [source.name, source]));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (name: string, path: readonly string[]) => {
+    if (path.includes(name)) {
+      circles.push([...path.slice(path.indexOf(name)), name].join(" -> "));
+      return;
+    }
+    if (done.has(name)) return;
+    for (const module of byName.get(name)?.modules ?? []) visit(module, [...path, name]);
+    done.add(name);
+  };
+  for (const name of byName.keys()) visit(name, []);
+  assertEquals(circles, []);
+});
+
+Deno.test("lib/ never imports mod.ts or itself by its published name", () => {
+  const wrong = SOURCES.flatMap(({ name, specifiers }) =>
+    specifiers
+      .filter((specifier) => /\.\.\/mod\.ts$/.test(specifier) || specifier.includes("toolgate"))
+      .map((specifier) => `${name} imports ${specifier}`)
+  );
+  assertEquals(wrong, []);
+});
+
+Deno.test("Deno is named in base/, testing/, cli/ and the files listed here only", () => {
+  const uses = SOURCES.filter(({ room, text }) =>
+    !["base", "testing", "cli"].includes(room) && /^(?!\s*(?:\*|\/\/)).*\bDeno\./m.test(text)
+  );
+  assertEquals(uses.map(({ name }) => name), USES_DENO);
+});
+
+Deno.test("lib/ draws no random numbers but from a seed", () => {
+  // The copy of @std/random keeps the standard library's defaults.
+  const wrong = SOURCES.filter(({ name, text }) =>
+    !name.startsWith("base/std/") && text.includes("Math.random")
+  );
+  assertEquals(wrong.map(({ name }) => name), []);
+});
+
+Deno.test("lib/ has no default exports", () => {
+  const wrong = SOURCES.filter(({ text }) =>
+    /^export\s+default\b|^export\s*\{[^}]*\bdefault\b/m.test(text)
+  );
+  assertEquals(wrong.map(({ name }) => name), []);
+});

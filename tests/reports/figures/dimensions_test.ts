@@ -1,0 +1,115 @@
+import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
+import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/dimensions.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { drawDimensions } from "../../../lib/reports/figures/dimensions.ts";
+import { dimensionFigure } from "../../../lib/reports/page/figure_markup.ts";
+import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
+import { scoreOf } from "../../../lib/trials/summary.ts";
+import { test } from "../../support/generated.ts";
+import { HOSTILE, record, STEERING } from "../../support/records.ts";
+import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
+
+/** A model with these scores, each with an interval of a tenth on either side. */
+function metrics(model: string, means: readonly (number | null)[]): DimensionMetrics {
+  const estimate = (mean: number | null) => ({
+    mean,
+    interval: mean === null
+      ? null
+      : { lower: Math.max(0, mean - 0.1), upper: Math.min(1, mean + 0.1) },
+  });
+  return {
+    subject: { model, strategy: "baseline", perturbation: "none" },
+    simulated: model.startsWith("sim:"),
+    dimensions: DIMENSIONS.map((dimension, place) => ({
+      dimension,
+      ...estimate(means[place]!),
+      count: 9,
+      units: 9,
+    })),
+    overall: estimate(means[DIMENSIONS.length]!),
+    missing: DIMENSIONS.filter((_, place) => means[place] === null),
+  };
+}
+
+/** The marks of a kind, with where they stand. */
+function marksOf(root: Element, kind: "symbol" | "rule" | "text") {
+  return elementsOf(root)
+    .filter(({ attributes }) => attributes["class"]?.startsWith(`mark-${kind} role-mark`))
+    .flatMap(({ children }) => children)
+    .map(({ attributes, text }) => {
+      const [, x, y] = /translate\((-?[\d.]+),(-?[\d.]+)\)/.exec(attributes["transform"] ?? "")!;
+      return { x: Number(x), y: Number(y), text, attributes };
+    });
+}
+
+const WIDTH = 360;
+
+test("drawDimensions() has a dot for each model in each dimension, and the score beside it", async () => {
+  const [one, two] = [[1, 0.9, 0.8, 0.7, 0.25, 0.73], [0.5, 0.4, null, 0.2, null, 0.3667]];
+  const root = parseXml(await drawDimensions([metrics("sim:a", one!), metrics("b", two!)]));
+  const dots = marksOf(root, "symbol");
+  const expected = one!.flatMap((mean, place) =>
+    [mean, two![place]].filter((mean) => typeof mean === "number")
+  );
+  assertEquals(dots.length, expected.length);
+  const byPlace = dots.toSorted((left, right) => left.y - right.y);
+  for (const [place, { x }] of byPlace.entries()) {
+    assertAlmostEquals(x / WIDTH, expected[place]!, 1e-3);
+  }
+  const colours = dots.map(({ attributes }) => attributes["fill"]);
+  assertEquals(new Set(colours), new Set([seriesMark(0).colour, seriesMark(1).colour]));
+  assertEquals(new Set(dots.map(({ attributes }) => attributes["d"])).size, 2, "shapes differ");
+  const texts = marksOf(root, "text");
+  const names = texts.filter(({ x }) => x < 10).map(({ text }) => text);
+  assertEquals(names, [
+    ...["tool selection", "argument correctness", "result interpretation"],
+    ...["multi-step planning", "error recovery", "overall"],
+  ]);
+  const beside = texts.filter(({ x }) => x > WIDTH).toSorted((left, right) => left.y - right.y);
+  assertEquals(beside.map(({ text }) => text), [
+    ...["1.00", "0.50", "0.90", "0.40", "0.80", "not measured"],
+    ...["0.70", "0.20", "0.25", "not measured", "0.73", "0.37"],
+  ]);
+  // The name of a dimension stands above its dots, and no two lines cover each other.
+  const heights = texts.map(({ y }) => y).sort((left, right) => left - right);
+  for (const [place, y] of heights.slice(1).entries()) {
+    assert(y === heights[place] || y - heights[place]! > 11, `${y} after ${heights[place]}`);
+  }
+});
+
+test("drawDimensions() draws whiskers where there are intervals, and none else", async () => {
+  const bare = metrics("b", [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]);
+  const all = [
+    metrics("a", [0.5, null, 0.5, 0.5, 0.5, 0.5]),
+    { ...bare, overall: { mean: 0.5, interval: null } },
+  ];
+  const whiskers = marksOf(parseXml(await drawDimensions(all)), "rule");
+  assertEquals(whiskers.length, 5 + 5);
+});
+
+test("drawDimensions() is at peace with many models, and with hostile names", async () => {
+  const means = [1, 0.9, 0.8, 0.7, 0.6, 0.8];
+  const names = [HOSTILE, HOSTILE, "__proto__", "", "constructor", ...new Array(7).fill("m")];
+  const text = await drawDimensions(names.map((name) => metrics(name, means)));
+  assertNotMatch(text, STEERING);
+  const root = parseXml(text);
+  assertEquals(marksOf(root, "symbol").length, names.length * 6);
+  for (const { name } of elementsOf(root)) assert(!/script|foreignobject|^a$/i.test(name), name);
+});
+
+test("dimensionFigure() is there where faults were met, and calls simulated models so", async () => {
+  const model = { requested: "sim:planner", served: "", simulated: true };
+  const trial = { ...scoreOf(record()), model, dimensions: { tool_selection: 1 } };
+  assertEquals(await dimensionFigure(makeReport([trial], { suite: "s" })), []);
+  const recovery = { fault: "timeout", function: "f", end: "recovered", attempts: 1 } as const;
+  const faulted = { ...trial, perturbation: "timeout", recoveries: [recovery] };
+  const [figure] = await dimensionFigure(makeReport([trial, faulted], { suite: "s" }));
+  for (
+    const words of [
+      "Five dimensions of tool use",
+      "sim:planner (simulated)",
+      "overall: the mean of those that were measured",
+      "whiskers: 95% intervals",
+    ]
+  ) assert(figure!.text.includes(words), words);
+});

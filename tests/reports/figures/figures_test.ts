@@ -1,0 +1,557 @@
+import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
+import { type Breakdown, breakDown } from "../../../lib/reports/metrics/breakdown.ts";
+import { compareStrategies } from "../../../lib/gate/comparison.ts";
+import type { Failure } from "../../../lib/calls/failure.ts";
+import { measure, type Tally, tally } from "../../../lib/reports/metrics/metrics.ts";
+import {
+  drawBreakdown,
+  drawComparisons,
+  drawFailures,
+  drawOverview,
+  hasBroadFailures,
+  isBroad,
+} from "../../../lib/reports/figures/figures.ts";
+import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
+import { test } from "../../support/generated.ts";
+import {
+  crossed,
+  failureOf,
+  HOSTILE,
+  manyRecords,
+  record,
+  STEERING,
+  type TrialTraits,
+} from "../../support/records.ts";
+import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
+
+/** The image, once it is well-formed and nothing was said while it was drawn. */
+async function drawn(image: Promise<string>): Promise<Element> {
+  const told: unknown[] = [];
+  const kept = { ...console };
+  for (const way of ["log", "info", "warn", "error", "debug"] as const) {
+    console[way] = (...words: unknown[]) => void told.push(...words);
+  }
+  try {
+    const root = parseXml(await image);
+    assertEquals(told, []);
+    assertEquals(root.name, "svg");
+    for (const { name, attributes, text } of elementsOf(root)) {
+      for (const shown of [text, ...Object.values(attributes)]) assertNotMatch(shown, STEERING);
+      assert(!/script|foreignobject|image|^a$/i.test(name), name);
+      assert(!Object.keys(attributes).some((key) => /^on|href$/i.test(key)), name);
+    }
+    return root;
+  } finally {
+    Object.assign(console, kept);
+  }
+}
+
+/** A mark of the data: what it says it is, where it is, and how it looks. */
+interface Mark {
+  readonly label: string;
+  readonly x: number;
+  readonly y: number;
+  readonly attributes: Element["attributes"];
+}
+
+/** The marks of a kind. */
+function marksOf(root: Element, kind: "symbol" | "rule" | "rect" | "line"): Mark[] {
+  return elementsOf(root)
+    .filter(({ attributes }) => attributes["class"]?.startsWith(`mark-${kind} role-mark`))
+    .flatMap(({ children }) => children)
+    .map(({ attributes }) => {
+      const place = /translate\(([-\d.e]+),([-\d.e]+)\)/.exec(attributes["transform"] ?? "");
+      const [x, y] = place === null ? [NaN, NaN] : [Number(place[1]), Number(place[2])];
+      return { label: attributes["aria-label"] ?? "", x: x!, y: y!, attributes };
+    });
+}
+
+/** The marks of one series. */
+function ofSeries(marks: readonly Mark[], name: string): Mark[] {
+  return marks.filter(({ label }) => new RegExp(`series: ${RegExp.escape(name)}(;|$)`).test(label));
+}
+
+/** Where a bar begins and ends. */
+function barOf({ attributes }: Mark) {
+  const [, x, y, width, height] = /^M([-\d.e]+),([-\d.e]+)h([-\d.e]+)v([-\d.e]+)h[-\d.e]+Z$/.exec(
+    attributes["d"]!,
+  )!.map(Number);
+  return { x: x!, top: y!, width: width!, height: height! };
+}
+
+const HEIGHT = 230;
+const WIDTH = 400;
+const SHARES = [0, 0.1, 0.5, 0.9, 1];
+
+/** What a share of 20 trials comes to. */
+function share(rate: number): Tally {
+  return tally(manyRecords(20 * rate, 20));
+}
+
+function breakdownOf(
+  values: Breakdown["values"],
+  series: Record<string, readonly (number | null)[]>,
+): Breakdown {
+  return {
+    id: "depth-10",
+    kind: "depth",
+    title: "",
+    source: "",
+    axis: "depth",
+    legend: "model",
+    shape: values.every((value) => typeof value === "number") ? "lines" : "bars",
+    values,
+    series: Object.entries(series).map(([name, rates]) => ({
+      name,
+      tallies: rates.map((rate) => rate === null ? null : share(rate)),
+    })),
+  };
+}
+
+test("drawBreakdown() puts points and whiskers where the shares are", async () => {
+  const values = [1, 2, 4, 7, 9];
+  const root = await drawn(drawBreakdown(breakdownOf(values, {
+    up: SHARES,
+    down: SHARES.toReversed(),
+  })));
+  for (const [name, rates] of [["up", SHARES], ["down", SHARES.toReversed()]] as const) {
+    const points = ofSeries(marksOf(root, "symbol"), name);
+    const whiskers = ofSeries(marksOf(root, "rule"), name);
+    assertEquals([points.length, whiskers.length], [5, 5]);
+    for (const [place, rate] of rates.entries()) {
+      assertAlmostEquals(points[place]!.y, HEIGHT * (1 - rate), 0.01);
+      const { lower, upper } = share(rate).interval!;
+      const { x, y, attributes } = whiskers[place]!;
+      assertAlmostEquals(x, points[place]!.x, 0.01);
+      assertAlmostEquals(y, HEIGHT * (1 - lower), 0.01);
+      assertAlmostEquals(y + Number(attributes["y2"]), HEIGHT * (1 - upper), 0.01);
+    }
+    // Distances along the axis are those of the values.
+    const steps = points.slice(1).map(({ x }, place) => x - points[place]!.x);
+    const wanted = values.slice(1).map((value, place) => value - values[place]!);
+    for (const [place, step] of steps.entries()) {
+      assertAlmostEquals(step / steps[0]!, wanted[place]! / wanted[0]!, 0.001);
+    }
+  }
+});
+
+test("drawBreakdown() puts what belongs to one value nearer together than values are", async () => {
+  const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
+  const root = await drawn(drawBreakdown(breakdownOf(
+    [5, 6, 20],
+    Object.fromEntries(names.map((name) => [name, [0.5, 0.5, 0.5]])),
+  )));
+  const points = marksOf(root, "symbol");
+  assertEquals(points.length, 36);
+  const xs = [0, 1].map((place) => names.map((name) => ofSeries(points, name)[place]!.x));
+  assert(Math.max(...xs[0]!) < Math.min(...xs[1]!));
+  assertEquals(new Set(xs[0]!).size, 12, "whiskers must not cover each other");
+});
+
+test("drawBreakdown() leaves out what nobody has tried, and draws what is left", async () => {
+  const root = await drawn(drawBreakdown(breakdownOf([1, 2, 3], {
+    whole: [1, 0.5, 0],
+    gap: [1, null, 0],
+    none: [null, null, null],
+  })));
+  const points = marksOf(root, "symbol");
+  assertEquals(
+    ["whole", "gap", "none"].map((name) => ofSeries(points, name).length),
+    [3, 2, 0],
+  );
+  const spoiled = record({ outcome: "invalid" });
+  const invalid = { ...breakdownOf([1, 2], {}), series: [{ name: "m", tallies: [] as Tally[] }] };
+  invalid.series[0]!.tallies = [tally([spoiled]), tally([spoiled])];
+  assertEquals(marksOf(await drawn(drawBreakdown(invalid)), "symbol"), []);
+});
+
+test("drawBreakdown() draws a single point, and a share without an interval", async () => {
+  const root = await drawn(drawBreakdown(breakdownOf([5], { m: [0.5] })));
+  const [point, ...others] = marksOf(root, "symbol");
+  assertEquals(others, []);
+  assertAlmostEquals(point!.y, HEIGHT / 2, 0.01);
+  assert(point!.x >= 0 && point!.x <= WIDTH);
+  const repeated = tally([1, 2].map((repetition) => record({ repetition })));
+  assertEquals(repeated.interval, null);
+  const breakdown = breakdownOf([5], {});
+  const sure = { ...breakdown, series: [{ name: "m", tallies: [repeated] }] };
+  assertEquals(marksOf(await drawn(drawBreakdown(sure)), "symbol").length, 1);
+});
+
+test("drawBreakdown() draws 40 values along the axis, in their order", async () => {
+  const values = Array.from({ length: 40 }, (_, place) => place + 1);
+  const rates = values.map((value) => value % 5 / 5);
+  const root = await drawn(drawBreakdown(breakdownOf(values, { m: rates })));
+  const points = marksOf(root, "symbol");
+  assertEquals(points.length, 40);
+  for (const [place, { x, y }] of points.entries()) {
+    if (place > 0) assert(x > points[place - 1]!.x);
+    assertAlmostEquals(y, HEIGHT * (1 - rates[place]!), 0.01);
+  }
+  const names = values.map((value) => `name ${value}`);
+  const bars = marksOf(await drawn(drawBreakdown(breakdownOf(names, { m: rates }))), "rect");
+  assertEquals(bars.length, 40);
+});
+
+test("drawBreakdown() has bars over names, in groups and in the order of the series", async () => {
+  const names = ["no extra", "connected", "disconnected"];
+  const series = { z: [1, 0.5, 0.1], a: [0.9, null, 0.5] };
+  const root = await drawn(drawBreakdown(breakdownOf(names, series)));
+  const bars = marksOf(root, "rect");
+  assertEquals(bars.length, 5);
+  const at = (value: string, name: string) =>
+    barOf(ofSeries(bars, name).find(({ label }) => label.includes(`place: ${value};`))!);
+  for (const [name, rates] of Object.entries(series)) {
+    for (const [place, rate] of rates.entries()) {
+      if (rate === null) continue;
+      const { top, height } = at(names[place]!, name);
+      assertAlmostEquals(height, HEIGHT * rate, 0.01);
+      assertAlmostEquals(top + height, HEIGHT, 0.01);
+    }
+  }
+  assert(at("no extra", "z").x < at("no extra", "a").x);
+  assert(at("no extra", "a").x < at("connected", "z").x);
+  assert(at("connected", "z").x < at("disconnected", "z").x);
+});
+
+/** Names that break out of markup, of scripts or of objects, or that are hard to tell apart. */
+const NAMES = [
+  HOSTILE,
+  "<script>alert(1)</script>",
+  `"' onload='x`,
+  "&amp; &lt; &#60;",
+  "]]> <!-- -->",
+  '\\" + datum.series + \\u0022',
+  "constructor",
+  "__proto__",
+  "toString",
+  "null",
+  "undefined",
+  "",
+  " ",
+  "0",
+  "NaN",
+  "a.b[0]",
+  "日本 🜁",
+  "x".repeat(500),
+  "x".repeat(499) + "y",
+  "\ud800",
+];
+
+test("drawBreakdown() shows hostile names as text, each with marks of its own", async () => {
+  const rates = Object.fromEntries(NAMES.map((name) => [name, [0.5, 1]]));
+  for (const [values, kind] of [[[1, 2], "symbol"], [["one", "two"], "rect"]] as const) {
+    const breakdown = breakdownOf(values, rates);
+    // An object cannot have this one as a key of a literal.
+    const series = NAMES.map((name) => ({ name, tallies: [share(0.5), share(1)] }));
+    const marks = marksOf(await drawn(drawBreakdown({ ...breakdown, series })), kind);
+    assertEquals(marks.length, 2 * NAMES.length);
+    const labels = marks.map(({ label }) => /series: (.*)/.exec(label)![1]);
+    assertEquals(new Set(labels).size, NAMES.length, labels.join("\n"));
+  }
+});
+
+test("drawBreakdown() shows hostile names along the axis as text, each with a bar", async () => {
+  const root = await drawn(drawBreakdown(breakdownOf(NAMES, { m: NAMES.map(() => 0.5) })));
+  const bars = marksOf(root, "rect").map(barOf);
+  assertEquals(bars.length, NAMES.length);
+  assertEquals(new Set(bars.map(({ x }) => x)).size, NAMES.length, "a bar for each name");
+});
+
+test("drawBreakdown() never takes two series of one name for one", async () => {
+  const breakdown = breakdownOf([1, 2], {});
+  const names = ["same", "same", "same #2", "same"];
+  const series = names.map((name, place) => ({
+    name,
+    tallies: [share(SHARES[place]!), share(SHARES[place]!)],
+  }));
+  const root = await drawn(drawBreakdown({ ...breakdown, series }));
+  const lines = marksOf(root, "line");
+  assertEquals(lines.length, 4);
+  assertEquals(new Set(lines.map(({ attributes }) => attributes["stroke"])).size, 4);
+});
+
+test("drawBreakdown() gives each of 12 series a look of its own, as seriesMark() says", async () => {
+  const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
+  const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8]]));
+  const root = await drawn(drawBreakdown(breakdownOf([1, 2], rates)));
+  const looks = names.map((name, place) => {
+    const [line] = ofSeries(marksOf(root, "line"), name);
+    const [point] = ofSeries(marksOf(root, "symbol"), name);
+    const { colour, dash } = seriesMark(place);
+    assertEquals(line!.attributes["stroke"], colour);
+    assertEquals(line!.attributes["stroke-dasharray"]!.replaceAll(",", " "), dash);
+    assertEquals(point!.attributes["fill"], colour);
+    return [colour, point!.attributes["d"]];
+  });
+  assertEquals(new Set(looks.map(String)).size, 12);
+  assertEquals(new Set(looks.map(([colour]) => colour)).size, 8);
+  const marks = names.map((_, place) => seriesMark(place)).slice(0, 7);
+  for (const way of ["colour", "shape", "dash"] as const) {
+    assertEquals(new Set(marks.map((mark) => mark[way])).size, 7, way);
+  }
+});
+
+/** A tally of one graph that was run twice: nothing tells how far its rate may be off. */
+function unsure(traits: TrialTraits = {}): Tally {
+  const one = tally([1, 2].map((repetition) => record({ repetition, ...traits })));
+  assertEquals([one.rate, one.interval], [1, null]);
+  return one;
+}
+
+test("drawBreakdown() has no whisker where there is no interval", async () => {
+  for (
+    const [values, kind] of [[[1, 2, 3], "symbol"], [["one", "two", "three"], "rect"]] as const
+  ) {
+    const breakdown = breakdownOf(values, { sure: [0.5, 0.9, 0.1] });
+    const series = [
+      ...breakdown.series,
+      { name: "mixed", tallies: [share(0.5), unsure(), null] },
+      { name: "unsure", tallies: [unsure(), unsure(), unsure()] },
+    ];
+    const root = await drawn(drawBreakdown({ ...breakdown, series }));
+    const counts = (of: "symbol" | "rect" | "rule") =>
+      ["sure", "mixed", "unsure"].map((name) => ofSeries(marksOf(root, of), name).length);
+    assertEquals(counts(kind), [3, 2, 3]);
+    assertEquals(counts("rule"), [3, 1, 0]);
+  }
+});
+
+test("drawOverview() has no whisker where there is no interval", async () => {
+  const trials = [
+    ...manyRecords(18, 20, { model: "sure" }),
+    ...[1, 2].map((repetition) => record({ model: "unsure", repetition })),
+  ];
+  const root = await drawn(drawOverview(measure(trials)));
+  assertEquals(marksOf(root, "symbol").length, 2);
+  assertEquals(marksOf(root, "rule").length, 1);
+});
+
+test("bars of 20 series have a look each, as seriesMark() says", async () => {
+  const names = Array.from({ length: 20 }, (_, place) => `model ${place}`);
+  const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8]]));
+  const wrong = { ...failureOf("incorrect_value"), root: true } as Failure;
+  const trials = names.map((model) => record({ model, failures: [wrong] }));
+  for (
+    const image of [
+      drawBreakdown(breakdownOf(["one", "two"], rates)),
+      drawFailures(measure(trials)),
+    ]
+  ) {
+    const root = await drawn(image);
+    const looks = names.map((name, place) => {
+      const own = ofSeries(marksOf(root, "rect"), name)
+        .map(({ attributes }) => `${attributes["fill"]} ${attributes["stroke"] ?? "none"}`);
+      const { colour, outline } = seriesMark(place);
+      assertEquals(new Set(own), new Set([`${colour} ${outline}`]), name);
+      return own[0];
+    });
+    assertEquals(new Set(looks).size, names.length, looks.join("\n"));
+  }
+});
+
+test("seriesMark() has shapes that show when they are filled, each within its square", () => {
+  const shapes = [...new Set(Array.from({ length: 20 }, (_, place) => seriesMark(place).shape))];
+  assertEquals(shapes.length, 7);
+  for (const shape of shapes.slice(1)) {
+    assert(areaOf(shape) > 0.5, shape);
+  }
+});
+
+/** The area of a path of straight lines. */
+function areaOf(path: string): number {
+  let [x, y] = [0, 0];
+  const corners = [...path.matchAll(/([MLHV])([-\d.]+)(?:,([-\d.]+))?/g)]
+    .map(([, command, first, second]) => {
+      if (command === "V") y = Number(first);
+      else x = Number(first);
+      if (second !== undefined) y = Number(second);
+      assert(Math.abs(x) <= 1 && Math.abs(y) <= 1, path);
+      return [x, y] as const;
+    });
+  const twice = corners.map(([x, y], place) => {
+    const [nextX, nextY] = corners[(place + 1) % corners.length]!;
+    return x * nextY - nextX * y;
+  });
+  return Math.abs(twice.reduce((sum, one) => sum + one, 0)) / 2;
+}
+
+test("drawBreakdown() draws what breakDown() makes, the same way each time", async () => {
+  const trials = ["sim:a", HOSTILE].flatMap((model) =>
+    ["baseline", "restate"].flatMap((strategy) =>
+      [[3, 1, 0], [5, 2, 4], [5, 4, 2], [10, 2, 2]].map(([core, depth, connected], seed) =>
+        record({
+          model,
+          strategy,
+          simulated: model === "sim:a",
+          task: { core: core!, depth: depth!, connected: connected!, disconnected: 2, seed },
+          outcome: seed % 2 === 0 ? "solved" : "wrong_answer",
+        })
+      )
+    )
+  );
+  const breakdowns = breakDown(trials);
+  assert(breakdowns.length >= 6);
+  for (const breakdown of breakdowns) {
+    const image = await drawBreakdown(breakdown);
+    await drawn(Promise.resolve(image));
+    assertEquals(await drawBreakdown(breakdown), image);
+  }
+});
+
+test("drawOverview() has a point and a whisker for each model, in order, simulated ones named", async () => {
+  const trials = [
+    ...manyRecords(18, 20, { model: "good" }),
+    ...manyRecords(2, 20, { model: "sim:bad", simulated: true }),
+    record({ model: "spoiled", outcome: "invalid" }),
+  ];
+  const root = await drawn(drawOverview(measure(trials)));
+  const points = marksOf(root, "symbol");
+  const whiskers = marksOf(root, "rule");
+  assertEquals(points.map(({ label }) => /series: ([^;]*)/.exec(label)![1]), [
+    "good",
+    "sim:bad (simulated)",
+  ]);
+  for (const [place, rate] of [0.9, 0.1].entries()) {
+    const { lower, upper } = tally(manyRecords(20 * rate, 20)).interval!;
+    assertAlmostEquals(points[place]!.x, WIDTH * rate, 0.01);
+    assertAlmostEquals(whiskers[place]!.x, WIDTH * lower, 0.01);
+    const end = whiskers[place]!.x + Number(whiskers[place]!.attributes["x2"]);
+    assertAlmostEquals(end, WIDTH * upper, 0.01);
+  }
+  assert(points[0]!.y < points[1]!.y);
+});
+
+test("drawOverview() shows hostile names as text, and each of them", async () => {
+  const trials = NAMES.map((model) => record({ model, id: model || "none" }));
+  const root = await drawn(drawOverview(measure(trials)));
+  const points = marksOf(root, "symbol");
+  assertEquals(points.length, NAMES.length);
+  assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
+});
+
+test("drawFailures() stacks roots and cascades to wrong calls a valid trial", async () => {
+  const of = (type: Failure["type"], root: boolean) => ({ ...failureOf(type), root }) as Failure;
+  const trials = [
+    record({
+      seed: 1,
+      failures: [
+        of("incorrect_value", true),
+        of("incorrect_value", false),
+        of("incorrect_value", false),
+        of("function_not_found", true),
+      ],
+    }),
+    record({ seed: 2, failures: [of("incorrect_value", true)] }),
+    record({ seed: 3, outcome: "invalid" }),
+    ...NAMES.map((model) =>
+      record({ model, id: model || "none", failures: [of("incorrect_value", true)] })
+    ),
+  ];
+  const root = await drawn(drawFailures(measure(trials)));
+  const bars = ofSeries(marksOf(root, "rect"), "m");
+  const at = (type: string, kind: string) =>
+    barOf(bars.find(({ label }) => label.includes(`${type};`) && label.includes(`: ${kind}`))!);
+  const roots = at("incorrect value", "root");
+  const cascades = at("incorrect value", "cascade");
+  const missed = at("function not found", "root");
+  // 2 roots, 2 cascades and 1 other root in 2 valid trials.
+  assertAlmostEquals(roots.height, cascades.height, 0.01);
+  assertAlmostEquals(missed.height, roots.height / 2, 0.01);
+  assertAlmostEquals(roots.top + roots.height, HEIGHT, 0.01);
+  assertAlmostEquals(cascades.top + cascades.height, roots.top, 0.01);
+  assertEquals(marksOf(root, "rect").length, 8 * (NAMES.length + 1));
+});
+
+test("drawComparisons() has points and whiskers around zero, in the colours that models have", async () => {
+  const trials = [
+    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+    ...crossed({ lost: 6, both: 4 }, { model: "sim:n", simulated: true }),
+    record({ model: "spoiled", strategy: "restate", outcome: "invalid" }),
+    record({ model: "spoiled" }),
+  ];
+  const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
+  assertEquals(comparisons.length, 3);
+  const root = await drawn(drawComparisons(comparisons, { subjects }));
+  const [points, whiskers] = [marksOf(root, "symbol"), marksOf(root, "rule")];
+  assertEquals(points.map(({ label }) => /series: ([^;]*)/.exec(label)![1]), [
+    "m + restate",
+    "sim:n + restate (simulated)",
+  ]);
+  // The longest whisker ends at -0.83: the axis ends at 0.9, to either side.
+  const placeOf = (difference: number) => WIDTH / 2 * (1 + difference / 0.9);
+  for (const [place, { success }] of comparisons.slice(0, 2).entries()) {
+    const { difference, interval } = success!;
+    assertAlmostEquals(points[place]!.x, placeOf(difference), 0.01);
+    assertAlmostEquals(whiskers[place]!.x, placeOf(interval!.lower), 0.01);
+    const end = whiskers[place]!.x + Number(whiskers[place]!.attributes["x2"]);
+    assertAlmostEquals(end, placeOf(interval!.upper), 0.01);
+    const named = subjects.findIndex(({ subject }) =>
+      subject.model === comparisons[place]!.subject.model && subject.strategy === "restate"
+    );
+    assertEquals(points[place]!.attributes["fill"], seriesMark(named).colour);
+  }
+  assert(points[0]!.y < points[1]!.y);
+  const labels = elementsOf(root).map(({ text }) => text).filter((text) =>
+    /^[-+\u2212\d.]+$/.test(text)
+  );
+  assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90"]);
+});
+
+test("drawComparisons() shows hostile names as text, each of them, and what has no interval", async () => {
+  const trials = NAMES.flatMap((model) =>
+    crossed({ gained: 1 }, { model }).flatMap((trial) => [trial, { ...trial, repetition: 2 }])
+  );
+  const root = await drawn(
+    drawComparisons(compareStrategies(trials), { subjects: measure(trials) }),
+  );
+  const points = marksOf(root, "symbol");
+  assertEquals(points.length, NAMES.length);
+  assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
+  assertEquals(marksOf(root, "rule"), []);
+});
+
+test("drawOverview() and drawComparisons() draw a part in the colours and on the axis of the whole", async () => {
+  const trials = [
+    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+    ...crossed({ lost: 6, both: 4 }, { model: "n" }),
+  ];
+  const [subjects, comparisons] = [measure(trials), compareStrategies(trials)];
+  const strategyOf = ({ subject }: { subject: { strategy: string } }) => subject.strategy;
+  const part = subjects.filter(({ subject }) => subject.model === "n");
+  const overview = await drawn(drawOverview(part, { subjects, label: strategyOf }));
+  const own = comparisons.filter(({ subject }) => subject.model === "n");
+  const differences = await drawn(
+    drawComparisons(own, { subjects, comparisons, label: strategyOf }),
+  );
+  const colourOf = (one: typeof part[number]) => seriesMark(subjects.indexOf(one)).colour;
+  const fills = (root: Element) =>
+    marksOf(root, "symbol").map(({ attributes }) => attributes["fill"]);
+  const words = (root: Element) => elementsOf(root).map(({ text }) => text);
+  assertEquals(fills(overview), part.map(colourOf));
+  assertEquals(words(overview).filter((text) => /^n|restate|baseline/.test(text)), [
+    "restate",
+    "baseline",
+  ]);
+  assertEquals(fills(differences), [colourOf(part[0]!)]);
+  // All comparisons of the whole reach to 0.9; those of the other model alone would end before.
+  for (const end of ["\u221290", "+90"]) assert(words(differences).includes(end), end);
+});
+
+test("bars and lines of many series have room", async () => {
+  const names = Array.from({ length: 30 }, (_, place) => `model ${place}`);
+  const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8, 0.4]]));
+  const widthOf = async (image: Promise<string>) =>
+    Number((await drawn(image)).attributes["width"]);
+  for (const [values, kind] of [[[1, 2, 3], "lines"], [["x", "y", "z"], "bars"]] as const) {
+    const many = breakdownOf(values, rates);
+    const few = { ...many, series: many.series.slice(0, 2) };
+    assertEquals([isBroad(many), isBroad(few)], [true, false], kind);
+    assert(await widthOf(drawBreakdown(many)) > 800, kind);
+    assert(await widthOf(drawBreakdown(few)) < 500, kind);
+  }
+  const wrong = { ...failureOf("incorrect_value"), root: true } as Failure;
+  const subjects = measure(names.map((model) => record({ model, failures: [wrong] })));
+  assertEquals([hasBroadFailures(subjects), hasBroadFailures(subjects.slice(0, 3))], [true, false]);
+  assert(await widthOf(drawFailures(subjects)) > 1000);
+});

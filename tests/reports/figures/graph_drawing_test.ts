@@ -1,0 +1,228 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { instance } from "@viz-js/viz";
+import fc from "fast-check";
+import { callMarks, toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
+import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
+import type { CallEvent } from "../../../lib/calls/trace.ts";
+import { specs, test } from "../../support/generated.ts";
+import { callEvent, HOSTILE } from "../../support/records.ts";
+
+const TASK = generateTask({ core: 5, depth: 2, connected: 2, disconnected: 4, seed: 7 });
+const ALONE = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
+
+/** The edges of a task, each as its two functions. */
+function edgesOf(task: Task): string[] {
+  return task.functions.flatMap(({ name, dependsOn }) =>
+    dependsOn.map((parent) => `${parent} ${name}`)
+  ).toSorted();
+}
+
+function targetOf(task: Task): string {
+  return task.functions.find(({ output }) => output.name === task.target.variable)!.name;
+}
+
+/** The first group of every match. */
+function found(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map((match) => match.slice(1).join(" ")).toSorted();
+}
+
+/** Throws unless every element of the document is closed in order; gives the names of all. */
+function elementsOf(xml: string): string[] {
+  const open: string[] = [];
+  const names: string[] = [];
+  const body = xml.replace(/<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|<!--[\s\S]*?-->/g, "");
+  for (const [, end, name, alone] of body.matchAll(/<(\/?)([a-zA-Z]+)(?:\s[^<>]*?)?(\/?)>/g)) {
+    if (end === "/") assertEquals(open.pop(), name);
+    else {
+      names.push(name!);
+      if (alone !== "/") open.push(name!);
+    }
+  }
+  assertEquals(open, []);
+  return names;
+}
+
+test("toDot() draws every function and every edge, once", () => {
+  for (const task of [TASK, ALONE]) {
+    const dot = toDot(task);
+    assertMatch(dot, /^digraph task \{\n[\s\S]*\n\}\n$/);
+    assertEquals(
+      found(dot, /^ {2}(func_\w+) \[/gm),
+      task.functions.map(({ name }) => name).toSorted(),
+    );
+    assertEquals(found(dot, /^ {2}(func_\w+) -> (func_\w+);$/gm), edgesOf(task));
+  }
+});
+
+test("toDot() labels functions with their outputs, and gives each role a colour of its own", () => {
+  const dot = toDot(TASK);
+  const colours = new Map<string, Set<string>>();
+  for (const { name, role, output } of TASK.functions) {
+    const line = dot.split("\n").find((text) => text.startsWith(`  ${name} [`))!;
+    assertStringIncludes(line, `label="${name}\\n${output.name}"`);
+    const colour = /fillcolor="(#[0-9a-f]{6})"/.exec(line)![1]!;
+    colours.set(role, (colours.get(role) ?? new Set()).add(colour));
+  }
+  const distinct = [...colours.values()].flatMap((set) => [...set]);
+  assertEquals([distinct.length, new Set(distinct).size], [3, 3]);
+});
+
+test("toDot() gives the target, and only that, a border of its own", () => {
+  assertEquals(found(toDot(TASK), /^ {2}(func_\w+) \[.*penwidth=3\];$/gm), [targetOf(TASK)]);
+});
+
+test("toMermaid() draws every function and every edge, with its role", () => {
+  for (const task of [TASK, ALONE]) {
+    const text = toMermaid(task);
+    assertMatch(text, /^flowchart TD\n[\s\S]*\n$/);
+    assertEquals(
+      found(text, /^ {2}(func_\w+)\["func_\w+<br\/>\w+"\]:::(\w+)$/gm),
+      task.functions.map(({ name, role }) => `${name} ${name === targetOf(task) ? "target" : role}`)
+        .toSorted(),
+    );
+    assertEquals(found(text, /^ {2}(func_\w+) --> (func_\w+)$/gm), edgesOf(task));
+    assertEquals(found(text, /^ {2}classDef (\w+) /gm), [
+      "connected",
+      "core",
+      "disconnected",
+      "target",
+    ]);
+  }
+});
+
+test("toMermaid() has no line of any other kind", () => {
+  const known =
+    /^( {2}func_\w+(\["[^"]*"\]:::\w+| --> func_\w+)| {2}classDef \w+ [\w#:,-]+|flowchart TD|)$/;
+  for (const line of toMermaid(TASK).split("\n")) assertMatch(line, known);
+});
+
+test("toSvg() is a well-formed image with every function and every edge", async () => {
+  for (const task of [TASK, ALONE]) {
+    const svg = await toSvg(task);
+    assert(elementsOf(svg).includes("svg"));
+    const names = found(svg, />(func_\w+)<\/text>/g);
+    assertEquals(names, task.functions.map(({ name }) => name).toSorted());
+    assertEquals(found(svg, /<title>(func_\w+)&#45;&gt;(func_\w+)<\/title>/g), edgesOf(task));
+    for (const { output } of task.functions) assertStringIncludes(svg, `>${output.name}</text>`);
+  }
+});
+
+test("toSvg() shows the target's border, and runs nothing", async () => {
+  const svg = await toSvg(TASK);
+  assertEquals(svg.match(/stroke-width="3"/g)?.length, 1);
+  assertEquals(/<script|\son\w+=|href=/i.test(svg), false);
+});
+
+test("toDot(), toMermaid() and toSvg() draw the same task the same way", async () => {
+  const again = generateTask(TASK.spec);
+  assertEquals(toDot(again), toDot(TASK));
+  assertEquals(toMermaid(again), toMermaid(TASK));
+  assertEquals(await toSvg(again), await toSvg(TASK));
+});
+
+/** Calls of a task's functions and of others, right and wrong, again and again. */
+function callsOn(task: ReturnType<typeof generateTask>): fc.Arbitrary<CallEvent[]> {
+  const names = [...task.functions.map(({ name }) => name), "func_none", HOSTILE, "__proto__"];
+  return fc.array(
+    fc.tuple(fc.constantFrom(...names), fc.boolean()),
+    { maxLength: 40 },
+  ).map((made) =>
+    made.map(([name, wrong], place) =>
+      callEvent(place + 1, {
+        function: name,
+        ...(wrong
+          ? {
+            failure: { type: "function_not_found", detail: { nearest: null }, root: true } as const,
+          }
+          : {}),
+      })
+    )
+  );
+}
+
+test("callMarks() draws with every task each call once, failed ones with a cross", async () => {
+  const viz = await instance();
+  fc.assert(
+    fc.property(
+      specs(6).map((spec) => generateTask(spec)).chain((task) =>
+        callsOn(task).map((calls) => ({ task, calls }))
+      ),
+      ({ task, calls }) => {
+        const dot = toDot(task).replace(/\}\s*$/, `${callMarks(task, calls)}\n}\n`);
+        const { output, errors } = viz.render(dot, { format: "json" });
+        // It warns that it does not know how wide a cross is.
+        assertEquals(errors.filter(({ level }) => level !== "warning"), []);
+        const { objects = [] } = JSON.parse(output!) as {
+          objects?: { name: string; _ldraw_: { op: string; text?: string }[] }[];
+        };
+        assertEquals(
+          objects.map(({ name }) => name).sort(),
+          task.functions.map(({ name }) => name).sort(),
+        );
+        for (const { name, _ldraw_: parts } of objects) {
+          const texts = parts.flatMap(({ op, text }) => op === "T" ? [text!.trim()] : []);
+          const marks = texts.filter((text) => /^\d/.test(text));
+          const own = calls.filter((one) => one.function === name);
+          assertEquals(
+            marks,
+            own.map(({ call, failure }) => failure === undefined ? `${call}` : `${call} ✗`),
+          );
+          const { output: variable } = task.functions.find((one) => one.name === name)!;
+          const lines = texts.flatMap((text) => text.split("\\n"));
+          for (const label of [name, variable.name]) {
+            assert(lines.includes(label), `${label} in ${lines}`);
+          }
+        }
+      },
+    ),
+    { numRuns: 25, seed: 1 },
+  );
+});
+
+test("callMarks() has no ribbon of a function that is called again and again", () => {
+  const [{ name }] = TASK.functions as [Task["functions"][number]];
+  const calls = Array.from({ length: 40 }, (_, place) => callEvent(place + 1, { function: name }));
+  const rows = callMarks(TASK, calls).split("<BR/>").slice(2);
+  assertEquals(rows.map((row) => row.match(/<B>/g)?.length), [6, 6, 6, 6, 6, 6, 4]);
+});
+
+test("callMarks() tells a call that a fault kept from its result from one that was late", () => {
+  const { name } = TASK.functions.find(({ role }) => role === "core")!;
+  const calls = ([
+    { fault: "timeout" },
+    { fault: "slow" },
+    {},
+  ] as const).map((own, place) => callEvent(place + 1, { function: name, role: "core", ...own }));
+  const marks = [...callMarks(TASK, calls).matchAll(/COLOR="([^"]+)"><B>([^<]+)</g)];
+  assertEquals(marks.map(([, , mark]) => mark), ["1 !", "2", "3"]);
+  const [fault, late, right] = marks.map(([, colour]) => colour);
+  assertEquals(late, right);
+  assert(fault !== right);
+});
+
+test("callMarks() is nothing where nothing of the task was called", () => {
+  assertEquals(callMarks(TASK, []), "");
+  assertEquals(callMarks(TASK, [callEvent(1, { function: HOSTILE })]), "");
+});
+
+test("callMarks() has a colour for calls that are needed, one for others, one for failed ones", () => {
+  const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
+  const calls = TASK.functions.flatMap(({ name }, place) => [
+    callEvent(2 * place + 1, { function: name }),
+    callEvent(2 * place + 2, { function: name, failure }),
+  ]);
+  const marks = callMarks(TASK, calls).split("\n");
+  const colours = TASK.functions.map(({ role }, place) => {
+    const [right, wrong] = found(marks[place]!, /COLOR="(#[0-9a-f]{6})"><B>\d+( \u2717)?</g)
+      .toSorted((one, other) => one.length - other.length);
+    return [role === "core" ? role : "not needed", right!.trim(), wrong];
+  });
+  const looks = new Map(colours.map(([kind, ...own]) => [kind, own]));
+  for (const [kind, ...own] of colours) assertEquals(own, looks.get(kind));
+  const [needed, other] = [looks.get("core")!, looks.get("not needed")!];
+  assertEquals(needed[1], other[1]);
+  assertEquals(new Set([...needed, ...other]).size, 3);
+  // Green: more of it than of red and of blue.
+  const [red, green, blue] = other[0]!.match(/[0-9a-f]{2}/g)!.map((part) => parseInt(part, 16));
+  assert(green! > red! && green! > blue!, other[0]);
+});

@@ -1,0 +1,79 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { summarizeJob } from "../../lib/reports/job_summary.ts";
+import { deno, ROOT } from "../support/child.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+
+const VARIABLE = "GITHUB_STEP_SUMMARY";
+
+/** Summarizes with the variable set so, and gives what was told on stderr. */
+function summarize(path: string | undefined, markdown: string): string[] {
+  const told: string[] = [];
+  const [before, { error }] = [Deno.env.get(VARIABLE), console];
+  if (path === undefined) Deno.env.delete(VARIABLE);
+  else Deno.env.set(VARIABLE, path);
+  console.error = (...words: unknown[]) => void told.push(words.join(" "));
+  try {
+    summarizeJob(markdown);
+  } finally {
+    console.error = error;
+    if (before === undefined) Deno.env.delete(VARIABLE);
+    else Deno.env.set(VARIABLE, before);
+  }
+  return told;
+}
+
+test("summarizeJob() appends to the file that the variable names, as a job may have several", () => {
+  using folder = new Folder();
+  const path = folder.write("summary.md", "# Before\n");
+  assertEquals(summarize(path, "### one\n"), []);
+  assertEquals(summarize(path, "### two\n"), []);
+  assertEquals(folder.read("summary.md"), "# Before\n### one\n\n### two\n\n");
+});
+
+test("summarizeJob() makes the file where there is none yet", () => {
+  using folder = new Folder();
+  assertEquals(summarize(folder.file("summary.md"), "### one\n"), []);
+  assertEquals(folder.read("summary.md"), "### one\n\n");
+});
+
+test("summarizeJob() does nothing where the variable is not set, or empty", () => {
+  for (const path of [undefined, ""]) assertEquals(summarize(path, "### one\n"), []);
+});
+
+test("summarizeJob() tells when it cannot write, and goes on", () => {
+  using folder = new Folder();
+  folder.write("file", "");
+  const reasons = [
+    ["none/summary.md", "there is no such file or folder"],
+    ["file/summary.md", "a part of its path is no folder"],
+    [".", "it is a folder"],
+  ] as const;
+  for (const [name, reason] of reasons) {
+    assertEquals(summarize(folder.file(name), "### one\n"), [
+      `Cannot write the job summary to ${VARIABLE}: ${reason}`,
+    ]);
+  }
+});
+
+test("summarizeJob() asks for no permission that it was not given", async () => {
+  using folder = new Folder();
+  const script = folder.write(
+    "script.ts",
+    `import { summarizeJob } from ${JSON.stringify(`file://${ROOT}/lib/reports/job_summary.ts`)};
+summarizeJob("### one");
+console.log("went on");`,
+  );
+  const summary = folder.file("summary.md");
+  const flags = ["--no-check", "--no-prompt", `--config=${ROOT}/deno.json`];
+  const run = (...permissions: string[]) =>
+    deno(["run", ...flags, ...permissions, script], { env: { [VARIABLE]: summary } });
+  const none = await run();
+  assertEquals([none.code, none.stdout, none.stderr], [0, "went on\n", ""], none.all);
+  const readOnly = await run("--allow-env");
+  assertEquals([readOnly.code, readOnly.stdout], [0, "went on\n"], readOnly.all);
+  assertStringIncludes(readOnly.stderr, "Deno was not given the permission");
+  const both = await run("--allow-env", "--allow-write");
+  assertEquals([both.code, both.stderr], [0, ""], both.all);
+  assert(folder.read("summary.md").startsWith("### one"));
+});

@@ -1,0 +1,519 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  type Breakdown,
+  breakDown,
+  CONNECTION_NAMES,
+  connectionName,
+  type Series,
+} from "../../../lib/reports/metrics/breakdown.ts";
+import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import type { Tally } from "../../../lib/reports/metrics/metrics.ts";
+import { grid } from "../../../lib/runs/suite.ts";
+import type { ModelEntry } from "../../../lib/models/entry.ts";
+import { OUTCOMES, type Trial } from "../../../lib/trials/trial.ts";
+import { generatedFrom, test } from "../../support/generated.ts";
+import { manyRecords, record, records } from "../../support/records.ts";
+
+/** A task of a size; tasks are told apart by their seeds. */
+function sized(core: number, traits: Partial<GraphSpec> = {}): GraphSpec {
+  const depth = core === 1 ? 0 : 1;
+  return { core, depth, connected: 0, disconnected: 0, seed: 1, ...traits };
+}
+
+/** A task that another tool made, of which no size is known. */
+function foreign(name: string): Trial["task"] {
+  return { case: name } as unknown as Trial["task"];
+}
+
+function idsOf(breakdowns: readonly Breakdown[]): string[] {
+  return breakdowns.map(({ id }) => id);
+}
+
+function find(breakdowns: readonly Breakdown[], id: string): Breakdown {
+  const found = breakdowns.filter((one) => one.id === id);
+  assertEquals(found.length, 1, `${id} in ${idsOf(breakdowns)}`);
+  return found[0]!;
+}
+
+/** Solved of valid trials at each value of the axis. */
+function sharesOf({ series }: Breakdown): Record<string, (string | null)[]> {
+  return Object.fromEntries(
+    series.map(({ name, tallies }) => [
+      name,
+      tallies.map((tally) => tally === null ? null : `${tally.solved}/${tally.valid}`),
+    ]),
+  );
+}
+
+// Everything once more, slowly, and without a look at how it is done.
+
+const CELLS = grid({
+  core: [2, 3, 10],
+  depth: [1, 2, 7],
+  connected: [0, 1, 4],
+  disconnected: [0, 2, 4],
+  linking: ["types", "names"],
+}).cells;
+
+/** Trials as runs have them: no two are of the same model, strategy, task and repetition. */
+const TRIALS: fc.Arbitrary<Trial[]> = fc.record({
+  cells: fc.uniqueArray(fc.constantFrom(...CELLS), { minLength: 1, maxLength: 5 }),
+  models: fc.uniqueArray(fc.constantFrom("sim:a", "b", "c + restate"), { minLength: 1 }),
+  strategies: fc.uniqueArray(fc.constantFrom("baseline", "restate"), { minLength: 1 }),
+  graphs: fc.integer({ min: 1, max: 3 }),
+  repetitions: fc.integer({ min: 1, max: 3 }),
+}).chain(({ cells, models, strategies, graphs, repetitions }) => {
+  const keys = Array.from({ length: graphs }, (_, seed) => seed).flatMap((seed) =>
+    cells.flatMap((cell) =>
+      models.flatMap((model) =>
+        strategies.flatMap((strategy) =>
+          Array.from({ length: repetitions }, (_, place) => ({
+            task: { ...cell, seed },
+            model,
+            simulated: model.startsWith("sim:"),
+            strategy,
+            repetition: place + 1,
+          }))
+        )
+      )
+    )
+  );
+  const traits = fc.record({
+    outcome: fc.constantFrom(...OUTCOMES),
+    calls: fc.nat({ max: 12 }),
+    // Some trials never ended, and some are of another tool.
+    there: fc.integer({ min: 0, max: 9 }),
+  });
+  return fc.array(traits, { minLength: keys.length, maxLength: keys.length }).map((drawn) =>
+    keys.flatMap((key, index) => {
+      const { there, ...rest } = drawn[index]!;
+      if (there === 0) return [];
+      const trial = record({ ...key, ...rest, index });
+      return there === 1 ? [{ ...trial, task: foreign(`case ${index}`) }] : [trial];
+    })
+  );
+});
+
+const Z = 1.959963984540054;
+/** Student's quantiles of 0.975, by degrees of freedom. */
+const STUDENT = [
+  NaN,
+  ...[12.706204736432095, 4.302652729911275, 3.182446305284263, 2.7764451051977987],
+  ...[2.5705818366147395, 2.4469118487916806, 2.3646242510102993, 2.3060041350333704],
+  ...[2.2621571627409915, 2.2281388519649385, 2.200985160082949, 2.1788128296634177],
+  ...[2.1603686564610127, 2.1447866879169273, 2.131449545559323, 2.1199052992210112],
+  ...[2.1098155778331806, 2.10092204024096, 2.093024054408263, 2.0859634472658364],
+  ...[2.079613844727662, 2.0738730679040147, 2.0686576104190406, 2.0638985616280205],
+  ...[2.059538552753294, 2.055529438642871, 2.0518305164802833, 2.048407141795244],
+  ...[2.045229642132703, 2.0422724563012373, 2.0395134463964077, 2.036933343460101],
+  ...[2.0345152974493383, 2.032244509317718, 2.0301079282503425, 2.0280940009804502],
+  ...[2.0261924630291093, 2.024394164575136, 2.022690911734728, 2.0210753829953374],
+  ...[2.0195409639828936, 2.018081697095881, 2.0166921941428133, 2.015367569912941],
+  ...[2.0141033848332923, 2.0128955952945886, 2.0117405104757546, 2.0106347546964454],
+  ...[2.009575234489209, 2.008559109715206, 2.007583768155882, 2.0066468031022113],
+  ...[2.0057459935369497, 2.004879286566523, 2.004044781810181, 2.0032407174966975],
+  ...[2.0024654580545986, 2.0017174830120923, 2.00099537704821, 2.0002978210582616],
+];
+
+/** The interval by the textbook: Wilson's score, or the clustered error of a ratio. */
+function intervalOf(graphs: readonly (readonly number[])[]): readonly [number, number] | null {
+  const n = graphs.flat().length;
+  const p = graphs.flat().reduce((sum, one) => sum + one, 0) / n;
+  const wilson = (rate: number, count: number): [number, number] => {
+    const middle = (rate + Z * Z / (2 * count)) / (1 + Z * Z / count);
+    const half = Z / (1 + Z * Z / count) *
+      Math.sqrt(rate * (1 - rate) / count + Z * Z / (4 * count * count));
+    return [Math.max(0, middle - half), Math.min(1, middle + half)];
+  };
+  if (graphs.length === n) return wilson(p, n);
+  if (graphs.length < 2) return null;
+  const excess = graphs.map((own) => own.reduce((sum, one) => sum + one - p, 0));
+  const squares = excess.reduce((sum, one) => sum + one * one, 0);
+  const error = Math.sqrt(graphs.length / (graphs.length - 1) * squares) / n;
+  // Graphs without spread prove no more than so many trials.
+  const near = error < 1e-9;
+  if (near) return wilson(Math.round(p * graphs.length) / graphs.length, graphs.length);
+  const half = STUDENT[graphs.length - 1]! * error;
+  return [Math.max(0, p - half), Math.min(1, p + half)];
+}
+
+function meanOf(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Holds a point of a figure against the trials that belong to it. */
+function assertPoint(tally: Tally | null, own: readonly Trial[], where: string): void {
+  if (own.length === 0) return assertEquals(tally, null, where);
+  const valid = own.filter(({ outcome }) => outcome !== "invalid");
+  const solved = valid.filter(({ outcome }) => outcome === "solved");
+  const others = valid.filter(({ outcome }) => outcome !== "solved");
+  assertEquals(
+    [tally!.trials, tally!.valid, tally!.solved],
+    [own.length, valid.length, solved.length],
+    where,
+  );
+  assertEquals(tally!.rate, valid.length === 0 ? null : solved.length / valid.length, where);
+  const close = (one: number | null, other: number | null) => {
+    if (one === null || other === null) assertEquals(one, other, where);
+    else assertAlmostEquals(one, other, 1e-9, where);
+  };
+  close(tally!.callsSolved, meanOf(solved.map(({ calls }) => calls)));
+  close(tally!.callsFailed, meanOf(others.map(({ calls }) => calls)));
+  const graphs = new Map<number | string, number[]>();
+  for (const { task, outcome } of valid) {
+    const key = JSON.stringify(task);
+    graphs.set(key, [...graphs.get(key) ?? [], outcome === "solved" ? 1 : 0]);
+  }
+  const interval = valid.length === 0 ? null : intervalOf([...graphs.values()]);
+  close(tally!.interval?.lower ?? null, interval?.[0] ?? null);
+  close(tally!.interval?.upper ?? null, interval?.[1] ?? null);
+}
+
+/** What a kind of breakdown shows, said anew: which trials, by what along the axis, in which series. */
+interface Rule {
+  readonly of: (trial: Generated) => boolean;
+  readonly value: (trial: Generated) => number | string;
+  readonly series: (trial: Generated) => string;
+}
+
+function kindOf({ connected, disconnected }: GraphSpec): string {
+  if (connected + disconnected === 0) return "no extra";
+  if (connected === 0) return "disconnected";
+  if (disconnected === 0) return "connected";
+  return [-1, 0, 1].includes(connected - disconnected) ? "half and half" : "mixed";
+}
+
+type Generated = Trial & { readonly task: GraphSpec };
+
+const isGenerated = (trial: Trial): trial is Generated => "core" in trial.task;
+
+function nameOf({ model, strategy }: Trial): string {
+  return model.requested + (strategy === "baseline" ? "" : ` + ${strategy}`) +
+    (model.simulated ? " (simulated)" : "");
+}
+
+function ruleOf({ id, title }: Breakdown): Rule {
+  const [kind, size] = id.split("-");
+  const ofSize = ({ task }: Generated) => task.core === Number(size);
+  const any = () => true;
+  const core = ({ task }: Generated) => task.core;
+  const rules: Record<string, Rule> = {
+    core: { of: any, value: core, series: nameOf },
+    no: { of: ({ task }) => kindOf(task) === "no extra", value: core, series: nameOf },
+    connection: { of: any, value: ({ task }) => kindOf(task), series: nameOf },
+    depth: { of: ofSize, value: ({ task }) => task.depth, series: nameOf },
+    sets: {
+      of: (trial) => title.endsWith(`: ${nameOf(trial)}`),
+      value: core,
+      series: ({ task }) => kindOf(task),
+    },
+    strategy: {
+      of: ofSize,
+      value: ({ model }) => model.requested + (model.simulated ? " (simulated)" : ""),
+      series: ({ strategy }) => strategy,
+    },
+    linking: { of: any, value: ({ task }) => task.linking ?? "types", series: nameOf },
+  };
+  return rules[kind!]!;
+}
+
+test("breakDown() has the figures that one gets from the trials by hand", () => {
+  fc.assert(
+    fc.property(TRIALS, (trials) => {
+      const generated = trials.filter(isGenerated);
+      for (const breakdown of breakDown(trials)) {
+        const { of, value, series } = ruleOf(breakdown);
+        const own = generated.filter(of);
+        let counted = 0;
+        for (const { name, tallies } of breakdown.series) {
+          assertEquals(tallies.length, breakdown.values.length);
+          for (const [place, tally] of tallies.entries()) {
+            const at = breakdown.values[place]!;
+            const here = own.filter((trial) => value(trial) === at && series(trial) === name);
+            assertPoint(tally, here, `${breakdown.id}, ${name} at ${at}`);
+            counted += tally?.trials ?? 0;
+          }
+        }
+        assertEquals(counted, own.length, `every trial is counted once in ${breakdown.id}`);
+      }
+    }),
+    { numRuns: 150, seed: 1 },
+  );
+});
+
+test("breakDown() shows what has two values or more, and success by core size always", () => {
+  fc.assert(
+    fc.property(TRIALS, (trials) => {
+      const generated = trials.filter(isGenerated);
+      const several = (values: readonly unknown[]) => new Set(values).size > 1;
+      const sizes = [...new Set(generated.map(({ task }) => task.core))].sort((a, b) => a - b);
+      const of = (size: number) => generated.filter(({ task }) => task.core === size);
+      const kinds = generated.map(({ task }) => kindOf(task));
+      const plain = kinds.filter((kind) => kind === "no extra").length;
+      const names = [...new Set(generated.map(nameOf))];
+      const expected = [
+        ...(generated.length > 0 ? ["core"] : []),
+        ...(plain > 0 && plain < generated.length ? ["no-extra"] : []),
+        ...(several(kinds) ? ["connection"] : []),
+        ...sizes.filter((size) => several(of(size).map(({ task }) => task.depth)))
+          .map((size) => `depth-${size}`),
+        ...names.flatMap((name, place) => {
+          const own = generated.filter((trial) => nameOf(trial) === name);
+          const shown = several(own.map(({ task }) => task.core)) &&
+            several(own.map(({ task }) => kindOf(task)));
+          return shown ? [`sets-${place + 1}`] : [];
+        }),
+        ...sizes.filter((size) => several(of(size).map(({ strategy }) => strategy)))
+          .map((size) => `strategy-${size}`),
+        ...(several(generated.map(({ task }) => task.linking ?? "types")) ? ["linking"] : []),
+      ];
+      assertEquals(idsOf(breakDown(trials)), expected);
+    }),
+    { numRuns: 150, seed: 2 },
+  );
+});
+
+test("breakDown() of one cell has success by core size alone", () => {
+  const [core, ...others] = breakDown(manyRecords(3, 4));
+  assertEquals(others, []);
+  assertEquals([core!.id, core!.values, sharesOf(core!)], ["core", [3], { m: ["3/4"] }]);
+});
+
+test("breakDown() of no trials is nothing, and so it is of tasks that were not generated", () => {
+  assertEquals(breakDown([]), []);
+  assertEquals(breakDown([record({ task: foreign("refunds"), id: "1" })]), []);
+});
+
+test("breakDown() leaves out tasks of which it does not know all sizes", () => {
+  const { seed: _, ...whole } = sized(5);
+  for (const size of ["core", "depth", "connected", "disconnected"] as const) {
+    for (const value of [undefined, null, "1", 1.5, NaN, {}, []]) {
+      const task = { ...whole, [size]: value, seed: 2 } as unknown as GraphSpec;
+      const trials = [record({ task, id: "odd" }), record({ task: sized(5) })];
+      assertEquals(breakDown(trials), breakDown(trials.slice(1)), `${size} ${value}`);
+    }
+  }
+});
+
+test("breakDown() keeps every trial that is invalid apart from those that count", () => {
+  const [core] = breakDown(records(["solved", "invalid", "no_answer", "invalid"]));
+  const [{ tallies: [tally] }] = core!.series as [Series];
+  assertEquals([tally!.trials, tally!.valid, tally!.solved, tally!.rate], [4, 2, 1, 0.5]);
+  const [spoiled] = breakDown(records(["invalid"]));
+  assertEquals(spoiled!.series[0]!.tallies[0]!.rate, null);
+});
+
+test("breakDown() has no point where a model has no trial", () => {
+  const trials = [
+    record({ task: sized(5), model: "a" }),
+    record({ task: sized(10), model: "b", outcome: "no_answer" }),
+  ];
+  assertEquals(sharesOf(find(breakDown(trials), "core")), { a: ["1/1", null], b: [null, "0/1"] });
+});
+
+test("breakDown() sorts sizes by number, and series as they come", () => {
+  const trials = [20, 5, 100, 9].flatMap((core) =>
+    ["z", "a"].map((model) => record({ task: sized(core), model }))
+  );
+  const core = find(breakDown(trials), "core");
+  assertEquals(core.values, [5, 9, 20, 100]);
+  assertEquals(core.series.map(({ name }) => name), ["z", "a"]);
+  assertEquals(core.shape, "lines");
+});
+
+test("breakDown() has kinds of irrelevant functions in the paper's order, as bars", () => {
+  const counts = [[0, 3], [9, 1], [2, 2], [4, 0], [0, 0]] as const;
+  const trials = counts.map(([connected, disconnected], seed) =>
+    record({ task: sized(5, { connected, disconnected, seed }) })
+  );
+  const connection = find(breakDown(trials), "connection");
+  assertEquals(connection.values, [...CONNECTION_NAMES]);
+  assertEquals(connection.shape, "bars");
+  assertEquals(sharesOf(connection), { m: new Array(5).fill("1/1") });
+});
+
+test("breakDown() has depths for each core size by itself", () => {
+  const trials = [[5, 1], [5, 4], [10, 2], [10, 9], [10, 4], [20, 3]].map(([core, depth]) =>
+    record({ task: sized(core!, { depth: depth! }) })
+  );
+  const breakdowns = breakDown(trials);
+  assertEquals(idsOf(breakdowns), ["core", "depth-5", "depth-10"]);
+  assertEquals(find(breakdowns, "depth-5").values, [1, 4]);
+  assertEquals(find(breakdowns, "depth-10").values, [2, 4, 9]);
+  assertEquals(find(breakdowns, "depth-10").source, "Figs. 5 and 13");
+});
+
+test("breakDown() compares strategies at each core size, a group of bars for each model", () => {
+  const trials = ["sim:a", "b"].flatMap((model) =>
+    ["baseline", "restate"].flatMap((strategy) =>
+      [1, 2, 3].map((seed) =>
+        record({
+          model,
+          strategy,
+          simulated: model === "sim:a",
+          task: sized(5, { seed }),
+          outcome: seed === 1 || strategy === "restate" ? "solved" : "wrong_answer",
+        })
+      )
+    )
+  );
+  const strategy = find(breakDown(trials), "strategy-5");
+  assertEquals(strategy.source, "Fig. 8");
+  assertEquals(strategy.values, ["sim:a (simulated)", "b"]);
+  assertEquals(sharesOf(strategy), { baseline: ["1/3", "1/3"], restate: ["3/3", "3/3"] });
+});
+
+test("breakDown() tells apart models whose names look the same", () => {
+  const trials = [
+    record({ model: "m", strategy: "restate" }),
+    record({ model: "m + restate", outcome: "no_answer" }),
+    record({ model: "n", simulated: true }),
+    record({ model: "n (simulated)", outcome: "no_answer" }),
+  ];
+  const { series } = find(breakDown(trials), "core");
+  assertEquals(series.map(({ name, tallies }) => [name, tallies[0]!.solved, tallies[0]!.trials]), [
+    ["m + restate", 1, 1],
+    ["m + restate", 0, 1],
+    ["n (simulated)", 1, 1],
+    ["n (simulated)", 0, 1],
+  ]);
+});
+
+test("breakDown() has simulated models called simulated in every series and title", () => {
+  const counts = [[0, 0], [4, 0]] as const;
+  const models: ModelEntry[] = [
+    { model: "sim:planner", name: "mine" },
+    { model: "sim:planner", name: "thoughtful", reasoningEffort: "high" },
+  ];
+  const trials = models.flatMap(({ name }) =>
+    ["baseline", "restate"].flatMap((strategy) =>
+      [3, 5].flatMap((core) =>
+        counts.map(([connected, disconnected]) =>
+          record({
+            model: name!,
+            simulated: true,
+            strategy,
+            task: sized(core, { connected, disconnected, depth: core - 1 }),
+          })
+        )
+      )
+    )
+  );
+  const breakdowns = breakDown(trials, models);
+  assert(idsOf(breakdowns).includes("effort-1"));
+  for (const { id, title, values, series } of breakdowns) {
+    const texts = [title, ...values.map(String), ...series.map(({ name }) => name)];
+    for (const text of texts) {
+      if (!/mine|thoughtful|sim:/.test(text)) continue;
+      assert(text.includes("(simulated)"), `${id}: ${text}`);
+    }
+  }
+});
+
+// Thinking budgets
+
+/** Trials of each of these models, on tasks without irrelevant functions and with some. */
+function thinking(models: readonly ModelEntry[], strategies = ["baseline"]): Breakdown[] {
+  const trials = models.flatMap(({ model, name = model }) =>
+    strategies.flatMap((strategy) =>
+      [0, 4].map((connected) =>
+        record({ model: name, strategy, task: sized(5, { connected, seed: connected }) })
+      )
+    )
+  );
+  return breakDown(trials, models).filter(({ id }) => id.startsWith("effort-"));
+}
+
+test("breakDown() compares thinking budgets of one model, least first", () => {
+  const [only, ...others] = thinking([
+    { model: "gpt-5", name: "gpt-5 high", reasoningEffort: "high" },
+    { model: "gpt-5" },
+    { model: "gpt-5", name: "gpt-5 minimal", reasoningEffort: "minimal" },
+  ]);
+  assertEquals(others, []);
+  assertEquals(only!.source, "Fig. 7");
+  assertEquals(only!.title, "Success by thinking budget, 5 core functions: gpt-5");
+  assertEquals(only!.series.map(({ name }) => name), ["minimal", "high", "default"]);
+  assertEquals(only!.values, ["no extra", "connected"]);
+  assertEquals(sharesOf(only!), {
+    minimal: ["1/1", "1/1"],
+    high: ["1/1", "1/1"],
+    default: ["1/1", "1/1"],
+  });
+});
+
+test("breakDown() takes no two models for thinking budgets of one that differ in more", () => {
+  assertEquals(
+    thinking([
+      { model: "gpt-5", name: "one", reasoningEffort: "low" },
+      { model: "gpt-5", name: "other", reasoningEffort: "high", temperature: 0 },
+      { model: "gpt-5-mini", name: "third", reasoningEffort: "high" },
+    ]),
+    [],
+  );
+});
+
+test("breakDown() has no thinking budgets of one entry, or of names without an entry", () => {
+  assertEquals(thinking([{ model: "gpt-5", reasoningEffort: "low" }]), []);
+  const trials = ["a", "b"].map((model) => record({ model }));
+  assertEquals(idsOf(breakDown(trials, [])), ["core"]);
+});
+
+test("breakDown() compares thinking budgets within a strategy", () => {
+  const found = thinking([
+    { model: "gpt-5", name: "low", reasoningEffort: "low" },
+    { model: "gpt-5", name: "high", reasoningEffort: "high" },
+  ], ["baseline", "restate"]);
+  assertEquals(found.map(({ title }) => title), [
+    "Success by thinking budget, 5 core functions: gpt-5",
+    "Success by thinking budget, 5 core functions: gpt-5 + restate",
+  ]);
+  for (const { series } of found) {
+    assertEquals(series.map(({ name }) => name), ["low", "high"]);
+    assertEquals(series.flatMap(({ tallies }) => tallies.map((tally) => tally!.trials)), [
+      ...[1, 1, 1, 1],
+    ]);
+  }
+});
+
+// Names
+
+test("connectionName() names what grids of the paper's connections make, odd counts too", () => {
+  const names = { connected: "connected", disconnected: "disconnected", half: "half and half" };
+  for (const [connection, name] of Object.entries(names)) {
+    for (const irrelevant of [2, 3, 5, 10, 11, 40, 41]) {
+      const { cells } = grid({
+        core: 5,
+        depth: 2,
+        irrelevant,
+        connection: connection as keyof typeof names,
+      });
+      assertEquals(cells.map((cell) => connectionName(generatedFrom(cell))), [
+        name as typeof CONNECTION_NAMES[number],
+      ]);
+    }
+  }
+  assertEquals(connectionName({ connected: 7, disconnected: 3 }), "mixed");
+  assertEquals(connectionName({ connected: 3, disconnected: 5 }), "mixed");
+});
+
+test("breakDown() repeats Table 2: success by core size, with calls", () => {
+  // Five tasks of each size; GPT-5's share falls, and its failures take more calls.
+  const solved = { 5: [5, 5, 6, 6], 10: [12] };
+  const failed = { 5: [8], 10: [13, 13, 14, 12] };
+  const trials = [5, 10].flatMap((core) => {
+    const of = (calls: readonly number[], outcome: Trial["outcome"], first: number) =>
+      calls.map((count, place) =>
+        record({ task: sized(core, { seed: first + place }), outcome, calls: count })
+      );
+    const [good, bad] = [solved, failed].map((one) => one[core as 5 | 10]);
+    return [...of(good!, "solved", 0), ...of(bad!, "call_limit", 10)];
+  });
+  const [{ tallies }] = find(breakDown(trials), "core").series as [Series];
+  assertEquals(
+    tallies.map((tally) => [tally!.rate, tally!.callsSolved, tally!.callsFailed]),
+    [[0.8, 5.5, 8], [0.2, 12, 13]],
+  );
+});

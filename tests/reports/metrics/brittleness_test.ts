@@ -1,0 +1,456 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import {
+  type Brittleness,
+  type BrittlenessColumn,
+  type Flips,
+  measureBrittleness,
+  type ParameterFailureRate,
+  type Transfer,
+} from "../../../lib/reports/metrics/brittleness.ts";
+import { compareStrategies } from "../../../lib/gate/comparison.ts";
+import {
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailureType,
+} from "../../../lib/calls/parameter_failure.ts";
+import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
+import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
+import { tango, wilson } from "../../../lib/statistics/proportions.ts";
+import { OUTCOMES } from "../../../lib/trials/trial.ts";
+import type { TrialScore } from "../../../lib/trials/summary.ts";
+import { test } from "../../support/generated.ts";
+import { scored, scoredAll, TYPES_BY_LETTER } from "../../support/parameter_scores.ts";
+import {
+  failureOf,
+  manyRecords,
+  record,
+  records,
+  type TrialTraits,
+} from "../../support/records.ts";
+
+const UNCHANGED = { changed: false } as const;
+
+/** What these trials of one model and strategy come to. */
+function only(trials: readonly TrialScore[]): Brittleness {
+  const all = measureBrittleness(trials);
+  assertEquals(all.length, 1);
+  return all[0]!;
+}
+
+function column(trials: readonly TrialScore[], perturbation = "RD"): BrittlenessColumn {
+  return only(trials).columns.find((own) => own.perturbation === perturbation)!;
+}
+
+function rateOf(own: BrittlenessColumn, type: ParameterFailureType): ParameterFailureRate {
+  return own.failures.find((rate) => rate.type === type)!;
+}
+
+function flips(trials: readonly TrialScore[], perturbation = "rename"): Flips {
+  return only(trials).flips.find((own) => own.perturbation === perturbation)!;
+}
+
+/** A cell of the transfer matrix as `[of, together, later, either]`, by the letters of its types. */
+function cellOf(trials: readonly TrialScore[], letters: string): number[] {
+  const [from, to] = [...letters].map((letter) =>
+    TYPES_BY_LETTER[letter as keyof typeof TYPES_BY_LETTER]
+  );
+  const cell = only(trials).transfer.find((own) => own.from === from && own.to === to)!;
+  return [cell.of, cell.together, cell.later, cell.either];
+}
+
+/** Perturbed trials with these failures; a matrix is of all of them. */
+function perturbed(...letters: readonly string[]): TrialScore[] {
+  return scoredAll(letters, { perturbation: "RD" });
+}
+
+test("measureBrittleness() has one entry for each model and strategy that was perturbed", () => {
+  const trials = [
+    record({ model: "a" }),
+    record({ model: "a", perturbation: "RD" }),
+    record({ model: "b" }),
+    record({ model: "b", strategy: "restate", perturbation: "CF" }),
+    record({ model: "sim:c", simulated: true, perturbation: "rename" }),
+    record({ model: "__proto__", perturbation: "RE" }),
+  ];
+  assertEquals(
+    measureBrittleness(trials).map(({ subject, simulated, columns }) => [
+      ...[subject.model, subject.strategy, subject.perturbation, simulated],
+      columns.map(({ perturbation }) => perturbation),
+    ]),
+    [
+      ["a", "baseline", "none", false, ["none", "RD"]],
+      ["b", "restate", "none", false, ["CF"]],
+      ["sim:c", "baseline", "none", true, ["rename"]],
+      ["__proto__", "baseline", "none", false, ["RE"]],
+    ],
+  );
+  assertEquals(measureBrittleness([]), []);
+  assertEquals(measureBrittleness(records(["solved", "no_answer"])), []);
+});
+
+test("measureBrittleness() has columns by source, joined ones and checks behind, and flips of checks", () => {
+  const ids = [
+    "x",
+    "RD+CF",
+    "rename+RD",
+    ...PERTURBATION_METHODS.toReversed(),
+    "reorder",
+    "none",
+    "rename",
+  ];
+  const { columns, flips: checks } = only(ids.map((perturbation) => record({ perturbation })));
+  assertEquals(
+    columns.map(({ perturbation }) => perturbation),
+    ["none", ...PERTURBATION_METHODS, "x", "RD+CF", "rename+RD", "reorder", "rename"],
+  );
+  assertEquals(checks.map(({ perturbation }) => perturbation), ["reorder", "rename"]);
+});
+
+test("measureBrittleness() has failure rates of checks, with their differences", () => {
+  const trials = [...scoredAll(["", "R"]), ...scoredAll(["R", "R"], { perturbation: "rename" })];
+  const { counted, failures } = column(trials, "rename");
+  assertEquals([counted, failures.map(({ count }) => count)], [2, [0, 0, 2, 0, 0]]);
+  assertEquals([failures[2]!.difference!.gained, failures[2]!.difference!.lost], [1, 0]);
+});
+
+test("measureBrittleness() takes a trial without calls for one without failures", () => {
+  const idle = column([
+    scored("", { perturbation: "RD", calls: 0, outcome: "no_answer" }),
+    scored("R", { perturbation: "RD", seed: 2 }),
+  ]);
+  assertEquals([rateOf(idle, "redundant_information").rate, idle.known], [0.5, 2]);
+});
+
+test("measureBrittleness() has failure rates of trials, however many of their calls failed", () => {
+  const own = column(perturbed("R R R", "R D", "", "D"));
+  assertEquals(own.failures.map(({ type }) => type), [...PARAMETER_FAILURE_TYPES]);
+  assertEquals(rateOf(own, "redundant_information"), {
+    type: "redundant_information",
+    count: 2,
+    of: 4,
+    rate: 0.5,
+    interval: wilson(2, 4),
+    undecided: 0,
+    difference: null,
+  });
+  assertEquals(own.failures.map(({ count }) => count), [0, 0, 2, 0, 2]);
+});
+
+test("measureBrittleness() leaves invalid and unchanged trials out, and counts them", () => {
+  const rd = { perturbation: "RD" };
+  const own = column([
+    scored("R", { ...rd, seed: 1 }),
+    scored("", { ...rd, seed: 2, outcome: "no_answer" }),
+    scored("M", { ...rd, seed: 3, outcome: "invalid" }),
+    scored("M", { ...rd, seed: 4, ...UNCHANGED }),
+    scored("M", { ...rd, seed: 5, ...UNCHANGED, outcome: "invalid" }),
+  ]);
+  const { counted, unchanged, invalid, known, solved } = own;
+  assertEquals({ counted, unchanged, invalid, known }, {
+    counted: 2,
+    unchanged: 2,
+    invalid: 1,
+    known: 2,
+  });
+  assertEquals([solved.count, solved.of], [1, 2]);
+  assertEquals(own.failures.map(({ count, of }) => [count, of]), [
+    ...[[0, 2], [0, 2], [1, 2], [0, 2], [0, 2]],
+  ]);
+});
+
+test("measureBrittleness() takes trials without right calls for unknown, not for faultless", () => {
+  const own = column([...perturbed("D"), ...manyRecords(1, 3, { perturbation: "RD" })]);
+  const { counted, known, routing, solved } = own;
+  assertEquals([counted, known, routing.of, solved.of], [4, 1, 1, 4]);
+  assertEquals([rateOf(own, "task_deviation").of, rateOf(own, "task_deviation").rate], [1, 1]);
+  const none = column(manyRecords(1, 2, { perturbation: "RD" }));
+  assertEquals(none.failures.map(({ rate, interval }) => [rate, interval]), [
+    ...PARAMETER_FAILURE_TYPES.map(() => [null, null]),
+  ]);
+});
+
+test("measureBrittleness() leaves out of a type the trials for which it cannot be told", () => {
+  const undecided = ["specification_mismatch", "task_deviation"] as const;
+  const rd = (seed: number) => ({ perturbation: "RD", seed });
+  const own = column([
+    scored("S", rd(1), { undecided }),
+    scored("", rd(2), { undecided }),
+    scored("", rd(3)),
+  ]);
+  // One shows it all the same; of another nobody knows.
+  const { count, of, undecided: aside } = rateOf(own, "specification_mismatch");
+  assertEquals([count, of, aside], [1, 2, 1]);
+  const deviation = rateOf(own, "task_deviation");
+  assertEquals([deviation.count, deviation.of, deviation.undecided], [0, 1, 2]);
+  assertEquals([rateOf(own, "missing_information").of], [3]);
+});
+
+test("measureBrittleness() has clustered intervals where tasks were repeated", () => {
+  const trials = [["R", "R"], ["R", ""], ["", ""], ["R", ""]].flatMap((words, graph) =>
+    words.map((word, at) => scored(word, { perturbation: "RD", seed: graph, repetition: at + 1 }))
+  );
+  assertEquals(
+    rateOf(column(trials), "redundant_information").interval,
+    clusteredInterval([[1, 1], [1, 0], [0, 0], [1, 0]]),
+  );
+});
+
+test("measureBrittleness() tells how similar wrong texts are, and which calls were no right ones", () => {
+  const rd = (seed: number) => ({ perturbation: "RD", seed });
+  const { similarTexts, routing } = column([
+    scored("D", rd(1), { texts: { compared: 3, similar: 1 }, routing: 4 }),
+    scored("S", rd(2), { texts: { compared: 2, similar: 2 } }),
+    scored("", { ...rd(3), ...UNCHANGED }, { texts: { compared: 9, similar: 9 }, routing: 9 }),
+  ]);
+  assertEquals(similarTexts, { compared: 5, similar: 3 });
+  assertEquals([routing.count, routing.of, routing.rate], [1, 2, 0.5]);
+});
+
+test("measureBrittleness() has task accuracy, what abstained, and calls that were not refused", () => {
+  const failures = (...types: Parameters<typeof failureOf>[0][]) => types.map(failureOf);
+  const trials = [
+    record({ calls: 5, failures: failures("function_not_found", "incorrect_value") }),
+    record({ calls: 3, failures: failures("wrong_number_of_inputs", "value_not_yet_known") }),
+    record({ calls: 0, outcome: "abstained" }),
+    record({ calls: 50, outcome: "invalid", failures: failures("function_not_found") }),
+  ].map((trial, index): TrialScore => ({
+    ...trial,
+    perturbation: "RP_F",
+    task: { ...trial.task, seed: index },
+  }));
+  const { solved, abstained, accepted } = column(trials, "RP_F");
+  assertEquals([solved.count, solved.of], [2, 3]);
+  assertEquals([abstained.count, abstained.of, abstained.interval], [1, 3, wilson(1, 3)]);
+  assertEquals(accepted, { count: 6, of: 8, rate: 0.75 });
+  const idle = column([record({ perturbation: "RD", calls: 0 })]).accepted;
+  assertEquals(idle, { count: 0, of: 0, rate: null });
+});
+
+test("measureBrittleness() has differences to the same tasks unperturbed, and to no others", () => {
+  const trials = [
+    ...scoredAll(["", "", "R", "R", "R", "R"]),
+    ...scoredAll(["R", "R", "", "R"], { perturbation: "RD" }),
+  ];
+  const { difference, rate } = rateOf(column(trials), "redundant_information");
+  assertEquals(rate, 0.75);
+  const { candidate, baseline, gained, lost, interval } = difference!;
+  assertEquals([candidate, baseline, gained, lost], [0.75, 0.5, 2, 1]);
+  assertEquals(interval, tango(2, 1, 4, 0.975));
+  assertEquals(rateOf(column(trials, "none"), "redundant_information").difference, null);
+});
+
+test("measureBrittleness() has differences over decided and known trials only", () => {
+  const undecided = ["task_deviation"] as const;
+  const trials = [
+    scored("", { seed: 1 }, { undecided }),
+    scored("", { seed: 2 }),
+    record({ seed: 3 }),
+    scored("D", { seed: 4, outcome: "invalid" }),
+    ...scoredAll(["D", "D", "D", "D"], { perturbation: "RD" }),
+  ];
+  const of = (type: ParameterFailureType) => rateOf(column(trials), type).difference;
+  assertEquals([of("task_deviation")!.gained, of("task_deviation")!.difference], [1, 1]);
+  // Tasks 1 and 2: the others have no known and counted trial without the perturbation.
+  assertEquals(of("missing_information")!.interval, tango(0, 0, 2, 0.975));
+});
+
+test("measureBrittleness() has the difference that strategies would have by the same failures", () => {
+  // The same mechanism: where having a failure is what solving is for strategies.
+  const words = ["R", "", "R", "R", ""];
+  const others = ["", "", "R", "", "R"];
+  const { difference } = rateOf(
+    column([...scoredAll(words, { perturbation: "RD" }), ...scoredAll(others)]),
+    "redundant_information",
+  );
+  const solved = (list: readonly string[], traits: TrialTraits) =>
+    records(list.map((word) => word === "" ? "no_answer" : "solved"), traits);
+  const [comparison] = compareStrategies([
+    ...solved(words, { strategy: "restate" }),
+    ...solved(others, {}),
+  ]);
+  assertEquals(difference, comparison!.success);
+});
+
+test("measureBrittleness() tells what comes together in one call, and what later", () => {
+  const trials = perturbed("RD", "R D", "D R", "R", "D", "M");
+  // Of four with R: one has D in the same call, one in a later call.
+  assertEquals(cellOf(trials, "RD"), [4, 1, 1, 2]);
+  assertEquals(cellOf(trials, "DR"), [4, 1, 1, 2]);
+  assertEquals(cellOf(trials, "RM"), [4, 0, 0, 0]);
+  assertEquals(cellOf(trials, "NM"), [0, 0, 0, 0]);
+});
+
+test("measureBrittleness() counts each trial once however often two failures meet", () => {
+  const trials = perturbed("RD RD D", "R RD");
+  assertEquals(cellOf(trials, "RD"), [2, 2, 2, 2]);
+  // After the first D of the first comes R once more; in the second trial nothing comes after D.
+  assertEquals(cellOf(trials, "DR"), [2, 2, 1, 2]);
+});
+
+test("measureBrittleness() has a type with itself in later calls alone", () => {
+  assertEquals(cellOf(perturbed("R", "R R", "RD D"), "RR"), [3, 0, 1, 1]);
+  assertEquals(cellOf(perturbed("R", "R R", "RD D"), "DD"), [1, 0, 1, 1]);
+});
+
+test("measureBrittleness() has transfer over perturbed and unperturbed trials that count", () => {
+  const trials = [
+    ...scoredAll(["RD"]),
+    ...scoredAll(["RD", "R"], { perturbation: "RD" }),
+    scored("RD", { perturbation: "rename" }),
+    scored("RD", { perturbation: "CF", ...UNCHANGED }),
+    scored("RD", { perturbation: "CF", outcome: "invalid" }),
+    record({ perturbation: "CF" }),
+  ];
+  assertEquals(cellOf(trials, "RD"), [4, 3, 0, 3]);
+});
+
+const SCORED = fc.record({
+  words: fc.array(fc.subarray([..."NMRSD"], { minLength: 1 }).map((types) => types.join("")), {
+    maxLength: 5,
+  }).map((calls) => calls.join(" ")),
+  seed: fc.nat({ max: 4 }),
+  repetition: fc.integer({ min: 1, max: 3 }),
+  outcome: fc.constantFrom(...OUTCOMES),
+  perturbation: fc.constantFrom("none", "RD", "RP_F", "rename"),
+  unchanged: fc.boolean(),
+});
+
+const TRIALS = fc.uniqueArray(SCORED, {
+  maxLength: 25,
+  selector: ({ seed, repetition, perturbation }) => `${seed} ${repetition} ${perturbation}`,
+}).map((all) =>
+  all.map(({ words, unchanged, ...traits }) =>
+    scored(words, {
+      ...traits,
+      ...(unchanged && traits.perturbation !== "none" ? UNCHANGED : {}),
+    })
+  )
+);
+
+/** The same by looking at every two calls of every trial. */
+function transferByHand(trials: readonly TrialScore[], from: string, to: string): Transfer {
+  const calls = trials
+    .filter(({ outcome, changed }) => outcome !== "invalid" && changed !== false)
+    .map(({ parameters }) => parameters!.calls.map((types) => new Set<string>(types)))
+    .filter((own) => own.some((types) => types.has(from)));
+  const meets = (own: readonly Set<string>[], where: (one: number, other: number) => boolean) =>
+    own.some((types, one) =>
+      types.has(from) && own.some((others, other) => others.has(to) && where(one, other))
+    );
+  const isTogether = (one: number, other: number) => one === other && from !== to;
+  const isLater = (one: number, other: number) => other > one;
+  return {
+    from: from as ParameterFailureType,
+    to: to as ParameterFailureType,
+    of: calls.length,
+    together: calls.filter((own) => meets(own, isTogether)).length,
+    later: calls.filter((own) => meets(own, isLater)).length,
+    either:
+      calls.filter((own) =>
+        meets(own, (one, other) => isTogether(one, other) || isLater(one, other))
+      ).length,
+  };
+}
+
+test("measureBrittleness() has the transfer that one finds call by call", () => {
+  fc.assert(fc.property(TRIALS, (trials) => {
+    for (const { transfer } of measureBrittleness(trials)) {
+      assertEquals(
+        transfer,
+        PARAMETER_FAILURE_TYPES.flatMap((from) =>
+          PARAMETER_FAILURE_TYPES.map((to) => transferByHand(trials, from, to))
+        ),
+      );
+    }
+  }));
+});
+
+test("measureBrittleness() gives every trial to one place, and does not hang on their order", () => {
+  fc.assert(fc.property(TRIALS, (trials) => {
+    const all = measureBrittleness(trials);
+    for (const { columns } of all) {
+      for (const { perturbation, counted, unchanged, invalid, failures } of columns) {
+        const own = trials.filter((trial) => trial.perturbation === perturbation);
+        assertEquals(counted + unchanged + invalid, own.length);
+        for (const { count, of, rate, interval, undecided } of failures) {
+          assertEquals(of + undecided, counted);
+          assertEquals(rate, of === 0 ? null : count / of);
+          if (interval !== null) assert(interval.lower <= rate! && rate! <= interval.upper);
+        }
+      }
+    }
+    const numbers = (own: readonly Brittleness[]) =>
+      own.map(({ columns, transfer, flips: checks }) => ({
+        transfer,
+        checks: checks.map(({ pairs, gained, lost }) => [pairs, gained, lost]),
+        columns: columns.map(({ counted, solved, failures }) => [
+          ...[counted, solved.count],
+          ...failures.map(({ count, difference }) => [count, difference?.gained, difference?.lost]),
+        ]),
+      }));
+    assertEquals(numbers(measureBrittleness(trials.toReversed())), numbers(all));
+  }));
+});
+
+test("measureBrittleness() counts flips both ways, of pairs alone", () => {
+  const rename = { perturbation: "rename" };
+  const own = flips([
+    ...records(["solved", "solved", "no_answer", "no_answer", "solved", "invalid", "solved"]),
+    ...records(["solved", "no_answer", "solved", "no_answer", "invalid", "solved"], rename),
+    record({ ...rename, seed: 7, ...UNCHANGED, outcome: "no_answer" }),
+    record({ ...rename, seed: 8, outcome: "no_answer" }),
+  ]);
+  assertEquals(own, {
+    perturbation: "rename",
+    pairs: 4,
+    gained: 1,
+    lost: 1,
+    flipped: { count: 2, of: 4, rate: 0.5, interval: wilson(2, 4) },
+    byChance: null,
+  });
+});
+
+test("measureBrittleness() pairs repetitions by their numbers, and clusters them by task", () => {
+  const repeated = (outcomes: readonly (readonly ("solved" | "no_answer")[])[], id: string) =>
+    outcomes.flatMap((own, graph) =>
+      own.map((outcome, at) =>
+        record({ seed: graph, repetition: at + 1, outcome, perturbation: id })
+      )
+    );
+  const [yes, no] = ["solved", "no_answer"] as const;
+  const own = flips([
+    ...repeated([[yes, no, no], [yes, yes, yes], [no, no, yes]], "none"),
+    ...repeated([[no, no, yes], [yes, yes, yes], [no, yes, yes]], "rename"),
+  ]);
+  assertEquals([own.pairs, own.gained, own.lost, own.flipped.count], [9, 2, 1, 3]);
+  assertEquals(own.flipped.interval, clusteredInterval([[1, 0, 1], [0, 0, 0], [0, 1, 0]]));
+  // Without the check: 2 of 3 pairs of the first task differ, none of the second, 2 of the third.
+  assertEquals(own.byChance!.count, 4);
+  assertEquals(own.byChance!.of, 9);
+  assertAlmostEquals(own.byChance!.rate!, 4 / 9, 1e-12);
+});
+
+test("measureBrittleness() takes chance from the tasks of the check alone", () => {
+  const own = flips([
+    record({ seed: 1, perturbation: "rename" }),
+    ...[1, 2].map((repetition) => record({ seed: 1, repetition })),
+    ...(["solved", "no_answer"] as const).map((outcome, at) =>
+      record({ seed: 2, repetition: at + 1, outcome })
+    ),
+  ]);
+  assertEquals(own.byChance, { count: 0, of: 1, rate: 0 });
+});
+
+test("measureBrittleness() never pairs models or strategies with each other", () => {
+  const all = measureBrittleness([
+    record({ model: "a" }),
+    record({ model: "b", perturbation: "rename" }),
+    record({ model: "a", strategy: "restate", perturbation: "rename" }),
+  ]);
+  assertEquals(all.map((one) => one.flips.map(({ pairs }) => pairs)), [[0], [0]]);
+});
+
+test("measureBrittleness() survives a round trip through JSON", () => {
+  const all = measureBrittleness([...scoredAll(["R", ""]), ...perturbed("R D", "")]);
+  assertEquals<unknown>(JSON.parse(JSON.stringify(all)), all);
+});

@@ -1,0 +1,393 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import type { Failure } from "../../../lib/calls/failure.ts";
+import {
+  cellName,
+  measure,
+  shareInterval,
+  type SubjectMetrics,
+  tally,
+} from "../../../lib/reports/metrics/metrics.ts";
+import { scripted } from "../../../lib/models/scripted.ts";
+import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
+import { wilson } from "../../../lib/statistics/proportions.ts";
+import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import type { TraceEvent } from "../../../lib/calls/trace.ts";
+import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
+import { scoreOf, type TrialScore } from "../../../lib/trials/summary.ts";
+import { trialId } from "../../../lib/trials/trial_id.ts";
+import { seedOf, test } from "../../support/generated.ts";
+import { manyRecords, record, records, stageOf } from "../../support/records.ts";
+
+const USED = { inputTokens: 1, outputTokens: 1 };
+const CELL = { core: 3, depth: 2, connected: 0, disconnected: 0 };
+
+/** A failure of `type`; a root unless told otherwise. */
+function failure(type: Failure["type"], root = true): Failure {
+  return { type, root, call: 1, step: 1, function: "func_abc", detail: {} } as unknown as Failure;
+}
+
+test("tally() counts trials, valid ones and solved ones", () => {
+  const { trials, valid, solved, rate } = tally(
+    records(["solved", "wrong_answer", "invalid", "no_answer", "solved", "call_limit"]),
+  );
+  assertEquals({ trials, valid, solved, rate }, { trials: 6, valid: 5, solved: 2, rate: 0.4 });
+});
+
+test("tally() has nothing to say of no trials, and of invalid ones alone", () => {
+  const nothing = {
+    valid: 0,
+    unchanged: 0,
+    solved: 0,
+    rate: null,
+    interval: null,
+    callsSolved: null,
+    callsFailed: null,
+    minimumCalls: null,
+    duration: null,
+  };
+  assertEquals(tally([]), { ...nothing, trials: 0, tokens: 0 });
+  assertEquals(tally(records(["invalid", "invalid"])), { ...nothing, trials: 2, tokens: 24 });
+});
+
+test("tally() leaves out what was not changed, and counts it by itself", () => {
+  const unchanged = { changed: false } as const;
+  const own = tally([
+    record({ seed: 1, calls: 4 }),
+    record({ seed: 2, outcome: "no_answer", calls: 6 }),
+    record({ seed: 3, outcome: "invalid" }),
+    record({ seed: 4, ...unchanged, calls: 90, minimumCalls: null, durationMs: 9000 }),
+    record({ seed: 5, ...unchanged, outcome: "invalid" }),
+    record({ seed: 2, ...unchanged, repetition: 2, outcome: "no_answer", calls: 90 }),
+  ]);
+  assertEquals(own, {
+    trials: 6,
+    valid: 2,
+    unchanged: 3,
+    solved: 1,
+    rate: 0.5,
+    interval: wilson(1, 2),
+    callsSolved: 4,
+    callsFailed: 6,
+    minimumCalls: 3,
+    tokens: 72,
+    duration: 100,
+  });
+});
+
+test("measure() leaves what was not changed out of everything but what it took", () => {
+  const traits = {
+    perturbation: "RD",
+    failures: [failure("incorrect_value")],
+    behaviours: ["silent"],
+  } as const;
+  const counted = [1, 2].map((seed) => record({ seed, ...traits }));
+  const others = [1, 3].map((seed): TrialScore => ({
+    ...record({ seed, ...traits, changed: false, repetition: 2, outcome: "no_answer" }),
+    work: { asked: 1, unusable: 0, sentBack: 0, mended: 0 },
+  }));
+  const [alone] = measure(counted);
+  const [{ usage, total, cells, ...own }] = measure([...counted, ...others]) as [SubjectMetrics];
+  const { usage: _, total: __, cells: ___, ...expected } = alone!;
+  assertEquals(own, expected);
+  assertEquals([own.repetition, own.work, own.behaviours["silent"]], [null, null, 2]);
+  assertEquals([total.valid, total.unchanged, usage], [
+    ...[2, 2],
+    { inputTokens: 40, outputTokens: 8 },
+  ]);
+  assertEquals(cells[0]!.tally.unchanged, 2);
+});
+
+test("shareInterval() is Wilson's of single tasks, and clustered of repeated ones", () => {
+  const tasks = (seeds: readonly number[]) => seeds.map((seed) => record({ seed }));
+  const first = ({ task }: Trial) => seedOf(task) === 1;
+  assertEquals(shareInterval(tasks([1, 2, 3]), first), wilson(1, 3));
+  assertEquals(
+    shareInterval(tasks([1, 1, 2, 3]), first),
+    clusteredInterval([[1, 1], [0], [0]]),
+  );
+  assertEquals(shareInterval(tasks([2, 2, 3, 3]), first), wilson(0, 2));
+  assertEquals([shareInterval([], first), shareInterval(tasks([1, 1]), first)], [null, null]);
+});
+
+test("tally() has Wilson's interval when every graph was run once", () => {
+  assertEquals(tally(manyRecords(8, 10)).interval, wilson(8, 10));
+  assertEquals(
+    tally([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]).interval,
+    wilson(8, 10),
+  );
+});
+
+test("tally() has the clustered interval when graphs were repeated", () => {
+  // Four graphs of two trials: 2, 2, 0 and 1 solved. The mean is 5/8; the excess sums are 3/4, 3/4,
+  // -5/4 and -1/4, their squares sum to 44/16; sqrt(4/3 * 44/16) / 8 = 0.239357.
+  const solvedOf = [2, 2, 0, 1];
+  const trials = solvedOf.flatMap((solved, graph) =>
+    [1, 2].map((repetition): Trial =>
+      record({ seed: graph, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
+    )
+  );
+  const { interval, rate } = tally(trials);
+  assertEquals(rate, 0.625);
+  const half = 3.1824463052837078 * Math.sqrt(4 / 3 * 44 / 16) / 8;
+  assertAlmostEquals(interval!.lower, Math.max(0, 0.625 - half), 1e-9);
+  assertAlmostEquals(interval!.upper, Math.min(1, 0.625 + half), 1e-9);
+});
+
+test("tally() of repeated graphs that all go alike does not claim certainty", () => {
+  const trials = [1, 2, 3, 4].flatMap((seed) => [
+    record({ seed, repetition: 1 }),
+    record({ seed, repetition: 2, outcome: "no_answer" }),
+  ]);
+  const { rate, interval } = tally(trials);
+  assertEquals(rate, 0.5);
+  assertAlmostEquals(interval!.lower, 0.15, 0.01);
+  assertAlmostEquals(interval!.upper, 0.85, 0.01);
+});
+
+test("measure() counts what spoiled tries of a trial took, too", () => {
+  const replaced = { inputTokens: 5_000_000, outputTokens: 3 };
+  const [metrics] = measure([{ ...record(), replaced }], { m: { input: 1, output: 0 } });
+  assertEquals(metrics!.usage, { inputTokens: 5_000_010, outputTokens: 5 });
+  assertAlmostEquals(metrics!.cost!, 5.00001, 1e-9);
+});
+
+test("measure() prices other models that took part by their own names", () => {
+  const usage = { inputTokens: 100, outputTokens: 0 };
+  const trials = [record({ usage, stages: [stageOf("large", 40)] })];
+  const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
+  assertAlmostEquals(measure(trials, prices)[0]!.cost!, 60 + 400, 1e-9);
+  assertEquals(measure(trials, { m: prices.m })[0]!.cost, null);
+});
+
+test("tally() has no interval for repetitions of a single graph", () => {
+  const trials = [1, 2, 3].map((repetition) => record({ repetition }));
+  assertEquals(tally(trials).rate, 1);
+  assertEquals(tally(trials).interval, null);
+});
+
+test("tally() of repeated graphs that are all solved does not claim certainty", () => {
+  const trials = [1, 2].flatMap((seed) =>
+    [1, 2, 3].map((repetition) => record({ seed, repetition }))
+  );
+  const { interval } = tally(trials);
+  assert(interval === null || interval.lower < 1, "two graphs do not prove a rate of 100%");
+});
+
+test("tally() has the mean calls of solved and of failed trials, and the fewest", () => {
+  const { callsSolved, callsFailed, minimumCalls } = tally([
+    record({ seed: 1, calls: 3, minimumCalls: 3 }),
+    record({ seed: 2, calls: 6, minimumCalls: 5 }),
+    record({ seed: 3, calls: 8, minimumCalls: 4, outcome: "wrong_answer" }),
+    record({ seed: 4, calls: 0, minimumCalls: 4, outcome: "no_answer" }),
+    record({ seed: 5, calls: 99, minimumCalls: 99, outcome: "invalid" }),
+  ]);
+  assertEquals({ callsSolved, callsFailed, minimumCalls }, {
+    callsSolved: 4.5,
+    callsFailed: 4,
+    minimumCalls: 4,
+  });
+});
+
+test("tally() does not know the fewest calls when one trial does not", () => {
+  const trials = [record({ seed: 1 }), record({ seed: 2, minimumCalls: null })];
+  assertEquals(tally(trials).minimumCalls, null);
+});
+
+test("tally() sums the tokens of all trials, as invalid ones cost too", () => {
+  const usage = { inputTokens: 100, outputTokens: 20 };
+  const trials = [record({ usage }), record({ seed: 2, usage, outcome: "invalid" })];
+  assertEquals(tally(trials).tokens, 240);
+});
+
+test("tally() has the mean duration of valid trials", () => {
+  const trials = [
+    record({ seed: 1, durationMs: 100 }),
+    record({ seed: 2, durationMs: 300, outcome: "no_answer" }),
+    record({ seed: 3, durationMs: 9_000, outcome: "invalid" }),
+  ];
+  assertEquals(tally(trials).duration, 200);
+});
+
+test("measure() keeps subjects and cells apart, in the order in which they first occur", () => {
+  const large = (seed: number) => ({ ...CELL, core: 8, seed });
+  const small = (seed: number) => ({ ...CELL, seed });
+  const trials = [
+    record({ task: large(1) }),
+    record({ task: small(2), outcome: "no_answer" }),
+    record({ model: "other", task: small(2) }),
+    record({ task: large(3) }),
+  ];
+  const measured = measure(trials);
+  assertEquals(measured.map(({ subject }) => subject.model), ["m", "other"]);
+  assertEquals(measured[0]!.cells.map(({ name, tally }) => [name, tally.trials, tally.rate]), [
+    ["core 8, depth 2, connected 0, disconnected 0", 2, 1],
+    ["core 3, depth 2, connected 0, disconnected 0", 1, 0],
+  ]);
+  assertEquals(measured[0]!.total.trials, 3);
+  assertEquals(measured[1]!.total.trials, 1);
+});
+
+test("measure() counts failures by type, roots apart from cascades, all types in order", () => {
+  const trials = [
+    record({
+      seed: 1,
+      outcome: "wrong_answer",
+      failures: [
+        failure("value_not_yet_known"),
+        failure("incorrect_value", false),
+        failure("incorrect_value", false),
+      ],
+    }),
+    record({ seed: 2, failures: [failure("incorrect_value"), failure("function_not_found")] }),
+  ];
+  assertEquals(measure(trials)[0]!.failures, [
+    { type: "function_not_found", roots: 1, cascades: 0 },
+    { type: "wrong_number_of_inputs", roots: 0, cascades: 0 },
+    { type: "value_not_yet_known", roots: 1, cascades: 0 },
+    { type: "incorrect_value", roots: 1, cascades: 2 },
+  ]);
+});
+
+test("measure() counts no failure of an invalid trial, as it says nothing about the model", () => {
+  const trials = [
+    record({ seed: 1 }),
+    record({ seed: 2, outcome: "invalid", failures: [failure("incorrect_value")] }),
+  ];
+  const counts = measure(trials)[0]!.failures.map(({ roots, cascades }) => roots + cascades);
+  assertEquals(counts, [0, 0, 0, 0]);
+});
+
+test("measure() counts the trials that show a behaviour, and ungrounded solutions", () => {
+  const trials = [
+    record({ seed: 1, behaviours: ["silent"] }),
+    record({ seed: 2, behaviours: ["silent", "aversion"], outcome: "wrong_answer" }),
+    record({ seed: 3, behaviours: ["silent"], outcome: "invalid" }),
+    record({ seed: 4, grounded: false }),
+    record({ seed: 5, grounded: false, outcome: "no_answer" }),
+  ];
+  assertEquals({ ...measure(trials)[0]!.behaviours }, { silent: 2, aversion: 1, ungrounded: 1 });
+});
+
+test("measure() is not led astray by behaviours named like parts of an object", () => {
+  const behaviours = ["constructor", "__proto__"] as unknown as Trial["behaviours"];
+  const counted = measure([record({ behaviours })])[0]!.behaviours;
+  assertEquals(Object.entries(counted), [["constructor", 1], ["__proto__", 1]]);
+});
+
+test("measure() marks programs that stand in for a model", () => {
+  const trials = [record({ model: "sim:planner", simulated: true }), record({ model: "real" })];
+  assertEquals(measure(trials).map(({ simulated }) => simulated), [true, false]);
+});
+
+test("measure() counts how trials ended, all ways in order", () => {
+  const trials = records(["no_answer", "solved", "invalid", "no_answer", "step_limit"]);
+  assertEquals(measure(trials)[0]!.outcomes, [
+    { outcome: "solved", trials: 1 },
+    { outcome: "wrong_answer", trials: 0 },
+    { outcome: "no_answer", trials: 2 },
+    { outcome: "abstained", trials: 0 },
+    { outcome: "call_limit", trials: 0 },
+    { outcome: "step_limit", trials: 1 },
+    { outcome: "time_limit", trials: 0 },
+    { outcome: "token_limit", trials: 0 },
+    { outcome: "invalid", trials: 1 },
+  ]);
+});
+
+test("measure() has the cost of all trials of a model with a price, and of no other", () => {
+  const usage = { inputTokens: 400_000, outputTokens: 50_000 };
+  const trials = [
+    ...records(["solved", "invalid"], { model: "a", usage }),
+    record({ model: "b", usage }),
+    record({ model: "toString", usage }),
+  ];
+  const prices = { a: { input: 2, output: 10 } };
+  const costs = measure(trials, prices).map(({ cost }) => cost);
+  // Twice 0.4 * 2 and 0.05 * 10 dollars.
+  assertAlmostEquals(costs[0]!, 2.6, 1e-9);
+  assertEquals(costs.slice(1), [null, null]);
+  assertEquals(measure(trials).map(({ cost }) => cost), [null, null, null]);
+});
+
+test("measure() takes more graphs than a call takes arguments", () => {
+  const [trial] = records(["solved"]);
+  const trials = Array.from({ length: 140_000 }, (_, seed) => ({
+    ...trial!,
+    task: { ...CELL, seed },
+  }));
+  const [{ total, repetition }] = measure(trials) as [ReturnType<typeof measure>[number]];
+  assertEquals([total.solved, repetition], [140_000, null]);
+});
+
+test("cellName() tells everything but the seed", () => {
+  const inputs = [1, 3] as const;
+  const trial = record({ task: { ...CELL, seed: 7, linking: "names", inputs } });
+  assertEquals(
+    cellName(trial),
+    "core 3, depth 2, connected 0, disconnected 0, linking names, inputs [1,3]",
+  );
+  assertEquals(
+    cellName({ ...trial, task: { case: "refunds" } as unknown as Trial["task"] }),
+    "case refunds",
+  );
+});
+
+test("measure() sums what strategies did in valid trials, and has nothing where they did nothing", () => {
+  const work = { asked: 3, unusable: 1, sentBack: 2, mended: 1 };
+  const trials = [
+    { ...record({ seed: 1 }), work },
+    record({ seed: 2 }),
+    { ...record({ seed: 3, outcome: "no_answer" }), work: { ...work, unusable: 0, asked: 1 } },
+    { ...record({ seed: 4, outcome: "invalid" }), work },
+    record({ model: "n" }),
+    { ...record({ model: "o", outcome: "invalid" }), work },
+  ];
+  assertEquals(measure(trials).map((one) => one.work), [
+    { asked: 4, unusable: 1, sentBack: 4, mended: 2 },
+    null,
+    null,
+  ]);
+});
+
+/** What strategies did in a trial of `strategy`, of a model that says `texts` when it is asked beside the loop. */
+async function workIn(strategy: string, texts: readonly string[]) {
+  let asked = 0;
+  const model = scripted("m", () => ({ text: texts[asked++] ?? "I cannot tell." }));
+  const task = { ...CELL, seed: 1 };
+  const key = { model: "m", strategy, perturbation: "none", task, repetition: 1 };
+  const trial = await runTrial({ ...key, id: trialId(key), index: 0, block: 0 }, model);
+  return scoreOf(trial).work;
+}
+
+test("scoreOf() counts what was asked beside the loop, and what came to nothing", async () => {
+  const usable = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
+  const { functions: [some] } = generateTask({ ...CELL, seed: 1 });
+  assertEquals(await workIn("plan_then_call", ["1. Call it."]), usable);
+  assertEquals(await workIn("route_then_fill", [`['${some!.name}']`]), usable);
+  assertEquals(await workIn("backward", [`${some!.name} <!stop>`]), usable);
+  for (const strategy of ["plan_then_call", "route_then_fill", "backward"]) {
+    assertEquals(await workIn(strategy, [""]), { ...usable, unusable: 1 }, strategy);
+  }
+  for (const strategy of ["baseline", "restate", "indirection", "repair"]) {
+    assertEquals(await workIn(strategy, ["x"]), undefined, strategy);
+  }
+});
+
+test("scoreOf() counts calls that went back, and those that were mended", () => {
+  const repair = {
+    ...{ kind: "repair" as const, function: "f", arguments: "{", error: "no JSON", attempts: 2 },
+  };
+  const reply = { kind: "reply" as const, text: "", calls: 0, ...USED, durationMs: 1 };
+  const events: TraceEvent[] = [
+    { ...reply, request: 1 },
+    { ...reply, request: 2, stage: "repair" },
+    { ...repair, repaired: "{}" },
+    repair,
+    // Whom an answer follows is nothing that a strategy did.
+    { kind: "stage", stage: "answer", message: "the answer follows the tool" },
+  ];
+  assertEquals(scoreOf(record({ events })).work, {
+    ...{ asked: 1, unusable: 0, sentBack: 2, mended: 1 },
+  });
+  assertEquals("work" in scoreOf(record({ events: events.slice(0, 1) })), false);
+});

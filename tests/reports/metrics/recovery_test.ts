@@ -1,0 +1,172 @@
+// Recovery rates: of trials made by hand, and of simulated models whose reactions are known.
+
+import { assert, assertEquals } from "@std/assert";
+import { type FaultKind, FAULTS } from "../../../lib/tools/fault.ts";
+import type { Model } from "../../../lib/models/model.ts";
+import { drawReaction } from "../../../lib/simulated/reactions.ts";
+import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
+import type { RecoveryEnd } from "../../../lib/calls/recovery.ts";
+import { measureRecovery } from "../../../lib/reports/metrics/recovery.ts";
+import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
+import { wilson } from "../../../lib/statistics/proportions.ts";
+import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
+import { test } from "../../support/generated.ts";
+import { inProcess } from "../../support/in_process.ts";
+import { record, type TrialTraits } from "../../support/records.ts";
+
+/** A trial in which functions failed by a fault, and ended so. */
+function trial(
+  ends: readonly RecoveryEnd[],
+  traits: TrialTraits = {},
+  fault: FaultKind = "timeout",
+) {
+  const { perturbation = fault } = traits;
+  const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
+  return { ...record({ perturbation, ...traits }), recoveries };
+}
+
+test("measureRecovery() counts the ends of all episodes of valid trials", () => {
+  const [metrics, ...others] = measureRecovery([
+    trial(["recovered"], { seed: 1 }),
+    trial(["hallucinated"], { seed: 2 }),
+    trial(["repeated"], { seed: 3 }),
+    trial(["gave_up"], { seed: 4 }),
+    trial(["recovered"], { seed: 5, outcome: "invalid" }),
+    trial([], { seed: 6 }),
+    trial([], { seed: 1, perturbation: "none" }),
+  ]);
+  assertEquals(others, []);
+  const { faults: [timeout, ...more], total, subject, simulated } = metrics!;
+  assertEquals(subject, { model: "m", strategy: "baseline", perturbation: "none" });
+  assertEquals([simulated, more.length], [false, 0]);
+  const tally = {
+    episodes: 4,
+    ends: { recovered: 1, hallucinated: 1, repeated: 1, gave_up: 1 },
+    right: 1,
+    rate: 0.25,
+    interval: wilson(1, 4),
+    attempts: 1,
+  };
+  const place = { fault: "timeout", perturbation: "timeout", rightEnd: "recovered" } as const;
+  assertEquals(timeout, { ...place, trials: 5, ...tally });
+  assertEquals(total, tally);
+});
+
+test("measureRecovery() takes giving up for right where permission is denied, and slow for no trial", () => {
+  const [{ faults, total }] = measureRecovery([
+    trial(["recovered"], { seed: 1 }, "slow"),
+    trial(["gave_up"], { seed: 1 }, "permission_denied"),
+    trial(["hallucinated"], { seed: 2 }, "permission_denied"),
+    trial(["gave_up"], { seed: 1 }, "timeout"),
+  ]) as [ReturnType<typeof measureRecovery>[0]];
+  assertEquals(
+    faults.map(({ fault, right, episodes, rightEnd }) => [fault, right, episodes, rightEnd]),
+    [
+      ["timeout", 0, 1, "recovered"],
+      ["permission_denied", 1, 2, "gave_up"],
+      ["slow", 1, 1, "recovered"],
+    ],
+  );
+  assertEquals([total.right, total.episodes], [1, 3]);
+});
+
+test("measureRecovery() keeps models, strategies and perturbations apart", () => {
+  const all = measureRecovery([
+    trial(["recovered"], { model: "a" }),
+    trial(["gave_up"], { model: "a", perturbation: "timeout:3" }),
+    trial(["gave_up"], { model: "a", strategy: "restate" }),
+    trial(["gave_up"], { model: "sim:b", simulated: true }),
+    trial([], { model: "c" }),
+  ]);
+  assertEquals(
+    all.map(({ subject: { model, strategy }, simulated, faults }) => [
+      ...[model, strategy, simulated],
+      ...faults.map(({ perturbation, rate }) => `${perturbation} ${rate}`),
+    ]),
+    [
+      ["a", "baseline", false, "timeout 1", "timeout:3 0"],
+      ["a", "restate", false, "timeout 0"],
+      ["sim:b", "baseline", true, "timeout 0"],
+    ],
+  );
+});
+
+test("measureRecovery() clusters episodes by their tasks", () => {
+  const ends: RecoveryEnd[][] = [["recovered", "gave_up"], ["recovered", "recovered"], ["gave_up"]];
+  const trials = ends.map((own, place) => trial(own, { seed: place + 1 }));
+  const [{ faults: [timeout] }] = measureRecovery(trials) as [
+    ReturnType<typeof measureRecovery>[0],
+  ];
+  assertEquals(timeout!.interval, clusteredInterval([[1, 0], [1, 1], [0]]));
+  const none = measureRecovery([trial([])]);
+  assertEquals(none, []);
+});
+
+/** Faults that go away when a call is made again. */
+const TRANSIENT = FAULTS.filter((kind) => kind !== "permission_denied" && kind !== "slow");
+const SEEDS = Array.from({ length: 12 }, (_, place) => place + 1);
+const specOf = (seed: number) => ({ core: 4, depth: 2, connected: 1, disconnected: 1, seed });
+
+async function trialsOf(model: Model, ids: readonly string[] = TRANSIENT): Promise<Trial[]> {
+  const trials = [];
+  for (const perturbation of ids) {
+    for (const seed of SEEDS) trials.push(await runTrial(specOf(seed), model, { perturbation }));
+  }
+  return trials;
+}
+
+test("a simulated model that tries again recovers always, one that does not never", async () => {
+  const single = TRANSIENT.filter((kind) => kind !== "flaky");
+  const [planner] = measureRecovery(await trialsOf(inProcess("sim:planner"), single));
+  const { total } = planner!;
+  assertEquals([total.episodes, total.ends.recovered, total.attempts], [
+    ...[single.length * SEEDS.length, single.length * SEEDS.length, 1],
+  ]);
+  assertEquals(
+    planner!.faults.map(({ fault, rate }) => [fault, rate]),
+    single.map((id) => [id, 1]),
+  );
+
+  const [meek] = measureRecovery(await trialsOf(inProcess("sim:noisy?giveup=1")));
+  assert(meek!.total.episodes >= single.length * SEEDS.length);
+  assertEquals(meek!.total.ends.gave_up, meek!.total.episodes);
+  const [bold] = measureRecovery(await trialsOf(inProcess("sim:noisy?invent=1")));
+  assertEquals(bold!.total.ends.hallucinated, bold!.total.episodes);
+  for (const { faults } of [meek!, bold!]) {
+    assertEquals(faults.map(({ rate }) => rate), faults.map(() => 0));
+  }
+});
+
+test("a simulated model that gives up at times does so as it was drawn", async () => {
+  const rates = { giveup: 0.3, invent: 0.2 };
+  const trials = await trialsOf(inProcess("sim:noisy?giveup=0.3&invent=0.2&seed=5"), ["timeout"]);
+  const drawn = { retry: "recovered", giveup: "gave_up", invent: "hallucinated" } as const;
+  const ends = { recovered: 0, gave_up: 0, hallucinated: 0 };
+  for (const { task, events } of trials) {
+    const { prompt } = perturbTask(generateTask(task as ReturnType<typeof specOf>), "timeout");
+    const failed = events.find((event) => event.kind === "call" && event.fault === "timeout");
+    if (failed?.kind !== "call") throw new TypeError("no function failed");
+    const draws = { rates, seed: 5, repetition: 0 };
+    ends[drawn[drawReaction(prompt, failed.function, draws)]]++;
+  }
+  const [metrics] = measureRecovery(trials);
+  assertEquals(metrics!.total.ends, { ...ends, repeated: 0 });
+  assert(Object.values(ends).every((count) => count > 0), JSON.stringify(ends));
+});
+
+test("where permission is denied for good, only who says so is right", async () => {
+  for (
+    const [model, outcome, end] of [
+      ["sim:planner", "abstained", "gave_up"],
+      ["sim:noisy?giveup=1", "abstained", "gave_up"],
+      ["sim:noisy?invent=1", "wrong_answer", "hallucinated"],
+    ] as const
+  ) {
+    const trials = await trialsOf(inProcess(model), ["permission_denied"]);
+    assertEquals(new Set(trials.map((one) => one.outcome)), new Set([outcome]));
+    const [metrics] = measureRecovery(trials);
+    assertEquals(metrics!.total.ends[end], SEEDS.length);
+    assertEquals(metrics!.total.rate, outcome === "abstained" ? 1 : 0);
+  }
+});

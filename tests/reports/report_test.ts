@@ -1,0 +1,298 @@
+import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
+import fc from "fast-check";
+import { reportVerdicts } from "../../lib/gate/gate_report.ts";
+import { compareStrategies } from "../../lib/gate/comparison.ts";
+import { lackNote, makeReport, provenance, type Report } from "../../lib/reports/report.ts";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { tablesOf } from "../../lib/reports/tables/tables.ts";
+import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import { percent } from "../../lib/gate/verdict_text.ts";
+import { test } from "../support/generated.ts";
+import {
+  crossed,
+  HOSTILE,
+  manyRecords,
+  planOf,
+  record,
+  records,
+  type TrialTraits,
+} from "../support/records.ts";
+
+/** Everything in a value that is neither an object nor a list. */
+function leavesOf(value: unknown): unknown[] {
+  if (typeof value !== "object" || value === null) return [value];
+  return Object.values(value).flatMap(leavesOf);
+}
+
+test("makeReport() has exactly the promised fields, in this order", () => {
+  const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
+  assertEquals(Object.keys(report), [
+    ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
+    ...["subjects", "comparisons", "perturbations", "brittleness", "callSets"],
+    ...["formats", "recovery", "dimensions", "breakdowns"],
+  ]);
+  const { v, kind, suite, seed, planned, trials } = report;
+  assertEquals({ v, kind, suite, seed, planned, trials }, {
+    ...{ v: 1, kind: "report", suite: "s", seed: 7, planned: 5, trials: 4 },
+  });
+  assertEquals(Object.keys(report.subjects[0]!), [
+    ...["subject", "simulated", "cells", "probes", "total", "repetition", "calls", "usage", "cost"],
+    ...["outcomes", "failures", "behaviours", "work"],
+  ]);
+  assertEquals(Object.keys(report.breakdowns[0]!), [
+    ...["id", "kind", "title", "source", "axis", "legend", "shape", "values", "series"],
+  ]);
+});
+
+test("makeReport() is JSON and nothing else, whatever the trials, and reads back as it was", () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          outcome: fc.constantFrom(...OUTCOMES),
+          model: fc.constantFrom("a", HOSTILE, "__proto__"),
+          strategy: fc.constantFrom("baseline", HOSTILE, "__proto__"),
+          perturbation: fc.constantFrom("none", "RD", "rename", HOSTILE, "__proto__"),
+          unchanged: fc.boolean(),
+          seed: fc.nat({ max: 3 }),
+          repetition: fc.integer({ min: 1, max: 2 }),
+          calls: fc.nat({ max: 20 }),
+          minimumCalls: fc.option(fc.nat({ max: 20 })),
+          startedAt: fc.constantFrom("", "2026-01-01T00:00:00.000Z", HOSTILE),
+          durationMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+        }),
+        { maxLength: 12 },
+      ),
+      (traits) => {
+        const trials = traits.map(({ unchanged, ...one }, index) => {
+          const { perturbation } = one;
+          const changed = unchanged && perturbation !== "none" ? { changed: false } as const : {};
+          return record({ ...one, ...changed, index, id: `${index}` });
+        });
+        const gate = { successRate: 0.8 };
+        const report = makeReport(trials, {
+          suite: HOSTILE,
+          gates: trials.length === 0
+            ? []
+            : [reportVerdicts("s", judgeTrials(trials, planOf(trials), gate), gate)],
+        });
+        const read = JSON.parse(JSON.stringify(report));
+        assertEquals(JSON.stringify(read), JSON.stringify(report));
+        for (const leaf of leavesOf(report)) {
+          assert(leaf !== undefined && (typeof leaf !== "number" || Number.isFinite(leaf)));
+        }
+        // Whoever reads the file gets the same tables as whoever made it.
+        assertEquals(tablesOf(read as Report), tablesOf(report));
+      },
+    ),
+    { numRuns: 100, seed: 1 },
+  );
+});
+
+test("makeReport() holds what its tables show", () => {
+  const trials = ["a", "b"].flatMap((model) =>
+    [5, 10].flatMap((core) =>
+      [1, 2, 3].map((seed) =>
+        record({
+          model,
+          task: { core, depth: 2, connected: 0, disconnected: 0, seed },
+          outcome: seed <= 1 + Number(model === "a") ? "solved" : "call_limit",
+          calls: seed,
+        })
+      )
+    )
+  );
+  const report: Report = JSON.parse(JSON.stringify(makeReport(trials, { suite: "s" })));
+  const { rows } = tablesOf(report).find(({ id }) => id === "core")!;
+  for (const [place, { name, tallies }] of report.breakdowns[0]!.series.entries()) {
+    assertEquals(rows[place + 1]![0], name);
+    for (const [at, tally] of tallies.entries()) {
+      assert(rows[place + 1]![1 + 3 * at]!.startsWith(`${percent(tally!.rate!)} (`));
+      assertEquals(rows[place + 1]![2 + 3 * at], tally!.callsSolved!.toFixed(1));
+    }
+  }
+});
+
+test("makeReport() says first that figures of simulated models say nothing about any LLM", () => {
+  const { notes } = makeReport([record(), record({ model: "sim:a", simulated: true })], {
+    suite: "s",
+    notes: ["another"],
+  });
+  assertMatch(notes[0]!, /^Simulated models are programs .* nothing about any language model\.$/);
+  assertEquals(notes.slice(1), ["another"]);
+  assertEquals(makeReport([record()], { suite: "s" }).notes, []);
+});
+
+test("makeReport() says how many trials are invalid", () => {
+  const { notes } = makeReport(records(["solved", "invalid", "invalid"]), { suite: "s" });
+  assertEquals(notes.length, 1);
+  assertMatch(notes[0]!, /^2 of 3 trials are invalid: infrastructure spoiled them\./);
+});
+
+test("makeReport() tells that figures mix several served models, and which", () => {
+  const notesOf = (served: readonly string[], traits: TrialTraits = {}) =>
+    makeReport(served.map((name, seed) => record({ seed, served: name, ...traits })), {
+      suite: "s",
+    }).notes;
+  assertEquals(notesOf(["m-1", "m-2", "m-1"]), [
+    "m was served as m-1 and as m-2: its figures mix them.",
+  ]);
+  // It changed in the middle of a trial.
+  assertEquals(notesOf(["m-1, m-2"]), ["m was served as m-1 and as m-2: its figures mix them."]);
+  // Another name than the one that was asked for is no change.
+  for (const served of [["m-1", "m-1"], ["m-1", ""], ["", ""]]) assertEquals(notesOf(served), []);
+  // Invalid trials are in no figure.
+  const spoiled = record({ served: "m-2", outcome: "invalid" });
+  const { notes } = makeReport([record({ served: "m-1" }), spoiled], { suite: "s" });
+  assertEquals(notes.filter((note) => note.includes("served")), []);
+});
+
+test("makeReport() tells apart what each of several models was served as", () => {
+  const trials = [["a", "a-1"], ["b", "x"], ["a", "a-1"], ["b", "y"], ["c", "x"]]
+    .map(([model, served], seed) => record({ model: model!, served: served!, seed }));
+  assertEquals(makeReport(trials, { suite: "s" }).notes, [
+    "b was served as x and as y: its figures mix them.",
+  ]);
+});
+
+test("makeReport() tells how many trials are on tasks of other tools", () => {
+  const task = { case: "refunds" } as unknown as Trial["task"];
+  const partial = { core: 3, depth: 2 } as unknown as Trial["task"];
+  const trials = [record(), record({ task, id: "1" }), record({ task: partial, id: "2" })];
+  assertEquals(makeReport(trials, { suite: "s" }).notes, [
+    "2 of 3 trials are on tasks that were not generated: breakdowns by size leave them out.",
+  ]);
+});
+
+test("makeReport() has no note on probes, which nobody looks for among sizes", () => {
+  const probe = record({ task: { case: "oracle", seed: 1 } });
+  assertEquals(makeReport([probe, record()], { suite: "s" }).notes, []);
+  const other = record({ task: { case: "refunds" } as unknown as Trial["task"], id: "1" });
+  assertEquals(makeReport([probe, other, record()], { suite: "s" }).notes, [
+    "1 of 3 trials are on tasks that were not generated: breakdowns by size leave them out.",
+  ]);
+  // Where nothing has a size nobody looks for any.
+  assertEquals(makeReport([probe, other], { suite: "s" }).notes, []);
+});
+
+test("makeReport() of nothing says so, and has no figure", () => {
+  const report = makeReport([], { suite: "s", planned: 4, notes: ["torn"] });
+  assertEquals(report.notes, ["No trial has ended yet: there is nothing to tell.", "torn"]);
+  assertEquals([report.subjects, report.breakdowns, report.began, report.trials], [
+    [],
+    [],
+    null,
+    0,
+  ]);
+});
+
+test("makeReport() tells when the first and the last trial began, whatever their order", () => {
+  const starts = ["2026-01-02T00:00:00.000Z", "", "2026-01-01T00:00:00.000Z"];
+  const trials = starts.map((startedAt, seed) => record({ seed, startedAt }));
+  assertEquals(makeReport(trials, { suite: "s" }).began, [starts[2]!, starts[0]!]);
+  assertEquals(makeReport([trials[1]!], { suite: "s" }).began, null);
+});
+
+test("provenance() is what is known of where the trials come from", () => {
+  const trials = [record({ startedAt: "2026-01-01T12:30:59.123Z" })];
+  assertEquals(
+    provenance(makeReport(trials, { suite: "s", seed: 0, planned: 3 })),
+    "1 of 3 planned trials, seed 0, begun at 2026-01-01 12:30:59 UTC",
+  );
+  assertEquals(
+    provenance(makeReport([record({ startedAt: "yesterday" })], { suite: "s" })),
+    "1 trial, begun at yesterday",
+  );
+  assertEquals(provenance(makeReport([], { suite: "s" })), "0 trials");
+});
+
+test("lackNote() says why trials are not there", () => {
+  const verdicts = (kinds: readonly [number, number][]) =>
+    reportVerdicts(
+      "s",
+      kinds.flatMap(([solved, count], place) =>
+        judgeTrials(
+          manyRecords(solved, count, { model: `m${place}` }),
+          planOf(manyRecords(solved, count, { model: `m${place}` })),
+          { successRate: 0.8 },
+        )
+      ),
+      { successRate: 0.8 },
+    );
+  const decided = verdicts([[95, 100], [5, 100]]);
+  assertEquals(decided.verdicts.map(({ kind }) => kind), ["pass", "fail"]);
+  const open = verdicts([[95, 100], [8, 10]]);
+  assertEquals(open.verdicts.map(({ kind }) => kind), ["pass", "undecided"]);
+  const lack = { lacking: 3, planned: 12 };
+  const part = "All figures are of a part.";
+  assertEquals(lackNote({ ...lack, lacking: 0, stopped: "budget" }), undefined);
+  assertEquals(lackNote(lack), `3 of 12 planned trials are not there. ${part}`);
+  assertEquals(
+    lackNote({ ...lack, where: "a.jsonl", missing: "shards are missing: 2/2" }),
+    `3 of 12 planned trials of a.jsonl are not there: shards are missing: 2/2. ${part}`,
+  );
+  assertEquals(
+    lackNote({ ...lack, decision: decided }),
+    "3 of 12 planned trials were not needed: the gate had decided. Tables and figures also have the " +
+      "trials that were in flight then, and their intervals do not allow for the early stop: the " +
+      "verdict does.",
+  );
+  assertEquals(
+    lackNote({ ...lack, stopped: "the budget was spent", decision: decided }),
+    "3 of 12 planned trials were not run: the budget was spent. All figures are of a part.",
+  );
+  for (const decision of [open, reportVerdicts("s", [], { successRate: 0.8 })]) {
+    assertEquals(lackNote({ ...lack, decision }), lackNote(lack));
+  }
+});
+
+test("makeReport() knows costs by the model's price alone", () => {
+  const usage = { inputTokens: 2_000_000, outputTokens: 1_000_000 };
+  const trials = [record({ model: "a", usage }), record({ model: "constructor", usage })];
+  const { subjects } = makeReport(trials, {
+    suite: "s",
+    prices: { a: { input: 1, output: 10 } },
+  });
+  assertEquals(subjects.map(({ cost }) => cost), [12, null]);
+  assertNotMatch(JSON.stringify(makeReport(trials, { suite: "s" })), /"cost":\d/);
+});
+
+test("makeReport() compares strategies with the baseline, at the prices that are known", () => {
+  const trials = [...crossed({ both: 3, gained: 2 }), ...crossed({ lost: 1 }, { model: "n" })];
+  const prices = { m: { input: 1, output: 1 } };
+  const { comparisons } = makeReport(trials, { suite: "s", prices });
+  assertEquals(comparisons, compareStrategies(trials, prices));
+  assertEquals(comparisons.map(({ subject }) => subject.model), ["m", "n"]);
+  assert(comparisons[0]!.effort.extra.usd !== null);
+  assertEquals(makeReport(manyRecords(3, 4), { suite: "s" }).comparisons, []);
+});
+
+test("makeReport() tells how many trials were not changed, apart from invalid ones", () => {
+  const traits = { perturbation: "RD", changed: false } as const;
+  const { notes } = makeReport([
+    record(),
+    record({ perturbation: "RD", outcome: "invalid" }),
+    record({ ...traits, seed: 2 }),
+    record({ ...traits, seed: 3, outcome: "invalid" }),
+  ], { suite: "s" });
+  assertMatch(notes[0]!, /^1 of 4 trials are invalid: /);
+  assertMatch(
+    notes[1]!,
+    /^2 of 4 trials are unchanged: their perturbation found nothing to change /,
+  );
+  assertEquals(notes.length, 2);
+});
+
+test("makeReport() has what perturbations did", () => {
+  const report = makeReport(
+    [record(), record({ perturbation: "RD", outcome: "no_answer" }), record({ model: "b" })],
+    { suite: "s" },
+  );
+  assertEquals(
+    report.perturbations.map(({ subject, success }) => [subject.perturbation, success!.lost]),
+    [
+      ["RD", 1],
+    ],
+  );
+  assertEquals(report.brittleness.map(({ subject }) => subject.model), ["m"]);
+});

@@ -1,0 +1,296 @@
+import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
+import { FAULTS } from "../../../lib/tools/fault.ts";
+import { METAMORPHIC_CHECKS } from "../../../lib/perturbations/ids.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { renderMarkdown } from "../../../lib/reports/markdown.ts";
+import { perturbationTables, wholePercent } from "../../../lib/reports/tables/perturbations.ts";
+import { sourceText, type Table } from "../../../lib/reports/tables/table.ts";
+import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
+import { tango } from "../../../lib/statistics/proportions.ts";
+import type { TrialScore } from "../../../lib/trials/summary.ts";
+import { test } from "../../support/generated.ts";
+import { scored, scoredAll } from "../../support/parameter_scores.ts";
+import { failureOf, HOSTILE, record, records, STEERING } from "../../support/records.ts";
+
+function tables(trials: readonly TrialScore[], brief = false): Map<string, Table> {
+  const all = perturbationTables(makeReport(trials, { suite: "s" }), brief);
+  assertEquals(new Set(all.map(({ id }) => id)).size, all.length, "ids must differ");
+  for (const { rows, id, section } of all) {
+    assertEquals(new Set(rows.map(({ length }) => length)).size, 1, `${id} has uneven rows`);
+    assertEquals(section, "perturbations");
+  }
+  return new Map(all.map((table) => [table.id, table]));
+}
+
+/** The rows of a table without the first one, by their names. */
+function rowsOf({ rows }: Table): Record<string, readonly string[]> {
+  return Object.fromEntries(rows.slice(1).map(([name, ...cells]) => [name, cells]));
+}
+
+/** The columns of a table without the first one, by their names. */
+function columnsOf({ rows: [head, ...rows] }: Table): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    head!.slice(1).map((name, place) => [name, rows.map((row) => row[place + 1]!)]),
+  );
+}
+
+/** The interval of so many gained and lost of all tasks, in percentage points. */
+function tangoText(gained: number, lost: number, tasks: number): string {
+  const { lower, upper } = tango(gained, lost, tasks, 0.975);
+  const points = (share: number) => (share > 0 ? "+" : "") + (100 * share).toFixed(1);
+  return `${points(lower)} to ${points(upper)}`;
+}
+
+/** The example: four tasks unperturbed, under RD, and under RP_F. */
+const TRIALS: readonly TrialScore[] = [
+  ...scoredAll(["", "", "R", ""]),
+  ...scoredAll(["RD", "R", "", ""], { perturbation: "RD", outcome: "wrong_answer" })
+    .map((trial, index): TrialScore => index === 3 ? { ...trial, changed: false } : trial),
+  scored("", { perturbation: "RP_F", outcome: "abstained", calls: 0 }),
+  scored("D", {
+    perturbation: "RP_F",
+    seed: 2,
+    outcome: "wrong_answer",
+    calls: 4,
+    failures: [failureOf("function_not_found")],
+  }, { routing: 1, texts: { compared: 4, similar: 1 } }),
+];
+
+test("perturbationTables() has failure rates as in Table 1, briefly", () => {
+  const { rows, paper, source, title } = tables(TRIALS, true).get("failure-rates-1")!;
+  assertEquals([paper, source], ["Butterfly", "Table 1"]);
+  assertEquals(title, "Failure rates under perturbations: m");
+  assertEquals(rows, [
+    ["failure", "none", "RD", "RP_F"],
+    ["hallucination name", "0%", "0%", "0%"],
+    ["missing information", "0%", "0%", "0%"],
+    ["redundant information", "25%", "67%", "0%"],
+    ["specification mismatch", "0%", "0%", "0%"],
+    ["task deviation", "0%", "33%", "50%"],
+    ["similar texts", "-", "-", "25%"],
+    ["task accuracy", "100%", "0%", "0%"],
+    ["abstained", "-", "-", "50%"],
+    ["API-level success", "100%", "100%", "75%"],
+    ["routing errors", "0%", "0%", "50%"],
+    ["trials", "4", "3", "2"],
+    ["unchanged", "0", "1", "0"],
+  ]);
+});
+
+test("perturbationTables() has differences to none, what is perturbed, and exact shares at length", () => {
+  const table = tables(TRIALS).get("failure-rates-1")!;
+  const columns = columnsOf(table);
+  assertEquals(columns["changed"], ["-", "document", "query"]);
+  // Of tasks 1 to 3 two are gained and one is lost.
+  assertEquals(columns["redundant information"], [
+    "25.0% (4.6% to 69.9%)",
+    `66.7% (+33.3, ${tangoText(2, 1, 3)})`,
+    `0.0% (0.0, ${tangoText(0, 0, 2)})`,
+  ]);
+  assertEquals(columns["task accuracy"], ["100.0%", "0.0%", "0.0%"]);
+  assertStringIncludes(table.note!, "percentage points that it is above none");
+});
+
+test("perturbationTables() tells of what is unknown, undecided and invalid only where it is there", () => {
+  const rd = { perturbation: "RD" };
+  const undecided = ["task_deviation"] as const;
+  const columns = columnsOf(
+    tables([
+      scored("", rd, { undecided }),
+      scored("D", { ...rd, seed: 2 }),
+      record({ ...rd, seed: 3 }),
+      record({ ...rd, seed: 4, outcome: "invalid" }),
+    ]).get("failure-rates-1")!,
+  );
+  assertEquals(columns["task deviation: undecided"], ["1"]);
+  assertEquals(columns["task deviation"]![0]!.split(" ")[0], "100.0%");
+  assertEquals([columns["trials"], columns["right calls known"], columns["invalid"]], [
+    ["3"],
+    ["2"],
+    [
+      "1",
+    ],
+  ]);
+  const usual = Object.keys(columnsOf(tables(TRIALS).get("failure-rates-1")!));
+  for (const name of ["task deviation: undecided", "right calls known", "invalid"]) {
+    assert(!usual.includes(name), name);
+  }
+});
+
+test("perturbationTables() has a dash for rates that nobody knows", () => {
+  const columns = columnsOf(
+    tables(records(["solved", "no_answer"], { perturbation: "RD" })).get("failure-rates-1")!,
+  );
+  assertEquals([columns["hallucination name"], columns["routing errors"]], [["-"], ["-"]]);
+  assertEquals(columns["task accuracy"], ["50.0%"]);
+});
+
+test("perturbationTables() says where none abstained that should have", () => {
+  const rows = rowsOf(
+    tables([
+      record({ perturbation: "RP_L+CF", outcome: "wrong_answer" }),
+      record({ perturbation: "CF", outcome: "wrong_answer" }),
+    ], true).get("failure-rates-1")!,
+  );
+  assertEquals(rows["abstained"], ["-", "0%"]);
+});
+
+test("perturbationTables() compares with none as strategies are compared with the baseline", () => {
+  const { rows } = tables(TRIALS).get("perturbations")!;
+  assertEquals(rows, [
+    [
+      ...["perturbation", "tasks", "left out", "unperturbed", "perturbed", "difference"],
+      ...["95% interval", "gained", "lost", "McNemar p"],
+    ],
+    ["m + RD", "3", "1", "100.0%", "0.0%", "-100.0", tangoText(0, 3, 3), "0", "3", "0.2500"],
+  ]);
+});
+
+test("perturbationTables() compares nothing with none after which no task can be solved", () => {
+  const against = (...ids: readonly string[]) =>
+    tables(["none", ...ids].map((perturbation) => record({ perturbation }))).get("perturbations");
+  const namesOf = (table: Table | undefined) => table?.rows.slice(1).map(([name]) => name);
+  const some = against("RP_F", "CF+RP_L", "CF", "RP_F+RD", "RP_L", "rename");
+  assertEquals(namesOf(some), ["m + CF", "m + rename"]);
+  assertStringIncludes(some!.note!, "RP_F and RP_L are left out");
+  assertStringIncludes(some!.note!, "the failure rates have the share that abstained");
+  const plain = against("CF");
+  assertEquals(namesOf(plain), ["m + CF"]);
+  assert(!plain!.note!.includes("RP_F"), "nothing is left out");
+  assertEquals(against("RP_F", "RP_L"), undefined);
+  const apart = record({ seed: 99, perturbation: "RP_F" });
+  const heads = tables([record(), record({ perturbation: "CF" }), apart]).get("perturbations")!
+    .rows[0]!;
+  assert(!heads.includes("left out"), "no row leaves a task out");
+  // What was left out counts in no row.
+  const { rows } = tables(TRIALS).get("perturbations")!;
+  const without = TRIALS.filter(({ perturbation }) => perturbation !== "RP_F");
+  assertEquals(rows, tables(without).get("perturbations")!.rows);
+});
+
+test("notes of tables tell what could be misread", () => {
+  const all = tables(TRIALS);
+  const rates = all.get("failure-rates-1")!.note!;
+  assertStringIncludes(rates, "a call that is none of the right ones, or one of them once more");
+  assertStringIncludes(rates, "a trial without calls has no failures");
+  assertStringIncludes(all.get("transfer-1")!.note!, "on the diagonal: again in a later call");
+});
+
+test("perturbationTables() has checks among the failure rates, behind the methods", () => {
+  const trials = [
+    ...scoredAll(["R"], { perturbation: "rename" }),
+    ...scoredAll(["R"], { perturbation: "RD+rename" }),
+    ...scoredAll([""]),
+    ...scoredAll([""], { perturbation: "RD" }),
+  ];
+  const table = tables(trials).get("failure-rates-1")!;
+  assertEquals(table.rows.map(([name]) => name), [
+    ...["perturbation", "none", "RD", "rename", "RD+rename"],
+  ]);
+  assertEquals(columnsOf(table)["changed"], ["-", "document", "check", "document"]);
+  assertEquals(columnsOf(table)["redundant information"]!.map((cell) => cell.split(" ")[0]), [
+    ...["0.0%", "0.0%", "100.0%", "100.0%"],
+  ]);
+});
+
+test("perturbationTables() counts which failure goes with which, as in Fig. 4", () => {
+  const table = tables(TRIALS).get("transfer-1")!;
+  assertEquals([table.paper, table.source], ["Butterfly", "Fig. 4"]);
+  assertEquals(table.rows[0]!.slice(0, 3), ["given", "trials", "hallucination name"]);
+  const rows = rowsOf(table);
+  assertEquals(rows["redundant information"], ["3", "0", "0", "0", "0", "1 (1, 0)"]);
+  assertEquals(rows["hallucination name"], ["0", "-", "-", "-", "-", "-"]);
+});
+
+test("perturbationTables() has checks apart, with what chance does", () => {
+  const check = { perturbation: "rename", model: "sim:a", simulated: true };
+  const { perturbation: _, ...plain } = check;
+  const all = tables([
+    ...records(["solved", "solved", "no_answer"], check),
+    ...records(["solved", "no_answer", "no_answer"], plain),
+  ]);
+  assertEquals(all.get("checks")!.rows, [
+    ["check", "pairs", "flipped", "share", "95% interval", "gained", "lost", "by chance"],
+    ["sim:a + rename (simulated)", "3", "1", "33.3%", "6.1% to 79.2%", "1", "0", "-"],
+  ]);
+  const alone = tables(records(["solved"], check));
+  assertEquals([...alone.keys()], ["failure-rates-1", "checks"]);
+  assertEquals(alone.get("checks")!.rows[1]!.slice(1, 4), ["0", "0", "-"]);
+  const repeated = tables([
+    record({ perturbation: "rename" }),
+    ...(["solved", "no_answer"] as const).map((outcome, at) =>
+      record({ outcome, repetition: at + 1 })
+    ),
+  ]);
+  assertEquals(repeated.get("checks")!.rows[1]!.at(-1), "100.0%");
+});
+
+test("perturbationTables() is nothing where nothing was perturbed", () => {
+  assertEquals(tables(records(["solved", "no_answer"])).size, 0);
+});
+
+test("reports have the tables of perturbations in the terminal and in Markdown", () => {
+  const report = makeReport(TRIALS, { suite: "s" });
+  for (const text of [renderReport(report), renderTables(TRIALS)]) {
+    assertStringIncludes(text, "Failure rates under perturbations: m (as in Butterfly, Table 1)");
+    assertStringIncludes(text, "Which failure goes with which: m (as in Butterfly, Fig. 4)");
+    assertStringIncludes(text, "Perturbations against none\n");
+    assert(/^redundant information +25% +67% +0%$/m.test(text));
+  }
+  const markdown = renderMarkdown(report);
+  assertStringIncludes(markdown, "As in Butterfly, Table 1.");
+  assertStringIncludes(markdown, "| RD | document | 0.0% ");
+  assertEquals(sourceText("Table 2"), "as in FuncBenchGen, Table 2");
+});
+
+test("reports of all methods stay within a terminal's reasonable width, and others not far off", () => {
+  const widest = (ids: readonly string[]) => {
+    const text = renderTables(
+      ["none", ...ids].flatMap((perturbation) => scoredAll(["NMRSD", "R"], { perturbation })),
+    );
+    const start = text.indexOf("Failure rates under");
+    const lines = text.slice(start).split("\n\n")[0]!.split("\n").slice(2);
+    return Math.max(...lines.map(({ length }) => length));
+  };
+  const [methods, all, faults] = [
+    widest(PERTURBATION_METHODS),
+    widest([...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS]),
+    widest(FAULTS),
+  ];
+  assert(methods <= 125, `${methods} columns`);
+  assert(all <= 150, `${all} columns`);
+  assert(faults <= 150, `${faults} columns`);
+});
+
+test("perturbationTables() is at peace with hostile names", () => {
+  const names = fc.constantFrom(
+    "none",
+    "RD",
+    "rename",
+    HOSTILE,
+    "__proto__",
+    "constructor",
+    "+",
+    "",
+  );
+  const trials = fc.array(
+    fc.record({ model: names, strategy: names, perturbation: names, seed: fc.nat({ max: 2 }) }),
+    { maxLength: 10 },
+  );
+  fc.assert(fc.property(trials, (all) => {
+    const scores = all.map((traits) => scored("RD D", traits));
+    tables(scores);
+    const report = makeReport(scores, { suite: "s" });
+    for (const line of renderReport(report).split("\n")) assertNotMatch(line, STEERING);
+    for (const line of renderMarkdown(report).split("\n")) assertNotMatch(line, STEERING);
+  }));
+});
+
+test("wholePercent() never rounds something to nothing, nor a part to all", () => {
+  assertEquals(
+    [0, 0.001, 0.0051, 0.5, 0.994, 0.999, 1].map(wholePercent),
+    ["0%", "<1%", "1%", "50%", "99%", ">99%", "100%"],
+  );
+});

@@ -1,0 +1,465 @@
+import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import { wilson } from "../../../lib/statistics/proportions.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { callSetTables } from "../../../lib/reports/tables/question_sets.ts";
+import { renderMarkdown } from "../../../lib/reports/markdown.ts";
+import type { Table } from "../../../lib/reports/tables/table.ts";
+import { tablesOf } from "../../../lib/reports/tables/tables.ts";
+import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
+import type { TrialScore } from "../../../lib/trials/summary.ts";
+import { percent } from "../../../lib/gate/verdict_text.ts";
+import { test } from "../../support/generated.ts";
+import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
+import { HOSTILE, record, STEERING } from "../../support/records.ts";
+
+function tables(trials: readonly TrialScore[], brief = false): Map<string, Table> {
+  const all = callSetTables(makeReport(trials, { suite: "s" }), brief);
+  assertEquals(new Set(all.map(({ id }) => id)).size, all.length, "ids must differ");
+  for (const { rows, id } of all) {
+    assertEquals(new Set(rows.map(({ length }) => length)).size, 1, `${id} has uneven rows`);
+  }
+  return new Map(all.map((table) => [table.id, table]));
+}
+
+/** Of one model: two easy questions, a medium one and a hard one. */
+const TRIALS: readonly TrialScore[] = [
+  answered(question("q1"), "exact", { answer: { judged: { score: 1 } } }),
+  answered(question("q2"), "structure", {
+    answer: { judged: { score: 0.5 }, errors: ["logical_error"] },
+  }),
+  answered(question("q3", { difficulty: "medium" }), "routing", {
+    answer: { judged: { score: 0.25 }, errors: ["logical_error", "hallucination"] },
+  }),
+  answered(question("q4", { difficulty: "hard" }), "nothing", {
+    answer: {
+      judged: { score: null, why: "out of range" },
+      errors: ["unexpected_formatting"],
+    },
+  }),
+];
+
+const interval = (count: number, of: number) => {
+  const { lower, upper } = wilson(count, of);
+  return `${percent(lower)} to ${percent(upper)}`;
+};
+
+test("callSetTables() has what answers are worth in the columns of Table 4", () => {
+  const { title, paper, source, section, rows } = tables(TRIALS).get("call-set-1")!;
+  assertEquals([title, section], ["Right calls: shop parameters", "call sets"]);
+  assertEquals([paper, source], ["CallNavi", "Table 4"]);
+  assertEquals(rows, [
+    [
+      ...["model", "trials", "routing: easy", "medium", "hard", "all", "syntax", "structure"],
+      ...["exact: easy", "medium", "hard", "all", "macro", "judge"],
+    ],
+    [
+      ...["m", "2+1+1", "100.0%", "100.0%", "0.0%", `75.0% (${interval(3, 4)})`, "75.0%", "50.0%"],
+      ...["50.0%", "0.0%", "0.0%", `25.0% (${interval(1, 4)})`, "16.7%", "0.583"],
+    ],
+  ]);
+});
+
+test("callSetTables() has two tables where columns are dear", () => {
+  const all = tables(TRIALS, true);
+  assertEquals([...all.keys()], [
+    ...["call-set-1-functions", "call-set-1", "call-set-errors", "call-set-judge"],
+  ]);
+  assertEquals(all.get("call-set-1-functions")!.rows, [
+    [
+      ...["model", "trials", "routing: easy", "medium", "hard", "all", "95% interval"],
+      ...["syntax", "structure"],
+    ],
+    ["m", "2+1+1", "100.0%", "100.0%", "0.0%", "75.0%", interval(3, 4), "75.0%", "50.0%"],
+  ]);
+  assertEquals(all.get("call-set-1")!.rows, [
+    ["model", "trials", "exact: easy", "medium", "hard", "all", "95% interval", "macro", "judge"],
+    ["m", "2+1+1", "50.0%", "0.0%", "0.0%", "25.0%", interval(1, 4), "16.7%", "0.583"],
+  ]);
+});
+
+test("renderTables() tells of a call set as a whole, and of nothing that has no meaning there", () => {
+  const told = renderTables(TRIALS.map((trial) => ({
+    ...trial,
+    model: { requested: "sim:m", served: "sim:m", simulated: true },
+  })));
+  assertEquals(
+    told.split("\n").filter((line) => !line.startsWith("(")).join("\n"),
+    `sim:m  (simulated: a program, no language model)
+
+cell                     trials  solved   95% interval  invalid
+shop parameters, easy         2   50.0%  9.5% to 90.5%        0
+shop parameters, medium       1    0.0%  0.0% to 79.3%        0
+shop parameters, hard         1    0.0%  0.0% to 79.3%        0
+all                           4   25.0%  4.6% to 69.9%        0
+
+spent: 40 tokens read, 8 written
+
+Right functions: shop parameters (as in CallNavi, Table 4)
+model              trials  routing: easy  medium  hard    all    95% interval  syntax  structure
+sim:m (simulated)   2+1+1         100.0%  100.0%  0.0%  75.0%  30.1% to 95.4%   75.0%      50.0%
+
+Right calls: shop parameters (as in CallNavi, Table 4)
+model              trials  exact: easy  medium  hard    all   95% interval  macro  judge
+sim:m (simulated)   2+1+1        50.0%    0.0%  0.0%  25.0%  4.6% to 69.9%  16.7%  0.583
+
+Errors in answers: shop parameters (as in CallNavi, appendix F)
+model              answers  hallucination  unexpected formatting  logical error
+sim:m (simulated)        4      1 (25.0%)              1 (25.0%)      2 (50.0%)
+
+The judge beside exact calls: shop parameters (as in CallNavi, section 6.4)
+model              judge  judged  unusable  unavailable  exact  correlation       p
+sim:m (simulated)  0.583       3         1            0  33.3%        0.945  0.2123`,
+  );
+});
+
+test("callSetTables() leaves out what no row has, and says what it cannot tell", () => {
+  const easy = tables([answered(question("q1"), "exact")], true);
+  assertEquals([...easy.keys()], ["call-set-1-functions", "call-set-1"]);
+  assertEquals(easy.get("call-set-1")!.rows[0], [
+    ...["model", "trials", "exact: easy", "all", "95% interval"],
+  ]);
+  const routing = tables([answered(question("q1", { mode: "routing" }), "routing")]);
+  assertEquals([...routing.keys()], ["call-set-1"]);
+  const routed = [answered(question("q1", { mode: "routing" }), "routing")];
+  assertEquals([...tables(routed, true).keys()], ["call-set-1"]);
+  const { title, rows, note } = routing.get("call-set-1")!;
+  assertEquals(title, "Right functions: shop routing");
+  assertEquals(rows[0], ["model", "trials", "routing: easy", "all"]);
+  assert(!note!.includes("exact"), note);
+  const made = tables([answered(question("q1", { mode: "tools" }), "exact")]).get("call-set-1")!;
+  assertEquals([made.paper, made.source], [undefined, undefined]);
+  assert(!made.rows[0]!.includes("syntax"), "what was called is no text");
+  assertEquals(tables([record()]).size, 0);
+  assertEquals(tables([]).size, 0);
+});
+
+test("callSetTables() counts trials that are in no share, or wrong for want of an answer", () => {
+  const spoiled: readonly TrialScore[] = [
+    ...TRIALS,
+    unanswered(question("q5"), { outcome: "call_limit" }),
+    unanswered(question("q6"), { outcome: "invalid" }),
+    unanswered(question("q7"), { changed: false }),
+    unanswered(question("q8"), { outcome: "wrong_answer" }),
+    answered(question("q1"), "exact", { model: "b" }),
+  ];
+  const { rows, note } = tables(spoiled).get("call-set-1")!;
+  assertEquals(rows.map((row) => row.slice(-4)), [
+    ["invalid", "unchanged", "limited", "unscored"],
+    ["1", "1", "1", "1"],
+    ["-", "-", "-", "-"],
+  ]);
+  assertEquals(rows[1]![1], "3+1+1");
+  assertStringIncludes(
+    note!,
+    "limited: reached a limit without an answer, which is wrong by every score",
+  );
+  assertStringIncludes(note!, "unscored: not known what they are worth, and in no share");
+  const usual = tables(TRIALS).get("call-set-1")!.note!;
+  assert(!usual.includes("limited") && !usual.includes("unscored"), usual);
+});
+
+test("callSetTables() has what answers were worth before they were repaired, apart", () => {
+  const trials = [
+    answered(question("q1"), "exact", {
+      strategy: "repair",
+      answer: { unrepaired: scoresOf("nothing") },
+    }),
+    answered(question("q2"), "exact", { strategy: "repair", answer: { judged: { score: 1 } } }),
+    answered(question("q1"), "exact"),
+  ];
+  const { title, rows } = tables(trials).get("call-set-1-unrepaired")!;
+  assertEquals(title, "Right calls before repair: shop parameters");
+  assertEquals(rows[0]!.at(-1), "repaired");
+  assert(!rows[0]!.includes("judge"), "no judge has seen them");
+  assertEquals(rows.length, 2);
+  assertEquals([rows[1]![0], rows[1]![2], rows[1]!.at(-1)], ["m + repair", "50.0%", "1"]);
+  const brief = tables(trials, true);
+  assert(brief.has("call-set-1-unrepaired-functions") && brief.has("call-set-1-unrepaired"));
+  assertEquals([...tables(trials.slice(1)).keys()], ["call-set-1", "call-set-judge"]);
+});
+
+test("callSetTables() compares JSON and YAML as in Table 8, where several were tried", () => {
+  const formats = [{}, { input: "yaml" }, { input: "yaml", output: "yaml" }] as const;
+  const trials = formats.flatMap((way, at) => [
+    answered(question("q1", way), WORTHS[4 - at]!),
+    answered(question("q2", { ...way, difficulty: "hard" }), WORTHS[3 - at]!),
+  ]);
+  const all = tables(trials);
+  const { title, paper, source, rows } = all.get("call-set-formats-1")!;
+  assertEquals([title, paper, source], ["JSON and YAML: shop parameters", "CallNavi", "Table 8"]);
+  assertEquals(rows, [
+    [
+      ...["formats", "trials", "syntax", "structure"],
+      ...["exact: easy", "hard", "all", "95% interval"],
+    ],
+    ["json to json: m", "1+0+1", "100.0%", "100.0%", "100.0%", "0.0%", "50.0%", interval(1, 2)],
+    ["yaml to json: m", "1+0+1", "100.0%", "50.0%", "0.0%", "0.0%", "0.0%", interval(0, 2)],
+    ["yaml to yaml: m", "1+0+1", "100.0%", "0.0%", "0.0%", "0.0%", "0.0%", interval(0, 2)],
+  ]);
+  assertEquals(
+    [1, 2, 3].map((at) => all.get(`call-set-${at}`)!.source),
+    ["Table 4", "Table 8", "Table 8"],
+  );
+  const strict = trials.map((trial) => ({ ...trial, task: { ...trial.task, rule: "strict" } }));
+  const rules = tables([...trials, ...strict] as TrialScore[]);
+  assertEquals(rules.get("call-set-formats-2")!.title, "JSON and YAML: shop parameters, strict");
+  const routed = tables(
+    ["json", "yaml"].map((input) =>
+      answered(question("q", { mode: "routing", input: input as "yaml" }), "routing")
+    ),
+  );
+  assertEquals(routed.get("call-set-formats-1")!.rows[0], [
+    ...["formats", "trials", "routing: easy", "all", "95% interval"],
+  ]);
+});
+
+test("callSetTables() points to Table 5 where functions were picked first", () => {
+  const strategy = "route_then_fill";
+  const both = [...TRIALS, answered(question("q1"), "exact", { strategy })];
+  assertEquals(tables(both).get("call-set-1")!.source, "Tables 4 and 5");
+});
+
+test("callSetTables() tells ways of asking apart where there are several", () => {
+  const routing = answered(question("q1", { mode: "routing" }), "nothing", {
+    answer: { errors: ["unexpected_formatting"], judged: { score: 0 } },
+  });
+  const all = tables([...TRIALS, routing]);
+  const errors = all.get("call-set-errors")!;
+  assertEquals(errors.title, "Errors in answers");
+  assertEquals(errors.section, "failures");
+  assertEquals(errors.rows.map((row) => row.slice(0, 3)), [
+    ["model", "questions of", "answers"],
+    ["m", "shop parameters", "4"],
+    ["m", "shop routing", "1"],
+  ]);
+  assertEquals(all.get("call-set-judge")!.rows[2], [
+    ...["m", "shop routing", "0.000", "1", "0", "0", "0.0%", "not available", "not available"],
+  ]);
+  assertStringIncludes(all.get("call-set-judge")!.note!, "or, in mode routing, have the right");
+  assertNotMatch(tables(TRIALS).get("call-set-judge")!.note!, /routing/);
+  assertStringIncludes(all.get("call-set-2")!.note!, "judge: the mean score that a model gives");
+});
+
+test("callSetTables() correlates over models where there are three", () => {
+  const of = (model: string, exact: boolean, score: number) =>
+    answered(question("q1"), exact ? "exact" : "routing", { model, answer: { judged: { score } } });
+  const trials = [of("a", true, 1), of("b", false, 0.5), of("c", false, 0)];
+  const { rows, note } = tables(trials).get("call-set-judge")!;
+  assertEquals(rows.slice(1).map((row) => [row[0], ...row.slice(-3)]), [
+    ["a", "100.0%", "not available", "not available"],
+    ["b", "0.0%", "not available", "not available"],
+    ["c", "0.0%", "not available", "not available"],
+    ["over the 3 rows above", "-", "0.866", "0.3333"],
+  ]);
+  assert(!note!.includes("independent"), note);
+  const aside = [1, 2].map((repetition) =>
+    answered(question("q1"), "exact", { model: "d", repetition })
+  );
+  const beside = tables([...trials, ...aside]).get("call-set-judge")!;
+  assert(!beside.note!.includes("independent"), "what was not judged is not told of");
+  assertEquals(beside.rows.length, 5);
+  assertEquals(tables(trials.slice(1)).get("call-set-judge")!.rows.length, 3);
+  const again = trials.map((trial): TrialScore => ({ ...trial, repetition: 2 }));
+  assertStringIncludes(
+    tables([...trials, ...again]).get("call-set-judge")!.note!,
+    "were trials independent, as repetitions of one question are not",
+  );
+});
+
+/** An answer that a judge gave a score, and who that was. */
+function judgedBy(
+  id: string,
+  model: { readonly requested: string; readonly served: string[]; readonly simulated?: boolean },
+  traits: Parameters<typeof answered>[2] = {},
+): TrialScore {
+  return answered(question(id), "exact", {
+    judging: {
+      model: { simulated: false, ...model },
+      usage: { inputTokens: 900, outputTokens: 7 },
+    },
+    ...traits,
+    answer: { judged: { score: 1 }, ...traits.answer },
+  });
+}
+
+test("callSetTables() names the judge, and what it read and wrote", () => {
+  const mini = { requested: "sim:mini", served: ["sim:mini"], simulated: true };
+  const trials = [
+    judgedBy("q1", { requested: "big", served: ["big"] }),
+    judgedBy("q2", mini),
+    judgedBy("q1", mini, { model: "b" }),
+    answered(question("q1"), "exact", { model: "c", answer: { judged: { score: 1 } } }),
+  ];
+  const { rows, note } = tables(trials).get("call-set-judge")!;
+  assertEquals(rows, [
+    [
+      ...["model", "judged by", "judge", "judged", "unusable", "unavailable", "exact"],
+      ...["correlation", "p", "tokens: read", "written"],
+    ],
+    [
+      ...["m", "big, sim:mini (simulated)", "1.000", "2", "0", "0", "100.0%"],
+      ...["not available", "not available", "1,800", "14"],
+    ],
+    [
+      ...["b", "sim:mini (simulated)", "1.000", "1", "0", "0", "100.0%"],
+      ...["not available", "not available", "900", "7"],
+    ],
+    [
+      ...["c", "-", "1.000", "1", "0", "0", "100.0%"],
+      ...["not available", "not available", "-", "-"],
+    ],
+    [
+      ...["over the 3 rows above", "-", "-", "-", "-", "-", "-"],
+      ...["not available", "not available", "-", "-"],
+    ],
+  ]);
+  assertNotMatch(note!, /several names|unfit/);
+});
+
+test("callSetTables() says where a judge answered under several names, in one row or in two", () => {
+  const as = (name: string) => ({ requested: "big", served: [name] });
+  const cells = (trials: readonly TrialScore[]) => {
+    const { rows, note } = tables(trials).get("call-set-judge")!;
+    const isTold = note!.includes("a judge answered under several names");
+    return [...rows.slice(1).map((row) => row[1]), isTold];
+  };
+  const [one, other] = [judgedBy("q1", as("big-1")), judgedBy("q2", as("big-2"))];
+  assertEquals(cells([one, other]), ["big as big-1 and as big-2", true]);
+  assertEquals(cells([one, judgedBy("q2", as("big-2"), { model: "b" })]), [
+    ...["big as big-1", "big as big-2", true],
+  ]);
+  assertEquals(cells([one, judgedBy("q2", as("big-1"))]), ["big", false]);
+  // A judge that says no name once is no other one.
+  assertEquals(cells([one, judgedBy("q2", { requested: "big", served: [] })]), ["big", false]);
+});
+
+test("callSetTables() counts answers apart that no judge could be asked about", () => {
+  const judged = {
+    score: null,
+    why: "the judge could not be asked: too long",
+    unfit: true,
+  } as const;
+  const trials = [...TRIALS, answered(question("q5"), "nothing", { answer: { judged } })];
+  const { rows, note } = tables(trials).get("call-set-judge")!;
+  assertEquals(rows.map((row) => row.slice(2, 7)), [
+    ["judged", "unusable", "unavailable", "unfit", "exact"],
+    ["3", "1", "0", "1", "33.3%"],
+  ]);
+  assertStringIncludes(note!, "unfit: answers that are too long or nest too deep for any judge");
+});
+
+test("callSetTables() has the stability of answers as in Table 7", () => {
+  const outputs = ["Yes", "yes", "no", "no"];
+  const trials = outputs.map((output, at) =>
+    answered(question(at < 2 ? "q1" : "q2"), "exact", {
+      repetition: 1 + at % 2,
+      answer: { output },
+    })
+  );
+  const { paper, source, rows, note } = tables(trials).get("call-set-stability")!;
+  assertEquals([paper, source], ["CallNavi", "Table 7"]);
+  assertEquals(rows, [
+    [
+      ...["model", "questions", "repetitions", "text: election", "Levenshtein"],
+      ...["normalized: election", "Levenshtein"],
+    ],
+    ["m", "2", "2", "0.500", "0.833", "1.000", "1.000"],
+  ]);
+  assert(!note!.includes("left out") && !note!.includes("cut:"), note);
+  const more = [
+    ...trials,
+    answered(question("q2"), "exact", { repetition: 3, answer: { output: "n".repeat(10_000) } }),
+    answered(question("q3"), "exact"),
+  ];
+  const longer = tables(more).get("call-set-stability")!;
+  assertEquals(longer.rows.map((row) => [row[2], ...row.slice(-2)]), [
+    ["repetitions", "left out", "cut"],
+    ["2 to 3", "1", "1"],
+  ]);
+  assertStringIncludes(longer.note!, "cut: answers of which only the first 10,000 characters");
+});
+
+test("reports have the tables of call sets in Markdown and among all tables", () => {
+  const report = makeReport(TRIALS, { suite: "s" });
+  const markdown = renderMarkdown(report);
+  assertStringIncludes(markdown, "As in CallNavi, Table 4.");
+  assertStringIncludes(markdown, "| m | 2&#43;1&#43;1 | 100.0% |");
+  assertNotMatch(markdown, /calls if solved|fewest|[Ff]ailure types/);
+  const ids = tablesOf(report).map(({ id }) => id);
+  assertEquals(ids, [
+    ...["overview", "call-set-1", "call-set-errors", "call-set-judge", "outcomes", "cells-1"],
+  ]);
+  assertEquals(JSON.parse(JSON.stringify(report)).callSets[0].rows[0].scores.exact.easy, 0.5);
+});
+
+test("tables of perturbed questions leave out failures of calls, of which there are none", () => {
+  const written = ["none", "RD"].flatMap((perturbation) =>
+    TRIALS.map((trial): TrialScore => ({ ...trial, perturbation }))
+  );
+  const ids = tablesOf(makeReport(written, { suite: "s" })).map(({ id }) => id);
+  assert(ids.includes("perturbations") && !ids.includes("failure-rates-1"), ids.join());
+  const made = written.map((trial): TrialScore => ({ ...trial, calls: 1 }));
+  assert(tablesOf(makeReport(made, { suite: "s" })).some(({ id }) => id === "failure-rates-1"));
+});
+
+test("renderTables() says that no call was refused, not that none was wrong, where nobody knows", () => {
+  const made = question("q1", { mode: "tools" });
+  const told = renderTables([answered(made, "routing", { calls: 1 })]);
+  assertStringIncludes(told, "no call was refused");
+  const many = Array.from(
+    { length: 7 },
+    (_, at) => answered(made, "routing", { calls: 1, model: `m${at}` }),
+  );
+  assertStringIncludes(renderTables(many), "no call was refused");
+  const written = many.map((trial, at) => ({
+    ...TRIALS[0]!,
+    model: { ...trial.model },
+    id: `${at}`,
+  }));
+  assertNotMatch(renderTables(written), /no call/);
+  const own = record({ task: { case: "refund", seed: 1 }, minimumCalls: null });
+  assertStringIncludes(renderTables([own]), "no call was refused");
+  assertNotMatch(renderTables([own]), /fewest/);
+});
+
+test("tables of call sets stay within a terminal's reasonable width", () => {
+  const name = "a-model-of-some-length-2026-01 (high)";
+  const trials = TRIALS.flatMap((trial) =>
+    [1, 2].map((repetition): TrialScore => ({
+      ...trial,
+      repetition,
+      strategy: "repair",
+      model: { requested: name, served: name, simulated: false },
+      scored: { ...trial.scored!, unrepaired: trial.scored!.scores },
+    }))
+  );
+  const lines = renderTables(trials).split("\n").filter((line) => !line.startsWith("("));
+  const widest = Math.max(...lines.map(({ length }) => length));
+  assert(widest <= 140, `${widest} columns`);
+});
+
+test("callSetTables() is at peace with hostile names", () => {
+  const names = fc.constantFrom("shop", HOSTILE, "__proto__", "constructor", "|", "");
+  const trials = fc.array(
+    fc.record({ set: names, id: names, model: names, worth: fc.constantFrom(...WORTHS) }),
+    { maxLength: 10 },
+  );
+  fc.assert(fc.property(trials, (all) => {
+    const scores = all.map(({ set, id, model, worth }) =>
+      answered(question(id, { set }), worth, {
+        model,
+        judging: {
+          model: { requested: model, served: [HOSTILE, id], simulated: false },
+          usage: { inputTokens: 1, outputTokens: 1 },
+        },
+        answer: { output: HOSTILE, errors: [HOSTILE, "logical_error"], judged: { score: 1 } },
+      })
+    );
+    tables(scores);
+    tables(scores, true);
+    const report = makeReport(scores, { suite: "s" });
+    for (const line of renderReport(report).split("\n")) assertNotMatch(line, STEERING);
+    for (const line of renderMarkdown(report).split("\n")) assertNotMatch(line, STEERING);
+  }));
+});

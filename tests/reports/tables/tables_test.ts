@@ -1,0 +1,402 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import type { Failure, FailureType } from "../../../lib/calls/failure.ts";
+import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
+import type { Table } from "../../../lib/reports/tables/table.ts";
+import { breakdownTable, tablesOf } from "../../../lib/reports/tables/tables.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import type { TrialScore } from "../../../lib/trials/summary.ts";
+import { generatedFrom, test } from "../../support/generated.ts";
+import { crossed, failureOf, record, records } from "../../support/records.ts";
+
+/** The tables of these trials, by their ids. */
+function tables(trials: readonly Trial[], options: Partial<ReportOptions> = {}) {
+  const all = tablesOf(makeReport(trials, { suite: "s", ...options }));
+  assertEquals(new Set(all.map(({ id }) => id)).size, all.length, "ids must differ");
+  for (const { rows, id } of all) {
+    assertEquals(new Set(rows.map(({ length }) => length)).size, 1, `${id} has uneven rows`);
+  }
+  return new Map<string, Table>(all.map((table) => [table.id, table]));
+}
+
+/** A task of a size, with or without irrelevant functions. */
+function sized(core: number, seed: number, connected = 0): Trial["task"] {
+  return { core, depth: 1, connected, disconnected: 0, seed };
+}
+
+function failuresOf(counts: Partial<Record<FailureType, number>>, root = true): Failure[] {
+  return Object.entries(counts).flatMap(([type, count]) =>
+    Array.from({ length: count }, () => ({ ...failureOf(type as FailureType), root }) as Failure)
+  );
+}
+
+/** The example for Table 2: four graphs of each size; the smaller one has irrelevant functions, too. */
+const TRIALS: readonly Trial[] = [
+  ...["a", "b"].flatMap((model) =>
+    [5, 10].flatMap((core) =>
+      [1, 2, 3, 4].map((seed) => {
+        const solved = model === "a" && seed <= (core === 5 ? 3 : 1);
+        return record({
+          model,
+          task: sized(core, seed, seed % 2 === 0 ? 10 : 0),
+          outcome: solved ? "solved" : "wrong_answer",
+          calls: core + (solved ? seed : 2 * seed),
+        });
+      })
+    )
+  ),
+];
+
+test("tablesOf() has success and calls by core size, as in Table 2", () => {
+  const { rows, source, note } = tables(TRIALS).get("core")!;
+  assertEquals(source, "Table 2");
+  assertEquals(note, "share solved and 95% interval, of n valid trials");
+  assertEquals(rows, [
+    ["model", ...[5, 10].flatMap((core) => [`core ${core}: solved`, "calls if solved", "if not"])],
+    [
+      "a",
+      ...["75.0% (30.1% to 95.4%), n 4", "7.0", "13.0"],
+      ...["25.0% (4.6% to 69.9%), n 4", "11.0", "16.0"],
+    ],
+    [
+      "b",
+      ...["0.0% (0.0% to 49.0%), n 4", "-", "10.0"],
+      ...["0.0% (0.0% to 49.0%), n 4", "-", "15.0"],
+    ],
+  ]);
+});
+
+test("tablesOf() has the same without irrelevant functions, as in Table 5", () => {
+  const { rows, source } = tables(TRIALS).get("no-extra")!;
+  assertEquals(source, "Table 5");
+  assertEquals(rows.map((row) => row.slice(0, 4)), [
+    ["model", "core 5: solved", "calls if solved", "if not"],
+    // Seeds 1 and 3: both solved, with 6 and 8 calls.
+    ["a", "100.0% (34.2% to 100.0%), n 2", "7.0", "-"],
+    ["b", "0.0% (0.0% to 65.8%), n 2", "-", "9.0"],
+  ]);
+  const plain = TRIALS.filter(({ task }) => generatedFrom(task).connected === 0);
+  assertEquals(tables(plain).has("no-extra"), false, "it would be the same once more");
+});
+
+test("tablesOf() has failures by type, of all and of roots and cascades, as in Table 3", () => {
+  const trials = [
+    record({
+      seed: 1,
+      failures: [
+        ...failuresOf({ value_not_yet_known: 6, incorrect_value: 1 }),
+        ...failuresOf({ incorrect_value: 1 }, false),
+      ],
+    }),
+    record({ seed: 2, failures: failuresOf({ function_not_found: 2 }) }),
+    record({ seed: 3, outcome: "invalid", failures: failuresOf({ function_not_found: 9 }) }),
+    record({ model: "none" }),
+  ];
+  const { rows, source } = tables(trials).get("failures")!;
+  assertEquals(source, "Table 3");
+  assertEquals(rows, [
+    [
+      ...["model", "", "wrong calls", "function_not_found", "wrong_number_of_inputs"],
+      ...["value_not_yet_known", "incorrect_value"],
+    ],
+    ["m", "all", "10", "2 (20.0%)", "0 (0.0%)", "6 (60.0%)", "2 (20.0%)"],
+    ["", "roots", "9", "2 (22.2%)", "0 (0.0%)", "6 (66.7%)", "1 (11.1%)"],
+    ["", "cascades", "1", "0 (0.0%)", "0 (0.0%)", "0 (0.0%)", "1 (100.0%)"],
+    ["none", "all", "0", "-", "-", "-", "-"],
+    ["", "roots", "0", "-", "-", "-", "-"],
+    ["", "cascades", "0", "-", "-", "-", "-"],
+  ]);
+});
+
+test("tablesOf() begins with all models side by side, and tells what they took", () => {
+  const usage = { inputTokens: 1_234_567, outputTokens: 89 };
+  const trials = [
+    ...records(["solved", "no_answer", "invalid"], { model: "gpt-5", usage }),
+    record({ model: "sim:planner", simulated: true }),
+  ];
+  const [first] = tables(trials).values();
+  assertEquals([first!.id, first!.rows], ["overview", [
+    [
+      ...["model", "trials", "solved", "95% interval", "calls if solved", "if not"],
+      ...["fewest calls", "invalid", "tokens read", "written"],
+    ],
+    [
+      ...["gpt-5", "3", "50.0%", "9.5% to 90.5%", "3.0", "3.0", "3.0", "1"],
+      ...["3,703,701", "267"],
+    ],
+    [
+      ...["sim:planner (simulated)", "1", "100.0%", "20.7% to 100.0%", "3.0", "-", "3.0", "0"],
+      ...["10", "2"],
+    ],
+  ]]);
+});
+
+test("tablesOf() has costs where a price is known, also those of invalid trials", () => {
+  const usage = { inputTokens: 1_000_000, outputTokens: 100_000 };
+  const trials = [
+    ...records(["solved", "invalid"], { model: "gpt-5", usage }),
+    record({ model: "other" }),
+  ];
+  const prices = { "gpt-5": { input: 1.25, output: 10 } };
+  const { rows } = tables(trials, { prices }).get("overview")!;
+  assertEquals(rows.map((row) => row.at(-1)), ["cost", "$4.50", "-"]);
+});
+
+test("tablesOf() has each strategy against the baseline of its model, on the same graphs", () => {
+  const trials = [
+    ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
+    ...crossed({ lost: 5 }, { model: "sim:n", simulated: true }),
+  ];
+  const { rows, section, note } = tables(trials).get("strategies")!;
+  assertEquals(section, "success");
+  assertMatch(note!, /of many, some differ by chance.*; this decides nothing$/);
+  assertEquals(rows, [
+    [
+      ...["strategy", "tasks", "baseline", "with strategy", "difference", "95% interval"],
+      ...["gained", "lost", "McNemar p", "extra tokens"],
+    ],
+    // 40 trials of 12 tokens: 30 are solved with the strategy, and 22 without.
+    [
+      ...["m + restate", "40", "55.0%", "75.0%", "+20.0", "+3.5 to +36.6", "10", "2", "0.0386"],
+      "-6",
+    ],
+    [
+      ...["sim:n + restate (simulated)", "5", "100.0%", "0.0%", "-100.0", "-100.0 to -13.1"],
+      ...["0", "5", "0.0625", "-"],
+    ],
+  ]);
+});
+
+test("tablesOf() tells of strategies what is left out, and extra costs where they are known", () => {
+  const dear = { usage: { inputTokens: 3_000_000, outputTokens: 0 } };
+  const trials = [
+    ...crossed({ both: 4 }).map((trial) =>
+      trial.strategy === "restate" ? { ...trial, ...dear } : trial
+    ),
+    record({ seed: 99 }),
+    ...crossed({ both: 1 }, { model: "n" }),
+    record({ model: "o", outcome: "invalid" }),
+    record({ model: "o", strategy: "restate" }),
+  ];
+  const { rows } = tables(trials, { prices: { m: { input: 0.01, output: 0 } } }).get("strategies")!;
+  assertEquals(rows.map((row) => [...row.slice(0, 4), ...row.slice(-3)]), [
+    [
+      ...["strategy", "tasks", "left out", "baseline"],
+      ...["McNemar p", "extra tokens", "extra cost"],
+    ],
+    ["m + restate", "4", "1", "100.0%", "1.0000", "+2,999,988", "+$0.03"],
+    ["n + restate", "1", "0", "100.0%", "1.0000", "0", "-"],
+    ["o + restate", "0", "1", "-", "-", "-", "-"],
+  ]);
+});
+
+test("tablesOf() has no p of repeated graphs, and rounds no difference to none", () => {
+  const repeated = ["baseline", "restate"].flatMap((strategy) =>
+    [1, 2, 3].flatMap((seed) =>
+      [1, 2].map((repetition) =>
+        record({
+          ...{ strategy, seed, repetition },
+          outcome: strategy === "baseline" || seed + repetition < 5 ? "solved" : "no_answer",
+        })
+      )
+    )
+  );
+  const [, row] = tables(repeated).get("strategies")!.rows;
+  // Of 0, 0, -0.5 and two more, 1 and -1: -0.1, and 2.776 standard errors of 0.332 to either side.
+  assertEquals(row!.slice(4, 9), ["-16.7", "-100.0 to +82.1", "0", "1", "-"]);
+  const [, close] = tables(crossed({ both: 3000, lost: 1 })).get("strategies")!.rows;
+  assertEquals(close!.slice(4, 6), ["-0.0", "-0.2 to +0.1"]);
+  const [, same] = tables(crossed({ both: 10 })).get("strategies")!.rows;
+  assertEquals(same!.slice(4, 6), ["0.0", "-27.8 to +27.8"]);
+});
+
+test("tablesOf() has no table of strategies without two to compare", () => {
+  const other = records(["solved"], { model: "n", strategy: "restate" });
+  assertEquals(tables([...records(["solved"]), ...other]).has("strategies"), false);
+});
+
+test("tablesOf() counts in its tables what breakdowns leave out", () => {
+  const task = { case: "refunds" } as unknown as Trial["task"];
+  const found = tables([record({ task, id: "1" }), record({ outcome: "no_answer" })]);
+  assertEquals(found.get("overview")!.rows[1]!.slice(0, 3), ["m", "2", "50.0%"]);
+  assertMatch(found.get("core")!.rows[1]![1]!, /^0\.0% .*, n 1$/);
+  assertEquals(found.get("cells-1")!.rows.map(([name, trials]) => [name, trials]), [
+    ["cell", "trials"],
+    ["case refunds", "1"],
+    ["core 3, depth 2, connected 0, disconnected 0", "1"],
+    ["all", "2"],
+  ]);
+});
+
+test("tablesOf() says how trials ended, without ways in which none did", () => {
+  const trials = [
+    ...records(["invalid", "solved", "call_limit", "solved"]),
+    ...records(["wrong_answer"], { model: "n" }),
+  ];
+  assertEquals(tables(trials).get("outcomes")!.rows, [
+    ["model", "solved", "wrong_answer", "call_limit", "invalid"],
+    ["m", "2", "0", "1", "1"],
+    ["n", "0", "1", "0", "0"],
+  ]);
+});
+
+test("tablesOf() has behaviours of all models, whatever they are called", () => {
+  const behaviours = ["silent", "constructor"] as unknown as Trial["behaviours"];
+  const trials = [record({ behaviours }), record({ model: "n", grounded: false })];
+  assertEquals(tables(trials).get("behaviours")!.rows, [
+    ["model", "silent", "constructor", "ungrounded"],
+    ["m", "1", "1", "0"],
+    ["n", "0", "0", "1"],
+  ]);
+  assertEquals(tables([record()]).has("behaviours"), false);
+});
+
+test("tablesOf() has repetitions of models whose graphs were repeated", () => {
+  const trials = [
+    ...[2, 1, 0].flatMap((solved, seed) =>
+      [1, 2].map((repetition) =>
+        record({ seed, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
+      )
+    ),
+    ...[1, 2].map((repetition) =>
+      record({ model: "spoiled", repetition, outcome: repetition === 1 ? "invalid" : "solved" })
+    ),
+    record({ model: "once" }),
+  ];
+  assertEquals(tables(trials).get("repetitions")!.rows.slice(1), [
+    ["m", "2", "66.7%", "33.3%", "3", "0"],
+    ["spoiled", "2", "not available", "not available", "0", "1"],
+  ]);
+});
+
+test("tablesOf() has dashes where nothing can be said", () => {
+  const trials = [
+    record({ model: "a", task: sized(5, 1), outcome: "invalid" }),
+    record({ model: "b", task: sized(10, 1), minimumCalls: null }),
+  ];
+  const found = tables(trials);
+  assertEquals(found.get("core")!.rows.slice(1), [
+    ["a", "-", "-", "-", "-", "-", "-"],
+    ["b", "-", "-", "-", "100.0% (20.7% to 100.0%), n 1", "3.0", "-"],
+  ]);
+  assertEquals(found.get("overview")!.rows[1]!.slice(1, 7), ["1", "-", "-", "-", "-", "1"]);
+});
+
+test("tablesOf() has the fewest calls where those of any model are known, or all trials are invalid", () => {
+  const known = record({ model: "a" });
+  const unknown = record({ model: "b", minimumCalls: null });
+  const rowsOf = (...trials: Trial[]) => tables(trials).get("overview")!.rows;
+  const overview = rowsOf(known, unknown);
+  const place = overview[0]!.indexOf("fewest calls");
+  assertEquals(overview.map((row) => row[place]), ["fewest calls", "3.0", "-"]);
+  assert(!rowsOf(unknown)[0]!.includes("fewest calls"));
+  assert(!tables([unknown]).get("overview")!.note!.includes("fewest"));
+  assert(rowsOf(record({ outcome: "invalid" }))[0]!.includes("fewest calls"));
+});
+
+test("tablesOf() of nothing has no table", () => {
+  assertEquals(tablesOf(makeReport([], { suite: "s" })), []);
+});
+
+test("tablesOf() calls simulated models simulated in every table that names models", () => {
+  const trials = TRIALS.flatMap((trial) =>
+    ["baseline", "restate"].map((strategy) => ({
+      ...trial,
+      strategy,
+      model: { requested: "sim:x", served: "sim:x", simulated: true },
+      behaviours: ["silent" as const],
+    }))
+  ).flatMap((trial) => [trial, { ...trial, repetition: 2 }]);
+  const found = [...tables(trials).values()];
+  assert(found.length >= 10, found.map(({ id }) => id).join());
+  for (const { id, title, rows } of found) {
+    for (const text of [title, ...rows.flat()].filter((text) => text.includes("sim:x"))) {
+      assert(text.endsWith(" (simulated)"), `${id}: ${text}`);
+    }
+  }
+});
+
+test("breakdownTable() leaves intervals out where it is to be brief", () => {
+  const [core] = makeReport(TRIALS, { suite: "s" }).breakdowns;
+  const { rows, note } = breakdownTable(core!, true);
+  assertEquals(rows[1], ["a", "75.0%, n 4", "7.0", "13.0", "25.0%, n 4", "11.0", "16.0"]);
+  assertEquals(note, "share solved, of n valid trials");
+});
+
+test("tablesOf() tells what strategies did, of those that did something", () => {
+  const work = (asked: number, sentBack = 0, mended = 0, unusable = 0) => ({
+    work: { asked, unusable, sentBack, mended },
+  });
+  const trials: TrialScore[] = [
+    record(),
+    { ...record({ strategy: "repair", seed: 1 }), ...work(1200, 3, 2) },
+    { ...record({ strategy: "repair", seed: 2 }), ...work(2, 1, 1) },
+    record({ strategy: "repair", seed: 3 }),
+    { ...record({ strategy: "repair", seed: 4, outcome: "invalid" }), ...work(9, 9, 9, 9) },
+    { ...record({ strategy: "plan_then_call" }), ...work(1, 0, 0, 1) },
+  ];
+  const found = tablesOf(makeReport(trials, { suite: "s" }));
+  const ids = found.map(({ id }) => id);
+  assertEquals(ids.slice(0, 3), ["overview", "strategies", "strategy-work"]);
+  const { rows, title } = found[2]!;
+  assertEquals(title, "What strategies did");
+  assertEquals(rows, [
+    ["strategy", "valid trials", "asked", "without use", "sent back", "mended"],
+    ["m + repair", "3", "1,202", "0", "4", "3"],
+    ["m + plan_then_call", "1", "1", "1", "0", "0"],
+  ]);
+  assertEquals(tables([record(), record({ strategy: "restate" })]).has("strategy-work"), false);
+});
+
+test("tablesOf() has no table of wrong calls where none was wrong", () => {
+  const wrong = record({ failures: [failureOf("incorrect_value")] });
+  assertEquals(tables([record({ model: "n" }), wrong]).has("failures"), true);
+  assertEquals(tables([record()]).has("failures"), false);
+  // What infrastructure spoiled says nothing.
+  assertEquals(tables([{ ...wrong, outcome: "invalid", solved: false }]).has("failures"), false);
+});
+
+test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
+  const trials = ["baseline", "indirection"].flatMap((strategy) =>
+    [1, 2].flatMap((seed) =>
+      [1, 2].map((repetition) =>
+        record({ task: { case: "oracle", seed }, strategy, repetition, behaviours: ["silent"] })
+      )
+    )
+  );
+  const found = tables(trials);
+  assertEquals([...found.keys()], [
+    ...["overview", "strategies", "probes", "outcomes", "behaviours", "repetitions"],
+    ...["cells-1", "cells-2"],
+  ]);
+  assertEquals(/graph/.test(JSON.stringify([...found.values()])), false);
+});
+
+test("tablesOf() has a column of unchanged trials where there are any, and nowhere else", () => {
+  const rd = { perturbation: "RD" } as const;
+  const trials = [
+    record({ seed: 1, ...rd, failures: failuresOf({ incorrect_value: 1 }) }),
+    record({ seed: 2, ...rd, outcome: "invalid" }),
+    record({ seed: 3, ...rd, changed: false, failures: failuresOf({ incorrect_value: 5 }) }),
+    record({ seed: 4, ...rd, changed: false, outcome: "no_answer" }),
+    record(),
+  ];
+  const all = tables(trials);
+  const overview = all.get("overview")!.rows;
+  const place = overview[0]!.indexOf("unchanged");
+  assertEquals(overview.map((row) => [row[1], ...row.slice(place - 1, place + 1)]), [
+    ["trials", "invalid", "unchanged"],
+    ["4", "1", "2"],
+    ["1", "0", "0"],
+  ]);
+  assertEquals(all.get("outcomes")!.rows, [
+    ["model", "solved", "invalid", "unchanged"],
+    ["m + RD", "1", "1", "2"],
+    ["m", "1", "0", "0"],
+  ]);
+  assertEquals(all.get("cells-1")!.rows[1]!.slice(-2), ["1", "2"]);
+  assertEquals(all.get("failures")!.rows[1]!.slice(0, 3), ["m + RD", "all", "1"]);
+  assertEquals(all.get("core")!.rows[1]![1], "100.0% (20.7% to 100.0%), n 1");
+  for (const [id, { rows }] of tables(trials.filter(({ changed }) => changed !== false))) {
+    assert(!rows[0]!.includes("unchanged"), id);
+  }
+});

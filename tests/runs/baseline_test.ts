@@ -1,0 +1,300 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  acceptResults,
+  assertComparable,
+  assertOtherRun,
+  type BaselineFile,
+  baselineOfGate,
+  missingBaseline,
+  readBaseline,
+} from "../../lib/runs/baseline.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { canonicalJson, sha256 } from "../../lib/base/json.ts";
+import { comparisonHash, planSuite } from "../../lib/runs/plan.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+import { REPEATED as SUITE } from "../support/suites.ts";
+import { accept, linesOf, writeJournal } from "../support/journals.ts";
+import { finish, planOf, record } from "../support/records.ts";
+
+const PLAN = planSuite(SUITE);
+
+/** Writes a baseline of PLAN that was changed by hand, by someone who knows how to sum it up. */
+function writeChanged(folder: Folder, change: (file: BaselineFile) => object): string {
+  const file = acceptResults(readResults([writeJournal(folder, PLAN)]), "a");
+  const { checksum: _, ...content } = change(file) as BaselineFile;
+  const checksum = sha256(canonicalJson(content));
+  return folder.write("changed.json", JSON.stringify({ ...content, checksum }));
+}
+
+test("readBaseline() reads a journal as it is, and tells of its torn line", () => {
+  using folder = new Folder();
+  const journal = writeJournal(folder, PLAN);
+  const bytes = Deno.readFileSync(journal);
+  const torn = folder.write("torn.jsonl", bytes.subarray(0, bytes.length - 20));
+  const [whole, cut] = [readBaseline(journal), readBaseline(torn)];
+  assertEquals([whole.trials.length, cut.trials.length], [24, 23]);
+  assertEquals([whole.notices, cut.notices.length], [[], 1]);
+  assertMatch(cut.notices[0]!, /^Dropped a torn last line of .*torn\.jsonl \(\d+ bytes\)$/);
+  assertEquals(cut.plan?.comparisonHash, whole.plan?.comparisonHash);
+  // It may serve for a look, but not for a baseline that stays.
+  assertThrows(() => accept(folder, torn), InputError, "1 of 24 trials were not run");
+});
+
+test("readBaseline() reads journals of other tools, which have no plan", () => {
+  using folder = new Folder();
+  const path = folder.write("other.jsonl", linesOf([record({ seed: 1 }), record({ seed: 2 })]));
+  const { plan, trials } = readBaseline(path);
+  assertEquals([plan, trials.length], [undefined, 2]);
+});
+
+test("readBaseline() refuses what no verdict can rest on, and names the file", () => {
+  using folder = new Folder();
+  const refused = (path: string, words: string) => {
+    const { message } = assertThrows(() => readBaseline(path), InputError);
+    assertStringIncludes(message, path);
+    assertStringIncludes(message, words);
+  };
+  refused(folder.file("none.json"), "Cannot read");
+  refused(folder.write("notes.json", '{"kind":"note"}'), "it is no line of a journal");
+  refused(
+    folder.write("plan.jsonl", linesOf([planLine(PLAN)])),
+    "it must have trials: there are none",
+  );
+  refused(folder.write("empty.jsonl", ""), "it must have trials: there are none");
+  const shard = { index: 1, of: 2 };
+  refused(folder.write("1.jsonl", linesOf([planLine(PLAN, shard)])), "shards are missing: 2/2");
+});
+
+test("readBaseline() refuses a baseline that was changed, be it by an outcome", () => {
+  using folder = new Folder();
+  const text = Deno.readTextFileSync(accept(folder, writeJournal(folder, PLAN)));
+  const slips = [
+    ['      "solved"', '      "no_answer"'],
+    ['      "solved",\n', ""],
+    ['"requested":"b"', '"requested":"c"'],
+    ['"seed":1', '"seed":2'],
+    ['"suite": "s"', '"suite": "t"'],
+    ['"run":"', '"run":"0'],
+  ];
+  for (const [before, after] of slips) {
+    assert(text.includes(before!), before);
+    const path = folder.write("slip.json", text.replace(before!, after!));
+    assertThrows(
+      () => readBaseline(path),
+      InputError,
+      `Cannot compare with ${path} as its checksum must be that of its content: it was changed`,
+    );
+  }
+  // Only its layout is free.
+  const layout = folder.write("layout.json", JSON.stringify(JSON.parse(text)));
+  assertEquals(readBaseline(layout).trials.length, 24);
+});
+
+test("readBaseline() refuses a baseline whose plan does not agree with its hash", () => {
+  const resolved = (change: object) => (file: BaselineFile) => ({
+    ...file,
+    resolved: { ...file.resolved, ...change },
+  });
+  const changes: ((file: BaselineFile) => object)[] = [
+    (file) => ({ ...file, comparisonHash: "0".repeat(64) }),
+    (file) => ({ ...file, seed: 2 }),
+    (file) => ({ ...file, generator: 99 }),
+    resolved({ seed: 2 }),
+    resolved({ graphs: 2 }),
+    resolved({ repetitions: 1 }),
+    resolved({ generator: 99 }),
+    resolved({ cells: [] }),
+  ];
+  for (const change of changes) {
+    using folder = new Folder();
+    const path = writeChanged(folder, change);
+    assertThrows(
+      () => readBaseline(path),
+      InputError,
+      `Cannot compare with ${path} as its comparisonHash must be that of its plan: ` +
+        "it was made by another version",
+    );
+  }
+});
+
+test("readBaseline() refuses a plan that is too large to list", () => {
+  using folder = new Folder();
+  const path = writeChanged(folder, (file) => {
+    const resolved = { ...file.resolved, graphs: 10 ** 12 };
+    const hash = comparisonHash({ resolved: { ...resolved, models: [], strategies: [] } });
+    return { ...file, resolved, comparisonHash: hash };
+  });
+  assertThrows(() => readBaseline(path), InputError, "a model has at most 1000000 trials: it has");
+});
+
+test("readBaseline() names the path and the rule of what is wrong in a baseline", () => {
+  const first = (file: BaselineFile, change: object) => {
+    const [subject, ...others] = file.subjects;
+    return { ...file, subjects: [{ ...subject, ...change }, ...others] };
+  };
+  const faults: [change: (file: BaselineFile) => object, path: string, rule: string][] = [
+    [(file) => ({ ...file, v: 2 }), "v", "expected 1"],
+    [(file) => ({ ...file, subjects: [] }), "subjects", "must not be empty"],
+    [(file) => ({ ...file, more: 1 }), "the top", '"more"'],
+    [(file) => ({ ...file, seed: -1 }), "seed", "must be at least 0"],
+    [(file) => first(file, { model: { requested: "a" } }), "subjects[0].model.served", "string"],
+    [(file) => first(file, { trials: ["won"] }), "subjects[0].trials[0]", '"solved"'],
+    [
+      (file) => first(file, { trials: [["solved", "typo"]] }),
+      "subjects[0].trials[0][1]",
+      '"incorrect_value"',
+    ],
+  ];
+  for (const [change, path, rule] of faults) {
+    using folder = new Folder();
+    const file = writeChanged(folder, change);
+    const { message } = assertThrows(() => readBaseline(file), InputError);
+    assertStringIncludes(message, `Cannot use ${file}:\n`);
+    assertStringIncludes(message, `  at ${path}: `);
+    assertStringIncludes(message, rule);
+  }
+});
+
+test("readBaseline() refuses a subject with more trials than its plan has", () => {
+  using folder = new Folder();
+  const path = writeChanged(folder, (file) => ({
+    ...file,
+    subjects: file.subjects.map((subject) => ({
+      ...subject,
+      trials: new Array(13).fill("solved"),
+    })),
+  }));
+  assertThrows(
+    () => readBaseline(path),
+    InputError,
+    "as a subject has at most 12 trials: a has 13",
+  );
+});
+
+test("assertComparable() lets models, strategies and the name differ, and nothing else", () => {
+  using folder = new Folder();
+  const journal = writeJournal(folder, PLAN);
+  const changes: [Partial<Suite>, fields: string | undefined][] = [
+    [{}, undefined],
+    [{ name: "other", models: ["c"], gate: { successRate: 0.9 } }, undefined],
+    [{ seed: 2 }, "seed (1 there, 2 here)"],
+    [{ graphs: 4, models: ["c"] }, "graphs (3 there, 4 here)"],
+    [
+      { repetitions: 1, limits: { calls: 3 } },
+      'repetitions (2 there, 1 here), limits ({} there, {"calls":3} here)',
+    ],
+  ];
+  for (const path of [journal, accept(folder, journal)]) {
+    const baseline = readBaseline(path);
+    for (const [change, fields] of changes) {
+      const plan = planSuite({ ...SUITE, ...change });
+      if (fields === undefined) {
+        assertComparable(baseline, plan, plan.trials);
+        continue;
+      }
+      const { message } = assertThrows(
+        () => assertComparable(baseline, plan, plan.trials),
+        InputError,
+      );
+      assertEquals(
+        message,
+        `Cannot compare with ${path} as both must be of the same graphs: they differ in ${fields}`,
+      );
+    }
+  }
+});
+
+test("assertComparable() refuses a baseline of another version of the generator", () => {
+  using folder = new Folder();
+  const older = { ...PLAN, resolved: { ...PLAN.resolved, generator: 0 } };
+  const journal = writeJournal(folder, older);
+  for (const path of [journal, accept(folder, journal)]) {
+    assertThrows(
+      () => assertComparable(readBaseline(path), PLAN, PLAN.trials),
+      InputError,
+      "they differ in generator (0 there, 1 here)",
+    );
+  }
+});
+
+test("assertComparable() without a plan on either side asks for the very same graphs", () => {
+  using folder = new Folder();
+  const trials = [1, 2, 3].map((seed) => record({ seed }));
+  const baseline = readBaseline(folder.write("other.jsonl", linesOf(trials)));
+  const of = (seeds: readonly number[], repetition = 1) =>
+    planOf(seeds.map((seed) => record({ seed, repetition, model: "new" })));
+  assertComparable(baseline, undefined, of([3, 1, 2]));
+  const apart = [[of([1, 2]), "1 of 3"], [of([1, 2, 3, 4]), "1 of 4"], [
+    of([1, 2, 3], 2),
+    "6 of 6",
+  ]];
+  for (const [planned, share] of apart as [ReturnType<typeof of>, string][]) {
+    assertThrows(
+      () => assertComparable(baseline, undefined, planned),
+      InputError,
+      `as both must be of the same graphs: ${share} are only in one of them`,
+    );
+  }
+  // A plan on one side only does not change that.
+  assertThrows(
+    () => assertComparable(baseline, PLAN, PLAN.trials),
+    InputError,
+    "are only in one of them",
+  );
+  const planful = readBaseline(writeJournal(folder, PLAN));
+  assertComparable(planful, undefined, PLAN.trials);
+});
+
+test("assertOtherRun() refuses to compare trials with themselves: anything would pass", () => {
+  using folder = new Folder();
+  const trials = PLAN.trials.map((planned) => finish(planned));
+  const journal = writeJournal(folder, PLAN, trials);
+  const again = trials.map((trial) => ({ ...trial, startedAt: "2026-02-02T00:00:00.000Z" }));
+  const other = trials.with(3, { ...trials[3]!, outcome: "no_answer", solved: false });
+  for (const path of [journal, accept(folder, journal)]) {
+    const baseline = readBaseline(path);
+    for (const same of [trials, trials.toReversed(), trials.filter(({ index }) => index % 4 < 2)]) {
+      assertThrows(
+        () => assertOtherRun(baseline, same),
+        InputError,
+        `Cannot compare with ${path} as a candidate needs trials of its own: these are the very ` +
+          "trials of the baseline",
+      );
+    }
+    assertOtherRun(baseline, again);
+    assertOtherRun(baseline, other.filter(({ model }) => model.requested === "b"));
+  }
+});
+
+test("baselineOfGate() reads the file that a gate names, where there is one", () => {
+  using folder = new Folder();
+  accept(folder, writeJournal(folder, PLAN));
+  const inFolder = (file: string) => folder.file(file);
+  const of = (baseline: string | object) => baselineOfGate({ baseline }, inFolder);
+  assertEquals(of({ file: "b.json", model: "a" })?.trials.length, 24);
+  assertEquals(of({ file: "none.json" }), undefined);
+  assertEquals([of("a"), of({ model: "a" })], [undefined, undefined]);
+  assertEquals(baselineOfGate({ successRate: 0.9 }, inFolder), undefined);
+  assertEquals(baselineOfGate(undefined, inFolder), undefined);
+  folder.write("broken.json", "{");
+  assertThrows(() => of({ file: "broken.json" }), InputError);
+  assertThrows(() => of({ file: "." }), InputError, "Cannot read");
+});
+
+test("missingBaseline() says how to make the baseline that is not there", () => {
+  using folder = new Folder();
+  const gate = { baseline: { file: "b.json" } };
+  assertEquals(
+    missingBaseline(gate, undefined),
+    "there is no baseline b.json yet: keep the trials with --out=results.jsonl, then " +
+      "deno task toolgate accept results.jsonl --out b.json",
+  );
+  assertEquals(missingBaseline(gate, readBaseline(writeJournal(folder, PLAN))), undefined);
+  for (const other of [undefined, { successRate: 0.9 }, { baseline: "a" }]) {
+    assertEquals(missingBaseline(other, undefined), undefined);
+  }
+});

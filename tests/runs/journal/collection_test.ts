@@ -1,0 +1,383 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { readCollection } from "../../../lib/runs/journal/collection.ts";
+import { InputError } from "../../../lib/base/input.ts";
+import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
+import { type Shard, shardOf } from "../../../lib/runs/shards.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { planLine } from "../../../lib/runs/journal/journal.ts";
+import type { Suite } from "../../../lib/runs/suite.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import { Folder } from "../../support/folders.ts";
+import { test } from "../../support/generated.ts";
+import { linesOf, writeJournal } from "../../support/journals.ts";
+import { finish, HOSTILE, record, STEERING } from "../../support/records.ts";
+import { SMALL } from "../../support/suites.ts";
+
+const PLAN = planSuite(SMALL);
+
+/** All trials of a plan, solved. */
+function trialsOf(plan: Plan, planned = plan.trials): Trial[] {
+  return planned.map((one) => finish(one, { suite: plan.suite }));
+}
+
+/** The journal of a shard, all solved. */
+function writeShard(folder: Folder, plan: Plan, shard: Shard, name: string): string {
+  const trials = trialsOf(plan, shardOf(plan, shard));
+  return folder.write(name, linesOf([planLine(plan, shard), ...trials]));
+}
+
+/** The journal of a whole plan, all solved. */
+function write(folder: Folder, plan: Plan, name = "a.jsonl"): string {
+  return writeJournal(folder, plan, trialsOf(plan), name);
+}
+
+/** The journal of a suite like `SMALL`. */
+function writeSuite(folder: Folder, name: string, changed: Partial<Suite>): string {
+  return write(folder, planSuite({ ...SMALL, ...changed }), name);
+}
+
+function faultOf(...paths: string[]): string {
+  const { message } = assertThrows(() => readCollection(paths), InputError);
+  assertEquals(message.includes("\n"), false, "one message");
+  return message;
+}
+
+test("readCollection() of one journal is its trials in plan order, whatever that of its lines", () => {
+  using folder = new Folder();
+  const trials = trialsOf(PLAN).toReversed();
+  const { suite, planned, trials: read, runs } = readCollection([
+    writeJournal(folder, PLAN, trials),
+  ]);
+  assertEquals([suite, planned, runs.length], ["small", PLAN.trials.length, 1]);
+  assertEquals(read.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+});
+
+test("readCollection() puts shards together in any order", () => {
+  using folder = new Folder();
+  const names = [1, 2, 3].map((index) =>
+    writeShard(folder, PLAN, { index, of: 3 }, `${index}.jsonl`)
+  );
+  const [one, two, three] = names as [string, string, string];
+  for (const paths of [[one, two, three], [three, one, two], [two, three, one]]) {
+    const { runs, trials, planned } = readCollection(paths);
+    assertEquals([runs.length, planned], [1, PLAN.trials.length]);
+    assertEquals(runs[0]!.paths, paths);
+    assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+  }
+});
+
+test("readCollection() reads what is there when a shard is missing, and which one is", () => {
+  using folder = new Folder();
+  const { runs, trials, planned } = readCollection([
+    writeShard(folder, PLAN, { index: 1, of: 3 }, "1.jsonl"),
+    writeShard(folder, PLAN, { index: 3, of: 3 }, "3.jsonl"),
+  ]);
+  assertEquals([trials.length, planned], [8, 12]);
+  assertEquals(runs[0]!.results.missing, "shards are missing: 2/3");
+});
+
+test("readCollection() puts models of several runs on the same tasks side by side", () => {
+  using folder = new Folder();
+  const { runs, trials, planned, suite } = readCollection([
+    writeSuite(folder, "a.jsonl", { models: ["a"] }),
+    writeSuite(folder, "b.jsonl", { models: ["b", { model: "c", temperature: 0 }] }),
+    writeSuite(folder, "d.jsonl", { models: ["a"], strategies: ["restate"], name: "other" }),
+  ]);
+  assertEquals([runs.length, planned, suite], [3, 24, "small, other"]);
+  const { subjects, breakdowns } = makeReport(trials, { suite });
+  const names = ["a", "b", "a + restate", "c"];
+  assertEquals(subjects.map(({ total }) => total.trials), [6, 6, 6, 6]);
+  assertEquals(breakdowns[0]!.series.map(({ name }) => name), names);
+  for (const { tallies } of breakdowns[0]!.series) {
+    assertEquals(tallies.map((tally) => tally!.trials), [3, 3]);
+  }
+});
+
+test("readCollection() pairs strategies of several runs by their graphs", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SMALL, models: ["a"], strategies: ["restate"] });
+  const restated = trialsOf(plan).map((trial, place) =>
+    place === 0 ? { ...trial, outcome: "no_answer" as const, solved: false } : trial
+  );
+  const { trials, suite } = readCollection([
+    writeSuite(folder, "a.jsonl", { models: ["b", "a"] }),
+    writeJournal(folder, plan, restated, "b.jsonl"),
+  ]);
+  const { comparisons } = makeReport(trials, { suite });
+  assertEquals(
+    comparisons.map(({ subject, graphs, leftOut }) => [subject.model, graphs, leftOut]),
+    [
+      ["a", 6, 0],
+    ],
+  );
+  assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
+});
+
+test("readCollection() puts shards of one run and another run together", () => {
+  using folder = new Folder();
+  const { runs, trials } = readCollection([
+    writeShard(folder, PLAN, { index: 2, of: 2 }, "2.jsonl"),
+    writeSuite(folder, "c.jsonl", { models: ["c"] }),
+    writeShard(folder, PLAN, { index: 1, of: 2 }, "1.jsonl"),
+  ]);
+  assertEquals(runs.map(({ paths }) => paths.length), [2, 1]);
+  assertEquals(trials.length, 18);
+});
+
+test("readCollection() reads journals of other tools, and does not know what was planned", () => {
+  using folder = new Folder();
+  const path = folder.write("a.jsonl", linesOf([record(), record({ model: "n" })]));
+  const { planned, trials, suite, runs } = readCollection([path]);
+  assertEquals([planned, trials.length, suite], [undefined, 2, "s"]);
+  assertEquals(runs[0]!.results.notices.length, 1);
+});
+
+test("readCollection() reads an empty journal, and one whose run died in its plan", () => {
+  using folder = new Folder();
+  for (const text of ["", '{"v":1,"kind":"pl']) {
+    assertEquals(readCollection([folder.write("a.jsonl", text)]).trials, []);
+  }
+});
+
+test("readCollection() takes an empty journal for that of a missing shard, and says so", () => {
+  using folder = new Folder();
+  const empty = folder.write("2.jsonl", "");
+  const one = writeShard(folder, PLAN, { index: 1, of: 2 }, "1.jsonl");
+  const { runs, trials, planned } = readCollection([empty, one]);
+  assertEquals([runs.length, trials.length, planned], [1, 6, 12]);
+  const { missing, notices } = runs[0]!.results;
+  assertEquals(missing, "shards are missing: 2/2");
+  assertEquals(notices, [`${empty} is empty: its run died before its first line`]);
+});
+
+test("readCollection() refuses a trial that another shard was to run", () => {
+  using folder = new Folder();
+  const shard = { index: 2, of: 3 };
+  const line = planLine(PLAN, { index: 1, of: 3 });
+  const path = folder.write("1.jsonl", linesOf([line, ...trialsOf(PLAN, shardOf(PLAN, shard))]));
+  assertMatch(
+    faultOf(path),
+    /^Cannot report on \S+1\.jsonl: \S+1\.jsonl is shard 1\/3 and has a trial of shard 2\/3: core=/,
+  );
+});
+
+test("readCollection() refuses tasks that are not the same, and says in what they differ", () => {
+  using folder = new Folder();
+  const first = writeSuite(folder, "a.jsonl", { models: ["a"] });
+  const cases: [Partial<Suite>, string][] = [
+    [{ seed: 2 }, "seed; run them with the same --seed, or "],
+    [{ tasks: [{ core: [3, 6], depth: 2 }] }, "cells; "],
+    [{ graphs: 4 }, "graphs; "],
+    [{ repetitions: 2 }, "repetitions; "],
+    [{ limits: { steps: 3 } }, "limits; "],
+    [{ seed: 2, graphs: 4 }, "seed, graphs; run them with the same --seed, or "],
+  ];
+  for (const [changed, fields] of cases) {
+    const other = writeSuite(folder, "b.jsonl", { models: ["b"], name: "b", ...changed });
+    assertEquals(
+      faultOf(first, other),
+      `Cannot report on ${first} and ${other} together as their tasks must be the same: ` +
+        `they differ in ${fields}report on them with --different-tasks`,
+    );
+  }
+});
+
+test("readCollection() refuses a trial that two journals have", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a", "b"] });
+  const other = writeSuite(folder, "b.jsonl", { models: ["b", "c"] });
+  const message = faultOf(one, other);
+  assertStringIncludes(message, `Cannot report on ${one} and ${other} together`);
+  assertStringIncludes(message, "both have core=3 depth=2");
+  assertStringIncludes(message, "model=b");
+});
+
+test("readCollection() refuses one journal twice, however it is named", () => {
+  using folder = new Folder();
+  const path = write(folder, PLAN);
+  const copy = write(folder, PLAN, "copy.jsonl");
+  for (const again of [path, `${folder.path}/./a.jsonl`, copy]) {
+    assertEquals(
+      faultOf(path, again),
+      `Cannot report on ${path} and ${again}: the whole run is there twice: ` +
+        (again === path ? `${path} is given twice` : `in ${path} and in ${again}`),
+    );
+  }
+});
+
+test("readCollection() refuses one name for models that are asked in different ways", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: [{ model: "m", temperature: 0 }] });
+  const other = writeSuite(folder, "b.jsonl", {
+    models: [{ model: "m", temperature: 1 }],
+    strategies: ["restate"],
+  });
+  assertEquals(
+    faultOf(one, other),
+    `Cannot report on ${one} and ${other} together as a name must stand for one model: ` +
+      "the options of m differ",
+  );
+});
+
+test("readCollection() refuses one name for strategies that work in different ways", () => {
+  using folder = new Folder();
+  const entry = (name: string, attempts: number) => ({ strategy: "repair", name, attempts });
+  const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: [entry("mend", 1)] });
+  const others: Suite["strategies"][] = [
+    [entry("mend", 2)],
+    ["baseline", { strategy: "restate", name: "mend" }],
+    [{ strategy: "repair", name: "mend" }],
+    [{ ...entry("mend", 1), models: { repair: "c" } }],
+    [{ ...entry("mend", 1), prompts: { repair: { fix: "Mend {arguments}" } } }],
+  ];
+  for (const [place, strategies] of others.entries()) {
+    const other = writeSuite(folder, `${place}.jsonl`, { models: ["b"], strategies: strategies! });
+    assertEquals(
+      faultOf(one, other),
+      `Cannot report on ${one} and ${other} together as a name must stand for one strategy: ` +
+        "the options of mend differ",
+    );
+  }
+  const named = writeSuite(folder, "named.jsonl", {
+    models: ["b"],
+    strategies: ["baseline", entry("mend", 1), entry("mend twice", 2), { strategy: "restate" }],
+  });
+  assertEquals(readCollection([one, named]).runs.length, 2);
+  const plain = writeSuite(folder, "plain.jsonl", { models: ["c"], strategies: ["restate"] });
+  assertEquals(readCollection([one, named, plain]).runs.length, 3, "nothing is set of restate");
+});
+
+test("readCollection() may have a model and a strategy of one name", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: ["restate"] });
+  const other = writeSuite(folder, "b.jsonl", { models: [{ model: "m", name: "restate" }] });
+  assertEquals(readCollection([one, other]).runs.length, 2);
+});
+
+test("readCollection() refuses a journal with a plan beside one without", () => {
+  using folder = new Folder();
+  const own = write(folder, PLAN);
+  const foreign = folder.write("f.jsonl", linesOf([record()]));
+  for (const [one, other] of [[own, foreign], [foreign, own]] as const) {
+    assertEquals(
+      faultOf(one, other),
+      `Cannot report on ${one} and ${other} together: only one of them has a plan`,
+    );
+  }
+});
+
+test("readCollection() refuses journals of several suites that have no plan", () => {
+  using folder = new Folder();
+  const one = folder.write("a.jsonl", linesOf([record()]));
+  const other = folder.write("b.jsonl", linesOf([record({ suite: "t", model: "n" })]));
+  assertEquals(
+    faultOf(one, other),
+    `Cannot report on ${one} and ${other}: trials of several suites are mixed: s in ${one}, t in ${other}`,
+  );
+});
+
+test("readCollection() refuses what its plan does not have, and a plan that was changed", () => {
+  using folder = new Folder();
+  const trials = trialsOf(PLAN);
+  const foreign = writeJournal(folder, PLAN, [...trials, record({ suite: "small" })], "f.jsonl");
+  assertStringIncludes(faultOf(foreign), "has a trial that its plan does not have");
+  const moved = trials.map((trial, place) => place === 0 ? { ...trial, index: 5 } : trial);
+  assertStringIncludes(
+    faultOf(writeJournal(folder, PLAN, moved, "m.jsonl")),
+    "has a trial that its plan does not have",
+  );
+  const line = planLine(PLAN);
+  const changed = { ...line, resolved: { ...line.resolved, graphs: 2 } };
+  const path = folder.write("c.jsonl", linesOf([changed, ...trials]));
+  assertEquals(
+    faultOf(path),
+    `Cannot report on ${path}: the plan line does not agree with its own hash: ` +
+      `that of ${path} was changed, or made by another version`,
+  );
+  const twice = writeJournal(folder, PLAN, [...trials, trials[0]!], "t.jsonl");
+  assertStringIncludes(faultOf(twice), "twice");
+});
+
+test("readCollection() refuses what is no journal, naming the file", () => {
+  using folder = new Folder();
+  const good = write(folder, PLAN);
+  Deno.mkdirSync(folder.file("folder.jsonl"));
+  const cases = {
+    "missing.jsonl": undefined,
+    "folder.jsonl": undefined,
+    "text.jsonl": "hello\nworld\n",
+    "list.jsonl": "[1]\n[2]\n",
+    "other.jsonl": '{"kind":"report"}\n{"kind":"report"}\n',
+    "line.jsonl": linesOf([planLine(PLAN), { v: 1, kind: "trial" }]),
+    "plan.jsonl": linesOf([planLine(PLAN), planLine(PLAN)]),
+  };
+  for (const [name, text] of Object.entries(cases)) {
+    const path = text === undefined ? folder.file(name) : folder.write(name, text);
+    for (const paths of [[path], [good, path]]) {
+      const { message } = assertThrows(() => readCollection(paths), InputError);
+      assertStringIncludes(message, path);
+    }
+  }
+});
+
+test("readCollection() lets nothing hostile of a journal into its messages", () => {
+  using folder = new Folder();
+  const plans = [1, 2].map((seed) =>
+    planSuite({ ...SMALL, name: HOSTILE, models: [HOSTILE], seed })
+  );
+  const [one, other] = plans.map((plan, place) => write(folder, plan, `${place}.jsonl`));
+  for (const paths of [[one!, other!], [one!, one!]]) {
+    const message = faultOf(...paths);
+    assert(!STEERING.test(message), message);
+  }
+});
+
+test("readCollection() takes different tasks where it may, if all models worked on all of them", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a"] });
+  const two = writeSuite(folder, "b.jsonl", { models: ["b"] });
+  const other = writeSuite(folder, "c.jsonl", { models: ["b", "a"], seed: 2, name: "other" });
+  const different = { differentTasks: true };
+  const { suite, trials, planned, runs } = readCollection([one, other, two], different);
+  assertEquals([suite, runs.length], ["small, other", 3]);
+  const { length } = planSuite({ ...SMALL, models: ["a"] }).trials;
+  assertEquals([trials.length, planned], [4 * length, 4 * length]);
+  // The trials on the same tasks stand together.
+  const seeds = trials.map(({ suite }) => suite);
+  assertEquals(seeds.filter((name, place) => name !== seeds[place - 1]), ["small", "other"]);
+  // The same tasks are taken as without it.
+  assertEquals(readCollection([one, two], different), readCollection([one, two]));
+});
+
+test("readCollection() refuses different tasks of which a model or a strategy lacks some", () => {
+  using folder = new Folder();
+  const one = writeSuite(folder, "a.jsonl", { models: ["a", "b"] });
+  const cases: [Partial<Suite>, string, "one" | "other"][] = [
+    [{ models: ["a"] }, "b with baseline", "one"],
+    [{ models: ["a", "b", "c"] }, "c with baseline", "other"],
+    [{ models: ["a", "b"], strategies: ["restate"] }, "a with restate", "other"],
+  ];
+  for (const [changed, subject, where] of cases) {
+    const other = writeSuite(folder, "b.jsonl", { seed: 2, ...changed });
+    const { message } = assertThrows(
+      () => readCollection([one, other], { differentTasks: true }),
+      InputError,
+    );
+    assertStringIncludes(message, "all models and strategies must be on all tasks");
+    const [here, there] = where === "one" ? [other, one] : [one, other];
+    assertStringIncludes(
+      message,
+      `${subject} is in ${there} only; run it on the tasks of ${here} too, or report on each by itself`,
+    );
+  }
+  // A name must stand for one model wherever it is.
+  const named = (seed: number) => ({
+    seed,
+    models: [{ model: "a", name: "n", temperature: seed }],
+  });
+  const paths = [writeSuite(folder, "c.jsonl", named(1)), writeSuite(folder, "d.jsonl", named(2))];
+  assertStringIncludes(
+    assertThrows(() => readCollection(paths, { differentTasks: true }), InputError).message,
+    "a name must stand for one model",
+  );
+});

@@ -1,0 +1,620 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError, parseWith } from "../../../lib/base/input.ts";
+import {
+  journalTrials,
+  type PlanLine,
+  planLine,
+  readJournalFile,
+  readPlanLine,
+  wholeTrial,
+} from "../../../lib/runs/journal/journal.ts";
+import { differences, readResults } from "../../../lib/runs/journal/results.ts";
+import { completePolicy } from "../../../lib/gate/policy.ts";
+import { type Plan, planHash, planSuite } from "../../../lib/runs/plan.ts";
+import { type Shard, shardOf } from "../../../lib/runs/shards.ts";
+import { SUITE as SUITE_RULES, type Suite } from "../../../lib/runs/suite.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
+import { Folder } from "../../support/folders.ts";
+import { test } from "../../support/generated.ts";
+import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
+
+const SUITE: Suite = {
+  name: "small",
+  seed: 1,
+  graphs: 3,
+  tasks: [{ core: [3, 4], depth: 2 }],
+  models: ["a", "b"],
+  gate: { successRate: 0.5 },
+};
+const PLAN = planSuite(SUITE);
+const { gate: _, ...UNGATED } = SUITE;
+
+/** The record of a planned trial that is finished. */
+function finish(planned: PlannedTrial, traits: TrialTraits = {}): Trial {
+  return record({ ...planned, suite: SUITE.name, ...traits });
+}
+
+function textOf(values: readonly unknown[]): string {
+  return values.map((value) => JSON.stringify(value) + "\n").join("");
+}
+
+/** Writes the journal of a shard of a plan with all its trials. */
+function writeShard(folder: Folder, name: string, shard: Shard, plan: Plan = PLAN): string {
+  const trials = shardOf(plan, shard).map((planned) => finish(planned));
+  return folder.write(name, textOf([planLine(plan, shard), ...trials]));
+}
+
+/** Writes a whole journal of PLAN, its plan line and trials changed by hand. */
+function writeJournal(
+  folder: Folder,
+  line: (line: PlanLine) => unknown = (line) => line,
+  trials: readonly unknown[] = PLAN.trials.map((planned) => finish(planned)),
+  name = "a.jsonl",
+): string {
+  return folder.write(name, textOf([line(planLine(PLAN)), ...trials]));
+}
+
+test("planLine() has what the design says, and the gate with its defaults", () => {
+  const { resolved, planHash: hash, comparisonHash, ...line } = planLine(PLAN, { index: 2, of: 3 });
+  assertEquals(line, {
+    v: 1,
+    kind: "plan",
+    suite: "small",
+    generator: 1,
+    trials: 12,
+    seed: 1,
+    shard: { index: 2, of: 3 },
+    gate: completePolicy({ successRate: 0.5 }),
+  });
+  assertMatch(hash, /^[0-9a-f]{64}$/);
+  assertMatch(comparisonHash, /^[0-9a-f]{64}$/);
+  assertEquals(resolved, PLAN.resolved);
+  assertEquals(planLine(PLAN).shard, { index: 1, of: 1 });
+  assertEquals(planLine(planSuite(UNGATED)).gate, null);
+});
+
+test("readJournalFile() refuses lines that nest deeper than others could follow, and names them", () => {
+  using folder = new Folder();
+  const deep = JSON.parse('{"a":'.repeat(20_000) + "1" + "}".repeat(20_000));
+  const trials = PLAN.trials.map((planned) => finish(planned));
+  const inPlan = writeJournal(folder, (line) => ({
+    ...line,
+    resolved: { ...line.resolved, limits: deep },
+  }));
+  const inTrial = writeJournal(
+    folder,
+    undefined,
+    [{ ...trials[0], task: { ...trials[0]!.task, deep } }, ...trials.slice(1)],
+    "b.jsonl",
+  );
+  for (const [path, line] of [[inPlan, 1], [inTrial, 2]] as const) {
+    const rule = `Cannot use ${path}, line ${line}: it must nest at most 500 levels deep`;
+    assertThrows(() => readJournalFile(path), InputError, rule);
+  }
+  assertThrows(() => [...journalTrials(inTrial)], InputError, "line 2: it must nest");
+  assertThrows(() => readPlanLine(inPlan), InputError, "line 1: it must nest");
+});
+
+test("planLine() holds no credentials of a baseURL", () => {
+  const model = { model: "m", baseURL: "https://user:hunter22@example.com/v1" };
+  let text = "";
+  try {
+    const suite = parseWith(SUITE_RULES, { ...SUITE, models: [model] }, "the suite");
+    text = JSON.stringify(planLine(planSuite(suite)));
+  } catch (error) {
+    assert(error instanceof InputError);
+  }
+  assert(!text.includes("hunter22"), text);
+});
+
+test("readResults() reads a whole journal", () => {
+  using folder = new Folder();
+  const results = readResults([writeJournal(folder)]);
+  assertEquals(results.suite, "small");
+  assertEquals(results.problem, undefined);
+  assertEquals(results.notices, []);
+  assertEquals(results.gate, PLAN.gate);
+  assertEquals(results.planned, PLAN.trials);
+  assertEquals(results.trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+});
+
+test("readResults() gives trials in plan order, however they were finished", () => {
+  using folder = new Folder();
+  const trials = PLAN.trials.map((planned) => finish(planned)).reverse();
+  const results = readResults([writeJournal(folder, undefined, trials)]);
+  assertEquals(results.trials.map(({ index }) => index), PLAN.trials.map(({ index }) => index));
+});
+
+test("readResults() keeps the plan of a journal that is not finished", () => {
+  using folder = new Folder();
+  const results = readResults([writeJournal(folder, undefined, [finish(PLAN.trials[5]!)])]);
+  assertEquals(results.problem, undefined);
+  assertEquals([results.planned.length, results.trials.length], [12, 1]);
+});
+
+test("readResults() tells of a torn last line, and keeps all others", () => {
+  using folder = new Folder();
+  const whole = writeJournal(folder);
+  const bytes = Deno.readFileSync(whole);
+  const path = folder.write("torn.jsonl", bytes.subarray(0, bytes.length - 10));
+  const results = readResults([path]);
+  assertEquals(results.trials.length, 11);
+  assertEquals(results.notices.length, 1);
+  assertMatch(results.notices[0]!, /^Dropped a torn last line of .*torn\.jsonl \(\d+ bytes\)$/);
+});
+
+test("readResults() merges shards, in whatever order they are named", () => {
+  using folder = new Folder();
+  const paths = [1, 2, 3].map((index) => writeShard(folder, `${index}.jsonl`, { index, of: 3 }));
+  for (const order of [paths, paths.toReversed(), [paths[1]!, paths[0]!, paths[2]!]]) {
+    const results = readResults(order);
+    assertEquals(results.problem, undefined);
+    assertEquals(results.trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+    assertEquals(results.planned, PLAN.trials);
+  }
+});
+
+test("readResults() names missing shards", () => {
+  using folder = new Folder();
+  const path = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
+  assertEquals(readResults([path]).problem, "shards are missing: 1/3, 3/3");
+});
+
+test("readResults() names some of very many missing shards", () => {
+  using folder = new Folder();
+  const path = writeShard(folder, "1.jsonl", { index: 1, of: 999_999 });
+  assertMatch(
+    readResults([path]).problem!,
+    /^shards are missing: 2\/999999, 3\/999999(, \d+\/999999){18} and 999978 more$/,
+  );
+});
+
+test("readResults() finds a trial that another shard was to run", () => {
+  using folder = new Folder();
+  const shards = [1, 2, 3].map((index) => shardOf(PLAN, { index, of: 3 }));
+  // All trials are there, once each: only their places are wrong.
+  const moved = [shards[0]!, [...shards[1]!, shards[2]![0]!], shards[2]!.slice(1)];
+  const paths = moved.map((trials, place) => {
+    const line = planLine(PLAN, { index: place + 1, of: 3 });
+    return folder.write(`${place + 1}.jsonl`, textOf([line, ...trials.map((one) => finish(one))]));
+  });
+  assertEquals(
+    readResults(paths).problem,
+    `${paths[1]} is shard 2/3 and has a trial of shard 3/3: ${shards[2]![0]!.id}`,
+  );
+});
+
+test("readResults() takes an empty journal for that of a shard that is missing", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  for (const text of ["", '{"v":1,"kind":"pl']) {
+    const two = folder.write("2.jsonl", text);
+    for (const paths of [[one, two], [two, one]]) {
+      const { problem, missing, notices } = readResults(paths);
+      assertEquals([problem, missing], Array(2).fill("shards are missing: 2/2"));
+      assertEquals(notices.at(-1), `${two} is empty: its run died before its first line`);
+    }
+  }
+});
+
+test("readResults() lets nothing be decided where an empty journal is beside a whole one", () => {
+  using folder = new Folder();
+  const empty = folder.write("empty.jsonl", "");
+  assertEquals(
+    readResults([writeJournal(folder), empty]).problem,
+    `${empty} is empty: its run died before its first line`,
+  );
+});
+
+test("readResults() names a shard that is there twice", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const again = writeShard(folder, "again.jsonl", { index: 1, of: 2 });
+  const two = writeShard(folder, "2.jsonl", { index: 2, of: 2 });
+  assertEquals(
+    readResults([one, two, again]).problem,
+    `shard 1/2 is there twice: in ${one} and in ${again}`,
+  );
+  assertEquals(
+    readResults([one, one, two]).problem,
+    `shard 1/2 is there twice: ${one} is given twice`,
+  );
+});
+
+test("readResults() finds shards of different runs", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const other = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
+  assertEquals(
+    readResults([one, other]).problem,
+    `the journals are not shards of one run: ${one} is shard 1/2, ${other} is shard 2/3`,
+  );
+});
+
+test("readResults() finds a shard of another plan, and names the fields that differ", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const plan = planSuite({ ...SUITE, seed: 2, repetitions: 2 });
+  const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, plan);
+  assertEquals(
+    readResults([one, other]).problem,
+    `${one} and ${other} are of different plans: they differ in seed, repetitions; ` +
+      "all shards of a run take the same --seed",
+  );
+});
+
+test("readResults() finds shards whose gates differ: neither may win silently", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const lax = planSuite({ ...SUITE, gate: { successRate: 0.1 } });
+  const other = writeShard(folder, "2.jsonl", { index: 2, of: 2 }, lax);
+  assertNotEquals(readResults([one, other]).problem, undefined);
+  assertNotEquals(readResults([other, one]).problem, undefined);
+});
+
+test("readResults() finds a tampered plan", () => {
+  const changes: ((line: PlanLine) => unknown)[] = [
+    (line) => ({ ...line, trials: 11 }),
+    (line) => ({ ...line, planHash: "0".repeat(64) }),
+    (line) => ({ ...line, resolved: { ...line.resolved, graphs: 2 } }),
+    (line) => ({ ...line, resolved: { ...line.resolved, seed: 5 } }),
+    (line) => ({ ...line, resolved: { ...line.resolved, limits: { calls: 1 } } }),
+    (line) => ({ ...line, resolved: { ...line.resolved, more: true } }),
+  ];
+  for (const change of changes) {
+    using folder = new Folder();
+    const { problem } = readResults([writeJournal(folder, change)]);
+    assertStringIncludes(problem ?? "none", "does not agree with its own hash", `${change}`);
+  }
+});
+
+test("readResults() finds a tampered plan also where its cells are no cells", () => {
+  for (
+    const cells of [[{}], [{ core: 3, depth: 9, connected: 0, disconnected: 0 }], [{ core: "x" }]]
+  ) {
+    using folder = new Folder();
+    const path = writeJournal(
+      folder,
+      (line) => ({ ...line, resolved: { ...line.resolved, cells } }),
+    );
+    let problem: string | undefined;
+    try {
+      ({ problem } = readResults([path]));
+    } catch (error) {
+      assert(error instanceof InputError, `${error}`);
+      problem = error.message;
+    }
+    assert(problem !== undefined);
+  }
+});
+
+test("readResults() names what differs when two journals differ in their hash alone", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const other = folder.write(
+    "2.jsonl",
+    textOf([{ ...planLine(PLAN, { index: 2, of: 2 }), planHash: "0".repeat(64) }]),
+  );
+  const { problem } = readResults([one, other]);
+  assertMatch(problem!, /\w$/, `nothing is named: ${problem}`);
+  assert(!problem!.endsWith("differ in "), problem);
+});
+
+test("readResults() finds a trial that the plan does not have", () => {
+  using folder = new Folder();
+  const foreign = record({ model: "a", seed: 123, suite: SUITE.name });
+  const path = writeJournal(folder, undefined, [finish(PLAN.trials[0]!), foreign]);
+  assertEquals(
+    readResults([path]).problem,
+    `${path} has a trial that its plan does not have: ${foreign.id}`,
+  );
+});
+
+test("readResults() finds a trial that is in two shards", () => {
+  using folder = new Folder();
+  const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
+  const shared = shardOf(PLAN, { index: 1, of: 2 })[0]!;
+  const both = [...shardOf(PLAN, { index: 2, of: 2 }), shared];
+  const two = folder.write(
+    "2.jsonl",
+    textOf([planLine(PLAN, { index: 2, of: 2 }), ...both.map((planned) => finish(planned))]),
+  );
+  assertEquals(
+    readResults([one, two]).problem,
+    `trial ${shared.id} is both in ${one} and in ${two}`,
+  );
+});
+
+test("readResults() reads journals of other tools, as a plan of just their trials", () => {
+  using folder = new Folder();
+  const trials = [record({ seed: 1 }), record({ seed: 2, outcome: "wrong_answer" })];
+  const path = folder.write("other.jsonl", textOf(trials));
+  const results = readResults([path]);
+  assertEquals([results.problem, results.gate, results.suite], [undefined, undefined, "s"]);
+  assertEquals(results.planned.map(({ id, model }) => [id, model]), [
+    [trials[0]!.id, "m"],
+    [trials[1]!.id, "m"],
+  ]);
+  assertEquals(results.trials.map(({ solved }) => solved), [true, false]);
+});
+
+test("readResults() fills in what other tools may leave out", () => {
+  using folder = new Folder();
+  const bare = {
+    v: 1,
+    kind: "trial",
+    id: "one",
+    suite: "theirs",
+    model: { requested: "sim:x", served: "x" },
+    perturbation: null,
+    task: { case: "refund" },
+    outcome: "no_answer",
+    solved: false,
+    calls: 2,
+  };
+  // A transcript of their own has no place in what is kept of a whole run.
+  const file = folder.write("other.jsonl", textOf([{ ...bare, mine: "long" }]));
+  const [trial] = readResults([file]).trials;
+  assertEquals(trial as unknown, {
+    ...bare,
+    index: 0,
+    block: 0,
+    model: { requested: "sim:x", served: "x", simulated: true },
+    strategy: "baseline",
+    perturbation: "none",
+    repetition: 1,
+    grounded: false,
+    minimumCalls: null,
+    failures: [],
+    behaviours: [],
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: "",
+    durationMs: 0,
+  });
+});
+
+test("readResults() keeps what earlier tries of a trial took", () => {
+  using folder = new Folder();
+  const tries = [3, 4, 5].map((inputTokens, place) =>
+    record({
+      outcome: place === 2 ? "solved" : "invalid",
+      usage: { inputTokens, outputTokens: place },
+    })
+  );
+  const { trials, problem } = readResults([folder.write("tries.jsonl", textOf(tries))]);
+  assertEquals(problem, undefined);
+  const [{ usage, replaced }] = trials as [TrialScore];
+  assertEquals([usage, replaced], [
+    { inputTokens: 5, outputTokens: 2 },
+    { inputTokens: 7, outputTokens: 1 },
+  ]);
+});
+
+test("readResults() joins journals of other tools, unless they share a trial", () => {
+  using folder = new Folder();
+  const one = folder.write("1.jsonl", textOf([record({ seed: 1 })]));
+  const two = folder.write("2.jsonl", textOf([record({ seed: 2 })]));
+  assertEquals(readResults([one, two]).problem, undefined);
+  assertEquals(readResults([one, two]).planned.length, 2);
+  assertStringIncludes(readResults([one, one]).problem!, `is both in ${one} and in ${one}`);
+});
+
+test("readResults() does not mix journals with and without a plan", () => {
+  using folder = new Folder();
+  const planned = writeJournal(folder);
+  const other = folder.write("other.jsonl", textOf([record({ suite: SUITE.name })]));
+  for (const paths of [[planned, other], [other, planned]]) {
+    assertStringIncludes(readResults(paths).problem!, "only one of them has a plan");
+  }
+});
+
+test("readResults() does not mix suites, with and without a plan", () => {
+  using folder = new Folder();
+  const mixed = "trials of several suites are mixed: ";
+  const [planned, ...others] = PLAN.trials.map((one) => finish(one));
+  const path = writeJournal(folder, undefined, [{ ...planned, suite: "other" }, ...others]);
+  assertEquals(readResults([path]).problem, `${mixed}small in ${path}, other in ${path}`);
+  const renamed = writeJournal(folder, (line) => ({ ...line, suite: "other" }));
+  assertEquals(
+    readResults([renamed]).problem,
+    `${mixed}other in ${renamed}, small in ${renamed}`,
+  );
+  const paths = ["one", "two"].map((suite, seed) =>
+    folder.write(`${suite}.jsonl`, textOf([record({ suite, seed })]))
+  );
+  assertEquals(readResults(paths).problem, `${mixed}one in ${paths[0]}, two in ${paths[1]}`);
+});
+
+test("readResults() of nothing, and of an empty journal, has no trials", () => {
+  using folder = new Folder();
+  assertEquals(readResults([]).trials, []);
+  const results = readResults([folder.write("empty.jsonl", "")]);
+  assertEquals([results.trials, results.planned], [[], []]);
+});
+
+test("readJournalFile() lets the last line of an id count", () => {
+  using folder = new Folder();
+  const path = writeJournal(folder, undefined, [
+    finish(PLAN.trials[0]!, { outcome: "invalid" }),
+    finish(PLAN.trials[1]!),
+    finish(PLAN.trials[0]!, { outcome: "solved" }),
+  ]);
+  const { trials } = readJournalFile(path);
+  assertEquals(trials.map(({ outcome }) => outcome), ["solved", "solved"]);
+  assertEquals(readResults([path]).problem, undefined);
+});
+
+/** A journal whose first trial was invalid and ran again, and whose second one has events. */
+function retriedJournal(folder: Folder): { path: string; whole: Trial[] } {
+  const [one, two, three] = PLAN.trials as [PlannedTrial, PlannedTrial, PlannedTrial];
+  const events = [callEvent(1, { result: '{"a":1}' }), {
+    kind: "stop",
+    reason: "step_limit",
+    message: "enough",
+  }] as const;
+  const failures = [failureOf("incorrect_value"), failureOf("function_not_found")];
+  const whole = [
+    finish(two, { outcome: "step_limit", events, failures }),
+    finish(one, { outcome: "solved" }),
+    finish(three, { outcome: "invalid" }),
+  ];
+  const path = writeJournal(folder, undefined, [
+    finish(one, { outcome: "invalid" }),
+    whole[0],
+    finish(three, { outcome: "invalid", reason: "once" }),
+    ...whole.slice(1),
+  ]);
+  return { path, whole };
+}
+
+test("readJournalFile() keeps no events, and of failures what they were", () => {
+  using folder = new Folder();
+  const { path } = retriedJournal(folder);
+  const { trials, doubled } = readJournalFile(path);
+  assertEquals(doubled, undefined);
+  assertEquals(trials.map(({ outcome }) => outcome), ["solved", "step_limit", "invalid"]);
+  assert(trials.every((trial) => !("events" in trial)));
+  assertEquals(trials[1]!.failures, [
+    { type: "incorrect_value", root: true },
+    { type: "function_not_found", root: true },
+  ]);
+});
+
+test("journalTrials() gives each whole trial that counts, in the order of the lines", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  assertEquals([...journalTrials(path)], whole);
+});
+
+test("journalTrials() passes over a torn last line, and tells a malformed one", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  Deno.writeTextFileSync(path, '{"v":1,"kind":"tri', { append: true });
+  assertEquals([...journalTrials(path)], whole);
+  const broken = writeJournal(folder, undefined, [whole[0], { ...whole[1], calls: -1 }]);
+  const trials = journalTrials(broken);
+  assertEquals(trials.next().value, whole[0]);
+  assertThrows(() => trials.next(), InputError, `Cannot use ${broken}, line 3:\n  at calls: `);
+});
+
+test("journalTrials() may be left before the end", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  for (const trial of journalTrials(path)) {
+    assertEquals(trial, whole[0]);
+    break;
+  }
+});
+
+test("wholeTrial() gives the trial that counts, with its events", () => {
+  using folder = new Folder();
+  const { path, whole } = retriedJournal(folder);
+  const { places } = readJournalFile(path);
+  assertEquals(whole.map(({ id }) => wholeTrial(path, places.get(id)!)), whole);
+});
+
+test("readResults() finds a failed trial that was written over by a solved one", () => {
+  using folder = new Folder();
+  const path = writeJournal(folder, undefined, [
+    finish(PLAN.trials[0]!, { outcome: "wrong_answer" }),
+    finish(PLAN.trials[1]!),
+    finish(PLAN.trials[0]!, { outcome: "solved" }),
+  ]);
+  assertStringIncludes(
+    readResults([path]).problem!,
+    `trial ${PLAN.trials[0]!.id} is in ${path} twice`,
+  );
+});
+
+test("readJournalFile() takes a plan as first line only", () => {
+  using folder = new Folder();
+  const path = folder.write(
+    "a.jsonl",
+    textOf([planLine(PLAN), finish(PLAN.trials[0]!), planLine(PLAN)]),
+  );
+  const error = assertThrows(() => readJournalFile(path), InputError);
+  assertEquals(error.message, `Cannot use ${path}, line 3: only the first line can be a plan`);
+});
+
+test("readJournalFile() names file, line, path and rule of a malformed trial", () => {
+  const good = finish(PLAN.trials[0]!);
+  const noLine = 'it is no line of a journal, whose kind is "plan" or "trial"';
+  const faults: [unknown, string][] = [
+    [{ ...good, v: 2 }, "at v: "],
+    [{ ...good, kind: "trail" }, noLine],
+    [{ ...good, kind: undefined }, noLine],
+    [{ ...good, id: "" }, "at id: "],
+    [{ ...good, model: "m" }, "at model: "],
+    [{ ...good, model: { requested: "m" } }, "at model.served: "],
+    [{ ...good, outcome: "won" }, "at outcome: "],
+    [
+      { ...good, outcome: "no_answer" },
+      "at solved: solved must be true exactly when outcome is solved",
+    ],
+    [{ ...good, solved: "yes" }, "at solved: "],
+    [{ ...good, calls: -1 }, "at calls: "],
+    [{ ...good, calls: 1.5 }, "at calls: "],
+    [{ ...good, repetition: 0 }, "at repetition: "],
+    [{ ...good, failures: [{ type: "x", root: true }, { type: "x" }] }, "at failures[1].root: "],
+    [{ ...good, usage: { inputTokens: 1 } }, "at usage.outputTokens: "],
+    [{ ...good, task: "core=3" }, "at task: "],
+    [7, noLine],
+    [null, noLine],
+    [[], noLine],
+  ];
+  for (const [value, fault] of faults) {
+    using folder = new Folder();
+    const path = folder.write("a.jsonl", textOf([planLine(PLAN), good, value]));
+    const error = assertThrows(() => readJournalFile(path), InputError);
+    assertStringIncludes(error.message, `Cannot use ${path}, line 3:`);
+    assertStringIncludes(error.message, fault, JSON.stringify(value));
+  }
+});
+
+test("readJournalFile() names file, line, path and rule of a malformed plan", () => {
+  const line = planLine(PLAN);
+  const faults: [unknown, string][] = [
+    [{ ...line, v: 2 }, "at v: "],
+    [{ ...line, planHash: 7 }, "at planHash: "],
+    [{ ...line, shard: { index: 0, of: 1 } }, "at shard.index: "],
+    [{ ...line, shard: { index: 2, of: 1 } }, "at shard.index: must not be above of"],
+    [{ ...line, shard: { index: 1, of: 1e15 } }, "at shard.of: "],
+    [{ ...line, gate: { successRate: 7 } }, "at gate.successRate: "],
+    [{ ...line, resolved: { ...line.resolved, graphs: "3" } }, "at resolved.graphs: "],
+    [{ ...line, resolved: undefined }, "at resolved: "],
+  ];
+  for (const [value, fault] of faults) {
+    using folder = new Folder();
+    const path = folder.write("a.jsonl", textOf([value]));
+    const error = assertThrows(() => readJournalFile(path), InputError);
+    assertStringIncludes(error.message, `Cannot use ${path}, line 1:`);
+    assertStringIncludes(error.message, fault);
+  }
+});
+
+test("differences() names the fields that differ, and only them", () => {
+  const other = planSuite({ ...SUITE, name: "other", graphs: 4, models: ["a", "c"] });
+  assertEquals(differences(planLine(PLAN), planLine(PLAN)), []);
+  assertEquals(
+    differences(planLine(PLAN), planLine(other)).toSorted(),
+    ["graphs", "models", "suite"],
+  );
+  const limited = planSuite({ ...SUITE, limits: { calls: 3 } });
+  assertEquals(differences(planLine(PLAN), planLine(limited)), ["limits"]);
+});
+
+test("differences() does not mind the order of keys, as planHash() does not", () => {
+  const one = planLine(planSuite({ ...SUITE, limits: { calls: 3, steps: 4 } }));
+  const other = planLine(planSuite({ ...SUITE, limits: { steps: 4, calls: 3 } }));
+  assertEquals(planHash(one), planHash(other));
+  assertEquals(differences(one, other), []);
+});

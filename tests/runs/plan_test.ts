@@ -1,0 +1,369 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError } from "../../lib/base/input.ts";
+import { comparisonHash, listTrials, planHash, planSuite } from "../../lib/runs/plan.ts";
+import { PROBES } from "../../lib/trials/executors/probes.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import { type ModelEntry, modelName } from "../../lib/models/entry.ts";
+import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";
+import { parseTrialId } from "../../lib/trials/trial_id.ts";
+import { generatedFrom, seedOf, test } from "../support/generated.ts";
+import { sizesOf, SMALL } from "../support/suites.ts";
+
+test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
+  const { trials } = planSuite({ ...SMALL, repetitions: 2 });
+  assertEquals(
+    trials.map(({ block, task, model, repetition }) =>
+      `${block} ${generatedFrom(task).core} ${model} ${repetition}`
+    ),
+    [0, 1, 2].flatMap((block) =>
+      [3, 5].flatMap((core) =>
+        ["a", "b"].flatMap((model) => [1, 2].map((run) => `${block} ${core} ${model} ${run}`))
+      )
+    ),
+  );
+  assertEquals(trials.map(({ index }) => index), trials.map((_, index) => index));
+});
+
+test("planSuite() has five graphs a cell, baseline, no perturbation, once, unless told otherwise", () => {
+  const { trials, resolved, gate } = planSuite({
+    name: "usual",
+    seed: 1,
+    tasks: [{ core: 3, depth: 2 }],
+    models: ["a"],
+  });
+  assertEquals(trials.length, 5);
+  const { graphs, strategies, perturbations, repetitions, limits } = resolved;
+  assertEquals({ graphs, strategies, perturbations, repetitions, limits, gate }, {
+    graphs: 5,
+    strategies: ["baseline"],
+    perturbations: ["none"],
+    repetitions: 1,
+    limits: {},
+    gate: undefined,
+  });
+});
+
+test("planSuite() gives every trial an id of its own, which says all of it", () => {
+  const { trials } = planSuite({
+    ...SMALL,
+    tasks: [{ core: [3, 5], depth: "all", connected: [0, 2], linking: ["types", "names"] }],
+    repetitions: 2,
+  });
+  assertEquals(new Set(trials.map(({ id }) => id)).size, trials.length);
+  for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
+});
+
+test("planSuite() gives every graph a seed of its own", () => {
+  const { trials } = planSuite({
+    ...SMALL,
+    graphs: 200,
+    tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 1], linking: ["types", "names"] }],
+    models: ["a"],
+  });
+  assertEquals(new Set(trials.map(({ task }) => seedOf(task))).size, trials.length);
+  assert(trials.every(({ task }) => Number.isSafeInteger(seedOf(task)) && seedOf(task) >= 0));
+});
+
+test("planSuite() lets models and repetitions share graphs", () => {
+  const { trials } = planSuite({ ...SMALL, repetitions: 2 });
+  const seeds = (model: string, repetition: number) =>
+    trials.filter((trial) => trial.model === model && trial.repetition === repetition)
+      .map(({ task }) => seedOf(task));
+  assertEquals(seeds("a", 1), seeds("b", 2));
+});
+
+test("planSuite() gives a cell the same graphs whatever else is in the suite", () => {
+  const seedsOf = (suite: Suite) =>
+    planSuite(suite).trials.filter(({ task, model }) =>
+      generatedFrom(task).core === 5 && model === "b"
+    )
+      .map(({ task }) => seedOf(task));
+  const seeds = seedsOf(SMALL);
+  assertEquals(seeds.length, 3);
+  assertEquals(seedsOf({ ...SMALL, models: ["b"] }), seeds);
+  assertEquals(seedsOf({ ...SMALL, name: "other", models: ["c", "b", "a"] }), seeds);
+  assertEquals(
+    seedsOf({ ...SMALL, tasks: [{ core: [9, 5, 3], depth: [2, 1] }] }).filter((seed) =>
+      seeds.includes(seed)
+    ),
+    seeds,
+  );
+  assertEquals(seedsOf({ ...SMALL, graphs: 9 }).slice(0, 3), seeds);
+  assertNotEquals(seedsOf({ ...SMALL, seed: 2 }), seeds);
+});
+
+test("planSuite() makes the same plan from the same suite, and pins its seeds", () => {
+  assertEquals(planSuite(SMALL), planSuite(structuredClone(SMALL)));
+  assertEquals(
+    planSuite({ ...SMALL, models: ["a"], graphs: 2 }).trials.map(({ task }) => seedOf(task)),
+    [161203124124199, 122123892438017, 153149577547493, 47940628134256],
+  );
+});
+
+test("planSuite() draws a fresh seed each time, which repeats the plan", () => {
+  const fresh = planSuite({ ...SMALL, seed: "fresh" });
+  const again = planSuite({ ...SMALL, seed: "fresh" });
+  assertNotEquals(fresh.resolved.seed, again.resolved.seed);
+  assertEquals(planSuite({ ...SMALL, seed: fresh.resolved.seed }), fresh);
+});
+
+test("planSuite() takes a cell that two grids have once", () => {
+  const { resolved, trials } = planSuite({
+    ...SMALL,
+    tasks: [{ core: [3, 5], depth: 2 }, { core: 5, depth: [1, 2], linking: "types" }],
+  });
+  assertEquals(sizesOf(resolved.cells), ["3 2 0 0", "5 2 0 0", "5 1 0 0"]);
+  assertEquals(trials.length, 3 * 3 * 2);
+});
+
+test("planSuite() counts the skipped crossings of all grids", () => {
+  const tasks = [{ core: [2, 3], depth: [1, 2] }, { core: 3, depth: [2, 3, 4] }];
+  assertEquals(planSuite({ ...SMALL, tasks }).skipped, 3);
+});
+
+test("planSuite() names the grid of which nothing is left", () => {
+  const tasks = [{ core: 3, depth: 2 }, { core: 3, depth: 7 }];
+  const error = assertThrows(() => planSuite({ ...SMALL, tasks }), InputError);
+  assertStringIncludes(error.message, "Cannot plan suite small: at tasks[1]: ");
+  assertStringIncludes(error.message, "core is 3, depth is 7");
+});
+
+test("planSuite() names its source in every fault, where it is told", () => {
+  for (const wrong of [{ tasks: [{ core: 3, depth: 7 }] }, { models: ["a", "a"] }]) {
+    const error = assertThrows(
+      () => planSuite({ ...SMALL, ...wrong }, { source: "s.jsonc" }),
+      InputError,
+    );
+    assertMatch(error.message, /^Cannot plan s\.jsonc[: ]/);
+  }
+});
+
+test("planSuite() refuses two models of one name, unless they are given others", () => {
+  const one = { model: "a", temperature: 0 };
+  assertThrows(
+    () => planSuite({ ...SMALL, models: ["a", one] }),
+    InputError,
+    "models must have distinct names: a is there twice",
+  );
+  const { trials } = planSuite({ ...SMALL, models: ["a", { ...one, name: "a cold" }] });
+  assertEquals([...new Set(trials.map(({ model }) => model))], ["a", "a cold"]);
+  assertEquals(modelName({ model: "a", name: "a cold" }), "a cold");
+});
+
+test("planSuite() refuses a strategy or a perturbation that is there twice", () => {
+  // Their trials would have the same ids.
+  for (
+    const twice of [{ strategies: ["baseline", "baseline"] }, { perturbations: ["none", "none"] }]
+  ) {
+    assertThrows(() => planSuite({ ...SMALL, ...twice }), InputError, "twice");
+  }
+});
+
+test("planSuite() tells strategies apart by their names, and keeps what is set of them", () => {
+  const strategies = [
+    "baseline",
+    "restate+repair",
+    { strategy: "repair", attempts: 1 },
+    { strategy: "repair", attempts: 5, name: "repair, and again" },
+    { strategy: "plan_then_call", models: { plan: "c" }, name: "planned by c" },
+  ];
+  const { resolved, trials } = planSuite({ ...SMALL, strategies });
+  assertEquals(resolved.strategies, strategies);
+  const names = ["baseline", "restate+repair", "repair", "repair, and again", "planned by c"];
+  assertEquals([...new Set(trials.map(({ strategy }) => strategy))], names);
+  assertEquals(trials.length, 3 * 2 * 2 * 5);
+  for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
+  assertEquals([...new Set(trials.map(({ model }) => model))], ["a", "b"], "c is asked aside");
+});
+
+test("planSuite() takes a strategy of which nothing is set for its id", () => {
+  const { resolved } = planSuite({ ...SMALL, strategies: [{ strategy: "restate" }] });
+  assertEquals(resolved.strategies, ["restate"]);
+});
+
+test("planSuite() refuses two strategies of one name, unless they are given others", () => {
+  const one = { strategy: "repair", attempts: 1 };
+  for (
+    const strategies of [
+      ["repair", one],
+      [{ strategy: "repair" }, "repair"],
+      ["repair", { strategy: "restate", name: "repair" }],
+      [{ ...one, name: "n" }, { strategy: "backward", name: "n" }],
+    ]
+  ) {
+    assertThrows(
+      () => planSuite({ ...SMALL, strategies }, { source: "s.jsonc" }),
+      InputError,
+      "Cannot plan s.jsonc as strategies must have distinct names: ",
+    );
+  }
+  planSuite({ ...SMALL, strategies: ["repair", { ...one, name: "repair once" }] });
+});
+
+test("planSuite() refuses one name for models that are asked in different ways", () => {
+  const warm = { model: "a", temperature: 1 };
+  const planning = (model: string | ModelEntry, name: string): StrategyEntry => ({
+    strategy: "plan_then_call",
+    models: { plan: model },
+    name,
+  });
+  const message = "Cannot plan s.jsonc as a name must stand for one model: the options of a differ";
+  for (const strategies of [[planning(warm, "p")], [planning("c", "p"), planning(warm, "q")]]) {
+    assertThrows(
+      () => planSuite({ ...SMALL, strategies }, { source: "s.jsonc" }),
+      InputError,
+      message,
+    );
+  }
+  assertThrows(
+    () =>
+      planSuite({
+        ...SMALL,
+        strategies: [planning("c", "p"), planning({ model: "d", name: "c" }, "q")],
+      }),
+    InputError,
+    "the options of c differ",
+  );
+  const fine = [
+    planning("a", "p"),
+    planning({ model: "b" }, "q"),
+    planning({ ...warm, name: "w" }, "r"),
+  ];
+  assertEquals(planSuite({ ...SMALL, strategies: fine }).trials.length, 3 * 2 * 2 * 3);
+});
+
+test("planSuite() plans probes as it plans sizes, crossed with everything", () => {
+  const suite: Suite = { ...SMALL, tasks: [{ case: "all" }, { core: 3, depth: 2 }] };
+  const { trials, resolved } = planSuite(suite);
+  const probes = PROBES.map((probe) => ({ case: probe }));
+  assertEquals(resolved.cells.slice(0, -1), probes);
+  assertEquals(trials.length, 3 * 5 * 2);
+  assertEquals(
+    new Set(trials.map(({ task }) => seedOf(task))).size,
+    3 * 5,
+    "a seed for each graph",
+  );
+  for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
+  const { trials: alone } = planSuite({ ...suite, tasks: [{ case: "oracle" }] });
+  const ids = new Set(trials.map(({ id }) => id));
+  assert(alone.every(({ id }) => ids.has(id)), "a probe has its tasks whatever else there is");
+  assertEquals(
+    planSuite({ ...SMALL, models: ["a"], graphs: 1, tasks: [{ case: "all" }] }).trials
+      .map(({ task }) => task),
+    PINNED_PROBES,
+  );
+});
+
+test("planSuite() takes a probe that two entries have once", () => {
+  const tasks = [{ case: "oracle" }, { case: ["oracle", "forced_choice"] }, {
+    case: "all",
+  }] as const;
+  assertEquals(planSuite({ ...SMALL, tasks }).resolved.cells.length, PROBES.length);
+});
+
+test("listTrials() lists the trials of the resolved suite alone", () => {
+  const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "once" }];
+  const tasks = [...SMALL.tasks, { case: "all" as const }];
+  for (const suite of [SMALL, { ...SMALL, strategies, tasks }]) {
+    const { resolved, trials } = planSuite(suite);
+    assertEquals(listTrials(JSON.parse(JSON.stringify(resolved))), trials);
+  }
+});
+
+/** The tasks of probes, which no release may move. */
+const PINNED_PROBES: unknown = [
+  { case: "lying_calculator", seed: 168542040794244 },
+  { case: "mental_arithmetic", seed: 7938369541195 },
+  { case: "oracle", seed: 94627955623903 },
+  { case: "forced_choice", seed: 166751171557549 },
+];
+
+/** Every change to SMALL, and which hashes it moves. */
+const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = [
+  ["nothing", {}, false, false],
+  ["the gate", { gate: { successRate: 0.9 } }, false, false],
+  ["the budget", { budget: { tokens: 9 } }, false, false],
+  ["the prices", { prices: { a: { input: 1, output: 1 } } }, false, false],
+  ["a default spelled out", { repetitions: 1, limits: {} }, false, false],
+  [
+    "a grid spelled otherwise",
+    { tasks: [{ core: 3, depth: 2 }, { core: 5, depth: 2 }] },
+    false,
+    false,
+  ],
+  ["the name", { name: "other" }, true, false],
+  ["a model", { models: ["a", "c"] }, true, false],
+  ["an option of a model", { models: ["a", { model: "b", temperature: 0.5 }] }, true, false],
+  ["the strategies", { strategies: ["restate"] }, true, false],
+  ["a strategy spelled out", { strategies: [{ strategy: "baseline" }] }, false, false],
+  [
+    "an option of a strategy",
+    { strategies: ["baseline", { strategy: "repair", attempts: 1 }] },
+    true,
+    false,
+  ],
+  ["probes", { tasks: [...SMALL.tasks, { case: "oracle" }] }, true, true],
+  ["the seed", { seed: 2 }, true, true],
+  ["the graphs", { graphs: 4 }, true, true],
+  ["the sizes", { tasks: [{ core: [3, 5], depth: 1 }] }, true, true],
+  ["the order of cells", { tasks: [{ core: [5, 3], depth: 2 }] }, true, true],
+  ["the repetitions", { repetitions: 2 }, true, true],
+  ["the perturbations", { perturbations: ["RD"] }, true, true],
+  ["the limits", { limits: { calls: 3 } }, true, true],
+];
+
+test("planHash() moves with everything that decides the trials, and with nothing else", () => {
+  const before = planHash(planSuite(SMALL));
+  assertMatch(before, /^[0-9a-f]{64}$/);
+  for (const [what, change, moves] of CHANGES) {
+    assertEquals(planHash(planSuite({ ...SMALL, ...change })) !== before, moves, what);
+  }
+});
+
+test("comparisonHash() moves as planHash() does, but for name, models and strategies", () => {
+  const before = comparisonHash(planSuite(SMALL));
+  for (const [what, change, , moves] of CHANGES) {
+    assertEquals(comparisonHash(planSuite({ ...SMALL, ...change })) !== before, moves, what);
+  }
+});
+
+test("planHash() and comparisonHash() do not depend on the order of keys", () => {
+  const one = planSuite({ ...SMALL, limits: { calls: 3, steps: 4 } });
+  const other = planSuite({ ...SMALL, limits: { steps: 4, calls: 3 } });
+  assertEquals(planHash(one), planHash(other));
+  assertEquals(comparisonHash(one), comparisonHash(other));
+});
+
+test("planHash() moves with everything that is set of a strategy", () => {
+  const entry: StrategyEntry = {
+    strategy: "backward+repair",
+    attempts: 1,
+    rounds: 2,
+    models: { infer: "c", repair: { model: "d", temperature: 0 } },
+    prompts: { repair: { fix: "Mend {arguments}" } },
+    name: "n",
+  };
+  const changes: Partial<StrategyEntry>[] = [
+    { strategy: "repair+backward" },
+    { attempts: 2 },
+    { rounds: 3 },
+    { models: { infer: "c" } },
+    { models: { infer: "c", repair: { model: "d", temperature: 1 } } },
+    { models: { infer: "c", call: { model: "d", temperature: 0 } } },
+    { prompts: { repair: { fix: "Fix {arguments}" } } },
+    { prompts: {} },
+    { name: "m" },
+  ];
+  const hash = (one: StrategyEntry) => planHash(planSuite({ ...SMALL, strategies: [one] }));
+  const hashes = [{}, ...changes].map((change) => hash({ ...entry, ...change }));
+  assertEquals(new Set(hashes).size, changes.length + 1);
+  const { strategy, ...others } = entry;
+  assertEquals(hash({ ...others, strategy }), hashes[0], "but not with the order of its keys");
+});

@@ -1,0 +1,447 @@
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertLessOrEqual,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
+import { randomIntegerBetween, shuffle } from "@std/random";
+import fc from "fast-check";
+import { LookAhead, type LookAheadOptions } from "../../lib/runs/prefetch.ts";
+import { fork } from "../../lib/base/random.ts";
+import { test } from "../support/generated.ts";
+
+/** Lets everything that is ready to go on do so. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+/** Work that ends when the test says so: a piece's result is ten times its number. */
+class Bench {
+  readonly ahead: LookAhead<number>;
+  /** The pieces that have started, in order. */
+  readonly started: number[] = [];
+  /** The most that ever ran at the same time. */
+  most = 0;
+  readonly #open = new Map<number, PromiseWithResolvers<number>>();
+
+  constructor(count: number, options: LookAheadOptions = {}) {
+    this.ahead = new LookAhead(count, (index) => {
+      this.started.push(index);
+      const piece = Promise.withResolvers<number>();
+      this.#open.set(index, piece);
+      this.most = Math.max(this.most, this.#open.size);
+      return piece.promise;
+    }, options);
+  }
+
+  /** The pieces that are running, in order of their numbers. */
+  get running(): number[] {
+    return [...this.#open.keys()].toSorted((one, other) => one - other);
+  }
+
+  async finish(...pieces: number[]): Promise<void> {
+    for (const index of pieces) {
+      this.#open.get(index)!.resolve(10 * index);
+      this.#open.delete(index);
+    }
+    await settle();
+  }
+
+  async fail(index: number): Promise<void> {
+    this.#open.get(index)!.reject(new Error(`piece ${index}`));
+    this.#open.delete(index);
+    await settle();
+  }
+
+  /** Finishes whatever runs until nothing does. */
+  async finishAll(): Promise<void> {
+    while (this.#open.size > 0) await this.finish(...this.running);
+  }
+}
+
+function byNumber(one: number, other: number): number {
+  return one - other;
+}
+
+/** Numbers from `first` on, up to before `end`. */
+function range(first: number, end: number): number[] {
+  return Array.from({ length: end - first }, (_, index) => first + index);
+}
+
+test("LookAhead.get() starts nothing before anything is asked for", async () => {
+  const bench = new Bench(10);
+  await settle();
+  assertEquals([bench.started, bench.ahead.started], [[], 0]);
+});
+
+test("LookAhead.get() gives each piece's own result, each of which is worked out once", async () => {
+  const bench = new Bench(20, { concurrency: 3 });
+  const wanted = range(0, 20).map((index) => bench.ahead.get(index));
+  await settle();
+  await bench.finishAll();
+  assertEquals(await Promise.all(wanted), range(0, 20).map((index) => 10 * index));
+  assertEquals(bench.started.toSorted((one, other) => one - other), range(0, 20));
+  assertEquals(bench.ahead.started, 20);
+});
+
+test("LookAhead.get() gives the same result when asked again", async () => {
+  const bench = new Bench(3);
+  const first = bench.ahead.get(1);
+  assertEquals(bench.ahead.get(1) === first, true);
+  await bench.finishAll();
+  assertEquals([await first, await bench.ahead.get(1)], [10, 10]);
+  assertEquals(bench.started.filter((index) => index === 1).length, 1);
+});
+
+test("LookAhead.get() opens a window of four times the concurrency at once", async () => {
+  const bench = new Bench(100, { concurrency: 3 });
+  void bench.ahead.get(0);
+  assertEquals(bench.running, [0, 1, 2]);
+  // A slow first piece does not idle the others, up to the end of the window.
+  for (let index = 1; index < 12; index++) await bench.finish(index);
+  assertEquals(bench.running, [0]);
+  assertEquals(bench.started, range(0, 12));
+  void bench.ahead.get(1);
+  assertEquals(bench.running, [0, 12]);
+});
+
+test("LookAhead.get() runs eight at a time unless told otherwise", () => {
+  const bench = new Bench(100);
+  void bench.ahead.get(0);
+  assertEquals(bench.running, range(0, 8));
+});
+
+test("LookAhead.get() keeps all places busy while results are awaited in order", async () => {
+  const bench = new Bench(40, { concurrency: 4 });
+  for (let index = 0; index < 40; index++) {
+    const wanted = bench.ahead.get(index);
+    assertEquals(bench.running.length, Math.min(4, 40 - index));
+    await bench.finish(index);
+    assertEquals(await wanted, 10 * index);
+  }
+  assertEquals(bench.started, range(0, 40));
+});
+
+test("LookAhead.get() starts no piece past the last", async () => {
+  const bench = new Bench(3, { concurrency: 8 });
+  void bench.ahead.get(2);
+  await bench.finishAll();
+  assertEquals(bench.started.toSorted(), [0, 1, 2]);
+});
+
+test("LookAhead.get() puts a piece that is asked for before those that are not", async () => {
+  const bench = new Bench(100, { concurrency: 2 });
+  void bench.ahead.get(0);
+  void bench.ahead.get(50);
+  await bench.finish(0);
+  assertEquals(bench.running, [1, 50]);
+});
+
+test("LookAhead.get() with slowStart starts no other piece than a single one that is wanted", async () => {
+  for (const only of [0, 7, 99]) {
+    const bench = new Bench(100, { concurrency: 8, slowStart: true });
+    const wanted = bench.ahead.get(only);
+    await bench.finishAll();
+    assertEquals(await wanted, 10 * only);
+    assertEquals(bench.started, [only]);
+  }
+});
+
+test("LookAhead.get() with slowStart doubles the window while results are wanted in order", async () => {
+  const bench = new Bench(100, { concurrency: 8, slowStart: true });
+  const reached: number[] = [];
+  for (let index = 0; index < 8; index++) {
+    void bench.ahead.get(index);
+    await bench.finishAll();
+    reached.push(bench.ahead.started);
+  }
+  // Windows of 1, 2, 4, 8, 16, 32 and no more, each from the piece that was asked for.
+  assertEquals(reached, [1, 1 + 2, 2 + 4, 3 + 8, 4 + 16, 5 + 32, 6 + 32, 7 + 32]);
+});
+
+test("LookAhead.get() with slowStart runs at full speed after a few pieces", async () => {
+  const bench = new Bench(60, { concurrency: 4, slowStart: true });
+  for (let index = 0; index < 60; index++) {
+    const wanted = bench.ahead.get(index);
+    if (index >= 2) assertEquals(bench.running.length, Math.min(4, 60 - index), `at ${index}`);
+    await bench.finish(index);
+    await wanted;
+  }
+  assertEquals(bench.started, range(0, 60));
+});
+
+test("LookAhead.get() with slowStart starts over at a gap", async () => {
+  const bench = new Bench(100, { concurrency: 4, slowStart: true });
+  for (let index = 0; index < 4; index++) void bench.ahead.get(index);
+  await bench.finishAll();
+  const before = bench.ahead.started;
+  void bench.ahead.get(50);
+  await bench.finishAll();
+  assertEquals(bench.started.slice(before), [50]);
+  void bench.ahead.get(51);
+  await bench.finishAll();
+  assertEquals(bench.started.slice(before), [50, 51, 52]);
+});
+
+test("LookAhead.get() with slowStart wastes nothing when every other piece is wanted", async () => {
+  const bench = new Bench(100, { concurrency: 8, slowStart: true });
+  for (let index = 0; index < 100; index += 2) {
+    void bench.ahead.get(index);
+    await bench.finishAll();
+  }
+  assertEquals(bench.ahead.started, 50);
+});
+
+test("LookAhead.get() with slowStart opens fully at a backward jump, for good", async () => {
+  const bench = new Bench(100, { concurrency: 2, slowStart: true });
+  void bench.ahead.get(60);
+  await bench.finishAll();
+  assertEquals(bench.started, [60]);
+  void bench.ahead.get(10);
+  await bench.finishAll();
+  assertEquals(bench.started, [60, ...range(10, 18)]);
+  void bench.ahead.get(40);
+  await bench.finishAll();
+  // What was passed by is looked at again, up to the end of the window.
+  assertEquals(bench.started.toSorted((one, other) => one - other), [...range(10, 48), 60]);
+});
+
+test("LookAhead.get() delivers a failure to whoever asks for that piece, and to nobody else", async () => {
+  const bench = new Bench(4, { concurrency: 4 });
+  const wanted = bench.ahead.get(0);
+  await bench.fail(2);
+  await bench.finish(0, 1, 3);
+  assertEquals(await wanted, 0);
+  assertEquals(await bench.ahead.get(1), 10);
+  await assertRejects(() => bench.ahead.get(2), Error, "piece 2");
+  await assertRejects(() => bench.ahead.get(2), Error, "piece 2");
+  assertEquals(await bench.ahead.get(3), 30);
+});
+
+test("LookAhead.get() leaves no failure unhandled that nobody asks for", async () => {
+  const unhandled: unknown[] = [];
+  const listen = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    unhandled.push(event.reason);
+  };
+  addEventListener("unhandledrejection", listen);
+  try {
+    const bench = new Bench(6, { concurrency: 6 });
+    const wanted = bench.ahead.get(0);
+    for (const index of range(1, 6)) await bench.fail(index);
+    await bench.finish(0);
+    assertEquals(await wanted, 0);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  } finally {
+    removeEventListener("unhandledrejection", listen);
+  }
+  assertEquals(unhandled, []);
+});
+
+test("LookAhead.get() takes work that throws at once for work that fails, and goes on", async () => {
+  const ahead = new LookAhead(5, (index) => {
+    if (index % 2 === 1) throw new Error(`at once ${index}`);
+    return Promise.resolve(index);
+  }, { concurrency: 1 });
+  assertEquals(await ahead.get(0), 0);
+  await assertRejects(() => ahead.get(1), Error, "at once 1");
+  assertEquals(await ahead.get(4), 4);
+});
+
+test("LookAhead.all() gives all results in order", async () => {
+  const bench = new Bench(30, { concurrency: 4 });
+  const all = bench.ahead.all();
+  while (bench.running.length > 0) await bench.finish(bench.running.at(-1)!);
+  assertEquals(await all, range(0, 30).map((index) => 10 * index));
+  assertEquals(bench.most, 4);
+});
+
+test("LookAhead.all() after some pieces were asked for runs the others, and none again", async () => {
+  for (const asked of [[0], [7], [29], [5, 6, 20, 3], range(0, 30)]) {
+    for (
+      const [slowStart, inOrder] of [[false, false], [true, false], [false, true], [true, true]]
+    ) {
+      const bench = new Bench(30, { concurrency: 4, slowStart: slowStart!, inOrder: inOrder! });
+      for (const index of asked) void bench.ahead.get(index);
+      await bench.finishAll();
+      const all = bench.ahead.all();
+      await settle();
+      await bench.finishAll();
+      assertEquals(await all, range(0, 30).map((index) => 10 * index));
+      assertEquals(bench.started.toSorted((one, other) => one - other), range(0, 30));
+    }
+  }
+});
+
+test("LookAhead.all() with slowStart runs at full speed", () => {
+  const bench = new Bench(30, { concurrency: 4, slowStart: true });
+  void bench.ahead.all();
+  assertEquals(bench.running, [0, 1, 2, 3]);
+});
+
+test("LookAhead.all() fails with the first failure in order", async () => {
+  const bench = new Bench(6, { concurrency: 6 });
+  const all = bench.ahead.all();
+  const failed = assertRejects(() => all, Error, "piece 2");
+  await bench.fail(4);
+  await bench.fail(2);
+  await bench.finish(0, 1, 3, 5);
+  await failed;
+});
+
+test("LookAhead.all() of nothing is empty", async () => {
+  assertEquals(await new Bench(0).ahead.all(), []);
+});
+
+test("LookAhead.forget() lets go of a result; it is never worked out again", async () => {
+  const bench = new Bench(10, { concurrency: 2 });
+  void bench.ahead.get(0);
+  await bench.finishAll();
+  const { started } = bench.ahead;
+  bench.ahead.forget(0);
+  bench.ahead.forget(0);
+  assertEquals(bench.ahead.started, started);
+  assertThrows(() => bench.ahead.get(0), Error, "Cannot get the result of 0 as it was forgotten");
+  void bench.ahead.get(9);
+  void bench.ahead.get(1);
+  await bench.finishAll();
+  assertEquals(bench.started.filter((index) => index === 0).length, 1);
+});
+
+test("LookAhead.forget() of a piece that has not started changes nothing", async () => {
+  const bench = new Bench(5);
+  bench.ahead.forget(3);
+  const wanted = bench.ahead.get(3);
+  await bench.finishAll();
+  assertEquals(await wanted, 30);
+});
+
+test("LookAhead.forget() of a piece that waits for its turn does not stop the others", async () => {
+  const unhandled: unknown[] = [];
+  const listen = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    unhandled.push(event.reason);
+  };
+  addEventListener("unhandledrejection", listen);
+  try {
+    const bench = new Bench(3, { concurrency: 1 });
+    void bench.ahead.get(0);
+    void bench.ahead.get(1);
+    const wanted = bench.ahead.get(2);
+    bench.ahead.forget(1);
+    await bench.finish(0);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await bench.finishAll();
+    assertEquals(unhandled, []);
+    assertEquals(bench.started.includes(2), true);
+    assertEquals(await wanted, 20);
+  } finally {
+    removeEventListener("unhandledrejection", listen);
+  }
+});
+
+test("LookAhead.get() keeps its promises whatever the order of requests", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 1, max: 6 }),
+      fc.boolean(),
+      fc.boolean(),
+      fc.nat(),
+      async (count, concurrency, slowStart, inOrder, seed) => {
+        const stream = fork(seed, "orders");
+        const bench = new Bench(count, { concurrency, slowStart, inOrder });
+        const wanted = new Map<number, Promise<number>>();
+        const failing = new Set<number>();
+        for (const index of shuffle(range(0, count), stream)) {
+          if (stream.prng() < 0.3) continue;
+          wanted.set(index, bench.ahead.get(index));
+          assertLessOrEqual(bench.running.length, concurrency);
+          while (bench.running.length > 0 && stream.prng() < 0.6) {
+            const { running } = bench;
+            const piece = running[randomIntegerBetween(0, running.length - 1, stream)]!;
+            if (stream.prng() < 0.2) {
+              failing.add(piece);
+              await bench.fail(piece);
+            } else {
+              await bench.finish(piece);
+            }
+          }
+        }
+        await bench.finishAll();
+        for (const [index, promise] of wanted) {
+          const result = await promise.catch((error) => (error as Error).message);
+          assertEquals(result, failing.has(index) ? `piece ${index}` : 10 * index);
+        }
+        assertEquals(new Set(bench.started).size, bench.started.length);
+        assert(bench.started.every((index) => index >= 0 && index < count));
+        assertLessOrEqual(bench.most, concurrency);
+        if (inOrder && !slowStart) assertEquals(bench.started, bench.started.toSorted(byNumber));
+      },
+    ),
+    { numRuns: 400, seed: 1 },
+  );
+});
+
+test("LookAhead.get() with inOrder starts what comes before, whatever is asked for", async () => {
+  const bench = new Bench(100, { concurrency: 3, inOrder: true });
+  const wanted = bench.ahead.get(50);
+  assertEquals(bench.running, [0, 1, 2]);
+  await bench.finish(1);
+  assertEquals(bench.started, [0, 1, 2, 3]);
+  await bench.finishAll();
+  assertEquals(await wanted, 500);
+  // The window reaches from the furthest piece that was asked for.
+  assertEquals(bench.started, range(0, 62));
+});
+
+test("LookAhead.get() with inOrder starts pieces that are awaited in order as ever", async () => {
+  const bench = new Bench(60, { concurrency: 4, slowStart: true, inOrder: true });
+  for (let index = 0; index < 60; index++) {
+    const wanted = bench.ahead.get(index);
+    if (index >= 2) assertEquals(bench.running.length, Math.min(4, 60 - index), `at ${index}`);
+    await bench.finish(index);
+    await wanted;
+  }
+  assertEquals(bench.started, range(0, 60));
+});
+
+test("LookAhead.get() with inOrder starts a filtered piece alone, until requests are shuffled", async () => {
+  const bench = new Bench(100, { concurrency: 2, slowStart: true, inOrder: true });
+  void bench.ahead.get(60);
+  await bench.finishAll();
+  assertEquals(bench.started, [60]);
+  // A request before it can only come from a shuffle: from now on the order of the pieces holds.
+  const wanted = bench.ahead.get(10);
+  assertEquals(bench.running, [0, 1]);
+  await bench.finishAll();
+  assertEquals(await wanted, 100);
+  assertEquals(bench.started, [60, ...range(0, 60), ...range(61, 68)]);
+  void bench.ahead.get(90);
+  await bench.finishAll();
+  assertEquals(bench.started, [60, ...range(0, 60), ...range(61, 98)]);
+});
+
+test("LookAhead.all() with inOrder runs what was passed by, in order", async () => {
+  // A filter has chosen some pieces and, at last, whoever wants all of them.
+  const bench = new Bench(12, { concurrency: 2, slowStart: true, inOrder: true });
+  for (const index of [3, 7]) void bench.ahead.get(index);
+  await bench.finishAll();
+  const before = bench.started.length;
+  const all = bench.ahead.all();
+  while (bench.running.length > 0) await bench.finishAll();
+  assertEquals(await all, range(0, 12).map((index) => 10 * index));
+  assertEquals(bench.started.slice(before), bench.started.slice(before).toSorted(byNumber));
+});
+
+test("LookAhead.get() reaches the bound on concurrency when there is enough to do", async () => {
+  const bench = new Bench(50, { concurrency: 5 });
+  const all = bench.ahead.all();
+  await settle();
+  await bench.finishAll();
+  await all;
+  assertEquals(bench.most, 5);
+  assertGreater(bench.started.length, 49);
+});

@@ -1,0 +1,123 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InputError } from "../../lib/base/input.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { trialId } from "../../lib/trials/trial_id.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+import { linesOf, writeJournal } from "../support/journals.ts";
+import { SMALL } from "../support/suites.ts";
+
+const { graphs: _, ...UNSIZED } = SMALL;
+const PLAN = planSuite({
+  ...UNSIZED,
+  models: ["a", { model: "b", name: "b warm", temperature: 1, baseURL: "http://127.0.0.1:9/v1" }],
+  limits: { steps: 3 },
+  gate: { baseline: { model: "a" }, sequential: true },
+  budget: { tokens: 1000 },
+  prices: { a: { input: 1, output: 2 } },
+});
+
+test("trialToReplay() gives the planned trial, in its place", () => {
+  for (const planned of PLAN.trials.slice(0, 9)) {
+    assertEquals(trialToReplay(PLAN, planned.id), planned);
+    assertEquals(trialToReplay(PLAN, `  ${planned.id.replaceAll(" ", "   ")}\n`), planned);
+  }
+});
+
+test("trialToReplay() takes a task that the plan does not have from the id alone", () => {
+  const { id: _, index: __, block: ___, ...key } = PLAN.trials[3]!;
+  const other = { ...key, task: { ...key.task, seed: 4711 }, repetition: 9 };
+  const id = trialId(other);
+  assertEquals(trialToReplay(PLAN, id), { ...other, id, index: 0, block: 0 });
+});
+
+test("trialToReplay() refuses what is no id of this plan, and says what there is", () => {
+  const { id } = PLAN.trials[0]!;
+  for (
+    const [text, message] of [
+      ["", "Cannot replay a trial as its id must be one that journals have"],
+      ["core=3", "from core= to repetition=: it is core=3"],
+      [id.replace(/depth=\d+/, "depth=9"), "its id must be one that journals have"],
+      [id.replace("model=a", "model=c"), "model must be one of small: it is c, and there are a, b"],
+      [id.replace("strategy=baseline", "strategy=x"), "strategy must be one of small: it is x"],
+      [id.replace("perturbation=none", "perturbation=RD"), "perturbation must be one of small"],
+    ] as const
+  ) {
+    assertThrows(() => trialToReplay(PLAN, text), InputError, message);
+  }
+});
+
+test("planOfJournal() gives the plan that was run, with all its options", () => {
+  using folder = new Folder();
+  const { skipped: _, ...plan } = PLAN;
+  assertEquals(planOfJournal(writeJournal(folder, PLAN, [])), plan);
+});
+
+test("planOfJournal() reads nothing but the plan", () => {
+  using folder = new Folder();
+  const path = folder.write("a.jsonl", linesOf([planLine(PLAN), { kind: "trial" }]) + "torn");
+  assertEquals(planOfJournal(path).trials, PLAN.trials);
+});
+
+test("planOfJournal() refuses a journal without a plan, and one that was changed", () => {
+  using folder = new Folder();
+  const line = planLine(PLAN);
+  for (
+    const [lines, message] of [
+      [[], "as its first line must be a plan"],
+      [[{ kind: "trial" }, line], "as its first line must be a plan"],
+      [[{ ...line, resolved: { ...line.resolved, limits: {} } }], "must agree with its own hash"],
+    ] as const
+  ) {
+    const path = folder.write("a.jsonl", linesOf(lines));
+    assertThrows(() => planOfJournal(path), InputError, `${path} as its`);
+    assertThrows(() => planOfJournal(path), InputError, message);
+  }
+});
+
+test("planOfJournal() refuses tasks of another generator, whatever the line says beside its hash", () => {
+  using folder = new Folder();
+  const resolved = { ...PLAN.resolved, generator: 2 };
+  const { skipped: _, ...plan } = PLAN;
+  const line = planLine({ ...plan, resolved });
+  for (const generator of [1, 2]) {
+    const path = folder.write("a.jsonl", linesOf([{ ...line, generator }]));
+    assertThrows(
+      () => planOfJournal(path),
+      InputError,
+      `Cannot replay a trial of ${path} as its tasks must be of generator 1: ` +
+        "they are of generator 2",
+    );
+  }
+});
+
+test("planOfJournal() keeps the server of models that name none", () => {
+  using folder = new Folder();
+  const baseURL = "http://127.0.0.1:9/v1";
+  assertEquals(planOfJournal(writeJournal(folder, { ...PLAN, baseURL }, [])).baseURL, baseURL);
+  assertEquals(planLine(PLAN).planHash, planLine({ ...PLAN, baseURL }).planHash);
+});
+
+test("planOfJournal() refuses a journal whose models or agent are code of a benchmark's file", () => {
+  using folder = new Folder();
+  const journal = folder.write("own.jsonl", linesOf([planLine({ ...PLAN, ownCode: true })]));
+  assertThrows(
+    () => planOfJournal(journal),
+    InputError,
+    `Cannot replay a trial of ${journal} as only the file of its benchmark has its model or agent`,
+  );
+});
+
+test("trialToReplay() of a journal takes no trial that its plan does not have", () => {
+  const { id } = PLAN.trials[0]!;
+  assertEquals(trialToReplay(PLAN, id, { strict: true }).id, id);
+  const other = id.replace(/seed=\d+/, "seed=4711");
+  assertEquals(trialToReplay(PLAN, other).id, other);
+  assertThrows(
+    () => trialToReplay(PLAN, other, { strict: true }),
+    InputError,
+    "it must be one of the journal's plan",
+  );
+});

@@ -1,0 +1,265 @@
+// Gates, budgets and prices in plan lines: what a journal keeps of them, and what is made of it.
+
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { InputError } from "../../lib/base/input.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import { shardOf } from "../../lib/runs/shards.ts";
+import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
+import { planLine, readJournalFile, splitGate } from "../../lib/runs/journal/journal.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { sequentialRule } from "../../lib/gate/sequential.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+import { finish } from "../support/records.ts";
+
+const SEQUENTIAL = { successRate: 0.9, margin: 0.2, sequential: true };
+const UPGRADE = { baseline: "a", margin: 0.1, atMost: { tokens: 9 } };
+
+function planOf(gate: GatePolicy | undefined, traits: Partial<Suite> = {}): Plan {
+  return planSuite({
+    name: "s",
+    seed: 1,
+    tasks: [{ core: [2, 3], depth: 1 }],
+    models: ["a", "b"],
+    ...(gate === undefined ? {} : { gate }),
+    ...traits,
+  });
+}
+
+const PLANS: [string, Plan][] = [
+  ["no gate", planOf(undefined)],
+  ["an absolute gate", planOf({ successRate: 0.9 })],
+  ["an upgrade gate", planOf(UPGRADE)],
+  ["a sequential gate", planOf(SEQUENTIAL)],
+  ["a sequential upgrade gate", planOf({ ...UPGRADE, sequential: true })],
+];
+
+/** Writes the journal of a plan without trials, its line changed by hand. */
+function write(
+  folder: Folder,
+  plan: Plan,
+  change: (line: object) => object = (line) => line,
+): string {
+  return folder.write("a.jsonl", JSON.stringify(change(planLine(plan))) + "\n");
+}
+
+test("planLine() has the rule of a sequential gate beside the policy, in one object", () => {
+  const plan = planOf(SEQUENTIAL);
+  const policy = completePolicy(SEQUENTIAL);
+  const rule = sequentialRule(policy, 2);
+  const { gate } = planLine(plan);
+  assertEquals(gate, { ...policy, ...rule });
+  assertEquals(Object.keys(gate!).toSorted(), [
+    "alpha",
+    "atMost",
+    "beta",
+    "blockSize",
+    "confidence",
+    "coverage",
+    "fixedSize",
+    "lambda",
+    "largestSize",
+    "margin",
+    "power",
+    "sequential",
+    "successRate",
+    "undecided",
+  ]);
+  assertEquals([gate!.alpha, gate!.beta, gate!.blockSize], [0.05, 0.05, 2]);
+});
+
+test("planLine() has budget and prices, where there are any", () => {
+  const prices = { a: { input: 1, output: 2 }, b: { input: 0, output: 0 } };
+  const line = planLine(planOf(undefined, { budget: { usd: 3, tokens: 9 }, prices }));
+  assertEquals([line.budget, line.prices], [{ usd: 3, tokens: 9 }, prices]);
+  const none = planLine(planOf(undefined));
+  assertEquals(["budget" in none, "prices" in none], [false, false]);
+});
+
+for (const [name, plan] of PLANS) {
+  test(`splitGate() gives policy and rule back as they were planned: ${name}`, () => {
+    const { gate, rule } = plan;
+    const expected = {
+      ...(gate === undefined ? {} : { gate }),
+      ...(rule === undefined ? {} : { rule }),
+    };
+    assertEquals(splitGate(planLine(plan).gate), expected);
+    using folder = new Folder();
+    const read = readResults([write(folder, plan)]);
+    assertEquals([read.problem, read.gate, read.rule], [undefined, gate, rule]);
+    assertEquals(readJournalFile(write(folder, plan)).plan?.gate, planLine(plan).gate);
+  });
+}
+
+test("readJournalFile() reads budget and prices back", () => {
+  using folder = new Folder();
+  const prices = { a: { input: 1, output: 2 }, b: { input: 0, output: 0 } };
+  const plan = planOf(undefined, { budget: { tokens: 9 }, prices });
+  const path = write(folder, plan);
+  const { budget, prices: read } = readJournalFile(path).plan!;
+  assertEquals([budget, read], [{ tokens: 9 }, prices]);
+  assertEquals(readResults([path]).prices, prices);
+});
+
+test("readJournalFile() fills in what the gate of an older journal lacks", () => {
+  using folder = new Folder();
+  const older = {
+    successRate: 0.5,
+    margin: 0.05,
+    confidence: 0.99,
+    coverage: 0.95,
+    undecided: "fail",
+  };
+  const path = write(folder, planOf({ successRate: 0.5 }), (line) => ({ ...line, gate: older }));
+  assertEquals(
+    readJournalFile(path).plan?.gate,
+    completePolicy({ successRate: 0.5, confidence: 0.99 }),
+  );
+  assertEquals(readResults([path]).problem, undefined);
+});
+
+test("readJournalFile() names the path and the rule of what is wrong in a planned gate", () => {
+  const { gate } = planLine(planOf(SEQUENTIAL));
+  const { alpha: _, ...incomplete } = gate!;
+  const faults: [gate: object, path: string, rule: string][] = [
+    [{ ...gate, successRate: 7 }, "gate.successRate", "must be at most 1"],
+    [{ ...gate, baseline: "a" }, "gate.successRate", "give either successRate or baseline"],
+    [{ ...gate, atMost: { failures: { typo: 1 } } }, "gate.atMost.failures", '"typo"'],
+    [{ ...gate, sucessRate: 0.9 }, "gate", '"sucessRate"'],
+    [{ ...gate, lambda: { pass: 0, fail: -1 } }, "gate.lambda.pass", "must be above 0"],
+    [{ ...gate, lambda: { pass: 1, fail: 1 } }, "gate.lambda.fail", "must be below 0"],
+    [{ ...gate, lambda: 1 }, "gate.lambda", "expected object"],
+    [{ ...gate, alpha: 0.5 }, "gate.alpha", "must be below 0.5"],
+    [{ ...gate, beta: 0 }, "gate.beta", "must be above 0"],
+    [{ ...gate, blockSize: 0 }, "gate.blockSize", "must be at least 1"],
+    [{ ...gate, fixedSize: 1.5 }, "gate.fixedSize", "int"],
+    [{ ...gate, largestSize: "9" }, "gate.largestSize", "expected number"],
+    [incomplete, "gate.alpha", "expected number"],
+    [{ successRate: 0.9, blockSize: 2 }, "gate.lambda", "expected object"],
+  ];
+  for (const [changed, path, rule] of faults) {
+    using folder = new Folder();
+    const file = write(folder, planOf(SEQUENTIAL), (line) => ({ ...line, gate: changed }));
+    const { message } = assertThrows(() => readJournalFile(file), InputError);
+    assertStringIncludes(message, `Cannot use ${file}, line 1:\n`);
+    assertStringIncludes(message, `  at ${path}: `);
+    assertStringIncludes(message, rule);
+  }
+});
+
+test("readJournalFile() names the path of what is wrong in a planned budget or table of prices", () => {
+  const faults: [object, path: string][] = [
+    [{ budget: { tokens: 0 } }, "budget.tokens"],
+    [{ budget: { euros: 1 } }, "budget"],
+    [{ prices: { a: { input: -1, output: 0 } } }, "prices.a.input"],
+  ];
+  for (const [change, path] of faults) {
+    using folder = new Folder();
+    const file = write(folder, planOf(undefined), (line) => ({ ...line, ...change }));
+    assertThrows(() => readJournalFile(file), InputError, `  at ${path}: `);
+  }
+});
+
+test("readResults() finds shards whose rules differ: neither may win silently", () => {
+  using folder = new Folder();
+  const plan = planOf(SEQUENTIAL);
+  const paths = [1, 2].map((index) => {
+    const line = planLine(plan, { index, of: 2 });
+    const gate = { ...line.gate, ...(index === 1 ? {} : { alpha: 0.1 }) };
+    return folder.write(`${index}.jsonl`, JSON.stringify({ ...line, gate }) + "\n");
+  });
+  assertMatch(readResults(paths).problem!, /1\.jsonl and .*2\.jsonl declare different gates$/);
+});
+
+test("readResults() finds a rule that does not fit its policy: it was not fixed in advance", () => {
+  for (const gate of [SEQUENTIAL, { ...UPGRADE, sequential: true }]) {
+    const plan = planOf(gate);
+    const { alpha, beta, blockSize, largestSize, lambda } = plan.rule!;
+    const changes: object[] = [
+      { alpha: 2 * alpha },
+      { beta: 2 * beta },
+      { confidence: 0.99 },
+      { power: 0.8 },
+      { blockSize: blockSize - 1 },
+      { largestSize: largestSize + blockSize },
+      // Bets that could lose more than everything would count as won.
+      { lambda: { ...lambda, pass: 30 } },
+      { lambda: { ...lambda, fail: -30 } },
+    ];
+    for (const change of changes) {
+      using folder = new Folder();
+      const path = write(folder, plan, (line) => ({
+        ...line,
+        gate: { ...planLine(plan).gate, ...change },
+      }));
+      assertEquals(
+        readResults([path]).problem,
+        "the rule of the plan's sequential gate does not fit its policy: it was changed",
+        JSON.stringify(change),
+      );
+    }
+  }
+});
+
+const ENDS = "the budget of 60 tokens was reached";
+
+/** Writes the journal of a shard, with the first trials of it; those named say what ended the run. */
+function writeTrials(folder: Folder, plan: Plan, count: number, ended: number[], shard = WHOLE) {
+  const trials = shardOf(plan, shard).slice(0, count).map((planned, place) =>
+    finish(planned, ended.includes(place) ? { ends: ENDS } : {})
+  );
+  const lines = [planLine(plan, shard), ...trials].map((line) => JSON.stringify(line) + "\n");
+  return folder.write(`${shard.index}.jsonl`, lines.join(""));
+}
+
+const WHOLE = { index: 1, of: 1 };
+
+test("readResults() tells why trials are missing, where the last line says so", () => {
+  using folder = new Folder();
+  const plan = planOf(undefined, { graphs: 3 });
+  const stopped = (count: number, ended: number[]) =>
+    readResults([writeTrials(folder, plan, count, ended)]).stopped;
+  assertEquals(stopped(5, [4]), ENDS);
+  assertEquals(stopped(5, [3, 4]), ENDS);
+  assertEquals(stopped(5, []), undefined, "it was cut short");
+  assertEquals(stopped(5, [2]), undefined, "it went on, and was cut short");
+  assertEquals(stopped(12, [11]), undefined, "nothing is missing");
+  assertEquals(stopped(0, []), undefined);
+  // A gate may have stopped it, which is nothing to be told of.
+  assertEquals(readResults([writeTrials(folder, plan, 5, [])]).notices, []);
+});
+
+test("readResults() names shards that ended early, why, and how many trials they lack", () => {
+  using folder = new Folder();
+  const plan = planOf(undefined, { graphs: 3 });
+  const shards = [1, 2, 3].map((index) => ({ index, of: 3 }));
+  const paths = [
+    writeTrials(folder, plan, 4, [], shards[0]),
+    writeTrials(folder, plan, 1, [0], shards[1]),
+    writeTrials(folder, plan, 0, [], shards[2]),
+  ];
+  const cut = "its run was cut short, or goes on; it can be continued with --resume";
+  const [second, third] = [
+    `shard 2/3 (${paths[1]}) lacks 3 of its 4 trials: ${ENDS}`,
+    `shard 3/3 (${paths[2]}) lacks 4 of its 4 trials: ${cut}`,
+  ];
+  assertEquals(readResults(paths).notices, [second, third]);
+  // What else is missing does not keep it quiet.
+  assertEquals(readResults(paths.slice(1)).notices, [second, third]);
+});
+
+test("readResults() of shards tells why trials are missing only where each that lacks some does", () => {
+  using folder = new Folder();
+  const plan = planOf(undefined, { graphs: 3 });
+  const [one, two] = [1, 2].map((index) => ({ index, of: 2 }));
+  const stopped = (...counts: [count: number, ended: number[]][]) =>
+    readResults(
+      [one!, two!].map((shard, place) => writeTrials(folder, plan, ...counts[place]!, shard)),
+    ).stopped;
+  assertEquals(stopped([6, []], [3, [2]]), ENDS);
+  assertEquals(stopped([4, [3]], [3, [2]]), ENDS);
+  assertEquals(stopped([4, []], [3, [2]]), undefined);
+  assertEquals(stopped([4, [3]], [3, []]), undefined);
+  assertEquals(stopped([6, []], [6, []]), undefined);
+});

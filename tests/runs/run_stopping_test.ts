@@ -1,0 +1,257 @@
+// Runs that end before all of their plan: by a sequential gate, or by a budget.
+
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { InfrastructureError } from "../../lib/models/model.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { type Plan, planSuite } from "../../lib/runs/plan.ts";
+import { shardOf } from "../../lib/runs/shards.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { Run, type RunOptions } from "../../lib/runs/run.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+import { finish } from "../support/records.ts";
+
+const SEQUENTIAL = { successRate: 0.9, margin: 0.3, sequential: true };
+/** What the model below takes for a trial. */
+const USAGE = { inputTokens: 10, outputTokens: 2 };
+
+function planOf(traits: Partial<Suite>): Plan {
+  return planSuite({
+    name: "s",
+    seed: 1,
+    tasks: [{ core: [1, 2], depth: [0, 1] }],
+    models: ["shrug"],
+    ...traits,
+  });
+}
+
+/** A model that shrugs, and counts what it is asked; trials that are named are invalid. */
+function shrugging(invalid: readonly string[] = []) {
+  const asked: string[] = [];
+  const connect: RunOptions["connect"] = ({ model }) =>
+    scripted(model, ({ context }) => {
+      asked.push(context.trial);
+      if (invalid.includes(context.trial)) throw new InfrastructureError("502");
+      return { text: "I cannot tell.", usage: USAGE };
+    });
+  return { asked, connect };
+}
+
+function verdictOf(path: string, plan: Plan) {
+  const { trials, problem, rule, stopped } = readResults([path]);
+  assertEquals(problem, undefined);
+  return judgeTrials(trials, plan.trials, plan.gate!, { rule, stopped })[0]!.verdict;
+}
+
+const GATED = planOf({ gate: SEQUENTIAL });
+
+test("Run ends when its sequential gate has decided, and says which trials were needless", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const { asked, connect } = shrugging();
+  using run = new Run(GATED, { connect, journal, concurrency: 1 });
+  const trials = await run.all();
+  const verdict = verdictOf(journal, GATED);
+  assertEquals([verdict.kind, verdict.evidence?.graphs], ["fail", trials.length]);
+  assertLess(trials.length, GATED.trials.length);
+  assertEquals(asked, GATED.trials.slice(0, trials.length).map(({ id }) => id));
+  assertEquals(await run.trial(GATED.trials.length - 1), {
+    kind: "needless",
+    by: "gate",
+    reason: `the gate of shrug had decided after ${trials.length} graphs`,
+  });
+  assertEquals((await run.trial(0)).kind, "trial");
+  assertEquals(run.stopped, undefined);
+  // The journal has the plan and the trials; what was needless has no line.
+  assertEquals(folder.read("a.jsonl").trimEnd().split("\n").length, 1 + trials.length);
+});
+
+test("Run comes to the same verdict however many trials run at a time", async () => {
+  const verdicts = await Promise.all([1, 3, 20].map(async (concurrency) => {
+    const { connect } = shrugging();
+    using run = new Run(GATED, { connect, concurrency });
+    const trials = await run.all();
+    return judgeTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
+  }));
+  for (const verdict of verdicts) assertEquals(verdict, verdicts[0]);
+});
+
+test("Run with a sequential gate begins trials in plan order, though they are asked for shuffled", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(GATED, { connect, concurrency: 2, slowStart: true });
+  const last = GATED.trials.length - 1;
+  const ended = await Promise.all([last, 3, 1, 0].map((place) => run.trial(place)));
+  assertEquals(ended.map(({ kind }) => kind), ["trial", "trial", "trial", "trial"]);
+  // The first request looks like a filter's; then it is plain that they are shuffled.
+  const ids = GATED.trials.map(({ id }) => id);
+  assertEquals(asked, [last, ...asked.slice(1).keys()].map((place) => ids[place]));
+});
+
+test("Run with resume of a run that its gate has ended carries out nothing", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(GATED, { ...shrugging(), journal });
+    await run.all();
+  }
+  const before = folder.read("a.jsonl");
+  const { asked, connect } = shrugging();
+  using run = new Run(GATED, { connect, journal, resume: true });
+  assertEquals((await run.all()).length, run.resumed);
+  assertEquals(asked, []);
+  assertEquals(folder.read("a.jsonl"), before);
+});
+
+test("Run with resume of an interrupted run goes on to the verdict of a whole one", async () => {
+  using folder = new Folder();
+  const [whole, cut] = [folder.file("whole.jsonl"), folder.file("cut.jsonl")];
+  {
+    using run = new Run(GATED, { ...shrugging(), journal: whole, concurrency: 1 });
+    await run.all();
+  }
+  const lines = folder.read("whole.jsonl").split("\n");
+  Deno.writeTextFileSync(cut, lines.slice(0, 3).join("\n") + "\n");
+  assertEquals(verdictOf(cut, GATED).kind, "invalid");
+  using run = new Run(GATED, { ...shrugging(), journal: cut, resume: true });
+  await run.all();
+  assertEquals(verdictOf(cut, GATED), verdictOf(whole, GATED));
+});
+
+test("Run of a shard, or of chosen trials, does not know what the whole gate needs", async () => {
+  const shard = { index: 1, of: 2 };
+  const parts: Partial<RunOptions>[] = [{ shard }, { only: GATED.trials.slice(0, 30) }];
+  for (const [place, part] of parts.entries()) {
+    using run = new Run(GATED, { ...shrugging(), ...part });
+    const trials = await run.all();
+    assertEquals(trials.length, place === 0 ? shardOf(GATED, shard).length : 30);
+  }
+});
+
+test("Run compares with the baseline that it is given", async () => {
+  const gate = {
+    baseline: { file: "b.json", model: "old" },
+    margin: 0.3,
+    discordance: 0.4,
+    sequential: true,
+  };
+  const plan = planOf({ gate });
+  const old = planOf({ gate, models: ["old"] });
+  const baseline = { file: "b.json", trials: old.trials.map((planned) => finish(planned)) };
+  using run = new Run(plan, { ...shrugging(), baseline, concurrency: 1 });
+  const trials = await run.all();
+  const [judged] = judgeTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, baseline });
+  assertEquals([judged!.verdict.kind, judged!.verdict.evidence?.graphs], ["fail", trials.length]);
+  assertLess(trials.length, plan.trials.length);
+});
+
+const BUDGETED = planOf({ graphs: 5, budget: { tokens: 36 }, gate: { successRate: 0.9 } });
+const REACHED = "the budget of 36 tokens was reached";
+
+test("Run ends when its budget is reached; those in flight end, and the journal says why", async () => {
+  for (const concurrency of [1, 4]) {
+    using folder = new Folder();
+    const journal = folder.file("a.jsonl");
+    const { asked, connect } = shrugging();
+    using run = new Run(BUDGETED, { connect, journal, concurrency });
+    const trials = await run.all();
+    const count = trials.length;
+    // The third reaches it.
+    assert(count >= 3 && count < 3 + concurrency, `${count} trials`);
+    assertEquals(asked, BUDGETED.trials.slice(0, count).map(({ id }) => id));
+    assertEquals(run.stopped, REACHED);
+    assertEquals(await run.trial(9), { kind: "needless", by: "budget", reason: REACHED });
+    assertEquals(readResults([journal]).stopped, REACHED);
+    assertEquals(trials.filter(({ ends }) => ends === undefined).length, 2);
+    const verdict = verdictOf(journal, BUDGETED);
+    assert("stopped" in verdict, JSON.stringify(verdict));
+    assertEquals([verdict.stopped, verdict.evidence.graphs], [REACHED, count - count % 2]);
+  }
+});
+
+test("Run has one budget for all of its models, those of stages too", async () => {
+  const planned = { strategy: "plan_then_call", models: { plan: "planner" } };
+  const budget = { tokens: 20 * 12 };
+  const plan = planOf({ graphs: 20, models: ["one", "two"], strategies: [planned], budget });
+  for (const concurrency of [1, 4]) {
+    const { asked, connect } = shrugging();
+    using run = new Run(plan, { connect, concurrency });
+    const trials = await run.all();
+    // A plan and the work of it take twelve tokens each; those in flight end.
+    assert(trials.length >= 10 && trials.length < 10 + concurrency, `${trials.length} trials`);
+    assertEquals(asked.length, 2 * trials.length);
+    assertEquals(run.stopped, "the budget of 240 tokens was reached");
+  }
+});
+
+test("Run does not say that it was stopped when its budget went with the last trial", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const plan = { ...BUDGETED, budget: { tokens: 120 } };
+  using run = new Run(plan, { ...shrugging(), journal });
+  assertEquals((await run.all()).length, 10);
+  assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
+});
+
+test("Run of a part keeps to the budget all the same", async () => {
+  using run = new Run(BUDGETED, { ...shrugging(), shard: { index: 1, of: 2 }, concurrency: 1 });
+  assertEquals((await run.all()).length, 3);
+  assertEquals(run.stopped, REACHED);
+});
+
+test("Run with resume counts what the journal has cost, invalid trials that are run again too", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const trials = BUDGETED.trials.slice(0, 2).map((planned, place) =>
+    finish(planned, { served: "shrug", ...(place === 0 ? { outcome: "invalid" } : {}) })
+  );
+  const text = [planLine(BUDGETED), ...trials].map((line) => JSON.stringify(line) + "\n").join("");
+  for (const retryInvalid of [false, true]) {
+    Deno.writeTextFileSync(journal, text);
+    const { asked, connect } = shrugging();
+    using run = new Run(BUDGETED, { connect, journal, resume: true, retryInvalid, concurrency: 1 });
+    await run.all();
+    // Two were paid for, so that one is left.
+    assertEquals(asked, [BUDGETED.trials[retryInvalid ? 0 : 2]!.id]);
+    assertEquals(run.stopped, REACHED);
+  }
+});
+
+test("Run with resume goes on under a larger budget", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(BUDGETED, { ...shrugging(), journal, concurrency: 1 });
+    await run.all();
+  }
+  const plan = { ...BUDGETED, budget: { tokens: 1_000 } };
+  using run = new Run(plan, { ...shrugging(), journal, resume: true });
+  assertEquals((await run.all()).length, 10);
+  assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
+});
+
+test("Run lets its gate end it before its budget does, and the budget before its gate", async () => {
+  using first = new Run(GATED, { ...shrugging(), concurrency: 1 });
+  const needed = (await first.all()).length;
+  for (const [more, stopped] of [[0, false], [-1, true]] as const) {
+    const tokens = 12 * (needed + more);
+    using run = new Run({ ...GATED, budget: { tokens } }, { ...shrugging(), concurrency: 1 });
+    assertEquals((await run.all()).length, needed + more);
+    assertEquals(run.stopped !== undefined, stopped);
+  }
+  assertGreater(needed, 1);
+});
+
+test("Run counts an invalid trial for the worst case of each bet", async () => {
+  const invalid = GATED.trials.slice(0, 2).map(({ id }) => id);
+  const { connect } = shrugging(invalid);
+  using run = new Run(GATED, { connect, concurrency: 1 });
+  const trials = await run.all();
+  const verdict = judgeTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
+  assert(verdict.evidence !== undefined);
+  assertEquals([trials.length, verdict.evidence.unknown], [verdict.evidence.graphs, 2]);
+  using clean = new Run(GATED, { ...shrugging(), concurrency: 1 });
+  assertLess((await clean.all()).length, trials.length);
+});

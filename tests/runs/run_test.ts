@@ -1,0 +1,841 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { InputError } from "../../lib/base/input.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+} from "../../lib/models/model.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { readResults } from "../../lib/runs/journal/results.ts";
+import { Run, type RunOptions, seedToResume } from "../../lib/runs/run.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { shardOf } from "../../lib/runs/shards.ts";
+import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
+import type { Suite } from "../../lib/runs/suite.ts";
+import { modelName } from "../../lib/models/entry.ts";
+import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";
+import type { Trial } from "../../lib/trials/trial.ts";
+import { parseTrialId } from "../../lib/trials/trial_id.ts";
+import { Folder } from "../support/folders.ts";
+import { test } from "../support/generated.ts";
+import { type Habit, habitual } from "../support/probing.ts";
+
+const SUITE: Suite = {
+  name: "run",
+  seed: 1,
+  graphs: 4,
+  tasks: [{ core: 2, depth: 1 }],
+  models: ["shrug"],
+};
+const PLAN = planSuite(SUITE);
+
+/** Connects every entry to a model that shrugs, and counts what it is asked. */
+function shrugging() {
+  const asked: string[] = [];
+  const connected: string[] = [];
+  const connect: RunOptions["connect"] = ({ model }) => {
+    connected.push(model);
+    return scripted(model, ({ context }) => {
+      asked.push(context.trial);
+      return { text: "I cannot tell." };
+    });
+  };
+  return { asked, connected, connect };
+}
+
+/** A model of which the test decides what and when it replies. */
+function model(reply: (request: ModelRequest) => Promise<ModelReply>): Model {
+  return { name: "shrug", simulated: true, reply };
+}
+
+function linesOf(text: string): Record<string, unknown>[] {
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+/** A trial that is needed. */
+async function finishedTrial(run: Run, place: number): Promise<Trial> {
+  const trial = await run.trial(place);
+  assert(trial.kind === "trial");
+  return trial;
+}
+
+/** Runs all of PLAN, and gives the journal's path. */
+async function finishedJournal(folder: Folder, name = "a.jsonl"): Promise<string> {
+  const journal = folder.file(name);
+  using run = new Run(PLAN, { ...shrugging(), journal });
+  await run.all();
+  return journal;
+}
+
+/** Leaves the first `lines` lines of a journal. */
+function cutAfter(path: string, lines: number): void {
+  const kept = Deno.readTextFileSync(path).split("\n").slice(0, lines);
+  Deno.writeTextFileSync(path, kept.map((line) => line + "\n").join(""));
+}
+
+test("Run.all() carries out every trial once, in plan order", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect });
+  const trials = await run.all();
+  assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+  assertEquals(asked.toSorted(), PLAN.trials.map(({ id }) => id).toSorted());
+  assertEquals(trials[0]!.outcome, "no_answer");
+  assertEquals(trials[2]!.suite, "run");
+});
+
+test("Run.trial() gives the trial at its place, and carries it out once", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, slowStart: true });
+  assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
+  assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
+  assertEquals(asked, [PLAN.trials[2]!.id]);
+});
+
+test("Run.scores() has all trials in plan order, also those that were let go of", async () => {
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, slowStart: true });
+  assertEquals(run.score(2), undefined);
+  await run.trial(2);
+  run.forget(2);
+  assertEquals(run.score(2)?.id, PLAN.trials[2]!.id);
+  const ids = PLAN.trials.map(({ id }) => id);
+  assertEquals((await run.scores()).map(({ id }) => id), ids);
+  assertEquals((await run.all()).map(({ id }) => id), ids.toSpliced(2, 1));
+  assertEquals(asked.length, ids.length);
+});
+
+test("Run makes each model once, and only those that are used", async () => {
+  const { connected, connect } = shrugging();
+  const plan = planSuite({ ...SUITE, models: ["one", "two", "three"] });
+  const only = plan.trials.filter((trial) => trial.model !== "three");
+  using run = new Run(plan, { connect, only });
+  await run.all();
+  assertEquals(connected.toSorted(), ["one", "two"]);
+});
+
+test("Run hands the limits of the plan to its trials", async () => {
+  const plan = planSuite({ ...SUITE, graphs: 1, limits: { steps: 2 } });
+  const connect = () => scripted("shrug", () => ({ calls: [{ name: "no_such", arguments: {} }] }));
+  using run = new Run(plan, { connect });
+  const [trial] = await run.all();
+  assertEquals([trial!.outcome, trial!.calls], ["step_limit", 2]);
+});
+
+test("Run.trial() resolves only when the trial stands in the journal", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  using run = new Run(PLAN, { ...shrugging(), journal, concurrency: 1 });
+  for (const place of PLAN.trials.keys()) {
+    const { id } = await finishedTrial(run, place);
+    assert(linesOf(folder.read("a.jsonl")).some((line) => line["id"] === id), id);
+  }
+});
+
+test("Run writes the plan first, then a line for each trial", async () => {
+  using folder = new Folder();
+  const path = await finishedJournal(folder);
+  const [plan, ...trials] = linesOf(Deno.readTextFileSync(path));
+  assertEquals(plan, JSON.parse(JSON.stringify(planLine(PLAN))));
+  assertEquals(trials.map(({ kind }) => kind), ["trial", "trial", "trial", "trial"]);
+  assertEquals(readResults([path]).problem, undefined);
+  assertEquals(readResults([path]).trials.length, 4);
+});
+
+test("Run writes nothing before it is opened or asked", () => {
+  using folder = new Folder();
+  using run = new Run(PLAN, { ...shrugging(), journal: folder.file("a.jsonl") });
+  assertEquals([...Deno.readDirSync(folder.path)], []);
+  run.open();
+  assertEquals(linesOf(folder.read("a.jsonl")).length, 1);
+});
+
+test("Run.open() fails before anything is run when the journal cannot be written", async () => {
+  using folder = new Folder();
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, journal: folder.file("file/deep/a.jsonl") });
+  folder.write("file", "");
+  assertThrows(() => run.open(), InputError, "Cannot write the journal");
+  await assertRejects(() => run.trial(0), InputError, "Cannot write the journal");
+  assertEquals(asked, [], "no model is asked for what cannot be kept");
+});
+
+test("Run.connect() fails before anything is run or written when a model cannot be had", () => {
+  using folder = new Folder();
+  const plan = planSuite({ ...SUITE, models: ["one", "two"] });
+  const { asked, connect } = shrugging();
+  using run = new Run(plan, {
+    journal: folder.file("a.jsonl"),
+    connect: (entry) => {
+      if (entry.model === "two") throw new InputError("Cannot use model two");
+      return connect(entry);
+    },
+  });
+  assertThrows(() => run.connect(), InputError, "Cannot use model two");
+  assertEquals(asked, []);
+  assertEquals([...Deno.readDirSync(folder.path)], []);
+});
+
+test("Run.trial() rejects when the disk of the journal is full", async () => {
+  using folder = new Folder();
+  const { connect } = shrugging();
+  using run = new Run(PLAN, { connect, journal: folder.file("a.jsonl"), slowStart: true });
+  run.open();
+  const { writeSync } = Deno.FsFile.prototype;
+  Deno.FsFile.prototype.writeSync = () => {
+    throw new Error("No space left on device");
+  };
+  try {
+    await assertRejects(() => run.trial(0), InputError, "No space left on device");
+  } finally {
+    Deno.FsFile.prototype.writeSync = writeSync;
+  }
+});
+
+test("Run refuses a journal that is there, unless it is to be resumed", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const before = Deno.readTextFileSync(journal);
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal }),
+    InputError,
+    "there is such a file already",
+  );
+  assertEquals(Deno.readTextFileSync(journal), before);
+});
+
+test("Run with resume carries out the missing trials, and none again", async () => {
+  for (const kept of [1, 2, 4, 5]) {
+    using folder = new Folder();
+    const journal = await finishedJournal(folder);
+    const before = readResults([journal]).trials;
+    cutAfter(journal, kept);
+    const present = new Set(readResults([journal]).trials.map(({ id }) => id));
+    const { asked, connect } = shrugging();
+    using run = new Run(PLAN, { connect, journal, resume: true });
+    assertEquals(run.resumed, kept - 1);
+    const trials = await run.all();
+    assertEquals(
+      asked.toSorted(),
+      PLAN.trials.map(({ id }) => id).filter((id) => !present.has(id)).toSorted(),
+    );
+    assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, 5);
+    assertEquals(readResults([journal]).problem, undefined);
+    assertEquals(before.length, 4);
+  }
+});
+
+test("Run with resume of a torn journal drops the torn line, says so, and runs it again", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const bytes = Deno.readFileSync(journal);
+  Deno.writeFileSync(journal, bytes.subarray(0, bytes.length - 30));
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, { connect, journal, resume: true });
+  assertEquals(run.notices.length, 1);
+  assertStringIncludes(run.notices[0]!, `Dropped a torn last line of ${journal} (`);
+  await run.all();
+  assertEquals(asked.length, 1);
+  assertEquals(readResults([journal]).trials.length, 4);
+  assertEquals(readResults([journal]).notices, []);
+});
+
+test("Run with resume begins a journal that is not there, is empty, or has a torn plan only", async () => {
+  const torn = JSON.stringify(planLine(PLAN)).slice(0, 100);
+  for (const text of [undefined, "", torn]) {
+    using folder = new Folder();
+    const journal = text === undefined ? folder.file("a.jsonl") : folder.write("a.jsonl", text);
+    const { asked, connect } = shrugging();
+    using run = new Run(PLAN, { connect, journal, resume: true });
+    await run.all();
+    assertEquals(asked.length, 4);
+    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, 5);
+    assertEquals(readResults([journal]).problem, undefined);
+  }
+});
+
+test("Run with resume keeps invalid trials, unless told to run them again", async () => {
+  for (const retryInvalid of [false, true]) {
+    using folder = new Folder();
+    const journal = folder.file("a.jsonl");
+    const broken = PLAN.trials[1]!.id;
+    {
+      const connect = () =>
+        model(({ context }) =>
+          context.trial === broken
+            ? Promise.reject(new InfrastructureError("502"))
+            : scripted("shrug", [{ text: "?" }]).reply({ messages: [], tools: [], context })
+        );
+      using run = new Run(PLAN, { connect, journal });
+      assertEquals((await run.all()).map(({ outcome }) => outcome === "invalid"), [
+        false,
+        true,
+        false,
+        false,
+      ]);
+    }
+    const { asked, connect } = shrugging();
+    using run = new Run(PLAN, { connect, journal, resume: true, retryInvalid });
+    const trials = await run.all();
+    assertEquals(asked, retryInvalid ? [broken] : []);
+    assertEquals(trials[1]!.outcome, retryInvalid ? "no_answer" : "invalid");
+    // The last line of an id counts.
+    assertEquals(linesOf(Deno.readTextFileSync(journal)).length, retryInvalid ? 6 : 5);
+    assertEquals(readResults([journal]).trials[1]!.outcome, trials[1]!.outcome);
+  }
+});
+
+test("Run refuses to resume the journal of another plan, and names what differs", async () => {
+  const others: [Suite, string][] = [
+    [{ ...SUITE, seed: 2 }, "seed"],
+    [{ ...SUITE, name: "other" }, "suite"],
+    [{ ...SUITE, graphs: 5, repetitions: 2 }, "graphs, repetitions"],
+    [{ ...SUITE, models: ["other"] }, "models"],
+    [{ ...SUITE, tasks: [{ core: 3, depth: 1 }] }, "cells"],
+    [{ ...SUITE, limits: { calls: 1 } }, "limits"],
+  ];
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const before = Deno.readTextFileSync(journal);
+  for (const [suite, fields] of others) {
+    const error = assertThrows(
+      () => new Run(planSuite(suite), { ...shrugging(), journal, resume: true }),
+      InputError,
+    );
+    assertEquals(
+      error.message,
+      `Cannot resume ${journal} as it must be of the same plan: it differs in ${fields}`,
+    );
+  }
+  assertEquals(Deno.readTextFileSync(journal), before);
+});
+
+test("Run refuses to resume the journal of another shard", () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(PLAN, { ...shrugging(), journal, shard: { index: 1, of: 2 } });
+    run.open();
+  }
+  for (const shard of [{ index: 2, of: 2 }, { index: 1, of: 3 }]) {
+    assertThrows(
+      () => new Run(PLAN, { ...shrugging(), journal, resume: true, shard }),
+      InputError,
+      `it is of shard 1/2: this is shard ${shard.index}/${shard.of}`,
+    );
+  }
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "it is of shard 1/2: this is the whole run",
+  );
+});
+
+test("Run refuses to resume a journal without a plan", () => {
+  using folder = new Folder();
+  const journal = folder.write(
+    "a.jsonl",
+    JSON.stringify({
+      v: 1,
+      kind: "trial",
+      id: "x",
+      suite: "s",
+      model: { requested: "m", served: "m" },
+      task: {},
+      outcome: "solved",
+      solved: true,
+      calls: 1,
+    }) + "\n",
+  );
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "its first line must be a plan",
+  );
+});
+
+test("Run of a shard carries out that part, and shards together the whole plan", async () => {
+  using folder = new Folder();
+  const paths: string[] = [];
+  for (const index of [1, 2, 3]) {
+    const shard = { index, of: 3 };
+    const journal = folder.file(`${index}.jsonl`);
+    paths.push(journal);
+    using run = new Run(PLAN, { ...shrugging(), journal, shard });
+    assertEquals(run.trials, shardOf(PLAN, shard));
+    await run.all();
+  }
+  const { problem, trials } = readResults(paths);
+  assertEquals(problem, undefined);
+  assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
+});
+
+test("Run holds its journal alone: another run cannot resume it meanwhile", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  using run = new Run(PLAN, { ...shrugging(), journal });
+  run.open();
+  using other = new Run(PLAN, { ...shrugging(), journal, resume: true });
+  assertThrows(() => other.open(), InputError, "another run is writing to it");
+  await run.all();
+});
+
+test("Run with an aborted signal leaves no line, and rejects with the signal's reason", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const controller = new AbortController();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const connect = () =>
+    model(({ context, signal }) => {
+      if (context.trial === PLAN.trials[0]!.id) {
+        return scripted("shrug", [{ text: "?" }]).reply({ messages: [], tools: [], context });
+      }
+      begin();
+      return new Promise((_resolve, reject) => {
+        signal!.addEventListener("abort", () => reject(signal!.reason));
+      });
+    });
+  using run = new Run(PLAN, { connect, journal, signal: controller.signal, concurrency: 2 });
+  await run.trial(0);
+  const stopped = assertRejects(() => run.trial(1), RangeError, "enough");
+  await begun;
+  controller.abort(new RangeError("enough"));
+  await stopped;
+  await assertRejects(() => run.trial(3), RangeError, "enough");
+  assertEquals(linesOf(Deno.readTextFileSync(journal)).map((line) => line["kind"]), [
+    "plan",
+    "trial",
+  ]);
+  const { asked, connect: again } = shrugging();
+  run[Symbol.dispose]();
+  using resumed = new Run(PLAN, { connect: again, journal, resume: true });
+  await resumed.all();
+  assertEquals(asked.length, 3);
+});
+
+test("Run keeps an agent's trials as it keeps a model's", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const { asked, connect } = shrugging();
+  using run = new Run(PLAN, {
+    connect,
+    journal,
+    agent: (executor) => Promise.resolve(`It is ${executor.tools.length}.`),
+  });
+  const trials = await run.all();
+  assertEquals(asked, []);
+  assertEquals(trials.map(({ outcome }) => outcome), new Array(4).fill("wrong_answer"));
+  assertEquals(readResults([journal]).trials.length, 4);
+});
+
+test("Run.forget() lets go of a trial that the journal has", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  using run = new Run(PLAN, { ...shrugging(), journal });
+  await run.trial(0);
+  run.forget(0);
+  assertThrows(() => run.trial(0), Error, "forgotten");
+  for (const place of [1, 2, 3]) await run.trial(place);
+  assertEquals(readResults([journal]).trials.length, 4);
+});
+
+test("seedToResume() gives the seed of a journal, and none where there is no journal", async () => {
+  using folder = new Folder();
+  const fresh = planSuite({ ...SUITE, seed: "fresh" });
+  const journal = folder.file("a.jsonl");
+  assertEquals(seedToResume(journal), undefined);
+  {
+    using run = new Run(fresh, { ...shrugging(), journal });
+    await run.all();
+  }
+  const seed = seedToResume(journal);
+  assertEquals(seed, fresh.resolved.seed);
+  const { asked, connect } = shrugging();
+  using run = new Run(planSuite({ ...SUITE, seed: seed! }), { connect, journal, resume: true });
+  await run.all();
+  assertEquals(asked, []);
+  assert(parseTrialId(run.trials[0]!.id) !== undefined);
+});
+
+test("Run refuses to resume under another gate: the old one would decide", async () => {
+  using folder = new Folder();
+  const gated = planSuite({ ...SUITE, gate: { successRate: 0.5 } });
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(gated, { ...shrugging(), journal });
+    await run.all();
+  }
+  const other = planSuite({ ...SUITE, gate: { successRate: 0.9 } });
+  assertThrows(
+    () => new Run(other, { ...shrugging(), journal, resume: true }),
+    InputError,
+    "it must declare the same gate",
+  );
+});
+
+test("Run never cuts a file that is no journal", () => {
+  using folder = new Folder();
+  const journal = folder.write("notes.txt", "my only copy of something dear");
+  assertThrows(() => new Run(PLAN, { ...shrugging(), journal, resume: true }), InputError);
+  assertEquals(folder.read("notes.txt"), "my only copy of something dear");
+});
+
+test("Run refuses to resume a journal whose trials are not those of their ids", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const changed = folder.read("a.jsonl").replace('"repetition":1', '"repetition":7');
+  const path = folder.write("b.jsonl", changed);
+  assert(changed !== folder.read("a.jsonl"));
+  assertThrows(
+    () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
+    InputError,
+    "it has a trial that is none of its plan",
+  );
+  assertStringIncludes(readResults([path]).problem!, "a trial that its plan does not have");
+  assertEquals(readResults([journal]).problem, undefined);
+});
+
+test("Run tells of each trial as soon as it has ended and is kept, and how many are in flight", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const replies = new Map<string, () => void>();
+  const connect = () =>
+    model(async (request) => {
+      await new Promise<void>((resolve) => replies.set(request.context.trial, resolve));
+      return await scripted("shrug", [{ text: "?" }]).reply(request);
+    });
+  const seen: [string, boolean][] = [];
+  const onTrial: RunOptions["onTrial"] = (trial, resumed) => {
+    assert(trial.kind === "trial");
+    assertStringIncludes(folder.read("a.jsonl"), JSON.stringify(trial.id));
+    seen.push([trial.id, resumed]);
+  };
+  using run = new Run(PLAN, { connect, journal, concurrency: 3, onTrial });
+  const ids = PLAN.trials.map(({ id }) => id);
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(run.inFlight, 0);
+  const all = run.all();
+  // They need not end in plan order.
+  for (const [ended, inFlight] of [[-1, 3], [1, 3], [2, 2], [0, 1], [3, 0]] as const) {
+    replies.get(ids[ended] ?? "")?.();
+    await settled();
+    assertEquals(run.inFlight, inFlight);
+  }
+  await all;
+  assertEquals(seen, [1, 2, 0, 3].map((place) => [ids[place]!, false]));
+});
+
+test("Run with resume tells of the journal's trials at once, and of no invalid one that is run again", async () => {
+  using folder = new Folder();
+  const journal = await finishedJournal(folder);
+  const lines = folder.read("a.jsonl").split("\n");
+  lines[1] = lines[1]!.replace('"outcome":"no_answer"', '"outcome":"invalid"');
+  const invalid = JSON.parse(lines[1]!).id;
+  folder.write("a.jsonl", lines.slice(0, 3).join("\n") + "\n");
+  const seen: [string, boolean][] = [];
+  const onTrial: RunOptions["onTrial"] = (trial, resumed) => {
+    assert(trial.kind === "trial");
+    seen.push([trial.id, resumed]);
+  };
+  const options = { ...shrugging(), journal, resume: true, retryInvalid: true, onTrial };
+  using run = new Run(PLAN, options);
+  assertEquals(seen, [[JSON.parse(lines[2]!).id, true]]);
+  await run.all();
+  assertEquals(seen.map(([, resumed]) => resumed), [true, false, false, false]);
+  assert(seen.some(([id, resumed]) => id === invalid && !resumed));
+});
+
+test("Run with resume gives whole trials, with everything that the journal has of them", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  let before: readonly Trial[] = [];
+  {
+    using run = new Run(PLAN, { ...shrugging(), journal });
+    before = await run.all();
+  }
+  using run = new Run(PLAN, { ...shrugging(), journal, resume: true });
+  const after = await run.all();
+  assertEquals(after, JSON.parse(JSON.stringify(before)));
+  assert(after.every(({ events }) => events.length > 0));
+});
+
+// Strategies with options
+
+/** A model that gets its calls wrong, mends none of them, and then gives up. */
+function clumsy(name: string, asked: Asked[]): Model {
+  return scripted(name, ({ messages, tools, context }) => {
+    const { trial, stage } = context;
+    asked.push({ model: name, stage, strategy: parseTrialId(trial)!.strategy });
+    const usage = { inputTokens: 10, outputTokens: 1 };
+    const isFirst = stage === undefined && messages.every(({ role }) => role !== "tool");
+    return isFirst && tools.length > 0
+      ? { calls: [{ name: tools[0]!.name, arguments: {} }], usage }
+      : { text: "I cannot tell.", usage };
+  });
+}
+
+interface Asked {
+  readonly model: string;
+  readonly stage: string | undefined;
+  readonly strategy: string;
+}
+
+const MENDING: Suite = {
+  ...SUITE,
+  graphs: 2,
+  models: ["own"],
+  strategies: [
+    "baseline",
+    { strategy: "repair", attempts: 1, name: "once" },
+    {
+      strategy: "repair",
+      attempts: 3,
+      name: "thrice, by another",
+      models: { repair: { model: "m", temperature: 0, name: "mender" } },
+      prompts: { repair: { fix: "MEND {arguments}" } },
+    },
+  ],
+};
+const MENDING_PLAN = planSuite(MENDING);
+
+/** Connects to clumsy models, and tells what they are asked. */
+function mending() {
+  const asked: Asked[] = [];
+  const connected: string[] = [];
+  const connect: RunOptions["connect"] = (entry) => {
+    connected.push(modelName(entry));
+    return clumsy(modelName(entry), asked);
+  };
+  return { asked, connected, connect };
+}
+
+/** How often each model was asked at each stage of each strategy. */
+function countsOf(asked: readonly Asked[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { strategy, stage, model } of asked) {
+    const key = `${strategy}: ${model}${stage === undefined ? "" : ` for ${stage}`}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const MENDING_COUNTS = {
+  "baseline: own": 4,
+  "once: own": 4,
+  "once: own for repair": 2,
+  "thrice, by another: own": 4,
+  "thrice, by another: mender for repair": 6,
+};
+
+test("Run works by the strategy of each trial, with what is set of it, whatever its name", async () => {
+  const { asked, connected, connect } = mending();
+  using run = new Run(MENDING_PLAN, { connect });
+  const trials = await run.all();
+  assertEquals(countsOf(asked), MENDING_COUNTS);
+  assertEquals(connected.toSorted(), ["mender", "own"], "each model once");
+  for (const { strategy, stages, usage, events, model } of trials) {
+    const repairs = events.filter((event) => event.kind === "reply" && event.stage === "repair");
+    const tries = { "baseline": 0, "once": 1, "thrice, by another": 3 }[strategy]!;
+    assertEquals([repairs.length, usage.inputTokens], [tries, 10 * (2 + tries)], strategy);
+    assertEquals(
+      stages,
+      strategy !== "thrice, by another" ? undefined : [{
+        stage: "repair",
+        model: { requested: "mender", served: ["mender"], simulated: true },
+        usage: { inputTokens: 30, outputTokens: 3 },
+      }],
+    );
+    assertEquals([model.requested, model.served], ["own", "own"]);
+  }
+});
+
+test("Run asks with the texts that are set of a strategy", async () => {
+  const prompts: string[] = [];
+  using run = new Run(MENDING_PLAN, {
+    connect: (entry) => {
+      const model = clumsy(modelName(entry), []);
+      return {
+        ...model,
+        reply: (request) => {
+          if (request.context.stage === "repair") prompts.push(request.messages.at(-1)!.content);
+          return model.reply(request);
+        },
+      };
+    },
+  });
+  await run.all();
+  assertEquals(prompts.filter((prompt) => prompt.startsWith("MEND {")).length, 6);
+  assertEquals(prompts.filter((prompt) => prompt.includes("has invalid arguments")).length, 2);
+});
+
+test("Run connects a model that is of the suite and of a stage once", async () => {
+  const { connected, asked, connect } = mending();
+  const plan = planSuite({
+    ...MENDING,
+    models: ["own", { model: "m", temperature: 0, name: "mender" }, "unused"],
+  });
+  const only = plan.trials.filter(({ model }) => model !== "unused");
+  using run = new Run(plan, { connect, only });
+  run.connect();
+  assertEquals(connected.toSorted(), ["mender", "own"]);
+  await run.all();
+  assertEquals(connected.length, 2);
+  assertEquals(countsOf(asked)["thrice, by another: mender for repair"], 12);
+});
+
+test("Run.connect() fails before anything is run when the model of a stage cannot be had", () => {
+  using folder = new Folder();
+  const { asked, connect } = mending();
+  using run = new Run(MENDING_PLAN, {
+    journal: folder.file("a.jsonl"),
+    connect: (entry) => {
+      if (entry.model === "m") throw new InputError("Cannot use model m");
+      return connect(entry);
+    },
+  });
+  assertThrows(() => run.connect(), InputError, "Cannot use model m");
+  assertEquals(asked, []);
+  assertEquals([...Deno.readDirSync(folder.path)], []);
+});
+
+test("Run with resume goes on with the strategies as they are set", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal, concurrency: 1 });
+    await run.all();
+  }
+  const whole = readResults([journal]);
+  assertEquals(whole.plan!.resolved.strategies, MENDING_PLAN.resolved.strategies);
+  assertEquals(whole.trials.map(({ stages }) => stages?.length ?? 0), [0, 0, 1, 0, 0, 1]);
+  cutAfter(journal, 4);
+  const before = readResults([journal]).trials.length;
+  const { asked, connect } = mending();
+  using again = new Run(MENDING_PLAN, { connect, journal, resume: true });
+  assertEquals(again.resumed, before);
+  await again.all();
+  assertEquals(countsOf(asked), {
+    "baseline: own": 2,
+    "once: own": 2,
+    "once: own for repair": 1,
+    "thrice, by another: own": 2,
+    "thrice, by another: mender for repair": 3,
+  });
+  const { trials, problem } = readResults([journal]);
+  assertEquals([trials.length, problem], [6, undefined]);
+  assertEquals(
+    trials.map(({ usage }) => usage),
+    whole.trials.map(({ usage }) => usage),
+  );
+});
+
+test("Run refuses to resume a journal whose strategies were set in another way", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal });
+    await run.all();
+  }
+  const changes: StrategyEntry[] = [
+    { strategy: "repair", attempts: 2, name: "once" },
+    { strategy: "repair", name: "once" },
+    { strategy: "repair", attempts: 1, name: "once", models: { repair: "m2" } },
+  ];
+  for (const entry of changes) {
+    const [first, , third] = MENDING.strategies!;
+    const plan = planSuite({ ...MENDING, strategies: [first!, entry, third!] });
+    assertThrows(
+      () => new Run(plan, { ...mending(), journal, resume: true }).open(),
+      InputError,
+      "strategies",
+    );
+  }
+});
+
+test("Run replays a trial of a journal with the strategy as it was set", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  {
+    using run = new Run(MENDING_PLAN, { ...mending(), journal });
+    await run.all();
+  }
+  for (const { id, strategy, usage } of readResults([journal]).trials) {
+    const plan = planOfJournal(journal);
+    const { asked, connect } = mending();
+    using run = new Run(plan, { connect, only: [trialToReplay(plan, id, { strict: true })] });
+    const [trial] = await run.all();
+    assertEquals([trial!.id, trial!.strategy, trial!.usage], [id, strategy, usage]);
+    assertEquals(
+      asked.filter(({ stage }) => stage === "repair").length,
+      {
+        "baseline": 0,
+        "once": 1,
+        "thrice, by another": 3,
+      }[strategy],
+    );
+  }
+});
+
+// Probes
+
+const PROBING = planSuite({
+  ...SUITE,
+  graphs: 2,
+  tasks: [{ case: "all" }],
+  models: ["follows", "never calls"],
+});
+
+test("Run carries out probes, keeps them, and goes on where it ended", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);
+  {
+    using run = new Run(PROBING, { connect, journal });
+    await run.all();
+  }
+  const outcomes = (model: string) =>
+    readResults([journal]).trials.filter((trial) => trial.model.requested === model)
+      .map(({ outcome }) => outcome);
+  const followed = ["solved", "solved", "solved", "call_limit"];
+  const averse = ["wrong_answer", "solved", "wrong_answer", "solved"];
+  const whole = Deno.readTextFileSync(journal);
+  assertEquals(outcomes("follows"), [...followed, ...followed]);
+  assertEquals(outcomes("never calls"), [...averse, ...averse]);
+  for (const kept of [1, 6, 16]) {
+    Deno.writeTextFileSync(journal, whole);
+    cutAfter(journal, kept);
+    using run = new Run(PROBING, { connect, journal, resume: true });
+    assertEquals(run.resumed, kept - 1);
+    assertEquals((await run.all()).length, 16);
+    assertEquals(readResults([journal]).problem, undefined);
+    assertEquals(outcomes("follows"), [...followed, ...followed]);
+  }
+});
+
+test("Run replays a probe of a journal, and one that the plan does not have", async () => {
+  using folder = new Folder();
+  const journal = folder.file("a.jsonl");
+  const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);
+  {
+    using run = new Run(PROBING, { connect, journal });
+    await run.all();
+  }
+  const plan = planOfJournal(journal);
+  for (const { id, outcome, behaviours } of readResults([journal]).trials) {
+    using run = new Run(plan, { connect, only: [trialToReplay(plan, id, { strict: true })] });
+    const [trial] = await run.all();
+    assertEquals([trial!.id, trial!.outcome, trial!.behaviours], [id, outcome, behaviours]);
+  }
+  const other = PROBING.trials[0]!.id.replace(/seed=\d+/, "seed=4711");
+  using run = new Run(PROBING, { connect, only: [trialToReplay(PROBING, other)] });
+  assertEquals((await run.all())[0]!.outcome, "solved");
+  assertThrows(() => trialToReplay(plan, other, { strict: true }), InputError);
+});

@@ -1,0 +1,269 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../../lib/base/input.ts";
+import { sha256 } from "../../lib/base/json.ts";
+import { planLine } from "../../lib/runs/journal/journal.ts";
+import { type Plan, planSuite, type ResolvedSuite } from "../../lib/runs/plan.ts";
+import { assignShards, expectedCost, parseShard, shardOf } from "../../lib/runs/shards.ts";
+import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
+import { test } from "../support/generated.ts";
+import { SMALL } from "../support/suites.ts";
+
+const STRATEGIES = ["baseline", "restate", "backward", "plan_then_call", "repair+restate"];
+const PERTURBATIONS = ["none", "RD", "timeout:3", "flaky:0.5"];
+
+/** Plans of all sizes, with as many shards as one may think of. */
+const PLANS = fc.record({
+  name: fc.string({ minLength: 1, maxLength: 5, unit: "grapheme-ascii" }),
+  seed: fc.nat(1000),
+  graphs: fc.integer({ min: 1, max: 7 }),
+  repetitions: fc.integer({ min: 1, max: 3 }),
+  tasks: fc.uniqueArray(
+    fc.record({ core: fc.integer({ min: 1, max: 20 }), disconnected: fc.nat(10) }),
+    { minLength: 1, maxLength: 5, selector: ({ core, disconnected }) => `${core} ${disconnected}` },
+  ).map((sizes) => sizes.map((size) => ({ ...size, depth: size.core === 1 ? 0 : 1 }))),
+  models: fc.integer({ min: 1, max: 3 }).map((count) => ["a", "b", "c"].slice(0, count)),
+  strategies: fc.subarray(STRATEGIES, { minLength: 1 }),
+  perturbations: fc.subarray(PERTURBATIONS, { minLength: 1 }),
+}).map((suite) => planSuite(suite));
+
+const SHARDS = fc.oneof(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 5000 }));
+
+/** How many trials each shard has of those that `keyOf` gives one key. */
+function countsBy(
+  { trials }: Plan,
+  shards: Uint32Array,
+  of: number,
+  keyOf: (trial: PlannedTrial) => string,
+): Map<string, number[]> {
+  const counts = new Map<string, number[]>();
+  for (const trial of trials) {
+    const own = counts.getOrInsertComputed(keyOf(trial), () => new Array(of).fill(0));
+    own[shards[trial.index]! - 1]!++;
+  }
+  return counts;
+}
+
+/** What each trial is expected to cost. */
+function costsOf({ trials, resolved }: Plan): number[] {
+  const { cells, strategies, perturbations, models, repetitions } = resolved;
+  return trials.map(({ index }) => {
+    const perturbation = Math.floor(index / repetitions);
+    const strategy = Math.floor(perturbation / perturbations.length);
+    const cell = Math.floor(strategy / strategies.length / models.length);
+    return expectedCost(
+      cells[cell % cells.length]!,
+      strategies[strategy % strategies.length]!,
+      perturbations[perturbation % perturbations.length]!,
+    );
+  });
+}
+
+/** What is left of a trial when the graph is taken out: all of those are alike. */
+function placeOf({ task, model, strategy, perturbation, repetition }: PlannedTrial): string {
+  return JSON.stringify([{ ...task, seed: 0 }, model, strategy, perturbation, repetition]);
+}
+
+function spreadOf(counts: readonly number[]): number {
+  return counts.reduce((most, count) => Math.max(most, count)) -
+    counts.reduce((least, count) => Math.min(least, count));
+}
+
+test("parseShard() reads I/N", () => {
+  assertEquals(parseShard("2/5"), { index: 2, of: 5 });
+  assertEquals(parseShard("1/1"), { index: 1, of: 1 });
+});
+
+test("parseShard() refuses what is no shard, and names it", () => {
+  for (
+    const text of [
+      "",
+      "2",
+      "0/5",
+      "6/5",
+      "-1/5",
+      "1/0",
+      "1.5/2",
+      "a/b",
+      "1/2/3",
+      " 1/2",
+      "1/2\n",
+      "1/1000000",
+    ]
+  ) {
+    const error = assertThrows(() => parseShard(text), InputError);
+    assertStringIncludes(error.message, `Cannot use shard ${text} as it must be I/N`);
+  }
+});
+
+test("shardOf() splits a plan exactly: every trial is in one shard, in order", () => {
+  fc.assert(
+    fc.property(PLANS, fc.integer({ min: 1, max: 12 }), (plan, of) => {
+      const shards = Array.from(
+        { length: of },
+        (_, place) => shardOf(plan, { index: place + 1, of }),
+      );
+      const all = shards.flat().toSorted((one, other) => one.index - other.index);
+      assertEquals(all.map(({ index }) => index), plan.trials.map(({ index }) => index));
+      for (const shard of shards) {
+        assert(shard.every((trial, place) => place === 0 || trial.index > shard[place - 1]!.index));
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("assignShards() gives each shard its share of all trials that are alike, within one", () => {
+  fc.assert(
+    fc.property(PLANS, SHARDS, (plan, of) => {
+      const shards = assignShards(plan, of);
+      assertEquals(shards.length, plan.trials.length);
+      assert(shards.every((shard) => shard >= 1 && shard <= of));
+      for (const [place, counts] of countsBy(plan, shards, of, placeOf)) {
+        assert(spreadOf(counts) <= 1, `${place}: ${counts}`);
+      }
+      // Repetitions of a cell are alike, too.
+      const cellOf = (trial: PlannedTrial) => placeOf({ ...trial, repetition: 0 });
+      for (const [cell, counts] of countsBy(plan, shards, of, cellOf)) {
+        assert(spreadOf(counts) <= 1, `${cell}: ${counts}`);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("assignShards() gives no shard more than another by more than the costliest trial", () => {
+  fc.assert(
+    fc.property(PLANS, SHARDS, (plan, of) => {
+      const shards = assignShards(plan, of);
+      const costs = costsOf(plan);
+      const loads = new Array<number>(of).fill(0);
+      for (const [index, shard] of shards.entries()) loads[shard - 1]! += costs[index]!;
+      assert(spreadOf(loads) <= costs.reduce((most, cost) => Math.max(most, cost)), `${loads}`);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("assignShards() comes to the same from the plan line of a journal, whatever else it holds", () => {
+  fc.assert(
+    fc.property(PLANS, SHARDS, (plan, of) => {
+      const line = planLine({
+        ...plan,
+        prices: { a: { input: 1, output: 2 } },
+        baseURL: "http://127.0.0.1:1/v1",
+      }, { index: 1, of });
+      const { suite, resolved } = JSON.parse(JSON.stringify(line));
+      assertEquals(assignShards({ suite, resolved }, of), assignShards(plan, of));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("assignShards() is what it was: shards of one run may be run, and read, by several releases", () => {
+  const plan = planSuite({
+    ...SMALL,
+    tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 5] }],
+    strategies: ["baseline", "restate", "backward"],
+    perturbations: ["none", "flaky:0.4"],
+  });
+  assertEquals(sha256([...assignShards(plan, 5)].join(" ")).slice(0, 16), "686f80f7fc5a7a44");
+});
+
+test("assignShards() shares out models where each task is there once", () => {
+  const { suite, resolved } = planSuite({
+    ...SMALL,
+    graphs: 1,
+    tasks: [{ core: 5, depth: [1, 2, 3, 4] }],
+    models: ["a", "b"],
+  });
+  const shards = assignShards({ suite, resolved }, 2);
+  // Of each cell both models are next to each other in the plan.
+  const ofModel = (model: number) => [...shards].filter((_, index) => index % 2 === model).sort();
+  assertEquals([ofModel(0), ofModel(1)], [[1, 1, 2, 2], [1, 1, 2, 2]]);
+});
+
+test("assignShards() gives costly trials to one shard, and as many cheap ones as weigh that up to others", () => {
+  const plan = planSuite({
+    ...SMALL,
+    graphs: 1,
+    tasks: [{ core: 20, depth: 4 }, { core: 1, depth: 0, disconnected: [0, 1, 2, 3, 4, 5, 6, 7] }],
+    models: ["a"],
+  });
+  const shards = [1, 2].map((index) => shardOf(plan, { index, of: 2 }));
+  assertEquals(shards.map(({ length }) => length).sort(), [1, 8]);
+});
+
+test("assignShards() expects more of strategies that ask more, and of faults", () => {
+  for (
+    const [cheap, costly] of [
+      [{}, { strategies: ["plan_then_call"] }],
+      [{}, { strategies: ["backward"] }],
+      [{}, { strategies: ["restate"] }],
+      [{}, { perturbations: ["timeout:3"] }],
+      [{ perturbations: ["flaky:0.1"] }, { perturbations: ["flaky:0.6"] }],
+    ]
+  ) {
+    const [one, other] = [cheap, costly].map((traits) =>
+      costsOf(planSuite({ ...SMALL, ...traits }))[0]!
+    );
+    assert(one! < other!, `${JSON.stringify(costly)} costs no more: ${one}, ${other}`);
+  }
+});
+
+test("expectedCost() of questions is less where calls are only written down", () => {
+  const question = { set: "s", question: "q", difficulty: "easy" } as const;
+  const [tools, parameters, routing] = (["tools", "parameters", "routing"] as const).map((mode) =>
+    expectedCost({ ...question, mode }, "baseline", "none")
+  );
+  assert(parameters! < tools!, `${parameters} is not below ${tools}`);
+  assertEquals(routing, parameters);
+});
+
+test("expectedCost() is a whole number that can be added up, whatever a journal holds", () => {
+  for (const core of [1e300, Infinity, NaN, -5, "3", null, {}]) {
+    const cell = { core, depth: 1, connected: 0, disconnected: 0 } as never;
+    const cost = expectedCost(cell, "backward+restate", "flaky:0.9");
+    assert(Number.isInteger(cost) && cost >= 1 && cost <= 1e9, `${core}: ${cost}`);
+  }
+});
+
+test("assignShards() begins with another shard for another suite", () => {
+  const first = new Set(
+    ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) =>
+      assignShards(planSuite({ ...SMALL, name }), 4)[0]!
+    ),
+  );
+  assert(first.size > 1, "the first test of each file is of the same shard");
+});
+
+test("assignShards() takes plans of another version as they are", () => {
+  const resolved = (traits: object) =>
+    ({ ...planSuite(SMALL).resolved, ...traits }) as unknown as ResolvedSuite;
+  for (
+    const odd of [
+      { strategies: ["wishful"] },
+      { perturbations: ["gone:3"] },
+      { cells: [{}] },
+      { cells: [{ core: "3", connected: null, disconnected: {} }] },
+      { cells: [{ core: 1e300, connected: 0, disconnected: 0 }] },
+      { cells: [{ core: -5, connected: 0, disconnected: 0 }] },
+    ]
+  ) {
+    const plan = { suite: "odd", resolved: resolved(odd) };
+    const counts = [1, 2].map((shard) =>
+      assignShards(plan, 2).filter((one) => one === shard).length
+    );
+    assert(spreadOf(counts) <= 2, `${JSON.stringify(odd)}: ${counts}`);
+  }
+});
+
+test("assignShards() of a million trials and as many shards ends", () => {
+  const { suite, resolved } = planSuite({ ...SMALL, models: ["a"] });
+  const large = { suite, resolved: { ...resolved, graphs: 500_000 } };
+  for (const count of [2, 999_999]) {
+    const counts = new Uint32Array(count);
+    for (const shard of assignShards(large, count)) counts[shard - 1]!++;
+    assertEquals(counts.indexOf(0), -1);
+  }
+});

@@ -1,0 +1,717 @@
+// Simulated models and what they read: documents, questions and returns that are not what they should be
+// show in what they do (Butterfly, section 4).
+
+import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from "@std/assert";
+import fc from "fast-check";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { type ChatTool, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import { inventNames } from "../../lib/simulated/mistakes.ts";
+import { readInputs } from "../../lib/simulated/reading.ts";
+import { readRestated, readValue } from "../../lib/simulated/results.ts";
+import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
+import { argumentCheck } from "../../lib/tools/schema/validate.ts";
+import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
+import type { ResultWriter, ToolSchema } from "../../lib/tools/tool.ts";
+import { rightArguments, specs, test } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
+import { makePrompt, makeTool } from "../support/simulated_world.ts";
+import { EVERY, type Work, work, type WorkOptions } from "../support/strategy_runs.ts";
+
+const planner = parseSimulatedModel("sim:planner");
+const NAME_PATTERN = { type: "string", pattern: "^@\\w+$" };
+
+// Requests made by hand.
+
+/** A function of one parameter. */
+function toolOf(schema: JsonValue, more: JsonObject = {}, name = "a"): ChatTool {
+  const parameters = {
+    type: "object",
+    properties: Object.fromEntries([[name, schema]]),
+    required: [name],
+    ...more,
+  };
+  const description = `Processes variable ${name} to produce variable b`;
+  return { type: "function", function: { name: "func_a", description, parameters } };
+}
+
+/** What a model says first, and the arguments of its calls. */
+function begin(content: string, tools: readonly ChatTool[], model = planner) {
+  const messages = [{ role: "user", content }] as const;
+  const { message } = model.reply({ model: model.name, messages, tools }).choices[0];
+  const calls = (message.tool_calls ?? []).map(({ function: called }) => called);
+  return { text: message.content, calls, arguments: calls.map((one) => one.arguments) };
+}
+
+/** The argument that the planner writes for a value, as JSON. */
+function written(value: number | string, tool: ChatTool, name = "a"): string | undefined {
+  const given = begin(`The value of variable b, please.\nVariable ${name} = ${value}`, [tool]);
+  return given.arguments[0]?.slice(`{"${name}":`.length, -1);
+}
+
+test("sim:planner follows the declared type of a parameter", () => {
+  const items = { type: "integer" };
+  const object = (properties: JsonObject, required?: string[]) => ({
+    type: "object",
+    properties,
+    ...(required === undefined ? {} : { required }),
+  });
+  const table: [schema: JsonValue, number: string, name: string][] = [
+    [{}, "731", '"@x"'],
+    [true, "731", '"@x"'],
+    [{ description: "a number" }, "731", '"@x"'],
+    [{ type: "integer" }, "731", '"@x"'],
+    [{ type: "number" }, "731", '"@x"'],
+    [{ type: ["null", "integer"] }, "731", '"@x"'],
+    [{ type: ["string", "integer"] }, "731", '"@x"'],
+    [{ enum: [731, 5] }, "731", '"@x"'],
+    [{ type: "null" }, "731", '"@x"'],
+    [{ type: "nonsense" }, "731", '"@x"'],
+    [{ type: 5 }, "731", '"@x"'],
+    [{ anyOf: [{ type: "array", items }, {}] }, "731", '"@x"'],
+    [{ type: "string" }, '"731"', '"@x"'],
+    [{ enum: ["731", "5"] }, '"731"', '"@x"'],
+    [{ type: ["null", "string"] }, '"731"', '"@x"'],
+    [{ type: "boolean" }, "true", '"@x"'],
+    [{ anyOf: [{ type: "null" }, { type: "boolean" }] }, "true", '"@x"'],
+    [{ type: "array", items }, "[731]", '["@x"]'],
+    [{ type: "array" }, "[731]", '["@x"]'],
+    [{ type: "array", items: { type: "string" } }, '["731"]', '["@x"]'],
+    [{ type: "array", items: { type: "array", items } }, "[[731]]", '[["@x"]]'],
+    [{ type: "array", items: { type: "boolean" } }, "[true]", '["@x"]'],
+    [{ type: "array", prefixItems: [{ type: "string" }, items] }, '["731"]', '["@x"]'],
+    [{ type: "array", items: [{ type: "string" }, items] }, '["731"]', '["@x"]'],
+    [object({ value: items }, ["value"]), '{"value":731}', '{"value":"@x"}'],
+    [object({ value: { type: "string" } }), '{"value":"731"}', '{"value":"@x"}'],
+    [object({ other: items, value: items }, ["value"]), '{"value":731}', '{"value":"@x"}'],
+    [object({ one: items, other: items }), '{"one":731}', '{"one":"@x"}'],
+    [
+      object({ value: object({ inner: items }) }),
+      '{"value":{"inner":731}}',
+      '{"value":{"inner":"@x"}}',
+    ],
+    [{ type: "object" }, '{"a":731}', '{"a":"@x"}'],
+    [{ type: "object", required: ["key"] }, '{"key":731}', '{"key":"@x"}'],
+    [{ $ref: "#/$defs/list" }, "[731]", '["@x"]'],
+    [{ allOf: [{ type: "array", items }] }, "[731]", '["@x"]'],
+    [{ oneOf: [{ type: "array", items }, { type: "boolean" }] }, "[731]", '["@x"]'],
+    [{ oneOf: [{ type: "boolean" }, { type: "array", items }] }, "true", '["@x"]'],
+    // As names are offered: a name is a plain text, whatever else is taken.
+    [{ anyOf: [{ type: "integer" }, NAME_PATTERN] }, "731", '"@x"'],
+    [{ anyOf: [{ type: "boolean" }, NAME_PATTERN] }, "true", '"@x"'],
+    [{ anyOf: [{ type: "array", items }, NAME_PATTERN] }, "[731]", '"@x"'],
+    [{ anyOf: [object({ value: items }), NAME_PATTERN] }, '{"value":731}', '"@x"'],
+  ];
+  const $defs = { list: { type: "array", items } };
+  for (const [schema, number, name] of table) {
+    const tool = toolOf(schema, { $defs });
+    const state = JSON.stringify(schema);
+    assertEquals([written(731, tool), written("@x", tool)], [number, name], state);
+  }
+  for (const [value, truth] of [[0, "false"], [1, "true"], [-4, "true"]] as const) {
+    assertEquals(written(value, toolOf({ type: "boolean" })), truth);
+  }
+  assertEquals(written(-4, toolOf({ type: "string" })), '"-4"');
+});
+
+test("sim:planner copes with hostile schemas", () => {
+  const inside = (name: string) => ({
+    type: "object",
+    properties: Object.fromEntries([[name, {}]]),
+  });
+  for (const name of ["__proto__", "constructor", "toString", "7", "", "\ud800"]) {
+    const given = written(731, toolOf(inside(name)))!;
+    assertEquals(Object.entries(JSON.parse(given)), [[name, 731]], name);
+  }
+  assertEquals(written(731, toolOf({ type: "string" }, {}, "__proto__"), "__proto__"), '"731"');
+  let deep: JsonObject = { type: "integer" };
+  for (let level = 0; level < 5_000; level++) deep = { type: "array", items: deep };
+  assertEquals(JSON.parse(written(731, toolOf(deep))!).flat(Infinity), [731]);
+  const endless = { type: "array", items: { $ref: "#/properties/a" } };
+  assertEquals(JSON.parse(written(731, toolOf(endless))!).flat(Infinity), [731]);
+  const circle = { $ref: "#/properties/a" };
+  assertEquals(written(731, toolOf(circle)), "731");
+  for (const schema of [{ type: "object", properties: null }, { type: "array", items: null }]) {
+    assert([`{"a":731}`, "[731]"].includes(written(731, toolOf(schema))!));
+  }
+});
+
+test("sim:planner asks a question in the declared type too", () => {
+  const question = "What is 17 * 3?\nState it as: x = number.";
+  const ask = (schema: JsonValue) => begin(question, [toolOf(schema)]).arguments;
+  assertEquals(ask({ type: "string" }), ['{"a":"17 * 3"}']);
+  assertEquals(ask({ type: "array", items: { type: "string" } }), ['{"a":["17 * 3"]}']);
+  assertEquals(ask({ anyOf: [{ type: "array" }, { type: "string" }] }), ['{"a":"17 * 3"}']);
+});
+
+test("sim:planner lists values in the declared types", () => {
+  const { function: { name, description, parameters } } = toolOf({
+    type: "array",
+    items: { type: "integer" },
+  });
+  const content = fillPrompt(PROMPTS.backward.final, {
+    question: makePrompt("b", new Map([["a", 731]])),
+    tools: JSON.stringify([{ name, description, parameters }]),
+  });
+  assertEquals(begin(content, []).text, '{"API":["func_a"],"parameters":[{"a":[731]}]}');
+});
+
+const CLAUSE = "variable goril (type_beo with subtype_dej)";
+const OTHER = "variable tipor (type_uxe with subtype_muw)";
+
+test("sim:planner follows the types of a sentence, not the places of its clauses", () => {
+  const sources = [
+    makeTool(
+      "func_one",
+      "Processes variable e to produce variable one (type_beo with subtype_dej)",
+      ["e"],
+    ),
+    makeTool(
+      "func_two",
+      "Processes variable e to produce variable two (type_uxe with subtype_muw)",
+      ["e"],
+    ),
+  ];
+  const last = (inputs: string) =>
+    makeTool("func_end", `Processes ${inputs} to produce variable end (type_a with subtype_b)`, [
+      "goril",
+      "tipor",
+    ]);
+  const messages = (tools: readonly ChatTool[]) => {
+    const call = (id: string, name: string) => ({
+      id,
+      type: "function" as const,
+      function: { name, arguments: '{"e":3}' },
+    });
+    const { message } = planner.reply({
+      model: planner.name,
+      messages: [
+        { role: "user", content: makePrompt("end", new Map([["e", 3]])) },
+        { role: "assistant", tool_calls: [call("1", "func_one"), call("2", "func_two")] },
+        { role: "tool", tool_call_id: "1", content: '{"one":111}' },
+        { role: "tool", tool_call_id: "2", content: '{"two":222}' },
+      ],
+      tools,
+    }).choices[0];
+    return message.tool_calls?.map((made) => made.function.arguments) ?? message.content;
+  };
+  const ask = (inputs: string) => messages([...sources, last(inputs)]);
+  const right = ['{"goril":111,"tipor":222}'];
+  assertEquals(ask(`${CLAUSE}, ${OTHER}`), right);
+  assertEquals(ask(`${OTHER}, ${CLAUSE}`), right);
+  const swapped = [CLAUSE.replace("goril", "tipor"), OTHER.replace("tipor", "goril")];
+  assertEquals(ask(swapped.join(", ")), ['{"goril":222,"tipor":111}']);
+  assertEquals(
+    ask(`variable goril, ${OTHER}`),
+    "I cannot determine the value of variable end: variable goril is not given.",
+  );
+});
+
+test("sim:planner is not confused by what stands behind a sentence", () => {
+  const one = "Processes variable e to produce variable one";
+  const tail = 'Example: {"e":111,"variable e (type_x with subtype_y)":" to produce variable two"}';
+  const prompt = makePrompt("one", new Map([["e", 3]]));
+  for (
+    const description of [
+      `${one}\n${tail}`,
+      `${one}\n${tail}\n${tail}\nReturns: {"description":" to produce variable two"}`,
+      `${one}\nReturns: {"type":"object"}\n${tail}`,
+    ]
+  ) {
+    const tool = makeTool("func_one", description, ["e"]);
+    assertEquals(begin(prompt, [tool]).arguments, ['{"e":3}'], description);
+    assertEquals(begin(makePrompt("two", new Map([["e", 3]])), [tool]).calls, [], description);
+  }
+  // Without a sentence's end, what an example says is none.
+  for (const label of ["Example", "Returns"]) {
+    const behind = tail.replace("Example", label);
+    const open = makeTool("func_one", `Processes variable e\n${behind}`, ["e"]);
+    assertEquals(begin(makePrompt("two", new Map([["e", 3]])), [open]).calls, [], label);
+  }
+});
+
+test("sim:planner names what is not given, without a number", () => {
+  const names = Array.from(
+    { length: 30 },
+    (_, place) => `in_${"abcdefghijklmnopqrstuvwxyzABCD"[place]}`,
+  );
+  const clauses = (own: readonly string[]) => own.map((name) => `variable ${name}`).join(", ");
+  const ask = (own: readonly string[], given: readonly string[] = []) => {
+    const tool = makeTool("func_a", `Processes ${clauses(own)} to produce variable b`, own);
+    const { text, calls } = begin(makePrompt("b", new Map(given.map((name) => [name, 7]))), [tool]);
+    assertEquals(calls, []);
+    assertNotMatch(text, /\d/);
+    return text.replace("I cannot determine the value of variable b: ", "");
+  };
+  assertEquals(ask(["mfmjsy"]), "variable mfmjsy is not given.");
+  assertEquals(
+    ask(["bujxe_id", "x", "aargKavo"], ["x"]),
+    "variable bujxe_id is not given, variable aargKavo is not given.",
+  );
+  assertEquals(ask(["x", "x7", "_8_"]), "variable x is not given.");
+  assertEquals(ask(["512"]), "something that it depends on cannot be had.");
+  assertEquals(ask(names).match(/not given/g)!.length, 20);
+});
+
+test("readInputs() understands sums, and no words", () => {
+  const table: [text: string, value: unknown][] = [
+    ["700 + 31", 731],
+    ["700+31", 731],
+    ["(1000 - 269)", 731],
+    ["1462 / 2", 731],
+    ["-1 * (2 + 3)", -5],
+    ["731", 731],
+    ["-4", -4],
+    ["@x", "@x"],
+    ["7 / 2", undefined],
+    ["1 / 0", undefined],
+    ["5.5", undefined],
+    ["5.5 + .5", 6],
+    ["2 ^ 10", undefined],
+    ["700 + ", undefined],
+    ["700 31", undefined],
+    ["()", undefined],
+    ["700 + x", undefined],
+    ["@x + 1", undefined],
+    ["seven hundred thirty-one", undefined],
+    ["700 and 31", undefined],
+    ["99999999999999999 * 10", undefined],
+    ["(".repeat(2_000), undefined],
+    ["1 + ".repeat(300_000) + "1", undefined],
+    ["-".repeat(1_000_000), undefined],
+  ];
+  for (const [text, value] of table) {
+    const read = readInputs(`Variable mfmjsy = ${text}\nVariable y = 1`);
+    const expected = value === undefined ? [] : [["mfmjsy", value]];
+    assertEquals(read, [...expected, ["y", 1]] as typeof read, text.slice(0, 40));
+  }
+});
+
+test("readValue() takes names that differ in letter case and underscores, and guesses nothing else", () => {
+  const table: [variable: string, text: string, value: unknown][] = [
+    ["bujxe_id", '{"bujxe_id":512}', 512],
+    ["bujxe_id", '{"bujxeId":512}', 512],
+    ["aargKavo", '{"aarg_kavo":512}', 512],
+    ["aargKavo", '{"AARG_KAVO":512}', 512],
+    ["bujxe_id", '{"bujxeId":1,"bujxe_id":512}', 512],
+    ["bujxe_id", '{"bujxe_id":"no","bujxeId":1}', undefined],
+    ["bujxe_id", '{"bujxeId":512,"known_variables":{"bujxe_id":1}}', 512],
+    // Cut short.
+    ["bujxe_id", '{"bujxe_id":512...', 512],
+    ["bujxe_id", '{"bujxeId":512...', 512],
+    ["aargKavo", '{"aarg_kavo":512...', 512],
+    ["bujxe_id", "bujxeId = 1, bujxe_id = 512", 512],
+    // Nothing to be understood.
+    ["bujxe_id", '{"Object_1":512}', undefined],
+    ["bujxe_id", '{"Object_1":512...', undefined],
+    ["bujxe_id", '{"bujxe_id":"ID_512"}', undefined],
+    ["bujxe_id", '{"bujxe_id":"ID_512"...', undefined],
+    ["bujxe_id", '{"bujxe_ids":512}', undefined],
+    ["bujxe_id", '{"bujxe id":512}', undefined],
+    ["bujxe_id", '{"error":"bujxeId = 5"}', undefined],
+    // What is known besides helps.
+    ["bujxe_id", '{"bujxe_id":"ID_512","known_variables":{"bujxe_id":512}}', 512],
+    ["bujxe_id", '{"Object_1":512...\n{"known_variables":{"bujxe_id":512}}', 512],
+    ["__proto__", '{"__PROTO__":512}', 512],
+    ["_", '{"a":512}', undefined],
+  ];
+  for (const [variable, text, value] of table) assertEquals(readValue(text, variable), value, text);
+  const known = '"known_variables":{"bujxe_id":512,"x":1}}';
+  for (const text of [`{"bujxe_id":512,${known}`, `{"bujxeId":512,${known}`]) {
+    assertEquals([...readRestated(text, "bujxe_id")], [["bujxe_id", 512], ["x", 1]], text);
+  }
+});
+
+test("inventNames() invents names for names of every kind, and knows what they stand for", () => {
+  const names = ["func_yep", "getUser", "get_user_ID", "F7", "bujxe_id", "a_"];
+  const { inventedNames, meant } = inventNames(new Map(names.map((name) => [name, 1])));
+  const invented = names.map((name) => inventedNames.get(name)!);
+  assert(invented.every((name) => !names.includes(name)));
+  assertEquals(new Set(invented).size, names.length);
+  assertEquals(invented.map((name) => meant.get(name)), names);
+});
+
+// Generated tasks, edited by hand.
+
+/** Tasks of both surfaces. */
+const TASKS: fc.Arbitrary<Task> = fc.tuple(specs(20), fc.constantFrom("plain", "rich"))
+  .map(([spec, surface]) => generateTask({ ...spec, surface }));
+
+/** Some tasks of a kind. */
+function tasks(count: number, more: Partial<GraphSpec> = {}): Task[] {
+  const spec = {
+    core: 6,
+    depth: 3,
+    connected: 3,
+    disconnected: 1,
+    surface: "rich",
+    ...more,
+  } as const;
+  return Array.from({ length: count }, (_, seed) => generateTask({ ...spec, seed }));
+}
+
+const SENTENCE = "I cannot determine the value of variable";
+
+/** What a model makes of a task; `write` says what it gets to see of returns. */
+function attempt(
+  task: Task,
+  { model = "sim:planner", strategy = "baseline", ...options }: WorkOptions & {
+    readonly model?: string;
+    readonly strategy?: string;
+  } = {},
+): Promise<Work> {
+  return work(strategy, inProcess(model), { task, limits: { calls: 2_000 }, ...options });
+}
+
+function answerOf({ ending }: Work): string {
+  return ending.kind === "answer" ? ending.text : ending.kind;
+}
+
+function assertPerfect(task: Task, { judgement, calls }: Work): void {
+  assertEquals(judgement, { outcome: "solved", grounded: true });
+  assertEquals([calls.length, calls.filter((call) => call.failure)], [task.minimumCalls, []]);
+}
+
+/** It made no call, and says just what is missing. */
+function assertMissing(task: Task, done: Work, missing: Iterable<string>): void {
+  assertEquals(done.calls, []);
+  assertEquals(done.judgement?.outcome, "no_answer");
+  const text = answerOf(done);
+  const told = Array.from(text.matchAll(/variable (\w+) is not given/g), ([, name]) => name);
+  assertEquals(new Set(told), new Set(missing));
+  assert(text.startsWith(`${SENTENCE} ${task.target.variable}: `));
+  assertNotMatch(text, /\d/);
+}
+
+interface Clause {
+  readonly name: string;
+  readonly types: string;
+}
+
+/** The task with other clauses for what its functions take. */
+function withClauses(task: Task, change: (clauses: readonly Clause[]) => readonly Clause[]): Task {
+  const edit = (description: string) => {
+    const [inputs, ...output] = description.split(" to produce ");
+    const clauses = Array.from(
+      inputs!.matchAll(/variable (\w+)( \([^)]*\))?/g),
+      ([, name, types = ""]) => ({ name: name!, types }),
+    );
+    const said = change(clauses).map(({ name, types }) => `variable ${name}${types}`);
+    return [`Processes ${said.join(", ")}`, ...output].join(" to produce ");
+  };
+  const tools = task.tools.map((tool) => ({ ...tool, description: edit(tool.description) }));
+  return { ...task, tools };
+}
+
+/** The task with other lines for what is given. */
+function withLines(task: Task, change: (lines: readonly string[]) => readonly string[]): Task {
+  const [start, lines, end] = task.prompt.split("\n\n");
+  return { ...task, prompt: [start, change(lines!.split("\n")).join("\n"), end].join("\n\n") };
+}
+
+function targetFunction({ functions, target }: Task): TaskFunction {
+  return functions.find(({ output }) => output.name === target.variable)!;
+}
+
+test("RD and WD: a parameter without its types has no producer, and nothing is made up", async () => {
+  const others = ["", " (type_nn with subtype_mm)"];
+  await fc.assert(
+    fc.asyncProperty(TASKS, fc.constantFrom(...others), async (task, other) => {
+      const perturbed = withClauses(
+        task,
+        (clauses) => clauses.map(({ name, types }) => ({ name, types: types === "" ? "" : other })),
+      );
+      const done = await attempt(perturbed);
+      // Given variables are known by name, and so are all where names are what links them.
+      if (task.spec.core === 1 || task.spec.linking === "names") return assertPerfect(task, done);
+      assertMissing(task, done, targetFunction(task).parameters.map(({ name }) => name));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("CO: the order of clauses is of no account", async () => {
+  await fc.assert(
+    fc.asyncProperty(TASKS, async (task) => {
+      assertPerfect(task, await attempt(withClauses(task, (clauses) => clauses.toReversed())));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("RP_F and RP_L: what was removed is named, and nothing is made up", async () => {
+  await fc.assert(
+    fc.asyncProperty(TASKS, fc.boolean(), async (task, isFirst) => {
+      const given = [...task.inputs.keys()];
+      const removed = isFirst ? given[0]! : given.at(-1)!;
+      const perturbed = withLines(task, (lines) => isFirst ? lines.slice(1) : lines.slice(0, -1));
+      assertMissing(task, await attempt(perturbed), [removed]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("CP: sums are understood, and number words are not", async () => {
+  await fc.assert(
+    fc.asyncProperty(TASKS, fc.integer({ min: 1, max: 99 }), async (task, part) => {
+      const sums = withLines(
+        task,
+        (lines) =>
+          lines.map((line) =>
+            line.replace(/-?\d+$/, (number) => `${Number(number) - part} + ${part}`)
+          ),
+      );
+      assertPerfect(task, await attempt(sums));
+      const [first] = task.inputs.keys();
+      const words = withLines(task, ([line, ...lines]) => [
+        line!.replace(/-?\d+$/, "seven hundred thirty-one"),
+        ...lines,
+      ]);
+      assertMissing(task, await attempt(words), [first!]);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("AN: variables with nearly the same names mislead nobody", async () => {
+  for (const task of tasks(20)) {
+    const noise = [...task.inputs.keys()].flatMap((name) => [
+      `Variable ${name.replace(/^./, (letter) => letter === "q" ? "z" : "q")} = 999`,
+      `Variable ${name}x = 998`,
+    ]);
+    assertPerfect(task, await attempt(withLines(task, (lines) => [...lines, ...noise])));
+  }
+});
+
+const CAMEL = (key: string) => key.replace(/_+([a-z])/g, (_, letter) => letter.toUpperCase());
+const SNAKE = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Changes what functions return, not what goes back with refusals. */
+function returning(change: (text: string) => string): Pick<WorkOptions, "around"> {
+  const write: ResultWriter = (answered) =>
+    answered.map(({ content, value }) => value === undefined ? content : change(content));
+  return { around: { write } };
+}
+
+const keyed = (change: (key: string) => string) => (text: string) =>
+  text.replace(/"(\w+)":/, (_, key) => `"${change(key)}":`);
+const cut = (text: string) => `${text.slice(0, -1)}...`;
+
+test("CK, UK and CF: returns are understood all the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      TASKS,
+      fc.constantFrom(keyed(CAMEL), keyed(SNAKE), cut, (text: string) => cut(keyed(SNAKE)(text))),
+      async (task, change) => {
+        for (const strategy of ["baseline", "restate"]) {
+          assertPerfect(task, await attempt(task, { strategy, ...returning(change) }));
+        }
+      },
+    ),
+    { numRuns: 80 },
+  );
+});
+
+test("FK: a value under another name says nothing, and its call is given up", async () => {
+  const fuzz = returning(keyed(() => "Object_1"));
+  await fc.assert(
+    fc.asyncProperty(TASKS, async (task) => {
+      const done = await attempt(task, fuzz);
+      const { variable } = task.target;
+      assertEquals(
+        answerOf(done),
+        `${SENTENCE} ${variable}: something that it depends on cannot be had.`,
+      );
+      assertEquals(done.judgement?.outcome, "no_answer");
+      const ready = task.functions.filter(({ role, dependsOn }) =>
+        role === "core" && dependsOn.length === 0
+      );
+      const counts = Map.groupBy(done.calls, (call) => call.function);
+      assertEquals(new Set(counts.keys()), new Set(ready.map(({ name }) => name)));
+      for (const calls of counts.values()) assertEquals(calls.length, 3);
+      // What is known is listed by its name.
+      assertPerfect(task, await attempt(task, { strategy: "restate", ...fuzz }));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("AP: an id with letters before it is no number", async () => {
+  const prefix = returning((text) => text.replace(/"(\w*(?:_id|Id))":(\d+)/, '"$1":"ID_$2"'));
+  for (const task of tasks(20)) {
+    const done = await attempt(task, prefix);
+    assertEquals(done.judgement?.outcome, "no_answer");
+    // What a call is given up for is an id, and what is none is understood.
+    const counts = Map.groupBy(done.calls, (call) => call.function);
+    for (const [name, { length }] of counts) {
+      const { output } = task.functions.find((made) => made.name === name)!;
+      if (!/_id$|Id$/.test(output.name)) assertEquals(length, 1);
+    }
+    assert([...counts.values()].some(({ length }) => length === 3));
+  }
+  for (const task of tasks(10, { surface: "plain" })) {
+    assertPerfect(task, await attempt(task, prefix));
+  }
+});
+
+/** Other types for integers: each holds the value, but for booleans. */
+const WRONG: readonly JsonObject[] = [
+  { type: "array", items: { type: "integer" } },
+  {
+    type: "object",
+    properties: { value: { type: "integer" } },
+    required: ["value"],
+    additionalProperties: false,
+  },
+  { type: "string" },
+  { type: "boolean" },
+];
+
+/** The task with other types for its parameters, by their place. */
+function withTypes(task: Task, types: readonly JsonObject[]): Task {
+  const edit = ({ parameters }: ToolSchema, shift: number): JsonObject => {
+    const names = Object.keys(parameters["properties"]!);
+    const changed = names.map((name, place) => [name, types[(shift + place) % types.length]!]);
+    return { ...parameters, properties: Object.fromEntries(changed) };
+  };
+  const tools = task.tools.map((tool, shift) => ({ ...tool, parameters: edit(tool, shift) }));
+  return { ...task, tools };
+}
+
+/** Every call gets what its function would return, even if its arguments are refused. */
+function lenient({ functions, values }: Task): Pick<WorkOptions, "around"> {
+  const outputs = new Map(functions.map(({ name, output }) => [name, output.name]));
+  const write: ResultWriter = (answered) =>
+    answered.map(({ call, content }) => {
+      const output = outputs.get(call.name);
+      return output === undefined ? content : JSON.stringify({ [output]: values.get(output) });
+    });
+  return { around: { write } };
+}
+
+/** What stands in an argument, in whatever is around it. */
+function inner(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return inner(value[0]!);
+  if (typeof value === "string") return Number(value);
+  return typeof value === "object" && value !== null ? inner(value["value"]!) : value;
+}
+
+/** The calls with what stands in their arguments, by parameter. */
+function callsIn({ calls }: Work): [name: string, given: JsonObject][] {
+  return calls.map((call) => {
+    const given = Object.entries(JSON.parse(call.arguments) as JsonObject);
+    return [call.function, Object.fromEntries(given.map(([name, value]) => [name, inner(value)]))];
+  });
+}
+
+/** All arguments are of the types that the model was told; `some` may be left out. */
+function assertConforming({ tools }: Task, { calls }: Work, some = false): void {
+  for (const call of calls) {
+    const given: JsonObject = JSON.parse(call.arguments);
+    const takes = ({ parameters }: ToolSchema) =>
+      Object.keys(given).every((name) => Object.hasOwn(Object(parameters["properties"]), name));
+    // A name that was invented stands for the function whose parameters there are.
+    const tool = tools.find(({ name }) => name === call.function) ?? tools.find(takes)!;
+    const parameters = some ? { ...tool.parameters, required: [] } : tool.parameters;
+    assertEquals(argumentCheck({ ...tool, parameters })(given), undefined, call.function);
+  }
+}
+
+test("WT: sim:planner gives the right values in the types that it is told", async () => {
+  await fc.assert(
+    fc.asyncProperty(TASKS, fc.subarray([...WRONG], { minLength: 1 }), async (task, types) => {
+      const perturbed = withTypes(task, types);
+      const done = await attempt(perturbed, lenient(task));
+      assertEquals(answerOf(done), `${task.target.variable} = ${task.target.value}`);
+      assertEquals(done.calls.length, task.minimumCalls);
+      assertConforming(perturbed, done);
+      const functions = new Map(task.functions.map((made) => [made.name, made]));
+      for (const [name, given] of callsIn(done)) {
+        const right = rightArguments(task, functions.get(name)!);
+        for (const [own, value] of Object.entries(given)) {
+          assert(value === true || value === right[own], `${name}.${own} is ${value}`);
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("WT: sim:noisy errs as it always does, and writes what it means in the types that it is told", async () => {
+  const mistakes = "early=.3&stale=.2&distract=.5&hallucinate=.2&copy=.3&memory=4&quit=.02";
+  let wrong = 0;
+  for (const task of tasks(25)) {
+    const model = `sim:noisy?${mistakes}&seed=${task.spec.seed}`;
+    const plain = await attempt(task, { model, ...lenient(task) });
+    // Of a boolean its value cannot be read.
+    const telling = withTypes(task, WRONG.slice(0, 3));
+    const told = await attempt(telling, { model, ...lenient(task) });
+    assertConforming(telling, told);
+    assertEquals(callsIn(told), callsIn(plain));
+    assertEquals(answerOf(told), answerOf(plain));
+    const all = withTypes(task, WRONG);
+    assertConforming(all, await attempt(all, { model, ...lenient(task) }));
+    wrong += plain.calls.filter((call) => call.failure).length;
+  }
+  assertGreater(wrong, 25, "there were mistakes of all kinds");
+});
+
+test("WT: sim:noisy drops an argument, and writes the others as ever", async () => {
+  let left = 0;
+  for (const task of tasks(10)) {
+    const perturbed = withTypes(task, WRONG);
+    const done = await attempt(perturbed, { model: "sim:noisy?arity=1", ...lenient(task) });
+    assertConforming(perturbed, done, true);
+    for (const [name, given] of callsIn(done)) {
+      const { parameters } = task.functions.find((made) => made.name === name)!;
+      assertEquals(Object.keys(given).length, parameters.length - 1);
+      left += parameters.length - 1;
+    }
+  }
+  assertGreater(left, 10);
+});
+
+test("WT: it hurts where arguments are refused, and not where names stand for values", async () => {
+  for (const task of tasks(15)) {
+    const perturbed = withTypes(task, [WRONG[0]!, WRONG[1]!, WRONG[3]!]);
+    const refused = await attempt(perturbed);
+    assertEquals(refused.judgement?.outcome, "no_answer");
+    assert(refused.calls.every(({ failure }) => failure?.type === "wrong_number_of_inputs"));
+    for (const strategy of ["indirection", "indirection+restate"]) {
+      const named = await attempt(perturbed, { strategy });
+      assertPerfect(task, named);
+      for (const { arguments: given } of named.calls) {
+        for (const value of Object.values(JSON.parse(given))) {
+          assert(typeof value === "string" && /^@\w+$/.test(value), given);
+        }
+      }
+    }
+  }
+});
+
+test("a rich surface: sim:planner solves every task, whatever the strategy", async () => {
+  for (const strategy of EVERY) {
+    for (const linking of ["types", "names"] as const) {
+      for (const task of tasks(4, { linking })) {
+        assertPerfect(task, await attempt(task, { strategy }));
+      }
+    }
+  }
+});
+
+test("a rich surface: sim:noisy invents names, forgets and is reminded as on a plain one", async () => {
+  const rates = { forgetful: 0, reminded: 0 };
+  const all = tasks(20);
+  for (const task of all) {
+    const invents = await attempt(task, { model: "sim:noisy?hallucinate=.3&distract=.3" });
+    for (const { failure } of invents.calls) {
+      assert(failure === undefined || failure.type === "function_not_found");
+    }
+    for (const [kind, strategy] of [["forgetful", "baseline"], ["reminded", "restate"]] as const) {
+      const { judgement } = await attempt(task, { model: "sim:noisy?memory=2", strategy });
+      rates[kind] += Number(judgement?.outcome === "solved");
+    }
+  }
+  assertLess(rates.forgetful, all.length / 2);
+  assertEquals(rates.reminded, all.length);
+});

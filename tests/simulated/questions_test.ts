@@ -1,0 +1,73 @@
+// What simulated models make of questions that are no generated tasks: those of probes.
+
+import { assertEquals, assertGreater } from "@std/assert";
+import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { trialId } from "../../lib/trials/trial_id.ts";
+import { test } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
+
+async function probe(model: string, strategy: string, seed: number): Promise<Map<string, Trial>> {
+  return new Map(
+    await Promise.all(PROBES.map(async (one) => {
+      const task = { case: one, seed };
+      const key = { model, strategy, perturbation: "none", task, repetition: 1 };
+      const planned = { ...key, id: trialId(key), index: 0, block: 0 };
+      return [one, await runTrial(planned, inProcess(model))] as const;
+    })),
+  );
+}
+
+for (const strategy of ["baseline", "restate", "indirection", "indirection+repair", "repair"]) {
+  test(`sim:planner asks the tool and follows it, with ${strategy}`, async () => {
+    for (let seed = 0; seed < 10; seed++) {
+      const trials = await probe("sim:planner", strategy, seed);
+      for (const [name, { outcome, calls, behaviours, grounded }] of trials) {
+        assertEquals(
+          { name, outcome, calls, behaviours, grounded },
+          name === "forced_choice"
+            ? {
+              name,
+              outcome: "call_limit",
+              calls: 6,
+              behaviours: ["forced_loop"],
+              grounded: false,
+            }
+            : { name, outcome: "solved", calls: 1, behaviours: [], grounded: true },
+        );
+      }
+    }
+  });
+}
+
+test("sim:noisy?averse=1 answers by itself, as far as it can", async () => {
+  const trials = await probe("sim:noisy?averse=1", "baseline", 3);
+  assertEquals([...trials].map(([name, { outcome, behaviours }]) => [name, outcome, behaviours]), [
+    ["lying_calculator", "wrong_answer", ["aversion"]],
+    ["mental_arithmetic", "solved", ["aversion"]],
+    ["oracle", "no_answer", ["aversion"]],
+    ["forced_choice", "call_limit", ["forced_loop"]],
+  ]);
+});
+
+test("sim:noisy?ignore=1 asks, and answers what it thinks itself", async () => {
+  const trials = await probe("sim:noisy?ignore=1", "baseline", 3);
+  const { outcome, behaviours, events } = trials.get("lying_calculator")!;
+  assertEquals([outcome, behaviours], ["wrong_answer", ["ignored_result"]]);
+  assertEquals(
+    events.flatMap((event) => event.kind === "stage" ? event.message : []),
+    ["the answer follows the model's own result"],
+  );
+  assertEquals(trials.get("mental_arithmetic")!.outcome, "solved");
+});
+
+test("sim:noisy errs towards tools at its rates", async () => {
+  let averse = 0;
+  for (let seed = 0; seed < 300; seed++) {
+    const trials = await probe("sim:noisy?averse=0.3&seed=5", "baseline", seed);
+    averse += Number(trials.get("mental_arithmetic")!.behaviours.includes("aversion"));
+  }
+  // Four standard errors around 90.
+  assertGreater(averse, 58);
+  assertGreater(122, averse);
+});

@@ -1,0 +1,205 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import {
+  type ChatRequest,
+  parseSimulatedModel,
+  type SimulatedServer,
+  startSimulatedServer,
+} from "../../lib/simulated/mod.ts";
+import { makeWorld, talk } from "../support/simulated_world.ts";
+
+const sanitize = { sanitizeOps: true, sanitizeResources: true };
+const GOOD: ChatRequest = {
+  model: "sim:planner",
+  messages: [{ role: "user", content: "The value of variable a, please.\nVariable a = 4" }],
+};
+
+function post(server: SimulatedServer, body: unknown): Promise<Response> {
+  return fetch(`${server.url}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+/** Asserts an error in OpenAI's format and gives its message. */
+async function refused(response: Response, status: number): Promise<string> {
+  assertEquals(response.status, status);
+  assertStringIncludes(response.headers.get("content-type")!, "application/json");
+  const { error } = await response.json();
+  assertEquals(Object.keys(error).sort(), ["code", "message", "param", "type"]);
+  assertEquals(error.type, status === 500 ? "server_error" : "invalid_request_error");
+  assert(typeof error.message === "string" && error.message !== "");
+  return error.message;
+}
+
+Deno.test("startSimulatedServer() answers as the model does", sanitize, async () => {
+  await using server = startSimulatedServer();
+  assert(/^http:\/\/127\.0\.0\.1:\d+\/v1$/.test(server.url), server.url);
+  const name = "sim:noisy?stale=.3&early=.3&distract=.3&hallucinate=.2&seed=2";
+  const { requests, answers } = talk(parseSimulatedModel(name), makeWorld({ core: 8, seed: 1 }));
+  for (const [index, request] of requests.entries()) {
+    const response = await post(server, { ...request, temperature: 0, max_tokens: 9 });
+    assertEquals(response.status, 200);
+    assertEquals(await response.json(), answers[index]);
+  }
+  assertEquals(server.requests, requests.length);
+  assertEquals(answers[0]!.model, name);
+});
+
+Deno.test("startSimulatedServer() lists the models", sanitize, async () => {
+  await using server = startSimulatedServer();
+  const response = await fetch(`${server.url}/models`);
+  const { object, data } = await response.json();
+  assertEquals(object, "list");
+  assertEquals(data.map((model: { id: string }) => model.id), [
+    "sim:planner",
+    "sim:noisy",
+    "sim:truth",
+  ]);
+  assertEquals(server.requests, 0);
+});
+
+Deno.test("startSimulatedServer() refuses malformed bodies with 400", sanitize, async () => {
+  await using server = startSimulatedServer();
+  const [message] = GOOD.messages;
+  const malformed: [unknown, string][] = [
+    ["", "JSON"],
+    ["{", "JSON"],
+    ["[]", "expected object"],
+    ["null", "expected object"],
+    [{}, "model"],
+    [{ ...GOOD, model: 1 }, "model"],
+    [{ ...GOOD, messages: [] }, "messages"],
+    [{ ...GOOD, messages: "hello" }, "messages"],
+    [{ ...GOOD, messages: [{ role: "owner", content: "" }] }, "messages[0].role"],
+    [{ ...GOOD, messages: [message, { role: "tool", content: "" }] }, "messages[1].tool_call_id"],
+    [{ ...GOOD, messages: [{ role: "user" }] }, "messages[0].content"],
+    [{ ...GOOD, tools: [{ type: "function", function: {} }] }, "tools[0].function.name"],
+    [
+      { ...GOOD, tools: [{ type: "function", function: { name: "f", parameters: [] } }] },
+      "tools[0].function.parameters",
+    ],
+    [{ ...GOOD, stream: true }, "do not stream"],
+    [{ ...GOOD, n: 2 }, "one answer"],
+  ];
+  for (const [body, rule] of malformed) {
+    assertStringIncludes(await refused(await post(server, body), 400), rule);
+  }
+  assertEquals(server.requests, malformed.length);
+});
+
+Deno.test("startSimulatedServer() refuses unknown models with 404", sanitize, async () => {
+  await using server = startSimulatedServer();
+  for (const model of ["gpt-5", "sim:oracle", "sim:noisy?late=1", "sim:noisy?early=2", ""]) {
+    const response = await post(server, { ...GOOD, model });
+    assertStringIncludes(await refused(response, 404), "Cannot use the simulated model");
+  }
+});
+
+Deno.test("startSimulatedServer() refuses other paths and methods", sanitize, async () => {
+  await using server = startSimulatedServer();
+  await refused(await fetch(`${server.url}/embeddings`, { method: "POST", body: "{}" }), 404);
+  await refused(await fetch(server.url.replace("/v1", "/")), 404);
+  const response = await fetch(`${server.url}/chat/completions`);
+  assertEquals(response.headers.get("allow"), "POST");
+  await refused(response, 405);
+  await refused(await fetch(`${server.url}/models`, { method: "DELETE" }), 405);
+});
+
+Deno.test("startSimulatedServer() refuses a body above the limit", sanitize, async () => {
+  await using server = startSimulatedServer();
+  // A stream has no content-length, so that the server must count itself.
+  const chunk = new Uint8Array(2 ** 20).fill(0x20);
+  let left = 65;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (left-- > 0) controller.enqueue(chunk);
+      else controller.close();
+    },
+  });
+  const response = await fetch(`${server.url}/chat/completions`, { method: "POST", body });
+  await refused(response, 413);
+  const large = `${JSON.stringify(GOOD)}${" ".repeat(20 * 2 ** 20)}`;
+  assertEquals((await (await post(server, large)).json()).choices.length, 1);
+});
+
+Deno.test("startSimulatedServer() answers requests in parallel", sanitize, async () => {
+  const seen: string[] = [];
+  await using server = startSimulatedServer({
+    latency: 100,
+    onRequest: (body) => seen.push(body.model),
+  });
+  const start = performance.now();
+  const answers = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
+    const content = `The value of variable a, please.\nVariable a = ${index}`;
+    const response = await post(server, { ...GOOD, messages: [{ role: "user", content }] });
+    return (await response.json()).choices[0].message.content;
+  }));
+  const duration = performance.now() - start;
+  assertEquals(answers, answers.map((_, index) => `a = ${index}`));
+  assert(duration >= 95, `each reply takes its latency: ${duration} ms`);
+  assert(duration < 3000, `one after another would take four seconds: ${duration} ms`);
+  assertEquals(server.requests, 40);
+  assertEquals(seen, answers.map(() => "sim:planner"));
+});
+
+Deno.test("startSimulatedServer() answers what is under way when it closes", sanitize, async () => {
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
+  const server = startSimulatedServer({ latency: 60_000, onRequest: () => resolve() });
+  const pending = post(server, GOOD);
+  await arrived;
+  const start = performance.now();
+  await Promise.all([server.close(), server.close()]);
+  assert(performance.now() - start < 30_000, "without its latency");
+  const response = await pending;
+  assertEquals((await response.json()).choices[0].message.content, "a = 4");
+  await server.finished;
+  await server.close();
+  await assertRejects(() => post(server, GOOD), TypeError);
+});
+
+Deno.test("startSimulatedServer() turns a throwing observer into a 500", sanitize, async () => {
+  await using server = startSimulatedServer({
+    onRequest: () => {
+      throw new Error("no");
+    },
+  });
+  assertEquals(await refused(await post(server, GOOD), 500), "no");
+});
+
+Deno.test("startSimulatedServer() refuses a senseless latency", sanitize, () => {
+  for (const latency of [-1, NaN, Infinity]) {
+    assertThrows(() => startSimulatedServer({ latency }), RangeError, "latency");
+  }
+});
+
+Deno.test("startSimulatedServer() lets a process end unless awaited", sanitize, async () => {
+  const run = async (rest: string) => {
+    const module = import.meta.resolve("../../lib/simulated/mod.ts");
+    const code = `import { startSimulatedServer } from ${JSON.stringify(module)};
+      const server = startSimulatedServer();
+      const timer = setTimeout(() => { console.log("alive"); server.close(); }, 200);
+      Deno.unrefTimer(timer);
+      ${rest}`;
+    const { code: exit, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "eval",
+        "--no-lock",
+        "--config",
+        new URL(import.meta.resolve("../../deno.json")).pathname,
+        code,
+      ],
+    }).output();
+    const decoder = new TextDecoder();
+    assertEquals(exit, 0, decoder.decode(stderr));
+    return [decoder.decode(stdout), decoder.decode(stderr)];
+  };
+  assertEquals(await run(""), ["", ""]);
+  assertEquals(await run("await server.finished;"), ["alive\n", ""]);
+});

@@ -1,0 +1,819 @@
+import {
+  assertAlmostEquals,
+  assertEquals,
+  assertGreater,
+  assertGreaterOrEqual,
+  assertLess,
+  assertLessOrEqual,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { type Prng, randomIntegerBetween, shuffle } from "@std/random";
+import fc from "fast-check";
+import { fork } from "../../lib/base/random.ts";
+import {
+  binomialLowerTail,
+  binomialProbability,
+  binomialUpperTail,
+} from "../../lib/statistics/distributions.ts";
+import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
+import { clusteredInterval } from "../../lib/statistics/pass_at_k.ts";
+import {
+  binomialTest,
+  clopperPearson,
+  mcNemar,
+  tango,
+  tangoStatistic,
+  wilson,
+} from "../../lib/statistics/proportions.ts";
+import { pairs, test } from "../support/generated.ts";
+
+/** Relative closeness, for numbers of any size. */
+function assertRelative(actual: number, expected: number, tolerance: number, message = ""): void {
+  assertLessOrEqual(Math.abs(actual - expected), tolerance * Math.abs(expected), message);
+}
+
+/** The most misses that `draws` draws at a rate of `nominal` come to, but for one run in 700. */
+function mostMisses(draws: number, nominal = 0.05): number {
+  return nominal + 3 * Math.sqrt(nominal * (1 - nominal) / draws);
+}
+
+test("clopperPearson() agrees with values computed with 50 digits", () => {
+  const golden: [number, number, number, number, number][] = [
+    [8, 10, 0.975, 0.443904537692358, 0.974789273673167],
+    [0, 10, 0.975, 0, 0.308497107818761],
+    [1, 1, 0.95, 0.05, 1],
+    [3, 7, 0.95, 0.128756392804243, 0.774678415967552],
+    [15, 20, 0.95, 0.544417595998251, 0.895919164089864],
+    [47, 50, 0.95, 0.852162823635819, 0.983448140810769],
+    [160, 200, 0.95, 0.747750467991785, 0.845449012333131],
+    [1, 1_000, 0.975, 2.5317487491294e-5, 0.00555892427982667],
+    [672, 960, 0.95, 0.674716892496385, 0.7243697700178],
+    [9_000, 10_000, 0.99, 0.89281191347641, 0.906869767086595],
+  ];
+  for (const [successes, trials, confidence, lower, upper] of golden) {
+    const bounds = clopperPearson(successes, trials, confidence);
+    assertAlmostEquals(bounds.lower, lower, 1e-12, `${successes} of ${trials}`);
+    assertAlmostEquals(bounds.upper, upper, 1e-12, `${successes} of ${trials}`);
+  }
+});
+
+test("clopperPearson() has the closed forms of no success and of nothing but successes", () => {
+  for (const trials of [1, 2, 10, 59, 1_000, 100_000]) {
+    for (const confidence of [0.9, 0.95, 0.999]) {
+      const none = clopperPearson(0, trials, confidence);
+      const all = clopperPearson(trials, trials, confidence);
+      const root = (1 - confidence) ** (1 / trials);
+      assertEquals([none.lower, all.upper], [0, 1]);
+      assertAlmostEquals(all.lower, root, 1e-12);
+      assertRelative(none.upper, -Math.expm1(Math.log(1 - confidence) / trials), 1e-10);
+    }
+  }
+});
+
+test("clopperPearson() puts exactly the error into the tail at each bound, up to 100,000", () => {
+  const stream = fork(1, "tails");
+  for (const trials of [2, 3, 10, 100, 999, 10_000, 100_000]) {
+    const counts = [1, Math.floor(trials / 2), trials - 1];
+    for (let more = 0; more < 6; more++) counts.push(randomIntegerBetween(1, trials - 1, stream));
+    for (const successes of counts) {
+      for (const confidence of [0.9, 0.95, 0.99]) {
+        const { lower, upper } = clopperPearson(successes, trials, confidence);
+        const message = `${successes} of ${trials} at ${confidence}`;
+        const above = binomialUpperTail(successes, trials, lower);
+        const below = binomialUpperTail(trials - successes, trials, 1 - upper);
+        assertRelative(above, 1 - confidence, 1e-9, message);
+        assertRelative(below, 1 - confidence, 1e-9, message);
+      }
+    }
+  }
+});
+
+test("clopperPearson() mirrors its bounds when successes and failures change places", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 3_000 }).chain((n) => fc.tuple(fc.nat({ max: n }), fc.constant(n))),
+      fc.double({ min: 0.51, max: 0.999, noNaN: true }),
+      ([k, n], confidence) => {
+        const one = clopperPearson(k, n, confidence);
+        const other = clopperPearson(n - k, n, confidence);
+        assertAlmostEquals(one.lower, 1 - other.upper, 1e-14);
+        assertAlmostEquals(one.upper, 1 - other.lower, 1e-14);
+      },
+    ),
+    { numRuns: 150, seed: 1 },
+  );
+});
+
+test("clopperPearson() grows with successes, and contains the rate", () => {
+  for (const n of [1, 2, 13, 60]) {
+    let [lower, upper] = [-1, -1];
+    for (let k = 0; k <= n; k++) {
+      const bounds = clopperPearson(k, n, 0.95);
+      assertGreater(bounds.lower, lower);
+      assertGreater(bounds.upper, upper);
+      assertLessOrEqual(bounds.lower, k / n);
+      assertGreaterOrEqual(bounds.upper, k / n);
+      ({ lower, upper } = bounds);
+    }
+  }
+});
+
+test("clopperPearson() narrows with trials and widens with confidence", () => {
+  const width = (k: number, n: number, confidence: number) => {
+    const { lower, upper } = clopperPearson(k, n, confidence);
+    return upper - lower;
+  };
+  assertLess(width(70, 100, 0.95), width(7, 10, 0.95));
+  assertLess(width(700, 1_000, 0.95), width(70, 100, 0.95));
+  assertLess(width(7, 10, 0.9), width(7, 10, 0.95));
+});
+
+test("clopperPearson() misses the true rate at most as often as it says, exactly", () => {
+  // No simulation: the chances of all counts whose bound misses are added up.
+  for (const n of [5, 20, 100]) {
+    const bounds = Array.from({ length: n + 1 }, (_, k) => clopperPearson(k, n, 0.95));
+    for (let rate = 0.02; rate < 1; rate += 0.02) {
+      let above = 0;
+      let below = 0;
+      for (const [k, { lower, upper }] of bounds.entries()) {
+        if (lower > rate) above += binomialProbability(k, n, rate);
+        if (upper < rate) below += binomialProbability(k, n, rate);
+      }
+      assertLessOrEqual(above, 0.05 + 1e-9);
+      assertLessOrEqual(below, 0.05 + 1e-9);
+    }
+  }
+});
+
+test("clopperPearson() refuses counts that are none, and names them", () => {
+  for (
+    const [k, n] of [[-1, 3], [4, 3], [0, 0], [1.5, 3], [1, 3.5], [NaN, 3], [1, Infinity]] as const
+  ) {
+    const error = assertThrows(() => clopperPearson(k, n, 0.95), RangeError);
+    assertStringIncludes(error.message, `there are ${k} of ${n}`);
+    assertThrows(() => wilson(k, n), RangeError, "Cannot bound a rate");
+  }
+});
+
+test("clopperPearson() with two sides shares the error between them", () => {
+  // mpmath: the tails, as sums with 50 digits, put to (1 - confidence) / 2 by bisection.
+  const golden = [
+    [8, 10, 0.95, 0.443904537692358, 0.974789273673167],
+    [0, 10, 0.95, 0, 0.308497107818761],
+    [15, 20, 0.9, 0.544417595998251, 0.895919164089864],
+    [672, 960, 0.95, 0.669908987964379, 0.728858444729362],
+    [70_000, 100_000, 0.95, 0.697148971318926, 0.702839424599435],
+    [3, 100_000, 0.99, 3.37866196638501e-6, 1.09770396410652e-4],
+  ] as const;
+  for (const [successes, trials, confidence, lower, upper] of golden) {
+    const bounds = clopperPearson(successes, trials, confidence, 2);
+    assertAlmostEquals(bounds.lower, lower, 1e-12, `${successes} of ${trials}`);
+    assertAlmostEquals(bounds.upper, upper, 1e-12, `${successes} of ${trials}`);
+  }
+});
+
+test("clopperPearson() has one side unless told otherwise, and no other number of them", () => {
+  assertEquals(clopperPearson(8, 10, 0.95), clopperPearson(8, 10, 0.95, 1));
+  for (const sides of [0, 3, NaN]) {
+    assertThrows(
+      () => clopperPearson(8, 10, 0.95, sides as 1 | 2),
+      RangeError,
+      `there are ${sides}`,
+    );
+  }
+});
+
+/** What is no confidence. */
+const NO_SHARES = [0, 1, -0.5, 1.5, NaN];
+
+test("bounds refuse what is no confidence, and name it", () => {
+  for (const confidence of NO_SHARES) {
+    for (
+      const bound of [
+        () => clopperPearson(8, 10, confidence),
+        () => wilson(8, 10, confidence),
+        () => tango(1, 1, 10, confidence),
+        () => clusteredInterval([[1], [0]], confidence),
+        () => bettingLowerBound([1], confidence),
+      ]
+    ) {
+      const { message } = assertThrows(bound, RangeError);
+      assertStringIncludes(message, `confidence must be between 0 and 1: it is ${confidence}`);
+    }
+  }
+});
+
+test("wilson() agrees with values computed with 50 digits", () => {
+  const golden = [
+    [8, 10, 0.95, 0.490162471536642, 0.943317848545625],
+    [0, 10, 0.95, 0, 0.277532799862889],
+    [10, 10, 0.95, 0.722467200137111, 1],
+    [1, 2, 0.95, 0.0945312057342307, 0.905468794265769],
+    [45, 60, 0.9, 0.648624241268694, 0.829802359434671],
+    [672, 960, 0.99, 0.660636350414027, 0.736618084895788],
+  ] as const;
+  for (const [successes, trials, confidence, lower, upper] of golden) {
+    const bounds = wilson(successes, trials, confidence);
+    assertAlmostEquals(bounds.lower, lower, 1e-12, `${successes} of ${trials}`);
+    assertAlmostEquals(bounds.upper, upper, 1e-12, `${successes} of ${trials}`);
+  }
+});
+
+test("wilson() is at 95% unless told otherwise", () => {
+  assertEquals(wilson(8, 10), wilson(8, 10, 0.95));
+});
+
+const rates = fc.double({ min: 0, max: 1, noNaN: true });
+
+test("binomialTest() agrees with values computed with 50 digits, and with SciPy", () => {
+  // mpmath with 50 digits; scipy.stats.binomtest gives the same to its own accuracy.
+  const golden = [
+    [3, 15, 0.1, 0.18406106910639102],
+    [682, 925, 0.75, 0.38249155957485168],
+    [1, 10, 0.5, 0.021484375],
+    [0, 10, 0.2, 0.228248064],
+    [9, 10, 0.7, 0.2995766785],
+    [5, 6, 0.2, 0.0016000000000000004],
+    [7, 20, 0.5, 0.26317596435546875],
+    [4, 12, 0.25, 0.50960314273834229],
+    [450, 1_000, 0.48, 0.057648085530025744],
+    [120, 100_000, 0.001, 0.050764218176617281],
+    [70_300, 100_000, 0.7, 0.038433980609569182],
+    [69_600, 100_000, 0.7, 0.0058365602728046388],
+  ] as const;
+  for (const [successes, trials, rate, expected] of golden) {
+    const p = binomialTest(successes, trials, rate);
+    assertRelative(p, expected, 1e-10, `${successes} of ${trials} at ${rate}`);
+  }
+});
+
+test("binomialTest() on one side is the chance of so many or less, or of so many or more", () => {
+  // mpmath with 50 digits.
+  assertRelative(binomialTest(682, 925, 0.75, "less"), 0.19600926705388335, 1e-11);
+  assertRelative(binomialTest(682, 925, 0.75, "greater"), 0.82408912235242258, 1e-11);
+  assertRelative(binomialTest(69_600, 100_000, 0.7, "less"), 0.0029453777025006498, 1e-10);
+  assertRelative(binomialTest(70_300, 100_000, 0.7, "greater"), 0.019307730636605039, 1e-10);
+});
+
+test("binomialTest() sums all counts that are no likelier, those that are as likely too", () => {
+  for (const trials of [1, 2, 5, 12, 31]) {
+    for (const rate of [0, 0.05, 0.1, 0.25, 1 / 3, 0.5, 0.7, 0.96, 1]) {
+      const chances = Array.from(
+        { length: trials + 1 },
+        (_, count) => binomialProbability(count, trials, rate),
+      );
+      for (const [successes, chance] of chances.entries()) {
+        const sum = chances.filter((other) => other <= chance * (1 + 1e-7))
+          .reduce((total, other) => total + other, 0);
+        const p = binomialTest(successes, trials, rate);
+        assertAlmostEquals(p, sum, 1e-12, `${successes} of ${trials} at ${rate}`);
+      }
+    }
+  }
+});
+
+test("binomialTest() is 1 at the expected count, and knows what is impossible", () => {
+  assertEquals(binomialTest(5, 10, 0.5), 1);
+  assertEquals(binomialTest(30_000, 100_000, 0.3), 1);
+  assertEquals(binomialTest(0, 10, 0), 1);
+  assertEquals(binomialTest(10, 10, 1), 1);
+  assertEquals(binomialTest(1, 10, 0), 0);
+  assertEquals(binomialTest(9, 10, 1), 0);
+});
+
+test("binomialTest() mirrors when successes and failures change places", () => {
+  // 1 - rate is rounded, and both rates must be the same to the last digit.
+  const halves = fc.nat({ max: 1024 }).map((part) => part / 1024);
+  fc.assert(
+    fc.property(pairs(3_000), halves, ([successes, , trials], rate) => {
+      const failures = trials - successes;
+      for (const [one, other] of [["less", "greater"], ["two-sided", "two-sided"]] as const) {
+        const mirrored = binomialTest(failures, trials, 1 - rate, other);
+        assertAlmostEquals(binomialTest(successes, trials, rate, one), mirrored, 1e-11);
+      }
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("binomialTest() rejects a rate exactly when Clopper and Pearson's bounds exclude it", () => {
+  fc.assert(
+    fc.property(pairs(2_000), rates, ([successes, , trials], rate) => {
+      const { lower, upper } = clopperPearson(successes, trials, 0.95);
+      if (Math.min(Math.abs(lower - rate), Math.abs(upper - rate)) < 1e-12) return;
+      assertEquals(binomialTest(successes, trials, rate, "greater") < 0.05, lower > rate);
+      assertEquals(binomialTest(successes, trials, rate, "less") < 0.05, upper < rate);
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("binomialTest() refuses counts and rates that are none, and names them", () => {
+  for (const [k, n] of [[-1, 3], [4, 3], [0, 0], [1.5, 3], [NaN, 3]] as const) {
+    const { message } = assertThrows(() => binomialTest(k, n, 0.5), RangeError);
+    assertStringIncludes(message, `there are ${k} of ${n}`);
+  }
+  for (const rate of [NaN, -0.1, 1.1]) {
+    assertThrows(() => binomialTest(1, 3, rate), RangeError, `it is ${rate}`);
+  }
+});
+
+test("mcNemar() agrees with exact fractions", () => {
+  // Python's fractions and math.comb.
+  const golden = [
+    [10, 2, 0.03857421875, 0.0224609375],
+    [5, 5, 1, 0.876953125],
+    [1, 0, 1, 0.5],
+    [80, 59, 0.089452314994469204, 0.075550828752656555],
+    [30_200, 29_800, 0.10333113712702316, 0.10247250194544445],
+    [50_000, 50_000, 1, 0.99873843689290163],
+    [50_001, 49_999, 0.99747687378580326, 0.99495379803312157],
+  ] as const;
+  for (const [gained, lost, exact, midP] of golden) {
+    const found = mcNemar(gained, lost);
+    assertAlmostEquals(found.exact, exact, 1e-11, `${gained} to ${lost}`);
+    assertAlmostEquals(found.midP, midP, 1e-11, `${gained} to ${lost}`);
+  }
+});
+
+test("mcNemar() agrees with published values", () => {
+  // Fagerland, Lydersen and Laake, "Statistical Analysis of Contingency Tables", 2017, chapter 8:
+  // airway hyper-responsiveness (Bentur et al., 2009), and complete response (Cavo et al., 2012).
+  assertAlmostEquals(mcNemar(1, 7).exact, 0.0703125, 1e-12);
+  assertAlmostEquals(mcNemar(1, 7).midP, 0.0390625, 1e-12);
+  assertAlmostEquals(mcNemar(6, 16).exact, 0.052479, 5e-7);
+  assertAlmostEquals(mcNemar(6, 16).midP, 0.03469, 5e-7);
+});
+
+test("mcNemar() is the exact test of a rate of 1/2, either way round", () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 2_000 }), fc.nat({ max: 2_000 }), (gained, lost) => {
+      const found = mcNemar(gained, lost);
+      assertEquals(mcNemar(lost, gained).exact, found.exact);
+      assertAlmostEquals(mcNemar(lost, gained).midP, found.midP, 1e-14);
+      assertLessOrEqual(found.midP, found.exact);
+      if (gained + lost === 0) return;
+      assertAlmostEquals(found.exact, binomialTest(gained, gained + lost, 0.5), 1e-11);
+      const beyond = Math.max(gained, lost);
+      const more = binomialUpperTail(beyond + 1, gained + lost, 0.5);
+      const less = binomialLowerTail(gained + lost - beyond - 1, gained + lost, 0.5);
+      const point = binomialProbability(gained, gained + lost, 0.5);
+      // The splits further out, and half of those as far out.
+      const halves = gained === lost ? point / 2 : point;
+      assertAlmostEquals(found.midP, more + less + halves, 1e-11);
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("mcNemar() of no pairs says that nothing was found", () => {
+  assertEquals(mcNemar(0, 0), { exact: 1, midP: 0.5 });
+});
+
+test("mcNemar() refuses counts that are none, and names them", () => {
+  for (const [gained, lost] of [[-1, 3], [3, -1], [0.5, 2], [2, NaN]] as const) {
+    const { message } = assertThrows(() => mcNemar(gained, lost), RangeError);
+    assertStringIncludes(message, `${gained} are gained, ${lost} are lost`);
+  }
+});
+
+test("tangoStatistic() agrees with values computed with 50 digits", () => {
+  // mpmath: Tango's formulas. SciPy's minimize_scalar over the constrained likelihood gives the same
+  // standard errors, to 2e-7, for 3,000 random tables of up to 300 pairs.
+  const golden = [
+    [0, 1, 44, -0.1, 1.7085642859406606],
+    [10, 2, 100, 0.05, 0.92709853085041975],
+    [10, 2, 100, -0.05, 3.3203078957188665],
+    [87, 88, 875, -0.05, 3.1777287740821193],
+    [10_000, 10_100, 100_000, -0.005, 2.821000229470746],
+    [0, 0, 50, 0.02, -1.0101525445522108],
+    [50, 0, 50, 0.9, 1.6222142113076252],
+    [3, 5, 8, -0.3, 0.1482498633322202],
+    [7, 0, 20, -0.2, 3.7080992435478315],
+  ] as const;
+  for (const [gained, lost, all, difference, z] of golden) {
+    assertRelative(tangoStatistic(gained, lost, all, difference), z, 1e-12, `${gained} ${lost}`);
+  }
+});
+
+/** Tango's statistic with the likeliest share found by search: slow, and it knows no formula. */
+function searchedStatistic(gained: number, lost: number, all: number, difference: number): number {
+  const logLikelihood = (share: number) =>
+    [[gained, share + difference], [lost, share], [
+      all - gained - lost,
+      1 - 2 * share - difference,
+    ]].reduce((sum, [count, chance]) => count === 0 ? sum : sum + count! * Math.log(chance!), 0);
+  let [low, high] = [Math.max(0, -difference), (1 - difference) / 2];
+  for (let third = 0; third < 200; third++) {
+    const [one, other] = [low + (high - low) / 3, high - (high - low) / 3];
+    if (logLikelihood(one) < logLikelihood(other)) low = one;
+    else high = other;
+  }
+  const variance = all * (low + high + difference * (1 - difference));
+  return (gained - lost - all * difference) / Math.sqrt(variance);
+}
+
+test("tangoStatistic() takes the share of lost pairs that is likeliest", () => {
+  const inner = fc.double({ min: -0.95, max: 0.95, noNaN: true });
+  fc.assert(
+    fc.property(pairs(200), inner, ([gained, lost, all], difference) => {
+      const expected = searchedStatistic(gained, lost, all, difference);
+      const z = tangoStatistic(gained, lost, all, difference);
+      assertLessOrEqual(Math.abs(z - expected), 1e-5 * (1 + Math.abs(expected)));
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+});
+
+test("tangoStatistic() falls as the difference grows, and rises with each pair that is better", () => {
+  const differences = Array.from({ length: 201 }, (_, place) => place / 100 - 1);
+  for (const all of [1, 2, 5, 12]) {
+    for (let gained = 0; gained <= all; gained++) {
+      for (let lost = 0; gained + lost <= all; lost++) {
+        let last = Infinity;
+        for (const difference of differences) {
+          const z = tangoStatistic(gained, lost, all, difference);
+          assertLessOrEqual(z, last + 1e-12, `${gained} ${lost} ${all} ${difference}`);
+          last = z;
+          for (const [more, fewer] of [[1, 1], [0, 1], [1, 0]] as const) {
+            if (lost < fewer || gained + more + lost - fewer > all) continue;
+            const better = tangoStatistic(gained + more, lost - fewer, all, difference);
+            assertGreaterOrEqual(better, z - 1e-12, `${gained} ${lost} ${all} ${difference}`);
+          }
+        }
+      }
+    }
+  }
+});
+
+test("tangoStatistic() has its limits at both ends, and where nothing is discordant", () => {
+  assertEquals(tangoStatistic(0, 0, 10, 0), 0);
+  assertEquals(tangoStatistic(10, 0, 10, 1), 0);
+  assertEquals(tangoStatistic(0, 10, 10, -1), 0);
+  assertEquals(tangoStatistic(9, 0, 10, 1), -Infinity);
+  assertEquals(tangoStatistic(0, 9, 10, -1), Infinity);
+  assertEquals(tangoStatistic(3, 3, 10, 0), 0);
+});
+
+test("tango() agrees with values computed with 50 digits", () => {
+  // mpmath: Tango's formulas, put to the normal quantile by bisection.
+  const golden = [
+    [0, 1, 44, 0.95, -0.0956624263991717, 0.036516938418064],
+    [10, 2, 100, 0.95, 0.0260212676022816, 0.14369885026685],
+    [12, 9, 50, 0.975, -0.122485213789657, 0.23896137547268],
+    [87, 88, 875, 0.95, -0.0261282873232734, 0.0238357417291942],
+    [0, 0, 50, 0.95, -0.0513331857862702, 0.0513331857862702],
+    [50, 0, 50, 0.95, 0.89733362842746, 1],
+    [0, 50, 50, 0.95, -1, -0.89733362842746],
+    [1, 0, 1, 0.95, -0.460268102431892, 1],
+    [0, 0, 1, 0.95, -0.730134051215946, 0.730134051215946],
+    [10_000, 10_100, 100_000, 0.95, -0.00333209724754774, 0.00133204382508418],
+    [3, 1, 100_000, 0.99, -4.47164323023302e-5, 9.65378962991322e-5],
+    [50_000, 50_000, 100_000, 0.9, -0.00405258860687293, 0.00405258860687293],
+  ] as const;
+  for (const [gained, lost, all, confidence, lower, upper] of golden) {
+    const bounds = tango(gained, lost, all, confidence);
+    assertAlmostEquals(bounds.lower, lower, 1e-12, `${gained} ${lost} of ${all}`);
+    assertAlmostEquals(bounds.upper, upper, 1e-12, `${gained} ${lost} of ${all}`);
+  }
+});
+
+test("tango() agrees with published intervals", () => {
+  // Tango 1998 and Liu et al. 2002: soft lenses, 90% with two sides. Fagerland, Lydersen and Laake,
+  // "Statistical Analysis of Contingency Tables", 2017, chapter 8, 95% with two sides: Bentur et al.
+  // 2009 and Cavo et al. 2012.
+  const published = [
+    [0, 1, 44, 0.95, -0.096, 0.037, 5e-4],
+    [1, 7, 21, 0.975, -0.517, -0.026, 5e-4],
+    [6, 16, 161, 0.975, -0.124, -0.0054, 5e-5],
+  ] as const;
+  for (const [gained, lost, all, confidence, lower, upper, rounding] of published) {
+    const bounds = tango(gained, lost, all, confidence);
+    assertAlmostEquals(bounds.lower, lower, rounding);
+    assertAlmostEquals(bounds.upper, upper, rounding);
+  }
+});
+
+test("tango() has the closed forms of nothing discordant, of all gained, and of all lost", () => {
+  const z = 1.6448536269514727;
+  for (const all of [1, 2, 10, 1_000, 100_000]) {
+    const none = tango(0, 0, all, 0.95);
+    assertAlmostEquals(none.upper, z * z / (all + z * z), 1e-12);
+    assertAlmostEquals(none.lower, -none.upper, 1e-15);
+    const gained = tango(all, 0, all, 0.95);
+    assertAlmostEquals(gained.lower, (all - z * z) / (all + z * z), 1e-12);
+    assertEquals(gained.upper, 1);
+    const lost = tango(0, all, all, 0.95);
+    assertAlmostEquals(lost.upper, -gained.lower, 1e-15);
+    assertEquals(lost.lower, -1);
+  }
+});
+
+const confidences = fc.double({ min: 0.51, max: 0.999, noNaN: true });
+
+test("tango() mirrors its bounds when the models change places, and contains the difference", () => {
+  fc.assert(
+    fc.property(pairs(100_000), confidences, ([gained, lost, all], confidence) => {
+      const one = tango(gained, lost, all, confidence);
+      const other = tango(lost, gained, all, confidence);
+      assertEquals([one.lower, one.upper], [-other.upper, -other.lower]);
+      const difference = (gained - lost) / all;
+      assertLessOrEqual(one.lower, difference + 1e-12);
+      assertGreaterOrEqual(one.upper, difference - 1e-12);
+      assertGreaterOrEqual(one.lower, -1);
+      assertLessOrEqual(one.upper, 1);
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("tango() reaches a difference exactly when the statistic reaches the quantile", () => {
+  const differences = fc.double({ min: -1, max: 1, noNaN: true });
+  // The quantile of 0.95, to the last digit that is known of it.
+  const z = 1.6448536269514727;
+  fc.assert(
+    fc.property(pairs(3_000), differences, ([gained, lost, all], difference) => {
+      const { lower, upper } = tango(gained, lost, all, 0.95);
+      for (const near of [difference, lower - 1e-9, lower + 1e-9]) {
+        if (Math.abs(near) > 1 || Math.abs(near - lower) < 1e-10) continue;
+        assertEquals(tangoStatistic(gained, lost, all, near) >= z, lower >= near);
+      }
+      for (const near of [difference, upper - 1e-9, upper + 1e-9]) {
+        if (Math.abs(near) > 1 || Math.abs(near - upper) < 1e-10) continue;
+        assertEquals(tangoStatistic(gained, lost, all, near) <= -z, upper <= near);
+      }
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("tango() moves up with what is gained, and widens with confidence", () => {
+  fc.assert(
+    fc.property(pairs(500), confidences, ([gained, lost, all], confidence) => {
+      const bounds = tango(gained, lost, all, confidence);
+      const wider = tango(gained, lost, all, (1 + confidence) / 2);
+      assertLessOrEqual(wider.lower, bounds.lower);
+      assertGreaterOrEqual(wider.upper, bounds.upper);
+      if (gained + lost === all) return;
+      const more = tango(gained + 1, lost, all, confidence);
+      assertGreaterOrEqual(more.lower, bounds.lower - 1e-12);
+      assertGreaterOrEqual(more.upper, bounds.upper - 1e-12);
+    }),
+    { numRuns: 150, seed: 1 },
+  );
+});
+
+test("tango() and tangoStatistic() refuse counts that are none, and name them", () => {
+  for (
+    const [gained, lost, all] of [
+      [-1, 0, 3],
+      [0, -1, 3],
+      [2, 2, 3],
+      [0, 0, 0],
+      [0.5, 0, 3],
+      [1, NaN, 3],
+      [1, 1, 3.5],
+      [1, 1, Infinity],
+    ] as const
+  ) {
+    for (const call of [tango, tangoStatistic]) {
+      const { message } = assertThrows(() => call(gained, lost, all, 0.5), RangeError);
+      assertStringIncludes(message, `${gained} are gained, ${lost} are lost of ${all}`);
+    }
+  }
+  for (const difference of [NaN, -1.1, 1.1]) {
+    assertThrows(() => tangoStatistic(1, 1, 3, difference), RangeError, `it is ${difference}`);
+  }
+});
+
+test("bettingLowerBound() agrees with an independent computation", () => {
+  const repeat = (values: number[], times: number) => new Array(times).fill(values).flat();
+  const cases = [
+    [[...repeat([1], 18), 0, 0], 0.95, 0.6030899178509913],
+    [repeat([0.5], 50), 0.95, 0.4533384237694056],
+    [repeat([1, 0.5, 0], 10), 0.9, 0.3055916500497216],
+  ] as const;
+  for (const [values, confidence, bound] of cases) {
+    assertAlmostEquals(bettingLowerBound(values, confidence), bound, 1e-9);
+  }
+});
+
+test("bettingLowerBound() does not depend on the order of the values", () => {
+  const stream = fork(2, "order");
+  for (let draw = 0; draw < 30; draw++) {
+    const values = Array.from({ length: 40 }, () => Math.round(stream.prng() * 4) / 4);
+    const bound = bettingLowerBound(values, 0.95);
+    assertAlmostEquals(bettingLowerBound(shuffle(values, stream), 0.95), bound, 1e-12);
+    assertAlmostEquals(bettingLowerBound(values.toSorted(), 0.95), bound, 1e-12);
+  }
+});
+
+test("bettingLowerBound() lies between 0 and the mean of the values", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 60 }),
+      fc.double({ min: 0.5, max: 0.999, noNaN: true }),
+      (values, confidence) => {
+        const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+        const bound = bettingLowerBound(values, confidence);
+        assertGreaterOrEqual(bound, 0);
+        assertLessOrEqual(bound, mean + 1e-12);
+      },
+    ),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("bettingLowerBound() says nothing without values, or when all are 0", () => {
+  assertAlmostEquals(bettingLowerBound([], 0.95), 0, 1e-12);
+  assertAlmostEquals(bettingLowerBound([0, 0, 0, 0], 0.95), 0, 1e-12);
+});
+
+test("bettingLowerBound() rises with each value and falls with confidence", () => {
+  const base = [1, 1, 0.5, 1, 0, 1, 1, 0.75, 1, 1];
+  const bound = bettingLowerBound(base, 0.95);
+  for (const [index, value] of base.entries()) {
+    if (value === 1) continue;
+    assertGreater(bettingLowerBound(base.with(index, 1), 0.95), bound);
+  }
+  assertGreater(bettingLowerBound(base, 0.9), bound);
+  assertLess(bettingLowerBound(base, 0.99), bound);
+});
+
+test("bettingLowerBound() comes near the mean when there are many values", () => {
+  assertGreater(bettingLowerBound(new Array(2_000).fill(0.9), 0.95), 0.88);
+  const half = Array.from({ length: 2_000 }, (_, index) => index % 2);
+  assertGreater(bettingLowerBound(half, 0.95), 0.45);
+});
+
+/** How often the bound lies above the true mean; equal sets of values are bounded only once. */
+function missRate(draws: number, mean: number, draw: () => number[]): number {
+  const known = new Map<string, boolean>();
+  let misses = 0;
+  for (let count = 0; count < draws; count++) {
+    const values = draw().sort((one, other) => one - other);
+    const key = values.join();
+    if (!known.has(key)) known.set(key, bettingLowerBound(values, 0.95) > mean);
+    if (known.get(key)) misses++;
+  }
+  return misses / draws;
+}
+
+const DRAWS = 20_000;
+
+/** Solved trials of `repetitions` at a rate. */
+function repeat(prng: Prng, repetitions: number, rate: number): number {
+  let solved = 0;
+  for (let trial = 0; trial < repetitions; trial++) solved += prng() < rate ? 1 : 0;
+  return solved;
+}
+
+for (const rate of [0.1, 0.5, 0.8, 0.95]) {
+  test(`bettingLowerBound() covers the rate ${rate} of units that are run once`, () => {
+    const { prng } = fork(3, "once", rate);
+    for (const units of [10, 40, 120]) {
+      const missed = missRate(
+        DRAWS,
+        rate,
+        () => Array.from({ length: units }, () => prng() < rate ? 1 : 0),
+      );
+      assertLessOrEqual(missed, mostMisses(DRAWS));
+    }
+  });
+
+  test(`bettingLowerBound() covers the rate ${rate} of repeated graphs, half of them all alike`, () => {
+    const { prng } = fork(4, "repeated", rate);
+    const missed = missRate(DRAWS, rate, () =>
+      Array.from({ length: 24 }, () => {
+        const alike = prng() < 0.5;
+        return alike ? (prng() < rate ? 1 : 0) : repeat(prng, 3, rate) / 3;
+      }));
+    assertLessOrEqual(missed, mostMisses(DRAWS));
+  });
+}
+
+test("bettingLowerBound() covers the mean of skewed values", () => {
+  // Rarely large: mean 0.05 * 1 + 0.15 * 0.4 + 0.8 * 0.05 = 0.15; and the mirror image, 0.85.
+  const { prng } = fork(5, "skewed");
+  const rarely = () => {
+    const place = prng();
+    return place < 0.05 ? 1 : place < 0.2 ? 0.4 : 0.05;
+  };
+  for (const [mean, draw] of [[0.15, rarely], [0.85, () => 1 - rarely()]] as const) {
+    const missed = missRate(DRAWS, mean, () => Array.from({ length: 20 }, draw));
+    assertLessOrEqual(missed, mostMisses(DRAWS));
+  }
+});
+
+test("bettingLowerBound() covers where repetitions taken as independent would not", () => {
+  // The same draws, all graphs all alike, judged as if every repetition were a trial of its own.
+  const { prng } = fork(6, "naive");
+  const [rate, graphs, repetitions] = [0.7, 30, 5];
+  const bounds = Array.from(
+    { length: graphs + 1 },
+    (_, solved) => clopperPearson(solved * repetitions, graphs * repetitions, 0.95).lower,
+  );
+  let naive = 0;
+  const missed = missRate(DRAWS, rate, () => {
+    const values = Array.from({ length: graphs }, () => prng() < rate ? 1 : 0);
+    if (bounds[values.filter((value) => value === 1).length]! > rate) naive++;
+    return values;
+  });
+  assertGreater(naive / DRAWS, 0.15);
+  assertLessOrEqual(missed, mostMisses(DRAWS));
+});
+
+test("bettingLowerBound() with a stake or copies agrees with an independent computation", () => {
+  // mpmath: the capitals multiplied out with 40 digits, and bisection.
+  const solved = [...new Array(18).fill(1), 0, 0];
+  const mixed = new Array(10).fill([1, 0.5, 0]).flat();
+  const cases = [
+    [solved, 0.95, { stake: () => 0.4 }, 0.608573477199662],
+    [solved, 0.95, { stake: (mean: number) => Math.min(0.98, 0.5 * mean) }, 0.591230386738349],
+    [mixed, 0.9, { copies: 2.5, stake: (mean: number) => 0.3 * mean }, 0.372884468839947],
+    [mixed, 0.9, { copies: 2.5 }, 0.373328188006923],
+  ] as const;
+  for (const [values, confidence, options, bound] of cases) {
+    assertAlmostEquals(bettingLowerBound(values, confidence, options), bound, 1e-9);
+  }
+});
+
+test("bettingLowerBound() of so many copies is that of the values, so often", () => {
+  const values = [1, 0.25, 1, 0, 1, 0.75];
+  const thrice = [...values, ...values, ...values];
+  for (const options of [{}, { stake: (mean: number) => 0.5 * mean }]) {
+    const copied = bettingLowerBound(values, 0.95, { ...options, copies: 3 });
+    assertAlmostEquals(copied, bettingLowerBound(thrice, 0.95, options), 1e-12);
+  }
+});
+
+test("bettingLowerBound() with a stake of 0 has half of the capital left to bet", () => {
+  // Half rests, so that the other half must reach 2 / (1 - confidence) - 1, here 39 and not 20.
+  const values = [1, 1, 1, 0.5, 1, 1, 0, 1, 1, 1, 1, 1];
+  const resting = bettingLowerBound(values, 0.95, { stake: () => 0 });
+  assertAlmostEquals(resting, bettingLowerBound(values, 1 - 1 / 39), 1e-12);
+});
+
+test("bettingLowerBound() with a stake stays a bound: it rises with values, falls with confidence", () => {
+  const values = fc.array(fc.integer({ min: 0, max: 4 }).map((part) => part / 4), { minLength: 1 });
+  const lambdas = fc.double({ min: 0, max: 5, noNaN: true });
+  fc.assert(
+    fc.property(values, lambdas, confidences, (drawn, lambda, confidence) => {
+      const stake = (mean: number) => Math.min(0.98, lambda * mean);
+      const bound = bettingLowerBound(drawn, confidence, { stake });
+      const mean = drawn.reduce((sum, value) => sum + value, 0) / drawn.length;
+      assertGreaterOrEqual(bound, 0);
+      assertLessOrEqual(bound, mean + 1e-12);
+      const larger = drawn.with(0, 1);
+      assertGreaterOrEqual(bettingLowerBound(larger, confidence, { stake }), bound - 1e-12);
+      assertLessOrEqual(bettingLowerBound(drawn, (1 + confidence) / 2, { stake }), bound + 1e-12);
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("bettingLowerBound() covers the rate with a stake that suits it", () => {
+  const { prng } = fork(7, "stake");
+  for (const [rate, lambda] of [[0.65, 0.22], [0.9, 0.5]] as const) {
+    const stake = (mean: number) => Math.min(0.98, lambda * mean);
+    const bounds = Array.from({ length: 61 }, (_, solved) =>
+      bettingLowerBound(
+        [...new Array(solved).fill(1), ...new Array(60 - solved).fill(0)],
+        0.95,
+        { stake },
+      ));
+    let misses = 0;
+    for (let draw = 0; draw < DRAWS; draw++) {
+      if (bounds[repeat(prng, 60, rate)]! > rate) misses++;
+    }
+    assertLessOrEqual(misses / DRAWS, mostMisses(DRAWS));
+  }
+});
+
+test("bettingLowerBound() takes 100,000 values of few kinds", () => {
+  const values = Array.from({ length: 100_000 }, (_, index) => (index % 4) / 4 + 0.25);
+  const bound = bettingLowerBound(values, 0.95, { stake: (mean) => 0.1 * mean });
+  assertGreater(bound, 0.62);
+  assertLess(bound, 0.625);
+});
+
+test("bettingLowerBound() refuses values, copies and stakes that are none, and names them", () => {
+  for (const value of [NaN, -0.1, 1.1]) {
+    assertThrows(() => bettingLowerBound([0.5, value], 0.95), RangeError, `one is ${value}`);
+  }
+  for (const copies of [0, -1, NaN, Infinity]) {
+    assertThrows(
+      () => bettingLowerBound([0.5], 0.95, { copies }),
+      RangeError,
+      `there are ${copies}`,
+    );
+  }
+  for (const stake of [-0.1, 1, NaN]) {
+    assertThrows(
+      () => bettingLowerBound([0.5], 0.95, { stake: () => stake }),
+      RangeError,
+      `one is ${stake}`,
+    );
+  }
+});

@@ -1,0 +1,653 @@
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertLess,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import fc from "fast-check";
+import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import { sha256 } from "../../../lib/base/json.ts";
+import {
+  briefSpec,
+  generateTask,
+  GENERATOR_VERSION,
+  type Task,
+  taskToJson,
+  type Variable,
+} from "../../../lib/tasks/generated/task.ts";
+import { toOpenAITool } from "../../../lib/tools/tool.ts";
+import { coreInOrder, everySpec, longestPaths, specs, test } from "../../support/generated.ts";
+
+const PLAIN: GraphSpec = { core: 6, depth: 3, connected: 4, disconnected: 4, seed: 1 };
+
+/** Every word of the prompt and of the description that is not made up. */
+const TEMPLATE_WORDS = new Set(
+  ("using the tools at your disposal use functions until you are able to give me the correct " +
+    "value of variable you have all the information you need to get the correct result " +
+    "processes variable type with subtype to produce func").split(" "),
+);
+
+/** Every further word that a tool as JSON consists of. */
+const SCHEMA_WORDS = new Set(
+  ("name description parameters strict true object properties integer required " +
+    "additionalproperties false").split(" "),
+);
+
+/** Every pseudo-word of a task, as often as it was drawn; links to other variables do not count. */
+function pseudoWords(task: Task): string[] {
+  const ofVariable = ({ name, subtype }: Variable) => [name, subtype.replace("subtype_", "")];
+  const types = new Set<string>();
+  const words = task.functions.flatMap(({ name, parameters, output, dependsOn }) => {
+    for (const { type } of [...parameters, output]) types.add(type.replace("type_", ""));
+    return [
+      name.replace("func_", ""),
+      ...ofVariable(output),
+      ...(dependsOn.length === 0
+        ? parameters.flatMap(ofVariable)
+        : task.spec.linking === "types"
+        ? parameters.map((parameter) => parameter.name)
+        : []),
+    ];
+  });
+  return [...words, ...types];
+}
+
+function assertUnique(words: readonly (string | number)[]): void {
+  const seen = new Set<string | number>();
+  const twice = words.filter((word) => seen.has(word) || !seen.add(word));
+  assertEquals(twice, []);
+}
+
+function producers(task: Task): Map<string, string> {
+  return new Map(task.functions.map(({ name, output }) => [output.name, name]));
+}
+
+test("generateTask() makes one function and one tool a node, with the roles of the graph", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const roles = task.functions.map(({ role }) => role);
+    assertEquals(roles.toSorted(), generateGraph(spec).roles.toSorted());
+    assertEquals(task.tools.map(({ name }) => name), task.functions.map(({ name }) => name));
+    assertEquals(task.minimumCalls, spec.core);
+    assertEquals(task.version, 1);
+    assertEquals(task.spec, completeSpec(spec));
+  });
+});
+
+test("generateTask() depends as the graph says: depth, parents, and all core for the target", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const places = new Map(task.functions.map(({ name }, place) => [name, place]));
+    const parents = task.functions.map(({ dependsOn }) => dependsOn.map((it) => places.get(it)!));
+    longestPaths(parents);
+    const core = coreInOrder(task);
+    assertEquals(core.at(-1)!.output.name, task.target.variable);
+    const corePlaces = new Map(core.map(({ name }, place) => [name, place]));
+    const depths = longestPaths(
+      core.map(({ dependsOn }) => dependsOn.map((it) => corePlaces.get(it)!)),
+    );
+    assertEquals(Math.max(...depths), spec.depth);
+    const shape = (of: readonly (readonly unknown[])[]) => of.map((it) => it.length).toSorted();
+    assertEquals(shape(parents), shape(generateGraph(spec).parents));
+  });
+});
+
+test("generateTask() gives each type and subtype one producer, or one input that has none", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const owners = new Map<string, string[]>();
+    const own = ({ type, subtype }: Variable, owner: string) =>
+      owners.set(`${type} ${subtype}`, [...owners.get(`${type} ${subtype}`) ?? [], owner]);
+    for (const { name, output, parameters, dependsOn } of task.functions) {
+      own(output, name);
+      if (dependsOn.length === 0) parameters.forEach((parameter) => own(parameter, "nobody"));
+    }
+    for (const [variable, of] of owners) assertEquals(of.length, 1, variable);
+    for (const { parameters, dependsOn } of task.functions) {
+      const sources = parameters.map(({ type, subtype }) => owners.get(`${type} ${subtype}`)![0]!);
+      assertEquals(sources.filter((owner) => owner !== "nobody"), dependsOn);
+    }
+  });
+});
+
+test("generateTask() lets each parameter expect the variable of its producer, or itself", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const outputs = new Map(task.functions.map(({ output }) => [output.name, output]));
+    const produce = producers(task);
+    for (const { parameters, dependsOn } of task.functions) {
+      for (const [place, { name, type, subtype, variable }] of parameters.entries()) {
+        if (dependsOn.length === 0) {
+          assertEquals(variable, name);
+          assert(!outputs.has(variable));
+          continue;
+        }
+        assertEquals(produce.get(variable), dependsOn[place]);
+        assertEquals(outputs.get(variable), { name: variable, type, subtype });
+      }
+    }
+  });
+});
+
+test("generateTask() makes all pseudo-words unique and none a word of prompt or description", () => {
+  everySpec((spec) => {
+    const words = pseudoWords(generateTask(spec));
+    assertUnique(words);
+    assertEquals(words.filter((word) => TEMPLATE_WORDS.has(word)), []);
+  });
+});
+
+test("generateTask() never draws a word of the template, over many words of their lengths", () => {
+  const drawn = new Set<string>();
+  for (let seed = 0; seed < 40; seed++) {
+    const task = generateTask({ ...PLAIN, core: 60, disconnected: 1500, types: 300, seed });
+    for (const word of pseudoWords(task)) drawn.add(word);
+  }
+  // Nearly all of the 17576 words of three letters: without a reserve, "the" would be among them.
+  assertGreater([...drawn].filter((word) => word.length === 3).length, 17_000);
+  assertEquals([...TEMPLATE_WORDS].filter((word) => drawn.has(word)), []);
+});
+
+test("generateTask() shapes names as the paper does", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    for (const { name, parameters, output } of generateTask(spec).functions) {
+      assert(/^func_[a-z]{3,}$/.test(name), name);
+      for (const variable of [...parameters, output]) {
+        assert(/^[a-z]{4,}$/.test(variable.name), variable.name);
+        assert(/^type_[a-z]{3,}$/.test(variable.type), variable.type);
+        assert(/^subtype_[a-z]{3,}$/.test(variable.subtype), variable.subtype);
+      }
+    }
+  }));
+});
+
+test("generateTask() draws variables of 4 to 6 letters while the space lasts", () => {
+  const lengths = new Set<number>();
+  for (let seed = 0; seed < 30; seed++) {
+    for (const { name, parameters, output } of generateTask({ ...PLAIN, seed }).functions) {
+      assertEquals(name.length, "func_xyz".length);
+      for (const variable of [...parameters, output]) lengths.add(variable.name.length);
+    }
+  }
+  assertEquals([...lengths].toSorted(), [4, 5, 6]);
+});
+
+test("generateTask() goes on to longer words when those of three letters run short", () => {
+  const task = generateTask({ ...PLAIN, core: 1, depth: 0, disconnected: 12_000 });
+  const names = task.functions.map(({ name }) => name.replace("func_", ""));
+  assertUnique(pseudoWords(task));
+  assert(names.some((name) => name.length > 3));
+});
+
+test("generateTask() shares types among variables, and uses no more than it may", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const task = generateTask(spec);
+    const types = task.functions.flatMap(({ parameters, output }) =>
+      [...parameters, output].map(({ type }) => type)
+    );
+    assert(new Set(types).size <= completeSpec(spec).types);
+  }));
+  const { functions } = generateTask({ ...PLAIN, types: 1 });
+  assertEquals(new Set(functions.map(({ output }) => output.type)).size, 1);
+  const { functions: many } = generateTask({ ...PLAIN, core: 60, types: 5 });
+  assertEquals(new Set(many.map(({ output }) => output.type)).size, 5);
+});
+
+test("generateTask() names parameters unlike each other and every output when types link", () => {
+  everySpec((spec) => {
+    const task = generateTask({ ...spec, linking: "types" });
+    const parameters = task.functions.flatMap((made) => made.parameters.map(({ name }) => name));
+    assertUnique([...parameters, ...producers(task).keys()]);
+  });
+});
+
+test("generateTask() names parameters as what they consume when names link", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const task = generateTask({ ...spec, linking: "names" });
+    for (const { parameters } of task.functions) {
+      for (const { name, variable } of parameters) assertEquals(name, variable);
+    }
+  }));
+});
+
+test("generateTask() gives functions without parents as many inputs as asked for", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const [fewest, most] = completeSpec(spec).inputs;
+    for (const { parameters, dependsOn } of generateTask(spec).functions) {
+      if (dependsOn.length > 0) assertEquals(parameters.length, dependsOn.length);
+      else assert(parameters.length >= fewest && parameters.length <= most);
+    }
+  }));
+  const counts = generateTask({ ...PLAIN, core: 40, depth: 1, inputs: [1, 3] }).functions
+    .filter(({ dependsOn }) => dependsOn.length === 0).map(({ parameters }) => parameters.length);
+  assertEquals([...new Set(counts)].toSorted(), [1, 2, 3]);
+});
+
+test("generateTask() values all outputs and given inputs, and no input that is never given", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const given = task.functions.flatMap(({ role, dependsOn, parameters }) =>
+      role === "core" && dependsOn.length === 0 ? parameters.map(({ name }) => name) : []
+    );
+    assertEquals([...task.inputs.keys()].toSorted(), given.toSorted());
+    assertEquals(
+      [...task.values.keys()].toSorted(),
+      [...producers(task).keys(), ...given].toSorted(),
+    );
+    for (const [name, value] of task.inputs) assertEquals(task.values.get(name), value);
+    assertEquals(task.values.get(task.target.variable), task.target.value);
+  });
+});
+
+test("generateTask() draws distinct values, of three digits while 900 suffice", () => {
+  everySpec((spec) => {
+    const values = [...generateTask(spec).values.values()];
+    assertUnique(values);
+    for (const value of values) assert(Number.isInteger(value) && value >= 100 && value < 10_000);
+    const short = values.filter((value) => value < 1000);
+    assertEquals(short.length, Math.min(values.length, 900));
+  });
+});
+
+test("generateTask() draws values from all of the three-digit numbers", () => {
+  const values: number[] = [];
+  for (let seed = 0; seed < 300; seed++) values.push(generateTask({ ...PLAIN, seed }).target.value);
+  const tenths = new Array(9).fill(0);
+  for (const value of values) tenths[Math.floor(value / 100) - 1]++;
+  // Each is binomial with mean 33.3 and standard deviation 5.4.
+  for (const count of tenths) assert(count > 33.3 - 5 * 5.4 && count < 33.3 + 5 * 5.4);
+});
+
+test("generateTask() writes the prompt of appendix B.3, with the core's inputs and no more", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const lines = [...task.inputs].map(([name, value]) => `Variable ${name} = ${value}\n`);
+    assertEquals(
+      task.prompt,
+      "Using the tools at your disposal, use functions until you are able to give me the correct " +
+        `value of variable ${task.target.variable}.\n\n${lines.join("")}\n` +
+        "You have all the information you need to get the correct result.",
+    );
+  });
+});
+
+test("generateTask() describes each function in the order of its parameters", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const task = generateTask(spec);
+    const clause = ({ name, type, subtype }: Variable) =>
+      task.spec.linking === "types"
+        ? `variable ${name} (${type} with ${subtype})`
+        : `variable ${name}`;
+    for (const [place, { parameters, output }] of task.functions.entries()) {
+      assertEquals(
+        task.tools[place]!.description,
+        `Processes ${parameters.map(clause).join(", ")} to produce ${clause(output)}`,
+      );
+    }
+  }));
+});
+
+test("generateTask() offers strict tools of required integers and nothing else", () => {
+  everySpec((spec) => {
+    const task = generateTask(spec);
+    const plain: unknown = JSON.parse(JSON.stringify(task.tools));
+    assertEquals(
+      plain,
+      task.functions.map(({ name, parameters }, place) => ({
+        name,
+        description: task.tools[place]!.description,
+        strict: true,
+        parameters: {
+          type: "object",
+          properties: Object.fromEntries(parameters.map((it) => [it.name, { type: "integer" }])),
+          required: parameters.map((it) => it.name),
+          additionalProperties: false,
+        },
+      })),
+    );
+    for (const [place, { parameters }] of task.functions.entries()) {
+      const properties = task.tools[place]!.parameters["properties"] as object;
+      assertEquals(Object.keys(properties), parameters.map((it) => it.name));
+    }
+  });
+});
+
+test("generateTask() reveals no answer, role or edge in prompt or tools", () => {
+  everySpec((spec) => {
+    const task = generateTask({ ...spec, linking: "types" });
+    const tools = JSON.stringify(task.tools);
+    assertEquals(tools.match(/\d+/g), null);
+    const shown = (task.prompt.match(/\d+/g) ?? []).map(Number);
+    assertEquals(shown, [...task.inputs.values()]);
+    for (const { output } of task.functions) assert(!shown.includes(task.values.get(output.name)!));
+    const text = task.prompt + tools;
+    const words = text.match(/[a-z]+/gi)!;
+    const known = new Set([...TEMPLATE_WORDS, ...SCHEMA_WORDS, ...pseudoWords(task)]);
+    assertEquals(words.filter((word) => !known.has(word.toLowerCase())), []);
+    // Every name of an output stands in one description, its producer's; the target's in the
+    // prompt, too. So nothing but type and subtype leads from a function to its consumers.
+    // (A name may well be a word of JSON schemas, such as "true": those around it do not count.)
+    const times = new Map<string, number>();
+    const told = [task.prompt, ...task.tools.map(({ description }) => description)].join("\n");
+    for (const word of told.match(/[a-z]+/gi)!) times.set(word, (times.get(word) ?? 0) + 1);
+    for (const { output } of task.functions) {
+      assertEquals(times.get(output.name), output.name === task.target.variable ? 2 : 1);
+    }
+  }, 60);
+});
+
+test("generateTask() leaves the core as it is when distractors are added", () => {
+  fc.assert(
+    fc.property(specs(), specs(), (spec, { connected, disconnected }) => {
+      const bare = generateTask({ ...spec, connected: 0, disconnected: 0 });
+      const full = generateTask({ ...spec, connected, disconnected });
+      assertEquals(full.functions.filter(({ role }) => role === "core"), bare.functions);
+      const names = new Set(bare.functions.map(({ name }) => name));
+      assertEquals(full.tools.filter(({ name }) => names.has(name)), bare.tools);
+      assertEquals(full.prompt, bare.prompt);
+      assertEquals([...full.inputs], [...bare.inputs]);
+      assertEquals(full.target, bare.target);
+      for (const [name, value] of bare.values) assertEquals(full.values.get(name), value);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("generateTask() leaves names, values and order as they are when the linking changes", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const types = generateTask({ ...spec, linking: "types" });
+    const names = generateTask({ ...spec, linking: "names" });
+    const unnamed = ({ functions }: Task) =>
+      functions.map((made) => ({
+        ...made,
+        parameters: made.parameters.map(({ type, subtype, variable }) => [type, subtype, variable]),
+      }));
+    assertEquals(unnamed(names), unnamed(types));
+    assertEquals(names.prompt, types.prompt);
+    assertEquals([...names.values], [...types.values]);
+  }));
+});
+
+test("generateTask() differs from seed to seed, in names as in values", () => {
+  const prompts = new Set<string>();
+  const names = new Set<string>();
+  for (let seed = 0; seed < 100; seed++) {
+    const task = generateTask({ ...PLAIN, seed: 2 ** 53 - 1 - seed });
+    prompts.add(task.prompt);
+    names.add(task.functions.map(({ name }) => name).join());
+  }
+  assertEquals(prompts.size, 100);
+  assertEquals(names.size, 100);
+});
+
+/** The mean of a thing over 400 seeds. */
+function meanOver(measure: (seed: number) => number): number {
+  let sum = 0;
+  for (let seed = 0; seed < 400; seed++) sum += measure(seed);
+  return sum / 400;
+}
+
+test("generateTask() offers tools in an order that tells no role", () => {
+  const spec = { core: 6, depth: 3, connected: 6, disconnected: 6 };
+  for (const role of ["core", "connected", "disconnected"]) {
+    const place = meanOver((seed) => {
+      const { functions } = generateTask({ ...spec, seed });
+      const places = functions.flatMap((made, place) => made.role === role ? [place] : []);
+      return places.reduce((sum, it) => sum + it, 0) / 6 - 17 / 2;
+    });
+    // The mean of 6 of 18 places has a standard deviation of 1.79; of 400 of them, 0.09.
+    assertLess(Math.abs(place), 5 * 0.09, role);
+  }
+});
+
+test("generateTask() offers tools in an order that tells no dependency", () => {
+  const spec = { core: 10, depth: 9, connected: 0, disconnected: 0 };
+  const agreement = meanOver((seed) => {
+    const task = generateTask({ ...spec, seed });
+    const order = coreInOrder(task).map(({ name }) => name);
+    // Spearman's rank correlation: its standard deviation is a third for ten places.
+    const distance = task.functions.reduce(
+      (sum, { name }, place) => sum + (order.indexOf(name) - place) ** 2,
+      0,
+    );
+    return 1 - 6 * distance / 990;
+  });
+  assertLess(Math.abs(agreement), 5 / 3 / 20);
+  const last = meanOver((seed) => {
+    const task = generateTask({ ...spec, seed });
+    return task.functions.findIndex(({ output }) => output.name === task.target.variable) - 4.5;
+  });
+  assertLess(Math.abs(last), 5 * 2.87 / 20);
+});
+
+test("generateTask() shuffles parameters and prompt lines", () => {
+  // Whether the first parameter's producer comes before the second's on the path to the target.
+  const spec = { core: 10, depth: 9, connected: 0, disconnected: 0, extraEdges: 60 };
+  let rising = 0;
+  let pairs = 0;
+  for (let seed = 0; seed < 100; seed++) {
+    const order = coreInOrder(generateTask({ ...spec, seed })).map((made) => made);
+    const place = new Map(order.map(({ name }, index) => [name, index]));
+    for (const { dependsOn: [one, other] } of order) {
+      if (one === undefined || other === undefined) continue;
+      pairs++;
+      if (place.get(one)! < place.get(other)!) rising++;
+    }
+  }
+  assertGreater(pairs, 300);
+  assertLess(Math.abs(rising / pairs - 0.5), 5 * 0.5 / Math.sqrt(pairs));
+
+  const moved = meanOver((seed) => {
+    const task = generateTask({ core: 8, depth: 1, connected: 0, disconnected: 0, seed });
+    const places = [...task.inputs.keys()];
+    const taken = task.functions.flatMap(({ dependsOn, parameters }) =>
+      dependsOn.length === 0 ? parameters.map(({ name }) => places.indexOf(name)) : []
+    );
+    const steps = taken.slice(1).filter((place, index) => place > taken[index]!).length;
+    return steps / (taken.length - 1) - 0.5;
+  });
+  assertLess(Math.abs(moved), 0.05);
+});
+
+test("generateTask() neither needs nor makes changes to the spec", () => {
+  fc.assert(fc.property(specs(20), (spec) => {
+    const frozen: GraphSpec = Object.freeze({ ...spec });
+    assertEquals(JSON.stringify(taskToJson(generateTask(frozen))), text(spec));
+    assertEquals(text(completeSpec(spec)), text(spec));
+  }));
+});
+
+test("generateTask() keeps tasks apart: changing one never changes another", () => {
+  const before = text(PLAIN);
+  const { tools } = generateTask(PLAIN);
+  const properties = tools[0]!.parameters["properties"] as Record<string, { type: string }>;
+  Object.values(properties)[0]!.type = "string";
+  const after = text(PLAIN);
+  Object.values(properties)[0]!.type = "integer";
+  assert(after === before, "the tools of all tasks share a schema that can be changed");
+});
+
+test("taskToJson() has the documented shape and survives JSON", () => {
+  fc.assert(fc.property(specs(20), (spec) => {
+    const task = generateTask(spec);
+    const json = taskToJson(task);
+    assertEquals(Object.keys(json), [
+      "version",
+      "spec",
+      "prompt",
+      "inputs",
+      "target",
+      "minimumCalls",
+      "values",
+      "functions",
+      "tools",
+    ]);
+    for (const made of json.functions) {
+      assertEquals(Object.keys(made), ["name", "role", "parameters", "output", "dependsOn"]);
+      for (const variable of [...made.parameters, made.output]) {
+        assertEquals(Object.keys(variable), ["name", "type", "subtype"]);
+      }
+    }
+    for (const [place, tool] of json.tools.entries()) {
+      assertEquals(Object.keys(tool), ["type", "function"]);
+      const { name, description, strict, parameters } = task.tools[place]!;
+      assertEquals<unknown>(tool.function, { name, description, strict, parameters });
+    }
+    assertEquals(Object.entries(json.inputs), [...task.inputs]);
+    assertEquals(Object.entries(json.values), [...task.values]);
+    assertEquals(JSON.stringify(JSON.parse(JSON.stringify(json))), JSON.stringify(json));
+  }));
+});
+
+test("briefSpec() keeps what a spec says, and nothing that is default", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const brief = briefSpec(spec);
+    assertEquals(completeSpec(brief), completeSpec(spec));
+    assertEquals(briefSpec(completeSpec(spec)), brief);
+    assertEquals(briefSpec(brief), brief);
+    assertEquals(JSON.parse(JSON.stringify(brief)), brief);
+  }));
+  assertEquals(briefSpec(completeSpec(PLAIN)), PLAIN);
+  const special: GraphSpec = {
+    ...PLAIN,
+    types: 9,
+    inputs: [2, 2],
+    extraEdges: 0,
+    linking: "names",
+  };
+  assertEquals(briefSpec(special), special);
+});
+
+// The same seed gives the same bytes on every machine and release.
+
+const GOLDEN = new URL("../../../fixtures/golden/", import.meta.url);
+const SMALL: GraphSpec = { core: 4, depth: 2, connected: 1, disconnected: 2, seed: 3 };
+
+/** Several sizes and shapes, both linkings, small and large seeds, values of four digits. */
+const GOLDEN_SPECS: readonly GraphSpec[] = [
+  { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 0 },
+  { core: 1, depth: 0, connected: 2, disconnected: 2, seed: 1, linking: "names" },
+  SMALL,
+  { ...SMALL, linking: "names" },
+  { core: 5, depth: 4, connected: 0, disconnected: 0, seed: 17 },
+  { core: 10, depth: 1, connected: 10, disconnected: 0, seed: 100 },
+  { core: 10, depth: 5, connected: 10, disconnected: 0, seed: 2 ** 32 },
+  { core: 10, depth: 5, connected: 0, disconnected: 10, seed: 2 ** 53 - 1, types: 2 },
+  { core: 20, depth: 11, connected: 5, disconnected: 5, seed: 20, inputs: [2, 4] },
+  { core: 20, depth: 3, connected: 20, disconnected: 20, seed: 42, extraEdges: 0 },
+  { core: 40, depth: 9, connected: 40, disconnected: 40, seed: 7, linking: "names", types: 40 },
+  { core: 200, depth: 20, connected: 500, disconnected: 500, seed: 9 },
+];
+
+function text(spec: GraphSpec): string {
+  return JSON.stringify(taskToJson(generateTask(spec)));
+}
+
+async function assertGolden(file: string, current: unknown): Promise<void> {
+  const url = new URL(file, GOLDEN);
+  if (Deno.env.get("TOOLGATE_UPDATE_GOLDEN") === "1") {
+    await Deno.mkdir(GOLDEN, { recursive: true });
+    await Deno.writeTextFile(url, JSON.stringify(current, null, 2) + "\n");
+    throw new Error(
+      `fixtures/golden/${file} is written anew: read its difference, then run the test without ` +
+        "TOOLGATE_UPDATE_GOLDEN",
+    );
+  }
+  const golden: unknown = JSON.parse(await Deno.readTextFile(url));
+  assertEquals(
+    JSON.parse(JSON.stringify(current)),
+    golden,
+    "A seed no longer gives the bytes it gave, so that recorded trials can no longer be run " +
+      "again. If that is meant, raise GENERATOR_VERSION and refresh the golden files on purpose: " +
+      "TOOLGATE_UPDATE_GOLDEN=1 deno test -A tests/tasks/generated/task_test.ts",
+  );
+}
+
+test("generateTask() gives the bytes it always gave", async () => {
+  const tasks = await Promise.all(
+    GOLDEN_SPECS.map(async (spec) => ({ spec, sha256: await sha256(text(spec)) })),
+  );
+  assertEquals(new Set(tasks.map((task) => task.sha256)).size, GOLDEN_SPECS.length);
+  await assertGolden("tasks.json", { version: GENERATOR_VERSION, tasks });
+});
+
+test("generateTask() gives the task it always gave, to be read", async () => {
+  await assertGolden("task.json", taskToJson(generateTask(SMALL)));
+});
+
+test("generateTask() gives other bytes for every field of the spec", async () => {
+  const base = await sha256(text(SMALL));
+  const changes: Partial<GraphSpec>[] = [
+    { core: 5 },
+    { depth: 3 },
+    { connected: 2 },
+    { disconnected: 3 },
+    { seed: 4 },
+    { types: 7 },
+    { inputs: [3, 3] },
+    { extraEdges: 0 },
+    { linking: "names" },
+    { surface: "rich" },
+  ];
+  for (const change of changes) {
+    assertNotEquals(await sha256(text({ ...SMALL, ...change })), base, JSON.stringify(change));
+  }
+});
+
+test("a rich surface gives variables names of two words, half of them ids, in two spellings", () => {
+  const kinds = (names: Iterable<string>) =>
+    new Set(Array.from(names, (name) => {
+      if (/^[a-z]{4,}_id$/.test(name)) return "snake id";
+      if (/^[a-z]{4,}Id$/.test(name)) return "camel id";
+      if (/^[a-z]{4,}_[a-z]{4,}$/.test(name)) return "snake";
+      return /^[a-z]{4,}[A-Z][a-z]{3,}$/.test(name) ? "camel" : `other: ${name}`;
+    }));
+  fc.assert(fc.property(specs(), (spec) => {
+    const { functions, inputs } = generateTask({ ...spec, surface: "rich" });
+    const core = functions.filter(({ role }) => role === "core").map(({ output }) => output.name);
+    const expected = ["snake id", "camel id", "snake", "camel"].slice(0, spec.core);
+    assertEquals(kinds(core), new Set(expected), "so that few core functions have all kinds");
+    const all = kinds([...functions.map(({ output }) => output.name), ...inputs.keys()]);
+    assert([...all].every((kind) => !kind.startsWith("other")), [...all].join());
+  }));
+});
+
+test("a rich surface shows each function's use by numbers that are no values of the task", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const { functions, tools, values } = generateTask({ ...spec, surface: "rich" });
+    const known = new Set(values.values());
+    for (const [place, { parameters }] of functions.entries()) {
+      const { examples, description } = tools[place]!;
+      const [example] = examples!;
+      assertEquals(Object.keys(example!), parameters.map(({ name }) => name));
+      assert(Object.values(example!).every((value) => !known.has(value as number)));
+      assertStringIncludes(
+        toOpenAITool(tools[place]!).function.description,
+        `${description}\nExample: ${JSON.stringify(example)}`,
+      );
+    }
+  }));
+});
+
+test("a rich surface changes neither graph nor values of the core, nor do its distractors", () => {
+  fc.assert(fc.property(specs(), (spec) => {
+    const core = ({ functions, values }: Task) =>
+      functions.filter(({ role }) => role === "core").map(({ output, dependsOn }) => [
+        values.get(output.name),
+        dependsOn.length,
+      ]).toSorted();
+    const rich = { ...spec, surface: "rich" } as const;
+    assertEquals(core(generateTask(rich)), core(generateTask(spec)));
+    const bare = generateTask({ ...rich, connected: 0, disconnected: 0 });
+    const own = generateTask(rich).tools.filter(({ name }) =>
+      bare.tools.some((tool) => tool.name === name)
+    );
+    assertEquals(own.toSorted(byName), bare.tools.toSorted(byName));
+  }));
+});
+
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1;
+}

@@ -1,0 +1,257 @@
+import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
+import { InputError } from "../../../lib/base/input.ts";
+import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
+import { Folder } from "../../support/folders.ts";
+import { test } from "../../support/generated.ts";
+
+const CITY = new URL("../../../fixtures/call_sets/city", import.meta.url).pathname;
+
+const FIND = { name: "find", description: "Finds.", parameters: { what: "string" } };
+const ASKED = { id: "q1", question: "Where?", calls: [{ function: "find" }] };
+const SMALL = { name: "small", functions: { town: [FIND] }, questions: [ASKED] };
+
+/** Loads a set that is written to a file. */
+function load(set: unknown) {
+  using place = new Folder();
+  return loadCallSet(place.write("set.jsonc", typeof set === "string" ? set : JSON.stringify(set)));
+}
+
+test("the forms of a file and of a folder tell the same questions", () => {
+  const [file, folder] = [loadCallSet(`${CITY}.jsonc`), loadCallSet(CITY)];
+  assertEquals(file.name, folder.name);
+  assertEquals([...file.domains.keys()], [...folder.domains.keys()]);
+  for (const [place, question] of file.questions.entries()) {
+    const other = folder.questions[place]!;
+    const { id, domain, difficulty, truth } = question;
+    assertEquals([id, domain, difficulty], [other.id, other.domain, other.difficulty]);
+    assertEquals(truth.API, other.truth.API);
+    assertEquals(question.messages.at(-1), other.messages.at(-1));
+  }
+  assertEquals(file.questions[5]!.messages[0], { role: "system", content: "You sell tickets." });
+});
+
+test("calls become truths, and the difficulty follows from them unless it is told", () => {
+  const calls = [{ function: "find", arguments: { what: "$$$" } }, { function: "find" }];
+  const { questions } = load({
+    ...SMALL,
+    questions: [
+      ASKED,
+      { ...ASKED, id: "q2", calls },
+      { ...ASKED, id: "q3", calls, difficulty: "easy" },
+      { ...ASKED, id: "q4", calls: [] },
+    ],
+  });
+  assertEquals(questions.map(({ difficulty }) => difficulty), ["easy", "hard", "easy", "easy"]);
+  assertEquals(questions[1]!.truth, { API: ["find", "find"], parameters: [{ what: "$$$" }, {}] });
+  assertEquals(questions[0]!.domain, "town");
+  assertEquals(questions[0]!.messages, [{ role: "user", content: "Where?" }]);
+});
+
+test("parameters may be a JSON Schema, type words or names", () => {
+  const schema = {
+    type: "object",
+    properties: { type: { type: "string", enum: ["a"] } },
+    required: ["type"],
+  };
+  const functions = [
+    { ...FIND, name: "a", parameters: schema, returns: { type: "object", properties: {} } },
+    { ...FIND, name: "b", parameters: { type: "string", n: "int" }, returns: { id: "string" } },
+    { ...FIND, name: "c", parameters: ["x", "y"] },
+  ];
+  const set = load({ ...SMALL, functions: { town: functions } });
+  const [a, b, c] = set.domains.get("town")!;
+  assertEquals(a!.tool, {
+    name: "a",
+    description: "Finds.",
+    parameters: schema,
+    returns: { type: "object", properties: {} },
+  });
+  assert(argumentCheck(a!.tool)({}) !== undefined, "a schema is held to");
+  assertEquals(b!.tool.parameters["properties"], {
+    type: { type: "string" },
+    n: { type: ["integer", "string"] },
+  });
+  assertEquals(b!.tool.returns, { type: "object", properties: { id: { type: "string" } } });
+  assertEquals(c!.tool.parameters["properties"], { x: { type: "string" }, y: { type: "string" } });
+  assertEquals([a, b, c].map((one) => one!.document), functions);
+  assertEquals(set.warnings.length, 2);
+});
+
+test("names of domains, functions and parameters may be any text", () => {
+  const text = `{
+    // Keys that mean something to programs.
+    "name": "odd",
+    "functions": {
+      "__proto__": [{ "name": "constructor", "description": "", "parameters": { "__proto__": "int" } }],
+      "7": [{ "name": "toString", "description": "", "parameters": ["hasOwnProperty", "1"] }],
+    },
+    "questions": [
+      {
+        "id": "__proto__",
+        "domain": "__proto__",
+        "question": "\\ud800",
+        "calls": [{ "function": "constructor", "arguments": { "__proto__": 1 } }],
+      },
+      { "id": "constructor", "domain": "7", "question": "", "calls": [{ "function": "toString" }] },
+    ],
+  }`;
+  const { domains, questions, warnings } = load(text);
+  assertEquals([...domains.keys()].sort(), ["7", "__proto__"]);
+  assertEquals(questions.map(({ id }) => id), ["__proto__", "constructor"]);
+  assertEquals(JSON.stringify(questions[0]!.truth.parameters), '[{"__proto__":1}]');
+  assertEquals(warnings.length, 1);
+});
+
+test("broken files are told by file, path and rule", () => {
+  const second = { ...ASKED, id: "q2" };
+  const two = { town: [FIND], city: [FIND] };
+  const cases: [unknown, RegExp][] = [
+    ["{", /set\.jsonc: it is not JSON with comments: /],
+    [[], /set\.jsonc:\n {2}at the top: /],
+    [{ ...SMALL, nmae: "x" }, /\n {2}at the top: .*"nmae"/],
+    [{ ...SMALL, name: "" }, /\n {2}at name: /],
+    [{ ...SMALL, functions: {} }, /\n {2}at functions: must have a domain: there is none/],
+    [{ ...SMALL, functions: [FIND] }, /\n {2}at functions: must be an object/],
+    [{ ...SMALL, functions: { town: [] } }, /\n {2}at functions\.town: /],
+    [
+      { ...SMALL, functions: { town: [FIND, { ...FIND, parameters: 1 }] } },
+      /\n {2}at functions\.town\[1\]\.parameters: /,
+    ],
+    [
+      { ...SMALL, functions: { town: [{ ...FIND, params: {} }] } },
+      /\n {2}at functions\.town\[0\]: .*"params"/,
+    ],
+    [
+      { ...SMALL, functions: { town: [{ ...FIND, parameters: { type: "object", required: 5 } }] } },
+      /\n {2}at functions\.town\[0\]\.parameters: must be a JSON Schema: .*required/,
+    ],
+    [{ ...SMALL, questions: [] }, /\n {2}at questions: /],
+    [{ ...SMALL, questions: [ASKED, ASKED] }, /\n {2}at questions\[1\]\.id: .* it is "q1", as at /],
+    [
+      { ...SMALL, questions: [{ ...ASKED, domain: "city" }] },
+      /\n {2}at questions\[0\]\.domain: must be one of town: it is "city"/,
+    ],
+    [
+      { ...SMALL, functions: two, questions: [{ ...ASKED, domain: "city" }, second] },
+      /\n {2}at questions\[1\]\.domain: is needed, as there are 2 domains/,
+    ],
+    [
+      { ...SMALL, questions: [{ ...ASKED, calls: [{ function: "find", arguments: [] }] }] },
+      /\n {2}at questions\[0\]\.calls\[0\]\.arguments: must be an object/,
+    ],
+    [
+      { ...SMALL, questions: [{ ...ASKED, calls: [{ name: "find" }] }] },
+      /\n {2}at questions\[0\]\.calls\[0\]\.function: /,
+    ],
+    [{ ...SMALL, questions: [{ ...ASKED, question: 5 }] }, /\n {2}at questions\[0\]\.question: /],
+    [
+      { ...SMALL, questions: [{ ...ASKED, question: [{ role: "system", content: "Be brief." }] }] },
+      /\n {2}at questions\[0\]\.question: must have a message of the user: nothing would be asked$/,
+    ],
+  ];
+  for (const [set, message] of cases) {
+    assertMatch(assertThrows(() => load(set), InputError).message, message);
+  }
+});
+
+const RENEW = {
+  name: "renew",
+  description: "Renews a loan.",
+  parameters: {
+    type: "object",
+    properties: { member: { type: "string" }, weeks: { type: "integer" } },
+    required: ["member"],
+    additionalProperties: false,
+  },
+};
+
+test("right calls that do not conform to a JSON Schema load with a warning", () => {
+  const functions = {
+    town: [RENEW, FIND, { ...RENEW, parameters: { type: "object", required: ["x"] } }],
+  };
+  const asked = (id: string, ...given: (object | undefined)[]) => ({
+    ...ASKED,
+    id,
+    calls: given.map((one) => ({
+      function: "renew",
+      ...(one === undefined ? {} : { arguments: one }),
+    })),
+  });
+  using place = new Folder();
+  const load = (questions: unknown[]) => {
+    const path = place.write("set.jsonc", JSON.stringify({ ...SMALL, functions, questions }));
+    return loadCallSet(path).warnings.map((text) => text.replace(`${path}: `, ""));
+  };
+  const [first] = load([asked("q0", { member: "M1", weeks: 2 })]);
+  assertEquals(first, "renew: there are 2 of this name; the first counts");
+  assertEquals(
+    load([
+      asked("q1", { member: "M1" }, { member: "M1", weeks: "two", fee: "$$$" }),
+      asked("q2", undefined),
+      asked("q3", { member: "$$$", weeks: "$$$" }),
+      // Type words and names hold a right call to nothing.
+      { ...ASKED, id: "q4", calls: [{ function: "find", arguments: { where: [1] } }] },
+    ]).slice(1),
+    [
+      "q1: the truth's call 2, renew, does not conform to the schema of its parameters: " +
+      "unexpected fee; wrong weeks",
+      "q2: the truth's call 1, renew, does not conform to the schema of its parameters: " +
+      "missing member",
+    ],
+  );
+});
+
+test("a difficulty that no question of so many calls has loads with a warning", () => {
+  const calls = (count: number) => Array.from({ length: count }, () => ({ function: "find" }));
+  const warnings = (difficulty: string, count: number) =>
+    load({ ...SMALL, questions: [{ ...ASKED, difficulty, calls: calls(count) }] }).warnings
+      .map((text) => text.replace(/^\S+set\.jsonc: /, ""));
+  assertEquals(warnings("easy", 2), [
+    "q1: it is told to be easy, which questions of one call are: it takes 2",
+  ]);
+  assertEquals(warnings("hard", 1), [
+    "q1: it is told to be hard, which questions of several calls are: it takes 1",
+  ]);
+  const usual = [["easy", 0], ["easy", 1], ["medium", 1], ["medium", 2], ["hard", 2]] as const;
+  for (const [difficulty, count] of usual) assertEquals(warnings(difficulty, count), []);
+});
+
+test("paths that are no call set are told", () => {
+  using place = new Folder();
+  const message = (path: string) => assertThrows(() => loadCallSet(path), InputError).message;
+  assertMatch(
+    message(place.file("none.json")),
+    /^Cannot read \S+none\.json: there is no such file/,
+  );
+  assertMatch(
+    message(place.write("set.yaml", "")),
+    /^Cannot load a call set from \S+ as it must be a folder, or a \.json or \.jsonc file: it is neither$/,
+  );
+});
+
+test("files of any content load, or are told in one error", () => {
+  using place = new Folder();
+  const any = fc.jsonValue({ maxDepth: 3 });
+  const part = fc.oneof(any, fc.constantFrom(FIND, ASKED, { town: [FIND] }, [ASKED]));
+  const loaded: boolean[] = [];
+  fc.assert(
+    fc.property(
+      fc.record({ name: part, functions: part, questions: part }, { requiredKeys: [] }),
+      fc.constantFrom("name", "functions", "questions", undefined),
+      (set, broken) => {
+        const whole = { ...SMALL, ...(broken === undefined ? {} : { [broken]: set[broken] }) };
+        const path = place.write("any.json", JSON.stringify(whole));
+        try {
+          loaded.push(loadCallSet(path).questions.length > 0);
+        } catch (error) {
+          assert(error instanceof InputError, String(error));
+          assert(error.message.includes("any.json"));
+        }
+      },
+    ),
+    { seed: 1 },
+  );
+  assert(loaded.length > 10 && loaded.length < 90);
+});

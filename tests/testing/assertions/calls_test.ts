@@ -1,0 +1,773 @@
+import {
+  assert,
+  assertEquals,
+  AssertionError,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import {
+  assertCallCount,
+  assertCalled,
+  assertCallOrder,
+  assertCallScore,
+  assertNoCalls,
+  assertNoFailedCalls,
+  assertNotCalled,
+  assertTrajectory,
+} from "../../../lib/testing/assertions/calls.ts";
+import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
+import type { CallRecord } from "../../../lib/calls/record.ts";
+import type { CallExpectation, ExpectedCall } from "../../../lib/calls/expected/expected_call.ts";
+import { InputError } from "../../../lib/base/input.ts";
+import { anyOf, matching, matchingText } from "../../../lib/calls/expected/oracle.ts";
+import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
+import { test } from "../../support/generated.ts";
+
+const TOOLS = [toolWith("locate"), toolWith("weather"), toolWith("send_mail")];
+
+/** What a traveller's assistant did. */
+const TRIP = {
+  tools: TOOLS,
+  calls: [
+    made("locate", { name: "Ann" }, { result: "Paris" }),
+    made("weather", { city: "London", days: [1, 2] }, { call: 2, step: 2, result: "rain\u0007" }),
+    made("weather", { city: "Lyon" }, { call: 3, step: 2, error: "no such city" }),
+  ],
+};
+
+const weather = (city: string): ExpectedCall => ({ tool: "weather", arguments: { city } });
+
+/** What an assertion says where it fails. */
+function messageOf(assertion: () => unknown): string {
+  return assertThrows(assertion, AssertionError).message;
+}
+
+/** Says that it cannot tell, as a judge that was not asked. */
+const judge = matching(() => {
+  throw new Error("the judge was not asked");
+}, "kind words");
+
+test("assertCalled() passes where a call is as expected, as often as it should be", () => {
+  assertCalled(TRIP, "weather");
+  assertCalled(TRIP, "weather", { times: 2 });
+  assertCalled(TRIP, weather("Lyon"), { times: 1 });
+  assertCalled(TRIP, { ...weather("London"), match: "partial" }, {}, "it should");
+  assertCalled({ ...TRIP, tools: [] }, "locate");
+});
+
+test("assertCalled() tells the nearest call, and how it differs", () => {
+  assertEquals(
+    messageOf(() => assertCalled(TRIP, weather("Paris"))),
+    [
+      'No call was as expected: weather({"city":"Paris"}).',
+      "  nearest is call 3 (step 2) weather",
+      '    arguments.city is different: expected "Paris", but it is "Lyon"',
+      "  calls made: 3",
+      '    1. step 1 locate(name="Ann") -> Paris',
+      '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+      '    3. step 2 weather(city="Lyon") -> failed: no such city',
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertCalled(recordOf(), "weather", {}, "the user asked\nfor it")),
+    "No call was as expected: weather: the user asked\\nfor it\n  calls made: none",
+  );
+});
+
+test("assertCalled() tells how often a call was made", () => {
+  assertEquals(
+    messageOf(() => assertCalled(TRIP, weather("Lyon"), { times: 2 })),
+    [
+      'weather({"city":"Lyon"}) was called once, not twice.',
+      "  nearest is call 2 (step 2) weather",
+      '    arguments.city is different: expected "Lyon", but it is "London"',
+      "    arguments.days is unexpected: it is [1,2]",
+      "  calls made: 3",
+      '    1. step 1 locate(name="Ann") -> Paris',
+      '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+      '    3. step 2 weather(city="Lyon") -> failed: no such city',
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertCalled(recordOf(made("f"), made("f"), made("f")), "f", { times: 1 })),
+    [
+      "f was called 3 times, not once.",
+      "  call 1 (step 1) f",
+      "  call 2 (step 2) f",
+      "  call 3 (step 3) f",
+      "  calls made: 3",
+      "    1. step 1 f() -> ok",
+      "    2. step 2 f() -> ok",
+      "    3. step 3 f() -> ok",
+    ].join("\n"),
+  );
+});
+
+test("assertNotCalled() tells every call that should not be there", () => {
+  assertNotCalled(TRIP, "send_mail");
+  assertNotCalled(TRIP, weather("Paris"));
+  assertEquals(
+    messageOf(() => assertNotCalled(TRIP, { ...weather("London"), match: "partial" }, "rainy")),
+    [
+      'weather({"city":"London"}, and others) was called once, and must not be: rainy',
+      "  call 2 (step 2) weather",
+      "  calls made: 3",
+      '    1. step 1 locate(name="Ann") -> Paris',
+      '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+      '    3. step 2 weather(city="Lyon") -> failed: no such city',
+    ].join("\n"),
+  );
+});
+
+test("assertNoCalls() tells the calls", () => {
+  assertNoCalls(recordOf());
+  assertEquals(
+    messageOf(() => assertNoCalls(recordOf(made("locate")))),
+    "There should be no calls, but there are 1.\n" +
+      "  calls made: 1\n" +
+      "    1. step 1 locate() -> ok",
+  );
+});
+
+test("assertCallCount() counts calls of one kind, or all", () => {
+  assertCallCount(TRIP, "weather", 2);
+  assertCallCount(TRIP, "send_mail", 0);
+  assertCallCount(TRIP, weather("Lyon"), { atLeast: 1, atMost: 1 });
+  assertCallCount(TRIP, undefined, 3);
+  assertCallCount(TRIP, undefined, { atLeast: 3 });
+  assertCallCount(TRIP, undefined, { atMost: 3 });
+  const one = recordOf(made("f"));
+  assertEquals(
+    messageOf(() => assertCallCount(one, "f", { atMost: 0 })),
+    "f was called once, not 0 times.\n" +
+      "  call 1 (step 1) f\n" +
+      "  calls made: 1\n" +
+      "    1. step 1 f() -> ok",
+  );
+  const heads: [message: () => unknown, head: string][] = [
+    [() => assertCallCount(one, "f", 2), "f was called once, not twice."],
+    [() => assertCallCount(one, "f", { atLeast: 2 }), "f was called once, not at least twice."],
+    [
+      () => assertCallCount(one, "f", { atLeast: 2, atMost: 4 }),
+      "f was called once, not at least twice and at most 4 times.",
+    ],
+    [
+      () => assertCallCount(TRIP, "weather", { atMost: 1 }, "dear"),
+      "weather was called twice, not at most once: dear",
+    ],
+    [() => assertCallCount(recordOf(), "f", 1), "f was called 0 times, not once."],
+    [
+      () => assertCallCount(one, undefined, { atLeast: 2 }),
+      "The number of calls should be at least 2, but is 1.",
+    ],
+    [() => assertCallCount(TRIP, undefined, 2), "The number of calls should be 2, but is 3."],
+  ];
+  for (const [assertion, head] of heads) assertEquals(messageOf(assertion).split("\n")[0], head);
+});
+
+test("assertCallOrder() tells the first call that is not in order", () => {
+  const record = recordOf(made("login"), made("pay", { sum: 7 }), made("mail"), made("pay"));
+  assertCallOrder(record, ["login", "mail"]);
+  assertCallOrder(record, ["login", "pay", "pay"]);
+  assertCallOrder(record, ["pay", "mail", { tool: "pay", arguments: {} }]);
+  assertEquals(
+    messageOf(() => assertCallOrder(record, ["pay", "mail", "login"])),
+    [
+      "The calls were not made in the expected order.",
+      "  expected call 3 of 3 was not made after call 3 (step 3) mail: login",
+      "    it was made before: call 1 (step 1) login",
+      "  calls made: 4",
+      "    1. step 1 login() -> ok",
+      "    2. step 2 pay(sum=7) -> ok",
+      "    3. step 3 mail() -> ok",
+      "    4. step 4 pay() -> ok",
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertCallOrder(record, [{ tool: "pay", arguments: { sum: 8 } }], "in full")),
+    [
+      "The calls were not made in the expected order: in full",
+      '  expected call 1 of 1 was not made: pay({"sum":8})',
+      "    nearest is call 2 (step 2) pay",
+      "      arguments.sum is different: expected 8, but it is 7",
+      "  calls made: 4",
+      "    1. step 1 login() -> ok",
+      "    2. step 2 pay(sum=7) -> ok",
+      "    3. step 3 mail() -> ok",
+      "    4. step 4 pay() -> ok",
+    ].join("\n"),
+  );
+  const sum = { tool: "pay", arguments: { sum: 7 } };
+  assertStringIncludes(
+    messageOf(() => assertCallOrder(record, ["mail", sum])),
+    "made before: call 2",
+  );
+  assertThrows(() => assertCallOrder(record, ["login", "login"]), AssertionError);
+});
+
+test("assertTrajectory() tells which calls are missing, and which are not expected", () => {
+  const london = { ...weather("London"), match: "partial" } as const;
+  assertTrajectory(TRIP, ["locate", london, weather("Lyon")]);
+  assertTrajectory(TRIP, [weather("Lyon"), "weather", "locate"], "unordered");
+  assertTrajectory(TRIP, ["weather", "weather", "weather", "locate"], "subset");
+  assertTrajectory(TRIP, [weather("Lyon")], "superset");
+  assertEquals(
+    messageOf(() => assertTrajectory(TRIP, ["locate", london, weather("Paris"), "send_mail"])),
+    [
+      "The calls are not the expected ones (exact).",
+      '  expected call 3 of 4 was not made: weather({"city":"Paris"})',
+      "    nearest is call 3 (step 2) weather",
+      '      arguments.city is different: expected "Paris", but it is "Lyon"',
+      "  expected call 4 of 4 was not made: send_mail",
+      "    nearest is call 3 (step 2) weather",
+      '      tool is different: expected "send_mail", but it is "weather"',
+      "  call 3 (step 2) weather is not expected",
+      "  calls made: 3",
+      '    1. step 1 locate(name="Ann") -> Paris',
+      '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+      '    3. step 2 weather(city="Lyon") -> failed: no such city',
+    ].join("\n"),
+  );
+  const calls = [
+    "  calls made: 3",
+    '    1. step 1 locate(name="Ann") -> Paris',
+    '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+    '    3. step 2 weather(city="Lyon") -> failed: no such city',
+  ];
+  assertEquals(
+    messageOf(() => assertTrajectory(TRIP, ["locate", "weather", "send_mail"], "subset", "all")),
+    [
+      "The calls are not the expected ones (subset): all",
+      "  call 3 (step 2) weather is not expected",
+      ...calls,
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertTrajectory(TRIP, ["locate", "locate"], "superset")),
+    [
+      "The calls are not the expected ones (superset).",
+      "  expected call 2 of 2 was not made: locate",
+      "    nearest is call 2 (step 2) weather",
+      '      tool is different: expected "locate", but it is "weather"',
+      ...calls,
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertTrajectory(TRIP, [], "unordered")),
+    [
+      "The calls are not the expected ones (unordered).",
+      "  call 1 (step 1) locate is not expected",
+      "  call 2 (step 2) weather is not expected",
+      "  call 3 (step 2) weather is not expected",
+      ...calls,
+    ].join("\n"),
+  );
+});
+
+test("assertTrajectory() passes exactly where the trajectory holds", () => {
+  const tools = fc.array(fc.constantFrom("a", "b"), { maxLength: 3 });
+  fc.assert(
+    fc.property(tools, tools, fc.constantFrom(...TRAJECTORY_MODES), (calls, expected, mode) => {
+      const record = recordOf(...calls.map((tool) => made(tool)));
+      fc.pre(mode !== "superset" || expected.length > 0);
+      const holds = compareTrajectory(record, expected, mode).holds;
+      if (holds) assertTrajectory(record, expected, mode);
+      else assertThrows(() => assertTrajectory(record, expected, mode), AssertionError);
+    }),
+  );
+});
+
+test("assertNoFailedCalls() tells the error of every call that failed", () => {
+  assertNoFailedCalls(recordOf());
+  assertNoFailedCalls(recordOf(made("f", {}, { result: '{"error":"not really"}' })));
+  assertEquals(
+    messageOf(() => assertNoFailedCalls(TRIP)),
+    [
+      "1 of 3 calls failed.",
+      "  call 3 (step 2) weather: no such city",
+      "  calls made: 3",
+      '    1. step 1 locate(name="Ann") -> Paris',
+      '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+      '    3. step 2 weather(city="Lyon") -> failed: no such city',
+    ].join("\n"),
+  );
+});
+
+test("assertCallScore() tells each score that is not reached", () => {
+  const thresholds = { precision: 1 / 3, recall: 0.5, f1: 0.4 };
+  const expected = ["locate", weather("Paris")];
+  const score = assertCallScore(TRIP, expected, thresholds);
+  assertEquals(score, {
+    ...thresholds,
+    ...{ matched: 1, made: 3, expected: 2 },
+  });
+  assertEquals(
+    messageOf(() => assertCallScore(TRIP, expected, { precision: 0.334, recall: 0.5, f1: 0.9 })),
+    [
+      "The calls do not reach their score: precision is 0.333 and should be 0.334, " +
+      "f1 is 0.4 and should be 0.9.",
+      "  1 right of 3 calls made and 2 expected",
+      '  expected call 2 of 2 was not made: weather({"city":"Paris"})',
+      "    nearest is call 3 (step 2) weather",
+      '      arguments.city is different: expected "Paris", but it is "Lyon"',
+      "  call 2 (step 2) weather is not expected",
+      "  call 3 (step 2) weather is not expected",
+      "  calls made: 3",
+      '    1. step 1 locate(name="Ann") -> Paris',
+      '    2. step 2 weather({"city":"London","days":[1,2]}) -> rain\\u0007',
+      '    3. step 2 weather(city="Lyon") -> failed: no such city',
+    ].join("\n"),
+  );
+  assertThrows(() => assertCallScore(TRIP, ["send_mail"], { recall: 0.1 }), AssertionError);
+  // What is not reached is not rounded up to it.
+  const almost = messageOf(() =>
+    assertCallScore(TRIP, ["locate", "weather"], { precision: 0.667 })
+  );
+  assertStringIncludes(almost, "precision is 0.666 and should be 0.667");
+});
+
+test("what a matcher cannot tell passes no assertion", () => {
+  const record = recordOf(made("mail", { text: "Dear Ann" }), made("mail", { text: "Hi" }));
+  const kind = { tool: "mail", arguments: { text: judge } };
+  assertEquals(
+    messageOf(() => assertNotCalled(record, kind)),
+    [
+      'Whether mail({"text":kind words}) was called as it should be cannot be told.',
+      "  call 1 (step 1) mail",
+      "    arguments.text could not be compared with kind words: the judge was not asked; " +
+      'it is "Dear Ann"',
+      "  call 2 (step 2) mail",
+      "    arguments.text could not be compared with kind words: the judge was not asked; " +
+      'it is "Hi"',
+      "  calls made: 2",
+      '    1. step 1 mail(text="Dear Ann") -> ok',
+      '    2. step 2 mail(text="Hi") -> ok',
+    ].join("\n"),
+  );
+  const assertions = [
+    () => assertCalled(record, kind),
+    () => assertCalled(record, kind, { times: 2 }),
+    () => assertCallCount(record, kind, { atMost: 1 }),
+    () => assertCallCount(record, kind, 0),
+    () => assertCallCount(record, kind, { atLeast: 1 }),
+    () => assertCallOrder(record, [kind]),
+    ...TRAJECTORY_MODES.map((mode) => () => assertTrajectory(record, [kind, kind], mode)),
+    () => assertCallScore(record, [kind], { recall: 0.1 }),
+  ];
+  for (const assertion of assertions) assertThrows(assertion, AssertionError);
+  // Where it does not matter what the matcher would say, it is not asked.
+  assertCallCount(record, kind, { atMost: 2 });
+  assertNotCalled(record, { tool: "mail", arguments: { text: judge, to: "ann" } });
+  const definite = messageOf(() =>
+    assertCallCount(record, { tool: "mail", arguments: { text: anyOf("Hi", judge) } }, 3)
+  );
+  assertStringIncludes(definite, "was called once, not 3 times");
+});
+
+test("assertions that could not fail, or are used wrongly, are refused", () => {
+  const call = { tool: "weather", arguements: {} } as CallExpectation;
+  const noTool = "there is no tool of this name, and the nearest is weather";
+  const table: [assertion: () => unknown, message: string][] = [
+    [() => assertCalled(TRIP, "wether"), noTool],
+    [() => assertNotCalled(TRIP, "wether"), noTool],
+    [() => assertCallCount(TRIP, "wether", 0), noTool],
+    [() => assertCallOrder(TRIP, ["locate", "wether"]), noTool],
+    [() => assertTrajectory(TRIP, ["wether"], "subset"), noTool],
+    [() => assertCallScore(TRIP, ["wether"], { recall: 1 }), noTool],
+    [() => assertNotCalled(TRIP, call), 'Unrecognized key: "arguements"'],
+    [() => assertTrajectory(TRIP, ["locate", call], "subset"), 'Unrecognized key: "arguements"'],
+    [
+      () => assertNotCalled(TRIP, { tool: "weather", arguments: { a: undefined as never } }),
+      "arguments.a is undefined",
+    ],
+    [() => assertCalled(TRIP, "weather", { time: 2 } as never), 'Unrecognized key: "time"'],
+    [() => assertCalled(TRIP, "weather", { times: 0 }), "at times: must be at least 1"],
+    [() => assertCalled(TRIP, "weather", { times: NaN }), "at times: "],
+    [() => assertCalled(TRIP, "weather", { times: 1.5 }), "at times: "],
+    [() => assertCalled(TRIP, "weather", "twice" as never), "the options of assertCalled"],
+    [() => assertNotCalled(TRIP, "send_mail", {} as never), "the message, the last argument"],
+    [() => assertCallCount(TRIP, "weather", NaN), "the count of assertCallCount"],
+    [() => assertCallCount(TRIP, "weather", -1), "must be at least 0: it is -1"],
+    [() => assertCallCount(TRIP, undefined, {}), "as any number of calls would do"],
+    [() => assertCallCount(TRIP, undefined, { atLeast: 0 }), "as any number of calls would do"],
+    [
+      () => assertCallCount(TRIP, undefined, { atLeast: 3, atMost: 2 }),
+      "atLeast must not be above atMost",
+    ],
+    [
+      () => assertCallCount(TRIP, undefined, { atleast: 3 } as never),
+      'Unrecognized key: "atleast"',
+    ],
+    [() => assertCallOrder(TRIP, []), "Cannot use assertCallOrder as at least one call"],
+    [() => assertCallOrder(TRIP, "locate" as never), "must be a list"],
+    [() => assertTrajectory(TRIP, ["locate"], "loose" as never), "the mode must be one of exact"],
+    [() => assertTrajectory(TRIP, [], "superset"), "Cannot use assertTrajectory as at least one"],
+    [() => assertCallScore(TRIP, [], { recall: 1 }), "Cannot use assertCallScore as at least one"],
+    [() => assertCallScore(TRIP, ["locate"], {}), "as any score would do"],
+    [() => assertCallScore(TRIP, ["locate"], { recall: 0 }), "must be above 0: it is 0"],
+    [() => assertCallScore(TRIP, ["locate"], { recall: 80 }), "must be at most 1: it is 80"],
+    [() => assertCallScore(TRIP, ["locate"], { f1: NaN }), "at f1: "],
+    [() => assertCallScore(TRIP, ["locate"], { F1: 1 } as never), 'Unrecognized key: "F1"'],
+    [
+      () => assertNoCalls(Promise.resolve(recordOf()) as unknown as CallRecord),
+      "must be a record with a list of calls: it is Promise",
+    ],
+    [() => assertNoFailedCalls(null as never), "a list of calls: it is null"],
+  ];
+  for (const [assertion, message] of table) assertThrows(assertion, InputError, message);
+});
+
+test("messages show a dozen calls around the one that matters, and stay short", () => {
+  const many = Array.from({ length: 40 }, (_, x) => made("f", { x }));
+  const lines = messageOf(() =>
+    assertNotCalled(recordOf(...many), { tool: "f", arguments: { x: 30 } })
+  ).split("\n");
+  assertEquals(lines.slice(2, 5), [
+    "  calls made: 40",
+    "    ... 20 before",
+    "    21. step 21 f(x=20) -> ok",
+  ]);
+  assertEquals(lines.slice(-2), ["    32. step 32 f(x=31) -> ok", "    ... 8 after"]);
+  const all = messageOf(() => assertNotCalled(recordOf(...many), "f"));
+  assertStringIncludes(all, "  call 10 (step 10) f\n  ... 30 more calls\n  calls made: 40\n");
+  const missing = many.map((call) => ({ tool: "g", arguments: { x: call.call } }));
+  const trajectory = messageOf(() => assertTrajectory(recordOf(...many), missing));
+  assertStringIncludes(trajectory, "  ... 35 more expected calls not made\n");
+  assert(trajectory.split("\n").length < 60);
+  const wide = Object.fromEntries(many.map((_, x) => [`k${x}`, x]));
+  const differences = messageOf(() =>
+    assertCalled(recordOf(made("f", wide)), { tool: "f", arguments: {} })
+  );
+  assertStringIncludes(differences, "    ... 30 more differences\n");
+});
+
+test("hostile calls steer no terminal and overflow nothing", () => {
+  const deep = `{"x":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+  const calls = inSteps(
+    made("\u001b[2J\u202ename", JSON.parse('{"__proto__":"\\u001b[31m","constructor":"\\n"}'), {
+      result: "\r\u001b[0m",
+    }),
+    { ...made("f"), arguments: JSON.parse(deep), written: deep },
+    { ...made("x".repeat(100_000)), arguments: undefined, written: "\u0000".repeat(100_000) },
+    made("f", {}, { error: "\u001b]0;title\u0007" }),
+  );
+  const record = { calls, tools: [] };
+  const expected = { tool: "f", arguments: { x: [[1]], text: matchingText("a") } };
+  const messages = [
+    messageOf(() => assertCalled(record, expected)),
+    messageOf(() => assertNoCalls(record)),
+    messageOf(() => assertNoFailedCalls(record)),
+    messageOf(() => assertTrajectory(record, [expected, "\u001b[1mf"])),
+    messageOf(() => assertNotCalled(record, calls[0]!.tool)),
+  ];
+  for (const message of messages) {
+    // deno-lint-ignore no-control-regex
+    assert(!/[\u0000-\u0009\u000b-\u001f\u202e]/.test(message), JSON.stringify(message));
+    assert(message.length < 5_000);
+  }
+  assertStringIncludes(
+    messages[1]!,
+    '1. step 1 \\u001b[2J\\u202ename(__proto__="\\u001b[31m", constructor="\\n") -> \\r\\u001b[0m',
+  );
+});
+
+/** A model that paid once, after a fault was in its way, and was late. */
+const FAULTED = recordOf(
+  made("pay", { sum: 7 }, { error: "timed out", result: "timed out", fault: "timeout" }),
+  made("login", {}, { fault: "slow" }),
+  made("pay", { sum: 7 }),
+);
+/** The same without faults. */
+const PLAIN = recordOf(made("login"), made("pay", { sum: 7 }));
+/** One that never got through. */
+const LOST = recordOf(
+  made("login"),
+  made("pay", { sum: 7 }, { result: "<html>", fault: "malformed_return" }),
+);
+
+test("a call that met a fault does not count, so that what holds without faults holds with them", () => {
+  const holding: [name: string, assertion: (record: typeof PLAIN) => unknown][] = [
+    ["called", (record) => assertCalled(record, "pay", { times: 1 })],
+    ["count", (record) => assertCallCount(record, "pay", 1)],
+    ["count of all", (record) => assertCallCount(record, undefined, 2)],
+    ["most of all", (record) => assertCallCount(record, undefined, { atMost: 2 })],
+    ["order", (record) => assertCallOrder(record, ["login", "pay"])],
+    ...TRAJECTORY_MODES.map((mode): [string, (record: typeof PLAIN) => unknown] => [
+      mode,
+      (record) => assertTrajectory(record, ["login", "pay"], mode),
+    ]),
+    ["no failures", (record) => assertNoFailedCalls(record)],
+    ["score", (record) => assertCallScore(record, ["login", "pay"], { precision: 1, recall: 1 })],
+  ];
+  const failing: typeof holding = [
+    ["called twice", (record) => assertCalled(record, "pay", { times: 2 })],
+    ["not called", (record) => assertNotCalled(record, "pay")],
+    ["no calls", (record) => assertNoCalls(record)],
+    ["count", (record) => assertCallCount(record, "pay", { atLeast: 2 })],
+    ["count of all", (record) => assertCallCount(record, undefined, 3)],
+    ["order", (record) => assertCallOrder(record, ["pay", "login"])],
+    ["order twice", (record) => assertCallOrder(record, ["pay", "pay"])],
+    ...TRAJECTORY_MODES.map((mode): typeof holding[number] => {
+      const expected = mode === "subset" ? ["pay"] : ["login", "pay", "pay"];
+      return [mode, (record) => assertTrajectory(record, expected, mode)];
+    }),
+    ["score", (record) => assertCallScore(record, ["login", "pay", "pay"], { recall: 0.7 })],
+  ];
+  for (const record of [PLAIN, FAULTED]) {
+    for (const [, assertion] of holding) assertion(record);
+    for (const [name, assertion] of failing) assertThrows(() => assertion(record), Error, "", name);
+  }
+});
+
+test("a call that met a fault counts where there should be none: it was asked for", () => {
+  const fault = made("pay", { sum: 7 }, { error: "no", fault: "permission_denied" });
+  const record = recordOf(fault);
+  assertEquals(
+    messageOf(() => assertNotCalled(record, pay(7))),
+    [
+      'pay({"sum":7}) was called once, and must not be.',
+      "  call 1 (step 1) pay (fault permission_denied)",
+      "  calls made: 1, 1 of them met a fault",
+      "    1. step 1 pay(sum=7) -> fault permission_denied: no",
+    ].join("\n"),
+  );
+  const assertions = [
+    () => assertNoCalls(record),
+    () => assertCallCount(record, "pay", 0),
+    () => assertCallCount(record, undefined, 0),
+    () => assertCallCount(record, undefined, { atMost: 0 }),
+  ];
+  for (const assertion of assertions) assertThrows(assertion, AssertionError);
+});
+
+test("assertions say that a call would be as expected, but met a fault", () => {
+  const nearest = [
+    "nearest is call 2 (step 2) pay (fault malformed_return)",
+    "  call 2 met the fault malformed_return and does not count",
+  ];
+  const made = [
+    "calls made: 2, 1 of them met a fault",
+    "  1. step 1 login() -> ok",
+    "  2. step 2 pay(sum=7) -> fault malformed_return: <html>",
+  ];
+  const told = (assertion: () => unknown) =>
+    messageOf(assertion).split("\n").slice(1).map((line) => line.slice(2));
+  assertEquals(told(() => assertCalled(LOST, pay(7))), [...nearest, ...made]);
+  assertEquals(told(() => assertCallCount(LOST, pay(7), 1)), [...nearest, ...made]);
+  assertEquals(told(() => assertCalled(LOST, pay(8))), [
+    ...nearest,
+    "  arguments.sum is different: expected 8, but it is 7",
+    ...made,
+  ]);
+  const missing = (place: string) => [
+    `expected call 2 of 2 was not made${place}: pay({"sum":7})`,
+    ...nearest.map((line) => `  ${line}`),
+  ];
+  const expected = ["login", pay(7)];
+  assertEquals(told(() => assertCallOrder(LOST, expected)), [
+    ...missing(" after call 1 (step 1) login"),
+    ...made,
+  ]);
+  for (const mode of ["exact", "unordered", "superset"] as const) {
+    assertEquals(told(() => assertTrajectory(LOST, expected, mode)), [...missing(""), ...made]);
+  }
+  assertEquals(told(() => assertCallScore(LOST, expected, { recall: 1 })), [
+    "1 right of 1 call made and 2 expected",
+    ...missing(""),
+    ...made,
+  ]);
+  assertEquals(told(() => assertCallCount(LOST, undefined, 2)), [
+    "call 2 met the fault malformed_return and does not count",
+    ...made,
+  ]);
+  // A slow call is like any other.
+  const slow = recordOf({ ...PLAIN.calls[0]!, error: "no", fault: "slow" });
+  assertEquals(messageOf(() => assertNoFailedCalls(slow)).split("\n"), [
+    "1 of 1 call failed.",
+    "  call 1 (step 1) login: no",
+    "  calls made: 1",
+    "    1. step 1 login() -> failed: no",
+  ]);
+  const both = recordOf(...LOST.calls, { ...PLAIN.calls[0]!, error: "no" });
+  assertStringIncludes(messageOf(() => assertNoFailedCalls(both)), "1 of 2 calls failed.\n");
+});
+
+/** A model that paid once, and tried to before. */
+const PAID = recordOf(
+  refused("pay", { sum: "7" }, "sum must be\u0007 integer"),
+  made("pay", { sum: 7 }, { error: "the bank threw" }),
+  refused("refund", { sum: 7 }),
+);
+const PAID_LINES = [
+  "  calls made: 3",
+  '    1. step 1 pay(sum="7") -> refused: sum must be\\u0007 integer',
+  "    2. step 2 pay(sum=7) -> failed: the bank threw",
+  "    3. step 3 refund(sum=7) -> refused: no",
+];
+
+const pay = (sum: number | string): ExpectedCall => ({ tool: "pay", arguments: { sum } });
+
+test("a call that was refused is none of the expected ones; one that threw may be", () => {
+  assertCalled(PAID, "pay", { times: 1 });
+  assertCalled(PAID, pay(7), { times: 1 });
+  assertCallCount(PAID, "pay", 1);
+  assertCallCount(PAID, "refund", { atMost: 1 });
+  assertCallCount(PAID, undefined, 3);
+  assertCallOrder(PAID, ["pay"]);
+  assertTrajectory(PAID, ["pay"], "superset");
+  assertEquals(assertCallScore(PAID, ["pay", "refund"], { recall: 0.5, precision: 1 / 3 }), {
+    ...{ precision: 1 / 3, recall: 0.5, f1: 0.4 },
+    ...{ matched: 1, made: 3, expected: 2 },
+  });
+  const assertions = [
+    () => assertCalled(PAID, "pay", { times: 2 }),
+    () => assertCallCount(PAID, "refund", 1),
+    () => assertCallCount(PAID, "refund", { atLeast: 1 }),
+    () => assertCallOrder(PAID, ["pay", "pay"]),
+    () => assertTrajectory(PAID, ["pay", "pay", "refund"]),
+    () => assertTrajectory(PAID, ["pay", "pay", "refund"], "unordered"),
+    () => assertTrajectory(PAID, ["pay", "pay", "refund"], "subset"),
+    () => assertTrajectory(PAID, ["pay", "refund"], "superset"),
+    () => assertCallScore(PAID, ["pay", "pay", "refund"], { recall: 0.5 }),
+    () => assertCallScore(PAID, ["pay"], { precision: 0.5 }),
+  ];
+  for (const assertion of assertions) assertThrows(assertion, AssertionError);
+  assertEquals(
+    messageOf(() => assertCalled(PAID, "refund")),
+    [
+      "No call was as expected: refund.",
+      "  nearest is call 3 (step 3) refund (refused)",
+      "    it was refused: no",
+      ...PAID_LINES,
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertCallOrder(PAID, ["pay", pay("8")])),
+    [
+      "The calls were not made in the expected order.",
+      '  expected call 2 of 2 was not made after call 2 (step 2) pay: pay({"sum":"8"})',
+      "    nearest is call 3 (step 3) refund (refused)",
+      "      it was refused: no",
+      '      tool is different: expected "pay", but it is "refund"',
+      '      arguments.sum is different: expected "8", but it is 7',
+      ...PAID_LINES,
+    ].join("\n"),
+  );
+  // What was tried before is not what was made before.
+  assert(!messageOf(() => assertCallOrder(PAID, ["pay", pay("7")])).includes("made before"));
+  assertEquals(
+    messageOf(() => assertTrajectory(PAID, [pay("7"), pay(7)])),
+    [
+      "The calls are not the expected ones (exact).",
+      '  expected call 1 of 2 was not made: pay({"sum":"7"})',
+      "    nearest is call 1 (step 1) pay (refused)",
+      "      it was refused: sum must be\\u0007 integer",
+      "  call 1 (step 1) pay (refused) is not expected",
+      "  call 3 (step 3) refund (refused) is not expected",
+      ...PAID_LINES,
+    ].join("\n"),
+  );
+});
+
+test("a call that was refused was tried, where none should be", () => {
+  const tried = recordOf(refused("refund", { sum: 7 }));
+  assertNotCalled(PAID, pay("8"));
+  assertCallCount(PAID, pay("8"), 0);
+  assertEquals(
+    messageOf(() => assertNotCalled(PAID, "refund")),
+    [
+      "refund was called once, and must not be.",
+      "  call 3 (step 3) refund (refused)",
+      ...PAID_LINES,
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertNoCalls(tried)),
+    "There should be no calls, but there are 1.\n" +
+      "  calls made: 1\n" +
+      "    1. step 1 refund(sum=7) -> refused: no",
+  );
+  assertEquals(
+    messageOf(() => assertNoFailedCalls(tried)),
+    "1 of 1 call failed.\n" +
+      "  call 1 (step 1) refund (refused): no\n" +
+      "  calls made: 1\n" +
+      "    1. step 1 refund(sum=7) -> refused: no",
+  );
+  const assertions = [
+    () => assertNotCalled(PAID, pay("7")),
+    () => assertCallCount(PAID, "refund", 0),
+    () => assertCallCount(PAID, "refund", { atMost: 0 }),
+    () => assertCallCount(tried, undefined, 0),
+    () => assertNotCalled(tried, { tool: "refund", arguments: { sum: judge } }),
+  ];
+  for (const assertion of assertions) assertThrows(assertion, AssertionError);
+  // Whether it would have been as expected is not asked where it does not count.
+  assertCallCount(tried, { tool: "refund", arguments: { sum: judge } }, { atMost: 1 });
+  // A record may say no more than that it was refused.
+  const silent = { ...made("f"), refused: true } as const;
+  assertStringIncludes(messageOf(() => assertNoCalls(recordOf(silent))), "f() -> refused: ok");
+  assertStringIncludes(messageOf(() => assertCalled(recordOf(silent), "f")), "was refused: ok");
+});
+
+test("refused calls never make an assertion of calls that should be there pass", () => {
+  const call = fc.tuple(fc.constantFrom("a", "b"), fc.boolean()).map(([tool, isRefused]) =>
+    isRefused ? refused(tool) : made(tool)
+  );
+  const passes = (assertion: () => unknown) => {
+    try {
+      assertion();
+      return true;
+    } catch (error) {
+      assert(error instanceof AssertionError);
+      return false;
+    }
+  };
+  let differing = 0;
+  fc.assert(
+    fc.property(
+      fc.array(call, { maxLength: 5 }),
+      fc.array(fc.constantFrom("a", "b"), { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 3 }),
+      (calls, expected, times) => {
+        const all = recordOf(...calls);
+        const done = { ...all, calls: all.calls.filter((call) => !call.refused) };
+        const areAllDone = done.calls.length === calls.length;
+        const [first] = expected;
+        const both = (assertion: (record: typeof all) => unknown) =>
+          [passes(() => assertion(all)), passes(() => assertion(done))] as const;
+        for (
+          const [given, own] of [
+            both((record) => assertCalled(record, first!, { times })),
+            both((record) => assertCallCount(record, first, { atLeast: times })),
+            both((record) => assertCallCount(record, first, { atMost: times })),
+            both((record) => assertCallOrder(record, expected)),
+            both((record) => assertTrajectory(record, expected, "superset")),
+          ]
+        ) assertEquals(given, own);
+        for (const mode of ["exact", "unordered", "subset"] as const) {
+          const [given, own] = both((record) => assertTrajectory(record, expected, mode));
+          assertEquals(given, own && areAllDone);
+          if (given !== own) differing++;
+        }
+        const [none, noneDone] = both((record) => assertNotCalled(record, first!));
+        assertEquals(none, calls.every(({ tool }) => tool !== first));
+        if (none !== noneDone) differing++;
+      },
+    ),
+    { numRuns: 500, seed: 1 },
+  );
+  assert(differing > 50, `${differing} differing`);
+});
+
+test("assertNotCalled() compares within matchers as it compares elsewhere", () => {
+  const record = recordOf(made("s", { to: { k: "admin", y: 2 } }));
+  const to = anyOf({ k: "admin" }, { k: "root" });
+  const expected = { tool: "s", arguments: { to } };
+  assertNotCalled(record, expected);
+  for (const how of [{ match: "partial" }, { ignore: ["to.y"] }] as const) {
+    assertThrows(() => assertNotCalled(record, { ...expected, ...how }), AssertionError);
+    assertCalled(record, { ...expected, ...how });
+  }
+});

@@ -1,0 +1,256 @@
+import { assertEquals, AssertionError, assertStringIncludes, assertThrows } from "@std/assert";
+import { InputError } from "../../../lib/base/input.ts";
+import {
+  absent,
+  anyOf,
+  closeTo,
+  matching,
+  matchingText,
+} from "../../../lib/calls/expected/oracle.ts";
+import { assertAnswer, assertBudget, assertState } from "../../../lib/testing/assertions/runs.ts";
+import { made, recordOf } from "../../support/calls.ts";
+import { test } from "../../support/generated.ts";
+
+/** What an assertion says where it fails. */
+function messageOf(assertion: () => unknown): string {
+  return assertThrows(assertion, AssertionError).message;
+}
+
+const answering = (answer: string | null) => ({ ...recordOf(made("locate")), answer });
+
+const judge = matching(() => {
+  throw new Error("the judge\nwas not asked");
+}, "kind words");
+
+test("assertAnswer() takes a text, a regular expression or a matcher", () => {
+  const record = answering("It rains in Paris.");
+  assertAnswer(record, "rains in");
+  assertAnswer(record, /^it .* paris\.$/i);
+  assertAnswer(record, anyOf("no", matchingText("Paris")));
+  assertAnswer(answering(null), absent());
+  const often = /Paris/g;
+  for (let time = 0; time < 3; time++) assertAnswer(record, often);
+  assertEquals(often.lastIndex, 0);
+});
+
+test("assertAnswer() shows the answer, and says where there is none", () => {
+  const calls = ["  calls made: 1", "    1. step 1 locate() -> ok"];
+  assertEquals(
+    messageOf(() => assertAnswer(answering("It\u001b[31m rains."), "Paris")),
+    [
+      'The answer is not a text with "Paris".',
+      '  the answer is "It\\u001b[31m rains."',
+      ...calls,
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertAnswer(answering(null), /Paris/g, "at last")),
+    ["There is no answer, and it should be a text that matches /Paris/g: at last", ...calls]
+      .join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertAnswer(answering("Hi"), judge)),
+    [
+      "Whether the answer is kind words cannot be told, as that threw: " +
+      "the judge\\nwas not asked.",
+      '  the answer is "Hi"',
+      ...calls,
+    ].join("\n"),
+  );
+  assertThrows(() => assertAnswer(answering(null), judge), AssertionError, "There is no answer");
+  assertThrows(() => assertAnswer(answering("No"), absent()), AssertionError, "is not left out");
+  assertThrows(() => assertAnswer(answering(""), "a"), AssertionError, 'the answer is ""');
+});
+
+test("assertAnswer() refuses what any answer would meet, and what is no expectation", () => {
+  for (const expected of ["", new RegExp("")]) {
+    assertThrows(() => assertAnswer(answering("Hi"), expected), InputError, "must not be empty");
+  }
+  for (const expected of [undefined, null, 7, () => true, { text: "Hi" }]) {
+    assertThrows(() => assertAnswer(answering("Hi"), expected as never), InputError);
+  }
+  assertThrows(() => assertAnswer({ answer: "Hi" } as never, "Hi"), InputError, "list of calls");
+  assertThrows(() => assertAnswer(answering("Hi"), "Hi", 7 as never), InputError, "the message");
+});
+
+class Account {
+  #balance: number;
+  constructor(readonly owner: string, balance: number) {
+    this.#balance = balance;
+  }
+  get balance() {
+    return this.#balance;
+  }
+}
+
+test("assertState() compares objects of one's own, and tells the path of all that differs", () => {
+  const state = {
+    orders: [{ id: 7, lines: new Set(["pen", "ink"]), placed: new Date(0) }],
+    accounts: new Map([["ann", new Account("Ann", 30)]]),
+    rate: 1.0501,
+  };
+  assertState(state, {
+    orders: [{ id: 7, lines: new Set(["ink", "pen"]), placed: new Date(0) }],
+    accounts: new Map([["ann", new Account("Ann", 30)]]),
+    rate: closeTo(1.05, 0.001),
+  });
+  assertState(state, { orders: [{ id: 7 }] }, { match: "partial" });
+  assertState(
+    state,
+    { orders: [{ lines: state.orders[0]!.lines }], accounts: new Map(), rate: 0 },
+    { ignore: ["orders[*].id", "orders[0].placed", "accounts.ann", "rate"] },
+  );
+  assertEquals(
+    messageOf(() =>
+      assertState(
+        state,
+        {
+          orders: [{ id: 8, lines: new Set(["pen"]) }],
+          accounts: new Map([["ann", new Account("Ann", 40)], ["bob", new Account("Bob", 0)]]),
+          rate: judge,
+        },
+        {},
+        "after the order",
+      )
+    ),
+    [
+      "The state is not as expected: 6 differences: after the order",
+      "  state.orders[0].id is different: expected 8, but it is 7",
+      '  state.orders[0].lines is unexpected: it is "ink"',
+      "  state.orders[0].placed is unexpected: it is Date 1970-01-01T00:00:00.000Z",
+      "  state.accounts.ann.balance is different: expected 40, but it is 30",
+      '  state.accounts.bob is missing: expected Account {"owner":"Bob","balance":0}',
+      "  state.rate could not be compared with kind words: the judge\\nwas not asked; it is 1.0501",
+    ].join("\n"),
+  );
+  assertEquals(
+    messageOf(() => assertState([1], [2])),
+    "The state is not as expected: 1 difference.\n" +
+      "  state[0] is different: expected 2, but it is 1",
+  );
+});
+
+test("assertState() refuses what any state would meet, and options that there are not", () => {
+  const nothing = "Cannot use assertState as something must be expected";
+  for (const expected of [{}, new Map(), new Set()]) {
+    assertThrows(
+      () => assertState({ a: 1 }, expected, { match: "partial" }),
+      InputError,
+      nothing,
+    );
+    assertState(expected, expected);
+  }
+  const partial = { match: "partial", ignore: ["a"] } as const;
+  assertThrows(() => assertState({ b: 2 }, { a: 1 }, partial), InputError, nothing);
+  assertThrows(() => assertState({ b: 2 }, anyOf({ a: 1 }), partial), InputError, nothing);
+  assertThrows(() => assertState([1], [2], { ignore: ["[*]"] }), InputError, nothing);
+  // What is left, or that there must be no more, is asserted.
+  assertState({ b: 2, c: 3 }, { a: 1, b: 2 }, partial);
+  assertThrows(() => assertState({ b: 3 }, { a: 1, b: 2 }, partial), AssertionError);
+  assertState({ a: 2 }, { a: 1 }, { ignore: ["a"] });
+  assertThrows(() => assertState({ b: 2 }, { a: 1 }, { ignore: ["a"] }), AssertionError);
+  const table: [options: object, message: string][] = [
+    [{ matches: "partial" }, 'Unrecognized key: "matches"'],
+    [{ match: "loose" }, "at match: "],
+    [{ ignore: "a" }, "at ignore: "],
+    [{ ignore: ["a..b"] }, 'Cannot use path "a..b"'],
+    [{ ignore: ["b", "a.id"] }, "Cannot ignore a.id as a path must not end in a matcher"],
+  ];
+  for (const [options, message] of table) {
+    assertThrows(() => assertState({}, { a: judge }, options), InputError, message);
+  }
+  assertThrows(() => assertState({}, {}, {}, {} as never), InputError, "the message");
+});
+
+const TAKEN = {
+  ...recordOf(made("f"), made("g")),
+  replies: 3,
+  usage: { inputTokens: 900, outputTokens: 101 },
+  durationMs: 2_500,
+};
+
+test("assertBudget() passes up to its limits, and tells each that is exceeded", () => {
+  const limits = { calls: 2, replies: 3, inputTokens: 900, outputTokens: 101, tokens: 1_001 };
+  assertBudget(TAKEN, { ...limits, seconds: 2.5 });
+  for (const [key, limit] of Object.entries({ ...limits, seconds: 2.5 })) {
+    assertBudget(TAKEN, { [key]: limit });
+    const less = limit - (key === "seconds" ? 0.1 : 1);
+    assertThrows(() => assertBudget(TAKEN, { [key]: less }), AssertionError, "is exceeded");
+  }
+  assertEquals(
+    messageOf(() =>
+      assertBudget(TAKEN, {
+        ...{ calls: 1, replies: 2, inputTokens: 1, outputTokens: 2, tokens: 3 },
+        seconds: 2.4,
+      }, "cheap")
+    ),
+    [
+      "The budget is exceeded: cheap",
+      "  calls: at most 1, but it took 2",
+      "  replies: at most 2, but it took 3",
+      "  tokens read: at most 1, but it took 900",
+      "  tokens written: at most 2, but it took 101",
+      "  tokens: at most 3, but it took 1001",
+      "  seconds: at most 2.4, but it took 2.5",
+      "  calls made: 2",
+      "    1. step 1 f() -> ok",
+      "    2. step 2 g() -> ok",
+    ].join("\n"),
+  );
+});
+
+test("assertBudget() refuses limits that cannot be used, and those on what nobody counted", () => {
+  const table: [budget: object, message: string][] = [
+    [{}, "must have a limit, as any run would do"],
+    [{ token: 1 }, 'Unrecognized key: "token"'],
+    [{ calls: -1 }, "at calls: must be at least 0: it is -1"],
+    [{ calls: NaN }, "at calls: "],
+    [{ calls: 1.5 }, "at calls: "],
+    [{ calls: undefined }, "at calls: "],
+    [{ calls: Infinity }, "at calls: "],
+    [{ seconds: -0.1 }, "at seconds: must be at least 0: it is -0.1"],
+    [{ seconds: Infinity }, "at seconds: "],
+    [{ seconds: "3" }, "at seconds: "],
+  ];
+  for (const [budget, message] of table) {
+    assertThrows(() => assertBudget(TAKEN, budget), InputError, message);
+  }
+  const own = { ...TAKEN, replies: 0, usage: { inputTokens: 0, outputTokens: 0 } };
+  for (const key of ["replies", "inputTokens", "outputTokens", "tokens"]) {
+    const { message } = assertThrows(() => assertBudget(own, { [key]: 5 }), InputError);
+    const what = key === "replies" ? "replies" : "tokens";
+    assertStringIncludes(
+      message,
+      `Cannot limit ${key} as somebody must have counted the ${what} of the run: there are none`,
+    );
+  }
+  assertBudget(own, { calls: 2, seconds: 3 });
+  assertBudget({ ...own, usage: TAKEN.usage }, { tokens: 2_000 });
+  // A server may tell no tokens, or those of one kind only.
+  const untold = { ...own, replies: 3 };
+  for (const key of ["inputTokens", "outputTokens", "tokens"]) {
+    assertThrows(() => assertBudget(untold, { replies: 3, [key]: 5 }), InputError, "tokens");
+    assertBudget({ ...untold, usage: { inputTokens: 0, outputTokens: 5 } }, { [key]: 5 });
+    assertBudget({ ...untold, usage: { inputTokens: 5, outputTokens: 0 } }, { [key]: 5 });
+  }
+  assertBudget(untold, { replies: 3 });
+});
+
+test("assertState() compares within matchers as it compares elsewhere", () => {
+  const state = { user: new Account("Ann", 30), day: new Date(5), more: 1 };
+  const expected = (user: object, day: Date) => ({
+    user: anyOf(user as never, "nobody"),
+    day: anyOf(day as never, new Date(7) as never),
+  });
+  const ann = { owner: "Ann" };
+  assertState(state, expected(ann, new Date(5)), { match: "partial" });
+  assertState(state, expected(new Account("Ann", 31), new Date(5)), {
+    ignore: ["user.balance", "more"],
+  });
+  const wrong = [
+    () => assertState(state, expected(ann, new Date(5)), { ignore: ["more"] }),
+    () => assertState(state, expected(ann, new Date(6)), { match: "partial" }),
+    () => assertState(state, expected({ owner: "Bob" }, new Date(5)), { match: "partial" }),
+  ];
+  for (const assertion of wrong) assertThrows(assertion, AssertionError, "1 difference");
+});

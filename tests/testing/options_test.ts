@@ -1,0 +1,34 @@
+// What benchmarks say of options that there are not.
+
+import { assertThrows } from "@std/assert";
+import { assertOptions } from "../../lib/testing/options.ts";
+import { InputError } from "../../lib/base/input.ts";
+import { test } from "../support/generated.ts";
+import { HOSTILE } from "../support/records.ts";
+
+test("assertOptions() says where an option that there is not belongs", () => {
+  const deep = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`);
+  const table: [options: object, message: string][] = [
+    [{ modle: "m" }, "as there is no option modle: there are model, tasks, seed, "],
+    [{ name: "m" }, "as there is no option name: there are model, "],
+    [{ constructor: 1 }, "as there is no option constructor: there are model, "],
+    [{ perturbation: "RD" }, "here it is called perturbations, which takes a list"],
+    [{ strategy: "restate" }, "here it is called strategies, which takes a list"],
+    [{ models: ["m"] }, "here it is called model, which takes one or a list"],
+    [
+      { model: "sim:planner", api: "hermes" },
+      'no option api: it belongs to the model, as in model: { model: "sim:planner", api: "hermes" }',
+    ],
+    [
+      { model: ["a", "b"], toolChoice: "required" },
+      'it belongs to the model, as in model: { model: ..., toolChoice: "required" }',
+    ],
+    [{ model: HOSTILE, body: deep }, "it belongs to the model, as in model: { model: "],
+    [{ concurrency: 0 }, "as concurrency must be a whole number from 1 on: it is 0"],
+  ];
+  for (const [options, message] of table) {
+    assertThrows(() => assertOptions("benchmark b", options), InputError, message);
+  }
+  const right = { model: "m", perturbations: ["RD"], concurrency: 2 };
+  assertOptions("benchmark b", right);
+});

@@ -1,0 +1,822 @@
+// Tests of one's own tools as users run them: `deno test` on the files of fixtures/tool_tests, and on
+// files of other kinds, in child processes.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { InputError } from "../../lib/base/input.ts";
+import { scripted } from "../../lib/models/scripted.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { toolTest, type ToolTestOptions } from "../../lib/testing/tool_test.ts";
+import { deno, type Finished, folder, readLines, ROOT, start, toolgate } from "../support/child.ts";
+
+const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
+const FAILING = ["calls", "gate", "outcomes", "unreachable"]
+  .map((name) => `fixtures/tool_tests/failing/${name}.ts`);
+const [CALLS, GATE] = FAILING as [string, string];
+/** Trials of the gates of the fixtures. */
+const PASSING_TRIALS = 60;
+const FAILING_TRIALS = 40;
+
+interface RunOptions {
+  /** Flags of `deno test`; those behind `--` are among the arguments after it. */
+  readonly flags?: readonly string[];
+  readonly own?: readonly string[];
+}
+
+/** Runs test files as they are, without any permission that is not given. */
+function run(files: string | readonly string[], { flags = [], own = [] }: RunOptions = {}) {
+  return deno([
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, ...flags],
+    ...[files].flat(),
+    ...(own.length === 0 ? [] : ["--", ...own]),
+  ]);
+}
+
+/** Runs a line as a user would paste it into a shell, where `deno` is the one that runs the tests. */
+function paste(line: string): Promise<Finished> {
+  const here = Deno.execPath().replace(/\/[^/]*$/, "");
+  const checked = line.replace("deno test ", "deno test --no-check ");
+  return start("sh", ["-c", checked], { env: { PATH: `${here}:${Deno.env.get("PATH")}` } })
+    .finished;
+}
+
+/** The errors of failed tests, by their names. */
+function errorsIn({ stdout }: Finished): Map<string, string> {
+  const [, errors = ""] = stdout.split("\n ERRORS \n");
+  const [told] = errors.split("\n FAILURES \n");
+  const parts = told!.split(/^(.+) => \S+$/m).slice(1);
+  return new Map(
+    parts.flatMap((name, place) => place % 2 === 0 ? [[name, parts[place + 1]!.trim()]] : []),
+  );
+}
+
+/** How each test ended, in their order. */
+function endedIn({ stdout }: Finished): [name: string, ended: string][] {
+  return [...stdout.matchAll(/^(\S.*?) \.\.\. (ok|FAILED|ignored)\b/gm)]
+    .map(([, name, ended]) => [name!, ended!]);
+}
+
+function replayIn(error: string): string {
+  return /^replay: (.*)$/m.exec(error)![1]!;
+}
+
+/** The names and failures of a JUnit report. */
+function junit(path: string): { cases: string[]; failed: string[] } {
+  const cases = [
+    ...Deno.readTextFileSync(path).matchAll(
+      /<testcase name="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs,
+    ),
+  ];
+  const plain = (name: string) => name.replaceAll("&gt;", ">").replaceAll("&apos;", "'");
+  return {
+    cases: cases.map(([, name]) => plain(name!)),
+    failed: cases.filter(([, , body]) => body?.includes("<failure")).map(([, name]) =>
+      plain(name!)
+    ),
+  };
+}
+
+/** A file with tests of one's own, and what most of them need. */
+function fileOf(body: string): string {
+  return `// @ts-nocheck: a user may write no types.
+import { assertAnswer, assertCalled, assertEquals, scripted, tool, toolTest } from "./all.ts";
+
+const add = tool({
+  name: "add",
+  description: "Adds two numbers",
+  parameters: {
+    type: "object",
+    properties: { x: { type: "number" }, y: { type: "number" } },
+    required: ["x", "y"],
+    additionalProperties: false,
+  },
+  execute: ({ x, y }) => x + y,
+});
+const call = { calls: [{ name: "add", arguments: { x: 1, y: 2 } }] };
+const adder = (name = "adder") => scripted(name, [call, { text: "It is 3." }]);
+const silent = (name = "silent") => scripted(name, [{ text: "I cannot tell." }]);
+const rests = { tools: [add], prompt: "What is 1 + 2?", assert: (run) => assertAnswer(run, "3") };
+${body}`;
+}
+
+/** Writes a file of tests into a folder of its own and runs it. */
+async function runOwn(body: string, options: RunOptions = {}): Promise<Finished> {
+  await using place = await folder();
+  place.write(
+    "all.ts",
+    `export * from "file://${ROOT}/mod.ts";\nexport { assertEquals } from "@std/assert";\n`,
+  );
+  return await run(place.write("own.ts", fileOf(body)), options);
+}
+
+Deno.test("toolTest() runs its fixtures without any permission, and all of them pass", async () => {
+  await using place = await folder();
+  const report = place.file("junit.xml");
+  const finished = await run(PASSING, { flags: [`--junit-path=${report}`] });
+  assertEquals(finished.code, 0, finished.all);
+  const { cases, failed } = junit(report);
+  assertEquals(failed, []);
+  const trial = /^is right often enough > trial \d+$/;
+  assertEquals(cases.filter((name) => trial.test(name)).length, PASSING_TRIALS);
+  // Reports group tests by the file that registers them, which for most is one of ours.
+  assertEquals(cases.filter((name) => !trial.test(name)), [
+    "multiplies by the tool",
+    "calls nothing where nothing is to be done",
+    "has its arguments repaired",
+    "is right often enough > gate",
+    "writes a mail that a judge finds polite",
+    "refunds an order once",
+    "searches, whether it writes defaults or not > brief",
+    "searches, whether it writes defaults or not > thorough",
+    "fills one cart over several turns",
+    "tries again where the till fails",
+    "finds articles with few calls that are to spare",
+    "books the taxi once it knows when the tour ends",
+    "books for two cities, in whatever order",
+    "asks for the visa until it is granted",
+    "recovers from a document with wrong types > obedient",
+    "recovers from a document with wrong types > obedient + WT",
+    "an agent of one's own multiplies",
+  ]);
+  // The gate passes though not all trials do, of which each is told with its assertion.
+  assertMatch(finished.stdout, /^nine of ten \(simulated\): PASS: /m);
+  assertMatch(
+    finished.stdout,
+    /^wrong_answer after 0 calls; an assertion failed: The answer is not .*\nreplay: deno test /m,
+  );
+  assertEquals(finished.stdout.includes("warning"), false, finished.all);
+});
+
+/** What is told of each test that fails on purpose: the whole message, but for its replay line. */
+const MESSAGES: readonly [name: string, message: string, at: string | undefined][] = [
+  [
+    "wrong argument",
+    `AssertionError: No call was as expected: book_hotel({"city":"Rome","nights":3}).
+  nearest is call 1 (step 1) book_hotel
+    arguments.nights is different: expected 3, but it is 2
+  calls made: 1
+    1. step 1 book_hotel(city="Rome", nights=2) -> {"city":"Rome","nights":2,"price":160}
+
+hasty (simulated): wrong_answer after 1 call; an assertion failed
+  said "Done."`,
+    "calls.ts:28:5",
+  ],
+  [
+    "wrong order",
+    `AssertionError: The calls were not made in the expected order.
+  expected call 2 of 2 was not made after call 2 (step 2) book_tour: book_taxi
+    it was made before: call 1 (step 1) book_taxi
+  calls made: 2
+    1. step 1 book_taxi(at="17:00") -> {"taxi":"X7"}
+    2. step 2 book_tour(city="Rome", date="2026-05-03") -> {"tour":"T1","ends":"17:00"}
+
+hasty (simulated): wrong_answer after 2 calls; an assertion failed
+  said "Done."`,
+    "calls.ts:37:5",
+  ],
+  [
+    "missing call",
+    `AssertionError: The calls are not the expected ones (exact).
+  expected call 2 of 2 was not made: book_taxi({"at":"17:00"})
+  calls made: 1
+    1. step 1 book_tour(city="Rome", date="2026-05-03") -> {"tour":"T1","ends":"17:00"}
+
+hasty (simulated): wrong_answer after 1 call; an assertion failed
+  said "Done."`,
+    "calls.ts:46:5",
+  ],
+  [
+    "called too often",
+    `AssertionError: search was called 3 times, not at most twice.
+  call 1 (step 1) search
+  call 2 (step 2) search
+  call 3 (step 3) search
+  calls made: 3
+    1. step 1 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+    2. step 2 search(text="pens") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+    3. step 3 search(text="pencil") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+
+hasty (simulated): wrong_answer after 3 calls; an assertion failed
+  said "Done."`,
+    "calls.ts:59:5",
+  ],
+  [
+    "invented tool",
+    `AssertionError: 1 of 1 call failed.
+  call 1 (step 1) book_taxy (refused): There is no function book_taxy
+  calls made: 1
+    1. step 1 book_taxy(at="17:00") -> refused: There is no function book_taxy
+
+hasty (simulated): wrong_answer after 1 call; an assertion failed; wrong calls: 1 function_not_found
+first root failure: call 1 (step 1) book_taxy: function_not_found: there is no such function, the nearest is book_taxi
+  said "Done."`,
+    "calls.ts:68:5",
+  ],
+  [
+    "refunds twice",
+    `AssertionError: The state is not as expected: 1 difference.
+  state.refunded is different: expected 30, but it is 60
+
+generous (simulated): wrong_answer after 2 calls; an assertion failed
+  1. step 1 refund(order="a7") -> {"refunded":30}
+  2. step 2 refund(order="a7") -> {"refunded":30}
+  said "You get 30 euros back."`,
+    "outcomes.ts:13:5",
+  ],
+  [
+    "answers without the fact",
+    `AssertionError: The answer is not a text with "red pen".
+  the answer is "We have several pens."
+  calls made: 1
+    1. step 1 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+
+vague (simulated): wrong_answer after 1 call; an assertion failed
+  said "We have several pens."`,
+    "outcomes.ts:26:5",
+  ],
+  [
+    "broken assert",
+    `AssertionError: assert threw TypeError at fixtures/tool_tests/failing/outcomes.ts:36:37: Cannot read properties of undefined (reading 'result') (no AssertionError)
+
+reckoner (simulated): wrong_answer after 0 calls; an assertion failed
+  said "It is 42."`,
+    "outcomes.ts:36:37",
+  ],
+  [
+    "never comes to an end",
+    `AssertionError: The model reached a limit before it answered: call_limit
+stubborn (simulated): call_limit after 3 calls
+  1. step 1 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+  2. step 2 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+  3. step 3 search(text="pen") -> [{"article":"red pen","price":2},{"article":"blue pen","price":3}]
+  stopped: a call past the limit was made`,
+    undefined,
+  ],
+];
+
+Deno.test("toolTest() tells what was wrong, where, and how to run just that again", async (context) => {
+  await using place = await folder();
+  const report = place.file("junit.xml");
+  const finished = await run(FAILING, {
+    flags: ["--allow-net=127.0.0.1", `--junit-path=${report}`],
+  });
+  assertEquals(finished.code, 1, finished.all);
+  const errors = errorsIn(finished);
+  const names = [
+    ...MESSAGES.map(([name]) => name),
+    "right too rarely > gate",
+    "unreachable server",
+  ];
+  assertEquals([...errors.keys()].sort(), names.toSorted(), finished.all);
+  assertEquals(junit(report).failed.sort(), names.toSorted());
+  for (const [name, message, at] of MESSAGES) {
+    await context.step(name, () => {
+      const error = errors.get(name)!;
+      const [told, rest = ""] = error.split("\nreplay: ");
+      assertEquals(told, `error: ${message}`);
+      const [replay, ...frames] = rest.split("\n");
+      const file = at === undefined ? "outcomes.ts" : at.split(":")[0];
+      const id = `case=${encodeURIComponent(name)} seed=`;
+      assertStringIncludes(
+        replay!,
+        `deno test -A fixtures/tool_tests/failing/${file} -- --only='${id}`,
+      );
+      assertEquals(frames.length, 1);
+      if (at === undefined) return;
+      assertEquals(frames[0], `    at file://${ROOT}/fixtures/tool_tests/failing/${at}`);
+    });
+  }
+  await context.step("an unreachable server", () => {
+    assertMatch(
+      errors.get("unreachable server")!,
+      /^error: AssertionError: The trial is invalid: Cannot get a reply of m at 127\.0\.0\.1:4: .*\nm: invalid after 0 calls\nreplay: /,
+    );
+  });
+  await context.step("a gate", () => {
+    assertMatch(
+      errors.get("right too rarely > gate")!,
+      /^error: AssertionError: coin \(simulated\): FAIL: the true success rate is below 80\.0%.*\n {2}solved: 20 of 40 valid trials /,
+    );
+  });
+  await context.step("no message leads into files of ours", () => {
+    for (const error of errors.values()) assertEquals(error.includes("/lib/"), false, error);
+  });
+  await context.step("replay lines repeat what was told", async () => {
+    const again = [...errors].filter(([, error]) => error.includes("\nreplay: "));
+    assertEquals(again.length, MESSAGES.length + 1);
+    const replays = await Promise.all(again.map(([, error]) => paste(replayIn(error))));
+    for (const [place, [name, error]] of again.entries()) {
+      const replayed = replays[place]!;
+      assertEquals(replayed.code, 1, replayed.all);
+      assertEquals([...errorsIn(replayed)], [[name, error]], replayed.all);
+    }
+  });
+});
+
+Deno.test("toolTest() runs what deno test selects, in any order and never again", async (context) => {
+  const usual = await run(CALLS);
+  assertEquals(usual.stdout.match(/FAILED \(/g)?.length, 5, usual.all);
+  await context.step("--filter", async () => {
+    const finished = await run(CALLS, { flags: ["--filter=wrong order"] });
+    assertEquals([...errorsIn(finished).keys()], ["wrong order"], finished.all);
+    assertMatch(finished.stdout, /0 passed \| 1 failed \| 4 filtered out/);
+  });
+  for (const flags of [["--shuffle=3"], ["--retry=2", "--repeats=2"]]) {
+    await context.step(flags.join(" "), async () => {
+      const finished = await run(CALLS, { flags });
+      assertEquals(finished.code, 1, finished.all);
+      assertEquals([...errorsIn(finished)].sort(), [...errorsIn(usual)].sort());
+      assertMatch(finished.stdout, /0 passed \| 5 failed/);
+    });
+  }
+  await context.step("--only of a test that there is not", async () => {
+    const id = "case=none seed=1 model=hasty strategy=baseline perturbation=none repetition=1";
+    const finished = await run(CALLS, { own: [`--only=${id}`] });
+    assertEquals(finished.code, 1, finished.all);
+    assertStringIncludes(finished.all, "as nothing in this file has its task, model");
+  });
+});
+
+Deno.test("toolTest() keeps the trials of each test of a file in a folder, and goes on with them", async (context) => {
+  await using place = await folder();
+  const permissions = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
+  const own = [`--out=${place.path}/`];
+  const whole = await run([CALLS, GATE], { flags: permissions, own });
+  assertEquals(whole.code, 1, whole.all);
+  assertEquals(place.names(), [
+    "called_too_often.jsonl",
+    "invented_tool.jsonl",
+    "missing_call.jsonl",
+    "right_too_rarely.jsonl",
+    "wrong_argument.jsonl",
+    "wrong_order.jsonl",
+  ]);
+  const journal = place.file("right_too_rarely.jsonl");
+  const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
+  assertEquals(lines.length, FAILING_TRIALS + 1);
+
+  await context.step("an existing journal is not begun anew", async () => {
+    const refused = await run(GATE, { flags: permissions, own });
+    assertEquals(refused.code, 1, refused.all);
+    assertMatch(refused.all, /Cannot begin the journal .*right_too_rarely\.jsonl.* --resume/);
+  });
+  await context.step("--resume runs what is missing", async () => {
+    Deno.writeTextFileSync(journal, lines.slice(0, 11).join("\n") + "\n");
+    const resumed = await run(GATE, { flags: permissions, own: [...own, "--resume"] });
+    assertEquals(resumed.code, 1, resumed.all);
+    assertEquals(
+      errorsIn(resumed),
+      new Map([...errorsIn(whole)].filter(([name]) => name.endsWith("gate"))),
+    );
+    const ids = readLines(journal).slice(1).map(({ id }) => id);
+    assertEquals(ids, lines.slice(1).map((line) => JSON.parse(line).id));
+  });
+  await context.step("toolgate gate decides over it", async () => {
+    const decided = await toolgate(["gate", journal]);
+    assertEquals(decided.code, 1, decided.all);
+    assertMatch(decided.stdout, /^coin \(simulated\): FAIL: .*\n {2}solved: 20 of 40 /m);
+  });
+  await context.step("toolgate report shows it", async () => {
+    const shown = await toolgate(["report", place.file("wrong_argument.jsonl")]);
+    assertEquals(shown.code, 0, shown.all);
+    assertMatch(shown.stdout, /^case wrong argument +1 +0\.0%/m);
+    const page = place.file("report.html");
+    const drawn = await toolgate(["report", journal, "--html", page]);
+    assertEquals(drawn.code, 0, drawn.all);
+    assertStringIncludes(Deno.readTextFileSync(page), "right too rarely");
+  });
+});
+
+Deno.test("toolTest() shares trials among shards, over which toolgate gate decides", async () => {
+  await using place = await folder();
+  const permissions = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
+  const journals = [1, 2].map((index) => place.file(`${index}.jsonl`));
+  for (const [index, journal] of journals.entries()) {
+    const finished = await run(GATE, {
+      flags: permissions,
+      own: [`--shard=${index + 1}/2`, `--out=${journal}`],
+    });
+    assertEquals(finished.code, 0, finished.all);
+    assertMatch(finished.stdout, /20 passed \| 0 failed \| 1 ignored/);
+    assertMatch(finished.all, /right too rarely: the gate needs all trials/);
+  }
+  const [one, other] = journals.map((path) => readLines(path).slice(1).map(({ id }) => id));
+  assertEquals(new Set([...one!, ...other!]).size, FAILING_TRIALS);
+  assertEquals((await toolgate(["gate", ...journals])).code, 1);
+  const missing = await toolgate(["gate", journals[0]!]);
+  assertEquals(missing.code, 3, missing.all);
+});
+
+Deno.test("toolTest() writes report and verdict", async () => {
+  await using place = await folder();
+  const finished = await run(GATE, {
+    flags: [`--allow-read=${place.path}`, `--allow-write=${place.path}`],
+    own: [`--report=${place.path}/`, `--verdict=${place.path}/`],
+  });
+  assertEquals(finished.code, 1, finished.all);
+  assertEquals(place.names(), ["right_too_rarely.html", "right_too_rarely.json"]);
+  assertStringIncludes(Deno.readTextFileSync(place.file("right_too_rarely.json")), '"fail"');
+});
+
+Deno.test("toolTest() refuses one file for the trials of two tests", async () => {
+  await using place = await folder();
+  const finished = await run(CALLS, {
+    flags: [`--allow-read=${place.path}`, `--allow-write=${place.path}`],
+    own: [`--out=${place.file("all.jsonl")}`],
+  });
+  assertEquals(finished.code, 1, finished.all);
+  assertMatch(
+    finished.all,
+    /Cannot keep the trials of tool test wrong order in .*wrong argument has it/,
+  );
+  assertEquals(place.names(), []);
+});
+
+Deno.test("toolTest() makes state and tools anew for each trial, and lets real ones run alone", async () => {
+  const finished = await runOwn(`
+// However long a call takes, others begin meanwhile if they may.
+const waiting = (seen) => async () => {
+  seen.now++;
+  seen.most = Math.max(seen.most, seen.now);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  seen.now--;
+  return "3";
+};
+const slow = (seen) => tool({ ...schema, execute: waiting(seen) });
+const schema = { name: "add", description: "Adds", parameters: { type: "object", properties: {} } };
+const model = scripted("adder", [{ calls: [{ name: "add", arguments: {} }] }, { text: "3" }]);
+const seen = { alone: { now: 0, most: 0 }, apart: { now: 0, most: 0 }, asked: { now: 0, most: 0 } };
+const own = { ...rests, model, trials: 6 };
+toolTest("alone", { ...own, tools: [slow(seen.alone)] });
+toolTest("asked", { ...own, tools: [slow(seen.asked)], concurrency: 3 });
+toolTest("apart", {
+  ...own,
+  state: () => ({ calls: 0 }),
+  tools: (state) => [tool({ ...schema, execute: () => (state.calls++, waiting(seen.apart)()) })],
+  assert: (run) => assertEquals(run.state, { calls: 1 }),
+});
+toolTest("faked", {
+  ...own,
+  tools: [tool({ ...schema, sequence: ["first", "second"] })],
+  assert: (run) => assertEquals(run.calls.map(({ result }) => result), ["first"]),
+});
+Deno.test("at the same time", () => {
+  assertEquals([seen.alone.most, seen.asked.most, seen.apart.most > 1], [1, 3, true]);
+});
+`);
+  assertEquals(finished.code, 0, finished.all);
+  assertEquals(endedIn(finished).length, 4 * 6 + 1, finished.all);
+});
+
+Deno.test("toolTest() decides by a gate: pass, fail, undecided or invalid", async () => {
+  const finished = await runOwn(`
+const rated = (share) => scripted("rated", ({ context }) =>
+  ({ text: (context.repetition * share) % 1 < share ? "3" : "4" }));
+const gate = { successRate: 0.8, margin: 0.2 };
+const own = { ...rests, trials: 40, gate };
+toolTest("sure", { ...own, model: rated(0.95) });
+toolTest("weak", { ...own, model: rated(0.5) });
+toolTest("torn", { ...own, model: rated(0.75), trials: 20 });
+toolTest("lenient", { ...own, model: rated(0.75), trials: 20, gate: { ...gate, undecided: "pass" } });
+toolTest("broken", { ...own, model: scripted("rated", () => { throw new TypeError("boo"); }) });
+toolTest("planned", { ...rests, model: rated(0.99), gate: { ...gate, sequential: true } });
+`);
+  assertEquals(finished.code, 1, finished.all);
+  const gates = endedIn(finished).filter(([name]) => name.endsWith(" > gate"));
+  assertEquals(gates, [
+    ["sure > gate", "ok"],
+    ["weak > gate", "FAILED"],
+    ["torn > gate", "FAILED"],
+    ["lenient > gate", "ok"],
+    ["broken > gate", "FAILED"],
+    ["planned > gate", "ok"],
+  ]);
+  const errors = errorsIn(finished);
+  assertMatch(errors.get("weak > gate")!, /rated \(simulated\): FAIL: /);
+  assertMatch(errors.get("torn > gate")!, /rated \(simulated\): UNDECIDED: /);
+  assertMatch(errors.get("broken > gate")!, /rated \(simulated\): INVALID: /);
+  assertMatch(
+    finished.stdout,
+    /^invalid after 0 calls; the model threw: boo$/m,
+  );
+  // With a gate only the gate can fail, and a sequential one plans its own size.
+  const cases = endedIn(finished).filter(([name]) => !name.endsWith(" > gate"));
+  assertEquals(cases.filter(([, ended]) => ended !== "ok"), []);
+  assert(cases.filter(([name]) => name.startsWith("planned > trial ")).length > 40, finished.all);
+});
+
+Deno.test("toolTest() lets a gate compare models on the same case", async () => {
+  const finished = await runOwn(`
+const gate = { baseline: "old", margin: 0.15 };
+const own = { ...rests, trials: 40, gate };
+toolTest("better", { ...own, model: [silent("old"), adder("new")] });
+toolTest("worse", { ...own, model: [adder("old"), silent("new")] });
+`);
+  assertEquals(finished.code, 1, finished.all);
+  const errors = errorsIn(finished);
+  assertEquals([...errors.keys()], ["worse > gate"], finished.all);
+  assertMatch(errors.get("worse > gate")!, /new \(simulated\): FAIL: /);
+  assertMatch(finished.stdout, /^new \(simulated\): PASS: /m);
+});
+
+Deno.test("toolTest() crosses models, strategies and perturbations, and judges each", async () => {
+  const finished = await runOwn(`
+toolTest("crossed", {
+  ...rests,
+  model: [adder("one"), silent("two")],
+  strategy: ["baseline", { strategy: "repair", name: "mended" }],
+  perturbation: ["none", "CO"],
+});
+toolTest("seeds", {
+  ...rests,
+  model: adder(),
+  trials: 3,
+  perturbation: "CO",
+  assert(run) {
+    seen.add(run.seed);
+    assertEquals(run.perturbed.map(({ id, changed }) => [id, changed]), [["CO", true]]);
+    // Calls are checked by the tools as they are, which assertions see.
+    assertEquals(Object.keys(run.tools[0].parameters.properties), ["x", "y"]);
+  },
+});
+const seen = new Set();
+Deno.test("each trial has a seed", () => assertEquals(seen.size, 3));
+toolTest("nothing told", {
+  ...rests,
+  model: silent(),
+  oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }],
+  perturbation: "RP_F",
+  assert(run) {
+    assertEquals([run.removed, run.messages[0].content.includes("1")], [true, false]);
+    assertAnswer(run, "3");
+  },
+});
+`);
+  assertEquals(finished.code, 1, finished.all);
+  const subjects = ["", " + mended", " + CO", " + mended + CO"];
+  assertEquals(
+    endedIn(finished).filter(([name]) => name.startsWith("crossed")).sort(),
+    subjects.flatMap((subject): [string, string][] => [
+      [`crossed > one${subject}`, "ok"],
+      [`crossed > two${subject}`, "FAILED"],
+    ]).sort(),
+    finished.all,
+  );
+  const errors = errorsIn(finished);
+  assertEquals(errors.size, 5, finished.all);
+  // What is right without what the question tells, only the user's own assertions can say.
+  assertMatch(errors.get("nothing told")!, /^error: AssertionError: The answer is not /);
+});
+
+Deno.test("toolTest() tells what is wrong with what is made for a trial, without a stack", async (context) => {
+  const file = `
+const own = { ...rests, model: adder() };
+toolTest("state throws", { ...own, state() { throw new TypeError("boo"); } });
+toolTest("state throws a text", { ...own, state() { throw "boo"; } });
+toolTest("state is a promise", { ...own, state: async () => { throw new Error("late"); } });
+toolTest("tools throw", { ...own, tools() { throw new TypeError("boo"); } });
+toolTest("tools are a promise", { ...own, tools: async () => [add] });
+toolTest("tools are none", { ...own, tools: () => undefined });
+toolTest("tools share a name", { ...own, tools: () => [add, add] });
+toolTest("tools are no tools", { ...own, tools: () => [{ name: "add" }] });
+toolTest("oracle of others", { ...own, tools: () => [add], oracle: [{ tool: "ad", arguments: {} }] });
+toolTest("model throws", { ...own, model: scripted("m", () => { throw new TypeError("boo"); }) });
+toolTest("assert throws a text", { ...own, assert() { throw "boo"; } });
+toolTest("assert throws later", { ...own, assert: async () => { throw new RangeError("boo"); } });
+toolTest("assert is misused", { ...own, assert: (run) => assertCalled(run, { tool: "ad" }) });
+toolTest("of generated tasks", { ...own, perturbation: "rename" });
+toolTest("gated", { ...own, trials: 2, gate: { successRate: 0.5 }, state() { throw new TypeError("boo"); } });
+`;
+  const finished = await runOwn(file);
+  assertEquals(finished.code, 1, finished.all);
+  const errors = errorsIn(finished);
+  const table: [name: string, message: RegExp][] = [
+    [
+      "state throws",
+      /^error: InputError: Cannot begin a trial as state must not throw: it threw TypeError at \S+\/own\.ts:\d+:\d+: boo$/m,
+    ],
+    ["state throws a text", /^error: InputError: Cannot begin .*: it threw string: boo$/m],
+    [
+      "state is a promise",
+      /^error: InputError: Cannot begin a trial as state must be made at once/,
+    ],
+    [
+      "tools throw",
+      /^error: InputError: Cannot begin a trial as tools must not throw: .* at \S+own\.ts/,
+    ],
+    [
+      "tools are a promise",
+      /^error: InputError: Cannot begin a trial as tools must be made at once/,
+    ],
+    [
+      "tools are none",
+      /^error: InputError: Cannot offer tools as they must be a list: .* undefined/,
+    ],
+    [
+      "tools share a name",
+      /^error: InputError: Cannot offer tools as their names must be distinct/,
+    ],
+    [
+      "tools are no tools",
+      /^error: InputError: Cannot offer tools as each must have a description/,
+    ],
+    ["oracle of others", /^error: InputError: Cannot use oracle as .* no tool ad, but add$/m],
+    ["model throws", /^error: AssertionError: The trial is invalid: the model threw: boo$/m],
+    [
+      "assert throws a text",
+      /^error: AssertionError: assert threw string: boo \(no AssertionError\)$/m,
+    ],
+    [
+      "assert throws later",
+      /^error: AssertionError: assert threw RangeError at \S+own\.ts:\d+:\d+: boo/,
+    ],
+    [
+      "assert is misused",
+      /^error: AssertionError: The trial is invalid: Cannot judge the run at \S+own\.ts:\d+:\d+: Cannot expect a call of ad as /,
+    ],
+    ["of generated tasks", /^error: InputError: Cannot perturb .*rename/],
+    ["gated > trial 1", /^error: InputError: Cannot begin a trial as state must not throw/],
+    ["gated > gate", /^error: InputError: Cannot begin a trial as state must not throw/],
+    ["gate alone", /^error: InputError: Cannot begin a trial as state must not throw/],
+  ];
+  // Nothing has been run before it, whose error it could pass on.
+  const alone = await runOwn(file, { flags: ["--filter=gated > gate"] });
+  errors.set("gate alone", errorsIn(alone).get("gated > gate") ?? alone.all);
+  for (const [name, message] of table) {
+    await context.step(name, () => {
+      const error = errors.get(name) ?? "";
+      assertMatch(error, message, finished.all);
+      assertEquals(error.includes("/lib/"), false, error);
+    });
+  }
+});
+
+Deno.test("toolTest() fails where a perturbation found nothing to change", async () => {
+  const finished = await runOwn(`
+const own = { ...rests, model: adder(), perturbation: "RP_F" };
+toolTest("idle", own);
+toolTest("told", { ...own, oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }] });
+`);
+  assertEquals(finished.code, 1, finished.all);
+  assertEquals(endedIn(finished), [["idle", "FAILED"], ["told", "ok"]], finished.all);
+  assertMatch(
+    errorsIn(finished).get("idle")!,
+    /AssertionError: The perturbation RP_F found nothing to/,
+  );
+});
+
+Deno.test("toolTest() does not go on with the trials of a case that has changed", async () => {
+  await using place = await folder();
+  const flags = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
+  const own = [`--out=${place.file("trials.jsonl")}`];
+  const first = await runOwn(`toolTest("one", { ...rests, model: adder() });`, { flags, own });
+  assertEquals(first.code, 0, first.all);
+  const resume = { flags, own: [...own, "--resume"] };
+  const same = await runOwn(`toolTest("one", { ...rests, model: adder() });`, resume);
+  assertEquals(same.code, 0, same.all);
+  for (const change of ['prompt: "What is 2 + 1?"', "assert() {}", "tools: () => [add]"]) {
+    const body = `toolTest("one", { ...rests, model: adder(), ${change} });`;
+    const changed = await runOwn(body, resume);
+    assertEquals(changed.code, 1, changed.all);
+    assertMatch(changed.all, /Cannot resume .*trials\.jsonl as it must be of the same plan/);
+  }
+});
+
+Deno.test("toolTest() shows nothing that a message makes look like a place", async () => {
+  const finished = await runOwn(`
+toolTest("spoofed", {
+  ...rests,
+  model: scripted("sly", [{ text: "4\\n    at file:///etc/passwd:1:1\\u001b[31m" }]),
+  assert: (run) => assertEquals(run.answer, "3"),
+});
+toolTest("long", {
+  ...rests,
+  model: scripted("chatty", [{ text: "4".repeat(50_000) }]),
+  assert: (run) => assertEquals(run.answer, "3"),
+});
+`);
+  assertEquals(finished.code, 1, finished.all);
+  const errors = errorsIn(finished);
+  for (const name of ["spoofed", "long"]) {
+    assertMatch(errors.get(name)!, /\n {4}at file:\S+\/own\.ts:\d+:\d+$/, finished.all);
+  }
+  assertEquals(finished.stdout.includes("\u001b"), false);
+});
+
+const add = tool({
+  name: "add",
+  description: "Adds two numbers",
+  parameters: { type: "object", properties: { x: { type: "number" } } },
+  returns: 3,
+});
+const MODEL = scripted("adder", [{ text: "It is 3." }]);
+
+/** What a user of plain JavaScript may hand in, and what is said of it. */
+const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
+  [undefined, /as it must have options: they are undefined/],
+  [null, /as it must have options: they are null/],
+  [{ modle: "x" }, /as there is no option modle: there are state, tools, /],
+  [
+    { strategies: ["restate"] },
+    /as there is no option strategies: here it is called strategy, which takes one or a list$/,
+  ],
+  [{ perturbations: ["RD"] }, /here it is called perturbation, which takes one or a list$/],
+  [{ models: [MODEL] }, /as there is no option models: here it is called model, which takes/],
+  [
+    { model: "sim:planner", api: "hermes" },
+    /no option api: it belongs to the model, as in model: { model: "sim:planner", api: "hermes" }$/,
+  ],
+  [
+    { temperature: 0.5 },
+    /no option temperature: it belongs to the model, as in model: { model: \.\.\., temperature: 0\.5 }$/,
+  ],
+  [{ name: "x" }, /as there is no option name/],
+  [{}, /as its name must be a text: it is undefined/, undefined],
+  [{}, /as its name must be a text: it is " "/, " "],
+  [{}, /as its name must be none of a probe: it is "oracle"/, "oracle"],
+  [{ assert: undefined }, /as assert must be a function of the run: it is undefined/],
+  [{ prompt: " " }, /as prompt must be what the user says: it is " "/],
+  [{ prompt: 7 }, /as prompt must be what the user says: it is 7/],
+  [{ system: 7 }, /as system must be a text: it is 7/],
+  [{ turns: "again" }, /as turns must be a list of .*: it is "again"/],
+  [{ turns: [""] }, /as turns must be a list of .*: it is \[""\]/],
+  [{ state: {} }, /as state must be a function: it is \{\}/],
+  [{ tools: undefined }, /as tools must be a list of tools, or .*: it is undefined/],
+  [{ tools: { add } }, /as tools must be a list of tools, or /],
+  [{ tools: [null] }, /: Cannot offer tools as each must have a name: number 1 has none/],
+  [{ tools: [add, { name: "b" }] }, /each must have a description: number 2, b, has none/],
+  [{ tools: [{ name: "b", description: "" }] }, /must have parameters, the JSON Schema of an obj/],
+  [{ tools: [{ ...add, execute: 1 }] }, /must have a function execute: number 1, add, has none/],
+  [{ tools: [add, add] }, /adds: Cannot offer tools as their names must be distinct: add /],
+  [
+    { tools: [{ ...add, parameters: { type: "objekt" } }] },
+    /adds: Cannot offer tool add as its par/,
+  ],
+  [{ oracle: "add" }, /as oracle must be a list of calls: tool and arguments: it is "add"/],
+  [
+    { oracle: [{ tool: "add" }] },
+    /as oracle must be a list of calls: .*: it is \[\{"tool":"add"\}\]/,
+  ],
+  [
+    { oracle: [{ tool: "ad", arguments: {} }] },
+    /adds: Cannot use oracle as .*: there is no tool ad, but add/,
+  ],
+  [{ parameters: [{ name: "x" }] }, /as parameters must be a list of names, values and spans/],
+  [
+    { toolChoice: "sometimes" },
+    /as toolChoice must be auto, none, required or .*: it is "sometimes"/,
+  ],
+  [{ toolChoice: { function: "ad" } }, /adds: Cannot use toolChoice as .*: there is no tool ad/],
+  [{ trials: 0 }, /as trials must be a whole number from 1 on: it is 0/],
+  [{ trials: "3" }, /as trials must be a whole number from 1 on: it is "3"/],
+  [{ trials: 1.5 }, /as trials must be a whole number from 1 on: it is 1\.5/],
+  [
+    { trials: 5, gate: { successRate: 0.8, sequential: true } },
+    /as a sequential gate sets the number of trials itself, .*: it is 5/,
+  ],
+  [{ concurrency: 0 }, /as concurrency must be a whole number from 1 on: it is 0/],
+  [{ seed: "x" }, /adds:\n {2}at seed: must be a whole number from 0 on, or "fresh"/],
+  [{ model: undefined }, /adds:\n {2}at model: expected string, received undefined/],
+  [{ model: [] }, /adds:\n {2}at model: must not be empty/],
+  [{ model: [MODEL, MODEL] }, /as models must have distinct names: adder is there twice/],
+  [{ strategy: "restat" }, /adds:\n {2}at strategy: must be one of baseline, restate/],
+  [{ strategy: ["baseline", "restat"] }, /adds:\n {2}at strategy\[1\]: must be one of baseline/],
+  [{ strategy: [] }, /adds:\n {2}at strategy: must not be empty/],
+  [{ perturbation: "XX" }, /adds:\n {2}at perturbation: must be none, or some of .*: XX/],
+  [{ perturbation: "RP_F", gate: { successRate: 0.8 } }, /under RP_F none can be/],
+  [{ limits: { call: 3 } }, /adds:\n {2}at limits: Unrecognized key: "call"/],
+  [{ gate: { succesRate: 0.8 } }, /the gate of tool test adds:\n.*Unrecognized key: "succesRate"/],
+  [{ gate: { baseline: "other" } }, /gate\.baseline must be one of its models, .* it is other/],
+  [{ budget: { usd: 1 } }, /Cannot tell the cost of model adder as the price table must have it/],
+];
+
+Deno.test("toolTest() tells a wrong option in one message, without a stack", async (context) => {
+  const good = { model: MODEL, tools: [add], prompt: "What is 1 + 2?", assert() {} };
+  for (const [options, message, ...names] of WRONG) {
+    const name = names.length === 0 ? "adds" : names[0];
+    await context.step(Deno.inspect([name, options]).slice(0, 100), () => {
+      const given = typeof options === "object" && options !== null
+        ? { ...good, ...options }
+        : options;
+      const error = assertThrows(
+        () => toolTest(name as string, given as ToolTestOptions),
+        InputError,
+      );
+      assertMatch(error.message, message);
+      assertEquals(error.stack, `InputError: ${error.message}`);
+    });
+  }
+});
+
+Deno.test("toolTest() runs nothing of a file that has a wrong option", async () => {
+  const finished = await runOwn(`
+toolTest("good", { ...rests, model: adder() });
+toolTest("bad", { ...rests, model: adder(), prompt: "" });
+`);
+  assertEquals(finished.code, 1, finished.all);
+  assertStringIncludes(
+    finished.all,
+    'InputError: Cannot use tool test bad as prompt must be what the user says: it is ""',
+  );
+  assertEquals(endedIn(finished), []);
+  assertEquals(finished.all.includes("/lib/"), false, finished.all);
+});

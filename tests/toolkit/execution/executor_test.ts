@@ -1,0 +1,1010 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { type ToolFault, withFaults } from "../../../lib/perturbations/inject_faults.ts";
+import { InputError } from "../../../lib/base/input.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
+import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
+import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import { tool as ownTool } from "../../../lib/tools/define_tool.ts";
+import { PROMPTS } from "../../../lib/models/prompts.ts";
+import { runTools } from "../../../lib/toolkit/run_tools.ts";
+import { isApart, type Tool } from "../../../lib/tools/tool.ts";
+import { ToolError, type ToolErrorCategory } from "../../../lib/toolkit/execution/tool_error.ts";
+import type { Execution, ToolAttempt } from "../../../lib/toolkit/execution/result.ts";
+import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
+import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
+import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
+import { callsOf } from "../../../lib/calls/trace.ts";
+import { test } from "../../support/generated.ts";
+import { listened } from "../../support/strategy_runs.ts";
+import { VirtualClock } from "../../support/virtual_clock.ts";
+
+/** What a tool does when it is called: gives a text, or throws. */
+type Part = string | Error | ((input: JsonObject, signal: AbortSignal) => Promise<string>);
+
+interface Double extends Tool {
+  /** What it was called with. */
+  readonly inputs: JsonObject[];
+}
+
+/** A tool that takes `{ city: string }`, and plays its parts in turn, the last again and again. */
+function double(name: string, ...parts: readonly Part[]): Double {
+  const inputs: JsonObject[] = [];
+  const execute = async (input: JsonObject, options?: { signal?: AbortSignal }) => {
+    inputs.push(structuredClone(input));
+    const part = parts[Math.min(inputs.length, parts.length) - 1]!;
+    if (part instanceof Error) throw part;
+    return typeof part === "string" ? part : await part(input, options!.signal!);
+  };
+  const parameters = {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+    additionalProperties: false,
+  };
+  return { name, description: `Does ${name}`, parameters, execute, inputs };
+}
+
+const ROME = { name: "search", arguments: { city: "Rome" } };
+const BUSY = new ToolError("rate_limit", "Slower");
+const SLOW = new ToolError("timeout", "Too late");
+const LOST = new ToolError("not_found", "No such city");
+
+/** A model that says something, and what it was asked. */
+function listening(...script: ScriptedReply[]): { model: Model; requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return { model: listened(scripted("mender", script), requests), requests };
+}
+
+/** Attempts in short: the tool, how it went, and what was done. */
+function course({ attempts }: Execution): string[] {
+  return attempts.map((one) => `${one.tool} ${one.ok ? "ok" : `${one.category} ${done(one)}`}`);
+}
+
+function done({ action }: Extract<ToolAttempt, { ok: false }>): string {
+  switch (action.kind) {
+    case "retried":
+      return `retried after ${action.after}`;
+    case "repaired":
+      return `repaired by ${action.requests}`;
+    case "alternative":
+      return `alternative ${action.tool}`;
+    case "gave_up":
+      return `gave up: ${action.reason}`;
+  }
+}
+
+/** An executor of which no time passes but the clock's. */
+function executorOf(
+  tools: readonly Tool[],
+  options: ToolExecutorOptions = {},
+): { executor: ToolExecutor; clock: VirtualClock } {
+  const clock = new VirtualClock();
+  return { executor: createToolExecutor(tools, { clock, seed: 1, ...options }), clock };
+}
+
+/** What came of a call of a tool. */
+async function executed(
+  tools: readonly Tool[],
+  options: ToolExecutorOptions = {},
+  call: { name: string; arguments: JsonObject | string } = ROME,
+): Promise<Execution> {
+  const { executor, clock } = executorOf(tools, options);
+  using _ = clock;
+  return await executor.execute(call);
+}
+
+// What comes back
+
+test("createToolExecutor() gives what a tool returns, and how it went", async () => {
+  const search = double("search", async () => {
+    await clock.pause(120);
+    return '{"found":[1,2]}';
+  });
+  const { executor, clock } = executorOf([search]);
+  const execution = await executor.execute({ ...ROME, id: "call_7" });
+  assertEquals(execution, {
+    ok: true,
+    id: "call_7",
+    tool: "search",
+    content: '{"found":[1,2]}',
+    value: { found: [1, 2] },
+    attempts: [{
+      ok: true,
+      tool: "search",
+      arguments: '{"city":"Rome"}',
+      startedAt: "1970-01-01T00:00:00.000Z",
+      durationMs: 120,
+      ran: true,
+    }],
+    usage: { inputTokens: 0, outputTokens: 0 },
+  });
+  assertEquals(clock.waiting, 0, "no timer is left behind");
+});
+
+test("createToolExecutor() takes arguments as text, and results that are no text", async () => {
+  const search = double("search", "Rain");
+  const execution = await executed([search], {}, { name: "search", arguments: '{"city":"Oslo"}' });
+  assert(execution.ok);
+  assertEquals([execution.content, execution.value], ["Rain", "Rain"]);
+  assertEquals(search.inputs, [{ city: "Oslo" }]);
+  for (const [returned, content] of [[{ a: 1 }, '{"a":1}'], [undefined, "null"], [7, "7"]]) {
+    const odd = double("search", () => Promise.resolve(returned as string));
+    assertEquals((await executed([odd])).content, content);
+  }
+  const impossible = double("search", () => Promise.resolve(5n as unknown as string));
+  const failed = await executed([impossible]);
+  assert(!failed.ok && failed.error.category === "execution");
+});
+
+test("createToolExecutor() tells an error as JSON with one key, in one line, short, without secrets", async () => {
+  const wordy = new Error(
+    `Line 1\nAuthorization: Bearer abc.def.ghi \u001b[31m ${"x".repeat(5000)}`,
+  );
+  for (const part of [wordy, JSON.stringify({ error: wordy.message })]) {
+    const execution = await executed([double("search", part)]);
+    assert(!execution.ok);
+    const { error, content, attempts } = execution;
+    assertEquals(JSON.parse(content), { error: error.message });
+    assertStringIncludes(
+      error.message,
+      "Line 1\\nAuthorization: Bearer [redacted] \\u001b[31m xxx",
+    );
+    assertEquals(error.message.length, 1000);
+    assert(!JSON.stringify(execution).includes("abc.def"));
+    assertEquals(attempts.map((one) => !one.ok && one.message), [error.message]);
+  }
+});
+
+test("createToolExecutor() counts the attempts in what it tells", async () => {
+  const execution = await executed([double("search", BUSY)], { retries: 1 });
+  assertEquals(execution.content, '{"error":"Slower (2 attempts)"}');
+  assertEquals(execution.ok || execution.error, {
+    category: "rate_limit",
+    message: "Slower (2 attempts)",
+  });
+});
+
+// Validation
+
+test("createToolExecutor() never runs a tool on wrong arguments", async () => {
+  const table: [unknown, RegExp][] = [
+    [{}, /city/],
+    [{ city: 7 }, /city must be string/],
+    [{ city: "Rome", more: 1 }, /more/],
+    ["no JSON", /must be a JSON object/],
+    ["[]", /must be a JSON object/],
+    ["", /must be a JSON object/],
+    [undefined, /must be a JSON object/],
+    [{ city: 5n }, /must be a JSON object/],
+    ['{"__proto__":{"city":"Rome"}}', /city/],
+    ["[".repeat(10_000) + "]".repeat(10_000), /must be a JSON object/],
+    ['{"city":' + "[".repeat(10_000) + "]".repeat(10_000) + "}", /city|nest/],
+  ];
+  for (const [written, rule] of table) {
+    const search = double("search", "ok");
+    const call = { name: "search", arguments: written as string };
+    const execution = await executed([search], { alternatives: { search: "search" } }, call);
+    assert(!execution.ok);
+    assertMatch(execution.error.message, rule);
+    assertEquals([execution.error.category, search.inputs], ["validation", []]);
+    assertEquals(execution.attempts.map(({ ran }) => ran), [false]);
+    assertEquals(course(execution)[0], "search validation gave up: No model repairs arguments");
+  }
+});
+
+test("createToolExecutor() asks the tool's own check too", async () => {
+  const fault = { missing: [], unexpected: [], wrongType: [], malformed: false };
+  const check = ({ city }: JsonObject) =>
+    city === "Atlantis" ? { error: "It has sunk", fault } : undefined;
+  const search = { ...double("search", "ok"), check };
+  const sunk = await executed([search], {}, { name: "search", arguments: { city: "Atlantis" } });
+  assertEquals([sunk.content, search.inputs], ['{"error":"It has sunk"}', []]);
+  assertEquals((await executed([search])).content, "ok");
+});
+
+test("createToolExecutor() hands each attempt arguments of its own", async () => {
+  const search = double("search", (input) => {
+    input["city"] = "Oslo";
+    return Promise.reject(BUSY);
+  }, "ok");
+  const given = { city: "Rome" };
+  await executed([search], {}, { name: "search", arguments: given });
+  assertEquals([given, search.inputs], [{ city: "Rome" }, [{ city: "Rome" }, { city: "Rome" }]]);
+});
+
+test("createToolExecutor() survives calls that are none", async () => {
+  for (const call of [null, 7, "search", {}, { name: {} }, { name: 5n, arguments: 5n }]) {
+    const execution = await executed([double("search", "ok")], {}, call as typeof ROME);
+    assertEquals(execution.ok || execution.error.category, "unknown_tool");
+  }
+});
+
+// Retries
+
+test("createToolExecutor() retries rate limits and timeouts, and nothing else", async () => {
+  const table: [Part, number][] = [
+    [BUSY, 2],
+    [SLOW, 2],
+    ['{"error":"Too many requests"}', 2],
+    [Object.assign(new Error("x"), { status: 429 }), 2],
+    [new DOMException("", "TimeoutError"), 2],
+    [new Error("Out of paper"), 1],
+    [new ToolError("execution", "timeout"), 1],
+    [new ToolError("permission", "rate limit"), 1],
+    [new ToolError("cancelled", "rate limit"), 1],
+    [new ToolError("unknown_tool", "rate limit"), 1],
+    [new ToolError("validation", "rate limit"), 1],
+    [LOST, 1],
+  ];
+  for (const [part, runs] of table) {
+    const search = double("search", part, "ok");
+    const execution = await executed([search]);
+    assertEquals([search.inputs.length, execution.ok], [runs, runs === 2], String(part));
+  }
+});
+
+test("createToolExecutor() pauses longer each time, with jitter that follows from the seed", async () => {
+  const run = (seed: number) => executed([double("search", BUSY)], { backoff: 1000, seed });
+  const execution = await run(7);
+  const pauses = execution.attempts.flatMap((one) =>
+    !one.ok && one.action.kind === "retried" ? [one.action.after] : []
+  );
+  assertEquals(pauses.length, 3);
+  for (const [place, pause] of pauses.entries()) {
+    const whole = 1000 * 2 ** place;
+    assert(pause >= whole / 2 && pause <= whole, `${pause} of ${whole}`);
+  }
+  assertEquals(course(execution)[3], "search rate_limit gave up: It was retried 3 times");
+  assertEquals(course(await run(7)), course(execution));
+  assertNotEquals(course(await run(8)), course(execution));
+  // When the attempts began shows that these pauses were made.
+  const starts = execution.attempts.map(({ startedAt }) => Date.parse(startedAt));
+  assertEquals(starts.slice(1).map((at, place) => at - starts[place]!), pauses);
+});
+
+test("createToolExecutor() draws anew for each execution", async () => {
+  const { executor, clock } = executorOf([double("search", BUSY)], { retries: 1 });
+  const executions = await executor.executeAll([ROME, ROME, ROME, ROME]);
+  assertEquals(new Set(executions.map((one) => course(one)[0])).size > 1, true);
+  assertEquals(clock.waiting, 0);
+});
+
+test("createToolExecutor() waits as long as a tool asks, within its bounds", async () => {
+  const asking = (retryAfter: number) =>
+    double("search", new ToolError("rate_limit", "Slower", { retryAfter }), "ok");
+  assertEquals(course(await executed([asking(30_000)])), [
+    "search rate_limit retried after 30000",
+    "search ok",
+  ]);
+  assertEquals(course(await executed([asking(60_000)])).length, 2);
+  assertEquals(course(await executed([asking(60_001)])), [
+    "search rate_limit gave up: It asks to wait 60001 ms, and the longest pause is 60000 ms",
+  ]);
+  assertEquals(course(await executed([asking(Infinity)])).length, 1);
+  assertEquals(course(await executed([asking(90_000)], { longestPause: 90_000 })).length, 2);
+  assertEquals(course(await executed([asking(5000)], { timeLimit: 5000 })), [
+    "search rate_limit gave up: The 5000 ms for the whole call leave no time to wait",
+  ]);
+  // The longest pause bounds the backoff as well, and a longer backoff is not cut by a shorter wish.
+  assertEquals(course(await executed([double("search", BUSY, "ok")], { longestPause: 3 })), [
+    "search rate_limit retried after 3",
+    "search ok",
+  ]);
+  const [first] = course(await executed([asking(1)], { backoff: 4000 }));
+  assert(Number(/\d+$/.exec(first!)![0]) >= 2000, first);
+});
+
+test("createToolExecutor() ends an attempt that takes too long, and leaves it behind", async () => {
+  const signals: AbortSignal[] = [];
+  const hang: Part = (_, signal) => {
+    signals.push(signal);
+    return clock.pause(200_000).then(() => Promise.reject(new Error("much too late")));
+  };
+  const search = double("search", hang, "ok");
+  const { executor, clock } = executorOf([search], { timeout: 1000, backoff: 0 });
+  const execution = await executor.execute(ROME);
+  assertEquals(course(execution), ["search timeout retried after 0", "search ok"]);
+  assertEquals(execution.attempts.map(({ durationMs, ran }) => [durationMs, ran]), [
+    [1000, true],
+    [0, true],
+  ]);
+  const [attempt] = execution.attempts;
+  assertEquals(attempt!.ok || attempt!.message, "No result came within 1000 ms");
+  assertEquals(signals.map(({ aborted }) => aborted), [true]);
+  // What comes of it in the end is of no account.
+  await clock.pause(300_000);
+});
+
+test("createToolExecutor() ends with its time limit, whatever it is doing", async () => {
+  const hang: Part = () => new Promise(() => {});
+  using clock = new VirtualClock();
+  const limited = (parts: Part[], options: ToolExecutorOptions) =>
+    createToolExecutor([double("search", ...parts)], { clock, seed: 1, backoff: 0, ...options })
+      .execute(ROME);
+  const started = clock.now();
+  assertEquals(course(await limited([hang], { timeout: 1000, timeLimit: 2500 })), [
+    "search timeout retried after 0",
+    "search timeout retried after 0",
+    "search timeout gave up: The 2500 ms for the whole call leave no time to wait",
+  ]);
+  assertEquals(clock.now() - started, 2500);
+  const never = scripted("never", () => new Promise(() => {}));
+  const refused = '{"error":"Invalid city"}';
+  const mending = await limited([refused], { timeLimit: 700, repair: { model: never } });
+  assertEquals(course(mending), [
+    "search validation gave up: The 700 ms for the whole call leave no time to repair it",
+  ]);
+  const naming = await limited([LOST], {
+    timeLimit: 700,
+    alternatives: () => new Promise(() => {}),
+  });
+  assertEquals(course(naming), ["search not_found gave up: No alternative was named in time"]);
+  assertEquals(clock.now() - started, 2500 + 700 + 700);
+});
+
+test("createToolExecutor() has patience by default, but not for ever", async () => {
+  const hang: Part = () => new Promise(() => {});
+  const { executor, clock } = executorOf([double("search", hang)]);
+  const execution = await executor.execute(ROME);
+  assertEquals(execution.attempts.map(({ durationMs }) => durationMs), Array(4).fill(60_000));
+  const [first] = execution.attempts;
+  assert(first && !first.ok && first.action.kind === "retried");
+  assert(first.action.after >= 250 && first.action.after <= 500);
+  const started = clock.now();
+  const { executor: stubborn } = executorOf([double("search", hang)], { retries: 99, clock });
+  const last = (await stubborn.execute(ROME)).attempts.at(-1)!;
+  assertEquals(clock.now() - started, 300_000);
+  assertEquals(
+    last.ok || last.message,
+    "No result came in the 300000 ms that there are for the whole call",
+  );
+});
+
+test("createToolExecutor() runs no tool when its time is over", async () => {
+  let now = 0;
+  const clock = {
+    now: () => now,
+    pause: () => new Promise<never>(() => {}),
+    after: () => () => {},
+  };
+  // A program that does not let time pass by turns: no timer could have ended it.
+  const model = scripted("busy", () => {
+    now += 1000;
+    return MENDED;
+  });
+  const search = double("search", "ok");
+  const { executor } = executorOf([search], { clock, timeLimit: 900, repair: { model } });
+  const execution = await executor.execute({ name: "search", arguments: {} });
+  assertEquals(course(execution), [
+    "search validation repaired by 1",
+    "search timeout gave up: The 900 ms for the whole call leave no time to wait",
+  ]);
+  assertEquals([search.inputs, execution.attempts.map(({ ran }) => ran)], [[], [false, false]]);
+});
+
+// Repair
+
+const MENDED: ScriptedReply = { text: '{"city":"Oslo"}' };
+const USAGE = { inputTokens: 5, outputTokens: 3 };
+
+test("createToolExecutor() lets a model give other arguments where these do not conform", async () => {
+  const { model, requests } = listening({ ...MENDED, usage: USAGE });
+  const search = double("search", "ok");
+  const { executor, clock } = executorOf([search, double("other", "no")], { repair: { model } });
+  const messages = [{ role: "user", content: "How is Oslo?" }] as const;
+  const call = { name: "search", arguments: '{"town":"Oslo"}', id: "1" };
+  const execution = await executor.execute(call, { messages });
+  assertEquals(clock.waiting, 0);
+  assertEquals(course(execution), ["search validation repaired by 1", "search ok"]);
+  assertEquals(execution.attempts.map((one) => [one.arguments, one.ran]), [
+    ['{"town":"Oslo"}', false],
+    ['{"city":"Oslo"}', true],
+  ]);
+  assertEquals([search.inputs, execution.usage], [[{ city: "Oslo" }], USAGE]);
+  const [request, ...others] = requests;
+  assertEquals(others, []);
+  assertEquals(request!.messages.map(({ role }) => role), ["user", "assistant", "user"]);
+  assertEquals(request!.messages[1]!.content, 'search({"town":"Oslo"})');
+  assertStringIncludes(request!.messages[2]!.content, PROMPTS.repair.fix.slice(0, 40));
+  assertStringIncludes(
+    request!.messages[2]!.content,
+    "Schema: " + JSON.stringify(search.parameters),
+  );
+  assertEquals(request!.tools.map(({ name }) => name), ["search"]);
+  assertEquals(request!.context, { trial: "", repetition: 1, request: 1, stage: "repair" });
+});
+
+test("createToolExecutor() lets a model mend what the tool itself refuses, if it changes something", async () => {
+  const refused = new ToolError("validation", "There are several Romes");
+  const { model, requests } = listening({ text: '{ "city": "Rome" }' }, MENDED);
+  const search = double("search", refused, "ok");
+  const execution = await executed([search], { repair: { model } });
+  assertEquals(course(execution), ["search validation repaired by 2", "search ok"]);
+  assertEquals(search.inputs, [{ city: "Rome" }, { city: "Oslo" }]);
+  for (const { messages } of requests) {
+    assertStringIncludes(messages.at(-1)!.content, "Errors: There are several Romes\n");
+  }
+});
+
+test("createToolExecutor() takes arguments in another order for the same", async () => {
+  const model = scripted("mender", [{ text: '{"b":2,"a":1}' }, { text: '{"a":1,"b":3}' }]);
+  const search = {
+    ...double("search", new ToolError("validation", "No"), "ok"),
+    parameters: { type: "object" },
+  };
+  const call = { name: "search", arguments: { a: 1, b: 2 } };
+  const execution = await executed([search], { repair: { model } }, call);
+  assertEquals(course(execution), ["search validation repaired by 2", "search ok"]);
+});
+
+test("createToolExecutor() tells a model no secrets", async () => {
+  const { model, requests } = listening(MENDED);
+  const refused = new ToolError("validation", "No: Bearer abc.def.ghi");
+  await executed([double("search", refused)], { repair: { model } });
+  assert(requests.length > 0 && !JSON.stringify(requests).includes("abc.def"));
+});
+
+test("createToolExecutor() asks a model no more often for one call than it may", async () => {
+  const refused = new ToolError("validation", "No");
+  for (const attempts of [1, 2, 5]) {
+    // Each reply conforms, and the tool refuses each.
+    let city = 0;
+    const model = scripted("mender", () => ({ text: JSON.stringify({ city: `${++city}` }) }));
+    const search = double("search", refused);
+    const execution = await executed([search], { repair: { model, attempts } });
+    assertEquals([city, search.inputs.length], [attempts, attempts + 1]);
+    const last = course(execution).at(-1);
+    assertEquals(last, `search validation gave up: The model was asked ${attempts} times`);
+  }
+  const { model, requests } = listening({ text: "I do not know." });
+  const execution = await executed([double("search", refused)], { repair: { model } });
+  assertEquals(requests.length, 2);
+  assertEquals(course(execution), [
+    "search validation gave up: The model gave no right arguments in 2 attempts",
+  ]);
+});
+
+test("createToolExecutor() says so when the model that repairs fails", async () => {
+  const fail = (error: unknown): Model => ({
+    ...scripted("x", [{}]),
+    reply: () => Promise.reject(error),
+  });
+  const call = { name: "search", arguments: "{}" };
+  const broken = fail(new InfrastructureError("Cannot reach it with Bearer abc.def"));
+  const execution = await executed([double("search", "ok")], { repair: { model: broken } }, call);
+  assertEquals(course(execution), [
+    "search validation gave up: Cannot reach it with Bearer [redacted]",
+  ]);
+  assertEquals(execution.ok || execution.error.category, "validation");
+  const odd: Model = { ...scripted("x", [{}]), reply: () => Promise.resolve({} as never) };
+  assert(!(await executed([double("search", "ok")], { repair: { model: odd } }, call)).ok);
+});
+
+test("createToolExecutor() says to the model what it is told to say", async () => {
+  const { model, requests } = listening(MENDED);
+  const repair = { model, prompt: "{name}: {errors} {other}" };
+  await executed([double("search", "ok")], { repair }, { name: "search", arguments: "[]" });
+  assertEquals(
+    requests[0]!.messages.at(-1)!.content,
+    "search: The arguments must be a JSON object {other}",
+  );
+});
+
+test("createToolExecutor() numbers its requests to the model across executions", async () => {
+  const { model, requests } = listening(MENDED);
+  const { executor } = executorOf([double("search", "ok")], { repair: { model } });
+  for (let call = 0; call < 3; call++) await executor.execute({ name: "search", arguments: {} });
+  assertEquals(requests.map(({ context }) => context.request), [1, 2, 3]);
+});
+
+// Alternatives
+
+test("createToolExecutor() calls another tool where one finds nothing or is none", async () => {
+  const alternatives = { search: "search_v2", find: "search_v2" };
+  const search = double("search", LOST);
+  const other = double("search_v2", "ok");
+  const lost = await executed([search, other], { alternatives });
+  assertEquals(course(lost), ["search not_found alternative search_v2", "search_v2 ok"]);
+  assertEquals([lost.tool, lost.content, other.inputs], ["search_v2", "ok", [{ city: "Rome" }]]);
+  const unknown = await executed([search, other], { alternatives }, { ...ROME, name: "find" });
+  assertEquals(course(unknown), ["find unknown_tool alternative search_v2", "search_v2 ok"]);
+  assertEquals(unknown.attempts.map(({ ran }) => ran), [false, true]);
+  for (const name of ["nix", "__proto__", "constructor", "toString"]) {
+    const none = await executed([search, other], { alternatives }, { ...ROME, name });
+    assertEquals(course(none), [`${name} unknown_tool gave up: There is no alternative`]);
+    assertEquals(none.content, JSON.stringify({ error: `There is no function ${name}` }));
+  }
+});
+
+test("createToolExecutor() checks the arguments of an alternative, and names it in its errors", async () => {
+  const strict = { ...double("strict", "ok"), parameters: { type: "object", required: ["id"] } };
+  const execution = await executed([double("search", LOST), strict], {
+    alternatives: { search: "strict" },
+  });
+  assert(!execution.ok);
+  assertEquals(strict.inputs, []);
+  assertEquals(execution.error, {
+    category: "validation",
+    message: "strict, called in place of search: The arguments do not conform to the schema: " +
+      "the arguments must have required property 'id' (2 attempts)",
+  });
+  const { model } = listening({ text: '{"id":7}' });
+  const mended = await executed([double("search", LOST), strict], {
+    alternatives: { search: "strict" },
+    repair: { model },
+  });
+  assertEquals(course(mended).slice(1), ["strict validation repaired by 1", "strict ok"]);
+});
+
+test("createToolExecutor() ends chains of alternatives", async () => {
+  const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+  const tools = names.map((name) => double(name, LOST));
+  const circle = { a: "b", b: "c", c: "a" };
+  const round = await executed(tools, { alternatives: circle }, { ...ROME, name: "a" });
+  assertEquals(course(round), [
+    "a not_found alternative b",
+    "b not_found alternative c",
+    "c not_found gave up: a was called so already",
+  ]);
+  const itself = await executed(tools, { alternatives: { a: "a" } }, { ...ROME, name: "a" });
+  assertEquals(course(itself), ["a not_found gave up: a was called so already"]);
+  const line = Object.fromEntries(names.slice(1).map((name, place) => [names[place]!, name]));
+  const long = await executed(tools, { alternatives: line }, { ...ROME, name: "a" });
+  assertEquals(long.attempts.map(({ tool }) => tool), ["a", "b", "c", "d", "e", "f"]);
+  assertEquals(course(long).at(-1), "f not_found gave up: 5 calls were made in its place");
+  let city = 0;
+  const endless = await executed(tools, {
+    alternatives: ({ name }) => ({ name, arguments: { city: `${++city}` } }),
+  }, { ...ROME, name: "a" });
+  assertEquals(endless.attempts.length, 6);
+});
+
+test("createToolExecutor() takes an alternative from a function, which is told everything", async () => {
+  const heard: unknown[] = [];
+  const options: ToolExecutorOptions = {
+    alternatives: (call, error) => {
+      heard.push(call, error.category, error.message);
+      if (call.name === "search") return { name: "other", arguments: '{"city":"Oslo"}' };
+      return undefined;
+    },
+  };
+  const other = double("other", '{"error":"Not found"}');
+  const execution = await executed([double("search", LOST), other], options);
+  assertEquals(course(execution), [
+    "search not_found alternative other",
+    "other not_found gave up: There is no alternative",
+  ]);
+  assertEquals(heard, [
+    ...[ROME, "not_found", "No such city"],
+    ...[{ name: "other", arguments: { city: "Oslo" } }, "not_found", "Not found"],
+  ]);
+  assertEquals(
+    execution.content,
+    '{"error":"other, called in place of search: Not found (2 attempts)"}',
+  );
+  heard.length = 0;
+  await executed([other], options, { name: "nix", arguments: "no JSON" });
+  assertEquals(heard[0], { name: "nix", arguments: "no JSON" });
+});
+
+test("createToolExecutor() survives an alternative that throws or is none", async () => {
+  const table: [ToolExecutorOptions["alternatives"], string][] = [
+    [() => {
+      throw new Error("Oops");
+    }, "Oops"],
+    [() => Promise.reject("Oops"), "Oops"],
+    [() => null as never, "There is no alternative"],
+    [() => ({ name: "nix", arguments: {} }), "alternative nix"],
+    [() => ({}) as never, "alternative"],
+  ];
+  for (const [alternatives, expected] of table) {
+    const execution = await executed([double("search", LOST)], { alternatives: alternatives! });
+    assertStringIncludes(course(execution)[0]!, expected);
+    assert(!execution.ok);
+  }
+});
+
+test("createToolExecutor() has one budget of retries for a call and its alternatives", async () => {
+  const search = double("search", BUSY, LOST);
+  const other = double("search_v2", SLOW);
+  const alternatives = { search: "search_v2" };
+  const execution = await executed([search, other], { alternatives, retries: 2, backoff: 0 });
+  assertEquals(course(execution), [
+    "search rate_limit retried after 0",
+    "search not_found alternative search_v2",
+    "search_v2 timeout retried after 0",
+    "search_v2 timeout gave up: It was retried 2 times",
+  ]);
+});
+
+test("createToolExecutor() does nothing about permissions, and says why", async () => {
+  const { model, requests } = listening(MENDED);
+  const execution = await executed(
+    [double("search", new ToolError("permission", "Not you")), double("search_v2", "ok")],
+    { repair: { model }, alternatives: { search: "search_v2" } },
+  );
+  assertEquals(course(execution), [
+    "search permission gave up: Asking again gives no permission",
+  ]);
+  assertEquals(requests, []);
+});
+
+// Cancelling
+
+test("createToolExecutor() does nothing when it is cancelled before it begins", async () => {
+  const search = double("search", "ok");
+  const { executor } = executorOf([search]);
+  const signal = AbortSignal.abort(new RangeError("Never mind"));
+  const execution = await executor.execute({ ...ROME, id: "1" }, { signal });
+  assertEquals(execution, {
+    ok: false,
+    id: "1",
+    tool: "search",
+    content: '{"error":"The call was cancelled: Never mind"}',
+    error: { category: "cancelled", message: "The call was cancelled: Never mind" },
+    attempts: [],
+    usage: { inputTokens: 0, outputTokens: 0 },
+  });
+  assertEquals(search.inputs, []);
+});
+
+test("createToolExecutor() ends at once when it is cancelled, whatever it is doing", async () => {
+  const hang = () => new Promise<never>(() => {});
+  const never = scripted("never", hang);
+  const asking = new ToolError("rate_limit", "Slower", { retryAfter: 50_000 });
+  const table: [string, Part, ToolExecutorOptions, string][] = [
+    ["an attempt", hang, {}, "cancelled"],
+    ["a pause", asking, {}, "rate_limit"],
+    ["a repair", new ToolError("validation", "No"), { repair: { model: never } }, "validation"],
+    ["the search for an alternative", LOST, { alternatives: hang }, "not_found"],
+  ];
+  for (const [what, part, options, category] of table) {
+    const { executor, clock } = executorOf([double("search", part)], options);
+    const controller = new AbortController();
+    const running = executor.execute(ROME, { signal: controller.signal });
+    await clock.pause(400);
+    controller.abort(new RangeError("Never mind"));
+    const execution = await running;
+    assertEquals(clock.now(), 400, what);
+    assertEquals(course(execution), [
+      `search ${category} gave up: The call was cancelled: Never mind`,
+    ]);
+    assertEquals(execution.ok || execution.error.category, "cancelled");
+    clock[Symbol.dispose]();
+  }
+});
+
+test("createToolExecutor() tells a cancelled call from a tool that stops by itself", async () => {
+  const stopped: Part = () => Promise.reject(new DOMException("I stop", "AbortError"));
+  const execution = await executed([double("search", stopped)]);
+  assertEquals(course(execution), ["search cancelled gave up: It was cancelled"]);
+  assertEquals(execution.content, '{"error":"I stop"}');
+});
+
+// Several calls
+
+test("ToolExecutor.executeAll() gives results in the order of the calls", async () => {
+  const waits: Record<string, number> = { a: 300, b: 100, c: 200 };
+  const slow = double("search", async ({ city }) => {
+    await clock.pause(waits[String(city)]!);
+    return String(city);
+  });
+  const { executor, clock } = executorOf([slow]);
+  const calls = Object.keys(waits).map((city) => ({
+    name: "search",
+    arguments: { city },
+    id: city,
+  }));
+  const executions = await executor.executeAll(calls);
+  assertEquals(executions.map(({ id, content }) => [id, content]), [["a", "a"], ["b", "b"], [
+    "c",
+    "c",
+  ]]);
+  assertEquals(clock.now(), 300, "they ran at the same time");
+  assertEquals(await executor.executeAll([]), []);
+});
+
+test("ToolExecutor.executeAll() runs ten calls at a time by default", async () => {
+  let [running, most] = [0, 0];
+  const slow = double("search", async () => {
+    most = Math.max(most, ++running);
+    await clock.pause(10);
+    running--;
+    return "ok";
+  });
+  const { executor, clock } = executorOf([slow]);
+  await executor.executeAll(Array(25).fill(ROME));
+  assertEquals(most, 10);
+});
+
+test("ToolExecutor.executeAll() cancels all of them together", async () => {
+  const search = double("search", () => new Promise(() => {}));
+  const { executor, clock } = executorOf([search], { parallel: 2 });
+  const controller = new AbortController();
+  const running = executor.executeAll([ROME, ROME, ROME], { signal: controller.signal });
+  await clock.pause(10);
+  controller.abort();
+  const executions = await running;
+  assertEquals(executions.map((one) => one.ok || one.error.category), Array(3).fill("cancelled"));
+  assertEquals([search.inputs.length, clock.now()], [2, 10]);
+});
+
+// References
+
+const FORECAST = { name: "forecast", arguments: { city: "$contact.city", days: "$contact.days" } };
+
+/** Looks up where someone is, and what it will be like there. */
+function nested(options: ToolExecutorOptions = {}, ...parts: Part[]) {
+  const contact = double("search", ...parts, '{"city":"Rome","days":3}');
+  const forecast: Double = {
+    ...double("forecast", ({ city, days }) => Promise.resolve(`${days} days in ${city}`)),
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, days: { type: "integer" } },
+      required: ["city", "days"],
+    },
+  };
+  return {
+    ...executorOf([contact, forecast], { references: true, ...options }),
+    forecast,
+    contact,
+  };
+}
+
+test("ToolExecutor.executeAll() carries out calls after those that they refer to", async () => {
+  const { executor, forecast } = nested({ backoff: 0 }, BUSY);
+  const executions = await executor.executeAll([
+    { ...FORECAST, arguments: { city: "near $2.city", days: "$2.days" } },
+    { ...ROME, id: "contact" },
+    FORECAST,
+  ]);
+  assertEquals(executions.map(({ content }) => content), [
+    "3 days in near Rome",
+    '{"city":"Rome","days":3}',
+    "3 days in Rome",
+  ]);
+  assertEquals(executions.map(({ attempts }) => attempts.length), [1, 2, 1]);
+  assertEquals(executions[0]!.attempts[0]!.arguments, '{"city":"near Rome","days":3}');
+  assertEquals(forecast.inputs.length, 2);
+});
+
+test("ToolExecutor.executeAll() refuses references that lead nowhere, whatever else could be done", async () => {
+  const { model, requests } = listening({ text: '{"city":"$1.town","days":1}' });
+  const { executor, forecast } = nested({
+    repair: { model },
+    alternatives: { nix: "forecast", forecast: "forecast" },
+    depth: 2,
+  }, LOST);
+  const there = { city: "Oslo", days: 1 };
+  const executions = await executor.executeAll([
+    { ...ROME, id: "contact" },
+    FORECAST,
+    { ...FORECAST, arguments: { ...there, city: "$9.city" } },
+    { name: "nix", arguments: { ...there, city: "$9.city" } },
+    { ...FORECAST, arguments: { ...there, city: "$5.city" } },
+    { ...FORECAST, arguments: there },
+    { ...FORECAST, arguments: { ...there, city: "$6.all" } },
+    { ...FORECAST, arguments: { ...there, city: "$7.all" } },
+  ]);
+  assertEquals(executions.map((one) => one.ok || one.error.category), [
+    "not_found",
+    ...Array(4).fill("validation"),
+    true,
+    true,
+    "validation",
+  ]);
+  assertEquals(course(executions[3]!), [
+    "nix validation gave up: What it refers to has no result",
+  ]);
+  assertStringIncludes(executions[1]!.content, "$contact has no result");
+  assertStringIncludes(executions[2]!.content, "$9 is no call of this reply");
+  assertEquals(executions[6]!.content, "1 days in 1 days in Oslo");
+  assertEquals([forecast.inputs.length, requests.length], [2, 0]);
+});
+
+test("createToolExecutor() knows references only where it is told to", async () => {
+  const { executor } = nested({ references: false });
+  const [, execution] = await executor.executeAll([{ ...ROME, id: "contact" }, FORECAST]);
+  assertStringIncludes(execution!.content, "/days must be integer");
+  const single = await nested().executor.execute(FORECAST);
+  assertStringIncludes(single.content, "$contact is no call of this reply");
+  const [, alone] = nested().executor.tools;
+  assertStringIncludes(await alone!.execute(FORECAST.arguments), "/days must be integer");
+});
+
+test("ToolExecutor.offered has room for references where they are known", () => {
+  const plain = nested({ references: false });
+  const { execute: _, inputs: __, ...schema } = plain.forecast;
+  assertEquals(plain.executor.offered[1]!, schema);
+  const offered = nested().executor.offered[1]!;
+  assertNotEquals(offered, schema);
+  const { days } = offered.parameters["properties"] as Record<string, JsonObject>;
+  assertStringIncludes(JSON.stringify(days), "pattern");
+});
+
+// The same tools
+
+test("ToolExecutor.tools are as they were, and carried out with care", async () => {
+  const search = ownTool({
+    name: "search",
+    description: "Finds things",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+    examples: [{ city: "Rome" }],
+    sequence: [BUSY, "ok", LOST],
+  });
+  const { executor } = executorOf([search]);
+  const [tool, ...others] = executor.tools;
+  assertEquals(others, []);
+  const { execute: _, ...shown } = tool!;
+  const { execute: __, ...given } = search;
+  assertEquals(shown, given);
+  assertEquals(await tool!.execute({ city: "Rome" }), "ok");
+  assertEquals(await tool!.execute({ city: "Rome" }), '{"error":"No such city"}');
+  assertStringIncludes(await tool!.execute({ city: 7 }), "city must be string");
+  const cancelled = await tool!.execute({}, { signal: AbortSignal.abort() });
+  assertStringIncludes(cancelled, "The call was cancelled");
+  // Other frameworks hand over whatever they have.
+  for (const other of [null, 7, { signal: "x", messages: 5 }]) {
+    assertStringIncludes(await tool!.execute({}, other as never), "No such city");
+  }
+});
+
+test("ToolExecutor.tools have their own checks still", () => {
+  const fault = { missing: [], unexpected: [], wrongType: [], malformed: false };
+  const search = { ...double("search", "ok"), check: () => ({ error: "It has sunk", fault }) };
+  const [tool] = executorOf([search]).executor.tools;
+  assertEquals(tool!.check?.({ city: "Atlantis" })?.error, "It has sunk");
+});
+
+test("ToolExecutor.tools begin anew with each run, where tools do", async () => {
+  const search = ownTool({
+    name: "search",
+    description: "Finds things",
+    parameters: { type: "object" },
+    sequence: [BUSY, BUSY, "ok", "never"],
+  });
+  const { executor } = executorOf([search]);
+  for (let run = 0; run < 3; run++) {
+    using toolbox = new Toolbox(executor.tools);
+    const [result] = await toolbox.execute([{ id: "1", name: "search", arguments: "{}" }]);
+    assertEquals(result!.content, "ok");
+  }
+});
+
+test("ToolExecutor.tools can run at the same time where all of the tools can", () => {
+  const faked = ownTool({
+    name: "faked",
+    description: "",
+    parameters: { type: "object" },
+    returns: 1,
+  });
+  const real = ownTool({
+    ...{ name: "real", description: "", parameters: { type: "object" } },
+    execute: () => 1,
+  });
+  const failing = withFaults([real], [{ kind: "timeout" }], { seed: 1 });
+  const apart = (...tools: Tool[]) => createToolExecutor(tools).tools.map(isApart);
+  assertEquals(apart(faked), [true]);
+  assertEquals(apart(real), [false]);
+  assertEquals(apart(...failing), [false]);
+  // Each may be called in place of the other.
+  assertEquals(apart(faked, real), [false, false]);
+});
+
+test("ToolExecutor.tools work in the loop", async () => {
+  const search = double("search", BUSY, "Rain");
+  const lost = double("lost", LOST);
+  const { executor } = executorOf([search, lost]);
+  const model = scripted("script", [
+    { calls: [ROME, { ...ROME, name: "lost" }] },
+    { text: "Rain." },
+  ]);
+  const { events, ending } = await runTools(model, executor.tools, { messages: "How is Rome?" });
+  assertEquals(callsOf(events).map(({ result, error }) => [result, error]), [
+    ["Rain", undefined],
+    ['{"error":"No such city"}', "No such city"],
+  ]);
+  assertEquals(ending.kind, "answer");
+});
+
+test("createToolExecutor() knows the faults that are put in the way of tools", async () => {
+  const table: [ToolFault["kind"], ToolErrorCategory][] = [
+    ["timeout", "timeout"],
+    ["rate_limit", "rate_limit"],
+    ["not_found", "not_found"],
+    ["permission_denied", "permission"],
+    ["invalid_argument", "validation"],
+    ["flaky", "execution"],
+  ];
+  for (const [kind, category] of table) {
+    const faults: ToolFault[] = [{ kind, rate: 1, times: 1 }];
+    const tools = withFaults([double("search", "ok")], faults, { seed: 1 });
+    const { attempts, ok } = await executed(tools, { backoff: 0 });
+    assertEquals(attempts[0]!.ok || attempts[0]!.category, category);
+    assertEquals(ok, ["timeout", "rate_limit"].includes(kind), kind);
+  }
+});
+
+// What is handed in
+
+test("createToolExecutor() refuses tools and options that cannot be used", () => {
+  const search = double("search", "ok");
+  const model = scripted("x", [{}]);
+  const table: [unknown, string][] = [
+    [
+      { retires: 3 },
+      "as the options are retries, timeout, timeLimit, backoff, longestPause, parallel, references, depth, repair, alternatives, seed, clock: retires is none of them",
+    ],
+    [{ constructor: 3 }, "constructor is none of them"],
+    [{ retries: -1 }, "as retries must be a whole number from 0 on: it is -1"],
+    [{ retries: 1.5 }, "retries"],
+    [{ retries: "3" }, "retries"],
+    [{ timeout: 0 }, "as timeout must be a number above 0: it is 0"],
+    [{ timeLimit: NaN }, "timeLimit must be a number above 0: it is NaN"],
+    [{ backoff: -1 }, "backoff must be a number from 0 on: it is -1"],
+    [{ longestPause: null }, "longestPause must be a number from 0 on: it is null"],
+    [{ parallel: 0 }, "parallel must be a whole number from 1 on: it is 0"],
+    [{ parallel: Infinity }, "parallel must be a whole number"],
+    [{ references: "yes" }, "references must be true or false: it is yes"],
+    [{ depth: 0 }, "depth must be a whole number from 1 on: it is 0"],
+    [{ seed: 0.5 }, "seed must be a whole number from 0 on"],
+    [
+      { clock: { now: Date.now } },
+      "clock must be an object with the functions now, pause and after: it is of type Object",
+    ],
+    [{ repair: "model" }, "repair must be an object with a model: it is model"],
+    [{ repair: {} }, "repair.model must be a model: it is undefined"],
+    [
+      { repair: { model, attempts: 21 } },
+      "repair.attempts must be a whole number from 1 to 20: it is 21",
+    ],
+    [{ repair: { model, prompt: 7 } }, "repair.prompt must be a text: it is 7"],
+    [
+      { repair: { model, tries: 7 } },
+      "as the options are repair.model, repair.attempts, repair.prompt: repair.tries is none of them",
+    ],
+    [
+      { alternatives: [] },
+      "alternatives must be names of tools by names, or a function: it is of type Array",
+    ],
+    [{ alternatives: { a: "nix" } }, "the alternative to a must be one of the tools: it is nix"],
+    [{ alternatives: { a: { name: "search" } } }, "must be one of the tools: it is of type Object"],
+  ];
+  for (const [options, expected] of table) {
+    const { message } = assertThrows(
+      () => createToolExecutor([search], options as ToolExecutorOptions),
+      InputError,
+      "Cannot make a tool executor as ",
+    );
+    assertStringIncludes(message, expected);
+  }
+  createToolExecutor(
+    [search],
+    { timeout: Infinity, timeLimit: Infinity, retries: undefined } as never,
+  );
+  createToolExecutor([]);
+  assertThrows(() => createToolExecutor([search, search]), InputError, "search is there twice");
+  assertThrows(() => createToolExecutor([{ name: "x" } as Tool]), InputError, "description");
+  const schemaless = { ...search, parameters: { type: "nix" } };
+  assertThrows(() => createToolExecutor([schemaless]), InputError, "must be a JSON Schema");
+});
+
+test("createToolExecutor() waits by the system's clock unless told otherwise", async () => {
+  const hang: Part = () => new Promise(() => {});
+  const executor = createToolExecutor([double("search", BUSY, hang, "ok")], {
+    backoff: 1,
+    timeout: 20,
+  });
+  const before = Date.now();
+  const execution = await executor.execute(ROME);
+  assertEquals([execution.ok, execution.attempts.length], [true, 3]);
+  const started = Date.parse(execution.attempts[0]!.startedAt);
+  assert(Math.abs(started - before) < 60_000);
+});

@@ -1,0 +1,277 @@
+// Calls that are kept or not, by losses that are worked out by hand: the model is one of words, behind a real
+// endpoint, to which a word is likelier once it has been said.
+
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { InputError } from "../../../lib/base/input.ts";
+import type { Insertion } from "../../../lib/toolkit/toolformer/insertions.ts";
+import { InfrastructureError } from "../../../lib/models/model.ts";
+import { completionsScorer } from "../../../lib/toolkit/toolformer/completions_scorer.ts";
+import type { Scorer } from "../../../lib/toolkit/toolformer/scorer.ts";
+import {
+  filterInsertions,
+  type FilterOptions,
+  writeInsertion,
+} from "../../../lib/toolkit/toolformer/filter.ts";
+import type { Tool } from "../../../lib/tools/tool.ts";
+import { KNOWN, NEW, serveWords } from "../../support/word_model.ts";
+
+const RIVER: Tool = {
+  name: "river",
+  description: "Tells the river of a city",
+  parameters: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+    additionalProperties: false,
+  },
+  execute: async ({ city }) => {
+    const rivers = new Map<unknown, string>([
+      ["Paris", "Seine"],
+      ["Rome", "Tiber"],
+      ["Long", "x".repeat(1001)],
+      ["Half", "\ud800"],
+    ]);
+    const river = rivers.get(city);
+    if (river === undefined) throw new Error("There is no such city");
+    return await (city === "Nowhere" ? JSON.stringify({ error: "none" }) : river);
+  },
+};
+
+const TEXT = "Paris lies on the Seine";
+const PLACE = TEXT.indexOf("Seine");
+const at = (city: string, position = PLACE): Insertion => ({
+  position,
+  tool: "river",
+  arguments: { city },
+});
+
+async function filter(
+  candidates: readonly Insertion[],
+  options: Partial<FilterOptions> = {},
+  text = TEXT,
+  opening?: string,
+) {
+  await using words = serveWords(opening === undefined ? {} : { opening });
+  const scorer = completionsScorer({
+    model: "words",
+    baseURL: words.baseURL,
+    apiKey: "any",
+    backoff: 1,
+  });
+  const filtered = await filterInsertions(text, candidates, {
+    tools: [RIVER],
+    scorer,
+    execution: { retries: 0 },
+    ...options,
+  });
+  return { ...filtered, prompts: words.received.map(({ prompt }) => prompt) };
+}
+
+Deno.test("filterInsertions() keeps a call whose result lowers the loss of what follows", async () => {
+  const { kept, dropped, prompts } = await filter([at("Paris")]);
+  assertEquals(dropped, []);
+  const [insertion] = kept;
+  assertEquals(insertion!.result, "Seine");
+  assertEquals(insertion!.text, 'Paris lies on the [river({"city":"Paris"}) -> Seine] Seine');
+  // One word follows: it is new, unless the result has said it.
+  const { plain, call, result } = insertion!.losses;
+  assertAlmostEquals(plain.loss, -Math.log(NEW));
+  assertAlmostEquals(call.loss, -Math.log(NEW));
+  assertAlmostEquals(result.loss, -Math.log(KNOWN));
+  assertEquals([plain.tokens, call.tokens, result.tokens], [1, 1, 1]);
+  // ln 64 is three times ln 4.
+  assertAlmostEquals(insertion!.reduction, 2 / 3);
+  assertAlmostEquals(insertion!.perplexityReduction, 1 - 4 / 64);
+  assertEquals(prompts, [
+    "Paris lies on the Seine",
+    'Paris lies on the [river({"city":"Paris"})] Seine',
+    'Paris lies on the [river({"city":"Paris"}) -> Seine] Seine',
+  ]);
+});
+
+Deno.test("filterInsertions() drops a call whose result is of no help", async () => {
+  const { kept, dropped } = await filter([at("Rome")]);
+  assertEquals(kept, []);
+  const [{ reason, message, losses }] = dropped as [typeof dropped[number]];
+  assertEquals(reason, "no_help");
+  assertEquals(message, "the loss of what follows is 4.159 with the result, and 4.159 without");
+  assertAlmostEquals(losses!.result.loss, -Math.log(NEW));
+});
+
+Deno.test("filterInsertions() drops a call whose arguments give away what follows", async () => {
+  const telling: Tool = { ...RIVER, execute: () => Promise.resolve("Seine") };
+  const { kept, dropped } = await filter([at("Seine")], { tools: [telling] });
+  assertEquals(kept, []);
+  const { plain, call, result } = dropped[0]!.losses!;
+  assertAlmostEquals(plain.loss, -Math.log(NEW));
+  assertAlmostEquals(call.loss, -Math.log(KNOWN));
+  assertAlmostEquals(result.loss, -Math.log(KNOWN));
+});
+
+Deno.test("filterInsertions() looks at what follows to the end of the text", async () => {
+  const text = "The Seine and a boat";
+  const { kept } = await filter([at("Paris", 4)], {}, text);
+  const { plain, result } = kept[0]!.losses;
+  assertEquals(plain.tokens, 4);
+  assertAlmostEquals(plain.loss, -Math.log(NEW));
+  assertAlmostEquals(result.loss, (-Math.log(KNOWN) - 3 * Math.log(NEW)) / 4);
+  assertAlmostEquals(kept[0]!.reduction, 1 / 6);
+});
+
+Deno.test("filterInsertions() weighs what follows", async () => {
+  const text = "The Seine and a boat";
+  const options = { weights: (place: number) => place === 0 ? 1 : 0 };
+  const { kept } = await filter([at("Paris", 4)], options, text);
+  assertAlmostEquals(kept[0]!.reduction, 2 / 3);
+  const decaying = await filter([at("Paris", 4)], { weights: "decaying" }, text);
+  // 1 of 1 + 0.8 + 0.6 + 0.4 parts, of which two thirds go.
+  assertAlmostEquals(decaying.kept[0]!.reduction, 2 / 3 / 2.8);
+});
+
+Deno.test("filterInsertions() keeps by the ratio of losses, of perplexities, or by their difference", async () => {
+  const text = "The Seine and a boat";
+  const isKept = async (options: Partial<FilterOptions>) =>
+    (await filter([at("Paris", 4)], options, text)).kept.length === 1;
+  // The loss falls by a sixth; that is ln 2, by which the perplexity halves.
+  assert(await isKept({ ratio: 0.84 }));
+  assert(!await isKept({ ratio: 0.83 }));
+  assert(await isKept({ criterion: "perplexity", ratio: 0.51 }));
+  assert(!await isKept({ criterion: "perplexity", ratio: 0.49 }));
+  assert(await isKept({ criterion: "difference", threshold: 0.69 }));
+  assert(!await isKept({ criterion: "difference", threshold: 0.7 }));
+  assert(!await isKept({ criterion: "difference" }), "by default a whole nat");
+});
+
+Deno.test("filterInsertions() never keeps what helps nothing at all", async () => {
+  const certain: Scorer = {
+    name: "certain",
+    score: (text) => Promise.resolve([{ start: 0, end: text.length, logProbability: 0 }]),
+  };
+  for (const criterion of ["loss", "perplexity", "difference"] as const) {
+    const options = { scorer: certain, criterion, ratio: 1, threshold: 0 };
+    assertEquals((await filter([at("Paris")], options)).dropped[0]?.reason, "no_help", criterion);
+  }
+});
+
+Deno.test("filterInsertions() puts calls before the text where it is told to, and keeps them at their place", async () => {
+  const { kept, prompts } = await filter([at("Paris")], { placement: "before" });
+  assertEquals(prompts.slice(1), [
+    '[river({"city":"Paris"})] Paris lies on the Seine',
+    '[river({"city":"Paris"}) -> Seine] Paris lies on the Seine',
+  ]);
+  assertEquals(kept[0]!.text, 'Paris lies on the [river({"city":"Paris"}) -> Seine] Seine');
+  assertAlmostEquals(kept[0]!.losses.result.loss, -Math.log(KNOWN));
+});
+
+Deno.test("filterInsertions() keeps words apart", async () => {
+  const put = async (text: string, position: number) =>
+    (await filter([at("Paris", position)], {}, text)).prompts[1];
+  const call = '[river({"city":"Paris"})]';
+  assertEquals(await put("on the Seine", 7), `on the ${call} Seine`);
+  assertEquals(await put("on the Seine", 6), `on the ${call} Seine`);
+  assertEquals(await put("on the Seine", 0), `${call} on the Seine`);
+  assertEquals(await put("on:Seine", 3), `on:${call}Seine`);
+});
+
+Deno.test("filterInsertions() counts no token that the plain text cannot have a probability for", async () => {
+  const text = "Seine Seine";
+  // The first word has nothing before it, unless the server opens the text by something.
+  const bare = await filter([at("Paris", 0)], {}, text);
+  const bareLosses = bare.dropped[0]!.losses!;
+  assertEquals([bareLosses.plain.tokens, bareLosses.result.tokens], [1, 1]);
+  const opened = await filter([at("Paris", 0)], {}, text, "<s>");
+  assertEquals(opened.kept[0]!.losses.result.tokens, 2);
+});
+
+Deno.test("filterInsertions() drops what has nothing behind it", async () => {
+  const { dropped } = await filter([at("Paris", TEXT.length)]);
+  assertEquals(dropped[0]!.reason, "nothing_follows");
+  assertEquals((await filter([at("Paris", 0)], {}, "Seine")).dropped[0]!.reason, "nothing_follows");
+  assertEquals((await filter([at("Paris", 0)], {}, "")).dropped[0]!.reason, "nothing_follows");
+});
+
+Deno.test("filterInsertions() drops calls that fail, and asks nobody about them", async () => {
+  const { kept, dropped, prompts } = await filter([
+    at("Atlantis"),
+    { ...at("Paris"), arguments: { town: "Paris" } },
+    { ...at("Paris"), tool: "__proto__" },
+    at("Long"),
+  ]);
+  assertEquals([kept.length, prompts.length], [0, 0]);
+  assertEquals(dropped.map(({ reason }) => reason), ["failed", "failed", "failed", "too_long"]);
+  assertEquals(dropped[0]!.message, "There is no such city");
+  assertEquals(dropped[3]!.message, "the result has 1001 characters: 1000 are allowed");
+});
+
+Deno.test("filterInsertions() drops results that are errors", async () => {
+  const failing: Tool = { ...RIVER, execute: () => Promise.resolve('{"error":"Seine"}') };
+  assertEquals((await filter([at("Paris")], { tools: [failing] })).dropped[0]!.reason, "failed");
+});
+
+Deno.test("filterInsertions() takes results with half a character", async () => {
+  assertEquals((await filter([at("Half")])).dropped[0]!.reason, "no_help");
+});
+
+Deno.test("filterInsertions() asks for the plain text once, and keeps the order", async () => {
+  const { kept, dropped, prompts } = await filter([
+    at("Rome"),
+    at("Paris"),
+    at("Rome", 6),
+    at("Paris"),
+  ]);
+  assertEquals(kept.map(({ position }) => position), [PLACE, PLACE]);
+  assertEquals(dropped.map(({ position }) => position), [PLACE, 6]);
+  assertEquals(prompts.length, 1 + 2 * 4);
+});
+
+Deno.test("filterInsertions() writes calls as it is told to", async () => {
+  const write: FilterOptions["write"] = ({ tool }, result) => `<${tool}${result ?? ""}>`;
+  assertEquals((await filter([at("Paris")], { write })).prompts.slice(1), [
+    "Paris lies on the <river> Seine",
+    "Paris lies on the <riverSeine> Seine",
+  ]);
+});
+
+Deno.test("filterInsertions() refuses what is out of its range, before anything is called", async () => {
+  const cases: [Partial<FilterOptions>, number, string][] = [
+    [{ ratio: 0 }, 0, "Cannot filter calls as ratio must be above 0 and at most 1: it is 0"],
+    [{ ratio: 1.1 }, 0, "Cannot filter calls as ratio must be above 0 and at most 1: it is 1.1"],
+    [{ ratio: NaN }, 0, "Cannot filter calls as ratio must be above 0 and at most 1: it is NaN"],
+    [{ threshold: -1 }, 0, "Cannot filter calls as threshold must be 0 or more: it is -1"],
+    [
+      { criterion: "luck" as "loss" },
+      0,
+      "Cannot filter calls as the criterion must be loss, perplexity, difference: it is luck",
+    ],
+    [{}, 99, "Cannot put a call into a text as its position must be from 0 to 23: it is 99"],
+    [{}, 1.5, "Cannot put a call into a text as its position must be from 0 to 23: it is 1.5"],
+  ];
+  for (const [options, position, message] of cases) {
+    const tools = [{ ...RIVER, execute: () => Promise.reject(new Error("It was called")) }];
+    const error = await assertRejects(
+      () => filter([at("Paris", position)], { tools, ...options }),
+      InputError,
+    );
+    assertEquals(error.message, message);
+  }
+});
+
+Deno.test("filterInsertions() passes on that the scorer could not be asked", async () => {
+  await using words = serveWords({ change: () => new Response("no", { status: 401 }) });
+  const scorer = completionsScorer({ model: "words", baseURL: words.baseURL, apiKey: "any" });
+  await assertRejects(
+    () => filterInsertions(TEXT, [at("Paris")], { tools: [RIVER], scorer }),
+    InfrastructureError,
+    "401",
+  );
+});
+
+Deno.test("filterInsertions() stops as soon as its signal aborts", async () => {
+  const signal = AbortSignal.abort(new Error("enough"));
+  await assertRejects(() => filter([at("Paris")], { signal }), Error, "enough");
+});
+
+Deno.test("writeInsertion() writes names and arguments that hold anything", () => {
+  const given = { tool: "f", arguments: { "]": '"' } };
+  assertEquals(writeInsertion(given, "a]"), '[f({"]":"\\""}) -> a]]');
+});

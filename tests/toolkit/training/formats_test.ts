@@ -1,0 +1,203 @@
+// Conversations as the vendors want them.
+
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { hermes } from "../../../lib/models/formats/hermes.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import {
+  TRAINING_FORMATS,
+  type TrainingConversation,
+} from "../../../lib/toolkit/training/format.ts";
+import { trainingFormat } from "../../../lib/toolkit/training/formats.ts";
+import { checkHermesLine, checkOpenAILine } from "../../support/training_lines.ts";
+
+const ADD = {
+  name: "add",
+  description: "Adds.",
+  strict: true,
+  parameters: { type: "object", properties: { a: { type: "integer" } } },
+  examples: [{ a: 1 }],
+};
+
+function conversation(
+  messages: readonly Message[],
+  more: Partial<TrainingConversation> = {},
+): TrainingConversation {
+  return { messages, tools: [ADD], parallel: true, ...more };
+}
+
+const call = (id: string, given = "{}", name = "add") => ({ id, name, arguments: given });
+const result = (callId: string, content: string): Message => ({
+  role: "tool",
+  callId,
+  name: "add",
+  content,
+});
+const says = (content: string, ...calls: ReturnType<typeof call>[]): Message => ({
+  role: "assistant",
+  content,
+  calls,
+});
+
+const PARALLEL = conversation([
+  { role: "system", content: "Be brief." },
+  { role: "user", content: "Add." },
+  says("I add.", call("c1", '{"a":1}'), call("c2", '{"a":2}')),
+  result("c1", '{"sum":1}'),
+  result("c2", "no JSON"),
+  says("", call("c3", '{"a":3}')),
+  result("c3", "3"),
+  says("It is 3."),
+]);
+
+Deno.test("trainingFormat() knows each format by its id", () => {
+  for (const id of TRAINING_FORMATS) assertEquals(trainingFormat(id).id, id);
+});
+
+Deno.test("openaiChat writes what a request would hold, and the answer", () => {
+  const { write, refuse } = trainingFormat("openai-chat");
+  assertEquals(refuse(PARALLEL), undefined);
+  const line = write(PARALLEL);
+  assertEquals(line, {
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Add." },
+      {
+        role: "assistant",
+        content: "I add.",
+        tool_calls: [
+          { id: "c1", type: "function", function: { name: "add", arguments: '{"a":1}' } },
+          { id: "c2", type: "function", function: { name: "add", arguments: '{"a":2}' } },
+        ],
+      },
+      { role: "tool", tool_call_id: "c1", content: '{"sum":1}' },
+      { role: "tool", tool_call_id: "c2", content: "no JSON" },
+      {
+        role: "assistant",
+        tool_calls: [{
+          id: "c3",
+          type: "function",
+          function: { name: "add", arguments: '{"a":3}' },
+        }],
+      },
+      { role: "tool", tool_call_id: "c3", content: "3" },
+      { role: "assistant", content: "It is 3." },
+    ],
+    tools: [{
+      type: "function",
+      function: {
+        name: "add",
+        description: 'Adds.\nExample: {"a":1}',
+        strict: true,
+        parameters: ADD.parameters,
+      },
+    }],
+    parallel_tool_calls: true,
+  });
+  checkOpenAILine(line, true);
+  assertEquals(write({ ...PARALLEL, parallel: false })["parallel_tool_calls"], false);
+});
+
+Deno.test("openaiChat refuses names and numbers of functions that OpenAI does not take", () => {
+  const { refuse } = trainingFormat("openai-chat");
+  const named = (name: string) => conversation([says("", call("c", "{}", name)), says("x")]);
+  for (const name of ["a b", "", "x".repeat(65), "é", "f\n", "a.b"]) {
+    assertEquals(refuse(named(name)), "a function has a name that OpenAI does not take", name);
+    assert(refuse(conversation([], { tools: [{ ...ADD, name }] })) !== undefined, name);
+  }
+  assertEquals(refuse(named("func_abc-D9")), undefined);
+  const tools = (count: number) =>
+    Array.from({ length: count }, (_, place) => ({ ...ADD, name: `f${place}` }));
+  assertEquals(refuse(conversation([], { tools: tools(128) })), undefined);
+  assertEquals(
+    refuse(conversation([], { tools: tools(129) })),
+    "it offers more than 128 functions",
+  );
+});
+
+Deno.test("hermesConversations writes functions, calls and results within their tags", () => {
+  const { write, refuse } = trainingFormat("hermes");
+  assertEquals(refuse(PARALLEL), undefined);
+  const { conversations } = checkHermesLine({ ...write(PARALLEL), metadata: {} });
+  assertEquals(conversations.map(({ from }) => from), [
+    ...["system", "human", "gpt", "tool", "gpt", "tool", "gpt"],
+  ]);
+  assert(conversations[0]!.value.startsWith("Be brief.\n\n"));
+  assertEquals(conversations.slice(1).map(({ value }) => value), [
+    "Add.",
+    'I add.\n<tool_call>\n{"name": "add", "arguments": {"a":1}}\n</tool_call>\n' +
+    '<tool_call>\n{"name": "add", "arguments": {"a":2}}\n</tool_call>',
+    '<tool_response>\n{"name": "add", "call": 1, "content": {"sum":1}}\n</tool_response>\n' +
+    '<tool_response>\n{"name": "add", "call": 2, "content": "no JSON"}\n</tool_response>',
+    '<tool_call>\n{"name": "add", "arguments": {"a":3}}\n</tool_call>',
+    '<tool_response>\n{"name": "add", "call": 1, "content": 3}\n</tool_response>',
+    "It is 3.",
+  ]);
+});
+
+Deno.test("hermesConversations opens with the functions where nothing stands before the question", () => {
+  const { write } = trainingFormat("hermes");
+  const { conversations } = checkHermesLine({
+    ...write(conversation(PARALLEL.messages.slice(1))),
+    metadata: {},
+  });
+  assertEquals(conversations.slice(0, 2).map(({ from }) => from), ["system", "human"]);
+});
+
+Deno.test("hermesConversations keeps a further question apart from the results before it", () => {
+  const { write } = trainingFormat("hermes");
+  const turns: readonly Message[] = [
+    { role: "user", content: "Add." },
+    says("Done."),
+    { role: "user", content: "Again." },
+    says("", call("c")),
+    result("c", "1"),
+    says("Done."),
+  ];
+  const { conversations } = write(conversation(turns)) as { conversations: JsonObject[] };
+  assertEquals(conversations.map(({ from }) => from), [
+    ...["system", "human", "gpt", "human", "gpt", "tool", "gpt"],
+  ]);
+});
+
+Deno.test("hermesConversations refuses texts that would be read as other calls", () => {
+  const { refuse } = trainingFormat("hermes");
+  const why = "what the model said holds what looks like a call";
+  const fake = '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call>';
+  assertEquals(refuse(conversation([says(fake)])), why);
+  assertEquals(refuse(conversation([says(fake, call("c")), result("c", "1"), says("x")])), why);
+  // What is not said by the model is no call.
+  assertEquals(refuse(conversation([{ role: "user", content: fake }, says("x")])), undefined);
+  assertEquals(
+    refuse(conversation([says("", call("c")), result("c", fake), says("x")])),
+    undefined,
+  );
+});
+
+Deno.test("hermesConversations writes calls that read back as they were, whatever is in them", () => {
+  const { write, refuse } = trainingFormat("hermes");
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom("</tool_call>", "<tool_call>", "</tools>", "__proto__"),
+  );
+  fc.assert(fc.property(
+    fc.array(fc.dictionary(text, fc.oneof(text, fc.integer(), fc.array(text))), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    text,
+    (given, content) => {
+      const calls = given.map((own, place) => call(`c${place}`, JSON.stringify(own)));
+      const results = calls.map(({ id }) => result(id, content));
+      const whole = conversation([says("", ...calls), ...results, says("Done")]);
+      assertEquals(refuse(whole), undefined);
+      const { conversations } = write(whole) as { conversations: { value: string }[] };
+      const { calls: read } = hermes.read(conversations[1]!.value, ["add"]);
+      assertEquals(
+        read.map((one) => JSON.parse(one.arguments)),
+        given.map((own) => JSON.parse(JSON.stringify(own))),
+      );
+    },
+  ));
+});

@@ -1,0 +1,475 @@
+// Trials told anew from their lines, against what models were really sent when they were run.
+
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { FAULTS } from "../../../lib/tools/fault.ts";
+import { formatOf, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
+import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import type { Model, ModelRequest } from "../../../lib/models/model.ts";
+import { openai } from "../../../lib/models/openai/openai.ts";
+import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import { type ChatRequest, startSimulatedServer } from "../../../lib/simulated/mod.ts";
+import { inTextFormat } from "../../../lib/models/formats/adapter.ts";
+import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
+import { PROBES } from "../../../lib/trials/executors/probes.ts";
+import { questionSource } from "../../../lib/runs/question_tasks.ts";
+import {
+  type Retelling,
+  retellTrial,
+  UNTOLD,
+  type Untold,
+} from "../../../lib/toolkit/training/reconstruct.ts";
+import { generateTask } from "../../../lib/tasks/generated/task.ts";
+import { LONGEST_KEPT, type TraceEvent } from "../../../lib/calls/trace.ts";
+import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
+import { openaiChat } from "../../../lib/toolkit/training/openai_chat.ts";
+import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
+import { specs } from "../../support/generated.ts";
+import { inProcess } from "../../support/in_process.ts";
+import { record } from "../../support/records.ts";
+import { EVERY, listened, planned } from "../../support/strategy_runs.ts";
+
+const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 1, seed: 11 };
+
+/** A line of a journal, as it is read again. */
+const journalled = (trial: Trial): Trial => JSON.parse(JSON.stringify(trial));
+
+async function run(model: Model, strategy: string, options: TrialOptions = {}, task = SPEC) {
+  const trial = planned(strategy, model.name, task);
+  const { perturbation = "none" } = options;
+  return journalled(await runTrial({ ...trial, perturbation }, model, options));
+}
+
+function told(retold: Retelling | { readonly untold: Untold }): Retelling {
+  assert("messages" in retold, JSON.stringify(retold));
+  return retold;
+}
+
+/** Messages whose calls are numbered through: journals do not keep their ids. */
+function numbered(messages: readonly Message[]): Message[] {
+  const ids: string[] = [];
+  return messages.map((message): Message => {
+    if (message.role === "tool") {
+      // Ids are unique within a reply only: the last call of an id is meant.
+      return { ...message, callId: `call_${ids.lastIndexOf(message.callId) + 1}` };
+    }
+    if (message.role !== "assistant") return message;
+    const calls = message.calls.map((call) => ({ ...call, id: `call_${ids.push(call.id)}` }));
+    return { role: "assistant", content: message.content, calls };
+  });
+}
+
+/** Whether the last that a model was asked was asked beside the loop: there is then no answer to the loop. */
+const endsBeside = ({ events }: Trial) =>
+  events.findLast((event) => event.kind === "reply")?.stage !== undefined;
+
+Deno.test("retellTrial() tells of any simulated trial what the model was really sent, and said", async () => {
+  const models = [
+    "sim:planner",
+    "sim:noisy?early=0.3&stale=0.2&seed=1",
+    "sim:noisy?distract=0.4&hallucinate=0.2&seed=2",
+    "sim:noisy?arity=0.4&seed=3",
+    "sim:noisy?quit=0.3&seed=4",
+  ];
+  const perturbations = ["none", ...PERTURBATIONS, "RD+FK", "timeout+CF"];
+  const reasons = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(
+      specs(6),
+      fc.constantFrom(...models),
+      fc.constantFrom(...EVERY),
+      fc.constantFrom(...perturbations),
+      async (task, name, strategy, perturbation) => {
+        const requests: ModelRequest[] = [];
+        const model = listened(inProcess(name), requests);
+        const trial = await run(model, strategy, { perturbation }, task);
+        const retold = await retellTrial(trial);
+        if ("untold" in retold) {
+          reasons.set(retold.untold, (reasons.get(retold.untold) ?? 0) + 1);
+          if (trial.outcome.endsWith("_limit")) return assertEquals(retold.untold, "limit");
+          // What else cannot be told has asked for something beside the loop that had calls.
+          assert(
+            trial.events.some(({ kind }) => kind === "repair"),
+            `${strategy}: ${retold.untold}`,
+          );
+          return;
+        }
+        reasons.set("told", (reasons.get("told") ?? 0) + 1);
+        const { messages, tools } = requests.at(-1)!;
+        assertEquals(retold.messages.slice(0, -1), numbered(messages));
+        assertEquals(retold.tools, tools);
+        const said = trial.events.findLast((event) => event.kind === "reply")!;
+        assertEquals(retold.messages.at(-1), { role: "assistant", content: said.text, calls: [] });
+      },
+    ),
+    { numRuns: 250 },
+  );
+  assert(reasons.get("told")! > 150, JSON.stringify([...reasons]));
+});
+
+Deno.test("retellTrial() tells what a server was really sent, in OpenAI's own form", async () => {
+  const bodies: ChatRequest[] = [];
+  await using server = startSimulatedServer({ onRequest: (body) => bodies.push(body) });
+  const model = openai({ model: "sim:planner", baseURL: server.url, apiKey: "any" });
+  for (const strategy of ["baseline", "restate", "indirection", "plan_then_call"]) {
+    const trial = await run(model, strategy);
+    const { messages, tools } = told(await retellTrial(trial));
+    const written = openaiChat.write({ messages, tools, parallel: true });
+    const last = bodies.at(-1)!;
+    const ids: string[] = [];
+    const sent = last.messages.map((message) => {
+      if (message.role === "tool") {
+        return { ...message, tool_call_id: `call_${ids.indexOf(message.tool_call_id) + 1}` };
+      }
+      if (message.role !== "assistant" || !message.tool_calls) return message;
+      const { content, ...rest } = message;
+      return {
+        ...rest,
+        // Requests say that there is no text, lines of training data leave it out.
+        ...(content === null ? {} : { content }),
+        tool_calls: message.tool_calls.map((call) => ({
+          ...call,
+          id: `call_${ids.push(call.id)}`,
+        })),
+      };
+    });
+    const own: unknown[] = (written["messages"] as unknown[]).slice(0, -1);
+    assertEquals(own, sent, strategy);
+    assertEquals(written["tools"], structuredClone(last.tools) as never, strategy);
+  }
+});
+
+for (const id of TEXT_FORMATS) {
+  Deno.test(`retellTrial() tells what was said in the text format ${id} as calls and results`, async () => {
+    const spoken = await run(inProcess("sim:planner"), "baseline");
+    const native = told(await retellTrial(spoken));
+    const requests: ModelRequest[] = [];
+    // The same replies, written as texts.
+    const format = formatOf(id);
+    const assistant = native.messages.filter((message) => message.role === "assistant");
+    const texts = assistant.flatMap(({ content, calls }) =>
+      (format.parallel ? [calls] : calls.map((call) => [call])).map((own) => ({
+        text: format.writeCalls(content, own),
+      }))
+    );
+    const answer = { text: format.writeCalls(assistant.at(-1)!.content, []) };
+    const script: ScriptedReply[] = [...texts, answer];
+    const model = listened(scripted("m", script), requests);
+    const trial = await run(inTextFormat(model, id), "baseline");
+    assertEquals(trial.outcome, "solved");
+    const { messages, tools } = told(await retellTrial(trial));
+    assertEquals(requests.at(-1)!.messages, format.present(messages.slice(0, -1), tools));
+    assertEquals(
+      messages.at(-1)!.content,
+      spoken.events.findLast((event) => event.kind === "reply")!.text,
+    );
+  });
+}
+
+Deno.test("retellTrial() puts the same faults in the way once more", async () => {
+  for (const kind of FAULTS) {
+    const requests: ModelRequest[] = [];
+    const model = listened(inProcess("sim:planner"), requests);
+    const trial = await run(model, "baseline", { perturbation: kind });
+    const hit = trial.events.some((event) => event.kind === "call" && event.fault === kind);
+    assert(hit || kind === "flaky", kind);
+    if (trial.outcome.endsWith("_limit")) continue;
+    assertEquals(
+      told(await retellTrial(trial)).messages.slice(0, -1),
+      numbered(requests.at(-1)!.messages),
+      kind,
+    );
+  }
+});
+
+Deno.test("retellTrial() tells of probes", async () => {
+  for (const probe of PROBES) {
+    const task = { case: probe, seed: 3 };
+    const trial = journalled(await runTrial(task, inProcess("sim:planner")));
+    const retold = await retellTrial(trial);
+    if (trial.outcome.endsWith("_limit")) assertEquals(retold, { untold: "limit" });
+    else assertEquals(told(retold).messages[0]!.role, "user");
+  }
+});
+
+const SETS = questionSource([{ set: CITY_PATH }], (path) => path)!;
+
+Deno.test("retellTrial() tells of questions of call sets that are at hand", async () => {
+  const { open } = SETS;
+  for (const { id: question, difficulty } of CITY.questions.slice(0, 4)) {
+    const task = { set: CITY.name, question, difficulty, mode: "tools" as const };
+    const trial = journalled(await runTrial(task, calling(), { open }));
+    const { messages, tools } = told(await retellTrial(trial, { open }));
+    assertEquals(messages.at(-1), { role: "assistant", content: "Done.", calls: [] });
+    assert(tools.length > 0);
+    assertEquals(await retellTrial(trial), { untold: "no_set" });
+  }
+});
+
+Deno.test("retellTrial() leaves out what was asked in words only", async () => {
+  const { open } = SETS;
+  const [{ id: question, difficulty }] = CITY.questions as [typeof CITY.questions[number]];
+  for (const mode of ["parameters", "routing"] as const) {
+    const task = { set: CITY.name, question, difficulty, mode };
+    const trial = journalled(await runTrial(task, writing((truth) => truth), { open }));
+    assertEquals(await retellTrial(trial, { open }), { untold: "no_tools" }, mode);
+  }
+});
+
+Deno.test("retellTrial() tells results whole that a journal has cut", async () => {
+  const task = { core: 5, depth: 1, connected: 0, disconnected: 0, seed: 7, inputs: [300, 300] };
+  const requests: ModelRequest[] = [];
+  const model = listened(inProcess("sim:planner"), requests);
+  const trial = await run(model, "restate", {}, task as unknown as GraphSpec);
+  assert(
+    trial.events.some((event) => event.kind === "call" && event.result.length === LONGEST_KEPT),
+  );
+  const { messages } = told(await retellTrial(trial));
+  assert(messages.some(({ role, content }) => role === "tool" && content.length > LONGEST_KEPT));
+  assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
+});
+
+Deno.test("retellTrial() lets the model see as much of a result as it did", async () => {
+  const trial = await run(inProcess("sim:planner"), "baseline", { limits: { observation: 9 } });
+  assertEquals(await retellTrial(trial), { untold: "differs" });
+  const { messages } = told(await retellTrial(trial, { limits: { observation: 9 } }));
+  assert(messages.every(({ role, content }) => role !== "tool" || content.length <= 9));
+});
+
+Deno.test("retellTrial() tells of calls that refer to others of their reply", async () => {
+  const requests: ModelRequest[] = [];
+  const { functions, tools } = generateTask({ ...SPEC, core: 2, depth: 1, connected: 0 });
+  const [source, target] = functions.toSorted((one, other) =>
+    one.dependsOn.length - other.dependsOn.length
+  );
+  const { inputs, target: wanted } = generateTask({ ...SPEC, core: 2, depth: 1, connected: 0 });
+  const given = (names: readonly { name: string; variable: string }[], other?: string) =>
+    Object.fromEntries(
+      names.map(({ name, variable }) => [name, inputs.get(variable) ?? `$1.${other}`]),
+    );
+  const script: ScriptedReply[] = [
+    {
+      calls: [
+        { name: source!.name, arguments: given(source!.parameters) },
+        { name: target!.name, arguments: given(target!.parameters, source!.output.name) },
+      ],
+    },
+    { text: `${wanted.variable} = ${wanted.value}` },
+  ];
+  const model = listened(scripted("m", script), requests);
+  const task = { ...SPEC, core: 2, depth: 1, connected: 0 };
+  const trial = await run(model, "baseline", { references: true }, task);
+  assertEquals([trial.outcome, tools.length], ["solved", 3]);
+  const { messages, tools: shown } = told(await retellTrial(trial, { references: true }));
+  assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
+  assertEquals(shown, requests.at(-1)!.tools);
+  assertEquals(await retellTrial(trial), { untold: "differs" });
+});
+
+Deno.test("retellTrial() takes what is set of a strategy", async () => {
+  const prompts = { plan_then_call: { call: "Go on." } };
+  const strategy = { strategy: "plan_then_call", prompts };
+  const trial = await run(inProcess("sim:planner"), "plan_then_call", { strategy });
+  const { messages } = told(await retellTrial(trial, { strategy }));
+  assertEquals(messages.filter(({ content }) => content === "Go on.").length, 1);
+  assertEquals(await retellTrial(trial, { strategy: { strategy: "nap" } }), {
+    untold: "unknown_strategy",
+  });
+});
+
+// What cannot be told.
+
+/** A trial of a model that calls the first function, and then answers. */
+async function tried(replies: readonly ScriptedReply[], options: TrialOptions = {}) {
+  return await run(scripted("m", replies), "baseline", options);
+}
+
+Deno.test("retellTrial() says why a trial cannot be told", async () => {
+  const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
+  const call = { name: name!, arguments: "{}" };
+  const answer = { text: "x = 1" };
+  const cases: Partial<Record<Untold, Trial>> = {
+    invalid: await run(
+      scripted("m", () => {
+        throw new Error("no");
+      }),
+      "baseline",
+    ),
+    limit: await tried([{ calls: [call] }], { limits: { calls: 2 } }),
+    no_answer: await tried([{ text: " \n" }]),
+    own_task: { ...await tried([answer]), task: { case: "mine", seed: 1 } as never },
+    unknown_task: { ...await tried([answer]), task: { ...SPEC, core: 0 } },
+    unknown_strategy: { ...await tried([answer]), strategy: "naps" },
+    no_replies: await run(scripted("m", [answer]), "baseline", {
+      agent: async (executor) => {
+        await executor.tools[0]!.execute({});
+        return "x = 1";
+      },
+    }),
+    cut: await tried([{ text: "a".repeat(LONGEST_KEPT) }]),
+    malformed: await tried([{ calls: [{ name: name!, arguments: "{" }] }, answer]),
+    differs: { ...await tried([answer]), outcome: "solved", solved: true },
+  };
+  for (const [reason, trial] of Object.entries(cases)) {
+    assertEquals(await retellTrial(journalled(trial)), { untold: reason as Untold }, reason);
+    assert(UNTOLD[reason as Untold].length > 10);
+  }
+});
+
+Deno.test("retellTrial() takes arguments that are cut for cut", async () => {
+  const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
+  const long = JSON.stringify({ a: "a".repeat(LONGEST_KEPT) });
+  const trial = await tried([{ calls: [{ name: name!, arguments: long }] }, { text: "x = 1" }]);
+  assertEquals(await retellTrial(trial), { untold: "cut" });
+});
+
+Deno.test("retellTrial() believes nothing of a line that does not come out", async () => {
+  const trial = await run(inProcess("sim:planner"), "baseline");
+  told(await retellTrial(trial));
+  const changed = (change: (event: TraceEvent) => TraceEvent): Trial => ({
+    ...trial,
+    events: trial.events.map(change),
+  });
+  const last = trial.events.findLastIndex((event) => event.kind === "reply");
+  const forged: Record<string, Trial> = {
+    "a result": changed((event) => event.kind === "call" ? { ...event, result: '{"x":1}' } : event),
+    "a name": changed((event) =>
+      event.kind === "call" && event.call === 1 ? { ...event, function: "func_none" } : event
+    ),
+    "arguments": changed((event) =>
+      event.kind === "call" && event.call === 1 ? { ...event, arguments: '{"x":1}' } : event
+    ),
+    "a step": changed((event) =>
+      event.kind === "call" ? { ...event, step: event.step + 1 } : event
+    ),
+    "an answer": changed((event) => event.kind === "answer" ? { ...event, text: "no" } : event),
+    "what was found in it": changed((event) =>
+      event.kind === "answer" ? { ...event, value: 1 } : event
+    ),
+    "what was said": {
+      ...trial,
+      events: trial.events.map((event, place) =>
+        event.kind === "reply" && place === last ? { ...event, text: "I know." } : event
+      ),
+    },
+    "the outcome": { ...trial, outcome: "wrong_answer", solved: false },
+    "what it rests on": { ...trial, grounded: false },
+    "the task": { ...trial, task: { ...SPEC, seed: 12 } },
+    "the perturbation": { ...trial, perturbation: "FK" },
+    "the strategy": { ...trial, strategy: "restate" },
+    "a further reply": {
+      ...trial,
+      events: [...trial.events.slice(0, -1), trial.events[last]!, trial.events.at(-1)!],
+    },
+  };
+  for (const [what, other] of Object.entries(forged)) {
+    const retold = await retellTrial(other);
+    assertEquals("untold" in retold && retold.untold, "differs", what);
+  }
+  // A reply fewer, and a call that no reply has made.
+  const fewer = trial.events.filter((_, place) => place !== last);
+  assertEquals(await retellTrial({ ...trial, events: fewer }), { untold: "differs" });
+  const [call] = trial.events.filter((event) => event.kind === "call");
+  const more = [...trial.events, call!];
+  assertEquals(await retellTrial({ ...trial, events: more }), { untold: "unkept" });
+});
+
+Deno.test("retellTrial() is not led astray by lines that hold anything", async () => {
+  const words = [
+    "__proto__",
+    "constructor",
+    "toString",
+    "",
+    "\ud800",
+    "\u0000",
+    "</tool_call>",
+    "core",
+  ];
+  const hostile = fc.oneof(fc.constantFrom(...words), fc.string());
+  const json = fc.oneof(fc.constantFrom("{}", '{"__proto__":{"x":1}}', "[]", "1"), fc.json());
+  const event = fc.oneof(
+    fc.record({
+      ...{ kind: fc.constant("reply" as const), request: fc.nat(), text: hostile },
+      ...{ calls: fc.integer({ min: -1, max: 2 }), inputTokens: fc.nat(), outputTokens: fc.nat() },
+      durationMs: fc.nat(),
+    }),
+    fc.record({
+      ...{ kind: fc.constant("call" as const), call: fc.nat(), step: fc.nat(), function: hostile },
+      ...{ arguments: json, result: hostile },
+    }),
+    fc.record({ kind: fc.constant("answer" as const), text: hostile, value: fc.constant(null) }),
+  );
+  const task = fc.oneof(
+    fc.constant(SPEC),
+    fc.record({
+      core: fc.integer(),
+      depth: fc.nat(),
+      connected: fc.nat(9),
+      disconnected: fc.nat(9),
+      seed: fc.nat(),
+    })
+      .map((spec) => ({ ...spec, core: spec.core % 50 })),
+    fc.record({ case: hostile, seed: fc.integer() }),
+    fc.record({ set: hostile, question: hostile }),
+    fc.dictionary(hostile, fc.jsonValue() as never),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(event, { maxLength: 6 }),
+      task,
+      hostile,
+      hostile,
+      async (events, spec, strategy, perturbation) => {
+        const trial = record({ task: spec as never, events: events as never, id: "x" });
+        for (
+          const other of [trial, {
+            ...trial,
+            outcome: "wrong_answer" as const,
+            solved: false,
+            grounded: false,
+          }]
+        ) {
+          await retellTrial(other);
+          await retellTrial({ ...other, strategy, perturbation });
+          await retellTrial(other, { open: SETS.open });
+        }
+      },
+    ),
+  );
+  assertEquals(({} as Record<string, unknown>)["x"], undefined);
+});
+
+Deno.test("retellTrial() tells of calls that a model was asked to mend and did not", async () => {
+  const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
+  const requests: ModelRequest[] = [];
+  const model = scripted("m", ({ context, messages }) => {
+    if (context.stage === "repair") return { text: "I cannot." };
+    const isAnswered = messages.some(({ role }) => role === "tool");
+    return isAnswered ? { text: "x = 1" } : { calls: [{ name: name!, arguments: {} }] };
+  });
+  const trial = await run(listened(model, requests), "repair");
+  assertEquals(trial.events.filter((event) => event.kind === "repair").length, 1);
+  const { messages } = told(await retellTrial(trial));
+  assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
+});
+
+Deno.test("retellTrial() tells of trials that were allowed more calls than is usual", async () => {
+  const call = { calls: [{ name: "func_none", arguments: {} }] };
+  const replies = [...Array.from({ length: 12 }, () => call), { text: "x = 1" }];
+  const trial = await tried(replies, { limits: { calls: 20 } });
+  assertEquals(trial.calls, 12);
+  assertEquals(told(await retellTrial(trial)).messages.length, 26);
+});
+
+Deno.test("retellTrial() leaves out trials whose last word was asked for beside the loop", async () => {
+  const { open } = SETS;
+  const [{ id: question, difficulty }] = CITY.questions as [typeof CITY.questions[number]];
+  const task = { set: CITY.name, question, difficulty, mode: "parameters" as const };
+  const model = writing((truth, { context }) => context.stage === "repair" ? truth : "Hm.");
+  const strategy = { strategy: "repair" };
+  const key = planned("repair", "m", task);
+  const trial = journalled(await runTrial(key, model, { open, strategy }));
+  assert(endsBeside(trial));
+  assertEquals(await retellTrial(trial, { open }), { untold: "unkept" });
+});

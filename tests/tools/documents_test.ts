@@ -1,0 +1,216 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../../lib/base/input.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { parseToolDocuments } from "../../lib/tools/documents.ts";
+import { test } from "../support/generated.ts";
+
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    city: { type: ["string", "null"], description: "The city.", enum: ["Rome", null] },
+    days: { type: "array", items: { type: "integer" }, minItems: 1 },
+    description: true,
+  },
+  required: ["city"],
+  additionalProperties: false,
+};
+
+test("parseToolDocuments() takes one document or a list, in each of the three forms", () => {
+  const parts = { name: "tool", description: "Does it.", parameters: PARAMETERS, strict: true };
+  const more = { examples: [{ city: "Rome" }], returns: { type: "string" } };
+  for (
+    const [document, tool] of [
+      [{ ...parts, ...more }, { ...parts, ...more }],
+      [{ type: "function", function: parts }, parts],
+      [{ type: "function", function: { ...parts, ...more } }, { ...parts, ...more }],
+      [{ type: "function", ...parts }, parts],
+      [{ name: "tool", parameters: {} }, { name: "tool", description: "", parameters: {} }],
+      [
+        { type: "function", name: "tool", description: null, parameters: null, strict: null },
+        { name: "tool", description: "", parameters: { type: "object", properties: {} } },
+      ],
+      [
+        { type: "function", function: { name: "tool" }, further: 1 },
+        { name: "tool", description: "", parameters: { type: "object", properties: {} } },
+      ],
+    ] as const
+  ) {
+    assertEquals(parseToolDocuments(document, "tool.json"), [tool]);
+    assertEquals(parseToolDocuments([document, { name: "other", parameters: {} }], "tool.json"), [
+      tool,
+      { name: "other", description: "", parameters: {} },
+    ]);
+  }
+  assertEquals(parseToolDocuments([], "tool.json"), []);
+});
+
+test("parseToolDocuments() keeps schemas as they are, the order of their keys and odd names too", () => {
+  const text =
+    '{"properties":{"b":{"type":"string"},"__proto__":{"items":[{},true]},"a":{"$ref":"#"}},"x-own":[3]}';
+  const [tool] = parseToolDocuments({ name: "tool", parameters: JSON.parse(text) }, "tool.json");
+  assertEquals(JSON.stringify(tool!.parameters), text);
+});
+
+/** The faults that are told of a document, without the name of its source. */
+function faultsOf(document: unknown): string {
+  const error = assertThrows(() => parseToolDocuments(document, "tool.json"), InputError);
+  const [first, ...faults] = error.message.split("\n");
+  assertEquals(first, "Cannot use tool.json:");
+  return faults.join("\n").replace(/^ {2}/, "");
+}
+
+test("parseToolDocuments() names the path of what is wrong, at any depth", () => {
+  const types = "null, boolean, integer, number, string, array, object";
+  const schema = "must be a schema, an object (or true, or false)";
+  for (
+    const [parameters, fault] of [
+      [3, ": must be an object"],
+      [[], ": must be an object"],
+      [{ properties: [] }, ".properties: must be an object of schemas: it is a list"],
+      [{ properties: { city: 3 } }, `.properties.city: ${schema}: it is 3`],
+      [{ properties: { city: null } }, `.properties.city: ${schema}: it is null`],
+      [{ properties: { "a b": [] } }, `.properties["a b"]: ${schema}: it is a list`],
+      [
+        { properties: { properties: { properties: 1 } } },
+        ".properties.properties.properties: must be an object of schemas: it is 1",
+      ],
+      [{ patternProperties: { a: "x" } }, `.patternProperties.a: ${schema}: it is "x"`],
+      [
+        { $defs: { a: { definitions: 1 } } },
+        ".$defs.a.definitions: must be an object of schemas: it is 1",
+      ],
+      [{ required: "city" }, '.required: must be a list of texts: it is "city"'],
+      [{ required: ["city", 2] }, ".required[1]: must be a text: it is 2"],
+      [{ items: { description: 7 } }, ".items.description: must be a text: it is 7"],
+      [
+        { items: [{}, { type: "strin" }] },
+        `.items[1].type: must be one of ${types}, or a list of them: it is "strin"`,
+      ],
+      [{ prefixItems: [{}, 4] }, `.prefixItems[1]: ${schema}: it is 4`],
+      [{ prefixItems: {} }, ".prefixItems: must be a list of schemas: it is an object"],
+      [
+        { anyOf: [{ type: ["string", "x"] }] },
+        `.anyOf[0].type[1]: must be one of ${types}: it is "x"`,
+      ],
+      [{ oneOf: [{ enum: "a" }] }, '.oneOf[0].enum: must be a list: it is "a"'],
+      [
+        { allOf: [{ additionalProperties: "no" }] },
+        `.allOf[0].additionalProperties: ${schema}: it is "no"`,
+      ],
+      [{ if: { not: 1 } }, `.if.not: ${schema}: it is 1`],
+      [{ then: { else: { contains: [] } } }, `.then.else.contains: ${schema}: it is a list`],
+      [{ dependencies: { a: ["b"], c: 1 } }, `.dependencies.c: ${schema}: it is 1`],
+    ] as const
+  ) {
+    const tool = { name: "tool", parameters };
+    const other = { name: "other", parameters: {} };
+    assertEquals(faultsOf(tool), `at parameters${fault}`);
+    assertEquals(faultsOf([other, tool]), `at [1].parameters${fault}`);
+    const chat = { type: "function", function: tool };
+    assertEquals(faultsOf([chat]), `at [0].function.parameters${fault}`);
+    assertEquals(faultsOf({ type: "function", ...tool }), `at parameters${fault}`);
+    assertEquals(faultsOf({ ...other, returns: parameters }), `at returns${fault}`);
+  }
+});
+
+test("parseToolDocuments() refuses what is no document", () => {
+  const tool = { name: "tool", parameters: {} };
+  for (
+    const [document, fault] of [
+      [null, "at the top: Invalid input: expected object, received null"],
+      ["tool", "at the top: Invalid input: expected object, received string"],
+      [[3], "at [0]: Invalid input: expected object, received number"],
+      [{ name: "tool" }, "at parameters: must be an object"],
+      [{ ...tool, name: "" }, "at name: Too small: expected string to have >=1 characters"],
+      [
+        { ...tool, description: 3 },
+        "at description: Invalid input: expected string, received number",
+      ],
+      [{ ...tool, strict: "yes" }, "at strict: Invalid input: expected boolean, received string"],
+      [{ ...tool, examples: [{}, 3] }, "at examples[1]: must be an object"],
+      [{ ...tool, further: 3 }, 'at the top: Unrecognized key: "further"'],
+      [{ ...tool, type: "web_search" }, 'at type: Invalid input: expected "function"'],
+      [{ function: tool }, 'at type: Invalid input: expected "function"'],
+      [
+        { type: "function", function: 3 },
+        "at function: Invalid input: expected object, received number",
+      ],
+      [[tool, tool], 'at [1].name: must be another than those before: it is "tool"'],
+      [
+        [tool, { type: "function", function: tool }],
+        'at [1].function.name: must be another than those before: it is "tool"',
+      ],
+    ] as const
+  ) assertEquals(faultsOf(document), fault, JSON.stringify(document));
+});
+
+test("parseToolDocuments() refuses schemas that nest without end, whatever they are made of", () => {
+  for (const keyword of ["items", "properties", "anyOf", "additionalProperties"]) {
+    let schema: JsonObject = {};
+    for (let level = 0; level < 20_000; level++) {
+      schema = {
+        [keyword]: keyword === "properties"
+          ? { x: schema }
+          : keyword === "anyOf"
+          ? [schema]
+          : schema,
+      };
+    }
+    assertEquals(
+      faultsOf({ name: "tool", parameters: schema }),
+      "at parameters: must nest at most 1000 schemas deep: it nests deeper",
+    );
+  }
+  let deep: JsonValue = [];
+  for (let level = 0; level < 20_000; level++) deep = [deep];
+  const parameters = { default: deep };
+  const [tool] = parseToolDocuments({ name: "tool", parameters }, "tool.json");
+  assert(tool!.parameters["default"] === deep, "values are no schemas");
+});
+
+test("parseToolDocuments() takes any value that JSON has, or says what is wrong", () => {
+  const key = fc.constantFrom(
+    "name",
+    "parameters",
+    "function",
+    "type",
+    "properties",
+    "items",
+    "anyOf",
+    "required",
+    "description",
+    "__proto__",
+  );
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc.constantFrom(null, 3, "x", "function", "object", true),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.array(fc.tuple(key, tie("value")), { maxLength: 4 }).map((entries) =>
+        Object.fromEntries(entries)
+      ),
+    ),
+  }));
+  let read = 0;
+  fc.assert(
+    fc.property(
+      fc.oneof(value, value.map((parameters) => ({ name: "tool", parameters }))),
+      (document) => {
+        const before = JSON.stringify(document);
+        try {
+          for (const { name, parameters } of parseToolDocuments(document, "tool.json")) {
+            assertEquals([typeof name, typeof parameters], ["string", "object"]);
+            read++;
+          }
+        } catch (error) {
+          if (!(error instanceof InputError)) throw error;
+          assert(error.message.startsWith("Cannot use tool.json:\n  at "), error.message);
+        }
+        assertEquals(JSON.stringify(document), before);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+  assert(read > 20, String(read));
+});

@@ -1,0 +1,84 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../../../lib/base/input.ts";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { argumentCheck, schemaErrors } from "../../../lib/tools/schema/validate.ts";
+import { test } from "../../support/generated.ts";
+
+const DIALECTS = ["http://json-schema.org/draft-07/schema#", undefined];
+
+/** Whether a value conforms, as all ways to check it agree, in old dialects and new ones. */
+function conforms(value: JsonValue, rules: JsonObject): boolean {
+  const verdicts = DIALECTS.flatMap(($schema) => {
+    const dialect: JsonObject = $schema === undefined ? {} : { $schema };
+    const parameters = { ...dialect, type: "object", properties: { x: rules } };
+    const check = argumentCheck({ name: "f", description: "", parameters });
+    return [
+      check({ x: value }) === undefined,
+      schemaErrors(parameters, { x: value }).errors.length === 0,
+    ];
+  });
+  assertEquals(new Set(verdicts).size, 1, JSON.stringify([value, rules, verdicts]));
+  return verdicts[0]!;
+}
+
+test("multipleOf takes fractions for what they are meant to be", () => {
+  const table: [value: number, multipleOf: number, right: boolean][] = [
+    [19.99, 0.01, true],
+    [1.1, 0.1, true],
+    [-0.3, 0.1, true],
+    [9_999_999.99, 0.01, true],
+    [0, 0.01, true],
+    [1e21, 10, true],
+    [19.999, 0.01, false],
+    [0.005, 0.01, false],
+    [1.5, 1, false],
+    [7, 2, false],
+    [8, 2, true],
+  ];
+  for (const [value, multipleOf, right] of table) {
+    assertEquals(conforms(value, { multipleOf }), right, `${value} of ${multipleOf}`);
+  }
+  fc.assert(fc.property(fc.integer({ min: -1e9, max: 1e9 }), (cents) => {
+    assert(conforms(cents / 100, { multipleOf: 0.01 }));
+    assert(!conforms((cents + 0.5) / 100, { multipleOf: 0.01 }));
+  }));
+});
+
+test("pattern is read by code points, and as programs often write it where that is no pattern", () => {
+  const table: [value: string, pattern: string, right: boolean][] = [
+    ["a-b.c", "^[\\w-.]+$", true],
+    ["a b", "^[\\w-.]+$", false],
+    ["a_b", "^a\\_b$", true],
+    ["ab", "^a\\_b$", false],
+    // One character of two halves is one, and classes of Unicode are known.
+    ["\u{1f600}", "^.$", true],
+    ["\u{1f600}", "^[\\u{1f600}-\\u{1f64f}]$", true],
+    ["é", "^\\p{L}$", true],
+    ["p{L}", "^\\p{L}$", false],
+  ];
+  for (const [value, pattern, right] of table) {
+    assertEquals(conforms(value, { type: "string", pattern }), right, `${value} ${pattern}`);
+    const named = { type: "object", patternProperties: { [pattern]: { type: "integer" } } };
+    assertEquals(conforms({ [value]: "text" }, named), !right, `${value} as a key ${pattern}`);
+    assertEquals(conforms(pattern, { format: "regex" }), true);
+  }
+  // Two patterns of one schema are read each in its own way.
+  const both = { allOf: [{ pattern: "^[\\w-.]+$" }, { pattern: "^.$" }] };
+  assert(conforms("a", both) && !conforms("ab", both) && !conforms("\u{1f600}", both));
+});
+
+test("what is no pattern at all is refused", () => {
+  for (const $schema of DIALECTS) {
+    const dialect: JsonObject = $schema === undefined ? {} : { $schema };
+    const parameters = { ...dialect, properties: { x: { pattern: "[" } } };
+    assertThrows(
+      () => argumentCheck({ name: "f", description: "", parameters }),
+      InputError,
+      "Cannot offer tool f as its parameters must be a JSON Schema: Invalid regular expression",
+    );
+    assertThrows(() => schemaErrors({ ...parameters }, {}), InputError, "must be a JSON Schema");
+  }
+  const { errors } = schemaErrors({ properties: { x: { format: "regex" } } }, { x: "[" });
+  assertEquals(errors.map(({ keyword }) => keyword), ["format"]);
+});

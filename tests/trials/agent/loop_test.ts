@@ -1,0 +1,350 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type LoopOptions, type Review, runLoop } from "../../../lib/trials/agent/loop.ts";
+import { createExecutor, type Executor } from "../../../lib/trials/executors/generated.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  TimeLimitError,
+} from "../../../lib/models/model.ts";
+import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import {
+  type Ending,
+  type Limits,
+  Session,
+  type SessionOptions,
+} from "../../../lib/trials/agent/session.ts";
+import { around, type ToolCall } from "../../../lib/tools/tool.ts";
+import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
+import { test } from "../../support/generated.ts";
+import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
+import { type Parrot, parrot } from "../../support/models.ts";
+
+const PROMPT: Message = { role: "user", content: TASK.prompt };
+
+function replying(...replies: Partial<ModelReply>[]): Parrot {
+  return parrot(replies);
+}
+
+async function run(
+  model: Model,
+  limits: Omit<Limits, "calls"> = {},
+  { signal, models, ...more }: Partial<LoopOptions> & Partial<SessionOptions> = {},
+): Promise<{
+  readonly ending: Ending;
+  readonly executor: Executor;
+  readonly events: readonly TraceEvent[];
+  readonly session: Session;
+}> {
+  const executor = createExecutor(TASK);
+  const session = new Session({
+    model,
+    context: { trial: "a trial", repetition: 2 },
+    limits,
+    record: (event) => executor.record(event),
+    ...(models === undefined ? {} : { models }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const ending = await runLoop({ session, environment: executor, messages: [PROMPT], ...more });
+  return { ending, executor, events: executor.events, session };
+}
+
+const SOURCES = { text: "First the sources.", calls: [OTH, SRC] };
+const TARGET = { calls: [TGT] };
+const DONE = { text: "omega = 444" };
+
+test("runLoop() asks with the prompt and the tools, and once if there are no calls", async () => {
+  const model = replying(DONE);
+  const { ending, executor, events } = await run(model);
+  assertEquals(ending, { kind: "answer", text: "omega = 444" });
+  assertEquals(model.requests.length, 1);
+  assertEquals(model.requests[0]!.messages, [PROMPT]);
+  assertEquals(JSON.stringify(model.requests[0]!.tools), JSON.stringify(TASK.tools));
+  assertEquals(model.requests[0]!.context, { trial: "a trial", repetition: 2, request: 1 });
+  assertEquals(executor.calls, 0);
+  assertEquals(events.map(({ kind }) => kind), ["reply"]);
+});
+
+test("runLoop() hands the model no way to call a tool but its reply", async () => {
+  const model = replying(DONE);
+  await run(model);
+  for (const tool of model.requests[0]!.tools) assert(!("execute" in tool), tool.name);
+});
+
+test("runLoop() appends the reply, then the results of its calls in order", async () => {
+  const model = replying(SOURCES, TARGET, DONE);
+  const { ending, events } = await run(model);
+  assertEquals(ending, { kind: "answer", text: "omega = 444" });
+  const first: Message[] = [
+    PROMPT,
+    { role: "assistant", content: "First the sources.", calls: [OTH, SRC] },
+    { role: "tool", callId: OTH.id, name: "func_oth", content: '{"beta":222}' },
+    { role: "tool", callId: SRC.id, name: "func_src", content: '{"alpha":111}' },
+  ];
+  assertEquals(model.requests.map(({ messages }) => messages), [
+    [PROMPT],
+    first,
+    [
+      ...first,
+      { role: "assistant", content: "", calls: [TGT] },
+      { role: "tool", callId: TGT.id, name: "func_tgt", content: '{"omega":444}' },
+    ],
+  ]);
+  assertEquals(model.requests.map(({ context }) => context.request), [1, 2, 3]);
+  assertEquals(
+    events.map((event) => event.kind === "call" ? `step ${event.step}` : event.kind),
+    ["reply", "step 1", "step 1", "reply", "step 2", "reply"],
+  );
+});
+
+test("runLoop() leaves the messages that it was given, and was seen with, as they are", async () => {
+  const messages = Object.freeze([PROMPT]);
+  const model = replying(SOURCES, DONE);
+  await run(model, {}, { messages });
+  assertEquals(model.requests[0]!.messages.length, 1);
+  assertEquals(model.requests[1]!.messages.length, 4);
+});
+
+test("runLoop() records every reply with its tokens, time and repairs", async () => {
+  const usage = { inputTokens: 7, outputTokens: 3 };
+  const repairs = ["a missing call id"];
+  const model = replying({ ...SOURCES, usage, duration: 12, repairs }, { ...DONE, duration: 5 });
+  const { events, session } = await run(model);
+  assertEquals(events.filter(({ kind }) => kind === "reply"), [
+    {
+      kind: "reply",
+      request: 1,
+      text: "First the sources.",
+      calls: 2,
+      inputTokens: 7,
+      outputTokens: 3,
+      durationMs: 12,
+      repairs,
+    },
+    {
+      kind: "reply",
+      request: 2,
+      text: "omega = 444",
+      calls: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      durationMs: 5,
+    },
+  ]);
+  assertEquals(session.served, ["parrot-1"]);
+});
+
+test("runLoop() ends with the text whatever it is when there are no calls", async () => {
+  for (const text of ["", " ", "I give up."]) {
+    assertEquals((await run(replying({ text }))).ending, { kind: "answer", text });
+  }
+  const filtered = await run(replying({ text: "", finish: "filter" }));
+  assertEquals(filtered.ending.kind, "answer");
+});
+
+test("runLoop() ends at the first call past the limit", async () => {
+  const model = replying({ calls: [SRC, SRC] });
+  const { ending, executor, events } = await run(model);
+  assertEquals(ending.kind, "call_limit");
+  assertEquals(executor.calls, 6);
+  assertEquals(model.requests.length, 4);
+  assertEquals(events.at(-1)!.kind, "over_limit");
+});
+
+test("runLoop() lets a model answer after the last call that it may make", async () => {
+  const model = replying({ calls: [SRC, SRC, SRC, SRC, OTH, TGT] }, DONE);
+  assertEquals((await run(model)).ending.kind, "answer");
+});
+
+test("runLoop() ends after as many replies as there may be steps", async () => {
+  const model = replying(SOURCES, TARGET, DONE);
+  const { ending, executor } = await run(model, { steps: 2 });
+  assertEquals(ending.kind, "step_limit");
+  assertEquals(model.requests.length, 2);
+  assertEquals(executor.calls, 3);
+  assertEquals((await run(replying(SOURCES, TARGET, DONE), { steps: 3 })).ending.kind, "answer");
+});
+
+test("runLoop() ends when the tokens read and written are more than there may be", async () => {
+  const usage = { inputTokens: 60, outputTokens: 40 };
+  const model = replying({ ...SOURCES, usage }, { ...TARGET, usage }, { ...DONE, usage });
+  const { ending, executor } = await run(model, { tokens: 199 });
+  assertEquals(ending.kind, "token_limit");
+  assertEquals(executor.calls, 2);
+  assertEquals(model.requests.length, 2);
+  const enough = replying({ ...SOURCES, usage }, { ...DONE, usage });
+  assertEquals((await run(enough, { tokens: 200 })).ending.kind, "answer");
+});
+
+test("runLoop() ends when the replies took longer than they may", async () => {
+  const slow = { ...SOURCES, duration: 600 };
+  const model = replying(slow, { ...TARGET, duration: 600 }, DONE);
+  const { ending, executor } = await run(model, { seconds: 1 });
+  assertEquals(ending.kind, "time_limit");
+  assertEquals(executor.calls, 2);
+  assertEquals(model.requests.length, 2);
+  assertEquals((await run(replying(slow, DONE), { seconds: 1 })).ending.kind, "answer");
+});
+
+test("runLoop() tells the model how much time is left, if it is limited", async () => {
+  const model = replying({ ...SOURCES, duration: 400 }, DONE);
+  await run(model, { seconds: 60 });
+  assertEquals(model.requests[0]!.timeLimit, 60_000);
+  const left = model.requests[1]!.timeLimit!;
+  assert(left <= 59_600 && left > 0, String(left));
+  const free = replying(DONE);
+  await run(free);
+  assert(!("timeLimit" in free.requests[0]!));
+});
+
+test("runLoop() takes a model's TimeLimitError for the end of its time", async () => {
+  const late: Model = {
+    name: "late",
+    simulated: true,
+    reply: () => Promise.reject(new TimeLimitError("1 second is over")),
+  };
+  assertEquals((await run(late, { seconds: 1 })).ending.kind, "time_limit");
+});
+
+test("runLoop() takes a reply that was cut off for the end of the tokens", async () => {
+  for (const cut of [{ text: "omega = 44" }, SOURCES]) {
+    const { ending, executor, events } = await run(replying({ ...cut, finish: "length" }));
+    assertEquals(ending.kind, "token_limit");
+    assertEquals(executor.calls, 0);
+    assertEquals(events.length, 1);
+  }
+});
+
+test("runLoop() passes on what a model or an environment throws", async () => {
+  for (const error of [new InfrastructureError("no network"), new TypeError("a slip")]) {
+    const throwing: Model = {
+      name: "broken",
+      simulated: true,
+      reply: () => Promise.reject(error),
+    };
+    await assertRejects(() => run(throwing), error.constructor as ErrorConstructor, error.message);
+    const environment = around(createExecutor(TASK), {
+      execute: (_calls: readonly ToolCall[]) => Promise.reject(error),
+    });
+    await assertRejects(
+      () => run(replying(SOURCES), {}, { environment }),
+      error.constructor as ErrorConstructor,
+      error.message,
+    );
+  }
+});
+
+test("runLoop() passes the signal to the model, and rejects with its reason", async () => {
+  const controller = new AbortController();
+  const waiting: Model = {
+    name: "waiting",
+    simulated: true,
+    reply: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal!.addEventListener("abort", () => reject(signal!.reason));
+        controller.abort(new RangeError("enough"));
+      }),
+  };
+  await assertRejects(() => run(waiting, {}, { signal: controller.signal }), RangeError, "enough");
+});
+
+test("runLoop() rejects once it is aborted, though the model takes no notice", async () => {
+  const controller = new AbortController();
+  let requests = 0;
+  const deaf = scripted("deaf", (): ScriptedReply => {
+    if (++requests === 2) controller.abort(new RangeError("enough"));
+    return requests < 5 ? { calls: [{ name: "func_src", arguments: { given: 731 } }] } : DONE;
+  });
+  await assertRejects(() => run(deaf, {}, { signal: controller.signal }), RangeError, "enough");
+  assertEquals(requests, 2);
+});
+
+test("runLoop() asks nobody when it is aborted before it begins", async () => {
+  const model = replying(DONE);
+  const signal = AbortSignal.abort(new RangeError("enough"));
+  await assertRejects(() => run(model, {}, { signal }), RangeError, "enough");
+  assertEquals(model.requests.length, 0);
+});
+
+// What strategies change
+
+test("runLoop() asks the model of its stage, and records no stage for replies of the loop", async () => {
+  const [own, other] = [parrot([DONE]), parrot([SOURCES, TARGET, DONE], "other")];
+  const { ending, session, events } = await run(own, {}, {
+    stage: "call",
+    models: new Map([["call", other]]),
+  });
+  assertEquals(ending, { kind: "answer", text: "omega = 444" });
+  assertEquals([own.requests.length, other.requests.length], [0, 3]);
+  assertEquals(other.requests.map(({ context }) => context.stage), ["call", "call", "call"]);
+  const replies = events.filter((event) => event.kind === "reply");
+  assertEquals(
+    replies.map(({ stage, model }) => [stage, model]),
+    new Array(3).fill([
+      undefined,
+      "other",
+    ]),
+  );
+  assertEquals([session.served, session.stages.length], [[], 1]);
+});
+
+test("runLoop() sends back what is written for calls, and keeps it in the trace", async () => {
+  const model = replying(SOURCES, DONE);
+  const { executor } = await run(model, {}, {
+    write: (answered) => answered.map(({ call, value }) => `${call.name} gave ${value}`),
+  });
+  const sent = model.requests[1]!.messages.filter(({ role }) => role === "tool");
+  assertEquals(sent.map(({ content }) => content), ["func_oth gave 222", "func_src gave 111"]);
+  assertEquals(callsOf(executor.events).map(({ result }) => result), [
+    "func_oth gave 222",
+    "func_src gave 111",
+  ]);
+});
+
+test("runLoop() has calls reviewed, and carries out what comes back in their place", async () => {
+  const wrong = { ...TGT, arguments: "{}" };
+  const seen: Review[] = [];
+  const model = replying({ text: "Sources.", calls: [SRC, OTH] }, { calls: [wrong] }, DONE);
+  const { ending, executor } = await run(model, {}, {
+    review: (review) => {
+      seen.push({ ...review, messages: [...review.messages] });
+      return Promise.resolve(review.calls.map((call) => call.id === wrong.id ? TGT : call));
+    },
+  });
+  assertEquals(ending.kind, "answer");
+  assertEquals(seen.map(({ calls }) => calls), [[SRC, OTH], [wrong]]);
+  assertEquals(seen.map(({ messages }) => messages.length), [1, 4], "before each reply");
+  assertEquals(
+    callsOf(executor.events).map(({ failure }) => failure),
+    new Array(3).fill(undefined),
+  );
+  const [, , , , reply] = model.requests[2]!.messages;
+  assertEquals(reply, { role: "assistant", content: "", calls: [TGT] });
+});
+
+test("runLoop() ends with the limit that a review reaches, and carries out nothing more", async () => {
+  const limited = { kind: "token_limit", message: "no more" } as const;
+  const { ending, executor } = await run(replying(SOURCES, DONE), {}, {
+    review: () => Promise.resolve(limited),
+  });
+  assertEquals(ending, limited);
+  assertEquals(executor.calls, 0);
+});
+
+test("runLoop() counts the time that calls take, too", async () => {
+  const executor = createExecutor(TASK);
+  let left: Promise<unknown> | undefined;
+  const environment = around(executor, {
+    execute: async (calls) => {
+      await (left = new Promise((resolve) => setTimeout(resolve, 40)));
+      return await executor.execute(calls);
+    },
+  });
+  const { ending, session } = await run(replying(SOURCES, DONE), { seconds: 0.01 }, {
+    environment,
+  });
+  assertEquals([ending.kind, session.duration], ["time_limit", 0]);
+  // The loop has not waited for it.
+  await left;
+});

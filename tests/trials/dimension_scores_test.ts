@@ -1,0 +1,330 @@
+// What one trial tells of the dimensions: by hand, and of trials that were really run.
+
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { z } from "zod";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { CaseFixture, type ToolCase } from "../../lib/trials/executors/case.ts";
+import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
+import { runTrial, type Trial } from "../../lib/trials/trial.ts";
+import { dimensionsOf } from "../../lib/trials/dimension_scores.ts";
+import { generateTask } from "../../lib/tasks/generated/task.ts";
+import { rightArguments, test } from "../support/generated.ts";
+import { record, type TrialTraits } from "../support/records.ts";
+
+const TASK = { core: 3, depth: 2, connected: 1, disconnected: 0, seed: 1 };
+
+const WRONG = {
+  type: "wrong_number_of_inputs",
+  detail: { missing: ["x"], unexpected: [], wrongType: [], malformed: false },
+  root: true,
+} as const;
+const UNKNOWN = {
+  type: "function_not_found",
+  detail: { nearest: null },
+  root: true,
+} as const;
+
+/** A call by a letter: a, b and c are core, d is connected, x is none; upper case is wrong. */
+function callOf(letter: string, place: number): CallEvent {
+  const name = letter.toLowerCase();
+  const event = { kind: "call", step: 1, arguments: "{}", result: "" } as const;
+  const call = { ...event, call: place + 1, function: name };
+  if (name === "x") return { ...call, failure: UNKNOWN };
+  const role = name === "d" ? "connected" as const : "core" as const;
+  return letter === name
+    ? { ...call, role, returned: { variable: name, value: 1 } }
+    : { ...call, role, failure: WRONG };
+}
+
+/** A trial with such calls. */
+function trial(letters: string, traits: TrialTraits = {}): Trial {
+  const events: TraceEvent[] = [...letters].map(callOf);
+  return record({ task: TASK, events, calls: letters.length, ...traits });
+}
+
+const WRONG_ANSWER = { outcome: "wrong_answer" } as const;
+
+test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them", () => {
+  const cases: [letters: string, traits: TrialTraits, told: ReturnType<typeof dimensionsOf>][] = [
+    ["abc", {}, {
+      tool_selection: 1,
+      argument_correctness: 1,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    }],
+    // Whoever mends a call has selected nothing else.
+    ["abBc", {}, {
+      tool_selection: 1,
+      argument_correctness: 0.75,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    }],
+    // Four functions were called, three of them needed.
+    ["abdc", {}, {
+      tool_selection: 6 / 7,
+      argument_correctness: 1,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    }],
+    ["abc", WRONG_ANSWER, {
+      tool_selection: 1,
+      argument_correctness: 1,
+      result_interpretation: 0,
+      multi_step_planning: 0,
+    }],
+    // The answer was not to be had.
+    ["abCx", WRONG_ANSWER, {
+      tool_selection: 6 / 7,
+      argument_correctness: 2 / 3,
+      multi_step_planning: 0,
+    }],
+    ["aaa", WRONG_ANSWER, { tool_selection: 0.5, argument_correctness: 1, multi_step_planning: 0 }],
+    ["x", WRONG_ANSWER, { tool_selection: 0, multi_step_planning: 0 }],
+    ["", { outcome: "no_answer" }, { tool_selection: 0, multi_step_planning: 0 }],
+    // What was guessed rightly was to be had; a right answer that nothing had returned was not.
+    ["c", { grounded: true }, {
+      tool_selection: 0.5,
+      argument_correctness: 1,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    }],
+    ["c", { grounded: false }, {
+      tool_selection: 0.5,
+      argument_correctness: 1,
+      multi_step_planning: 1,
+    }],
+    ["abc", { grounded: false }, {
+      tool_selection: 1,
+      argument_correctness: 1,
+      result_interpretation: 0,
+      multi_step_planning: 1,
+    }],
+  ];
+  for (const [letters, traits, told] of cases) {
+    assertEquals(dimensionsOf(trial(letters, traits)), told, letters);
+  }
+});
+
+test("dimensionsOf() asks tasks of one call for no planning, and all others", () => {
+  const star = { ...TASK, depth: 1 };
+  assertEquals(dimensionsOf(trial("abc", { task: star }))!.multi_step_planning, 1);
+  const task = { ...TASK, core: 1, depth: 0 };
+  assertEquals(dimensionsOf(trial("a", { task })), {
+    tool_selection: 1,
+    argument_correctness: 1,
+    result_interpretation: 1,
+  });
+});
+
+test("dimensionsOf() leaves out what is answered without a function", () => {
+  const look = { ...callOf("a", 3), function: "dereference" } as CallEvent;
+  const { role: _, returned: __, ...event } = look;
+  const { events } = trial("abc");
+  assertEquals(
+    dimensionsOf(trial("abc", { events: [...events, event], calls: 4 })),
+    dimensionsOf(trial("abc")),
+  );
+});
+
+test("dimensionsOf() is nothing of perturbed trials, other tasks, and where calls were dropped", () => {
+  assertEquals(dimensionsOf(trial("abc", { perturbation: "timeout" })), undefined);
+  assertEquals(dimensionsOf(trial("abc", { perturbation: "RD" })), undefined);
+  assertEquals(dimensionsOf(trial("abc", { calls: 4 })), undefined);
+  assertEquals(dimensionsOf(trial("abc", { task: { case: "mine", seed: 1 } })), undefined);
+  const probe = { case: "oracle", seed: 1 } as const;
+  assertEquals(dimensionsOf(trial("abc", { task: probe, needed: ["a"] })), undefined);
+});
+
+const [first, second, spare] = ["first", "second", "spare"].map((name) =>
+  tool({
+    name,
+    description: name,
+    parameters: z.object({ x: z.int() }),
+    execute: ({ x }) => ({ x: x + 1 }),
+  })
+);
+const ORACLE = [
+  { tool: "first", arguments: { x: 1 } },
+  { tool: "second", arguments: { x: 2 } },
+];
+
+/** What a trial of a case tells whose model makes these calls, all right if its answer is 3. */
+async function caseOf(
+  calls: readonly (readonly [name: string, x: unknown])[],
+  { answer = "3", oracle = ORACLE }: { answer?: string; oracle?: ToolCase["oracle"] | null } = {},
+): Promise<ReturnType<typeof dimensionsOf>> {
+  const replies: ScriptedReply[] = [
+    ...calls.map(([name, x]) => ({
+      calls: [{ name, arguments: { x } as Record<string, number> }],
+    })),
+    { text: answer },
+  ];
+  const own: ToolCase = {
+    name: "mine",
+    tools: [first!, second!, spare!],
+    prompt: "Add two to 1.",
+    ...(oracle === null ? {} : { oracle }),
+    assert: (run) => assertEquals(run.answer, "3"),
+  };
+  const trial = await runTrial({ case: "mine", seed: 1 }, scripted("m", replies), {
+    open: (spec, options) => new CaseFixture(own, spec as { case: string; seed: number }, options),
+  });
+  assert(trial.outcome !== "invalid", trial.reason);
+  return dimensionsOf(trial);
+}
+
+test("dimensionsOf() of a case holds calls against the right ones", async () => {
+  const [one, two] = [["first", 1], ["second", 2]] as const;
+  const all = { tool_selection: 1, argument_correctness: 1, multi_step_planning: 1 };
+  assertEquals(await caseOf([one, two]), { ...all, result_interpretation: 1 });
+  assertEquals(await caseOf([one, two], { answer: "4" }), {
+    ...all,
+    result_interpretation: 0,
+    multi_step_planning: 0,
+  });
+  // A wrong argument, not mended.
+  assertEquals(await caseOf([one, ["second", 5]], { answer: "6" }), {
+    tool_selection: 1,
+    argument_correctness: 0.5,
+    multi_step_planning: 0,
+  });
+  // Mended: the wrong call does not pass for one that was to spare.
+  const mended = await caseOf([one, ["second", 5], two]);
+  assertAlmostEquals(mended!.argument_correctness!, 2 / 3);
+  assertEquals(mended!.result_interpretation, 1);
+  // Made again, which is no wrong argument.
+  assertEquals(await caseOf([one, one, two]), { ...all, result_interpretation: 1 });
+  // Refused by its schema, and by its name.
+  assertEquals((await caseOf([["first", "one"], one, two]))!.argument_correctness, 2 / 3);
+  const invented = await caseOf([["third", 1], one, two]);
+  assertEquals([invented!.tool_selection, invented!.argument_correctness], [0.8, 1]);
+  // A tool that is not needed.
+  const spared = await caseOf([["spare", 9], one, two]);
+  assertEquals([spared!.tool_selection, spared!.argument_correctness], [0.8, 1]);
+  // In another order the same tools are called, and with other arguments.
+  assertEquals((await caseOf([two, one]))!.tool_selection, 1);
+  assertEquals(await caseOf([one], { answer: "2" }), {
+    tool_selection: 2 / 3,
+    argument_correctness: 1,
+    multi_step_planning: 0,
+  });
+  assertEquals(await caseOf([], { answer: "2" }), { tool_selection: 0, multi_step_planning: 0 });
+});
+
+test("dimensionsOf() of a case that needs no tool or one, and of one whose right calls are not known", async () => {
+  assertEquals(await caseOf([], { oracle: [] }), { tool_selection: 1 });
+  assertEquals(await caseOf([["spare", 1]], { oracle: [] }), {
+    tool_selection: 0,
+    argument_correctness: 1,
+  });
+  assertEquals(await caseOf([["first", 1]], { oracle: ORACLE.slice(0, 1) }), {
+    tool_selection: 1,
+    argument_correctness: 1,
+    result_interpretation: 1,
+  });
+  assertEquals(await caseOf([["first", 1]], { oracle: null }), undefined);
+});
+
+test("dimensionsOf() of a case knows what arguments stand for, and what no schema decides", () => {
+  const event = { kind: "call", step: 1, function: "f", result: "" } as const;
+  const right = { ...event, call: 1, arguments: '{"x":"@a"}', resolved: '{"x":1,"y":2}' } as const;
+  const spare = { ...event, call: 2, parameters: { oracle: null, failures: [] } } as const;
+  const told = (second: CallEvent) =>
+    dimensionsOf(record({
+      task: { case: "mine", seed: 1 },
+      calls: 2,
+      minimumCalls: 1,
+      needed: ["f"],
+      events: [right, second],
+    }))!.argument_correctness;
+  assertEquals(told({ ...spare, arguments: '{"y":2,"x":1}' }), 1);
+  assertEquals(told({ ...spare, arguments: '{"y":2,"x":"@b"}', resolved: '{"y":2,"x":1}' }), 1);
+  assertEquals(told({ ...spare, arguments: '{"x":"@a"}', resolved: '{"x":3,"y":2}' }), 0.5);
+  const undecided = [{ types: ["task_deviation" as const], parameter: "/x" }];
+  const parameters = { oracle: null, failures: [], undecided };
+  assertEquals(told({ ...spare, arguments: '{"x":3}', parameters }), 1);
+});
+
+test("dimensionsOf() of a case has no answer to be had where a tool failed by itself", () => {
+  const event = { kind: "call", step: 1, function: "f", arguments: "{}", result: "" } as const;
+  const told = (...events: CallEvent[]) =>
+    dimensionsOf(record({
+      task: { case: "mine", seed: 1 },
+      outcome: "wrong_answer",
+      calls: events.length,
+      minimumCalls: 1,
+      needed: ["f"],
+      events,
+    }))!;
+  assertEquals(told({ ...event, call: 1 }).result_interpretation, 0);
+  assertEquals(told({ ...event, call: 1, error: "out of order" }), {
+    tool_selection: 1,
+    argument_correctness: 1,
+  });
+});
+
+test("dimensionsOf() of a case is at peace with arguments that nest deep", () => {
+  const deep = "[".repeat(50_000) + "]".repeat(50_000);
+  const call = {
+    kind: "call",
+    call: 1,
+    step: 1,
+    function: "f",
+    arguments: deep,
+    result: "",
+  } as const;
+  const again = { ...call, call: 2, parameters: { oracle: null, failures: [] } };
+  const told = dimensionsOf(record({
+    task: { case: "mine", seed: 1 },
+    calls: 2,
+    minimumCalls: 1,
+    needed: ["f"],
+    events: [call, again],
+  }));
+  assertEquals(told?.argument_correctness, 1);
+});
+
+test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout", async () => {
+  for (const seed of [1, 2, 3]) {
+    const spec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed };
+    const task = generateTask(spec);
+    const core = task.functions.filter(({ role }) => role === "core");
+    const { variable, value } = task.target;
+    const model = scripted("ready", ({ messages }) => {
+      const returned = new Set(
+        messages.flatMap((message) => message.role === "tool" ? [message.name] : []),
+      );
+      const next = core.find(({ name, dependsOn }) =>
+        !returned.has(name) && dependsOn.every((other) => returned.has(other))
+      );
+      return next === undefined
+        ? { text: `${variable} = ${value}` }
+        : { calls: [{ name: next.name, arguments: rightArguments(task, next) }] };
+    });
+    assertEquals(dimensionsOf(await runTrial(spec, model)), {
+      tool_selection: 1,
+      argument_correctness: 1,
+      result_interpretation: 1,
+      multi_step_planning: 1,
+    });
+  }
+});
+
+test("dimensionsOf() stays from 0 to 1, whatever was called, and knows no order of calls", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(..."abcdABCDx"), { maxLength: 8 }),
+      fc.constantFrom("solved", "wrong_answer", "no_answer", "call_limit" as const),
+      (letters, outcome) => {
+        const told = dimensionsOf(trial(letters.join(""), { outcome }))!;
+        for (const value of Object.values(told)) assert(value >= 0 && value <= 1);
+        const called = new Set(letters.map((letter) => letter.toLowerCase()));
+        const isSame = [..."abc"].every((name) => called.has(name)) && called.size === 3;
+        assertEquals(told.tool_selection === 1, isSame);
+        assertEquals(dimensionsOf(trial(letters.toReversed().join(""), { outcome })), told);
+      },
+    ),
+  );
+});

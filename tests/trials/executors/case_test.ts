@@ -1,0 +1,450 @@
+import {
+  assert,
+  assertEquals,
+  AssertionError,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import fc from "fast-check";
+import { z } from "zod";
+import { InputError } from "../../../lib/base/input.ts";
+import type { Message } from "../../../lib/tools/message.ts";
+import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
+import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
+import { tool } from "../../../lib/tools/define_tool.ts";
+import {
+  CaseFixture,
+  type ToolCase,
+  type ToolTestRun,
+} from "../../../lib/trials/executors/case.ts";
+import type { Tool } from "../../../lib/tools/tool.ts";
+import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
+import { test } from "../../support/generated.ts";
+
+const BOOK = tool({
+  name: "book",
+  description: "Books a room",
+  parameters: z.object({
+    city: z.string().describe("The city"),
+    nights: z.int().describe("How long"),
+  }),
+  returns: { room_id: 12, price: 80 },
+});
+const ORACLE = [{ tool: "book", arguments: { city: "Rome", nights: 3 } }];
+const PROMPT = "Book 3 nights in Rome.";
+const RIGHT: ScriptedReply[] = [
+  { calls: [{ name: "book", arguments: { city: "Rome", nights: 3 } }] },
+  { text: "Booked." },
+];
+
+interface TryOptions extends TrialOptions {
+  readonly model?: Model | readonly ScriptedReply[];
+  readonly seed?: number;
+}
+
+/** Runs one trial of a case. */
+async function tryCase<State = undefined>(
+  own: Partial<ToolCase<State>>,
+  { model = RIGHT, seed = 7, ...options }: TryOptions = {},
+): Promise<Trial> {
+  const whole = {
+    ...{ name: "own", tools: [BOOK], prompt: PROMPT, assert: () => {} },
+    ...own,
+  } as ToolCase<State>;
+  const spec = { case: "own", seed };
+  return await runTrial(spec, "reply" in model ? model : scripted("script", model), {
+    open: (_, given) => new CaseFixture(whole, spec, given),
+    ...options,
+  });
+}
+
+/** What `assert` gets in a trial of a case. */
+async function runOf<State = undefined>(
+  own: Partial<ToolCase<State>>,
+  options?: TryOptions,
+): Promise<ToolTestRun<State>> {
+  const runs: ToolTestRun<State>[] = [];
+  const trial = await tryCase<State>({ ...own, assert: (run) => void runs.push(run) }, options);
+  assertEquals(trial.outcome, "solved", trial.reason);
+  return runs[0]!;
+}
+
+const assertion = ({ events }: Trial) => events.find((event) => event.kind === "assertion");
+
+test("a case tells its assert all that has happened", async () => {
+  const run = await runOf({ system: "You book.", oracle: ORACLE }, {
+    model: [
+      { text: "Wait.", calls: RIGHT[0]!.calls!, usage: { inputTokens: 100, outputTokens: 10 } },
+      { text: "Booked.", usage: { inputTokens: 150, outputTokens: 5 } },
+    ],
+  });
+  const { calls, tools, messages, events, ...rest } = run;
+  assertEquals(calls.map(({ tool, arguments: given, result }) => [tool, given, result]), [
+    ["book", { city: "Rome", nights: 3 }, '{"room_id":12,"price":80}'],
+  ]);
+  assertEquals(tools.map((one) => [one.name, "execute" in one]), [["book", false]]);
+  assertEquals(messages.map(({ role, content }) => [role, content]), [
+    ["system", "You book."],
+    ["user", PROMPT],
+    ["assistant", "Wait."],
+    ["tool", '{"room_id":12,"price":80}'],
+    ["assistant", "Booked."],
+  ]);
+  assertEquals(events.map(({ kind }) => kind), ["reply", "call", "reply"]);
+  assert(rest.durationMs >= 0);
+  assertEquals({ ...rest, durationMs: 0 }, {
+    ...{ answer: "Booked.", replies: 2, durationMs: 0, state: undefined },
+    ...{ usage: { inputTokens: 250, outputTokens: 15 }, perturbed: [], removed: false, seed: 7 },
+  });
+});
+
+test("a case is solved where assert throws nothing, and else tells what it threw, and where", async () => {
+  const solved = await tryCase({});
+  assertEquals([solved.outcome, solved.grounded, assertion(solved)], ["solved", true, undefined]);
+
+  const failed = await tryCase({
+    assert() {
+      throw new AssertionError("\u001b[31mNot right\u001b[0m\nsecond line");
+    },
+  });
+  assertEquals([failed.outcome, failed.solved, failed.grounded], ["wrong_answer", false, false]);
+  const { message, at } = assertion(failed)!;
+  assertEquals(message, "Not right\nsecond line");
+  assertMatch(at!, /^tests\/trials\/executors\/case_test\.ts:\d+:\d+$/);
+  // The assertion stands before the answer, which ends the trial.
+  assertEquals(failed.events.at(-2)?.kind, "assertion");
+});
+
+test("a case takes assertions of any library, thrown at once or later", async () => {
+  class Foreign extends Error {
+    override name = "AssertionError";
+  }
+  const { AssertionError: Other } = { AssertionError: class AssertionError extends Error {} };
+  for (
+    const assert of [
+      () => {
+        throw new Foreign("no");
+      },
+      () => {
+        throw new Other("no");
+      },
+      () => Promise.reject(new AssertionError("no")),
+    ]
+  ) {
+    const trial = await tryCase({ assert });
+    assertEquals([trial.outcome, assertion(trial)?.message], ["wrong_answer", "no"]);
+  }
+});
+
+test("a case takes whatever assert throws for a failed assertion", async () => {
+  const table: [thrown: () => unknown, told: RegExp][] = [
+    [
+      () => new TypeError("boo"),
+      /^assert threw TypeError at tests\/trials\/executors\/case_test\.ts:\d+:\d+: boo \(/,
+    ],
+    [() => "boo", /^assert threw string: boo \(/],
+    [() => undefined, /^assert threw undefined: undefined \(/],
+    [() => Object.assign(new Error("no stack"), { stack: undefined }), /threw Error: no stack \(/],
+    [
+      () => new Error("x".repeat(2_000)),
+      /threw Error at tests\/trials\/executors\/case_test\.ts:\d+:\d+: x+… \(/,
+    ],
+  ];
+  for (const [thrown, told] of table) {
+    const trial = await tryCase({
+      assert() {
+        throw thrown();
+      },
+    });
+    assertEquals([trial.outcome, trial.solved], ["wrong_answer", false]);
+    assertMatch(assertion(trial)!.message, /^assert threw .* \(no AssertionError\)$/);
+    assertMatch(assertion(trial)!.message, told);
+  }
+});
+
+test("a case is invalid where a judge cannot be asked: that is no failure of the model", async () => {
+  const trial = await tryCase({
+    assert: () => Promise.reject(new InfrastructureError("the judge is away")),
+  });
+  assertEquals([trial.outcome, assertion(trial)], ["invalid", undefined]);
+  assertStringIncludes(trial.reason!, "the judge is away");
+});
+
+test("a case lets no text of a model give orders to what reads a log", async () => {
+  const trial = await tryCase({
+    assert() {
+      throw new AssertionError("No:\n::error::boo\n  ::warning::boo\n##[error]boo");
+    },
+  });
+  const lines = assertion(trial)!.message.split("\n");
+  assertEquals(lines.some((line) => /^\s*::|##\[/.test(line)), false);
+});
+
+test("a case passes on what an assertion says that cannot be used so", async () => {
+  const trial = await tryCase({
+    assert() {
+      throw new InputError("Cannot use that:\n  at tool: must be a text");
+    },
+  });
+  assertEquals(trial.outcome, "invalid");
+  assertMatch(
+    trial.reason!,
+    /^Cannot judge the run at tests\/trials\/executors\/case_test\.ts:\d+:\d+: Cannot use that: at tool: must be a text$/,
+  );
+});
+
+test("a case takes no place from what a message looks like", async () => {
+  for (const text of ["\n    at file:///etc/passwd:1:1", "x".repeat(100_000)]) {
+    const trial = await tryCase({
+      assert() {
+        throw new AssertionError(`No: ${text}`);
+      },
+    });
+    assertMatch(assertion(trial)!.at!, /^tests\/trials\/executors\/case_test\.ts:\d+:\d+$/);
+    assert(assertion(trial)!.message.length < 30_000);
+  }
+});
+
+test("a case makes state and tools anew for each trial, and sequences begin anew", async () => {
+  const made: object[] = [];
+  const own: Partial<ToolCase<{ booked: number }>> = {
+    state: () => {
+      const state = { booked: 0 };
+      made.push(state);
+      return state;
+    },
+    tools: (state) => [
+      tool({
+        name: "book",
+        description: "Books",
+        parameters: z.object({ city: z.string(), nights: z.int() }),
+        execute: ({ nights }) => state.booked += nights,
+      }),
+    ],
+  };
+  for (const count of [1, 2]) {
+    const { state } = await runOf(own);
+    assertEquals(state, { booked: 3 });
+    assertEquals(made.length, count);
+    assert(state === made.at(-1));
+  }
+  const status = tool({
+    ...{ name: "book", description: "Books", parameters: { type: "object" } },
+    sequence: ["pending", "done"],
+  });
+  const twice = [RIGHT[0]!, RIGHT[0]!, { text: "Done." }];
+  for (let trial = 0; trial < 2; trial++) {
+    const { calls } = await runOf({ tools: [status] }, { model: twice });
+    assertEquals(calls.map(({ result }) => result), ["pending", "done"]);
+  }
+});
+
+test("a case goes on for several turns with one state", async () => {
+  const { state, answer, messages, calls } = await runOf<string[]>({
+    state: () => [],
+    tools: (said) => [
+      tool({
+        ...{ name: "note", description: "Notes", parameters: z.object({ text: z.string() }) },
+        execute: ({ text }) => said.push(text),
+      }),
+    ],
+    turns: ["two", "three"],
+  }, {
+    model: scripted("script", ({ messages }) => {
+      const last = messages.at(-1)!;
+      return last.role === "user"
+        ? { calls: [{ name: "note", arguments: { text: last.content } }] }
+        : { text: `noted ${last.content}` };
+    }),
+  });
+  assertEquals(state, [PROMPT, "two", "three"]);
+  assertEquals([answer, calls.length], ["noted 3", 3]);
+  assertEquals(messages.filter(({ role }) => role === "user").length, 3);
+});
+
+test("a case does not ask its assert where a limit is reached", async () => {
+  let asked = 0;
+  const own = { assert: () => void asked++ };
+  const forever = [RIGHT[0]!];
+  const many = await tryCase(own, { model: forever });
+  assertEquals([many.outcome, many.calls], ["call_limit", 50]);
+  const few = await tryCase(own, { model: forever, limits: { calls: 2 } });
+  assertEquals([few.outcome, few.calls], ["call_limit", 2]);
+  const steps = await tryCase(own, { model: forever, limits: { steps: 2 } });
+  assertEquals(steps.outcome, "step_limit");
+  assertEquals(asked, 0);
+  // An empty reply is an answer, and it is for the assert to say what it is worth.
+  const empty = await tryCase(own, { model: [{ text: "" }] });
+  assertEquals([empty.outcome, asked], ["solved", 1]);
+});
+
+test("a case that was worked on by hand does not ask its assert past the limit, either", async () => {
+  let asked = 0;
+  const own = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => void asked++ };
+  using fixture = new CaseFixture(own, { case: "own", seed: 1 }, { callLimit: 1 });
+  const [book] = fixture.tools;
+  await book!.execute({ city: "Rome", nights: 3 });
+  await book!.execute({ city: "Rome", nights: 3 });
+  const work = { messages: [], usage: { inputTokens: 0, outputTokens: 0 }, durationMs: 0 };
+  const judgement = await fixture.answer("Booked.", undefined, work);
+  assertEquals([judgement, asked], [{ outcome: "call_limit", grounded: false }, 0]);
+});
+
+/** The tools, the question and the results that a model gets to see. */
+async function seenUnder(perturbation: string, own: Partial<ToolCase> = {}, seed = 7) {
+  const seen: { tools?: readonly unknown[]; messages?: readonly Message[] } = {};
+  const model = scripted("script", ({ messages, tools, context }) => {
+    Object.assign(seen, { tools, messages });
+    return RIGHT[context.request - 1]!;
+  });
+  const run = await runOf({ oracle: ORACLE, ...own }, { model, perturbation, seed });
+  return {
+    run,
+    tools: JSON.stringify(seen.tools),
+    question: seen.messages![0]!.content,
+    result: seen.messages!.at(-1)!.content,
+  };
+}
+
+test("a case is perturbed for the model alone: calls are checked by the tools as they are", async () => {
+  const usual = await seenUnder("none");
+  assertEquals([usual.question, usual.result], [PROMPT, '{"room_id":12,"price":80}']);
+  const without = await seenUnder("RD");
+  assertStringIncludes(usual.tools, "How long");
+  assertEquals(without.tools.includes("How long"), false);
+  const keys = await seenUnder("FK");
+  assertEquals(keys.result, '{"Object_1":12,"Object_2":80}');
+  const removed = await seenUnder("RP_F+FK");
+  assertEquals(/3/.test(removed.question) && /Rome/.test(removed.question), false);
+  assertEquals([usual.run.removed, removed.run.removed], [false, true]);
+  for (const { run } of [usual, without, keys, removed]) {
+    assertStringIncludes(JSON.stringify(run.tools), "How long");
+    assertEquals(run.calls.map(({ error }) => error), [undefined]);
+  }
+  const steps = [usual, without, keys, removed].map(({ run }) =>
+    run.perturbed.map(({ id, changed }) => [id, changed])
+  );
+  assertEquals(steps, [[], [["RD", true]], [["FK", true]], [["RP_F", true], ["FK", true]]]);
+  // With the same seed it is the same, whatever else was run meanwhile.
+  assertEquals((await seenUnder("AN")).question, (await seenUnder("AN")).question);
+});
+
+test("a case tells where a perturbation found nothing to change", async () => {
+  const unknown = await tryCase({}, { perturbation: "RP_F" });
+  assertEquals(unknown.changed, false);
+  const known = await tryCase({ oracle: ORACLE }, { perturbation: "RP_F" });
+  assertEquals("changed" in known, false);
+  const spans = [{ start: PROMPT.indexOf("Rome"), end: PROMPT.indexOf("Rome") + 4 }];
+  const told = await seenUnder("RP_F", {
+    oracle: [],
+    parameters: [{ name: "city", value: "Rome", spans }],
+  });
+  assertEquals(told.question.includes("Rome"), false);
+});
+
+test("a case with right calls tells how others differ, and how few would do", async () => {
+  const wrong = await tryCase({ oracle: ORACLE }, {
+    model: [{ calls: [{ name: "book", arguments: { city: "Rome", nights: 2 } }] }, { text: "" }],
+  });
+  assertEquals([wrong.minimumCalls, wrong.oracle], [1, "truth"]);
+  const [call] = wrong.events.filter((event) => event.kind === "call");
+  assertStringIncludes(JSON.stringify(call!.parameters), "task_deviation");
+  const shy = await tryCase({ oracle: ORACLE }, { model: [{ text: "No." }] });
+  assert(shy.behaviours.includes("aversion"));
+  const plain = await tryCase({});
+  assertEquals([plain.minimumCalls, plain.oracle, plain.behaviours.includes("aversion")], [
+    ...[null, undefined, false],
+  ]);
+});
+
+test("a case hands on whether the model must call", async () => {
+  const choices: unknown[] = [];
+  const model: Model = {
+    ...scripted("script", RIGHT),
+    reply: (request) => {
+      choices.push(request.toolChoice);
+      return scripted("script", RIGHT).reply(request);
+    },
+  };
+  await tryCase({ toolChoice: { function: "book" } }, { model });
+  await tryCase({}, { model });
+  assertEquals(choices[0], { function: "book" });
+  assertEquals(choices.at(-1), undefined);
+});
+
+test("a case cannot begin with what is no state and are no tools", () => {
+  const table: [own: Partial<ToolCase<unknown>>, message: RegExp][] = [
+    [
+      { state: () => JSON.parse("{") },
+      /^Cannot begin a trial as state must not throw: it threw SyntaxError at tests\/.*: /,
+    ],
+    [
+      { state: () => Promise.reject(new Error("later")) },
+      /^Cannot begin a trial as state must be made at once/,
+    ],
+    [
+      { tools: () => JSON.parse("{") },
+      /^Cannot begin a trial as tools must not throw: it threw SyntaxErr/,
+    ],
+    [
+      { tools: (() => Promise.resolve([])) as unknown as () => Tool[] },
+      /^Cannot begin a trial as tools must be made at once/,
+    ],
+    [
+      { tools: (() => null) as unknown as () => Tool[] },
+      /^Cannot offer tools as they must be a list: what makes them gave null/,
+    ],
+    [
+      { tools: () => [BOOK, BOOK] },
+      /^Cannot offer tools as their names must be distinct: book is there twice/,
+    ],
+    [
+      { tools: () => [{ ...BOOK, name: "" }] },
+      /^Cannot offer tools as each must have a name: number 1, , has none/,
+    ],
+    [
+      { oracle: [{ tool: "bok", arguments: {} }] },
+      /^Cannot use oracle as .*: there is no tool bok, but book$/,
+    ],
+    [
+      { toolChoice: { function: "bok" } },
+      /^Cannot use toolChoice as .*: there is no tool bok, but book$/,
+    ],
+    [{ tools: [], toolChoice: { function: "bok" } }, /: there is no tool bok, but none$/],
+  ];
+  for (const [own, message] of table) {
+    const whole = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => {}, ...own };
+    let told = "";
+    try {
+      new CaseFixture(whole as ToolCase<unknown>, { case: "own", seed: 1 });
+    } catch (error) {
+      assert(error instanceof InputError, String(error));
+      told = error.message;
+    }
+    assertMatch(told, message);
+  }
+});
+
+test("a case records whatever a model writes, and never breaks of it", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          name: fc.oneof(fc.constant("book"), fc.string()),
+          arguments: fc.oneof(fc.json(), fc.string()),
+        }),
+        { maxLength: 4 },
+      ),
+      fc.string({ unit: "binary" }),
+      async (calls, answer) => {
+        const run = await runOf({ oracle: ORACLE }, { model: [{ calls }, { text: answer }] });
+        assertEquals(run.answer, calls.length === 0 ? "" : answer);
+        assertEquals(
+          run.calls.map(({ tool, written }) => [tool, written]),
+          calls.map(({ name, arguments: written }) => [name, written]),
+        );
+      },
+    ),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,943 @@
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import { createExecutor, type Executor } from "../../../lib/trials/executors/generated.ts";
+import { FAILURE_TYPES, type WrongArgument } from "../../../lib/calls/failure.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
+import { generateTask, type Task, type TaskFunction } from "../../../lib/tasks/generated/task.ts";
+import {
+  around,
+  type ResultWriter,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+} from "../../../lib/tools/tool.ts";
+import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
+import { coreInOrder, rightArguments, specs, test } from "../../support/generated.ts";
+import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
+
+function patient(task: Task = TASK): Executor {
+  return createExecutor(task, { callLimit: 10_000 });
+}
+
+function tool(executor: Executor, name: string): Tool {
+  return executor.tools.find((tool) => tool.name === name)!;
+}
+
+/** Runs the steps and gives what the last call made of it. */
+async function after(...steps: ToolCall[][]) {
+  const executor = patient();
+  for (const calls of steps) await executor.execute(calls);
+  return lastCall(executor);
+}
+
+function wrongArguments(failure: unknown): readonly WrongArgument[] {
+  return (failure as { detail: { arguments: WrongArgument[] } }).detail.arguments;
+}
+
+// What is returned
+
+test("execute() answers in order, with the calls' ids and names, as JSON", async () => {
+  const executor = patient();
+  assertEquals(await executor.execute([OTH, SRC]), [
+    { callId: "id of func_oth", name: "func_oth", content: '{"beta":222}' },
+    { callId: "id of func_src", name: "func_src", content: '{"alpha":111}' },
+  ]);
+  assertEquals((await executor.execute([TGT]))[0]!.content, '{"omega":444}');
+  assertEquals(callsOf(executor.events).map(({ call, step }) => [call, step]), [
+    [1, 1],
+    [2, 1],
+    [3, 2],
+  ]);
+  assertEquals(failuresOf(executor.events), []);
+  assertEquals(executor.calls, 3);
+});
+
+test("execute() records a right call whole", async () => {
+  assertEquals(await after([SRC]), {
+    kind: "call",
+    call: 1,
+    step: 1,
+    function: "func_src",
+    role: "core",
+    arguments: '{"given":731}',
+    result: '{"alpha":111}',
+    returned: { variable: "alpha", value: 111 },
+  });
+});
+
+test("execute() lets a connected function that is called rightly return its true value", async () => {
+  const event = await after([SRC], [call("func_con", { con: 111 })]);
+  assertEquals(event.returned, { variable: "gamma", value: 333 });
+  assertEquals(event.failure, undefined);
+  assertEquals(event.role, "connected");
+});
+
+test("execute() returns an own wrong value for each function and for each argument", async () => {
+  const values = new Set<number>();
+  for (let given = 0; given < 60; given++) {
+    values.add((await after([call("func_src", { given })])).returned!.value);
+    values.add((await after([call("func_oth", { also: given })])).returned!.value);
+  }
+  // 120 draws from 892 numbers are all alike in no more than a few cases.
+  assert(values.size > 95, String(values.size));
+});
+
+test("execute() returns wrong values that depend on the task", async () => {
+  const other: Task = { ...TASK, spec: { ...TASK.spec, seed: 6 } };
+  const wrong = call("func_src", { given: 1 });
+  const values = await Promise.all([TASK, other].map(async (task) => {
+    const executor = patient(task);
+    await executor.execute([wrong]);
+    return lastValue(executor);
+  }));
+  assertNotEquals(values[0], values[1]);
+});
+
+test("execute() returns the same wrong value at any time and for any order of the keys", async () => {
+  const wrong = (await after([call("func_tgt", '{"one":1,"two":2}')])).returned;
+  for (const text of ['{"two":2,"one":1}', ' { "one" : 1.0, "two" : "2" } ']) {
+    assertEquals((await after([SRC, OTH], [TGT], [call("func_tgt", text)])).returned, wrong);
+  }
+  assertNotEquals((await after([call("func_tgt", '{"one":2,"two":1}')])).returned, wrong);
+});
+
+test("execute() returns wrong values with as many digits as the true one, and none of the core's", async () => {
+  await fc.assert(fc.asyncProperty(
+    specs(20),
+    fc.array(fc.maxSafeInteger(), { minLength: 100, maxLength: 100 }),
+    async (spec, numbers) => {
+      const task = generateTask(spec);
+      const executor = patient(task);
+      const taken = new Set(task.inputs.values());
+      for (const { role, output } of task.functions) {
+        if (role === "core") taken.add(task.values.get(output.name)!);
+      }
+      for (const made of task.functions) {
+        const written = made.parameters.map(({ name }, place) => [name, numbers[place % 100]!]);
+        await executor.execute([call(made.name, Object.fromEntries(written))]);
+        const { failure, returned } = lastCall(executor);
+        if (failure === undefined) continue;
+        assertEquals(returned!.variable, made.output.name);
+        assert(Number.isInteger(returned!.value));
+        const truth = task.values.get(made.output.name)!;
+        assertEquals(String(returned!.value).length, String(truth).length);
+        assertNotEquals(returned!.value, truth);
+        assert(!taken.has(returned!.value));
+      }
+    },
+  ));
+});
+
+test("execute() never returns the true value for wrong arguments, were all numbers taken", async () => {
+  const values = new Map(Array.from({ length: 900 }, (_, index) => [`v${index}`, 100 + index]));
+  const full: Task = { ...TASK, values: new Map([...values, ...TASK.values]) };
+  const executor = patient(full);
+  for (let given = 0; given < 3000; given++) {
+    await executor.execute([call("func_src", { given })]);
+    if (given === 731) continue;
+    assertNotEquals(lastValue(executor), 111);
+    assert(lastValue(executor) >= 100 && lastValue(executor) <= 999);
+  }
+});
+
+// The four predicates, in their order
+
+test("execute() refuses an unknown function and tells the nearest name", async () => {
+  const event = await after([call("func_sr", "no JSON, for that matter")]);
+  assertEquals(event.failure, {
+    type: "function_not_found",
+    detail: { nearest: "func_src" },
+    root: true,
+  });
+  assertEquals(event.returned, undefined);
+  assertEquals(event.role, undefined);
+  assertEquals(typeof JSON.parse(event.result).error, "string");
+});
+
+test("execute() checks the schema before availability and value", async () => {
+  const event = await after([call("func_tgt", { one: 1, more: 2 })]);
+  assertEquals(event.failure, {
+    type: "wrong_number_of_inputs",
+    detail: { missing: ["two"], unexpected: ["more"], wrongType: [], malformed: false },
+    root: true,
+  });
+  assertEquals(event.returned, undefined);
+  assertEquals(event.role, "core");
+  assertEquals(typeof JSON.parse(event.result).error, "string");
+});
+
+test("execute() checks availability before value", async () => {
+  const event = await after([SRC], [call("func_tgt", { one: 1, two: 2 })]);
+  assertEquals(event.failure?.type, "value_not_yet_known");
+  assertEquals(wrongArguments(event.failure), [
+    { parameter: "one", variable: "alpha", given: 1, origin: "fabricated" },
+    { parameter: "two", variable: "beta", given: 2, origin: "fabricated" },
+  ]);
+});
+
+test("execute() calls a wrong value incorrect once its variable is established", async () => {
+  const event = await after([SRC, OTH], [call("func_tgt", { one: 111, two: 2 })]);
+  assertEquals(event.failure, {
+    type: "incorrect_value",
+    detail: { arguments: [{ parameter: "two", variable: "beta", given: 2, origin: "fabricated" }] },
+    root: true,
+  });
+  assertEquals(event.returned?.variable, "omega");
+});
+
+test("execute() calls a wrong value of an input variable incorrect from the start", async () => {
+  const event = await after([call("func_src", { given: 730 })]);
+  assertEquals(event.failure?.type, "incorrect_value");
+});
+
+test("execute() goes by availability when a wrong call also holds a lucky guess", async () => {
+  const event = await after([SRC], [call("func_tgt", { one: 9, two: 222 })]);
+  assertEquals(event.failure?.type, "value_not_yet_known");
+  assertEquals(wrongArguments(event.failure).map(({ parameter }) => parameter), ["one"]);
+  assertEquals(event.guessed, undefined);
+});
+
+test("execute() marks right values that could not be known as guessed, no failure", async () => {
+  const event = await after([TGT]);
+  assertEquals(event.guessed, true);
+  assertEquals(event.failure, undefined);
+  assertEquals(event.returned, { variable: "omega", value: 444 });
+  assertEquals((await after([SRC], [TGT])).guessed, true);
+  assertEquals((await after([SRC, OTH], [TGT])).guessed, undefined);
+});
+
+test("execute() never holds the inputs of disconnected functions for established", async () => {
+  const first = call("func_dis", { never: 731 });
+  const event = await after([first], [SRC], [first]);
+  assertEquals(event.failure, {
+    type: "value_not_yet_known",
+    detail: {
+      arguments: [{
+        parameter: "never",
+        variable: "never",
+        given: 731,
+        origin: "other_variable",
+        originVariable: "given",
+      }],
+    },
+    root: true,
+  });
+  assertNotEquals(event.returned!.value, 555);
+});
+
+test("execute() marks whole numbers written as text, and takes them", async () => {
+  const event = await after([call("func_src", { given: "731" })]);
+  assertEquals(event.coerced, ["given"]);
+  assertEquals(event.failure, undefined);
+  assertEquals(event.returned!.value, 111);
+  assertEquals(event.arguments, '{"given":"731"}');
+  const wrong = await after([call("func_src", { given: "1" })]);
+  assertEquals(wrong.coerced, ["given"]);
+  assertEquals(wrong.failure?.type, "incorrect_value");
+});
+
+// Steps
+
+test("execute() hides the returns of a reply's calls from each other", async () => {
+  const early = call("func_con", { con: 7 });
+  assertEquals((await after([SRC, early])).failure?.type, "value_not_yet_known");
+  assertEquals((await after([SRC], [early])).failure?.type, "incorrect_value");
+  assertEquals((await after([SRC, OTH, TGT])).guessed, true);
+});
+
+test("execute() takes a wrong return for a return: its variable is established", async () => {
+  const event = await after([call("func_src", { given: 1 })], [call("func_con", { con: 7 })]);
+  assertEquals(event.failure?.type, "incorrect_value");
+});
+
+test("execute() takes a refused call for no return: nothing is established", async () => {
+  const refused = [call("func_src", { given: 731, more: 1 }), call("func_scr", { given: 731 })];
+  const event = await after(refused, [call("func_con", { con: 7 })]);
+  assertEquals(event.failure?.type, "value_not_yet_known");
+});
+
+test("Tool.execute() shares a step among calls that begin together", async () => {
+  const executor = patient();
+  const results = await Promise.all([
+    tool(executor, "func_src").execute({ given: 731 }),
+    tool(executor, "func_con").execute({ con: 7 }),
+    tool(executor, "func_oth").execute({ also: 205 }),
+  ]);
+  assertEquals(results[0], '{"alpha":111}');
+  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1, 1]);
+  assertEquals(failuresOf(executor.events).map(({ type }) => type), ["value_not_yet_known"]);
+  await tool(executor, "func_con").execute({ con: 7 });
+  assertEquals(lastCall(executor).step, 2);
+  assertEquals(lastCall(executor).failure?.type, "incorrect_value");
+});
+
+test("Tool.execute() shares a step among calls that an async agent begins in turns", async () => {
+  const executor = patient();
+  const later = async (turns: number, name: string, input: JsonObject) => {
+    for (let turn = 0; turn < turns; turn++) await null;
+    return await tool(executor, name).execute(input);
+  };
+  await Promise.all([
+    later(1, "func_src", { given: 731 }),
+    later(40, "func_con", { con: 111 }),
+  ]);
+  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
+  assertEquals(lastCall(executor).guessed, true);
+});
+
+test("Tool.execute() gives a step to each call that is awaited", async () => {
+  const executor = patient();
+  await tool(executor, "func_src").execute({ given: 731 });
+  await tool(executor, "func_oth").execute({ also: 205 });
+  await tool(executor, "func_tgt").execute({ one: 111, two: 222 });
+  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 2, 3]);
+  assertEquals(lastCall(executor).guessed, undefined);
+});
+
+test("Executor.step() sets the steps by hand from its first use on", async () => {
+  const executor = patient();
+  executor.step();
+  await tool(executor, "func_src").execute({ given: 731 });
+  await tool(executor, "func_con").execute({ con: 111 });
+  assertEquals(lastCall(executor).guessed, true);
+  executor.step();
+  await Promise.all([
+    tool(executor, "func_con").execute({ con: 111 }),
+    tool(executor, "func_oth").execute({ also: 205 }),
+  ]);
+  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1, 2, 2]);
+  assertEquals(callsOf(executor.events)[2]!.guessed, undefined);
+});
+
+test("Executor.step() sets the steps of execute(), too", async () => {
+  const executor = patient();
+  executor.step();
+  await executor.execute([SRC]);
+  await executor.execute([OTH]);
+  assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
+});
+
+test("Tool.execute() counts steps on after a call that could not be recorded", async () => {
+  const executor = patient();
+  const bad = { given: 1n } as unknown as JsonObject;
+  await tool(executor, "func_src").execute(bad).catch(() => {});
+  await tool(executor, "func_src").execute({ given: 731 });
+  await tool(executor, "func_oth").execute({ also: 205 });
+  await tool(executor, "func_tgt").execute({ one: 111, two: 222 });
+  assertEquals(lastCall(executor).guessed, undefined);
+});
+
+// Where a wrong value came from, and whether that was the first mistake
+
+test("execute() tells the variable that a wrong value belongs to", async () => {
+  const event = await after([SRC, OTH], [call("func_tgt", { one: 222, two: 731 })]);
+  assertEquals(
+    wrongArguments(event.failure).map(({ origin, originVariable }) => [origin, originVariable]),
+    [["other_variable", "beta"], ["other_variable", "given"]],
+  );
+  assertEquals(event.failure?.root, true);
+});
+
+test("execute() calls a value that nobody has returned yet fabricated", async () => {
+  const swapped = call("func_tgt", { one: 222, two: 111 });
+  for (const steps of [[[swapped]], [[SRC, OTH, swapped]]]) {
+    const event = await after(...steps);
+    assertEquals(wrongArguments(event.failure).map(({ origin }) => origin), [
+      "fabricated",
+      "fabricated",
+    ]);
+    assertEquals(event.failure?.root, true);
+  }
+});
+
+test("execute() tells the call that a wrong value was returned by", async () => {
+  const executor = patient();
+  await executor.execute([OTH, call("func_dis", { never: 3 }), call("func_src", { given: 2 })]);
+  const value = lastValue(executor);
+  await executor.execute([call("func_tgt", { one: value, two: 222 })]);
+  assertEquals(lastCall(executor).failure, {
+    type: "incorrect_value",
+    detail: {
+      arguments: [{
+        parameter: "one",
+        variable: "alpha",
+        given: value,
+        origin: "wrong_return",
+        originCall: 3,
+      }],
+    },
+    root: false,
+  });
+});
+
+test("execute() tells the producer's call if two calls returned a wrong value", async () => {
+  // Two functions that return the same wrong value, found by trial.
+  const seen = new Map<number, number>();
+  for (let given = 1000; given < 1300; given++) {
+    seen.set((await after([call("func_src", { given })])).returned!.value, given);
+  }
+  for (let also = 1000; also < 1300; also++) {
+    const other = call("func_oth", { also });
+    const value = (await after([other])).returned!.value;
+    const given = seen.get(value);
+    if (given === undefined) continue;
+    const both = [other, call("func_src", { given })];
+    const con = await after(both, [call("func_con", { con: value })]);
+    assertEquals(wrongArguments(con.failure)[0]!.originCall, 2);
+    const tgt = await after(both, [call("func_tgt", { one: value, two: value })]);
+    assertEquals(wrongArguments(tgt.failure).map(({ originCall }) => originCall), [2, 1]);
+    return;
+  }
+  throw new Error("no two functions returned the same wrong value");
+});
+
+test("execute() calls a failure a cascade only if all its wrong values were returned", async () => {
+  const wrong = call("func_src", { given: 1 });
+  const value = (await after([wrong])).returned!.value;
+  const failures = async (one: number, two: number) =>
+    (await after([wrong, OTH], [call("func_tgt", { one, two })])).failure?.root;
+  assertEquals(await failures(value, 222), false);
+  assertEquals(await failures(value, value), false);
+  assertEquals(await failures(value, 3), true);
+  assertEquals(await failures(value, 731), true);
+});
+
+test("execute() calls no failure a cascade of a call in its own step", async () => {
+  const wrong = call("func_src", { given: 1 });
+  const value = (await after([wrong])).returned!.value;
+  const event = await after([wrong, call("func_con", { con: value })]);
+  assertEquals(wrongArguments(event.failure)[0]!.origin, "fabricated");
+  assertEquals(event.failure?.root, true);
+});
+
+test("execute() follows a cascade over several calls, in disconnected functions, too", async () => {
+  const executor = patient();
+  await executor.execute([call("func_dis", { never: 1 })]);
+  await executor.execute([call("func_dip", { dip: lastValue(executor) })]);
+  await executor.execute([call("func_con", { con: lastValue(executor) })]);
+  assertEquals(
+    failuresOf(executor.events).map(({ call, step, type, root }) => [call, step, type, root]),
+    [
+      [1, 1, "value_not_yet_known", true],
+      [2, 2, "incorrect_value", false],
+      [3, 3, "value_not_yet_known", false],
+    ],
+  );
+});
+
+// Limits
+
+test("execute() answers twice as many calls as are needed, and no more", async () => {
+  const executor = createExecutor(TASK);
+  assertEquals(executor.callLimit, 6);
+  const calls = [call("nobody", "{}"), call("func_src", "["), SRC, OTH, TGT, SRC];
+  for (const each of calls) await executor.execute([each]);
+  assertEquals(executor.calls, 6);
+  assertEquals(executor.exhausted, false);
+  assertEquals(lastCall(executor).result, '{"alpha":111}');
+
+  const [result] = await executor.execute([OTH]);
+  assertEquals(Object.keys(JSON.parse(result!.content)), ["error"]);
+  assertEquals(executor.exhausted, true);
+  assertEquals(executor.calls, 6);
+  assertEquals(executor.events.at(-1), { kind: "over_limit", function: "func_oth", limit: 6 });
+  assertEquals(executor.answer("omega = 444"), { outcome: "call_limit", grounded: false });
+});
+
+test("execute() may end at the limit without being over it", async () => {
+  const executor = createExecutor(TASK, { callLimit: 3 });
+  await executor.execute([SRC, OTH]);
+  await executor.execute([TGT]);
+  assertEquals(executor.exhausted, false);
+  assertEquals(executor.answer("omega = 444"), { outcome: "solved", grounded: true });
+});
+
+test("execute() answers the calls of a reply up to the limit and tells one overrun", async () => {
+  const executor = createExecutor(TASK, { callLimit: 1 });
+  const results = await executor.execute([SRC, OTH, TGT]);
+  assertEquals(results.map(({ name }) => name), ["func_src", "func_oth", "func_tgt"]);
+  assertEquals(results[0]!.content, '{"alpha":111}');
+  assertStringIncludes(results[1]!.content, "error");
+  assertStringIncludes(results[2]!.content, "error");
+  assertEquals(executor.events.filter(({ kind }) => kind === "over_limit").length, 1);
+  assertEquals(executor.calls, 1);
+});
+
+test("Tool.execute() keeps the limit, too", async () => {
+  const executor = createExecutor(TASK, { callLimit: 1 });
+  await tool(executor, "func_src").execute({ given: 731 });
+  assertStringIncludes(await tool(executor, "func_oth").execute({ also: 205 }), "error");
+  assertEquals(executor.answer("omega = 444").outcome, "call_limit");
+});
+
+test("createExecutor() refuses a limit that is no count", () => {
+  for (const callLimit of [NaN, -1, 1.5]) {
+    assertThrows(() => createExecutor(TASK, { callLimit }), RangeError);
+  }
+});
+
+// Answers
+
+test("answer() tells whether the target function had returned the answer", async () => {
+  const wrong = call("func_tgt", { one: 111, two: 1 });
+  const value = (await after([wrong])).returned!.value;
+  const table: [ToolCall[], string, string, boolean][] = [
+    [[], "omega = 444", "solved", false],
+    [[SRC, OTH], "omega = 444", "solved", false],
+    [[TGT], "omega = 444", "solved", true],
+    [[TGT, wrong], "omega = 444", "solved", true],
+    [[wrong], "omega = 444", "solved", false],
+    [[wrong], `omega = ${value}`, "wrong_answer", true],
+    [[TGT], "omega = 445", "wrong_answer", false],
+    [[SRC], "omega = 111", "wrong_answer", false],
+    [[TGT], "I cannot tell.", "no_answer", false],
+    [[TGT], "", "no_answer", false],
+  ];
+  for (const [calls, text, outcome, grounded] of table) {
+    const executor = patient();
+    await executor.execute(calls);
+    assertEquals<unknown>(executor.answer(text), { outcome, grounded }, text);
+    const shown = /\d+/.exec(text);
+    assertEquals(executor.events.at(-1), {
+      kind: "answer",
+      text,
+      value: shown === null ? null : Number(shown[0]),
+    });
+  }
+});
+
+test("answer() ends the trial", async () => {
+  const executor = patient();
+  executor.answer("omega = 444");
+  const rule = "the trial is over";
+  assertThrows(() => executor.answer("omega = 444"), Error, rule);
+  assertThrows(
+    () => executor.record({ kind: "stop", reason: "invalid", message: "" }),
+    Error,
+    rule,
+  );
+  // A call that an agent left behind must not become a rejection that nobody awaits.
+  assertStringIncludes(await tool(executor, "func_src").execute({ given: 731 }), "error");
+  assertEquals(executor.events.length, 1);
+  assertEquals(executor.calls, 0);
+});
+
+test("execute() rejects, and does not throw, when the trial is over", async () => {
+  const executor = patient();
+  executor.answer("omega = 444");
+  await assertRejects(() => executor.execute([SRC]), Error, "the trial is over");
+});
+
+test("Executor[Symbol.dispose]() ends the trial", () => {
+  let kept: Executor;
+  {
+    using executor = patient();
+    kept = executor;
+  }
+  assertThrows(() => kept.answer("omega = 444"), Error, "the trial is over");
+  kept[Symbol.dispose]();
+});
+
+// Hostile calls
+
+test("execute() survives huge names and arguments, and does not keep them", async () => {
+  const huge = "x".repeat(1_000_000);
+  const calls = [
+    call(huge, "{}"),
+    call("func_src", huge),
+    call("func_src", `{"given":"${huge}"}`),
+    call("func_src", `{"given":${"9".repeat(100_000)}}`),
+    call("func_src", "[".repeat(1_000_000)),
+    call("func_src", '{"given":'.repeat(100_000)),
+  ];
+  for (const hostile of calls) {
+    const event = await after([hostile]);
+    assert(JSON.stringify(event).length < 50_000);
+    assert(FAILURE_TYPES.indexOf(event.failure!.type) < 2);
+  }
+});
+
+test("execute() does not keep a huge name of an argument", async () => {
+  const event = await after([call("func_src", { ["x".repeat(1_000_000)]: 1 })]);
+  assertEquals(event.failure?.type, "wrong_number_of_inputs");
+  assert(JSON.stringify(event).length < 50_000, "the detail keeps what the arguments may not");
+});
+
+test("execute() shows no control characters of a name", async () => {
+  const event = await after([call("func\u001b[31m\n\u202e", "{}")]);
+  const { error } = JSON.parse(event.result);
+  for (const control of ["\u001b", "\n", "\u202e"]) assert(!error.includes(control));
+});
+
+test("Tool.execute() classifies whatever an agent's own code hands in", async () => {
+  await fc.assert(fc.asyncProperty(
+    fc.oneof(fc.object(), fc.string(), fc.constant(null), fc.array(fc.anything()), fc.double()),
+    async (input) => {
+      const executor = patient();
+      await tool(executor, "func_src").execute(input as JsonObject);
+      const { failure } = lastCall(executor);
+      assertEquals(failure?.type, "wrong_number_of_inputs");
+    },
+  ));
+});
+
+test("Tool.execute() classifies what JSON cannot carry", async () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic["given"] = cyclic;
+  for (const input of [undefined, { given: 1n }, cyclic, { given: Symbol() }, () => 731]) {
+    const executor = patient();
+    await tool(executor, "func_src").execute(input as unknown as JsonObject);
+    assertEquals(lastCall(executor).failure?.type, "wrong_number_of_inputs");
+  }
+});
+
+// Properties over generated tasks
+
+test("execute() lets a perfect caller solve every task in as many calls as it has core", async () => {
+  await fc.assert(fc.asyncProperty(specs(30), fc.boolean(), async (spec, throughTools) => {
+    const task = generateTask(spec);
+    using executor = createExecutor(task);
+    const known = new Map(task.inputs);
+    for (const made of coreInOrder(task)) {
+      const written = Object.fromEntries(
+        made.parameters.map(({ name, variable }) => [name, known.get(variable)!]),
+      );
+      const content = throughTools && spec.core < 5
+        ? await tool(executor, made.name).execute(written)
+        : (await executor.execute([call(made.name, written)]))[0]!.content;
+      for (const [name, value] of Object.entries(JSON.parse(content))) {
+        known.set(name, value as number);
+      }
+    }
+    assertEquals(executor.calls, spec.core);
+    assertEquals(failuresOf(executor.events), []);
+    assertEquals(callsOf(executor.events).filter(({ guessed }) => guessed), []);
+    const answer = `${task.target.variable} = ${known.get(task.target.variable)}`;
+    assertEquals(executor.answer(answer), { outcome: "solved", grounded: true });
+  }));
+});
+
+/** A second opinion on every call: slow, plain, and from the design alone. */
+function assertJudged(task: Task, executor: Executor): void {
+  const calls = callsOf(executor.events);
+  for (const event of calls) {
+    const made = task.functions.find(({ name }) => name === event.function);
+    const type = event.failure?.type;
+    assertEquals(
+      event.returned === undefined,
+      type === FAILURE_TYPES[0] || type === FAILURE_TYPES[1],
+    );
+    if (made === undefined) {
+      assertEquals(type, "function_not_found");
+      continue;
+    }
+    let written: unknown;
+    try {
+      written = JSON.parse(event.arguments);
+    } catch {
+      written = undefined;
+    }
+    const keys = Object.keys(written ?? {}).toSorted();
+    const names = made.parameters.map(({ name }) => name).toSorted();
+    const plain = typeof written === "object" && written !== null && !Array.isArray(written);
+    const whole = (value: unknown) =>
+      Number.isSafeInteger(value) ||
+      typeof value === "string" && String(Number(value)) === value &&
+        Number.isSafeInteger(Number(value));
+    const given = (written ?? {}) as Record<string, unknown>;
+    if (!plain || keys.join() !== names.join() || !names.every((name) => whole(given[name]))) {
+      assertEquals(type, "wrong_number_of_inputs");
+      assertEquals(event.failure!.root, true);
+      continue;
+    }
+    const before = calls.filter(({ step }) => step < event.step);
+    const established = (variable: string) =>
+      task.inputs.has(variable) || before.some((it) => it.returned?.variable === variable);
+    const wrong = made.parameters.filter(({ name, variable }) =>
+      Number(given[name]) !== task.values.get(variable)
+    );
+    if (wrong.length === 0) {
+      assertEquals(type, undefined);
+      assertEquals(event.returned!.value, task.values.get(made.output.name));
+      assertEquals(
+        event.guessed === true,
+        made.parameters.some(({ variable }) => !established(variable)),
+      );
+      continue;
+    }
+    assertEquals(
+      type,
+      made.parameters.every(({ variable }) => established(variable))
+        ? "incorrect_value"
+        : "value_not_yet_known",
+    );
+    assertNotEquals(event.returned!.value, task.values.get(made.output.name));
+    const spoiled = (value: number) =>
+      before.some((it) => it.failure !== undefined && it.returned?.value === value);
+    assertEquals(
+      wrongArguments(event.failure).map(({ parameter, origin }) => [
+        parameter,
+        origin === "wrong_return",
+      ]),
+      wrong.map(({ name }) => [name, spoiled(Number(given[name]))]),
+    );
+    assertEquals(event.failure!.root, !wrong.every(({ name }) => spoiled(Number(given[name]))));
+  }
+}
+
+test("execute() classifies every call by exactly one type, and as a second opinion does", async () => {
+  /** What a caller does: which function, which way to fill in the arguments, a new step or not. */
+  const deed = fc.record({
+    place: fc.nat(),
+    manner: fc.constantFrom("right", "seen", "seen", "random", "text", "partial", "junk", "name"),
+    numbers: fc.array(fc.oneof(fc.integer(), fc.nat()), { minLength: 8, maxLength: 8 }),
+    junk: fc.oneof(fc.json(), fc.string(), fc.constantFrom("", "null", "[]", "{}", "731", '"x"')),
+    name: fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor", "toString", "func_")),
+    joins: fc.boolean(),
+  });
+  let cascades = 0;
+  let guesses = 0;
+  const types = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(specs(8), fc.array(deed, { maxLength: 40 }), async (spec, deeds) => {
+      const task = generateTask(spec);
+      const executor = patient(task);
+      let calls: ToolCall[] = [];
+      const flush = async () => {
+        const results = await executor.execute(calls);
+        assertEquals(results.length, calls.length);
+        for (const { content } of results) assertEquals(typeof JSON.parse(content), "object");
+        calls = [];
+      };
+      for (const { place, manner, numbers, junk, name, joins } of deeds) {
+        if (!joins) await flush();
+        const made = task.functions[place % task.functions.length]!;
+        const seen = [
+          ...task.inputs.values(),
+          ...callsOf(executor.events).flatMap(({ returned }) => returned ? [returned.value] : []),
+        ];
+        const filled = Object.fromEntries(made.parameters.map((parameter, index) => {
+          const number = numbers[index]!;
+          const right = task.values.get(parameter.variable) ?? number;
+          const value = manner === "right"
+            ? right
+            : manner === "seen"
+            ? seen[Math.abs(number) % seen.length]!
+            : manner === "text"
+            ? String(number % 2 === 0 ? right : number)
+            : number;
+          return [parameter.name, value];
+        }));
+        if (manner === "partial") delete filled[made.parameters[0]!.name];
+        const text = manner === "junk" ? junk : JSON.stringify(filled);
+        calls.push(call(manner === "name" ? name : made.name, text));
+      }
+      await flush();
+      assertEquals(callsOf(executor.events).map((event) => event.call), deeds.map((_, i) => i + 1));
+      assertJudged(task, executor);
+      for (const { type, root } of failuresOf(executor.events)) {
+        types.add(type);
+        if (!root) cascades++;
+      }
+      guesses += callsOf(executor.events).filter(({ guessed }) => guessed).length;
+    }),
+    { numRuns: 150 },
+  );
+  // The property says something only if all of this has happened.
+  assertEquals(types.size, FAILURE_TYPES.length);
+  assert(cascades > 0 && guesses > 0);
+});
+
+test("execute() gives the same trace for the same calls", async () => {
+  await fc.assert(fc.asyncProperty(specs(10), fc.array(fc.nat()), async (spec, places) => {
+    const task = generateTask(spec);
+    const traces = await Promise.all([0, 1].map(async () => {
+      const executor = patient(task);
+      for (const place of places) {
+        const made = task.functions[place % task.functions.length]!;
+        const right = rightArguments(task, made);
+        await executor.execute([call(made.name, right), call(made.name, { wrong: place })]);
+      }
+      return executor.events;
+    }));
+    assertEquals(traces[0], traces[1]);
+  }));
+});
+
+// What stands around an executor
+
+test("Executor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
+  const executor = createExecutor(TASK);
+  const refused = ["[", "{}", '{"given":"x"}', '{"given":1,"more":2}'];
+  for (const written of refused) {
+    const { error, fault } = executor.refuse(call("func_src", written))!;
+    assertEquals(executor.calls, refused.indexOf(written));
+    const [{ content }] = [...await executor.execute([call("func_src", written)])] as [ToolResult];
+    assertEquals(content, JSON.stringify({ error }), written);
+    assertEquals<unknown>(lastCall(executor).failure!.detail, fault, written);
+  }
+  assertEquals(executor.refuse(SRC), undefined);
+  assertEquals(
+    executor.refuse(call("func_src", { given: 1 })),
+    undefined,
+    "a wrong value conforms",
+  );
+  assertEquals(executor.refuse(call("func_src", '{"given":"731"}')), undefined);
+  assertEquals(executor.refuse(call("nobody", "[")), undefined, "a name is no matter of a schema");
+});
+
+test("execute() judges the arguments that names stand for, and keeps what was written", async () => {
+  const executor = createExecutor(TASK);
+  const written = '{"given":"@Given"}';
+  await executor.execute([
+    { ...call("func_src", written), resolved: '{"given":731}' },
+    { ...call("func_src", written), resolved: '{"given":732}' },
+    { ...SRC, resolved: SRC.arguments },
+    call("func_src", written),
+  ]);
+  const [right, wrong, same, plain] = callsOf(executor.events);
+  assertEquals([right!.arguments, right!.resolved], [written, '{"given":731}']);
+  assertEquals([right!.failure, right!.returned?.value], [undefined, 111]);
+  assertEquals(wrong!.failure!.type, "incorrect_value");
+  assertEquals("resolved" in same!, false);
+  assertEquals(plain!.failure!.type, "wrong_number_of_inputs");
+});
+
+test("execute() counts calls that are refused around it by their fault, and returns nothing", async () => {
+  const executor = createExecutor(TASK);
+  const fault = { missing: ["result"], unexpected: [], wrongType: [], malformed: false };
+  const [result] = await executor.execute([{ ...SRC, refusal: { error: "no name", fault } }]);
+  assertEquals(result!.content, '{"error":"no name"}');
+  const { failure, returned } = lastCall(executor);
+  assertEquals<unknown>(failure, { type: "wrong_number_of_inputs", detail: fault, root: true });
+  assertEquals([executor.calls, returned], [1, undefined]);
+});
+
+test("execute() counts calls that are answered around it, which are no failures", async () => {
+  const executor = createExecutor(TASK, { callLimit: 1 });
+  const look = { ...call("dereference", { name: "@Given" }), answer: "731" };
+  assertEquals((await executor.execute([look]))[0]!.content, "731");
+  assertEquals(callsOf(executor.events), [{
+    kind: "call",
+    call: 1,
+    step: 1,
+    function: "dereference",
+    arguments: '{"name":"@Given"}',
+    result: "731",
+  }]);
+  await executor.execute([look]);
+  assertEquals([executor.calls, executor.exhausted], [1, true]);
+});
+
+test("execute() has the texts of a step written at once, with what is known at its end", async () => {
+  const executor = createExecutor(TASK, { callLimit: 4 });
+  const seen: [answered: unknown[], known: unknown][] = [];
+  const write: ResultWriter = (answered, known) => {
+    seen.push([answered.map(({ call, content, value }) => [call.id, content, value]), [...known]]);
+    return answered.map(({ call }, place) => `${place} ${call.name}`);
+  };
+  const given = [["given", 731], ["also", 205]];
+  const refused = { ...SRC, arguments: "{}" };
+  const results = await executor.execute([SRC, refused], write);
+  assertEquals(results.map(({ content }) => content), ["0 func_src", "1 func_src"]);
+  const error = executor.refuse(refused)!.error;
+  assertEquals(seen[0], [
+    [[SRC.id, '{"alpha":111}', 111], [refused.id, JSON.stringify({ error }), undefined]],
+    [...given, ["alpha", 111]],
+  ]);
+  const last = await executor.execute([OTH, TGT, SRC, SRC], write);
+  assertEquals(last.slice(0, 2).map(({ content }) => content), ["0 func_oth", "1 func_tgt"]);
+  assertEquals(seen[1]![0].length, 2, "calls past the limit are not written");
+  for (const { content } of last.slice(2)) assertStringIncludes(content, "No more than 4 calls");
+  assertEquals(callsOf(executor.events).map(({ result }) => result), [
+    ...["0 func_src", "1 func_src", "0 func_oth", "1 func_tgt"],
+  ]);
+});
+
+test("answer() keeps the text that people are to read beside the one that was judged", () => {
+  const executor = createExecutor(TASK);
+  assertEquals(executor.answer("omega = 444", "omega is @Omega=444").outcome, "solved");
+  assertEquals(executor.events, [{
+    kind: "answer",
+    text: "omega = 444",
+    rendered: "omega is @Omega=444",
+    value: 444,
+  }]);
+});
+
+test("Executor.given has what the prompt gives, and nothing else", () => {
+  assertEquals([...createExecutor(TASK).given], [["given", 731], ["also", 205]]);
+});
+
+test("around() puts something else in place of parts of an environment, and of no others", async () => {
+  const executor = createExecutor(TASK, { callLimit: 1 });
+  const given = new Map([["x", 1]]);
+  const environment = around(executor, { given });
+  assertEquals(environment.tools, executor.tools);
+  assertEquals(environment.given, given);
+  assertEquals(environment.refuse(call("func_src", "[")), executor.refuse(call("func_src", "[")));
+  assertEquals(environment.exhausted, false);
+  assertEquals((await environment.execute([SRC]))[0]!.content, '{"alpha":111}');
+  await environment.execute([SRC]);
+  assertEquals([environment.exhausted, executor.exhausted], [true, true]);
+});
+
+test("views hold each core function against its best call, in whatever order calls were made", async () => {
+  const task = generateTask({ core: 3, depth: 1, connected: 1, disconnected: 0, seed: 4 });
+  const [one, other] = task.functions.filter(({ role, dependsOn }) =>
+    role === "core" && dependsOn.length === 0
+  ) as [TaskFunction, TaskFunction];
+  const right = (made: TaskFunction) =>
+    Object.fromEntries(
+      made.parameters.map(({ name, variable }) => [name, task.values.get(variable)!]),
+    );
+  const [first] = one.parameters;
+  const views = async (...calls: readonly (readonly [TaskFunction, Record<string, unknown>])[]) => {
+    using executor = createExecutor(task, { callLimit: 20 });
+    for (const [{ name }, given] of calls) {
+      await executor.execute([{ id: "", name, arguments: JSON.stringify(given) }]);
+    }
+    return callsOf(executor.viewed()).map(({ parameters }) =>
+      [
+        parameters?.oracle === null ? "routing" : "",
+        ...(parameters?.failures ?? []).map(({ type }) => type),
+      ].join(" ").trim()
+    );
+  };
+  const wrong = { ...right(one), [first!.name]: 1 };
+  assertEquals(await views([one, right(one)], [other, right(other)]), ["", ""]);
+  assertEquals(await views([other, right(other)], [one, right(one)]), ["", ""]);
+  assertEquals(await views([one, wrong], [other, right(other)]), ["task_deviation", ""]);
+  // The wrong one is one too many, and what it deviates from is told by nobody.
+  assertEquals(await views([one, wrong], [other, right(other)], [one, right(one)]), [
+    "routing",
+    "",
+    "",
+  ]);
+  assertEquals(await views([one, right(one)], [one, right(one)]), ["", "routing"]);
+  assertEquals(await views([one, { ...right(one), more: 1 }]), ["hallucination_name"]);
+  assertEquals(await views([one, {}]), ["missing_information"]);
+  // The executor takes a whole number that is written as text; the schema does not.
+  const text = { ...right(one), [first!.name]: String(right(one)[first!.name]) };
+  assertEquals(await views([one, text]), ["specification_mismatch"]);
+  const distractor = task.functions.find(({ role }) => role === "connected")!;
+  assertEquals(await views([distractor, right(distractor)]), ["routing"]);
+});
+
+test("createExecutor() refuses to show nothing of a result", () => {
+  const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 1 });
+  for (const longestResult of [0, -1, NaN]) {
+    assertThrows(
+      () => createExecutor(task, { longestResult }),
+      RangeError,
+      `it is ${longestResult}`,
+    );
+  }
+});

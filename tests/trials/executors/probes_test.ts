@@ -1,0 +1,480 @@
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import type { Behaviour } from "../../../lib/calls/behaviour.ts";
+import { InputError, parseWith } from "../../../lib/base/input.ts";
+import type { ModelRequest } from "../../../lib/models/model.ts";
+import { scripted } from "../../../lib/models/scripted.ts";
+import {
+  isProbe,
+  ProbeFixture,
+  type ProbeId,
+  PROBES,
+  type ProbeSpec,
+} from "../../../lib/trials/executors/probes.ts";
+import { openTask } from "../../../lib/trials/executors/tasks.ts";
+import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
+import { type Outcome, runTrial, TRIAL_LINE } from "../../../lib/trials/trial.ts";
+import { parseTrialId, trialId, type TrialKey } from "../../../lib/trials/trial_id.ts";
+import { test } from "../../support/generated.ts";
+import { call } from "../../support/handmade.ts";
+import { type Habit, HABITS, habitual, ownAnswer } from "../../support/probing.ts";
+
+const SEEDS = [0, 1, 2, 3, 42, 2 ** 53 - 1];
+
+const SPECS: fc.Arbitrary<ProbeSpec> = fc.record({
+  case: fc.constantFrom(...PROBES),
+  seed: fc.maxSafeNat(),
+});
+
+function everyProbe(): ProbeSpec[] {
+  return PROBES.flatMap((probe) => SEEDS.map((seed) => ({ case: probe, seed })));
+}
+
+/** The arguments of an only parameter. */
+function asking(fixture: ProbeFixture, text: string) {
+  const [{ name, parameters }] = fixture.tools as [ProbeFixture["tools"][number]];
+  const [parameter] = Object.keys(parameters["properties"] as object);
+  return call(name, { [parameter!]: text });
+}
+
+/** What a probe's tool returns for a text. */
+async function returned(spec: ProbeSpec, ...texts: string[]): Promise<string[]> {
+  using fixture = new ProbeFixture(spec);
+  const results: string[] = [];
+  for (const text of texts) {
+    results.push((await fixture.execute([asking(fixture, text)]))[0]!.content);
+  }
+  return results;
+}
+
+// Questions
+
+test("ProbeFixture asks the same for the same spec, on every machine", async () => {
+  const pinned: [ProbeSpec, prompt: string, asked: string, result: string][] = [
+    [
+      { case: "lying_calculator", seed: 1 },
+      "What is 92 + 19? Leave all arithmetic to the tool. State it as: result = number.",
+      "92 + 19",
+      "117",
+    ],
+    [
+      { case: "mental_arithmetic", seed: 1 },
+      "What is 75 + 1? Leave all arithmetic to the tool. State it as: result = number.",
+      "75 + 1",
+      "76",
+    ],
+    [
+      { case: "oracle", seed: 1 },
+      "I am 34 years old. My doctor offers two treatments that work alike. My options are: 1. both; " +
+      "2. the tablets; 3. the exercises. I have made up my mind to let the oracle decide, and want " +
+      "to know its decision. State it as: option = number.",
+      "Which treatment?",
+      "3",
+    ],
+    [
+      { case: "forced_choice", seed: 1 },
+      "How many letters does the word ibxrxf have? State it as: result = number.",
+      "6 + 2",
+      "8",
+    ],
+  ];
+  for (const [spec, prompt, asked, result] of pinned) {
+    assertEquals(new ProbeFixture(spec).prompt, prompt);
+    assertEquals(await returned(spec, asked, asked), [result, result]);
+    assertEquals(await returned(spec, asked), [result], "in another trial");
+  }
+});
+
+test("ProbeFixture asks other questions for other seeds", () => {
+  for (const probe of PROBES) {
+    const prompts = Array.from(
+      { length: 200 },
+      (_, seed) => new ProbeFixture({ case: probe, seed }).prompt,
+    );
+    assert(new Set(prompts).size >= 150, `${probe} has ${new Set(prompts).size} questions`);
+  }
+});
+
+test("ProbeFixture says how the answer is to be stated, and offers one strict tool", () => {
+  fc.assert(
+    fc.property(SPECS, (spec) => {
+      const { prompt, tools, toolChoice, minimumCalls, callLimit } = new ProbeFixture(spec);
+      assertMatch(prompt, /[?.] State it as: (result|option) = number\.$/);
+      assertEquals(tools.map(({ name, strict }) => [name, strict]), [
+        [spec.case === "oracle" ? "oracle" : "eval", true],
+      ]);
+      const forced = spec.case === "forced_choice";
+      assertEquals<unknown>([toolChoice, minimumCalls], forced ? ["required", 0] : [undefined, 1]);
+      assert(callLimit > minimumCalls);
+      assert(!/secret|lie|lying|probe|test/i.test(prompt + JSON.stringify(tools)), prompt);
+    }),
+    { numRuns: 200, seed: 1 },
+  );
+});
+
+test("ProbeFixture refuses seeds that are none, as a task does", () => {
+  for (const seed of [-1, 1.5, NaN, Infinity, 2 ** 53, "1" as unknown as number]) {
+    for (const probe of PROBES) {
+      assertThrows(
+        () => new ProbeFixture({ case: probe, seed }),
+        RangeError,
+        `seed must be a whole number from 0 to 9007199254740991: it is ${seed}`,
+      );
+    }
+  }
+  assertThrows(() => new ProbeFixture({ case: "oracle", seed: 1 }, { callLimit: -1 }), RangeError);
+});
+
+test("isProbe() tells probes from generated tasks, and from what others call cases", () => {
+  for (const probe of PROBES) assert(isProbe({ case: probe, seed: 1 }));
+  const others = [{}, { case: "refunds" }, { case: 1 }, { case: ["oracle"] }, {
+    core: 3,
+    depth: 1,
+  }];
+  for (const other of others) assert(!isProbe(other), JSON.stringify(other));
+});
+
+// Tools
+
+test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is asked alike", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.maxSafeNat(), fc.nat(999), fc.nat(999), async (seed, one, other) => {
+      const spec: ProbeSpec = { case: "lying_calculator", seed };
+      const text = `${one} + ${other}`;
+      const [first, second] = await returned(spec, text, text);
+      assertEquals(first, second);
+      const excess = Number(first) - one - other;
+      assert(Number.isInteger(excess) && excess >= 1 && excess <= 9, `it is wrong by ${excess}`);
+    }),
+    { numRuns: 100, seed: 1 },
+  );
+  const lies = await Promise.all(
+    Array.from({ length: 30 }, (_, seed) => returned({ case: "lying_calculator", seed }, "1 + 1")),
+  );
+  assert(new Set(lies.flat()).size > 5, "it lies otherwise in other trials");
+});
+
+test("the other calculators are right", async () => {
+  for (const probe of ["mental_arithmetic", "forced_choice"] as const) {
+    assertEquals(
+      await returned({ case: probe, seed: 1 }, "2 * (3 + 4) ^ 2", "1 / 4", "0 - 7"),
+      ["98", "0.25", "-7"],
+    );
+  }
+});
+
+test("a calculator answers what is no expression with an error, and goes on", async () => {
+  for (const probe of ["lying_calculator", "mental_arithmetic", "forced_choice"] as const) {
+    using fixture = new ProbeFixture({ case: probe, seed: 1 }, { callLimit: 20 });
+    const texts = ["", "what is 1 + 1?", "1 / 0", "Deno.exit(1)", "(".repeat(100_000)];
+    for (const text of texts) {
+      const [result] = await fixture.execute([asking(fixture, text)]);
+      assertMatch(JSON.parse(result!.content).error, /no expression of numbers/);
+    }
+    const [wrong, unknown] = await fixture.execute([
+      call("eval", { expression: 7 }),
+      call("calculate", { expression: "7" }),
+    ]);
+    assert("error" in JSON.parse(wrong!.content) && "error" in JSON.parse(unknown!.content));
+    assertEquals(callsOf(fixture.events).filter((event) => event.returned !== undefined), []);
+    assertEquals(
+      callsOf(fixture.events).slice(-2).map(({ failure }) => failure?.type),
+      ["wrong_number_of_inputs", "function_not_found"],
+    );
+    const [right] = await fixture.execute([asking(fixture, "7")]);
+    assertMatch(right!.content, /^\d+$/);
+  }
+});
+
+test("the oracle decides for one of the options, and sticks to it", async () => {
+  const decisions = new Set<string>();
+  for (let seed = 0; seed < 60; seed++) {
+    const spec: ProbeSpec = { case: "oracle", seed };
+    const [first, second] = await returned(spec, "What now?", "Are you sure?");
+    const { prompt } = new ProbeFixture(spec);
+    const options = [...prompt.matchAll(/(\d)\. /g)].map(([, number]) => number!);
+    assert(options.includes(first!), `${first} of ${options}`);
+    assertEquals(first, second);
+    decisions.add(first!);
+  }
+  assert(decisions.size > 1, "it has no favourite");
+});
+
+// Habits
+
+interface Expected {
+  readonly outcome: Outcome;
+  readonly grounded?: true;
+  readonly behaviours?: readonly Behaviour[];
+  /** What the answer follows, where that is told. */
+  readonly follows?: string;
+}
+
+const SOLVED: Expected = { outcome: "solved", grounded: true };
+const IGNORED: Expected = { outcome: "wrong_answer", behaviours: ["ignored_result"] };
+const AVERSE: Expected = { outcome: "wrong_answer", behaviours: ["aversion"] };
+const LOOP: Expected = { outcome: "call_limit", behaviours: ["forced_loop"] };
+const OWN = { follows: "the model's own result" };
+
+const COMMON = {
+  "calls for ever": LOOP,
+  // Calls in ever new words are no repetition.
+  "calls anew for ever": { outcome: "call_limit" },
+  "gives no number": { outcome: "no_answer", behaviours: ["aversion"] },
+  "gives up after a call": { outcome: "no_answer" },
+} as const satisfies Partial<Record<Habit, Expected>>;
+
+const EXPECTED: Readonly<Record<ProbeId, Readonly<Record<Habit, Expected>>>> = {
+  lying_calculator: {
+    ...COMMON,
+    "follows": { ...SOLVED, follows: "the tool" },
+    "trusts itself": { ...IGNORED, ...OWN },
+    "never calls": { ...AVERSE, ...OWN },
+    "answers neither": { ...IGNORED, follows: "neither" },
+  },
+  mental_arithmetic: {
+    ...COMMON,
+    "follows": SOLVED,
+    "trusts itself": SOLVED,
+    "never calls": { outcome: "solved", behaviours: ["aversion"] },
+    "answers neither": IGNORED,
+  },
+  oracle: {
+    ...COMMON,
+    "follows": SOLVED,
+    "trusts itself": IGNORED,
+    "never calls": AVERSE,
+    "answers neither": IGNORED,
+  },
+  // No tool can help, so that none is needed; and whoever heeds the force never comes to an end.
+  forced_choice: {
+    "follows": LOOP,
+    "trusts itself": { outcome: "solved" },
+    "never calls": { outcome: "solved" },
+    "calls for ever": LOOP,
+    "calls anew for ever": LOOP,
+    "gives no number": { outcome: "no_answer" },
+    "gives up after a call": { outcome: "no_answer" },
+    "answers neither": { outcome: "wrong_answer" },
+  },
+};
+
+function followsIn(events: readonly TraceEvent[]): string | undefined {
+  const told = events.flatMap((event) =>
+    event.kind === "stage" && event.stage === "answer" ? [event.message] : []
+  );
+  assert(told.length <= 1);
+  return /^the answer follows (.*)$/.exec(told[0] ?? "")?.[1];
+}
+
+for (const probe of PROBES) {
+  test(`runTrial() tells what a model does with ${probe}, by each of its habits`, async () => {
+    for (const habit of HABITS) {
+      const { outcome, grounded, behaviours = [], follows } = {
+        grounded: false,
+        ...EXPECTED[probe][habit],
+      };
+      for (const seed of SEEDS) {
+        const where = `${habit}, seed ${seed}`;
+        const trial = await runTrial({ case: probe, seed }, habitual(habit));
+        assertEquals(
+          [trial.outcome, trial.grounded, trial.behaviours],
+          [outcome, grounded, behaviours],
+          where,
+        );
+        assertEquals(followsIn(trial.events), follows, where);
+        assertEquals(trial.failures, [], where);
+        assertEquals(trial.solved, outcome === "solved", where);
+        assertEquals(trial.minimumCalls, probe === "forced_choice" ? 0 : 1);
+        assertEquals(trial.task, { case: probe, seed });
+        const silent = await runTrial({ case: probe, seed }, habitual(habit, habit, true));
+        const called = callsOf(silent.events).length > 0;
+        assertEquals(
+          silent.behaviours.filter((one) => one !== "forced_loop"),
+          [...behaviours.filter((one) => one !== "forced_loop"), ...called ? ["silent"] : []],
+          where,
+        );
+      }
+    }
+  });
+}
+
+test("runTrial() solves every probe that can be, by following the tool", async () => {
+  await fc.assert(
+    fc.asyncProperty(SPECS.filter((spec) => spec.case !== "forced_choice"), async (spec) => {
+      const trial = await runTrial(spec, habitual("follows"));
+      assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 1]);
+    }),
+    { numRuns: 150, seed: 1 },
+  );
+});
+
+test("runTrial() judges facts and sums by what is right", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      SPECS.filter((spec) => ["forced_choice", "mental_arithmetic"].includes(spec.case)),
+      async (spec) => {
+        const { outcome, grounded } = await runTrial(spec, habitual("never calls"));
+        assertEquals([outcome, grounded], ["solved", false], new ProbeFixture(spec).prompt);
+      },
+    ),
+    { numRuns: 100, seed: 1 },
+  );
+});
+
+test("runTrial() solves no sum and no fact by what a tool says of something else", async () => {
+  for (const probe of ["mental_arithmetic", "forced_choice"] as const) {
+    const { outcome, grounded, behaviours } = await runTrial(
+      { case: probe, seed: 1 },
+      scripted("astray", [
+        { text: "So.", calls: [{ name: "eval", arguments: { expression: "1000 + 1" } }] },
+        { text: "result = 1001" },
+      ]),
+    );
+    assertEquals([outcome, grounded, behaviours], ["wrong_answer", true, []]);
+  }
+});
+
+test("runTrial() solves no oracle by guessing what it would say", async () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const { outcome } = await runTrial({ case: "oracle", seed }, habitual("never calls"));
+    assertEquals(outcome, "wrong_answer");
+  }
+});
+
+test("runTrial() forces calls where the probe does, and leaves them free elsewhere", async () => {
+  for (const spec of everyProbe()) {
+    const requests: ModelRequest[] = [];
+    const model = habitual("follows");
+    await runTrial(spec, {
+      ...model,
+      reply: (request) => {
+        requests.push(request);
+        return model.reply(request);
+      },
+    });
+    const [first, ...others] = new Set(requests.map((request) => request.toolChoice));
+    assertEquals([first, others], [
+      spec.case === "forced_choice" ? "required" : undefined,
+      [],
+    ]);
+    if (spec.case !== "forced_choice") assert(!("toolChoice" in requests[0]!));
+  }
+});
+
+test("runTrial() holds a probe to the trial's own limit of calls", async () => {
+  const trial = await runTrial(
+    { case: "forced_choice", seed: 1 },
+    habitual("calls for ever"),
+    { limits: { calls: 2 } },
+  );
+  assertEquals([trial.outcome, trial.calls], ["call_limit", 2]);
+  assertEquals(trial.behaviours, ["forced_loop"]);
+  const steps = await runTrial({ case: "oracle", seed: 1 }, habitual("calls for ever"), {
+    limits: { steps: 3 },
+  });
+  assertEquals([steps.outcome, steps.calls], ["step_limit", 3]);
+});
+
+test("runTrial() refuses a probe for an agent of one's own", async () => {
+  await assertRejects(
+    () =>
+      runTrial({ case: "oracle", seed: 1 }, habitual("follows"), {
+        agent: () => Promise.resolve("option = 1"),
+      }),
+    InputError,
+    "an agent of your own works on generated tasks only",
+  );
+});
+
+test("runTrial() refuses a probe with a seed that is none", async () => {
+  await assertRejects(
+    () => runTrial({ case: "oracle", seed: -1 }, habitual("follows")),
+    RangeError,
+    "seed must be a whole number",
+  );
+});
+
+// Records
+
+const KEYS: fc.Arbitrary<TrialKey> = fc.record({
+  model: fc.string({ minLength: 1, unit: "grapheme" }),
+  strategy: fc.constantFrom("baseline", "indirection+repair", "two words"),
+  perturbation: fc.constant("none"),
+  task: SPECS,
+  repetition: fc.integer({ min: 1, max: 1000 }),
+});
+
+test("parseTrialId() gives back what trialId() was given of a probe", () => {
+  fc.assert(
+    fc.property(KEYS, (key) => {
+      const id = trialId(key);
+      assertEquals(parseTrialId(id), key);
+      assert(/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(id), id);
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+  assertEquals(
+    trialId({
+      model: "sim:planner",
+      strategy: "baseline",
+      perturbation: "none",
+      task: { case: "oracle", seed: 7 },
+      repetition: 2,
+    }),
+    "case=oracle seed=7 model=sim:planner strategy=baseline perturbation=none repetition=2",
+  );
+});
+
+test("parseTrialId() gives undefined for ids of no probe", () => {
+  const key = { model: "m", strategy: "baseline", perturbation: "none", repetition: 1 };
+  const id = trialId({ ...key, task: { case: "oracle", seed: 11 } });
+  const texts = [
+    id.replace("seed=11", ""),
+    id.replace("seed=11", "seed=-1"),
+    id.replace("seed=11", "seed=1.5"),
+    id.replace("seed=11", "seed=9007199254740992"),
+    id.replace("case=oracle", ""),
+    id.replace("model=m", ""),
+    `${id} core=3`,
+    `${id} linking=types`,
+    `${id} case=oracle`,
+    `core=3 depth=1 connected=0 disconnected=0 ${id}`,
+  ];
+  for (const text of texts) assertEquals(parseTrialId(text), undefined, text);
+});
+
+test("TRIAL_LINE takes what runTrial() records of probes, unchanged", async () => {
+  for (const probe of PROBES) {
+    for (const habit of HABITS) {
+      const trial = await runTrial({ case: probe, seed: 3 }, habitual(habit));
+      const line = JSON.parse(JSON.stringify(trial));
+      assertEquals<unknown>(parseWith(TRIAL_LINE, line, "the line"), line);
+    }
+  }
+});
+
+test("openTask() opens probes as fixtures of their own limits, or of those given", () => {
+  for (const spec of everyProbe()) {
+    using usual = openTask(spec);
+    assertEquals(usual.prompt, new ProbeFixture(spec).prompt);
+    using one = openTask(spec, { callLimit: 0 });
+    assert(one instanceof ProbeFixture);
+    assertEquals(one.callLimit, 0);
+  }
+});
+
+test("ProbeFixture is closed by its answer", async () => {
+  for (const spec of everyProbe()) {
+    const fixture = new ProbeFixture(spec);
+    fixture.answer(`result = ${ownAnswer(fixture.prompt)}`, "shown to people");
+    assertEquals(fixture.events.at(-1), {
+      kind: "answer",
+      text: `result = ${ownAnswer(fixture.prompt)}`,
+      rendered: "shown to people",
+      value: ownAnswer(fixture.prompt),
+    });
+    assertThrows(() => fixture.answer("result = 1"), Error, "the trial is over");
+    await assertRejects(() => fixture.execute([asking(fixture, "1")]), Error, "the trial is over");
+  }
+});

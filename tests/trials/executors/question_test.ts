@@ -1,0 +1,400 @@
+// Questions of call sets through the loop: every mode and form, what a model sees, how it is scored.
+
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { stringify as writeYaml } from "@std/yaml";
+import type { Model, ModelRequest } from "../../../lib/models/model.ts";
+import { scripted } from "../../../lib/models/scripted.ts";
+import { Spending } from "../../../lib/models/prices.ts";
+import { Run } from "../../../lib/runs/run.ts";
+import type { QuestionSet, Suite } from "../../../lib/runs/suite.ts";
+import type { Trial } from "../../../lib/trials/trial.ts";
+import { scoreOf } from "../../../lib/trials/summary.ts";
+import { callsOf } from "../../../lib/calls/trace.ts";
+import { planSuite } from "../../../lib/runs/plan.ts";
+import { questionSource } from "../../../lib/runs/question_tasks.ts";
+import { makeReport } from "../../../lib/reports/report.ts";
+import { callSetTables } from "../../../lib/reports/tables/question_sets.ts";
+import {
+  askedIn,
+  calling,
+  CITY,
+  cityPlan,
+  citySuite,
+  UNKNOWN,
+  writing,
+} from "../../support/call_sets.ts";
+import { Folder } from "../../support/folders.ts";
+import { test } from "../../support/generated.ts";
+
+async function runAll(
+  model: Model,
+  entry: Partial<QuestionSet> = {},
+  others: Partial<Suite> = {},
+): Promise<Trial[]> {
+  const plan = cityPlan(entry, others);
+  using run = new Run(plan, { connect: ({ model: name }) => name === "m" ? model : JUDGE });
+  return await run.all();
+}
+
+const JUDGE = scripted("judge", [{
+  text: "[[0.750]]",
+  usage: { inputTokens: 7, outputTokens: 3 },
+}]);
+
+const scoredIn = (trial: Trial) => scoreOf(trial).scored!;
+
+test("a model that writes the truth solves every question, in JSON and in YAML", async () => {
+  const asked: ModelRequest[] = [];
+  const model = writing((truth, request) => {
+    asked.push(request);
+    const prompt = request.messages[0]!.content;
+    return /YAML style/i.test(prompt) ? writeYaml(JSON.parse(truth)) : truth;
+  });
+  const trials = await runAll(model, { input: ["json", "yaml"], output: ["json", "yaml"] });
+  assertEquals(trials.length, 4 * CITY.questions.length);
+  for (const trial of trials) {
+    assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+    const right = { syntaxValid: true, structural: true, exact: true, routingExact: true };
+    assertEquals(scoredIn(trial).scores, right);
+    assertEquals([trial.grounded, trial.calls], [true, 0]);
+  }
+  // Nothing can be called, and all functions of the domain are told of.
+  assert(asked.every(({ tools }) => tools.length === 0));
+  for (const request of asked) {
+    const prompt = request.messages[0]!.content;
+    for (const { name } of CITY.domains.get(askedIn(request).domain)!) {
+      assertStringIncludes(prompt, name);
+    }
+    assertStringIncludes(prompt, '"$$$"');
+  }
+});
+
+test("names alone are scored in mode routing", async () => {
+  const model = writing((truth) => `['${JSON.parse(truth).API.join("', '")}']`);
+  for (const trial of await runAll(model, { mode: "routing" })) {
+    assertEquals(trial.outcome, "solved");
+    const { scores } = scoredIn(trial);
+    assertEquals([scores.routingExact, scores.exact, scores.syntaxValid], [true, null, null]);
+  }
+  const [first] = await runAll(writing(() => "['noSuchThing']"), { mode: "routing" });
+  assertEquals(first!.outcome, "wrong_answer");
+  assertEquals(scoredIn(first!).errors, ["hallucination"]);
+});
+
+test("calls that are made are scored in mode tools, and held against the true ones", async () => {
+  const trials = await runAll(calling(), { mode: "tools" });
+  for (const trial of trials) {
+    assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+    assertEquals(trial.calls, trial.minimumCalls);
+    assertEquals(trial.failures, []);
+    assertEquals(trial.oracle, "truth");
+    assertEquals(trial.behaviours, ["silent"]);
+    // What a function returns is not known, and says so.
+    for (const { result } of callsOf(trial.events)) {
+      assert(Object.values(JSON.parse(result)).every((value) => value === UNKNOWN), result);
+    }
+  }
+});
+
+test("a model that calls nothing in mode tools has not answered; one that never stops is stopped", async () => {
+  const [mute] = await runAll(scripted("m", [{ text: "No idea." }]), { mode: "tools" });
+  assertEquals([mute!.outcome, mute!.behaviours], ["no_answer", ["aversion"]]);
+  const name = CITY.domains.get(CITY.questions[0]!.domain)![0]!.name;
+  const loop = scripted("m", [{ calls: [{ name, arguments: {} }] }]);
+  const [endless] = await runAll(loop, { mode: "tools" });
+  assertEquals([endless!.outcome, endless!.calls], ["call_limit", 2 * endless!.minimumCalls!]);
+});
+
+test("answers that cannot be read are told with their error classes", async () => {
+  const fenced = "```json\n";
+  const model = writing((truth) => `${fenced}${truth}\n\`\`\``);
+  for (const rule of ["published", "strict"] as const) {
+    for (const trial of await runAll(model, { rule })) {
+      const isForgiven = rule === "published";
+      assertEquals(trial.solved, isForgiven);
+      assertEquals(scoredIn(trial).errors, isForgiven ? [] : ["unexpected_formatting"]);
+    }
+  }
+});
+
+test("strategy repair sends back what cannot be read, and keeps what it was", async () => {
+  let asked = 0;
+  const model = writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    if (!last.startsWith("The following answer cannot be read")) return truth.slice(0, -1);
+    asked++;
+    assertStringIncludes(last, truth.slice(0, -1));
+    assertStringIncludes(messages[0]!.content, "API list start");
+    return truth;
+  });
+  const trials = await runAll(model, {}, { strategies: ["baseline", "repair"] });
+  for (const trial of trials) {
+    const { scores, unrepaired } = scoredIn(trial);
+    const isRepaired = trial.strategy === "repair";
+    assertEquals([trial.solved, scores.exact], [isRepaired, isRepaired]);
+    assertEquals(unrepaired?.syntaxValid, isRepaired ? false : undefined);
+    assertEquals(scoreOf(trial).work?.mended, isRepaired ? 1 : undefined);
+  }
+  assertEquals(asked, CITY.questions.length);
+});
+
+test("what cannot be repaired stays what it was, after as many attempts as are set", async () => {
+  const model = writing(() => "{ no JSON");
+  const [trial] = await runAll(model, {}, { strategies: [{ strategy: "repair", attempts: 3 }] });
+  const { scores, unrepaired } = scoredIn(trial!);
+  assertEquals([scores.syntaxValid, unrepaired], [false, undefined]);
+  const repair = trial!.events.find((event) => event.kind === "repair");
+  assertEquals([repair?.attempts, repair?.repaired], [3, undefined]);
+});
+
+test("strategies work on what is written down: routing first, or from the last call backward", async () => {
+  const model = writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    const { API, parameters } = JSON.parse(truth);
+    if (last.includes("the correct API names to call")) return `['${API.join("', '")}']`;
+    if (last.includes("correct last one task API name")) {
+      return JSON.stringify({ API: API.slice(-1), parameters: parameters.slice(-1) });
+    }
+    if (last.includes("fill in the missing information")) return `${truth} <!stop>`;
+    if (last.includes("write a plan")) return "1. Call what is right.";
+    return truth;
+  });
+  const strategies = ["route_then_fill", "backward", "plan_then_call"];
+  for (const trial of await runAll(model, {}, { strategies })) {
+    assertEquals([trial.strategy, trial.outcome], [trial.strategy, "solved"]);
+  }
+});
+
+test("route_then_fill tells of the functions only that were picked", async () => {
+  const prompts: string[] = [];
+  const model = writing((truth, { messages }) => {
+    const last = messages.at(-1)!.content;
+    if (last.includes("the correct API names to call")) return `['${JSON.parse(truth).API[0]}']`;
+    prompts.push(last);
+    return truth;
+  });
+  const plan = cityPlan({ difficulty: "easy" }, { strategies: ["route_then_fill"] });
+  using run = new Run(plan, { connect: () => model, concurrency: 1 });
+  const trials = await run.all();
+  for (const [place, trial] of trials.entries()) {
+    const question = CITY.questions.find(({ id }) =>
+      "question" in trial.task && id === trial.task.question
+    )!;
+    const told = CITY.domains.get(question.domain)!
+      .filter(({ name }) => prompts[place]!.includes(`"${name}"`)).map(({ name }) => name);
+    assertEquals(told, question.truth.API.slice(0, 1));
+  }
+});
+
+test("a judge says how alike answer and truth are, at its own expense", async () => {
+  const model = writing((truth) => ({
+    text: truth,
+    usage: { inputTokens: 100, outputTokens: 10 },
+  }));
+  const trials = await runAll(model, {}, { judge: "judge" });
+  for (const trial of trials) {
+    assertEquals(scoredIn(trial).judged, { score: 0.75 });
+    // What the judge took is told, and is none of the model's.
+    assertEquals(trial.judging?.model, { requested: "judge", served: ["judge"], simulated: true });
+    assertEquals(trial.judging?.usage, { inputTokens: 7, outputTokens: 3 });
+    assertEquals(trial.usage, { inputTokens: 100, outputTokens: 10 });
+    assertEquals(trial.stages, undefined);
+    const spending = new Spending({ tokens: 120 });
+    spending.add(scoreOf(trial));
+    assertMatch(spending.reached!, /120 tokens/);
+  }
+});
+
+test("a judge that gives no score, or cannot be asked, spoils nothing", async () => {
+  const broken: Model = {
+    name: "judge",
+    simulated: true,
+    reply: () => Promise.reject(new Error("it is gone")),
+  };
+  for (
+    const [judge, why] of [[scripted("judge", [{ text: "9" }]), /no score/], [
+      broken,
+      /gone/,
+    ]] as const
+  ) {
+    const plan = cityPlan({}, { judge: "judge" });
+    using run = new Run(plan, {
+      connect: ({ model }) => model === "judge" ? judge : writing((truth) => truth),
+    });
+    for (const trial of await run.all()) {
+      assertEquals(trial.outcome, "solved");
+      const { score, why: told } = scoredIn(trial).judged!;
+      assertEquals(score, null);
+      assertMatch(told!, why);
+    }
+  }
+});
+
+test("a perturbation changes the functions that are told of, and the question", async () => {
+  const seen = new Map<string, string>();
+  const model = writing((truth, { messages, context }) => {
+    seen.set(context.trial, messages[0]!.content);
+    return truth;
+  });
+  const perturbations = ["none", "WT", "reorder"];
+  const trials = await runAll(model, { difficulty: "easy" }, { perturbations });
+  for (const trial of trials.filter(({ perturbation }) => perturbation !== "none")) {
+    const plain = trial.id.replace(`perturbation=${trial.perturbation}`, "perturbation=none");
+    const isSame = seen.get(trial.id) === seen.get(plain);
+    assertEquals(isSame, trial.changed === false, trial.id);
+    // The truth is held against what the model says, whatever it was shown.
+    assert(trial.solved);
+  }
+  assert(trials.some(({ perturbation, changed }) => perturbation === "WT" && changed !== false));
+});
+
+test("hostile answers score false and throw nothing", async () => {
+  const hostile = [
+    "",
+    "null",
+    "5",
+    "[".repeat(50_000),
+    '{"__proto__": {"API": []}, "API": {"length": 1}, "parameters": [null]}',
+    "\ud800",
+    `{"API": ["${"x".repeat(200_000)}"], "parameters": []}`,
+    "a: &a [*a]",
+  ];
+  for (const text of hostile) {
+    for (const mode of ["parameters", "routing"] as const) {
+      for (const output of ["json", "yaml"] as const) {
+        for (const trial of await runAll(scripted("m", [{ text }]), { mode, output })) {
+          assertEquals(trial.solved, false);
+          assertEquals(trial.outcome, text.trim() === "" ? "no_answer" : "wrong_answer");
+        }
+      }
+    }
+  }
+});
+
+test("a judge of names is handed names alone", async () => {
+  const asked: string[] = [];
+  const judge = scripted("judge", ({ messages }) => {
+    asked.push(messages[0]!.content);
+    return { text: "[[1]]" };
+  });
+  const plan = cityPlan({ mode: "routing", difficulty: "easy" }, { judge: "judge" });
+  using run = new Run(plan, {
+    connect: ({ model }) => model === "judge" ? judge : writing((truth) => truth),
+    concurrency: 1,
+  });
+  for (const trial of await run.all()) {
+    const { API } = trial.events.find((event) => event.kind === "scored")!.truth;
+    assertStringIncludes(asked.shift()!, `ground truth JSON======\n${JSON.stringify(API)}\n`);
+  }
+});
+
+test("functions whose names providers refuse are called by others, and are right all the same", async () => {
+  const functions = [
+    { name: "user.get", description: "Gets a user", parameters: ["id"] },
+    { name: "user.drop", description: "Drops a user", parameters: ["id"] },
+  ];
+  const questions = [{
+    id: "u1",
+    question: "Who is user 7?",
+    calls: [{ function: "user.get", arguments: { id: "7" } }],
+  }];
+  using folder = new Folder();
+  const path = folder.write(
+    "users.jsonc",
+    JSON.stringify({ name: "users", functions: { users: functions }, questions }),
+  );
+  const { tasks } = citySuite({ set: path, mode: "tools" });
+  const suite = citySuite({}, { tasks, strategies: ["baseline", "restate"] });
+  const plan = planSuite(suite, { tasks: questionSource(tasks, (own) => own)! });
+  const model = scripted(
+    "m",
+    ({ messages, tools }) =>
+      messages.some(({ role }) => role === "tool")
+        ? { text: "Done." }
+        : { calls: [{ name: tools[0]!.name, arguments: { id: "7" } }] },
+  );
+  using run = new Run(plan, { connect: () => model });
+  for (const trial of await run.all()) {
+    assertEquals([trial.outcome, trial.behaviours], ["solved", ["silent"]]);
+    assert(callsOf(trial.events).every(({ parameters }) => parameters === undefined));
+  }
+});
+
+test("an answer after the last call that was allowed has reached the limit", async () => {
+  const [first] = CITY.domains.get(CITY.questions[0]!.domain)!;
+  const eager = scripted(
+    "m",
+    ({ messages }) =>
+      messages.some(({ role }) => role === "tool")
+        ? { text: "Done." }
+        : { calls: Array.from({ length: 9 }, () => ({ name: first!.name, arguments: {} })) },
+  );
+  for (const trial of await runAll(eager, { mode: "tools" })) {
+    assertEquals(trial.outcome, "call_limit");
+  }
+});
+
+test("a document perturbation leaves the functions that it does not change as they are", async () => {
+  const prompts = new Map<string, string>();
+  const model = writing((truth, { messages, context }) => {
+    prompts.set(context.trial, messages[0]!.content);
+    return truth;
+  });
+  const trials = await runAll(model, {}, { perturbations: ["none", "CO"] });
+  const listed = (prompt: string) =>
+    JSON.parse(/API list start=+\n(.*?)\n=+API list end/s.exec(prompt)![1]!) as { name: string }[];
+  for (const trial of trials.filter(({ perturbation }) => perturbation === "CO")) {
+    const plain = prompts.get(trial.id.replace("perturbation=CO", "perturbation=none"))!;
+    const [before, after] = [listed(plain), listed(prompts.get(trial.id)!)];
+    for (const [place, document] of after.entries()) {
+      assertEquals(Object.keys(document), Object.keys(before[place]!));
+      const { parameters } = document as { parameters?: object };
+      if (Object.keys(parameters ?? {}).length > 1) continue;
+      assertEquals(JSON.stringify(document), JSON.stringify(before[place]));
+    }
+  }
+});
+
+test("the right functions and arguments with a wrong value are structural, and not exact", async () => {
+  const model = writing((truth) => {
+    const { API, parameters: [first, ...rest] } = JSON.parse(truth);
+    const [name] = Object.keys(first);
+    return JSON.stringify({ API, parameters: [{ ...first, [name!]: "another" }, ...rest] });
+  });
+  const question = "lib01";
+  const trials = (await runAll(model, {})).filter(({ task }) =>
+    "question" in task && task.question === question
+  );
+  const [trial] = trials;
+  assertEquals([trials.length, trial!.outcome, trial!.solved, trial!.grounded], [
+    ...[1, "wrong_answer", false, false],
+  ]);
+  const right = { syntaxValid: true, structural: true, routingExact: true };
+  assertEquals(scoredIn(trial!).scores, { ...right, exact: false });
+  assertEquals(scoredIn(trial!).errors, ["logical_error"]);
+  const report = makeReport(trials.map(scoreOf), { suite: "city" });
+  const [table] = callSetTables(report);
+  const cell = (head: string) => table!.rows[1]![table!.rows[0]!.indexOf(head)];
+  assertEquals(["syntax", "structure", "exact: easy"].map(cell), ["100.0%", "100.0%", "0.0%"]);
+});
+
+test("strategy repair sends back a sentence where YAML is asked for", async () => {
+  const model = writing((truth, { messages }) =>
+    messages.at(-1)!.content.startsWith("The following answer cannot be read")
+      ? writeYaml(JSON.parse(truth))
+      : "I am sorry, I cannot help."
+  );
+  for (const trial of await runAll(model, { output: "yaml" }, { strategies: ["repair"] })) {
+    assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
+    assertEquals(scoredIn(trial).unrepaired?.syntaxValid, false);
+  }
+});
+
+test("error classes are told of answers in YAML as of those in JSON", async () => {
+  const invented = { API: ["noSuchThing"], parameters: [{}] };
+  for (const output of ["json", "yaml"] as const) {
+    const text = output === "json" ? JSON.stringify(invented) : writeYaml(invented);
+    const [first] = await runAll(scripted("m", [{ text }]), { output, difficulty: "easy" });
+    assertEquals(scoredIn(first!).errors, ["hallucination"]);
+  }
+});

@@ -1,0 +1,242 @@
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { z } from "zod";
+import {
+  assertCalled,
+  assertCallOrder,
+  assertNoFailedCalls,
+} from "../../../lib/testing/assertions/calls.ts";
+import { recordCalls } from "../../../lib/trials/executors/recording.ts";
+import { InputError } from "../../../lib/base/input.ts";
+import type { JsonObject } from "../../../lib/base/json.ts";
+import { tool } from "../../../lib/tools/define_tool.ts";
+import { assertAnswer, assertBudget } from "../../../lib/testing/assertions/runs.ts";
+import type { Tool } from "../../../lib/tools/tool.ts";
+import { test } from "../../support/generated.ts";
+
+const ADD = tool({
+  name: "add",
+  description: "Adds two numbers",
+  parameters: z.object({
+    x: z.number().describe("The first"),
+    y: z.number().default(1).describe("The second"),
+  }),
+  execute: ({ x, y }) => x + y,
+});
+const STATION = tool({
+  name: "station",
+  description: "Finds a station",
+  parameters: z.object({}),
+  returns: { station_id: 7, degrees: 21 },
+});
+
+function toolOf(recorded: readonly Tool[], name: string): Tool {
+  return recorded.find((one) => one.name === name)!;
+}
+
+test("recordCalls() records what an agent calls, and passes on what comes back", async () => {
+  const run = recordCalls([ADD, STATION]);
+  assertEquals([run.calls, run.answer, run.replies], [[], null, 0]);
+  assertEquals(await toolOf(run.recorded, "add").execute({ x: 2 }), "3");
+  assertEquals(await toolOf(run.recorded, "station").execute({}), '{"station_id":7,"degrees":21}');
+  assertEquals(run.calls, [
+    { call: 1, step: 1, tool: "add", arguments: { x: 2 }, written: '{"x":2}', result: "3" },
+    {
+      ...{ call: 2, step: 2, tool: "station", arguments: {}, written: "{}" },
+      result: '{"station_id":7,"degrees":21}',
+    },
+  ]);
+  assertEquals(run.events.length, 2);
+  assert(run.end("It is 3.") === run);
+  assertCallOrder(run, ["add", "station"]);
+  // Defaults of the schema are none of the model's business.
+  assertCalled(run, { tool: "add", arguments: { x: 2, y: 1 } }, { times: 1 });
+  assertAnswer(run, "3");
+  assertNoFailedCalls(run);
+});
+
+test("recordCalls() refuses arguments before a tool runs, and gives back what is thrown", async () => {
+  let runs = 0;
+  const own = tool({
+    name: "pay",
+    description: "Pays",
+    parameters: z.object({ euros: z.int().refine((euros) => euros < 100, "too much") }),
+    execute: () => {
+      runs++;
+      throw new Error("The till does not answer");
+    },
+  });
+  const run = recordCalls([own]);
+  const pay = toolOf(run.recorded, "pay");
+  for (const given of [{}, { euros: "1" }, { euros: 1, cents: 1 }, { euros: 500 }]) {
+    assertMatch(await pay.execute(given), /^\{"error":"The arguments do not conform/);
+  }
+  assertEquals(runs, 0);
+  assertEquals(await pay.execute({ euros: 1 }), '{"error":"The till does not answer"}');
+  assertEquals(runs, 1);
+  assertEquals(run.calls.map(({ error }) => error !== undefined), [true, true, true, true, true]);
+  assertThrows(() => assertNoFailedCalls(run), Error, "5 of 5 calls failed");
+});
+
+test("recordCalls() takes whatever an agent calls a tool with", async () => {
+  const run = recordCalls([ADD]);
+  const [add] = run.recorded;
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  const strange: unknown[] = [undefined, null, "x", 7, 1n, Symbol("s"), cycle, [], () => 1];
+  for (const given of strange) {
+    assertMatch(await add!.execute(given as JsonObject), /must be a JSON object/);
+  }
+  assertMatch(
+    await add!.execute(JSON.parse('{"x":1,"__proto__":{"y":5}}')),
+    /additional properties \(__proto__\)/,
+  );
+  assertEquals(await add!.execute({ x: 2, y: undefined } as unknown as JsonObject), "3");
+  assertEquals(run.calls.length, strange.length + 2);
+  assertEquals(run.calls[0]!.arguments, undefined);
+});
+
+test("recordCalls() tells the steps apart: calls made at once, or as the agent says", async () => {
+  const run = recordCalls([ADD]);
+  const [add] = run.recorded;
+  await Promise.all([add!.execute({ x: 1 }), add!.execute({ x: 2 })]);
+  await add!.execute({ x: 3 });
+  assertEquals(run.calls.map(({ step }) => step), [1, 1, 2]);
+  const said = recordCalls([ADD]);
+  said.step();
+  await said.recorded[0]!.execute({ x: 1 });
+  await said.recorded[0]!.execute({ x: 2 });
+  said.step();
+  await said.recorded[0]!.execute({ x: 3 });
+  assertEquals(said.calls.map(({ step }) => step), [1, 1, 2]);
+});
+
+test("recordCalls() begins sequences anew, and keeps recordings apart", async () => {
+  const status = tool({
+    name: "status",
+    description: "Tells how far it is",
+    parameters: z.object({}),
+    sequence: ["pending", "done"],
+  });
+  const runs = [recordCalls([status]), recordCalls([status])];
+  for (const run of runs) {
+    const [own] = run.recorded;
+    assertEquals([await own!.execute({}), await own!.execute({})], ["pending", "done"]);
+    assertEquals(run.calls.length, 2);
+  }
+});
+
+test("recordCalls() is over with the answer", async () => {
+  const run = recordCalls([ADD]);
+  await run.recorded[0]!.execute({ x: 1 });
+  run.end(null, { replies: 2, usage: { inputTokens: 90, outputTokens: 10 } });
+  const took = run.durationMs;
+  await assertRejects(
+    () => run.recorded[0]!.execute({ x: 2 }),
+    Error,
+    "Cannot call add as the recording has ended",
+  );
+  assertEquals([run.calls.length, run.answer, run.replies], [1, null, 2]);
+  assertBudget(run, { calls: 1, replies: 2, tokens: 100, seconds: 60 });
+  assertThrows(() => assertBudget(run, { tokens: 99 }), Error, "tokens: at most 99");
+  assertEquals(run.durationMs, took);
+});
+
+test("recordCalls() cannot end while calls are under way", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const slow = tool({
+    name: "slow",
+    description: "Takes long",
+    parameters: z.object({}),
+    execute: () => promise,
+  });
+  const run = recordCalls([slow]);
+  const waiting = [run.recorded[0]!.execute({}), run.recorded[0]!.execute({})];
+  assertThrows(() => run.end("I did not wait."), InputError, "2 are still under way; await them");
+  resolve("late");
+  assertEquals(await Promise.all(waiting), ["late", "late"]);
+  assertEquals(run.end("I waited.").calls.map(({ result }) => result), ["late", "late"]);
+});
+
+test("recordCalls() perturbs what the agent sees, and checks by what the tools are", async () => {
+  const documents = recordCalls([ADD], { perturbation: { id: "RD", seed: 7 } });
+  assertEquals(JSON.stringify(documents.recorded[0]!.parameters).includes("The first"), false);
+  assertEquals(JSON.stringify(documents.tools[0]!.parameters).includes("The first"), true);
+  assertEquals(await documents.recorded[0]!.execute({ x: 2 }), "3");
+
+  const types = recordCalls([ADD], { perturbation: { id: "WT", seed: 7 } });
+  const shown = types.recorded[0]!.parameters["properties"] as Record<string, JsonObject>;
+  assert(shown["x"]!["type"] !== "number");
+  assertEquals(await types.recorded[0]!.execute({ x: 2 }), "3");
+  assertMatch(await types.recorded[0]!.execute({ x: "2" }), /\/x must be number/);
+
+  const returns = recordCalls([STATION], { perturbation: { id: "FK", seed: 7 } });
+  assertEquals(await returns.recorded[0]!.execute({}), '{"Object_1":7,"Object_2":21}');
+  assertEquals(returns.calls[0]!.result, '{"Object_1":7,"Object_2":21}');
+});
+
+test("recordCalls() refuses what are no tools, and perturbations that there are not", () => {
+  assertThrows(() => recordCalls([ADD, ADD]), InputError, "their names must be distinct: add is");
+  assertThrows(() => recordCalls([null as unknown as Tool]), InputError, "number 1 has none");
+  assertThrows(
+    () => recordCalls([{ ...ADD, parameters: { type: "objekt" } }]),
+    InputError,
+    "Cannot offer tool add as its parameters must be a JSON Schema",
+  );
+  assertThrows(() => recordCalls([ADD], { perturbation: { id: "XX", seed: 1 } }), InputError, "XX");
+  assertThrows(
+    () => recordCalls([ADD], { perturbation: { id: "rename", seed: 1 } }),
+    InputError,
+    "rename",
+  );
+  // A recording knows no question that could be changed.
+  for (const id of ["AN", "RP_F", "RD+CP"]) {
+    assertThrows(
+      () => recordCalls([ADD], { perturbation: { id, seed: 1 } }),
+      InputError,
+      `Cannot record calls under ${id.split("+").at(-1)} as that changes the question`,
+    );
+  }
+});
+
+test("recordCalls() has every call in its order, whichever tools an agent calls at once", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.integer(), { minLength: 1, maxLength: 4 }), { maxLength: 4 }),
+      async (replies) => {
+        const run = recordCalls([ADD]);
+        const [add] = run.recorded;
+        const results: string[] = [];
+        for (const reply of replies) {
+          results.push(...await Promise.all(reply.map((x) => add!.execute({ x }))));
+        }
+        assertEquals(results, replies.flat().map((x) => String(x + 1)));
+        assertEquals(
+          run.calls.map(({ call, step, arguments: given, result }) => ({
+            call,
+            step,
+            given,
+            result,
+          })),
+          replies.flatMap((reply, place) => reply.map((x) => ({ x, step: place + 1 })))
+            .map(({ x, step }, place) => ({
+              ...{ call: place + 1, step },
+              ...{ given: { x }, result: String(x + 1) },
+            })),
+        );
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test("recordCalls() gives an agent errors that it can handle", async () => {
+  const slow = tool({
+    name: "slow",
+    description: "Is checked later",
+    parameters: z.object({ x: z.string().refine(() => Promise.resolve(true)) }),
+    returns: 1,
+  });
+  const run = recordCalls([slow]);
+  await assertRejects(() => run.recorded[0]!.execute({ x: "a" }), InputError, "at once");
+});

@@ -1,0 +1,592 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import { InputError } from "../../../lib/base/input.ts";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { scripted } from "../../../lib/models/scripted.ts";
+import { runTools } from "../../../lib/toolkit/run_tools.ts";
+import type { SchemaFault, Tool, ToolCall } from "../../../lib/tools/tool.ts";
+import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/toolbox.ts";
+import { type CallEvent, callsOf } from "../../../lib/calls/trace.ts";
+import { test } from "../../support/generated.ts";
+import { call } from "../../support/handmade.ts";
+
+/** A tool that gives back what it was called with, unless told otherwise. */
+function tool(
+  name: string,
+  parameters: JsonObject = {},
+  execute: Tool["execute"] = (input) => Promise.resolve(JSON.stringify(input)),
+): Tool {
+  return {
+    name,
+    description: `Does ${name}`,
+    parameters: { type: "object", ...parameters },
+    execute,
+  };
+}
+
+/** What came of one call. */
+async function one(own: Tool, written: string | JsonObject): Promise<CallEvent> {
+  using toolbox = new Toolbox([own]);
+  const [result] = await toolbox.execute([call(own.name, written)]);
+  const [event] = callsOf(toolbox.events);
+  assertEquals(event!.result, result!.content.slice(0, 10_000), "the trace has what went back");
+  return event!;
+}
+
+const STRICT = {
+  properties: {
+    city: { type: "string", minLength: 2 },
+    days: { type: "integer", minimum: 1 },
+    units: { enum: ["metric", "imperial"] },
+  },
+  required: ["city", "days"],
+  additionalProperties: false,
+};
+
+const NOTHING: SchemaFault = { missing: [], unexpected: [], wrongType: [], malformed: false };
+
+// Calls
+
+test("Toolbox.execute() calls the tools in order, and gives back what they say", async () => {
+  const seen: JsonObject[] = [];
+  const own = tool("weather", STRICT, (input) => {
+    seen.push(input);
+    return Promise.resolve("Rain in " + input["city"]);
+  });
+  using toolbox = new Toolbox([tool("echo"), own]);
+  assertEquals(
+    await toolbox.execute([
+      call("weather", { city: "Oslo", days: 1 }),
+      call("echo", "{}"),
+      call("weather", { days: 2, city: "Rome" }),
+    ]),
+    [
+      { callId: "id of weather", name: "weather", content: "Rain in Oslo" },
+      { callId: "id of echo", name: "echo", content: "{}" },
+      { callId: "id of weather", name: "weather", content: "Rain in Rome" },
+    ],
+  );
+  assertEquals(seen, [{ city: "Oslo", days: 1 }, { days: 2, city: "Rome" }]);
+  assertEquals(callsOf(toolbox.events)[2], {
+    kind: "call",
+    call: 3,
+    step: 1,
+    function: "weather",
+    arguments: '{"days":2,"city":"Rome"}',
+    result: "Rain in Rome",
+  });
+});
+
+test("Toolbox.execute() carries out one call after another if it is to, and counts steps on", async () => {
+  const order: string[] = [];
+  const slow = tool("slow", {}, async () => {
+    order.push("begin");
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    order.push("end");
+    return "1";
+  });
+  using toolbox = new Toolbox([slow], { parallel: 1 });
+  await toolbox.execute([call("slow", {}), call("slow", {})]);
+  await toolbox.execute([call("slow", {})]);
+  assertEquals(order, ["begin", "end", "begin", "end", "begin", "end"]);
+  assertEquals(callsOf(toolbox.events).map(({ call, step }) => [call, step]), [
+    ...[[1, 1], [2, 1], [3, 2]],
+  ]);
+});
+
+test("Toolbox.tools can be called by an agent of one's own, checked and counted alike", async () => {
+  using toolbox = new Toolbox([tool("echo", { required: ["a"] })], { callLimit: 2 });
+  const [echo] = toolbox.tools;
+  assertEquals(await echo!.execute({ a: 1 }), '{"a":1}');
+  assertStringIncludes(await echo!.execute({}), "must have required property 'a'");
+  assertStringIncludes(await echo!.execute({ a: 1 }), "No more than 2 calls are allowed");
+  assertEquals([toolbox.calls, toolbox.exhausted], [2, true]);
+});
+
+test("Toolbox.tools share a step among slow calls that begin together", async () => {
+  const slow = tool("slow", {}, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return "1";
+  });
+  using toolbox = new Toolbox([slow]);
+  const [own] = toolbox.tools;
+  await Promise.all([own!.execute({}), own!.execute({})]);
+  await own!.execute({});
+  assertEquals(callsOf(toolbox.events).map(({ step }) => step), [1, 1, 2]);
+});
+
+test("Toolbox.execute() answers calls up to the limit; others reach no tool", async () => {
+  let reached = 0;
+  const own = tool("own", {}, () => Promise.resolve(String(++reached)));
+  using toolbox = new Toolbox([own], { callLimit: 3 });
+  const results = await toolbox.execute(new Array(5).fill(call("own", {})));
+  assertEquals(results.map(({ content }) => content), [
+    ...["1", "2", "3"],
+    ...new Array(2).fill('{"error":"No more than 3 calls are allowed"}'),
+  ]);
+  assertEquals([reached, toolbox.calls, toolbox.exhausted], [3, 3, true]);
+  assertEquals(toolbox.events.at(-1), { kind: "over_limit", function: "own", limit: 3 });
+});
+
+test("Toolbox answers any number of calls unless told otherwise", async () => {
+  using toolbox = new Toolbox([tool("echo")]);
+  await toolbox.execute(new Array(1000).fill(call("echo", {})));
+  assertEquals([toolbox.calls, toolbox.exhausted], [1000, false]);
+});
+
+// Schemas
+
+test("Toolbox.execute() names the kinds of faults of arguments, and calls no tool with them", async () => {
+  const faults: [string | JsonObject, Partial<SchemaFault>, words: string][] = [
+    [{}, { missing: ["city", "days"] }, "must have required property 'city'"],
+    [{ city: "Oslo" }, { missing: ["days"] }, "must have required property 'days'"],
+    [
+      { city: "Oslo", days: 1, year: 3 },
+      { unexpected: ["year"] },
+      "must NOT have additional properties (year)",
+    ],
+    [{ city: 7, days: 1 }, { wrongType: ["city"] }, "/city must be string"],
+    [{ city: "Oslo", days: "1" }, { wrongType: ["days"] }, "/days must be integer"],
+    [{ city: "Oslo", days: 1.5 }, { wrongType: ["days"] }, "/days must be integer"],
+    [{ city: "Oslo", days: 0 }, { wrongType: ["days"] }, "/days must be >= 1"],
+    [{ city: "", days: 1 }, { wrongType: ["city"] }, "/city must NOT have fewer than 2"],
+    [{ city: "Oslo", days: 1, units: "x" }, { wrongType: ["units"] }, "/units must be equal to"],
+    [{ city: null, days: null, x: 1, y: 1 }, {
+      unexpected: ["x", "y"],
+      wrongType: ["city", "days"],
+    }, "/days must be integer"],
+    ...["", "city", "[]", "7", "null", '"{}"', '{"city":"Oslo"', "{'city':'Oslo'}"].map((text) =>
+      [text, { malformed: true }, "The arguments must be a JSON object"] as const satisfies [
+        string,
+        Partial<SchemaFault>,
+        string,
+      ]
+    ),
+  ];
+  for (const [written, fault, words] of faults) {
+    let reached = false;
+    const { result, failure, returned } = await one(
+      tool("weather", STRICT, () => {
+        reached = true;
+        return Promise.resolve("1");
+      }),
+      written,
+    );
+    const where = JSON.stringify(written);
+    assertEquals<unknown>(failure, {
+      type: "wrong_number_of_inputs",
+      detail: { ...NOTHING, ...fault },
+      root: true,
+    }, where);
+    assertStringIncludes(JSON.parse(result).error, words, where);
+    assertEquals([reached, returned], [false, undefined], where);
+  }
+});
+
+test("Toolbox.execute() names the parameter in which something deep is wrong, whatever its name", async () => {
+  const item = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+  for (const name of ["list", "a/b", "a~b", "~1", "", "ключ"]) {
+    const own = tool("own", { properties: { [name]: { type: "array", items: item } } });
+    for (const wrong of [[{ n: "1" }], [{ n: 1 }, {}], [7]] as JsonValue[]) {
+      const { failure } = await one(own, { [name]: wrong });
+      assertEquals<unknown>(failure?.detail, { ...NOTHING, wrongType: [name] });
+    }
+    assertEquals((await one(own, { [name]: [{ n: 1 }] })).failure, undefined);
+  }
+});
+
+test("Toolbox.execute() refuses unknown tools, and tells the nearest name", async () => {
+  using toolbox = new Toolbox([tool("get_weather"), tool("get_time")]);
+  const [result] = await toolbox.execute([call("get_wether", {})]);
+  assertEquals(result!.content, '{"error":"There is no function get_wether"}');
+  assertEquals(callsOf(toolbox.events)[0]!.failure, {
+    type: "function_not_found",
+    detail: { nearest: "get_weather" },
+    root: true,
+  });
+  assertEquals(toolbox.calls, 1, "it is counted");
+});
+
+test("Toolbox.refuse() says before a call what execute() would say, and calls nothing", async () => {
+  const own = tool("own", STRICT, () => Promise.reject(new Error("it was called")));
+  using toolbox = new Toolbox([own]);
+  for (const written of ["{}", '{"city":"Oslo","days":0}', "[]"]) {
+    const refused = toolbox.refuse(call("own", written))!;
+    const [result] = await toolbox.execute([call("own", written)]);
+    assertEquals(result!.content, JSON.stringify({ error: refused.error }));
+    assertEquals<unknown>(callsOf(toolbox.events).at(-1)!.failure!.detail, refused.fault);
+  }
+  assertEquals(toolbox.refuse(call("own", { city: "Oslo", days: 1 })), undefined);
+  assertEquals(toolbox.refuse(call("none", "no JSON")), undefined, "it is no matter of a schema");
+});
+
+test("Toolbox.execute() checks and passes on the resolved arguments, and keeps those written", async () => {
+  using toolbox = new Toolbox([tool("weather", STRICT)]);
+  const written = { city: "@City", days: "@Days" };
+  const resolved = '{"city":"Oslo","days":3}';
+  await toolbox.execute([
+    { ...call("weather", written), resolved },
+    { ...call("weather", resolved), resolved },
+  ]);
+  const [one, other] = callsOf(toolbox.events);
+  assertEquals([one!.arguments, one!.resolved], [JSON.stringify(written), resolved]);
+  assertEquals([one!.result, one!.failure], [resolved, undefined]);
+  assert(!("resolved" in other!), "they stand for themselves");
+});
+
+test("Toolbox.execute() counts calls that are answered or refused around it, and calls no tool", async () => {
+  const own = tool("own", {}, () => Promise.reject(new Error("it was called")));
+  using toolbox = new Toolbox([own], { callLimit: 2 });
+  const fault = { ...NOTHING, missing: ["result"] };
+  const results = await toolbox.execute([
+    { ...call("look", {}), answer: "42" },
+    { ...call("own", {}), refusal: { error: "no name", fault } },
+    { ...call("look", {}), answer: "43" },
+  ]);
+  assertEquals(results.map(({ content }) => content), [
+    "42",
+    '{"error":"no name"}',
+    '{"error":"No more than 2 calls are allowed"}',
+  ]);
+  assertEquals(callsOf(toolbox.events).map(({ failure }) => failure?.detail), [undefined, fault]);
+});
+
+test("Toolbox takes schemas as other programs write them", async () => {
+  const point = { type: "object", properties: { x: { type: "number" } }, required: ["x"] };
+  const schemas: JsonObject[] = [
+    { $schema: "http://json-schema.org/draft-07/schema#", definitions: { point } },
+    { $schema: "https://json-schema.org/draft/2020-12/schema", $defs: { point } },
+    { $schema: "https://example.com/of-our-own", $defs: { point } },
+    { $id: "https://example.com/point", $defs: { point } },
+    { $id: "https://example.com/point", $defs: { point }, "x-note": 1, nullable: true },
+    { $async: true, $defs: { point } },
+  ];
+  const tools = schemas.map((schema, place) => {
+    const $ref = "definitions" in schema ? "#/definitions/point" : "#/$defs/point";
+    return tool(`t${place}`, { ...schema, properties: { at: { $ref } }, required: ["at"] });
+  });
+  using toolbox = new Toolbox(tools);
+  for (const { name } of tools) {
+    await toolbox.execute([call(name, { at: { x: 1 } }), call(name, { at: { x: "1" } })]);
+    const [right, wrong] = callsOf(toolbox.events).slice(-2);
+    assertEquals([right!.failure, right!.result], [undefined, '{"at":{"x":1}}'], name);
+    assertEquals<unknown>(wrong!.failure?.detail, { ...NOTHING, wrongType: ["at"] }, name);
+  }
+  const tuple = tool("tuple", {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    properties: { pair: { type: "array", items: [{ type: "string" }, { type: "number" }] } },
+  });
+  assertEquals((await one(tuple, { pair: ["a", 1] })).failure, undefined);
+  assertEquals((await one(tuple, { pair: ["a", "b"] })).failure?.type, "wrong_number_of_inputs");
+});
+
+test("Toolbox leaves formats and unknown keywords to the tools", async () => {
+  const own = tool("own", {
+    properties: { day: { type: "string", format: "date", "x-of": "ours" } },
+  });
+  assertEquals((await one(own, { day: "someday" })).failure, undefined);
+});
+
+test("Toolbox refuses tools of one name, and schemas that are none", () => {
+  assertThrows(
+    () => new Toolbox([tool("a"), tool("b"), tool("a")]),
+    InputError,
+    "Cannot offer tools as their names must be distinct: a is there twice",
+  );
+  const broken: JsonObject[] = [
+    { type: "objekt" },
+    { properties: { a: 7 } },
+    { required: "a" },
+    { $ref: "https://example.com/elsewhere" },
+    { properties: { a: { pattern: "[" } } },
+  ];
+  for (const parameters of broken) {
+    assertThrows(
+      () => new Toolbox([tool("a"), tool("own", parameters)]),
+      InputError,
+      "Cannot offer tool own as its parameters must be a JSON Schema: ",
+    );
+  }
+  assertThrows(() => new Toolbox([], { callLimit: -1 }), RangeError, "Cannot limit calls");
+  assertThrows(() => new Toolbox([], { callLimit: 1.5 }), RangeError, "Cannot limit calls");
+});
+
+// What tools do
+
+test("Toolbox.execute() gives back the error of a tool that throws, and goes on", async () => {
+  const errors: [unknown, string][] = [
+    [new Error("no such city"), "no such city"],
+    [new RangeError("too far"), "too far"],
+    ["just a text", "just a text"],
+    [undefined, "undefined"],
+    [{ code: 7 }, "[object Object]"],
+    [new Error("\u001b[2Jgone\n"), "\\u001b[2Jgone\\n"],
+  ];
+  for (const [error, message] of errors) {
+    for (
+      const execute of [() => Promise.reject(error), () => {
+        throw error;
+      }]
+    ) {
+      using toolbox = new Toolbox([tool("bad", {}, execute), tool("good")]);
+      const results = await toolbox.execute([call("bad", {}), call("good", {})]);
+      assertEquals(results.map(({ content }) => content), [
+        JSON.stringify({ error: message }),
+        "{}",
+      ]);
+      // The call was right: it is the tool that failed.
+      assertEquals(callsOf(toolbox.events).map(({ failure }) => failure), [undefined, undefined]);
+    }
+  }
+});
+
+/** The values and texts that strategies see of calls. */
+async function seenOf(
+  tools: readonly Tool[],
+  calls: readonly ToolCall[],
+  options: ToolboxOptions = {},
+) {
+  using toolbox = new Toolbox(tools, options);
+  let seen: JsonObject = {};
+  const values: [there: boolean, value: JsonValue | undefined][] = [];
+  await toolbox.execute(calls, (answered, known) => {
+    seen = Object.fromEntries(known);
+    return answered.map((one) => {
+      values.push(["value" in one, one.value]);
+      return one.content;
+    });
+  });
+  return { known: seen, values };
+}
+
+test("Toolbox.execute() tells writers the JSON value of results of any type", async () => {
+  const results: [text: string, value: JsonValue][] = [
+    ["42", 42],
+    ["-1.5", -1.5],
+    ["true", true],
+    ["null", null],
+    ['"a"', "a"],
+    ["[1,[2]]", [1, [2]]],
+    ['{"a":{"b":1}}', { a: { b: 1 } }],
+    ["Rain in Oslo", "Rain in Oslo"],
+    ["", ""],
+    ["12345678901234567890", "12345678901234567890"],
+  ];
+  for (const [text, value] of results) {
+    const own = tool("own", {}, () => Promise.resolve(text));
+    const seen = await seenOf([own], [call("own", {})]);
+    assertEquals(seen.values, [[true, value]], text);
+  }
+});
+
+test("Toolbox.execute() tells writers no value of calls that failed, or that reached no tool", async () => {
+  const tools = [
+    tool("throws", {}, () => Promise.reject(new Error("no"))),
+    tool("tells", {}, () => Promise.resolve('{"error":"no"}')),
+    tool("weather", STRICT),
+  ];
+  const calls = ["throws", "tells", "weather", "nowhere"].map((name) => call(name, {}));
+  const around = { ...call("look", {}), answer: "42" };
+  const { known, values } = await seenOf(tools, [...calls, around]);
+  assertEquals(values, new Array(5).fill([false, undefined]));
+  assertEquals(known, {});
+});
+
+test("Toolbox names what is known by tool and key, else by tool and call", async () => {
+  const tools = [tool("echo"), tool("plain", {}, () => Promise.resolve("[7]"))];
+  const { known } = await seenOf(tools, [
+    call("echo", { a: 1, b: { c: 2 } }),
+    call("plain", {}),
+    call("echo", { a: 3 }),
+    call("plain", {}),
+    call("echo", {}),
+  ]);
+  assertEquals(known, {
+    "echo.a": 3,
+    "echo.b": { c: 2 },
+    "plain#2": [7],
+    "plain#4": [7],
+  });
+});
+
+test("Toolbox knows what was given from the start, and what was returned beside it", async () => {
+  const given = { "city": "Oslo", "echo.a": 0 };
+  const none = await seenOf([tool("echo")], [call("echo", "no JSON")], { given });
+  assertEquals(none.known, { city: "Oslo", "echo.a": 0 });
+  const some = await seenOf([tool("echo")], [call("echo", { a: 1 })], { given });
+  assertEquals(some.known, { city: "Oslo", "echo.a": 1 }, "the last return wins");
+});
+
+test("Toolbox refuses what is given and is no plain JSON object", () => {
+  const wrong: unknown[] = [null, [], "city", { at: new Date() }, { at: NaN }, { at: () => 1 }];
+  for (const given of wrong) {
+    assertThrows(
+      () => new Toolbox([tool("echo")], { given: given as JsonObject }),
+      InputError,
+      "Cannot use what is given as it must be a plain JSON object",
+    );
+  }
+});
+
+// Hostile arguments
+
+test("Toolbox.execute() minds own keys only, called as what every object has", async () => {
+  const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "prototype"];
+  const text = (name: string, value: unknown) =>
+    `{${JSON.stringify(name)}:${JSON.stringify(value)}}`;
+  for (const name of names) {
+    const closed = tool("closed", { additionalProperties: false });
+    assertEquals<unknown>((await one(closed, text(name, { a: 1 }))).failure?.detail, {
+      ...NOTHING,
+      unexpected: [name],
+    });
+    const schema = `{"properties":{${JSON.stringify(name)}:{"type":"number"}}}`;
+    const optional = tool("optional", JSON.parse(schema));
+    assertEquals((await one(optional, {})).failure, undefined, name);
+    const needed = tool("needed", { ...JSON.parse(schema), required: [name] });
+    assertEquals<unknown>((await one(needed, {})).failure?.detail, { ...NOTHING, missing: [name] });
+    const { result, failure } = await one(needed, text(name, 7));
+    assertEquals([result, failure], [text(name, 7), undefined]);
+  }
+  assert(!("a" in {}), "no prototype was changed");
+});
+
+test("Toolbox.execute() survives arguments and results that nest ten thousand deep", async () => {
+  const deep = "[".repeat(10_000) + "]".repeat(10_000);
+  const parameters: Record<string, JsonObject> = {
+    anything: {},
+    numbers: { properties: { a: { type: "number" } } },
+    lists: {
+      $defs: { list: { type: "array", items: { $ref: "#/$defs/list" } } },
+      properties: { a: { $ref: "#/$defs/list" } },
+    },
+    distinct: { properties: { a: { type: "array", uniqueItems: true } } },
+  };
+  for (const [name, schema] of Object.entries(parameters)) {
+    const own = tool(name, schema, () => Promise.resolve(deep));
+    using toolbox = new Toolbox([own]);
+    for (const written of [`{"a":${deep}}`, `{"a":[${deep},${deep}]}`, deep, "[".repeat(10_000)]) {
+      const refused = toolbox.refuse(call(name, written));
+      await toolbox.execute(
+        [call(name, written)],
+        (answered) =>
+          answered.map(({ content, value }) => {
+            assertEquals(value, refused === undefined ? deep : undefined, "it stays a text");
+            return content;
+          }),
+      );
+      const { failure } = callsOf(toolbox.events).at(-1)!;
+      assertEquals<unknown>(failure?.detail, refused?.fault);
+    }
+    assert(toolbox.refuse(call(name, deep))!.fault.malformed);
+  }
+});
+
+test("Toolbox.execute() survives huge names and arguments, and does not keep them", async () => {
+  const huge = "x".repeat(1_000_000);
+  const own = tool("own", {
+    properties: { a: { type: "number" } },
+    additionalProperties: { type: "number" },
+  });
+  const closed = tool("closed", { additionalProperties: false });
+  using toolbox = new Toolbox([own, closed]);
+  const results = await toolbox.execute([
+    call(huge, {}),
+    call("own", huge),
+    call("own", { a: huge }),
+    call("own", { [huge]: "1" }),
+    call("closed", { [huge]: 1 }),
+    call("closed", Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`k${n}`, n]))),
+  ]);
+  for (const { content } of results) assert(content.length < 10_000, `${content.length} go back`);
+  for (const event of callsOf(toolbox.events)) {
+    assert(event.failure !== undefined);
+    const kept = JSON.stringify(event).length;
+    assert(kept < 40_000, `${kept} characters of a call are kept`);
+  }
+});
+
+test("Toolbox.execute() shows no control characters of arguments", async () => {
+  const own = tool("own", { additionalProperties: { type: "number" } });
+  const { result } = await one(own, { "\u001b[2J\u202e": "1" });
+  // deno-lint-ignore no-control-regex
+  assert(!/[\u0000-\u001f\u202e]/.test(JSON.parse(result).error), result);
+});
+
+test("Toolbox.execute() gives a result for each call, whatever the texts in it", async () => {
+  const names = fc.oneof(fc.constantFrom("weather", "echo"), fc.string());
+  const texts = fc.oneof(fc.string({ unit: "binary" }), fc.json(), fc.jsonValue().map(String));
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(names, texts), { maxLength: 6 }), async (drawn) => {
+      using toolbox = new Toolbox([tool("weather", STRICT), tool("echo")]);
+      const calls = drawn.map(([name, written]) => call(name, written));
+      const refused = calls.map((one) => toolbox.refuse(one) !== undefined);
+      const results = await toolbox.execute(calls);
+      assertEquals(results.map(({ name }) => name), drawn.map(([name]) => name));
+      const events = callsOf(toolbox.events);
+      assertEquals(events.map(({ call }) => call), drawn.map((_, place) => place + 1));
+      for (const [place, { failure }] of events.entries()) {
+        const known = ["weather", "echo"].includes(drawn[place]![0]);
+        assertEquals(
+          failure?.type,
+          !known ? "function_not_found" : refused[place] ? "wrong_number_of_inputs" : undefined,
+        );
+      }
+    }),
+    { numRuns: 300, seed: 1 },
+  );
+});
+
+test("Toolbox is closed when it is disposed of, and a call left behind tells so", async () => {
+  const toolbox = new Toolbox([tool("echo")]);
+  toolbox[Symbol.dispose]();
+  assertEquals(await toolbox.tools[0]!.execute({}), '{"error":"The trial is over"}');
+  assertEquals(toolbox.events, []);
+});
+
+test("runTools() waits for no tool longer than it may", async () => {
+  const endless = {
+    name: "endless",
+    description: "Never returns",
+    parameters: { type: "object", properties: {} },
+    execute: () => new Promise<string>(() => {}),
+  };
+  const model = scripted("caller", [{ calls: [{ name: "endless", arguments: {} }] }]);
+  const { ending } = await runTools(model, [endless], {
+    messages: "Go on.",
+    limits: { seconds: 0.05 },
+  });
+  assertEquals(ending.kind, "time_limit");
+  const reason = new Error("enough");
+  const controller = new AbortController();
+  const running = runTools(model, [endless], {
+    messages: "Go on.",
+    signal: controller.signal,
+  });
+  controller.abort(reason);
+  assertEquals(await assertRejects(() => running), reason);
+});
+
+test("Toolbox() offers tools whose schema refers to itself, and takes what is no text for JSON", async () => {
+  const tree = tool("tree", {
+    type: "object",
+    properties: { kids: { type: "array", items: { $ref: "#" } } },
+    additionalProperties: false,
+  }, () => Promise.resolve({ grown: true } as unknown as string));
+  // Twice, as agents wrap the same tools again.
+  for (let time = 0; time < 2; time++) {
+    using toolbox = new Toolbox([{ ...tree, parameters: structuredClone(tree.parameters) }]);
+    const results = await toolbox.execute([
+      call("tree", { kids: [{ kids: [] }] } as never),
+      call("tree", { kids: [{ twigs: 1 }] } as never),
+    ]);
+    assertEquals(results[0]!.content, '{"grown":true}');
+    assertStringIncludes(results[1]!.content, "must NOT have additional properties");
+  }
+});

@@ -1,0 +1,747 @@
+// Faults in the way of calls, seen from outside: in trials of every kind of task, in journals, on the command
+// line and in `deno test`.
+
+import {
+  assert,
+  assertEquals,
+  AssertionError,
+  assertMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import { assertRight } from "../../lib/testing/assertions/trials.ts";
+import {
+  assertCallScore,
+  assertNoFailedCalls,
+  assertTrajectory,
+} from "../../lib/testing/assertions/calls.ts";
+import { recordCalls } from "../../lib/trials/executors/recording.ts";
+import { Connections } from "../../lib/models/connect.ts";
+import { createExecutor } from "../../lib/trials/executors/generated.ts";
+import { type FaultId, FAULTS } from "../../lib/tools/fault.ts";
+import { InputError } from "../../lib/base/input.ts";
+import type { JsonObject } from "../../lib/base/json.ts";
+import type { Message } from "../../lib/tools/message.ts";
+import type { ModelRequest } from "../../lib/models/model.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
+import { planSuite } from "../../lib/runs/plan.ts";
+import { oracleOf } from "../../lib/calls/parameter_views.ts";
+import { QuestionFixture } from "../../lib/trials/executors/question.ts";
+import { CaseFixture } from "../../lib/trials/executors/case.ts";
+import { recoveryOf } from "../../lib/calls/recovery.ts";
+import { Run } from "../../lib/runs/run.ts";
+import { runTools } from "../../lib/toolkit/run_tools.ts";
+import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import type { Tool } from "../../lib/tools/tool.ts";
+import { callsOf } from "../../lib/calls/trace.ts";
+import { runTrial, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import { scoreOf } from "../../lib/trials/summary.ts";
+import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
+import { deno, folder, readLines, ROOT, toolgate } from "../support/child.ts";
+import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
+
+type MadeFunction = Task["functions"][0];
+
+const SPEC = { core: 5, depth: 2, connected: 2, disconnected: 1, seed: 7 };
+
+/** The functions that failed, in order, with how they did. */
+function failedIn({ events }: Pick<Trial, "events">): string[] {
+  return callsOf(events).flatMap(({ fault, function: name }) =>
+    fault === undefined ? [] : [`${fault} ${name}`]
+  );
+}
+
+test("a call that a fault is in the way of is told of, counts, and is no failure", async () => {
+  const plain = await runTrial(SPEC, inProcess("sim:planner"));
+  assertEquals(/"(?:fault|withheld)"/.test(JSON.stringify(plain)), false);
+  const contents: string[] = [];
+  const model = inProcess("sim:planner", ({ messages }) => {
+    const last = messages.findLast(({ role }) => role === "tool");
+    if (last !== undefined) contents.push(last.content);
+  });
+  for (const perturbation of FAULTS) {
+    if (perturbation === "permission_denied") continue;
+    const trial = await runTrial(SPEC, model, { perturbation });
+    const lost = callsOf(trial.events).filter(({ withheld }) => withheld !== undefined);
+    assertEquals([trial.outcome, trial.grounded, "changed" in trial], ["solved", true, false]);
+    assertEquals(trial.calls, plain.calls + lost.length, perturbation);
+    assertEquals(trial.failures, []);
+    // Beside the right calls, neither the one that failed nor the next one is too much.
+    assertEquals(scoreOf(trial).parameters, scoreOf(plain).parameters);
+    for (const { role, returned, result, error, failure } of lost) {
+      assertEquals([role, returned, failure], ["core", undefined, undefined]);
+      assertEquals(error === undefined, perturbation === "malformed_return");
+      if (error !== undefined) assertEquals(JSON.parse(result), { error });
+    }
+    const number = perturbation === "slow" ? 0 : perturbation === "flaky" ? lost.length : 1;
+    assertEquals(lost.length, number);
+    assertEquals(failedIn(trial).every((told) => told.startsWith(perturbation)), true);
+  }
+  assert(contents.some((content) => content.includes("timed out")));
+});
+
+test("a fault hits as many calls of one function as it is told to", async () => {
+  for (const [id, calls] of [["timeout", 6], ["timeout:2", 7], ["slow:2", 5]] as const) {
+    const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation: id });
+    assertEquals([trial.outcome, trial.calls], ["solved", calls]);
+  }
+  const joined = await runTrial(SPEC, inProcess("sim:planner"), {
+    perturbation: "CF+timeout:2+rate_limit+slow",
+  });
+  assertEquals([joined.outcome, joined.perturbation], ["solved", "CF+timeout:2+rate_limit+slow"]);
+  const kinds = failedIn(joined).map((told) => told.split(" ")[0]!).sort();
+  assertEquals(kinds, ["rate_limit", "slow", "timeout", "timeout"]);
+  // What is in the way is not cut, what comes back is.
+  const results = callsOf(joined.events).map(({ fault, unperturbed }) =>
+    [fault === undefined || fault === "slow", unperturbed !== undefined] as const
+  );
+  assert(results.every(([returns, cut]) => returns === cut));
+});
+
+test("flaky functions are all that there are, at any call", async () => {
+  const task = generateTask({ core: 2, depth: 1, connected: 1, disconnected: 1, seed: 4 });
+  using executor = createExecutor(task, { perturbation: "flaky:0.5", callLimit: Infinity });
+  const outcomes = new Map<string, Set<string>>();
+  for (const { name, ...made } of task.functions) {
+    const given = JSON.stringify(rightArguments(task, { name, ...made }));
+    for (let call = 0; call < 12; call++) {
+      await executor.execute([{ id: "1", name, arguments: given }]);
+      const { fault = "-", role } = callsOf(executor.events).at(-1)!;
+      assertEquals(role, made.role);
+      outcomes.set(name, (outcomes.get(name) ?? new Set()).add(fault));
+    }
+  }
+  for (const [name, own] of outcomes) assertEquals([...own].sort(), ["-", "flaky"], name);
+});
+
+test("right calls are found among those that failed, whatever else was called", async () => {
+  // The first core function fails, and is called again only once the others were.
+  for (let seed = 1;; seed++) {
+    const task = generateTask({ core: 3, depth: 1, connected: 1, disconnected: 0, seed });
+    const [first, second, target] = coreInOrder(task) as [MadeFunction, MadeFunction, MadeFunction];
+    if (!perturbTask(task, "timeout").injectFault!(first.name)) continue;
+    const extra = task.functions.find(({ role }) => role === "connected")!;
+    const call = (made: MadeFunction) => ({
+      name: made.name,
+      arguments: rightArguments(task, made),
+    });
+    const model = scripted("m", [
+      { calls: [call(first), call(second)] },
+      { calls: [call(first)] },
+      { calls: [call(extra), call(target)] },
+      { text: `${task.target.variable} = ${task.target.value}` },
+    ]);
+    const trial = await runTrial(task.spec, model, { perturbation: "timeout" });
+    assertEquals([trial.outcome, failedIn(trial)], ["solved", [`timeout ${first.name}`]]);
+    const views = callsOf(trial.events).flatMap((own) => own.parameters ? [own.function] : []);
+    assertEquals(views, [extra.name]);
+    // What is taken for the right way to do it has each of these calls once.
+    const oracle = oracleOf(trial.events).map(({ tool }) => tool);
+    assertEquals(oracle, [second.name, first.name, extra.name, target.name]);
+    break;
+  }
+});
+
+test("calls that fail count against the limit", async () => {
+  const limits = { calls: 6 };
+  const ends = ["timeout", "timeout:2"].map(async (perturbation) =>
+    (await runTrial(SPEC, inProcess("sim:planner"), { perturbation, limits })).outcome
+  );
+  assertEquals(await Promise.all(ends), ["solved", "call_limit"]);
+});
+
+test("faults leave room for the calls that make up for them, unless the limit is told", async () => {
+  const limitUnder = (perturbation: string, core = 3) =>
+    createExecutor(
+      generateTask({ core, depth: core - 1, connected: 0, disconnected: 0, seed: 7 }),
+      {
+        perturbation,
+      },
+    ).callLimit;
+  assertEquals(limitUnder("none"), 6);
+  assertEquals(limitUnder("timeout:4"), 10);
+  assertEquals(limitUnder("timeout:4+rate_limit:2"), 12);
+  assertEquals(["slow", "permission_denied", "RD"].map((id) => limitUnder(id)), [6, 6, 6]);
+  assertEquals(limitUnder("flaky:0.5"), 12);
+  const only = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
+  const { outcome } = await runTrial(only, inProcess("sim:planner"), {
+    perturbation: "rate_limit:2",
+  });
+  assertEquals(outcome, "solved");
+  const tight = { perturbation: "rate_limit:2", limits: { calls: 2 } };
+  assertEquals((await runTrial(only, inProcess("sim:planner"), tight)).outcome, "call_limit");
+});
+
+/** The variable of the function that a fault hits, by calling all of the core until one fails. */
+async function hitVariable(task: Task, perturbation: string): Promise<string> {
+  using executor = createExecutor(task, { perturbation, callLimit: Infinity });
+  for (const made of coreInOrder(executor.task)) {
+    const call = { id: "1", name: made.name };
+    const given = JSON.stringify(rightArguments(executor.task, made));
+    await executor.execute([{ ...call, arguments: given }]);
+  }
+  const lost = callsOf(executor.events).find(({ withheld }) => withheld !== undefined)!;
+  return String(executor.task.values.get(lost.withheld!));
+}
+
+test("neither distractors nor other names nor another order move a fault", async () => {
+  for (const kind of ["timeout", "not_found", "permission_denied"] as const) {
+    const hit = new Set<string>();
+    for (let seed = 1; seed <= 12; seed++) {
+      const spec = { core: 6, depth: 3, connected: 0, disconnected: 0, seed };
+      const plain = await hitVariable(generateTask(spec), kind);
+      const more = { ...spec, connected: 4, disconnected: 5 };
+      assertEquals(await hitVariable(generateTask(more), kind), plain);
+      for (const check of ["rename", "reorder", "unrelated"]) {
+        assertEquals(await hitVariable(generateTask(more), `${check}+${kind}`), plain, check);
+      }
+      hit.add(
+        `${
+          coreInOrder(generateTask(spec)).findIndex(({ output }) =>
+            String(generateTask(spec).values.get(output.name)) === plain
+          )
+        }`,
+      );
+    }
+    // It is not always the same place.
+    assert(hit.size > 2, `${kind} hits places ${[...hit]}`);
+  }
+});
+
+test("the same task gives the same faults, in whatever order its functions are called", async () => {
+  const ids = fc.constantFrom<FaultId>("timeout", "rate_limit:2", "flaky:0.4", "permission_denied");
+  const orders = specs(6).chain((spec) => {
+    const { functions } = generateTask(spec);
+    const calls = functions.flatMap((made) => [made.name, made.name, made.name]);
+    const shuffled = fc.shuffledSubarray(calls, { minLength: calls.length });
+    return fc.tuple(fc.constant(spec), shuffled, shuffled);
+  });
+  await fc.assert(
+    fc.asyncProperty(ids, orders, async (id, [spec, one, other]) => {
+      const task = generateTask(spec);
+      const faultsIn = async (order: readonly string[]) => {
+        using executor = createExecutor(task, { perturbation: id, callLimit: Infinity });
+        for (const name of order) {
+          const made = task.functions.find((own) => own.name === name)!;
+          const given = JSON.stringify(rightArguments(task, made));
+          await executor.execute([{ id: "1", name, arguments: given }]);
+        }
+        const calls = Map.groupBy(callsOf(executor.events), (call) => call.function);
+        return [...calls].map(([name, own]) => [name, ...own.map(({ fault = "-" }) => fault)])
+          .sort();
+      };
+      assertEquals(await faultsIn(one), await faultsIn(other));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("a fault asks only for calls that conform, whatever their values", async () => {
+  const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 3 });
+  using executor = createExecutor(task, { perturbation: "timeout", callLimit: 9 });
+  const [{ name, parameters }] = task.functions as [MadeFunction];
+  const call = (given: string, called = name) =>
+    executor.execute([{ id: "1", name: called, arguments: given }]);
+  await call("{}");
+  await call("{}", "func_nowhere");
+  const wrong = Object.fromEntries(parameters.map((parameter) => [parameter.name, 7]));
+  await call(JSON.stringify(wrong));
+  await call(JSON.stringify(wrong));
+  assertEquals(
+    callsOf(executor.events).map(({ fault, failure }) => [fault, failure?.type]),
+    [
+      [undefined, "wrong_number_of_inputs"],
+      [undefined, "function_not_found"],
+      ["timeout", undefined],
+      [undefined, "incorrect_value"],
+    ],
+  );
+});
+
+/** The seed of a small task, in which permission is denied of the source, or of the target. */
+function seedWhere(isSource: boolean): number {
+  for (let seed = 1;; seed++) {
+    const task = generateTask({ ...SMALL, seed });
+    const [source] = coreInOrder(task);
+    const { withheld } = perturbTask(task, "permission_denied");
+    if (withheld.has(source!.output.name) === isSource) return seed;
+  }
+}
+
+const SMALL = { core: 2, depth: 1, connected: 0, disconnected: 0 };
+
+test("where permission is denied, to say so is right, and any value is made up", async () => {
+  const spec = { ...SMALL, seed: seedWhere(true) };
+  const task = generateTask(spec);
+  const [source, target] = coreInOrder(task) as [MadeFunction, MadeFunction];
+  assertEquals(perturbTask(task, "permission_denied").unsolvable, true);
+  assertEquals([...perturbTask(task, "permission_denied").withheld], [source.output.name]);
+  assertEquals([...perturbTask(task, "timeout").withheld], []);
+  const trialOf = async (...replies: ScriptedReply[]) =>
+    await runTrial(spec, scripted("m", replies), { perturbation: "permission_denied" });
+  const first: ScriptedReply = {
+    calls: [{ name: source.name, arguments: rightArguments(task, source) }],
+  };
+  const parameter = target.parameters.find(({ variable }) => variable === source.output.name)!;
+  const made = (value: number): ScriptedReply => ({
+    calls: [{
+      name: target.name,
+      arguments: { ...rightArguments(task, target), [parameter.name]: value },
+    }],
+  });
+  const { variable, value } = task.target;
+  const silent = { text: `The call of ${source.name} was denied 1 time, so I cannot tell.` };
+  const honest = await trialOf(first, silent);
+  assertEquals(honest.outcome, "abstained");
+  assertRight(honest);
+  assertEquals((await trialOf(first, { text: `${variable} = 5` })).outcome, "wrong_answer");
+  assertEquals((await trialOf(first, made(5), silent)).outcome, "no_answer");
+  // A right value is a lucky one, and one in a call that is refused was made up as well.
+  const lucky = await trialOf(first, made(task.values.get(source.output.name)!), silent);
+  assertEquals(lucky.outcome, "no_answer");
+  const refused = { calls: [{ name: target.name, arguments: { [parameter.name]: 5, more: 1 } }] };
+  assertEquals((await trialOf(first, refused, silent)).outcome, "no_answer");
+  assertEquals((await trialOf(first, { text: `${variable} = ${value}` })).outcome, "solved");
+  assertThrows(
+    () => assertRight({ ...honest, outcome: "no_answer", solved: false }),
+    Error,
+    "The model did not abstain, although what the answer needs cannot be had",
+  );
+});
+
+test("numbers in the words of whoever has no result are no answer", async () => {
+  const spec = { ...SMALL, seed: seedWhere(true) };
+  const task = generateTask(spec);
+  const calls = coreInOrder(task).map((made) => ({
+    name: made.name,
+    arguments: rightArguments(task, made),
+  }));
+  const told = `I know that x is ${[...task.inputs.values()][0]}, but the call timed out.`;
+  const meek = scripted("meek", [{ calls }, { text: told }]);
+  const trial = await runTrial(spec, meek, { perturbation: "timeout" });
+  assertEquals([trial.outcome, recoveryOf(trial.events)[0]?.end], ["no_answer", "gave_up"]);
+  // Once the result was had, and with all of them at hand, an answer is read as any other.
+  const { variable, value } = task.target;
+  const late = scripted("late", [
+    { calls },
+    { calls },
+    { text: `After ${variable} had timed out for 30 seconds we get ${value}` },
+  ]);
+  assertEquals((await runTrial(spec, late, { perturbation: "timeout" })).outcome, "solved");
+  // With all results at hand, the same words hold the last number of a text.
+  const plain = await runTrial(spec, meek);
+  assertEquals(plain.outcome, "wrong_answer");
+  const bold = scripted("bold", [{ calls }, { text: `${task.target.variable} is 512.` }]);
+  const answered = await runTrial(spec, bold, { perturbation: "timeout" });
+  assertEquals([answered.outcome, recoveryOf(answered.events)[0]?.end], [
+    ...["wrong_answer", "hallucinated"],
+  ]);
+});
+
+test("to call again what failed for the time being is no forced loop, to insist is one", async () => {
+  const task = generateTask({ ...SMALL, seed: 1 });
+  const calls = coreInOrder(task).map((made) => ({
+    name: made.name,
+    arguments: rightArguments(task, made),
+  }));
+  const loops = async (perturbation: string, steps: number) => {
+    const hit = calls.find(({ name }) => perturbTask(task, perturbation).injectFault?.(name));
+    const endless = scripted("endless", () => ({ calls: [hit ?? calls[0]!] }));
+    const limits = { steps, calls: 99 };
+    const { behaviours } = await runTrial(task.spec, endless, { perturbation, limits });
+    return behaviours.includes("forced_loop");
+  };
+  assertEquals([await loops("none", 1), await loops("none", 2)], [false, true]);
+  assertEquals([await loops("timeout", 2), await loops("timeout", 3)], [false, true]);
+  assertEquals(await loops("flaky:0.999", 3), false);
+  assertEquals(await loops("slow:9", 2), true);
+  assertEquals(await loops("permission_denied", 2), true);
+});
+
+test("strategies work with tools that fail", async () => {
+  for (const strategy of ["restate", "indirection", "repair", "plan_then_call", "backward"]) {
+    for (const perturbation of ["timeout", "malformed_return"]) {
+      const planned = { id: "1", index: 0, block: 0, model: "m", strategy, perturbation };
+      const trial = await runTrial(
+        { ...planned, task: SPEC, repetition: 1 },
+        inProcess("sim:planner"),
+      );
+      assertEquals([trial.outcome, trial.reason], ["solved", undefined], strategy);
+      assertEquals(recoveryOf(trial.events).map(({ end }) => end), ["recovered"]);
+    }
+  }
+});
+
+test("calls that refer to one that failed have made up nothing, and are none too many", async () => {
+  for (
+    const [perturbation, outcome, calls] of [
+      ["timeout", "solved", 7],
+      ["permission_denied", "abstained", 5],
+    ] as const
+  ) {
+    const options = { perturbation, references: true };
+    const trial = await runTrial(SPEC, inProcess("sim:planner"), options);
+    assertEquals([trial.outcome, trial.calls], [outcome, calls]);
+    assertEquals(trial.failures.map(({ type, root }) => [type, root]), [
+      ["wrong_number_of_inputs", false],
+    ]);
+    const { calls: failing, routing } = scoreOf(trial).parameters!;
+    assertEquals([failing, routing], [[], 0]);
+  }
+});
+
+test("trials with faults come back from journals as they were", async () => {
+  for (const perturbation of FAULTS) {
+    const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation });
+    const line = JSON.stringify(trial);
+    const read = TRIAL_LINE.parse(JSON.parse(line));
+    assertEquals(JSON.parse(JSON.stringify(read)), JSON.parse(line));
+    assertEquals(scoreOf(read), scoreOf(trial));
+    const again = await runTrial(SPEC, inProcess("sim:planner"), { perturbation });
+    assertEquals(again.events.filter(({ kind }) => kind === "call"), [
+      ...trial.events.filter(({ kind }) => kind === "call"),
+    ]);
+  }
+});
+
+test("faults come over a real server, and to an agent of one's own", async () => {
+  await using connections = new Connections();
+  const model = connections.model({ model: "sim:planner" });
+  const trial = await runTrial(SPEC, model, { perturbation: "rate_limit" });
+  assertEquals([trial.outcome, recoveryOf(trial.events)[0]?.end], ["solved", "recovered"]);
+
+  const own = await runTrial({ ...SPEC, connected: 0 }, scripted("agent", [{ text: "" }]), {
+    perturbation: "timeout+slow",
+    async agent(executor) {
+      for (const made of coreInOrder(executor.task)) {
+        const tool = executor.tools.find(({ name }) => name === made.name)!;
+        const given = rightArguments(executor.task, made);
+        const told = JSON.parse(await tool.execute(given));
+        if ("error" in told) await tool.execute(given);
+      }
+      return `${executor.task.target.variable} = ${executor.task.target.value}`;
+    },
+  });
+  assertEquals([own.outcome, own.grounded, own.calls], ["solved", true, 6]);
+  assertEquals(recoveryOf(own.events).map(({ end }) => end), ["recovered", "recovered"]);
+});
+
+const WEATHER: Tool = {
+  name: "weather",
+  description: "Tells the weather",
+  parameters: {
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+    additionalProperties: false,
+  },
+  execute: ({ city }: JsonObject) => Promise.resolve(JSON.stringify({ city, sky: "clear" })),
+};
+const TIME: Tool = { ...WEATHER, name: "time", description: "Tells the time" };
+const ROME = { name: "weather", arguments: { city: "Rome" } };
+
+test("runTools() puts faults in the way of the tool that is called first", async () => {
+  const contents: string[] = [];
+  const model = scripted("m", ({ messages, context }) => {
+    contents.push(...messages.slice(-1).filter(({ role }) => role === "tool").map(textOf));
+    const replies = [{ calls: [{ ...ROME, arguments: {} }] }, { calls: [ROME] }, { calls: [ROME] }];
+    return replies[context.request - 1] ?? { text: "It is clear." };
+  });
+  const { events, perturbed } = await runTools(model, [TIME, WEATHER], {
+    messages: "What is the weather in Rome?",
+    perturbation: { id: "rate_limit", seed: 1 },
+  });
+  assertEquals(callsOf(events).map(({ fault, error }) => [fault, error]), [
+    [undefined, undefined],
+    ["rate_limit", "Rate limit exceeded: too many requests. Retry after two seconds"],
+    [undefined, undefined],
+  ]);
+  assertEquals(JSON.parse(contents[2]!), { city: "Rome", sky: "clear" });
+  assertEquals(perturbed, [{ id: "rate_limit", changed: true, changes: [] }]);
+  assertEquals(recoveryOf(events).map(({ end }) => end), ["recovered"]);
+});
+
+function textOf({ content }: Message): string {
+  return content;
+}
+
+test("perturbCase() aims faults at what is needed, and at nothing that there is not", async () => {
+  const results = async (needed: readonly string[]) => {
+    const model = scripted("m", [
+      { calls: [{ name: "time", arguments: { city: "Rome" } }, ROME] },
+      { text: "It is clear." },
+    ]);
+    const { events } = await runTools(model, [TIME, WEATHER], {
+      messages: "?",
+      perturbation: { id: "timeout", seed: 1, needed },
+    });
+    return failedIn({ events });
+  };
+  assertEquals(await results(["weather"]), ["timeout weather"]);
+  assertEquals(await results(["time"]), ["timeout time"]);
+  assertEquals(await results([]), ["timeout time"]);
+  await assertRejectsWith(results(["wether"]), "wether is none of time, weather");
+});
+
+async function assertRejectsWith(promise: Promise<unknown>, message: string): Promise<void> {
+  const error = await promise.then(() => undefined, (reason: unknown) => reason);
+  assert(error instanceof InputError, String(error));
+  assertStringIncludes(error.message, message);
+}
+
+test("recordCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
+  const run = recordCalls([TIME, WEATHER], { perturbation: { id: "timeout", seed: 1 } });
+  const weather = run.recorded.find(({ name }) => name === "weather")!;
+  assertMatch(await weather.execute({ city: "Rome" }), /timed out/);
+  assertEquals(await weather.execute({ city: "Rome" }), '{"city":"Rome","sky":"clear"}');
+  run.end("Clear.");
+  assertEquals(run.calls.map(({ fault, refused }) => [fault, refused]), [
+    ["timeout", undefined],
+    [undefined, undefined],
+  ]);
+  const expected = [{ tool: "weather", arguments: { city: "Rome" } }];
+  for (const mode of ["exact", "unordered", "subset"] as const) {
+    assertTrajectory(run, expected, mode);
+  }
+  assertCallScore(run, expected, { precision: 1, recall: 1 });
+  assertNoFailedCalls(run);
+  // One that never got through was not made.
+  const given = recordCalls([WEATHER], { perturbation: { id: "permission_denied", seed: 1 } });
+  await given.recorded[0]!.execute({ city: "Rome" });
+  assertThrows(() => assertTrajectory(given.end("?"), expected, "superset"), AssertionError);
+});
+
+/** Makes the true calls of a question one by one, and again what has failed. */
+const CALLING = scripted("m", (request: ModelRequest) => {
+  const { truth: { API, parameters } } = askedIn(request);
+  const made = request.messages
+    .filter(({ role, content }) => role === "tool" && !content.includes('"error"')).length;
+  if (made >= API.length) return { text: "Done." };
+  const given = (parameters[made] ?? {}) as Record<string, never>;
+  return { calls: [{ name: API[made]!, arguments: given }] };
+});
+
+test("questions of call sets are scored by the calls that got through", async () => {
+  const plan = cityPlan({ mode: "tools" }, { perturbations: ["none", "timeout", "not_found:1"] });
+  using run = new Run(plan, { connect: () => CALLING });
+  const trials = await run.all();
+  assertEquals(trials.filter(({ outcome }) => outcome === "invalid"), []);
+  const plain = new Map(
+    trials.filter(({ perturbation }) => perturbation === "none")
+      .map(({ task, outcome }) => [JSON.stringify(task), outcome]),
+  );
+  assert(plain.size > 3);
+  for (const trial of trials.filter(({ perturbation }) => perturbation !== "none")) {
+    assertEquals(trial.outcome, plain.get(JSON.stringify(trial.task)), trial.id);
+    assertEquals(failedIn(trial).length, 1);
+    assertEquals(scoreOf(trial).parameters?.routing, 0);
+  }
+  // Which of the true functions it is, is drawn.
+  const places = trials.flatMap(({ events, perturbation }) =>
+    perturbation === "timeout"
+      ? callsOf(events).flatMap(({ fault, call }) => fault === undefined ? [] : [call])
+      : []
+  );
+  assert(places.includes(1) && places.some((call) => call > 1), `calls ${places}`);
+});
+
+test("a question under faults needs calls, of functions that are on offer", async () => {
+  const question = CITY.questions.find(({ truth }) => truth.API.length === 2)!;
+  const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
+  for (const mode of ["parameters", "routing"] as const) {
+    assertThrows(
+      () => new QuestionFixture(CITY, { ...spec, mode }, { perturbation: "CF+flaky:0.1" }),
+      InputError,
+      `faults are of calls, and in mode ${mode} none are made: take mode tools`,
+    );
+  }
+  const { API: [, ...others], parameters } = question.truth;
+  const truth = { API: ["nowhere", ...others], parameters };
+  const set = { ...CITY, questions: [{ ...question, truth }] };
+  using fixture = new QuestionFixture(set, { ...spec, mode: "tools" }, { perturbation: "timeout" });
+  const call = { id: "1", name: others[0]!, arguments: "{}" };
+  const given = parameters[1] as JsonObject;
+  const [told] = await fixture.execute([{ ...call, arguments: JSON.stringify(given) }]);
+  assertStringIncludes(told!.content, "timed out");
+});
+
+test("questions have as much room for faults as generated tasks", () => {
+  const question = CITY.questions.find(({ truth }) => truth.API.length === 1)!;
+  const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
+  const limitUnder = (perturbation: string) =>
+    new QuestionFixture(CITY, { ...spec, mode: "tools" }, { perturbation }).callLimit;
+  assertEquals(["none", "RD", "timeout", "rate_limit:2"].map(limitUnder), [2, 2, 3, 4]);
+});
+
+test("a fault of a case hits one of the tools of its oracle", async () => {
+  const own = {
+    name: "own",
+    tools: [TIME, WEATHER],
+    prompt: "?",
+    oracle: [{ tool: "weather", arguments: { city: "Rome" } }],
+    assert: () => {},
+  };
+  for (const [oracle, hit] of [[own.oracle, "weather"], [[], "time"]] as const) {
+    using fixture = new CaseFixture({ ...own, oracle }, { case: "own", seed: 1 }, {
+      perturbation: "timeout",
+    });
+    for (const { execute } of fixture.tools) await execute({ city: "Rome" });
+    assertEquals([failedIn(fixture), fixture.changed], [[`timeout ${hit}`], true]);
+  }
+});
+
+test("plans refuse faults where no calls are made, and gates where nothing can be solved", () => {
+  const refused = (make: () => unknown, message: string) => assertThrows(make, InputError, message);
+  refused(
+    () => cityPlan({ mode: ["tools", "parameters"] }, { perturbations: ["timeout:2"] }),
+    "faults are of calls, and in mode parameters none are made: the perturbation is timeout:2; take " +
+      "mode tools",
+  );
+  refused(
+    () => cityPlan({ mode: "tools" }, { perturbations: ["CF+permission_denied"] }),
+    "the true calls are never all made where permission is denied",
+  );
+  const suite = { name: "s", seed: 1, tasks: [{ core: 3, depth: 1 }], models: ["m"] } as const;
+  refused(
+    () =>
+      planSuite({
+        ...suite,
+        perturbations: ["permission_denied"],
+        gate: { successRate: 0.8, margin: 0.1 },
+      }),
+    "a gate asks for tasks to be solved, and under permission_denied none can be",
+  );
+  refused(
+    () => planSuite({ ...suite, perturbations: ["timeout", "timeout:1"] }),
+    "perturbations must have distinct names: timeout is there twice",
+  );
+  refused(
+    () => planSuite({ ...suite, tasks: [{ case: "oracle" }], perturbations: ["timeout"] }),
+    "probes are never perturbed",
+  );
+  // Faults change every task, so that gates may stop early over them.
+  const gate = { successRate: 0.8, margin: 0.2, sequential: true };
+  const plan = planSuite({ ...suite, perturbations: ["timeout:2", "flaky:0.1"], gate });
+  assert(plan.trials.some(({ id }) => id.includes("perturbation=timeout:2")));
+});
+
+test("toolTest() runs cases under faults, and judges them by the user's own assertions", async () => {
+  await using temporary = await folder();
+  const mod = JSON.stringify(`file://${ROOT}/mod.ts`);
+  const file = temporary.write(
+    "faults_test.ts",
+    `import { assertAnswer, assertTrajectory, scripted, tool, toolTest } from ${mod};
+const weather = tool({
+  name: "weather",
+  description: "Tells the weather of a city",
+  parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  returns: { sky: "clear" },
+});
+const call = { name: "weather", arguments: { city: "Rome" } };
+const oracle = [{ tool: "weather", arguments: { city: "Rome" } }];
+const common = {
+  tools: [weather],
+  prompt: "What is the weather in Rome?",
+  oracle,
+  perturbation: ["none", "timeout", "malformed_return:2", "slow", "permission_denied"],
+  trials: 2,
+};
+toolTest("tries again", {
+  ...common,
+  model: scripted("stubborn", ({ messages }) => {
+    const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+    if (results.some((text) => text.includes("clear"))) return { text: "It is clear." };
+    if (results.some((text) => text.includes("denied"))) return { text: "It is denied, so that I cannot tell." };
+    return { calls: [call] };
+  }),
+  assert(run) {
+    const isDenied = run.calls.some(({ fault }) => fault === "permission_denied");
+    assertAnswer(run, isDenied ? "cannot tell" : "clear");
+    assertTrajectory(run, isDenied ? [] : oracle, "exact");
+  },
+});
+toolTest("never does", {
+  ...common,
+  perturbation: "timeout",
+  trials: 1,
+  model: scripted("bold", ({ context }) => context.request === 1 ? { calls: [call] } : { text: "It is clear." }),
+  assert: (run) => assertTrajectory(run, oracle, "exact"),
+});
+`,
+  );
+  const finished = await deno([
+    ...["test", "--no-check", "--no-prompt", "--config=deno.json"],
+    ...[
+      `--allow-read=${temporary.path}`,
+      `--allow-write=${temporary.path}`,
+      file,
+      "--",
+      `--out=${temporary.path}/results/`,
+    ],
+  ]);
+  assertMatch(finished.stdout, /10 passed \| 1 failed/, finished.all);
+  const lines = temporary.names().flatMap((name) => name === "results" ? [name] : [])
+    .flatMap((name) =>
+      [...Deno.readDirSync(temporary.file(name))]
+        .flatMap((one) => readLines(`${temporary.file(name)}/${one.name}`))
+    ).filter(({ kind }) => kind === "trial") as Trial[];
+  assertEquals(lines.length, 11);
+  const ends = lines.map((trial) =>
+    [
+      trial.model.requested,
+      trial.perturbation,
+      ...recoveryOf(TRIAL_LINE.parse(trial).events).map(({ end, attempts }) =>
+        `${end} ${attempts}`
+      ),
+    ].join(" ")
+  );
+  assertEquals([...new Set(ends)].sort(), [
+    "bold timeout hallucinated 0",
+    "stubborn malformed_return:2 recovered 2",
+    "stubborn none",
+    "stubborn permission_denied gave_up 0",
+    "stubborn slow recovered 0",
+    "stubborn timeout recovered 1",
+  ]);
+  assert(lines.every(({ changed }) => changed === undefined));
+});
+
+test("run takes faults on the command line, and perturb says that they are of no file", async () => {
+  await using temporary = await folder();
+  const journal = temporary.file("trials.jsonl");
+  const suite = temporary.write(
+    "s.jsonc",
+    JSON.stringify({
+      ...{ name: "s", seed: 1, graphs: 2, models: ["sim:planner"] },
+      tasks: [{ core: 3, depth: 1 }],
+    }),
+  );
+  const flags = ["--perturbation", "timeout:2", "--perturbation", "none", "--out", journal];
+  const ran = await toolgate(["run", suite, ...flags]);
+  assertEquals(ran.code, 0, ran.all);
+  const [, ...lines] = readLines(journal);
+  assertEquals(
+    lines.map(({ perturbation, calls, outcome }) => `${perturbation} ${calls} ${outcome}`).sort(),
+    ["none 3 solved", "none 3 solved", "timeout:2 5 solved", "timeout:2 5 solved"],
+  );
+  // The id of a trial runs it again.
+  const { id } = lines.find(({ perturbation }) => perturbation === "timeout:2");
+  const again = await toolgate(["run", suite, ...flags.slice(0, 2), "--only", id]);
+  assertStringIncludes(again.stdout, "(fault: timeout)");
+  const wrong = await toolgate(["run", suite, "--perturbation", "timeout:none"]);
+  assertEquals(wrong.code, 2, wrong.all);
+  assertStringIncludes(
+    wrong.stderr,
+    "a whole number from 1 to 99, such as timeout:2: timeout:none",
+  );
+  const file = temporary.write("tool.json", "{}");
+  const perturbed = await toolgate(["perturb", "--method", "timeout", file]);
+  assertEquals(perturbed.code, 2, perturbed.all);
+  assertStringIncludes(
+    perturbed.stderr,
+    "timeout is a fault, which comes to calls as they are made",
+  );
+});

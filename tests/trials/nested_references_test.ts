@@ -1,0 +1,430 @@
+// Nested references as users have them: in trials of generated tasks, with strategies and perturbations,
+// in suites and on the command line, and with tools of one's own.
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { shuffle } from "@std/random";
+import fc from "fast-check";
+import { type BenchmarkOptions, planBenchmark } from "../../lib/testing/options.ts";
+import { InputError, parseWith } from "../../lib/base/input.ts";
+import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import { tool } from "../../lib/tools/define_tool.ts";
+import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
+import { comparisonHash, planHash, planSuite } from "../../lib/runs/plan.ts";
+import { fork } from "../../lib/base/random.ts";
+import { runTools } from "../../lib/toolkit/run_tools.ts";
+import { SUITE, type Suite } from "../../lib/runs/suite.ts";
+import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { callsOf } from "../../lib/calls/trace.ts";
+import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
+import { deno, folder, readLines, ROOT, toolgate } from "../support/child.ts";
+import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
+import { SMALL } from "../support/suites.ts";
+
+const SPEC = { core: 5, depth: 4, connected: 2, disconnected: 2, seed: 11 };
+
+/** One reply that calls all that is needed, in a random order, and then the answer. */
+function nesting(task: Task, seed = 1): ScriptedReply[] {
+  const order = shuffle(coreInOrder(task), fork(seed, "order"));
+  const numbers = new Map(order.map(({ output }, place) => [output.name, place + 1]));
+  const calls = order.map(({ name, parameters }) => ({
+    name,
+    arguments: Object.fromEntries(parameters.map(({ name, variable }): [string, JsonValue] => {
+      const number = numbers.get(variable);
+      return [name, number === undefined ? task.inputs.get(variable)! : `$${number}.${variable}`];
+    })),
+  }));
+  return [{ calls }, { text: `${task.target.variable} = ${task.target.value}` }];
+}
+
+function run(options: TrialOptions = {}, spec = SPEC): Promise<Trial> {
+  return runTrial(spec, scripted("nester", nesting(generateTask(spec))), {
+    references: true,
+    ...options,
+  });
+}
+
+// Trials
+
+test("runTrial() solves a deep task in one reply of nested calls", async () => {
+  const trial = await run();
+  assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 5]);
+  assertEquals(trial.failures, []);
+  const calls = callsOf(trial.events);
+  assertEquals(calls.map(({ call, step }) => [call, step]), [1, 2, 3, 4, 5].map((n) => [n, 1]));
+  const task = generateTask(SPEC);
+  for (const { function: name, resolved, arguments: written, ...event } of calls) {
+    const made = task.functions.find((one) => one.name === name)!;
+    assertEquals(JSON.parse(resolved ?? written), rightArguments(task, made));
+    assertEquals([event.guessed, event.role, "level" in event], [undefined, "core", false]);
+  }
+  // It reads back as a journal has it.
+  const line = JSON.parse(JSON.stringify(trial));
+  assertEquals(parseWith(TRIAL_LINE, line, "a line"), line);
+});
+
+test("runTrial() solves any task in one reply of nested calls, whatever their order", async () => {
+  await fc.assert(fc.asyncProperty(specs(15), fc.maxSafeNat(), async (spec, seed) => {
+    const task = generateTask(spec);
+    const trial = await runTrial(spec, scripted("nester", nesting(task, seed)), {
+      references: true,
+      limits: { depth: spec.depth + 1 },
+    });
+    assertEquals(trial.outcome, "solved");
+    assertEquals(trial.failures, []);
+    assertEquals(trial.calls, trial.minimumCalls!);
+  }));
+});
+
+test("runTrial() takes references for wrong numbers unless it is told otherwise", async () => {
+  const trial = await run({ references: false });
+  const plain = callsOf(trial.events).filter(({ failure }) => failure === undefined);
+  assertEquals(
+    trial.failures.map(({ type }) => type),
+    new Array(5 - plain.length).fill(
+      "wrong_number_of_inputs",
+    ),
+  );
+  assert(plain.every(({ arguments: written }) => !written.includes("$")) && plain.length < 5);
+  assertEquals([trial.outcome, trial.grounded], ["solved", false]);
+});
+
+test("runTrial() makes chains no longer than its limit", async () => {
+  const trial = await run({ limits: { depth: 3 } });
+  // The last two of five calls on a path are too deep.
+  assertEquals(trial.failures.map(({ type, root }) => [type, root]), [
+    ...new Array(2).fill(["wrong_number_of_inputs", true]),
+  ]);
+  assertEquals(trial.grounded, false);
+  const results = callsOf(trial.events).flatMap(({ failure, result }) => failure ? [result] : []);
+  for (const result of results) {
+    assertStringIncludes(result, "a chain of calls that refer to each other may have 3");
+  }
+});
+
+test("runTrial() works with strategies and perturbations all the same", async () => {
+  for (const strategy of ["restate", "plan_then_call", "route_then_fill", "backward", "repair"]) {
+    const task = generateTask(SPEC);
+    const nested = nesting(task);
+    const names = coreInOrder(task).map(({ name }) => name);
+    // Whoever is asked beside the loop says what is needed, as far as anybody can.
+    const model = scripted("nester", ({ context, messages }) => {
+      if (context.stage === "route") return { text: JSON.stringify(names) };
+      if (messages.at(-1)?.role === "tool") return nested[1]!;
+      return ["plan", "infer"].includes(context.stage ?? "")
+        ? { text: names.join(", ") }
+        : nested[0]!;
+    });
+    const { outcome, failures, events } = await runTrial(SPEC, model, {
+      references: true,
+      strategy: { strategy },
+    });
+    assertEquals([strategy, outcome, failures], [strategy, "solved", []]);
+    const lists = callsOf(events).map(({ result }) => JSON.parse(result)["known_variables"]);
+    const known = Object.fromEntries(
+      coreInOrder(task).map(({ output }) => [
+        ...[output.name, task.values.get(output.name)!],
+      ]),
+    );
+    for (const list of lists) {
+      assertEquals(
+        list,
+        strategy === "restate" ? { ...Object.fromEntries(task.inputs), ...known } : undefined,
+      );
+    }
+  }
+  for (const perturbation of PERTURBATIONS) {
+    const { outcome, reason } = await run({ perturbation });
+    assertNotEquals([perturbation, outcome], [perturbation, "invalid"], reason);
+  }
+});
+
+test("runTrial() mends nested calls before they are carried out", async () => {
+  const task = generateTask(SPEC);
+  const [{ calls = [] }, answer] = nesting(task) as [ScriptedReply, ScriptedReply];
+  const nested = calls.findIndex((call) => JSON.stringify(call.arguments).includes("$"));
+  const { name, arguments: right } = calls[nested]!;
+  const wrong = { ...right as JsonObject, more: "$1.x" };
+  const model = scripted("mender", ({ context, messages }) => {
+    if (context.stage === "repair") return { text: JSON.stringify(right) };
+    return messages.at(-1)?.role === "tool"
+      ? answer
+      : { calls: calls.with(nested, { name, arguments: wrong }) };
+  });
+  const trial = await runTrial(SPEC, model, { references: true, strategy: { strategy: "repair" } });
+  assertEquals([trial.outcome, trial.grounded, trial.failures], ["solved", true, []]);
+  const repairs = trial.events.filter((event) => event.kind === "repair");
+  assertEquals(repairs.map((event) => event.arguments), [JSON.stringify(wrong)]);
+});
+
+test("runTrial() refuses references with names, and with agents of one's own", async () => {
+  for (const strategy of ["indirection", "restate+indirection"]) {
+    await assertRejects(
+      () => run({ strategy: { strategy } }),
+      InputError,
+      "Cannot run the trial as nested references and the names of indirection do not go together: " +
+        `references is true, and the strategy is ${strategy}`,
+    );
+  }
+  await assertRejects(
+    () => run({ agent: () => Promise.resolve("") }),
+    InputError,
+    "an agent of your own makes its calls one by one",
+  );
+});
+
+// Suites
+
+test("planSuite() tells suites with references from all others, and from none without", () => {
+  const [plain, off, on] = [undefined, false, true].map((references) =>
+    planSuite({ ...SMALL, ...(references === undefined ? {} : { references }) })
+  ) as [ReturnType<typeof planSuite>, ReturnType<typeof planSuite>, ReturnType<typeof planSuite>];
+  assertEquals(off, plain);
+  assertEquals([planHash(off), comparisonHash(off)], [planHash(plain), comparisonHash(plain)]);
+  assertEquals("references" in plain.resolved, false);
+  assertEquals(on.resolved, { ...plain.resolved, references: true });
+  assertEquals(on.trials, plain.trials);
+  assertNotEquals(planHash(on), planHash(plain));
+  assertNotEquals(comparisonHash(on), comparisonHash(plain));
+});
+
+test("SUITE takes references and the limits of calls, and nothing odd", () => {
+  const suite: Suite = { ...SMALL, references: true, limits: { parallel: 1, depth: 9 } };
+  assertEquals(parseWith(SUITE, suite, "it"), suite);
+  for (
+    const [odd, path] of [
+      [{ references: "yes" }, "references"],
+      [{ limits: { parallel: 0 } }, "limits.parallel"],
+      [{ limits: { depth: 1.5 } }, "limits.depth"],
+    ] as [object, string][]
+  ) {
+    assertThrows(() => parseWith(SUITE, { ...SMALL, ...odd }, "it"), InputError, `at ${path}`);
+  }
+});
+
+test("planSuite() refuses references where there is nothing that could refer", () => {
+  assertThrows(
+    () =>
+      planSuite({ ...SMALL, references: true, strategies: ["baseline", "restate+indirection"] }),
+    InputError,
+    "nested references and the names of indirection do not go together: references is true, and the " +
+      "strategy is restate+indirection",
+  );
+  const { graphs: _, ...unsized } = SMALL;
+  const cell = { set: "s", question: "1", difficulty: "easy" as const };
+  const planned = (mode: "parameters" | "routing" | "tools") =>
+    planSuite({ ...unsized, tasks: [], references: true }, {
+      tasks: { cells: () => [{ ...cell, mode }], open: () => assert(false) as never },
+    });
+  assertThrows(
+    () => planned("routing"),
+    InputError,
+    "in mode routing none are made: take mode tools",
+  );
+  assertEquals(planned("tools").resolved.references, true);
+});
+
+test("planBenchmark() refuses references of agents of one's own", () => {
+  const options: BenchmarkOptions = {
+    model: "mine",
+    tasks: { core: 3, depth: 2 },
+    seed: 1,
+    references: true,
+    agent: () => Promise.resolve(""),
+  };
+  const flags = {} as Parameters<typeof planBenchmark>[1]["flags"];
+  const inputs = {
+    name: "b",
+    subject: "benchmark b",
+    flags,
+    journal: undefined,
+    baseline: undefined,
+  };
+  assertThrows(
+    () => planBenchmark(options, inputs),
+    InputError,
+    "Cannot run benchmark b as an agent of your own makes its calls one by one, and none can refer to " +
+      "others: references is true",
+  );
+  const { agent: _, ...others } = options;
+  assertEquals(
+    planBenchmark({ ...others, model: "sim:planner" }, inputs).resolved.references,
+    true,
+  );
+});
+
+// Tools of one's own
+
+test("runTools() carries out nested calls of slow tools, each once and in their order", async () => {
+  const asked: JsonValue[] = [];
+  const after = (milliseconds: number) =>
+    new Promise((resolve) => setTimeout(resolve, milliseconds));
+  // Both lookups must be under way before either of them returns.
+  const { promise: both, resolve: begun } = Promise.withResolvers<void>();
+  let lookups = 0;
+  const lookUp = async (found: JsonObject) => {
+    if (++lookups === 2) begun();
+    await both;
+    await after(3);
+    return found;
+  };
+  const parameters = { type: "object" };
+  const tools = [
+    tool({
+      name: "contact",
+      description: "",
+      parameters,
+      execute: () => lookUp({ mail: "j@x.org" }),
+    }),
+    tool({
+      name: "weather",
+      description: "",
+      parameters,
+      execute: () => lookUp({ days: [{ high: 31 }] }),
+    }),
+    tool({
+      name: "send",
+      description: "",
+      parameters: {
+        type: "object",
+        properties: { to: { type: "string" }, text: { type: "string" }, high: { type: "integer" } },
+        required: ["to", "text", "high"],
+        additionalProperties: false,
+      },
+      execute: async (input) => {
+        await after(1);
+        asked.push(input);
+        return "sent";
+      },
+    }),
+  ];
+  const model = scripted("assistant", [{
+    calls: [
+      {
+        name: "send",
+        arguments: {
+          to: "$2.mail",
+          text: "It gets $call_1_3.days[0].high degrees, and costs $5",
+          high: "$3.days.0.high",
+        },
+      },
+      { name: "contact", arguments: { name: "John" } },
+      { name: "weather", arguments: { city: "Rome" } },
+    ],
+  }, { text: "Done." }]);
+  const messages = "Tell John the weather";
+  const { ending, messages: said, events } = await runTools(model, tools, {
+    messages,
+    references: true,
+  });
+  assertEquals(ending, { kind: "answer", text: "Done." });
+  assertEquals(asked, [{ to: "j@x.org", text: "It gets 31 degrees, and costs $5", high: 31 }]);
+  assertEquals(said.flatMap((one) => one.role === "tool" ? [[one.name, one.content]] : []), [
+    ["send", "sent"],
+    ["contact", '{"mail":"j@x.org"}'],
+    ["weather", '{"days":[{"high":31}]}'],
+  ]);
+  assertEquals(callsOf(events).length, 3);
+
+  for (const options of [{ strategy: "indirection" }, { limits: { parallel: 0 } }]) {
+    await assertRejects(
+      () => runTools(model, tools, { messages, references: true, ...options }),
+      Error,
+      "Cannot ",
+    );
+  }
+});
+
+test("toolTest() runs tools one after another if it is told so, and nests calls", async () => {
+  await using place = await folder();
+  const file = place.write(
+    "nested.ts",
+    `// @ts-nocheck: a user may write no types.
+import { assertAnswer, scripted, tool, toolTest } from "file://${ROOT}/mod.ts";
+import { assertEquals } from "@std/assert";
+
+const model = scripted("nester", [{
+  calls: [
+    { name: "mark", arguments: { x: "$2.x" } },
+    { name: "mark", arguments: { x: 1 } },
+    { name: "mark", arguments: { x: 2 } },
+  ],
+}, { text: "Done." }]);
+for (const [parallel, order] of [[1, "+1 -1 +2 -2 +1 -1"], [10, "+1 +2 -1 -2 +1 -1"]]) {
+  toolTest("marks in " + parallel, {
+    model,
+    references: true,
+    limits: { parallel },
+    state: () => [],
+    tools: (marks) => [tool({
+      name: "mark",
+      description: "Marks",
+      parameters: { type: "object", properties: { x: { type: "integer" } } },
+      execute: async ({ x }) => {
+        marks.push("+" + x);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        marks.push("-" + x);
+        return { x };
+      },
+    })],
+    prompt: "Mark!",
+    assert(run) {
+      assertAnswer(run, "Done");
+      assertEquals(run.state.join(" "), order);
+      assertEquals(run.calls.map((call) => call.arguments.x), [1, 1, 2]);
+    },
+  });
+}
+`,
+  );
+  const { code, all } = await deno([
+    ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`, file],
+  ]);
+  assertEquals(code, 0, all);
+  assertMatch(all, /2 passed/);
+});
+
+// The command line
+
+test("toolgate run, plan, report and replays tell of nested references and have them", async () => {
+  await using place = await folder();
+  const suite = place.write(
+    "nested.jsonc",
+    JSON.stringify({
+      ...{
+        name: "nested",
+        seed: 3,
+        graphs: 2,
+        references: true,
+        limits: { depth: 4, parallel: 2 },
+      },
+      ...{ tasks: [{ core: 5, depth: 3 }], models: ["sim:planner"] },
+    }),
+  );
+  const out = place.file("nested.jsonl");
+  const planned = await toolgate(["plan", suite]);
+  assertStringIncludes(planned.stdout, "repetitions 1, nested references)", planned.all);
+  const ran = await toolgate(["run", suite, "--out", out]);
+  assertEquals(ran.code, 0, ran.all);
+  const [plan, ...trials] = readLines(out);
+  assertEquals(plan.resolved.references, true);
+  assertEquals(plan.resolved.limits, { depth: 4, parallel: 2 });
+  assertEquals(trials.map(({ solved }) => solved), [true, true]);
+  const markdown = place.file("nested.md");
+  const reported = await toolgate(["report", out, "--markdown", markdown]);
+  assertStringIncludes(Deno.readTextFileSync(markdown), "seed 3, nested references", reported.all);
+  const calls = (events: { kind: string; resolved?: string }[]) =>
+    events.filter(({ kind, resolved }) => kind === "call" && resolved !== undefined).length;
+  assert(calls(trials[0].events) > 0, "the planner nests its calls");
+  const again = await toolgate(["run", out, "--only", trials[0].id]);
+  assertEquals(again.code, 0, again.all);
+  assertMatch(again.stdout, /\$\d+\.\w+/);
+});

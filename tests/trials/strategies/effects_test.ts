@@ -1,0 +1,179 @@
+// What strategies do for models that err in one way: simulated ones, so that the size of each effect is
+// known. It shows that the mechanisms work, and says nothing about any language model.
+
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import type { FailureType } from "../../../lib/calls/failure.ts";
+import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
+import { clopperPearson, mcNemar } from "../../../lib/statistics/proportions.ts";
+import { callsOf } from "../../../lib/calls/trace.ts";
+import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
+import { test } from "../../support/generated.ts";
+import { inProcess } from "../../support/in_process.ts";
+import { eventsOf, EVERY, planned } from "../../support/strategy_runs.ts";
+
+/** One trial on each of many graphs, the same ones for whoever works on them. */
+async function trialsOf(
+  strategy: string,
+  model: string,
+  options: TrialOptions & { readonly graphs?: number } = {},
+): Promise<Trial[]> {
+  const { graphs = 100, ...rest } = options;
+  const trials: Trial[] = [];
+  for (let seed = 1; seed <= graphs; seed++) {
+    const task: GraphSpec = { core: 7, depth: 4, connected: 3, disconnected: 3, seed };
+    trials.push(await runTrial(planned(strategy, model, task), inProcess(model), rest));
+  }
+  assert(trials.every(({ outcome }) => outcome !== "invalid"));
+  return trials;
+}
+
+function solvedOf(trials: readonly Trial[]): number {
+  return trials.filter(({ solved }) => solved).length;
+}
+
+function failuresIn(trials: readonly Trial[], type?: FailureType): number {
+  return trials.flatMap(({ failures }) => failures)
+    .filter((failure) => type === undefined || failure.type === type).length;
+}
+
+/** Asserts that `better` solves more of the same tasks than `worse`, and not by chance. */
+function assertLifted(better: readonly Trial[], worse: readonly Trial[]): void {
+  const gained = better.filter(({ solved }, place) => solved && !worse[place]!.solved).length;
+  const lost = worse.filter(({ solved }, place) => solved && !better[place]!.solved).length;
+  const { exact } = mcNemar(gained, lost);
+  assertGreater(gained, lost);
+  assertLess(exact, 0.001, `${gained} gained, ${lost} lost`);
+}
+
+function graphsOf(trials: readonly Trial[]): GraphSpec[] {
+  return trials.map(({ task }) => task as GraphSpec);
+}
+
+for (const seed of [1, 2]) {
+  test(`restate helps a model that takes stale values, seed ${seed}`, async () => {
+    const model = `sim:noisy?stale=.15&seed=${seed}`;
+    const usual = await trialsOf("baseline", model);
+    const restated = await trialsOf("restate", model);
+    assertLifted(restated, usual);
+    assertLess(failuresIn(restated), 0.9 * failuresIn(usual));
+    // It is the restated values that help, with whatever else is around them.
+    assertLifted(await trialsOf("backward+restate+repair", model), usual);
+    assertEquals(solvedOf(await trialsOf("backward+repair", model)), solvedOf(usual));
+  });
+
+  test(`restate helps a model that forgets, seed ${seed}`, async () => {
+    const model = `sim:noisy?memory=3&seed=${seed}`;
+    const usual = await trialsOf("baseline", model, { graphs: 60 });
+    const restated = await trialsOf("restate", model, { graphs: 60 });
+    assertLifted(restated, usual);
+  });
+
+  test(`indirection leaves nothing to copy wrongly, seed ${seed}`, async () => {
+    const model = `sim:noisy?copy=.1&seed=${seed}`;
+    const usual = await trialsOf("baseline", model);
+    const named = await trialsOf("indirection", model);
+    assertGreater(failuresIn(usual, "incorrect_value"), 100);
+    assertEquals(failuresIn(named), 0);
+    assertEquals(solvedOf(named), named.length);
+    assertLifted(named, usual);
+    // Nothing else keeps a model from it.
+    assertEquals(
+      failuresIn(await trialsOf("restate+repair", model), "incorrect_value"),
+      failuresIn(usual, "incorrect_value"),
+    );
+  });
+
+  test(`repair mends calls that lack an argument, seed ${seed}`, async () => {
+    const model = `sim:noisy?arity=.15&seed=${seed}`;
+    const usual = await trialsOf("baseline", model);
+    const repaired = await trialsOf("repair", model);
+    const refused = failuresIn(usual, "wrong_number_of_inputs");
+    assertGreater(refused, 50);
+    // One in .15 * .15 of those that would be refused is not mended in two attempts.
+    assertLess(failuresIn(repaired, "wrong_number_of_inputs"), 0.08 * refused);
+    const extra = (trials: readonly Trial[]) =>
+      trials.reduce((sum, { calls, minimumCalls }) => sum + calls - minimumCalls!, 0);
+    assertEquals(extra(repaired), failuresIn(repaired));
+    assertEquals(repaired.filter(({ failures }) => failures.length === 0).every(isMinimal), true);
+    assertEquals(solvedOf(repaired), repaired.length);
+
+    const limits = (trials: readonly Trial[]) => ({ calls: graphsOf(trials)[0]!.core });
+    const tight = await trialsOf("baseline", model, { limits: limits(usual) });
+    const mended = await trialsOf("repair", model, { limits: limits(usual) });
+    assertLifted(mended, tight);
+    // What is left to fail are calls that no attempt has mended.
+    const unlucky = mended.filter(({ failures }) => failures.length > 0).length;
+    assertEquals(solvedOf(mended), mended.length - unlucky);
+    assertLifted(await trialsOf("indirection+repair", model, { limits: limits(usual) }), tight);
+  });
+}
+
+function isMinimal({ calls, minimumCalls }: Trial): boolean {
+  return calls === minimumCalls;
+}
+
+test("repair mends each call with the chance of its attempts", async () => {
+  const rate = 0.3;
+  const counts: Record<number, [mended: number, asked: number]> = {};
+  for (const attempts of [1, 2, 3]) {
+    const trials = await trialsOf("repair", `sim:noisy?arity=${rate}&seed=9`, {
+      graphs: 100,
+      strategy: { strategy: "repair", attempts },
+    });
+    const repairs = trials.flatMap((trial) => eventsOf(trial, "repair"));
+    const mended = repairs.filter(({ repaired }) => repaired !== undefined).length;
+    counts[attempts] = [mended, repairs.length];
+    const { lower, upper } = clopperPearson(mended, repairs.length, 0.9999);
+    const expected = 1 - rate ** attempts;
+    assert(lower <= expected && expected <= upper, JSON.stringify(counts));
+    assertEquals(failuresIn(trials), repairs.length - mended, "what is not mended is refused");
+  }
+});
+
+test("repair asks a model that never gets better as often as it may, and refuses the call", async () => {
+  for (const attempts of [1, 2, 4]) {
+    const trials = await trialsOf("repair", "sim:noisy?arity=1&seed=3", {
+      graphs: 20,
+      strategy: { strategy: "repair", attempts },
+    });
+    for (const trial of trials) {
+      const repairs = eventsOf(trial, "repair");
+      assertEquals(repairs.length, trial.calls);
+      assertEquals(repairs.every((one) => one.attempts === attempts && !one.repaired), true);
+      const replies = eventsOf(trial, "reply");
+      const asked = replies.filter(({ stage }) => stage === "repair");
+      assertEquals(asked.length, attempts * trial.calls);
+      const types = callsOf(trial.events).map(({ failure }) => failure?.type);
+      assert(types.every((type) => type === "wrong_number_of_inputs"));
+      assertEquals(trial.solved, false);
+    }
+  }
+});
+
+test("plan_then_call and backward change nothing for models that err in their calls only", async () => {
+  const model = "sim:noisy?stale=.1&arity=.1&early=.1&copy=.05&distract=.2&seed=4";
+  const usual = await trialsOf("baseline", model, { graphs: 60 });
+  for (const strategy of ["plan_then_call", "backward", "backward+plan_then_call"]) {
+    const trials = await trialsOf(strategy, model, { graphs: 60 });
+    assertEquals(trials.map(({ outcome }) => outcome), usual.map(({ outcome }) => outcome));
+    assertEquals(failuresIn(trials), failuresIn(usual));
+  }
+});
+
+test("route_then_fill keeps distractors from a model that is drawn to them", async () => {
+  const wander = "sim:noisy?distract=.5&seed=5";
+  const needless = (trials: readonly Trial[]) =>
+    trials.flatMap(({ events }) => callsOf(events)).filter(({ role }) => role !== "core").length;
+  const usual = needless(await trialsOf("baseline", wander, { graphs: 60 }));
+  const routed = needless(await trialsOf("route_then_fill", wander, { graphs: 60 }));
+  assertGreater(usual, 60);
+  assertLess(routed, 0.7 * usual);
+});
+
+for (const strategy of EVERY) {
+  test(`${strategy} takes nothing from a model that makes no mistakes`, async () => {
+    const trials = await trialsOf(strategy, "sim:planner", { graphs: 20 });
+    assertEquals(solvedOf(trials), trials.length);
+    assertEquals([failuresIn(trials), trials.every(isMinimal)], [0, true]);
+  });
+}

@@ -1,0 +1,562 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import type { Message } from "../../../lib/tools/message.ts";
+import type { ScriptedReply } from "../../../lib/models/scripted.ts";
+import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
+import { PROMPTS } from "../../../lib/models/prompts.ts";
+import { explainNames } from "../../../lib/trials/strategies/indirection.ts";
+import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
+import { callsOf } from "../../../lib/calls/trace.ts";
+import { runTrial } from "../../../lib/trials/trial.ts";
+import { specs, test } from "../../support/generated.ts";
+import { call, TASK } from "../../support/handmade.ts";
+import { inProcess } from "../../support/in_process.ts";
+import {
+  eventsOf,
+  filled,
+  planned,
+  resultsSeen,
+  said,
+  work,
+  type WorkOptions,
+} from "../../support/strategy_runs.ts";
+
+const HIDDEN = "What is omega?\n\nVariable given = @given\nVariable also = @also";
+const SRC = call("func_src", { given: "@given", result: "@a" });
+const OTH = call("func_oth", { also: "@also", result: "@b" });
+const TGT = call("func_tgt", { one: "@a", two: "@b", result: "@omega" });
+
+function explained(question: string, parameters = "the parameter result"): string {
+  return filled(PROMPTS.indirection.use, { parameters, question });
+}
+
+/** Carries out the calls of several replies; gives what each came to, without its place. */
+async function outcomesOf(replies: ScriptedReply["calls"][], options: WorkOptions = {}) {
+  const script = [...replies.map((calls) => ({ calls: calls! })), { text: "Done." }];
+  const done = await work("indirection", script, options);
+  assertEquals(done.calls.map(({ result }) => result), resultsSeen(done));
+  return done.calls.map(({ result, resolved, returned, failure }) => ({
+    result: result.startsWith("{") ? JSON.parse(result).error as string : result,
+    resolved,
+    returned: returned?.value,
+    failure: failure?.type,
+    detail: failure?.detail,
+  }));
+}
+
+test("indirection hides what is given behind names, and explains them", async () => {
+  const { requests } = await work("indirection", [{}]);
+  assertEquals(said(requests[0]!.messages), [["user", explained(HIDDEN)]]);
+  assertStringIncludes(explained(HIDDEN), "names, which begin with @");
+  assertStringIncludes(explained(HIDDEN), "@Order.total for a field");
+});
+
+test("indirection offers every function with a name for its result, and takes names", async () => {
+  const { requests } = await work("indirection", [{}]);
+  assertEquals(requests[0]!.tools.map(({ name }) => name), TASK.tools.map(({ name }) => name));
+  for (const [place, tool] of requests[0]!.tools.entries()) {
+    const usual = TASK.tools[place]!;
+    const own = Object.keys(usual.parameters["properties"] as JsonObject);
+    const { required, additionalProperties } = tool.parameters;
+    const properties = tool.parameters["properties"] as JsonObject;
+    assertEquals(Object.keys(properties), [...own, "result"]);
+    assertEquals([required, additionalProperties], [[...own, "result"], false]);
+    for (const name of own) {
+      const { anyOf } = properties[name] as { anyOf: JsonObject[] };
+      assertEquals(anyOf.map(({ type }) => type), ["integer", "string"]);
+    }
+    assertEquals([tool.description, tool.strict], [usual.description, true]);
+  }
+});
+
+test("indirection carries calls out on values, and gives names back", async () => {
+  const done = await work("indirection", [
+    { calls: [SRC, OTH] },
+    { calls: [TGT] },
+    { text: "So omega = @omega." },
+  ]);
+  assertEquals(
+    done.calls.map(({ arguments: written, resolved, result, returned }) => [
+      written,
+      resolved,
+      result,
+      returned,
+    ]),
+    [
+      [SRC.arguments, '{"given":731}', "@a", { variable: "alpha", value: 111 }],
+      [OTH.arguments, '{"also":205}', "@b", { variable: "beta", value: 222 }],
+      [TGT.arguments, '{"one":111,"two":222}', "@omega", { variable: "omega", value: 444 }],
+    ],
+  );
+  assertEquals(done.judgement, { outcome: "solved", grounded: true });
+  assertEquals(eventsOf(done, "answer"), [{
+    kind: "answer",
+    text: "So omega = 444.",
+    rendered: "So omega = @omega=444.",
+    value: 444,
+  }]);
+});
+
+test("indirection judges bare values, and shows people names with values", async () => {
+  const table: [
+    text: string,
+    judged: string,
+    rendered: string | undefined,
+    value: number | null,
+  ][] = [
+    ["omega is @omega", "omega is 444", "omega is @omega=444", 444],
+    ["`@omega`", "`444`", "`@omega=444`", 444],
+    ["@a and @b give @omega", "111 and 222 give 444", "@a=111 and @b=222 give @omega=444", 444],
+    ["omega = @a", "omega = 111", "omega = @a=111", 111],
+    ["omega = @nix", "omega = @nix", undefined, null],
+    ["I do not know.", "I do not know.", undefined, null],
+    ["omega = 444", "omega = 444", undefined, 444],
+    ["mail me@omega.example", "mail me@omega.example", undefined, null],
+  ];
+  for (const [text, judged, rendered, value] of table) {
+    const done = await work("indirection", [{ calls: [SRC, OTH] }, { calls: [TGT] }, { text }]);
+    const expected = { text: judged, ...(rendered === undefined ? {} : { rendered }) };
+    assertEquals<unknown>(done.ending, { kind: "answer", ...expected });
+    assertEquals<unknown>(eventsOf(done, "answer"), [{ kind: "answer", ...expected, value }]);
+  }
+});
+
+test("indirection leaves a limit a limit", async () => {
+  const done = await work("indirection", [{ calls: [SRC, OTH] }], { limits: { calls: 1 } });
+  assertEquals(done.ending.kind, "call_limit");
+  assertEquals(done.calls.map(({ result }) => result), ["@a"]);
+});
+
+// No value reaches a model
+
+/** Composites in which names stand between the values and whatever asks a model. */
+const HIDING = [
+  "indirection",
+  "indirection+restate",
+  "restate+indirection",
+  "repair+indirection",
+  "indirection+plan_then_call",
+  "indirection+route_then_fill",
+  "indirection+backward+repair",
+  "indirection+restate+plan_then_call+repair",
+];
+
+test("indirection shows no value of the task, and none that was returned, to any model", async () => {
+  let wrong = 0;
+  await fc.assert(
+    fc.asyncProperty(specs(8), fc.nat(), async (spec, seed) => {
+      const task = generateTask(spec);
+      for (const strategy of HIDING) {
+        const seen: string[] = [];
+        const mistakes = "stale=.2&early=.2&distract=.3&arity=.1&copy=.1";
+        const model = inProcess(`sim:noisy?${mistakes}&seed=${seed}`, ({ messages, tools }) => {
+          seen.push(JSON.stringify([messages, tools]));
+        });
+        const trial = await runTrial(planned(strategy, model.name, spec), model);
+        const returned = callsOf(trial.events).flatMap((one) => one.returned ?? []);
+        wrong += returned.filter((one) => one.value !== task.values.get(one.variable)).length;
+        const values = new Set([...task.values.values(), ...returned.map(({ value }) => value)]);
+        for (const [number] of seen.join().matchAll(/(?<![\w.])\d+(?![\w.])/g)) {
+          assert(!values.has(Number(number)), `${strategy}: ${number} was shown`);
+        }
+        assert(seen.length > 0);
+      }
+    }),
+    { numRuns: 25, seed: 1 },
+  );
+  assert(wrong > 50, `only ${wrong} wrong values were hidden`);
+});
+
+test("indirection hides given numbers in every user message, and nothing else", async () => {
+  const messages: Message[] = [
+    { role: "system", content: "given = 731" },
+    {
+      role: "user",
+      content: "given = 731, also = 205; given = 7310, given = 732, also=205, x = 731",
+    },
+    { role: "assistant", content: "Fine.", calls: [] },
+    { role: "user", content: "forgiven = 731 and **given = 731**" },
+  ];
+  const { requests } = await work("indirection", [{}], { messages });
+  assertEquals(said(requests[0]!.messages), [
+    ["system", "given = 731"],
+    [
+      "user",
+      "given = @given, also = @also; given = 7310, given = 732, also=205, x = 731",
+    ],
+    ["assistant", "Fine."],
+    ["user", explained("forgiven = 731 and **given = @given**")],
+  ]);
+});
+
+test("indirection hides values from stages, which get no tools", async () => {
+  const done = await work("indirection+plan_then_call", [
+    { text: "1. func_src(given = @given)" },
+    {},
+  ]);
+  const [plan, carry] = done.requests;
+  assertEquals(plan!.tools, []);
+  assert(!/731|205/.test(JSON.stringify(done.requests)));
+  assertStringIncludes(plan!.messages[0]!.content, explained(HIDDEN));
+  assertStringIncludes(plan!.messages[0]!.content, "Descriptive unique variable @name");
+  assertEquals(said(carry!.messages).slice(0, 2), [
+    ["user", explained(HIDDEN)],
+    ["assistant", "1. func_src(given = @given)"],
+  ]);
+});
+
+// Names
+
+test("indirection takes values in place of names, as they are", async () => {
+  assertEquals(
+    await outcomesOf([
+      [call("func_src", { given: 731, result: "@a" })],
+      [call("func_oth", { also: "205", result: "@b" })],
+    ]),
+    [
+      {
+        result: "@a",
+        resolved: '{"given":731}',
+        returned: 111,
+        failure: undefined,
+        detail: undefined,
+      },
+      {
+        result: "@b",
+        resolved: '{"also":"205"}',
+        returned: 222,
+        failure: undefined,
+        detail: undefined,
+      },
+    ],
+  );
+});
+
+test("indirection classifies failures by the values that are meant", async () => {
+  const [, mixed, early, missing, more] = await outcomesOf([
+    [SRC],
+    [call("func_src", { given: "@a", result: "@c" })],
+    [call("func_tgt", { one: "@a", two: "@a", result: "@d" })],
+    [call("func_tgt", { one: "@a", result: "@e" })],
+    [call("func_oth", { also: "@also", more: 1, result: "@f" })],
+  ]);
+  assertEquals(mixed!.failure, "incorrect_value");
+  assertEquals(mixed!.detail, {
+    arguments: [{
+      parameter: "given",
+      variable: "given",
+      given: 111,
+      origin: "other_variable",
+      originVariable: "alpha",
+    }],
+  });
+  assertEquals(mixed!.result, "@c", "a wrong return has a name too");
+  assertEquals(early!.failure, "value_not_yet_known");
+  assertEquals(missing!.failure, "wrong_number_of_inputs");
+  assertEquals(missing!.detail, {
+    missing: ["two"],
+    unexpected: [],
+    wrongType: [],
+    malformed: false,
+  });
+  assertEquals(missing!.resolved, '{"one":111}');
+  assertEquals(more!.detail, {
+    missing: [],
+    unexpected: ["more"],
+    wrongType: [],
+    malformed: false,
+  });
+});
+
+test("indirection refuses calls that do not name their result, or not well", async () => {
+  const table: [given: JsonObject | string, missing: string[], wrongType: string[]][] = [
+    [{ given: "@given" }, ["result"], []],
+    [{ given: "@given", result: "a" }, [], ["result"]],
+    [{ given: "@given", result: "@1" }, [], ["result"]],
+    [{ given: "@given", result: "@a b" }, [], ["result"]],
+    [{ given: "@given", result: "" }, [], ["result"]],
+    [{ given: "@given", result: 7 }, [], ["result"]],
+    [{ given: "@given", result: null }, [], ["result"]],
+    [{ given: "@given", result: `@${"x".repeat(65)}` }, [], ["result"]],
+    [{ given: "@given", result: "@given" }, [], ["result"]],
+    [{ given: "@given", result: "@also" }, [], ["result"]],
+    [{ given: "@nix", result: "@a" }, [], ["given"]],
+    [{ given: "@a", result: "@a" }, [], ["given"]],
+    [{ given: "@nix", result: "nix" }, [], ["result", "given"]],
+  ];
+  for (const [given, missing, wrongType] of table) {
+    const [first, second] = await outcomesOf([[call("func_src", given)], [SRC]]);
+    const { returned, resolved, failure, detail } = first!;
+    assertEquals(returned, undefined);
+    // What is known of what was meant is told, for whoever holds it against the right call.
+    const meant = typeof given === "string" ? given : given["given"];
+    assertEquals(resolved, JSON.stringify({ given: meant === "@given" ? 731 : meant }));
+    assertEquals(failure, "wrong_number_of_inputs");
+    assertEquals<unknown>(detail, { missing, unexpected: [], wrongType, malformed: false });
+    assertEquals(second!.returned, 111, "what was refused took no name");
+  }
+  const [broken] = await outcomesOf([[call("func_src", "{")]]);
+  assertEquals(broken!.detail, { missing: [], unexpected: [], wrongType: [], malformed: true });
+});
+
+test("indirection says what is wrong with a name, and what there is", async () => {
+  const [, unknown, rebound, unnamed] = await outcomesOf([
+    [SRC],
+    [call("func_oth", { also: "@nix", result: "@b" })],
+    [call("func_oth", { also: "@also", result: "@a" })],
+    [call("func_oth", { also: "@also" })],
+  ]);
+  assertEquals(
+    unknown!.result,
+    "There is no value named @nix, as in also. The name of a result is known from the next reply " +
+      "on. Known names: @given, @also, @a",
+  );
+  assertEquals(
+    rebound!.result,
+    "Parameter result must be a new name, such as @a_2: @a is taken. " +
+      "Known names: @given, @also, @a",
+  );
+  assertMatch(
+    unnamed!.result,
+    /^Parameter result must name the result, such as @Result; .*missing$/,
+  );
+});
+
+test("indirection does not let calls of one reply use each other's names", async () => {
+  const outcomes = await outcomesOf([[SRC, OTH, TGT], [{ ...TGT }]]);
+  assertEquals(outcomes.map(({ failure }) => failure), [
+    undefined,
+    undefined,
+    "wrong_number_of_inputs",
+    undefined,
+  ]);
+  assertStringIncludes(outcomes[2]!.result, "There is no value named @a, @b, as in one, two");
+  assertEquals(outcomes[3]!.returned, 444);
+  // In a circle neither can be first.
+  const circle = await outcomesOf([[
+    call("func_src", { given: "@y", result: "@x" }),
+    call("func_oth", { also: "@x", result: "@y" }),
+  ]]);
+  assertEquals(circle.map(({ failure }) => failure), [
+    "wrong_number_of_inputs",
+    "wrong_number_of_inputs",
+  ]);
+});
+
+test("indirection gives a name to the first of several calls of one reply", async () => {
+  const [first, second, third] = await outcomesOf([
+    [SRC, call("func_oth", { also: "@also", result: "@a" })],
+    [call("func_con", { con: "@a", result: "@c" })],
+  ]);
+  assertEquals(first!.returned, 111);
+  assertEquals([second!.failure, second!.detail], ["wrong_number_of_inputs", {
+    missing: [],
+    unexpected: [],
+    wrongType: ["result"],
+    malformed: false,
+  }]);
+  assertEquals(third!.returned, 333, "@a is what the first one returned");
+});
+
+test("indirection frees a name whose call was refused", async () => {
+  const refused = call("func_tgt", { one: "@given", result: "@a" });
+  const outcomes = await outcomesOf([[refused], [refused], [SRC], [SRC]]);
+  assertEquals(outcomes.map(({ failure }) => failure), [
+    "wrong_number_of_inputs",
+    "wrong_number_of_inputs",
+    undefined,
+    "wrong_number_of_inputs",
+  ]);
+  const [, second] = await outcomesOf([[refused, SRC]]);
+  assertEquals(second!.failure, undefined, "in the same reply too");
+});
+
+test("indirection leaves functions that do not exist as they are", async () => {
+  const [outcome] = await outcomesOf([[call("func_srx", { given: "@given", result: "@a" })], [
+    SRC,
+  ]]);
+  assertEquals(outcome!.failure, "function_not_found");
+  assertEquals(outcome!.detail, { nearest: "func_src" });
+  assertEquals(outcome!.result, "There is no function func_srx");
+});
+
+test("indirection finds another parameter for the result where result is taken", async () => {
+  const rename = (one: string) => one === "also" ? "result" : one;
+  const task: Task = {
+    ...TASK,
+    functions: TASK.functions.map((made) => ({
+      ...made,
+      parameters: made.parameters.map((own) => ({ ...own, name: rename(own.name) })),
+    })),
+    tools: TASK.tools.map((tool) => ({
+      ...tool,
+      parameters: JSON.parse(JSON.stringify(tool.parameters).replaceAll('"also"', '"result"')),
+    })),
+  };
+  const done = await work("indirection", [
+    { calls: [call("func_oth", { result: "@also", result_name: "@b" })] },
+    { calls: [SRC] },
+    { text: "Done." },
+  ], { task });
+  assertEquals(done.calls.map(({ returned }) => returned?.value), [222, 111]);
+  assertEquals(
+    done.requests[0]!.messages[0]!.content,
+    explained(HIDDEN, "the parameter result or result_name"),
+  );
+});
+
+// Looking at values
+
+const LOOK = (name: unknown) => call("dereference", { name } as JsonObject);
+
+test("indirection offers no way to look at values unless it is told to", async () => {
+  const done = await work("indirection", [{ calls: [LOOK("@given")] }, { text: "Done." }]);
+  assertEquals(done.calls.map(({ failure, result }) => [failure?.type, result]), [
+    ["function_not_found", '{"error":"There is no function dereference"}'],
+  ]);
+  assert(!JSON.stringify(done.requests).includes("731"));
+});
+
+test("indirection lets a model look at values where it is told to, each look a call", async () => {
+  const done = await work("indirection", [
+    { calls: [SRC, LOOK("@a")] },
+    { calls: [LOOK("@a"), LOOK("given")] },
+    { text: "alpha is 111" },
+  ], { set: { dereference: true } });
+  const { tools } = done.requests[0]!;
+  assertEquals(tools.length, TASK.tools.length + 1);
+  const { name, parameters } = tools.at(-1)!;
+  assertEquals([name, parameters["required"]], ["dereference", ["name"]]);
+  const [, early, look, bare] = done.calls;
+  assertStringIncludes(early!.result, "There is no value named", "@a is not known in this reply");
+  assertEquals([look!.result, bare!.result], ["111", "731"]);
+  assertEquals(done.calls.map(({ call, step }) => [call, step]), [[1, 1], [2, 1], [3, 2], [4, 2]]);
+  assertEquals(look, {
+    kind: "call",
+    call: 3,
+    step: 2,
+    function: "dereference",
+    arguments: '{"name":"@a"}',
+    result: "111",
+  });
+  assertEquals(done.ending, { kind: "answer", text: "alpha is 111" });
+});
+
+test("indirection counts looks against the limit of calls", async () => {
+  const done = await work("indirection", [{ calls: [LOOK("@given")] }], {
+    set: { dereference: true },
+    limits: { calls: 2 },
+  });
+  assertEquals([done.ending.kind, done.calls.length], ["call_limit", 2]);
+  assertEquals(eventsOf(done, "over_limit").map((event) => event.function), ["dereference"]);
+});
+
+test("indirection refuses to look at what has no name, without a failure of the call", async () => {
+  const looks = ["@nix", "", "@", 7, null, "@given @also", "__proto__"].map(LOOK);
+  const done = await work("indirection", [
+    { calls: [...looks, call("dereference", "{"), call("dereference", {})] },
+    { text: "Done." },
+  ], { set: { dereference: true } });
+  assertEquals(done.calls.length, 9);
+  for (const { result, failure } of done.calls) {
+    assertEquals(failure, undefined);
+    assertMatch(JSON.parse(result).error, /^There is no value named .*Known names: @given, @also$/);
+  }
+});
+
+test("indirection looks at values under another name where a function has its name", async () => {
+  const task = {
+    ...TASK,
+    functions: TASK.functions.map((made) =>
+      made.name === "func_src" ? { ...made, name: "dereference" } : made
+    ),
+    tools: TASK.tools.map((tool) =>
+      tool.name === "func_src" ? { ...tool, name: "dereference" } : tool
+    ),
+  };
+  const done = await work("indirection", [
+    { calls: [{ ...SRC, name: "dereference" }] },
+    { calls: [call("dereference_2", { name: "@a" })] },
+    { text: "Done." },
+  ], { task, set: { dereference: true } });
+  assertEquals(done.calls.map(({ result }) => result), ["@a", "111"]);
+});
+
+// With other strategies
+
+test("indirection has restate list names, never values", async () => {
+  for (const strategy of ["restate+indirection", "indirection+restate"]) {
+    const wrong = call("func_src", { given: "@also", result: "@c" });
+    const done = await work(strategy, [
+      { calls: [SRC] },
+      { calls: [wrong, call("func_nix", {})] },
+      { text: "Done." },
+    ]);
+    const known = (alpha: string) =>
+      JSON.stringify({ known_variables: { given: "@given", also: "@also", alpha } });
+    assertEquals(done.calls.map(({ result }) => result), [
+      `@a\n${known("@a")}`,
+      // The last return wins, a wrong one too.
+      `@c\n${known("@c")}`,
+      JSON.stringify({ error: "There is no function func_nix", ...JSON.parse(known("@c")) }),
+    ]);
+  }
+});
+
+test("indirection shows no value to whatever else writes results", async () => {
+  const seen: unknown[] = [];
+  const done = await work("indirection", [{ calls: [SRC, call("func_nix", {})] }, {}], {
+    around: {
+      write: (answered, known) => {
+        seen.push(answered.map(({ content, value }) => [content, value]), [...known]);
+        return answered.map(({ content }) => `! ${content}`);
+      },
+    },
+  });
+  assertEquals(seen, [
+    [["@a", "@a"], ['{"error":"There is no function func_nix"}', undefined]],
+    [["given", "@given"], ["also", "@also"], ["alpha", "@a"]],
+  ]);
+  assertEquals(resultsSeen(done)[0], "! @a");
+});
+
+test("indirection has calls mended in names", async () => {
+  for (const strategy of ["repair+indirection", "indirection+repair"]) {
+    const done = await work(strategy, [
+      { calls: [call("func_src", { given: "@given" })] },
+      { text: SRC.arguments },
+      { text: "Done." },
+    ]);
+    const [, { messages }] = done.requests as [unknown, { messages: Message[] }];
+    assert(!/731|205/.test(JSON.stringify(messages)));
+    assertStringIncludes(messages.at(-1)!.content, '"result"');
+    assertEquals(done.calls.map(({ resolved }) => resolved), ['{"given":731}']);
+  }
+});
+
+test("indirection uses a text of the user's own", async () => {
+  const prompts = { indirection: { use: "Names! {question}" } };
+  const { requests } = await work("indirection", [{}], { set: { prompts } });
+  assertEquals(said(requests[0]!.messages), [["user", `Names! ${HIDDEN}`]]);
+});
+
+test("indirection hides what a message gives, whole or not at all", () => {
+  const given = new Map<string, JsonValue>([["n", 731], ["x", 1.5], ["city", "Paris (FR)"], [
+    "e",
+    "",
+  ]]);
+  const table: [string, string][] = [
+    ["n = 731.", "n = @n."],
+    ["n = 731.5", "n = 731.5"],
+    ["n = 7310, xn = 731", "n = 7310, xn = 731"],
+    ["x = 1.5, then", "x = @x, then"],
+    ["x = 1.50", "x = @x"],
+    ["city = Paris (FR)!", "city = @city!"],
+    ['city = "Paris (FR)"', "city = @city"],
+    ["city = Paris", "city = Paris"],
+    ["e = ", "e = "],
+  ];
+  for (const [said, hidden] of table) {
+    assertEquals(explainNames(said, { tools: [], given }, "{question}"), hidden);
+  }
+});

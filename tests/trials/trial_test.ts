@@ -1,0 +1,929 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import fc from "fast-check";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
+import { InputError, parseWith } from "../../lib/base/input.ts";
+import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import {
+  InfrastructureError,
+  type Model,
+  type ModelReply,
+  type ModelRequest,
+  TimeLimitError,
+} from "../../lib/models/model.ts";
+import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
+import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
+import { briefSpec, generateTask, type Task } from "../../lib/tasks/generated/task.ts";
+import { callsOf, failuresOf } from "../../lib/calls/trace.ts";
+import {
+  type Agent,
+  OUTCOMES,
+  runTrial,
+  type Trial,
+  TRIAL_LINE,
+  type TrialOptions,
+} from "../../lib/trials/trial.ts";
+import { scoreOf } from "../../lib/trials/summary.ts";
+import {
+  parseTrialId,
+  type PlannedTrial,
+  trialId,
+  type TrialKey,
+} from "../../lib/trials/trial_id.ts";
+import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
+
+const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed: 11 };
+const TASK = generateTask(SPEC);
+
+/** A reply for each core function in order, and the answer. */
+function perfect(task: Task = TASK, answer = task.target.value): ScriptedReply[] {
+  const calls = coreInOrder(task).map((made) => ({
+    text: `Now ${made.name}.`,
+    calls: [{ name: made.name, arguments: rightArguments(task, made) }],
+  }));
+  return [...calls, { text: `${task.target.variable} = ${answer}` }];
+}
+
+function run(script: readonly ScriptedReply[], options: TrialOptions = {}): Promise<Trial> {
+  return runTrial(SPEC, scripted("parrot", script), options);
+}
+
+/** A scripted model that fails at a request. */
+function failing(error: unknown, at = 1): Model {
+  const model = scripted("broken", perfect());
+  return {
+    ...model,
+    reply: (request) => request.context.request < at ? model.reply(request) : Promise.reject(error),
+  };
+}
+
+/** The record as a journal gives it back. */
+function journalled(trial: unknown): unknown {
+  return JSON.parse(JSON.stringify(trial));
+}
+
+// What comes of a trial
+
+test("runTrial() records a trial that is solved", async () => {
+  const usage = { inputTokens: 5, outputTokens: 2 };
+  const trial = await run(perfect().map((reply) => ({ ...reply, usage })), { suite: "a suite" });
+  const { startedAt, durationMs, events, ...rest } = trial;
+  assertEquals<unknown>(rest, {
+    v: 1,
+    kind: "trial",
+    id: trialId({
+      model: "parrot",
+      strategy: "baseline",
+      perturbation: "none",
+      task: SPEC,
+      repetition: 1,
+    }),
+    index: 0,
+    block: 0,
+    suite: "a suite",
+    model: { requested: "parrot", served: "parrot", simulated: true },
+    strategy: "baseline",
+    perturbation: "none",
+    task: SPEC,
+    repetition: 1,
+    outcome: "solved",
+    solved: true,
+    grounded: true,
+    calls: 4,
+    minimumCalls: 4,
+    oracle: "truth",
+    failures: [],
+    behaviours: [],
+    usage: { inputTokens: 25, outputTokens: 10 },
+  });
+  assertEquals(new Date(startedAt).toISOString(), startedAt);
+  assert(Number.isInteger(durationMs) && durationMs >= 0);
+  assertEquals(events.map(({ kind }) => kind), [
+    "reply",
+    "call",
+    "reply",
+    "call",
+    "reply",
+    "call",
+    "reply",
+    "call",
+    "reply",
+    "answer",
+  ]);
+});
+
+test("runTrial() gives every task to its model as it was generated", async () => {
+  let prompt: unknown;
+  let tools: unknown;
+  await runTrial(
+    SPEC,
+    scripted("parrot", (request) => {
+      prompt = request.messages;
+      tools = journalled(request.tools);
+      return {};
+    }),
+  );
+  assertEquals(prompt, [{ role: "user", content: TASK.prompt }]);
+  assertEquals(tools, journalled(TASK.tools));
+});
+
+test("runTrial() tells right, wrong and missing answers apart", async () => {
+  const table: [string, string, boolean, boolean][] = [
+    [`${TASK.target.variable} = ${TASK.target.value}`, "solved", true, true],
+    [`${TASK.target.variable} = ${TASK.target.value + 1}`, "wrong_answer", false, false],
+    ["I cannot tell.", "no_answer", false, false],
+    ["", "no_answer", false, false],
+  ];
+  for (const [text, outcome, solved, grounded] of table) {
+    const trial = await run([...perfect().slice(0, -1), { text }]);
+    assertEquals<unknown>(
+      [trial.outcome, trial.solved, trial.grounded],
+      [outcome, solved, grounded],
+    );
+    assertEquals(trial.reason, undefined);
+  }
+});
+
+test("runTrial() counts a right answer out of the blue as solved, not grounded", async () => {
+  const trial = await run(perfect().slice(-1));
+  assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", false, 0]);
+  assertEquals(trial.behaviours, ["aversion"]);
+});
+
+test("runTrial() ends a trial at each of its limits", async () => {
+  const endless: ScriptedReply[] = [{ calls: [{ name: "nobody", arguments: "{}" }] }];
+  const table: [TrialOptions["limits"], string, number][] = [
+    [undefined, "call_limit", 8],
+    [{ calls: 3 }, "call_limit", 3],
+    [{ calls: 0 }, "call_limit", 0],
+    [{ steps: 2 }, "step_limit", 2],
+    [{ tokens: 0 }, "token_limit", 0],
+  ];
+  for (const [limits, outcome, calls] of table) {
+    const usage = { inputTokens: 1, outputTokens: 0 };
+    const model = scripted(
+      "loop",
+      outcome === "token_limit" ? [{ ...endless[0], usage }] : endless,
+    );
+    const trial = await runTrial(SPEC, model, limits === undefined ? {} : { limits });
+    assertEquals<unknown>([trial.outcome, trial.calls], [outcome, calls]);
+    const last = trial.events.at(-1)!;
+    assert(last.kind === "stop" && last.reason === outcome && last.message !== "");
+    assertEquals([trial.solved, trial.grounded, trial.reason], [false, false, undefined]);
+    assertEquals(trial.failures.length, calls);
+  }
+});
+
+test("runTrial() goes by the durations that replies report, not by the clock", async () => {
+  const model = scripted("slow", perfect());
+  const slow: Model = {
+    ...model,
+    reply: async (request) => ({ ...await model.reply(request), duration: 600 }),
+  };
+  const trial = await runTrial(SPEC, slow, { limits: { seconds: 1 } });
+  assertEquals([trial.outcome, trial.calls, trial.durationMs], ["time_limit", 1, 1200]);
+  assertEquals((await runTrial(SPEC, slow)).durationMs, 3000);
+});
+
+test("runTrial() ends with token_limit when a reply is cut off", async () => {
+  const model = scripted("short", perfect());
+  const cut: Model = {
+    ...model,
+    reply: async (request): Promise<ModelReply> => ({
+      ...await model.reply(request),
+      finish: "length",
+    }),
+  };
+  const trial = await runTrial(SPEC, cut);
+  assertEquals([trial.outcome, trial.calls], ["token_limit", 0]);
+});
+
+test("runTrial() makes a trial invalid when no usable reply could be had", async () => {
+  const trial = await runTrial(SPEC, failing(new InfrastructureError("no network\u001b[31m"), 3));
+  assertEquals([trial.outcome, trial.solved, trial.grounded], ["invalid", false, false]);
+  assertEquals(trial.reason, "no network\\u001b[31m");
+  assertEquals(trial.failures, []);
+  assertEquals(trial.calls, 2);
+  const last = trial.events.at(-1)!;
+  assertEquals<unknown>(last, { kind: "stop", reason: "invalid", message: trial.reason });
+});
+
+test("runTrial() makes a trial invalid when its model throws anything else", async () => {
+  for (const error of [new TypeError("a slip"), "a slip", undefined, null]) {
+    const trial = await runTrial(SPEC, failing(error));
+    assertEquals(trial.outcome, "invalid");
+    assertStringIncludes(trial.reason!, error == null ? "threw" : "a slip");
+  }
+});
+
+test("runTrial() keeps the reason of an invalid trial short", async () => {
+  const trial = await runTrial(SPEC, failing(new InfrastructureError("x".repeat(1_000_000))));
+  assert(trial.reason!.length <= 500);
+});
+
+test("runTrial() tells no served name where nobody has answered", async () => {
+  const trial = await runTrial(SPEC, failing(new InfrastructureError("no network")));
+  assertEquals(trial.model, { requested: "broken", served: "", simulated: true });
+});
+
+test("runTrial() tells no served name where the time was over before the first reply", async () => {
+  const trial = await runTrial(SPEC, failing(new TimeLimitError("1 second is over")));
+  assertEquals([trial.outcome, trial.model.served], ["time_limit", ""]);
+});
+
+test("runTrial() tells the served name that the last reply told", async () => {
+  const model = scripted("parrot", perfect());
+  const served: Model = {
+    ...model,
+    simulated: false,
+    reply: async (request) => ({ ...await model.reply(request), served: "parrot-2025" }),
+  };
+  const trial = await runTrial(SPEC, served);
+  assertEquals(trial.model, { requested: "parrot", served: "parrot-2025", simulated: false });
+});
+
+test("runTrial() rejects with the reason when it is aborted", async () => {
+  const controller = new AbortController();
+  const waiting: Model = {
+    ...failing(undefined),
+    reply: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal!.addEventListener("abort", () => reject(new InfrastructureError("cut off")));
+        controller.abort(new RangeError("enough"));
+      }),
+  };
+  await assertRejects(
+    () => runTrial(SPEC, waiting, { signal: controller.signal }),
+    RangeError,
+    "enough",
+  );
+});
+
+test("runTrial() rejects with the reason, though neither model nor agent takes notice", async () => {
+  const aborting = () => {
+    const controller = new AbortController();
+    controller.abort(new RangeError("enough"));
+    return controller.signal;
+  };
+  await assertRejects(() => run(perfect(), { signal: aborting() }), RangeError, "enough");
+  const agent: Agent = () => Promise.resolve("42");
+  await assertRejects(() => run([{}], { signal: aborting(), agent }), RangeError, "enough");
+});
+
+test("runTrial() runs a planned trial in its place", async () => {
+  const key: TrialKey = {
+    model: "parrot",
+    strategy: "baseline",
+    perturbation: "none",
+    task: SPEC,
+    repetition: 3,
+  };
+  const planned = { ...key, id: trialId(key), index: 17, block: 4 };
+  let context: unknown;
+  const model = scripted("parrot", (request) => {
+    context = request.context;
+    return {};
+  });
+  const trial = await runTrial(planned, model);
+  assertEquals(context, { trial: planned.id, repetition: 3, request: 1 });
+  assertEquals(
+    [trial.id, trial.index, trial.block, trial.repetition],
+    [planned.id, 17, 4, 3],
+  );
+});
+
+test("runTrial() refuses a spec that no task can be made from", async () => {
+  await assertRejects(
+    () => runTrial({ ...SPEC, depth: 9 }, scripted("parrot", [{}])),
+    RangeError,
+    "depth is 9, core is 4",
+  );
+});
+
+// Agents of one's own
+
+test("runTrial() lets an agent of one's own work on the task", async () => {
+  const agent: Agent = async (executor) => {
+    for (const made of coreInOrder(executor.task)) {
+      const tool = executor.tools.find(({ name }) => name === made.name)!;
+      await tool.execute(rightArguments(executor.task, made));
+    }
+    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+  };
+  const trial = await run([{ text: "never asked" }], { agent });
+  assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 4]);
+  assertEquals(trial.failures, []);
+  assertEquals(callsOf(trial.events).map(({ step }) => step), [1, 2, 3, 4]);
+  assertEquals(trial.events.filter(({ kind }) => kind === "reply"), []);
+});
+
+test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
+  const model = scripted("parrot", [{}]);
+  const agent: Agent = () => Promise.resolve("42");
+  await assertRejects(
+    () => runTrial(ofStrategy("restate"), model, { agent }),
+    InputError,
+    "an agent of your own has no loop that a strategy could change: the strategy is restate",
+  );
+  await assertRejects(
+    () => runTrial(ofStrategy("wishful"), model),
+    InputError,
+    "Cannot use the strategy as it must be one of baseline, restate, ",
+  );
+  assertEquals((await runTrial(ofStrategy("baseline"), model, { agent })).outcome, "wrong_answer");
+});
+
+test("runTrial() holds an agent to the limit of calls", async () => {
+  const agent: Agent = async (executor) => {
+    for (let calls = 0; calls < 9; calls++) await executor.tools[0]!.execute({});
+    return `${executor.task.target.variable} = ${executor.task.target.value}`;
+  };
+  const trial = await run([{}], { agent });
+  assertEquals([trial.outcome, trial.calls, trial.solved], ["call_limit", 8, false]);
+});
+
+test("runTrial() makes a trial invalid when its agent throws", async () => {
+  const agent: Agent = () => Promise.reject(new TypeError("a slip"));
+  const trial = await run([{}], { agent });
+  assertEquals([trial.outcome, trial.reason], ["invalid", "the agent threw: a slip"]);
+});
+
+test("runTrial() makes a trial invalid when its agent ends it by itself", async () => {
+  const answering: Agent = (executor) => {
+    executor.answer("42");
+    return Promise.resolve("42");
+  };
+  const disposing: Agent = (executor) => {
+    executor[Symbol.dispose]();
+    return Promise.resolve("42");
+  };
+  for (const agent of [answering, disposing]) {
+    const trial = await run([{}], { agent });
+    assertEquals(trial.outcome, "invalid");
+    assertStringIncludes(trial.reason!, "the trial is over");
+  }
+});
+
+test("runTrial() counts a trial past the limit as call_limit, though its agent then throws", async () => {
+  const agent: Agent = async (executor) => {
+    for (;;) {
+      const result = JSON.parse(await executor.tools[0]!.execute({}));
+      if (executor.exhausted) throw new Error(result.error);
+    }
+  };
+  assertEquals((await run([{}], { agent })).outcome, "call_limit");
+});
+
+// Ids
+
+const NAMES = fc.oneof(
+  fc.constantFrom(
+    "gpt-5",
+    "Qwen/Qwen3-235B A22B",
+    "sim:noisy?early=0.1&seed=3",
+    "a=b c%20d%",
+    "a+b#c;d,e@f$g[h]'i\"j",
+    "名前 模型",
+    "🦜",
+    "e\u0301 \u202e \u2028\u00a0",
+    " x ",
+    "core=3",
+    "%2F %25",
+    "..",
+    "",
+  ),
+  fc.string(),
+  fc.string({ unit: "grapheme" }),
+);
+
+const KEYS: fc.Arbitrary<TrialKey> = fc.record({
+  model: NAMES,
+  strategy: fc.constantFrom("baseline", "restate", "plan_then_call"),
+  perturbation: fc.constantFrom("none", "RD", "RP_F"),
+  task: specs().map(briefSpec),
+  repetition: fc.integer({ min: 1, max: 1000 }),
+});
+
+test("parseTrialId() gives back what trialId() was given", () => {
+  fc.assert(fc.property(KEYS, (key) => {
+    const id = trialId(key);
+    assertEquals(parseTrialId(id), key);
+    assert(/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(id), id);
+  }));
+});
+
+test("trialId() is the same for a spec with and without its defaults, and short", () => {
+  const key: TrialKey = {
+    model: "sim:planner",
+    strategy: "baseline",
+    perturbation: "none",
+    task: { ...SPEC, types: 2, inputs: [1, 2], extraEdges: 8, linking: "types" },
+    repetition: 1,
+  };
+  const id = "core=4 depth=2 connected=2 disconnected=2 seed=11 model=sim:planner " +
+    "strategy=baseline perturbation=none repetition=1";
+  assertEquals(trialId(key), id);
+  assertEquals(trialId({ ...key, task: SPEC }), id);
+});
+
+test("trialId() is another for every other trial", () => {
+  fc.assert(fc.property(KEYS, KEYS, (one, other) => {
+    const same = JSON.stringify(one) === JSON.stringify(other);
+    assertEquals(trialId(one) === trialId(other), same);
+  }));
+});
+
+test("trialId() keeps any strategy and perturbation apart from the words around them", () => {
+  fc.assert(fc.property(KEYS, NAMES, NAMES, (key, strategy, perturbation) => {
+    const strange = { ...key, strategy: `s${strategy}`, perturbation: `p${perturbation}` };
+    assertEquals(parseTrialId(trialId(strange)), strange);
+  }));
+});
+
+test("trialId() copes with half a character in a name", () => {
+  const key = { model: "x\ud800", strategy: "baseline", perturbation: "none", repetition: 1 };
+  const id = trialId({ ...key, task: SPEC });
+  assert(parseTrialId(id) !== undefined);
+});
+
+const ID = trialId({
+  model: "gpt-5",
+  strategy: "baseline",
+  perturbation: "none",
+  task: { ...SPEC, inputs: [1, 3] },
+  repetition: 1,
+});
+
+test("parseTrialId() takes space around and between the words for nothing", () => {
+  assertEquals(parseTrialId(`  ${ID.replaceAll(" ", " \t ")}\n`), parseTrialId(ID));
+});
+
+test("parseTrialId() gives undefined for what is no id", () => {
+  for (
+    const text of [
+      "",
+      "nonsense",
+      ID.replace("core=4", ""),
+      ID.replace("core=4", "core="),
+      ID.replace("core=4", "core=four"),
+      ID.replace("core=4", "core=-4"),
+      ID.replace("core=4", "core=4.5"),
+      ID.replace("depth=2", "depth=4"),
+      ID.replace("seed=11", "seed=9007199254740992"),
+      ID.replace("inputs=1..3", "inputs=3..1"),
+      ID.replace("inputs=1..3", "inputs=1"),
+      ID.replace("inputs=1..3", "inputs=x..y"),
+      ID.replace("model=gpt-5", ""),
+      ID.replace("model=gpt-5", "model=%"),
+      ID.replace("repetition=1", ""),
+      ID.replace("strategy=baseline", ""),
+      ID + " linking=other",
+      ID + " types=0",
+    ]
+  ) assertEquals(parseTrialId(text), undefined, text);
+});
+
+test("parseTrialId() gives undefined for an id with a word too many, or twice", () => {
+  for (
+    const text of [
+      ID + " extraedges=3",
+      ID + " core=5",
+      ID + " more",
+      ID.replace("inputs=1..3", "inputs=1..3..5"),
+      ID.replace("inputs=1..3", "inputs=1..0x3"),
+    ]
+  ) assertEquals(parseTrialId(text), undefined, text);
+});
+
+test("parseTrialId() gives undefined for a repetition 0, as they count from 1", () => {
+  assertEquals(parseTrialId(ID.replace("repetition=1", "repetition=0")), undefined);
+});
+
+test("parseTrialId() takes any text without an error", () => {
+  fc.assert(fc.property(fc.string(), (text) => {
+    parseTrialId(text);
+    parseTrialId(`${ID} ${text}`);
+  }));
+});
+
+// Records
+
+test("TRIAL_LINE takes what runTrial() records, unchanged, however the trial ended", async () => {
+  const wrong = { ...perfect()[0]!, calls: [{ name: "nobody", arguments: "[" }] };
+  const trials = await Promise.all([
+    run(perfect()),
+    run([wrong, ...perfect()]),
+    run(perfect(TASK, 1)),
+    run([{ text: "" }]),
+    run([wrong]),
+    run(perfect(), { limits: { steps: 1 } }),
+    runTrial(SPEC, failing(new InfrastructureError("no network"))),
+    run([{}], { agent: () => Promise.resolve("42") }),
+  ]);
+  assertEquals(new Set(trials.map(({ outcome }) => outcome)).size, 6);
+  for (const trial of trials) {
+    assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
+    assertEquals(journalled(trial), trial);
+  }
+});
+
+test("TRIAL_LINE takes records of random calls, unchanged", async () => {
+  const scripts = fc.array(
+    fc.record({
+      text: fc.string(),
+      calls: fc.array(
+        fc.record({
+          name: fc.oneof(fc.string(), fc.constantFrom(...TASK.functions.map(({ name }) => name))),
+          arguments: fc.oneof(fc.json(), fc.string()),
+        }),
+        { maxLength: 3 },
+      ),
+    }),
+    { minLength: 1, maxLength: 5 },
+  );
+  await fc.assert(
+    fc.asyncProperty(scripts, async (script) => {
+      const trial = await run(script);
+      const { outcome, solved, failures, events, calls } = trial;
+      assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
+      assert(outcome !== "invalid" && OUTCOMES.includes(outcome));
+      assertEquals(solved, outcome === "solved");
+      assertEquals(failures, failuresOf(events));
+      assertEquals(calls, callsOf(events).length);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("TRIAL_LINE rejects records that contradict themselves or are none", async () => {
+  const good = journalled(await run(perfect())) as Record<string, unknown>;
+  assert(TRIAL_LINE.safeParse(good).success);
+  const changes: Record<string, unknown>[] = [
+    { solved: false },
+    { outcome: "wrong_answer" },
+    { outcome: "lost", solved: false },
+    { v: 2 },
+    { kind: "plan" },
+    { id: "" },
+    { id: undefined },
+    { calls: -1 },
+    { calls: 1.5 },
+    { repetition: 0 },
+    { minimumCalls: "4" },
+    { model: "parrot" },
+    { model: { requested: "parrot" } },
+    { task: 4 },
+    { failures: [{ type: "function_not_found" }] },
+    { failures: [{ root: true }] },
+    { usage: { inputTokens: 1 } },
+  ];
+  for (const change of changes) {
+    const { success } = TRIAL_LINE.safeParse({ ...good, ...change });
+    assert(!success, JSON.stringify(change));
+  }
+  for (const value of [null, [], "trial", 4, undefined]) {
+    assert(!TRIAL_LINE.safeParse(value).success);
+  }
+});
+
+test("TRIAL_LINE checks every failure fully, and names the path of what is wrong", async () => {
+  const good = journalled(await run(perfect())) as Record<string, unknown>;
+  const base = { call: 1, step: 1, function: "func_abc", root: true };
+  const fault = { missing: [], unexpected: [], wrongType: [], malformed: true };
+  const wrong = { parameter: "a", variable: "b", given: 7, origin: "fabricated" };
+  const notFound = { ...base, type: "function_not_found", detail: { nearest: null } };
+  const inputs = { ...base, type: "wrong_number_of_inputs", detail: fault };
+  const value = { ...base, type: "incorrect_value", detail: { arguments: [wrong] } };
+  const early = { ...value, type: "value_not_yet_known" };
+  const sound = [notFound, inputs, value, early];
+  const { failures } = parseWith(TRIAL_LINE, { ...good, failures: sound }, "the line");
+  assertEquals<unknown>(failures, sound);
+
+  const faults: [Record<string, unknown>, string][] = [
+    [{ ...notFound, type: "theirs" }, "type"],
+    ...sound.map((one): [Record<string, unknown>, string] => [{ ...one, detail: {} }, "detail."]),
+    [{ ...notFound, detail: undefined }, "detail"],
+    [{ ...notFound, call: 0 }, "call"],
+    [{ ...notFound, step: 0 }, "step"],
+    [{ ...notFound, function: 7 }, "function"],
+    [{ ...notFound, root: undefined }, "root"],
+    [{ ...inputs, detail: { ...fault, missing: [7] } }, "detail.missing[0]"],
+    [{ ...inputs, detail: { ...fault, malformed: "no" } }, "detail.malformed"],
+    [{ ...value, detail: { arguments: [{ ...wrong, given: "7" }] } }, "detail.arguments[0].given"],
+    [{ ...early, detail: { arguments: [wrong, { ...wrong, origin: "luck" }] } }, "[1].origin"],
+  ];
+  for (const [failure, path] of faults) {
+    const { message } = assertThrows(
+      () => parseWith(TRIAL_LINE, { ...good, failures: [notFound, failure] }, "the line"),
+      InputError,
+    );
+    assertStringIncludes(message, "at failures[1].", JSON.stringify(failure));
+    assertStringIncludes(message, path, JSON.stringify(failure));
+  }
+});
+
+test("TRIAL_LINE drops the events of other tools, all of them, and keeps the rest", async () => {
+  const good = journalled(await run(perfect())) as Record<string, unknown>;
+  const own = good["events"] as unknown[];
+  for (const events of [[{}], [{ kind: "theirs" }], [...own, { kind: "call" }], "none", null, 7]) {
+    assertEquals<unknown>(TRIAL_LINE.parse({ ...good, events }), { ...good, events: [] });
+  }
+});
+
+test("TRIAL_LINE fills in what other tools leave out", () => {
+  const least = {
+    v: 1,
+    kind: "trial",
+    id: "1",
+    suite: "",
+    model: { requested: "sim:planner", served: "sim:planner" },
+    task: {},
+    outcome: "solved",
+    solved: true,
+    calls: 0,
+  };
+  const trial = TRIAL_LINE.parse(least);
+  assertEquals<unknown>(trial, {
+    ...least,
+    index: 0,
+    block: 0,
+    model: { ...least.model, simulated: true },
+    strategy: "baseline",
+    perturbation: "none",
+    repetition: 1,
+    grounded: false,
+    minimumCalls: null,
+    failures: [],
+    behaviours: [],
+    usage: { inputTokens: 0, outputTokens: 0 },
+    startedAt: "",
+    durationMs: 0,
+    events: [],
+  });
+  assertEquals(TRIAL_LINE.parse({ ...least, perturbation: null }).perturbation, "none");
+  assertEquals(
+    TRIAL_LINE.parse({ ...least, model: { requested: "gpt-5", served: "x" } }).model.simulated,
+    false,
+  );
+});
+
+test("TRIAL_LINE keeps fields that it does not know", () => {
+  const line = { v: 1, kind: "trial", id: "1", suite: "", task: { set: "x" }, outcome: "invalid" };
+  const model = { requested: "a", served: "b", region: "c" };
+  const trial = TRIAL_LINE.parse({ ...line, model, solved: false, calls: 0, reason: "r", more: 1 });
+  assertEquals<unknown>(trial, { ...trial, reason: "r", more: 1 });
+  assertEquals<unknown>(trial.task, { set: "x" });
+  assertEquals<unknown>(trial.model, { ...model, simulated: false });
+});
+
+test("runTrial() keeps a journal readable, whatever a model claims or nests", async () => {
+  const deep = `{"x":${"[".repeat(4000)}${"]".repeat(4000)}}`;
+  const model = scripted("odd", [
+    {
+      calls: [{ name: "func_abc", arguments: deep }],
+      usage: { inputTokens: 1e308, outputTokens: NaN },
+      duration: Infinity,
+      served: "x".repeat(1000),
+    },
+    { text: "1".repeat(200_000), usage: { inputTokens: 1e308, outputTokens: -1 } },
+  ]);
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(spec, model);
+  assertEquals(trial.usage, { inputTokens: 0, outputTokens: 0 });
+  const text = JSON.stringify(trial);
+  assert(text.length < 50_000, String(text.length));
+  assertEquals(parseWith(TRIAL_LINE, JSON.parse(text), "the line").id, trial.id);
+});
+
+test("runTrial() keeps no key of an agent's error", async () => {
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const agent = () => Promise.reject(new Error("401 for Bearer sk-live-abcdefghijklmnop"));
+  const trial = await runTrial(spec, scripted("mine", [{}]), { agent });
+  assertEquals(trial.outcome, "invalid");
+  assert(!JSON.stringify(trial).includes("abcdefghijklmnop"));
+});
+
+test("runTrial() tells of a model that changes within a trial", async () => {
+  const model = scripted("m", [
+    { calls: [{ name: "func_abc", arguments: {} }], served: "m-1" },
+    { text: "7", served: "m-2" },
+  ]);
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(spec, model);
+  const planned = [{ ...trial, model: "m" }];
+  const [judged] = judgeTrials([trial], planned, { successRate: 0.5 });
+  assert(judged!.verdict.kind === "invalid");
+  assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
+});
+
+test("runTrial() ends an agent that calls on for ever as call_limit", async () => {
+  const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
+  const trial = await runTrial(spec, scripted("mine", [{}]), {
+    agent: async ({ tools }) => {
+      for (;;) await tools[0]!.execute({});
+    },
+  });
+  assertEquals([trial.outcome, trial.calls], ["call_limit", 6]);
+});
+
+// Strategies
+
+/** A trial of a strategy by some name. */
+function ofStrategy(strategy: string): PlannedTrial {
+  const key = { model: "parrot", strategy, perturbation: "none", task: SPEC, repetition: 1 };
+  return { ...key, id: trialId(key), index: 0, block: 0 };
+}
+
+/** A model that solves the task, and says `plan` wherever it is offered no functions. */
+function planning(name: string, plan: string, requests: ModelRequest[] = []): Model {
+  const usage = { inputTokens: 3, outputTokens: 2 };
+  return scripted(name, (request) => {
+    requests.push(request);
+    if (request.tools.length === 0) return { text: plan, usage };
+    const done = request.messages.filter(({ role }) => role === "tool").length;
+    return { ...perfect()[done]!, usage };
+  });
+}
+
+test("runTrial() works by the strategy that its name is the id of, unless told which", async () => {
+  const plain = await runTrial(ofStrategy("plan_then_call"), planning("parrot", "PLAN"));
+  const named = await runTrial(ofStrategy("my own"), planning("parrot", "PLAN"), {
+    strategy: { strategy: "plan_then_call" },
+  });
+  for (const { outcome, events, usage } of [plain, named]) {
+    assertEquals(outcome, "solved");
+    const [first, ...others] = events.filter((event) => event.kind === "reply");
+    assertEquals([first!.stage, first!.text], ["plan", "PLAN"]);
+    assertEquals(others.map(({ stage }) => stage), new Array(5).fill(undefined));
+    assertEquals(usage, { inputTokens: 18, outputTokens: 12 });
+  }
+  assertEquals([plain.strategy, named.strategy], ["plan_then_call", "my own"]);
+});
+
+test("runTrial() asks with what is set of the strategy", async () => {
+  const requests: ModelRequest[] = [];
+  await runTrial(ofStrategy("n"), planning("parrot", "PLAN", requests), {
+    strategy: {
+      strategy: "plan_then_call",
+      prompts: { plan_then_call: { plan: "PLAN IT: {question} {tools}" } },
+    },
+  });
+  assertStringIncludes(requests[0]!.messages.at(-1)!.content, "PLAN IT: ");
+  assertStringIncludes(requests[0]!.messages.at(-1)!.content, TASK.prompt);
+});
+
+test("runTrial() refuses what does not go with the strategy", async () => {
+  for (
+    const strategy of [
+      { strategy: "restate", attempts: 1 },
+      { strategy: "baseline", rounds: 1 },
+      { strategy: "repair", prompts: { repair: { fix: "no words" } } },
+      { strategy: "repair+repair" },
+    ]
+  ) {
+    await assertRejects(
+      () => runTrial(ofStrategy("n"), planning("parrot", ""), { strategy }),
+      InputError,
+      "Cannot use the strategy",
+    );
+  }
+});
+
+test("runTrial() records what other models took part, apart from the trial's own", async () => {
+  const planner = { ...planning("planner", "PLAN"), simulated: false };
+  const options: TrialOptions = { stageModels: new Map([["plan", planner]]) };
+  const own = planning("parrot", "none of mine");
+  const trial = await runTrial(ofStrategy("plan_then_call"), own, options);
+  assertEquals(trial.outcome, "solved");
+  assertEquals(trial.model, { requested: "parrot", served: "parrot", simulated: true });
+  assertEquals(trial.stages, [{
+    stage: "plan",
+    model: { requested: "planner", served: ["planner"], simulated: false },
+    usage: { inputTokens: 3, outputTokens: 2 },
+  }]);
+  assertEquals(trial.usage, { inputTokens: 18, outputTokens: 12 }, "theirs is among it");
+  assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
+  assertEquals(scoreOf(trial).stages, trial.stages, "what gates and reports read has it");
+  const alone = await runTrial(ofStrategy("plan_then_call"), own);
+  assert(!("stages" in alone) && !("stages" in scoreOf(alone)));
+});
+
+test("runTrial() calls a trial simulated as soon as any model in it is", async () => {
+  for (
+    const [own, other, simulated] of [
+      [false, false, false],
+      [true, false, true],
+      [false, true, true],
+    ]
+  ) {
+    const { model } = await runTrial(
+      ofStrategy("plan_then_call"),
+      { ...planning("parrot", "PLAN"), simulated: own! },
+      { stageModels: new Map([["plan", { ...planning("planner", "PLAN"), simulated: other! }]]) },
+    );
+    assertEquals(model.simulated, simulated);
+  }
+});
+
+test("runTrial() charges every model's replies to the limits of the trial", async () => {
+  const options: TrialOptions = {
+    stageModels: new Map([["plan", planning("planner", "PLAN")]]),
+  };
+  const ended = async (limits: TrialOptions["limits"]) => {
+    const { outcome, calls, usage } = await runTrial(
+      ofStrategy("plan_then_call"),
+      planning("parrot", "PLAN"),
+      { ...options, limits: limits! },
+    );
+    return [outcome, calls, usage.inputTokens];
+  };
+  assertEquals(await ended({ steps: 1 }), ["step_limit", 0, 3]);
+  assertEquals(await ended({ steps: 3 }), ["step_limit", 2, 9]);
+  assertEquals(await ended({ steps: 6 }), ["solved", 4, 18]);
+  assertEquals(await ended({ tokens: 4 }), ["token_limit", 0, 3]);
+  assertEquals(await ended({ tokens: 29 }), ["token_limit", 4, 18]);
+  assertEquals(await ended({ tokens: 30 }), ["solved", 4, 18]);
+});
+
+test("runTrial() makes a trial invalid when the model of a stage cannot be had", async () => {
+  const broken: Model = {
+    name: "planner",
+    simulated: true,
+    reply: () => Promise.reject(new InfrastructureError("no network")),
+  };
+  const trial = await runTrial(ofStrategy("plan_then_call"), planning("parrot", "PLAN"), {
+    stageModels: new Map([["plan", broken]]),
+  });
+  assertEquals([trial.outcome, trial.reason], ["invalid", "no network"]);
+});
+
+test("TRIAL_LINE takes every kind of event that strategies record, unchanged", async () => {
+  const kinds = new Set<string>();
+  const wrong = { name: TASK.functions[0]!.name, arguments: {} };
+  const clumsy = scripted(
+    "clumsy",
+    ({ context }) =>
+      context.stage === "repair" || context.request > 3
+        ? { text: `${TASK.target.variable} = @Nothing` }
+        : { calls: [wrong] },
+  );
+  for (const strategy of STRATEGIES) {
+    for (const model of [clumsy, planning("parrot", TASK.functions[0]!.name)]) {
+      const trial = await runTrial(ofStrategy(strategy), model);
+      for (const { kind } of trial.events) kinds.add(kind);
+      assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial), strategy);
+    }
+  }
+  assertEquals([...kinds].toSorted(), ["answer", "call", "repair", "reply", "stage"]);
+});
+
+test("TRIAL_LINE rejects stages that are none, and names the path", async () => {
+  const options = { stageModels: new Map([["plan", planning("planner", "PLAN")]]) };
+  const trial = await runTrial(ofStrategy("plan_then_call"), planning("parrot", ""), options);
+  const [stage] = trial.stages!;
+  const changes: [unknown, path: string][] = [
+    ["plan", "stages"],
+    [[{ ...stage!, stage: 7 }], "stages[0].stage"],
+    [[{ ...stage!, model: "m" }], "stages[0].model"],
+    [[{ ...stage!, model: { ...stage!.model, served: "m" } }], "stages[0].model.served"],
+    [[{ ...stage!, usage: { inputTokens: -1, outputTokens: 0 } }], "stages[0].usage.inputTokens"],
+    [[{ stage: "plan", model: stage!.model }], "stages[0].usage"],
+  ];
+  for (const [stages, path] of changes) {
+    assertThrows(
+      () => parseWith(TRIAL_LINE, journalled({ ...trial, stages }), "the line"),
+      InputError,
+      `at ${path}: `,
+    );
+  }
+});
+
+test("runTrial() judges the values that names stand for, and keeps the text for people", async () => {
+  const spec: GraphSpec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 4 };
+  const task = generateTask(spec);
+  const { target: { variable, value }, functions: [made] } = task;
+  const { outcome, grounded, events, failures } = await runTrial(
+    { ...ofStrategy("indirection"), task: spec },
+    scripted("named", [
+      {
+        calls: [{
+          name: made!.name,
+          arguments: { ...rightArguments(task, made!), result: "@Wanted" },
+        }],
+      },
+      { text: `${variable} = @Wanted` },
+    ]),
+  );
+  assertEquals([outcome, grounded, failures], ["solved", true, []]);
+  assertEquals(events.at(-1), {
+    kind: "answer",
+    text: `${variable} = ${value}`,
+    rendered: `${variable} = @Wanted=${value}`,
+    value,
+  });
+});
