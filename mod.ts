@@ -32,7 +32,7 @@ export {
   assertSolved,
   assertSuccessRate,
 } from "./lib/testing/assertions/trials.ts";
-export { type Behaviour, BEHAVIOURS } from "./lib/calls/behaviour.ts";
+export { type Behaviour, BEHAVIOURS } from "./lib/calls/failure_types.ts";
 export type {
   BenchmarkOptions,
   BenchmarkStrategy,
@@ -150,17 +150,18 @@ export {
   type ToolInput,
   type ZodSchema,
 } from "./lib/tools/define_tool.ts";
-export { isQuestion, QuestionFixture, type QuestionSpec } from "./lib/trials/executors/question.ts";
+export { QuestionFixture } from "./lib/trials/executors/question.ts";
+export { isQuestion, type QuestionSpec } from "./lib/trials/executors/task_kind.ts";
 export type { UnitWords } from "./lib/gate/unit_names.ts";
 export type { TaskSource } from "./lib/runs/plan.ts";
 export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
 export {
   CaseFixture,
   type CaseFixtureOptions,
-  type CaseSpec,
   type ToolCase,
   type ToolTestRun,
 } from "./lib/trials/executors/case.ts";
+export type { CaseSpec } from "./lib/trials/executors/task_kind.ts";
 export { type SharedOptions, toolTest, type ToolTestOptions } from "./lib/testing/tool_test.ts";
 export {
   type Brittleness,
@@ -178,7 +179,7 @@ export {
   type Effort,
   type PairedSuccess,
 } from "./lib/gate/comparison.ts";
-export type { Subject } from "./lib/gate/decisions.ts";
+export type { Subject } from "./lib/gate/variant.ts";
 export { Connections, type ConnectOptions } from "./lib/models/connect.ts";
 export {
   Definition,
@@ -221,14 +222,8 @@ export {
   type Executor,
   type ExecutorOptions,
 } from "./lib/trials/executors/generated.ts";
-export {
-  type Failure,
-  FAILURE_TYPES,
-  type FailureCause,
-  type FailureType,
-  type Origin,
-  type WrongArgument,
-} from "./lib/calls/failure.ts";
+export type { Failure, FailureCause, Origin, WrongArgument } from "./lib/calls/failure.ts";
+export { FAILURE_TYPES, type FailureType } from "./lib/calls/failure_types.ts";
 export {
   type DifferenceEvidence,
   type Evidence,
@@ -258,7 +253,7 @@ export {
   SURFACES,
 } from "./lib/tasks/generated/graph.ts";
 export type { Fixture, Judgement, Presented, Work } from "./lib/trials/executors/fixture.ts";
-export { InputError } from "./lib/base/input.ts";
+export { InputError } from "./lib/base/errors.ts";
 export type { JsonObject, JsonValue } from "./lib/base/json.ts";
 export type { Carried, Message, Usage } from "./lib/tools/message.ts";
 export {
@@ -344,13 +339,10 @@ export {
   SIGNS,
   type UpgradePolicy,
 } from "./lib/gate/policy.ts";
-export {
-  ProbeFixture,
-  type ProbeId,
-  PROBES,
-  type ProbeSpec,
-} from "./lib/trials/executors/probes.ts";
-export { openTask, type TaskOpener, type TaskSpec } from "./lib/trials/executors/tasks.ts";
+export { ProbeFixture } from "./lib/trials/executors/probes.ts";
+export { type ProbeId, PROBES, type ProbeSpec } from "./lib/trials/executors/task_kind.ts";
+export { openTask, type TaskOpener } from "./lib/trials/executors/tasks.ts";
+export type { TaskSpec } from "./lib/trials/executors/task_kind.ts";
 export {
   type Budget,
   costOf,
@@ -370,7 +362,7 @@ export {
   type ToolsRun,
 } from "./lib/toolkit/run_tools.ts";
 export { Toolbox, type ToolboxOptions } from "./lib/trials/executors/toolbox.ts";
-export type { Clock } from "./lib/base/backoff.ts";
+export type { Clock } from "./lib/base/clock.ts";
 export { type Asked, type Attempt, retrying, type RetryPolicy } from "./lib/models/http/retry.ts";
 export {
   type Place,
@@ -378,7 +370,7 @@ export {
   Throttle,
   type ThrottleOptions,
 } from "./lib/models/http/rate_limiter.ts";
-export { Throttles } from "./lib/models/http/rate_limiters.ts";
+export { Throttles } from "./lib/models/http/rate_limiter.ts";
 export { fillPrompt, PROMPTS } from "./lib/models/prompts.ts";
 export type {
   CallOutcome,
@@ -458,13 +450,12 @@ export {
 export { type PerturbedTask, perturbTask } from "./lib/perturbations/perturbed_task.ts";
 export {
   type MadeCall,
-  PARAMETER_FAILURE_TYPES,
   type ParameterFailure,
-  type ParameterFailureType,
   type ParameterView,
   type Undecided,
   viewCalls,
 } from "./lib/calls/parameter_failure.ts";
+export { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./lib/calls/failure_types.ts";
 export {
   absent,
   alignCalls,
@@ -676,6 +667,6 @@ export {
   type TrainingFormat,
   type TrainingFormatId,
 } from "./lib/toolkit/training/format.ts";
-export { trainingFormat } from "./lib/toolkit/training/formats.ts";
+export { trainingFormat } from "./lib/toolkit/training/registry.ts";
 export { type WireApi } from "./lib/models/openai/wire_format.ts";
 export type { JointMean, MeanEstimate } from "./lib/statistics/clustered_mean.ts";

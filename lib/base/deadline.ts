@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type Clock, SYSTEM_CLOCK } from "./backoff.ts";
+import { type Clock, SYSTEM_CLOCK } from "./clock.ts";
 
 /** How long work is waited for. */
 export interface Deadline {

@@ -3,8 +3,6 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
-
 /** Any value that JSON can carry. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
@@ -49,11 +47,6 @@ export function parseJson(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The SHA-256 of `text` in hexadecimal. */
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 // Control characters (line breaks and tabs too), halves of characters, and invisible characters that

@@ -4,7 +4,7 @@
  */
 
 import { dirname, join, relative, resolve } from "node:path";
-import { fileReason, InputError } from "./input.ts";
+import { fileReason, InputError } from "./errors.ts";
 
 /**
  * Makes the folders on the way to `path`; `what` is to be written there, such as `the report to`.

@@ -7,24 +7,7 @@
 import { isTransient } from "../tools/fault.ts";
 import { canonicalJson, parseJson } from "../base/json.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
-
-/** Every behaviour. */
-export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"] as const;
-
-/**
- * What a trace shows, and no more: it cannot tell why.
- *
- * - `aversion`: it answered although it had never called a function that the task needs. On generated
- *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
- *   read it elsewhere, counts too.
- * - `ignored_result`: its answer is none of the values that the functions which give the answer had
- *   returned to it. A slip in copying looks the same as contradiction.
- * - `silent`: it made calls and never wrote a word beside them. Reasoning that the provider hides
- *   counts as silence.
- * - `forced_loop`: it ran into a limit while repeating calls that it had made before; where the task
- *   forces calls that cannot help, while making any. Calls in ever new words are seen there only.
- */
-export type Behaviour = typeof BEHAVIOURS[number];
+import { type Behaviour, BEHAVIOURS } from "./failure_types.ts";
 
 /** What a task says of its behaviours. */
 export interface Expectations {

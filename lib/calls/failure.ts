@@ -10,17 +10,6 @@ import { isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Parameter, TaskFunction } from "../tasks/generated/task.ts";
 import type { SchemaFault } from "../tools/tool.ts";
 
-/** The failure types, in the order in which they are checked. */
-export const FAILURE_TYPES = [
-  "function_not_found",
-  "wrong_number_of_inputs",
-  "value_not_yet_known",
-  "incorrect_value",
-] as const;
-
-/** Which predicate failed first: name, schema, dataflow, or value. */
-export type FailureType = typeof FAILURE_TYPES[number];
-
 /** Where a wrong value came from. */
 export type Origin = "other_variable" | "wrong_return" | "fabricated";
 

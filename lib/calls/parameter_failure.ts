@@ -17,29 +17,8 @@ import {
   type OracleValue,
 } from "./expected/oracle.ts";
 import { Position } from "../tools/schema/position.ts";
-import { rougeL } from "./values/similarity.ts";
-
-/** The five types. */
-export const PARAMETER_FAILURE_TYPES = [
-  "hallucination_name",
-  "missing_information",
-  "redundant_information",
-  "specification_mismatch",
-  "task_deviation",
-] as const;
-
-/** What kind of mistake was made with a parameter. */
-export type ParameterFailureType = typeof PARAMETER_FAILURE_TYPES[number];
-
-/** What the types mean, in one sentence each. */
-export const PARAMETER_FAILURE_WORDS: Readonly<Record<ParameterFailureType, string>> = {
-  hallucination_name: "A parameter was given that the function does not have.",
-  missing_information: "A parameter that the function or the task needs was not given.",
-  redundant_information:
-    "A parameter was given that the function has, but the task does not ask for.",
-  specification_mismatch: "A value is not of the type, range or format that the function takes.",
-  task_deviation: "A value is one that the function takes, but not the one that the task asks for.",
-};
+import { rougeL } from "./values/text.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 
 /** One parameter that is wrong. */
 export interface ParameterFailure {

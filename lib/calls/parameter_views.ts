@@ -4,15 +4,11 @@
  */
 
 import { isLost } from "../tools/fault.ts";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { OracleCall } from "./expected/oracle.ts";
-import {
-  PARAMETER_FAILURE_TYPES,
-  type ParameterFailureType,
-  type ParameterView,
-  viewCalls,
-} from "./parameter_failure.ts";
+import { type ParameterView, viewCalls } from "./parameter_failure.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_types.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { type CallEvent, callsOf, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 

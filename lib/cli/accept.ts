@@ -4,7 +4,8 @@
  */
 
 import { acceptResults, baselineText } from "../runs/baseline.ts";
-import { fileReason, InputError, readText } from "../base/input.ts";
+import { readText } from "../base/input.ts";
+import { fileReason, InputError } from "../base/errors.ts";
 import { isJsonObject, parseJson } from "../base/json.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { Arguments, userPath } from "./arguments.ts";

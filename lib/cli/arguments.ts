@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 
 /** Which options a command takes. */
 export interface OptionNames {

@@ -3,13 +3,13 @@
  * @module
  */
 
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { Output, placeOf } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
 import { type TrainingTally, writeTrainingData } from "../toolkit/training/examples.ts";
 import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
-import { trainingFormat } from "../toolkit/training/formats.ts";
+import { trainingFormat } from "../toolkit/training/registry.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const EXPORT_HELP =

@@ -9,7 +9,8 @@ import { type CompletePolicy, completePolicy, GATE_POLICY, isUpgrade } from "../
 import { PRICES } from "../models/prices.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate } from "../reports/terminal.ts";
-import { decideResults, faultOf, type GateReport, reportProblem } from "../gate/gate_report.ts";
+import { type GateReport, reportProblem } from "../gate/gate_report.ts";
+import { decideResults, faultOf } from "../runs/decide_results.ts";
 import { renderVerdicts } from "../reports/verdicts.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { summarizeJob } from "../reports/job_summary.ts";

@@ -10,13 +10,21 @@ import { loadCallSet } from "../tasks/questions/load.ts";
 import { toDot, toMermaid, toSvg } from "../reports/figures/graph_drawing.ts";
 import type { Fixture } from "../trials/executors/fixture.ts";
 import { type GraphSpec, LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
-import { InputError, parseWith, reasonOf } from "../base/input.ts";
+import { parseWith } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { parseJson, printable } from "../base/json.ts";
-import { isProbe, ProbeFixture, PROBES, type ProbeSpec } from "../trials/executors/probes.ts";
-import { isQuestion, QuestionFixture, type QuestionSpec } from "../trials/executors/question.ts";
+import { ProbeFixture } from "../trials/executors/probes.ts";
+import {
+  isGenerated,
+  isProbe,
+  isQuestion,
+  PROBES,
+  type ProbeSpec,
+  type QuestionSpec,
+} from "../trials/executors/task_kind.ts";
+import { QuestionFixture } from "../trials/executors/question.ts";
 import { freshSeed } from "../base/random.ts";
 import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks/generated/task.ts";
-import { isGenerated } from "../trials/executors/tasks.ts";
 import { type OpenAITool, toOpenAITool } from "../tools/tool.ts";
 import { Arguments, userPath } from "./arguments.ts";
 

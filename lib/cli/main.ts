@@ -5,7 +5,7 @@
  * @module
  */
 
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { keepOnly, type Need } from "./permissions.ts";
 import { redact, redactRecord } from "../base/redact.ts";

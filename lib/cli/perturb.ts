@@ -5,7 +5,8 @@
 
 import { Connections } from "../models/connect.ts";
 import { isFault } from "../tools/fault.ts";
-import { InputError, readText, reasonOf } from "../base/input.ts";
+import { readText } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import {

@@ -10,7 +10,8 @@ import {
   planWarnings,
   sequentialChances,
 } from "../runs/forecast.ts";
-import { InputError, parseWith, readJsonc, reasonOf } from "../base/input.ts";
+import { parseWith, readJsonc } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import { modelName } from "../models/entry.ts";
@@ -28,7 +29,7 @@ import {
 } from "../statistics/sample_size.ts";
 import { SUITE } from "../runs/suite.ts";
 import { unitWords } from "../gate/unit_names.ts";
-import { percent, points } from "../gate/verdict_text.ts";
+import { percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { planSuiteFile } from "./running.ts";
 

@@ -8,13 +8,14 @@ import { type Options, SingleBar } from "cli-progress";
 import { printable } from "../base/json.ts";
 import { modelName } from "../models/entry.ts";
 import { costOfAll, spentUsage } from "../models/prices.ts";
-import { isQuestion, wayOf } from "../trials/executors/question.ts";
+import { wayOf } from "../trials/executors/question.ts";
+import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
 import { wilson } from "../statistics/proportions.ts";
 import type { Needless } from "../runs/early_stopping.ts";
 import type { TrialScore } from "../trials/summary.ts";
-import { percent } from "../gate/verdict_text.ts";
+import { percent } from "../base/numbers.ts";
 
 /** Where a run stands. */
 export interface Standing {

@@ -5,13 +5,15 @@
 
 import { baselineOfGate, missingBaseline } from "../runs/baseline.ts";
 import { type Collection, readCollection } from "../runs/journal/collection.ts";
-import { InputError, readJsonc } from "../base/input.ts";
+import { readJsonc } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { placeOf, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
-import { decideResults, faultOf, type GateReport, reportProblem } from "../gate/gate_report.ts";
+import { type GateReport, reportProblem } from "../gate/gate_report.ts";
+import { decideResults, faultOf } from "../runs/decide_results.ts";
 import { lackNote, makeReport } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";

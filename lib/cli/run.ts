@@ -5,7 +5,8 @@
 
 import { Connections } from "../models/connect.ts";
 import { assertComparable, baselineOfGate, missingBaseline } from "../runs/baseline.ts";
-import { InputError, readJsonc } from "../base/input.ts";
+import { readJsonc } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { renderTables } from "../reports/terminal.ts";
 import { RECORDING_FLAGS } from "../models/recordings/recordings.ts";
 import { planOfJournal, trialToReplay } from "../runs/replay.ts";
@@ -14,7 +15,7 @@ import { tellStory } from "../reports/story.ts";
 import { parseShard } from "../runs/shards.ts";
 import { quoted } from "../base/shell_quote.ts";
 import { SUITE } from "../runs/suite.ts";
-import { Throttles } from "../models/http/rate_limiters.ts";
+import { Throttles } from "../models/http/rate_limiter.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
 import {

@@ -4,7 +4,8 @@
  */
 
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
-import { InputError, parseWith, readJsonc } from "../base/input.ts";
+import { parseWith, readJsonc } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { APIS } from "../models/model.ts";
 import { type Plan, type PlanOptions, planSuite } from "../runs/plan.ts";

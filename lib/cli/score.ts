@@ -17,7 +17,8 @@ import {
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
-import { InputError, parseWith, readText } from "../base/input.ts";
+import { parseWith, readText } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { type JsonValue, parseJson, printable } from "../base/json.ts";
 import { alignedTable } from "../reports/text.ts";
 import {

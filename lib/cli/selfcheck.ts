@@ -11,9 +11,10 @@ import {
   type Subject,
   subjectName,
   subjectOf,
-} from "../gate/decisions.ts";
+} from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
-import { InputError, parseWith, readJsonc, reasonOf } from "../base/input.ts";
+import { parseWith, readJsonc } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { exitCodeOf } from "../gate/decide_trials.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
@@ -23,10 +24,10 @@ import { readResults } from "../runs/journal/results.ts";
 import { Run } from "../runs/run.ts";
 import { type Check, selfCheck } from "../gate/self_check.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
-import { Throttles } from "../models/http/rate_limiters.ts";
+import { Throttles } from "../models/http/rate_limiter.ts";
 import type { TrialScore } from "../trials/summary.ts";
 import { unitWords } from "../gate/unit_names.ts";
-import { percent } from "../gate/verdict_text.ts";
+import { percent } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
 import {

@@ -4,7 +4,7 @@
  */
 
 import { loadCallSet } from "../tasks/questions/load.ts";
-import { InputError, reasonOf } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { SIMULATED_MODELS, startSimulatedServer } from "../simulated/mod.ts";
 import { Arguments, userPath } from "./arguments.ts";
 

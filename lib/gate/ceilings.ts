@@ -3,11 +3,11 @@
  * @module
  */
 
-import type { ContestGraph, Scored, Scores } from "./decisions.ts";
+import type { ContestGraph, Scores } from "./decisions.ts";
+import type { Scored } from "./variant.ts";
 import { differenceBounds, rateBounds, sum, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
-import type { FailureType } from "../calls/failure.ts";
-import { PARAMETER_FAILURE_TYPES } from "../calls/parameter_failure.ts";
+import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
 import type { TrialScore } from "../trials/summary.ts";

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { byGraph, bySubject, type Subject, subjectOf, unitOf } from "./decisions.ts";
 import {
   differenceOf,
   DIFFERENCES,
@@ -12,7 +11,9 @@ import {
   type PairedDifference,
   pairedDifference,
   sum,
+  unitOf,
 } from "./evidence.ts";
+import { byGraph, bySubject, type Subject, subjectOf } from "./variant.ts";
 import { canonicalJson } from "../base/json.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";

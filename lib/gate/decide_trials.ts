@@ -9,13 +9,10 @@ import {
   type Contest,
   type ContestGraph,
   contestsOf,
-  isCounted,
   namesIn,
-  type Scored,
   Scores,
-  type Subject,
-  subjectName,
 } from "./decisions.ts";
+import { isCounted, type Scored, type Subject, subjectName } from "./variant.ts";
 import {
   decide,
   type DecideOptions,
@@ -26,10 +23,11 @@ import {
 } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { isRemoving } from "../perturbations/ids.ts";
-import type { ParameterFailureType } from "../calls/parameter_failure.ts";
+import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
-import { isQuestion, wayOf } from "../trials/executors/question.ts";
+import { wayOf } from "../trials/executors/question.ts";
+import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { SequentialRule } from "./sequential.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { scored, type TrialScore } from "../trials/summary.ts";

@@ -7,6 +7,7 @@ import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
 import { bettingLowerBound } from "../statistics/betting_bound.ts";
 import { type Bounds, clopperPearson, mcNemar, tango } from "../statistics/proportions.ts";
+import type { Scored } from "./variant.ts";
 
 /** The independent unit: one graph with all trials of one model on it. */
 export interface Unit {
@@ -257,4 +258,16 @@ export function rateOf(evidence: Evidence): number {
 /** The sum of a number of each item. */
 export function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
   return items.reduce((total, item) => total + valueOf(item), 0);
+}
+
+/**
+ * How the trials of one graph went, of which so many were planned; `counts` tells which count as solved.
+ */
+export function unitOf<T extends Pick<Scored, "outcome" | "solved">>(
+  trials: readonly T[],
+  planned: number = trials.length,
+  counts: (trial: T) => boolean = ({ solved }) => solved,
+): Unit {
+  const valid = trials.filter(({ outcome }) => outcome !== "invalid");
+  return { solved: valid.filter(counts).length, valid: valid.length, trials: planned };
 }

@@ -3,56 +3,13 @@
  * @module
  */
 
-import { assertComparable, assertOtherRun, type Baseline } from "../runs/baseline.ts";
-import { compareStrategies, type Comparison } from "./comparison.ts";
-import { subjectName } from "./decisions.ts";
+import type { Comparison } from "./comparison.ts";
+import { subjectName } from "./variant.ts";
 import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
-import { exitCodeOf, type Judged, judgeTrials, worstKind } from "./decide_trials.ts";
-import { pricesFor } from "../runs/plan.ts";
+import { exitCodeOf, type Judged, worstKind } from "./decide_trials.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
-import type { Prices } from "../models/prices.ts";
-import type { Results } from "../runs/journal/results.ts";
 import { describeVerdict, verdictNumbers } from "./verdict_text.ts";
-
-/** What results are decided with, beside the policy. */
-export interface DecisionOptions {
-  /** What the policy's baseline file holds. */
-  readonly baseline?: Baseline | undefined;
-  /** What models cost; default what the plan says. */
-  readonly prices?: Prices | undefined;
-}
-
-/** Why nothing can be decided over results; `undefined` when something can. */
-export function faultOf({ problem, trials }: Results): string | undefined {
-  if (problem !== undefined) return printable(problem, 1000);
-  return trials.length === 0 ? "there are no trials" : undefined;
-}
-
-/**
- * Decides over the results of a run.
- *
- * @throws {InputError} If the baseline is not of the same graphs or is these very trials, or a ceiling
- * of cost lacks a price.
- */
-export function decideResults(
-  results: Results,
-  policy: GatePolicy,
-  { baseline, prices }: DecisionOptions = {},
-): GateReport {
-  const { suite, trials, planned, plan, rule, stopped } = results;
-  const fault = faultOf(results);
-  if (fault !== undefined) return reportProblem(suite, fault);
-  if (baseline !== undefined) {
-    assertComparable(baseline, plan, planned);
-    assertOtherRun(baseline, trials);
-  }
-  const known = prices === undefined || plan === undefined
-    ? prices ?? results.prices
-    : pricesFor(prices, plan.resolved);
-  const judged = judgeTrials(trials, planned, policy, { rule, baseline, prices: known, stopped });
-  return reportVerdicts(suite, judged, policy, compareStrategies(trials, known));
-}
 
 /** What a gate decided, as `gate --json` prints it. */
 export interface GateReport {

@@ -4,9 +4,14 @@
  */
 
 import { z } from "zod";
-import { type Behaviour, BEHAVIOURS } from "../calls/behaviour.ts";
-import { FAILURE_TYPES, type FailureType } from "../calls/failure.ts";
-import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../calls/parameter_failure.ts";
+import {
+  type Behaviour,
+  BEHAVIOURS,
+  FAILURE_TYPES,
+  type FailureType,
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailureType,
+} from "../calls/failure_types.ts";
 
 /** What both kinds of gates take. */
 export interface GateOptions {

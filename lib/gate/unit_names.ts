@@ -3,9 +3,7 @@
  * @module
  */
 
-import { isProbe } from "../trials/executors/probes.ts";
-import { isQuestion } from "../trials/executors/question.ts";
-import { isCase } from "../trials/executors/tasks.ts";
+import { isCase, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 
 /** Words for units. */
 export interface UnitWords {

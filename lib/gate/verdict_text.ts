@@ -15,6 +15,7 @@ import {
   isUpgrade,
 } from "./policy.ts";
 import { GRAPHS, type UnitWords } from "./unit_names.ts";
+import { percent, points, probability } from "../base/numbers.ts";
 
 /** What a verdict's words name beside the verdict itself. */
 export interface VerdictNames {
@@ -276,28 +277,6 @@ function roundDown(bound: number, show: (value: number) => string): number {
     ? size < 0.01 ? 5 : 3
     : Math.min(Math.max(3, Math.ceil(-Math.log10(size))), 5);
   return Math.floor(bound * 10 ** digits + 1e-9) / 10 ** digits;
-}
-
-/** A share in percent, with enough decimals for what is not all, or none, not to look so. */
-export function percent(share: number): string {
-  let decimals = 1;
-  const shown = () => Number((100 * share).toFixed(decimals));
-  while (decimals < 8 && ((shown() === 100 && share < 1) || (shown() === 0 && share > 0))) {
-    decimals++;
-  }
-  return `${(100 * share).toFixed(decimals)}%`;
-}
-
-/** A difference of shares in percentage points; small ones with more decimals. */
-export function points(share: number): string {
-  const exact = 100 * share;
-  const value = Number(exact.toFixed(Math.abs(exact) < 1 ? 3 : 1));
-  return `${value === 0 ? 0 : value} ${Math.abs(value) === 1 ? "point" : "points"}`;
-}
-
-/** A p-value, never rounded to nothing. */
-export function probability(value: number): string {
-  return value < 0.0001 ? "below 0.0001" : value.toFixed(4);
 }
 
 function plain(value: number): string {

@@ -6,7 +6,7 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
-import { InputError, reasonOf } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
 import {
@@ -16,8 +16,7 @@ import {
 } from "../simulated/mod.ts";
 import { inTextFormat } from "./formats/adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
-import { assertRates } from "./http/rate_limiter.ts";
-import { Throttles } from "./http/rate_limiters.ts";
+import { assertRates, Throttles } from "./http/rate_limiter.ts";
 import { type ModelEntry, modelName } from "./entry.ts";
 
 /** What holds for all models of a run; limits hold for each model of a server. */

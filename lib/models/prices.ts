@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 

@@ -13,7 +13,7 @@ import {
   isFault,
   isTransient,
 } from "../tools/fault.ts";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./methods.ts";
 

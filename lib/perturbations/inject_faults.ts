@@ -4,7 +4,7 @@
  * @module
  */
 
-import { SYSTEM_CLOCK } from "../base/backoff.ts";
+import { SYSTEM_CLOCK } from "../base/clock.ts";
 import {
   type Fault,
   type FaultInjector,
@@ -12,7 +12,7 @@ import {
   FAULTS,
   FLAKY_RATE,
 } from "../tools/fault.ts";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { type JsonObject, printable } from "../base/json.ts";
 import { assertTools } from "../tools/define_tool.ts";
 import { fork } from "../base/random.ts";

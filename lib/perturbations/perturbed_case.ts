@@ -7,7 +7,7 @@
 import { sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector, isFault } from "../tools/fault.ts";
 import { type AimedFault, injectorOf } from "./inject_faults.ts";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import {
   type Change,

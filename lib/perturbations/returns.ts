@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { type JsonValue, printable } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 

@@ -3,14 +3,13 @@
  * @module
  */
 
-import type { Behaviour } from "../calls/behaviour.ts";
+import { type Behaviour, PARAMETER_FAILURE_WORDS } from "../calls/failure_types.ts";
 import { briefFault, FAULT_EFFECTS, type FaultId, faultIn, isFault } from "../tools/fault.ts";
-import { PARAMETER_FAILURE_WORDS } from "../calls/parameter_failure.ts";
 import { EFFECTS, isMethod, type PerturbationMethod, PERTURBED } from "../perturbations/methods.ts";
 import { type MetamorphicCheck, type PerturbationId, PERTURBATIONS } from "../perturbations/ids.ts";
-import type { ProbeId } from "../trials/executors/probes.ts";
+import type { ProbeId } from "../trials/executors/task_kind.ts";
 import type { StrategyId } from "../trials/strategies/registry.ts";
-import { percent } from "../gate/verdict_text.ts";
+import { percent } from "../base/numbers.ts";
 
 /** What each probe is for. */
 export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {

@@ -10,15 +10,15 @@
 import { createHash } from "node:crypto";
 import process from "node:process";
 import { signsOf } from "../gate/ceilings.ts";
-import { FAILURE_TYPES } from "../calls/failure.ts";
+import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
-import { labelOf, subjectOf } from "../gate/decisions.ts";
+import { labelOf, subjectOf } from "../gate/variant.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
-import { isCase } from "../trials/executors/tasks.ts";
+import { isCase } from "../trials/executors/task_kind.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitWords } from "../gate/unit_names.ts";
 import { html, Markup } from "./page/markup.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { fileReason } from "../base/input.ts";
+import { fileReason } from "../base/errors.ts";
 
 const VARIABLE = "GITHUB_STEP_SUMMARY";
 

@@ -5,7 +5,8 @@
 
 import { readPrediction } from "../tasks/questions/scoring.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
-import { type QuestionSpec, trueArguments } from "../trials/executors/question.ts";
+import { trueArguments } from "../trials/executors/question.ts";
+import type { QuestionSpec } from "../trials/executors/task_kind.ts";
 import type { ScoredEvent } from "../calls/trace.ts";
 import { valueDifferences } from "../calls/values/differences.ts";
 

@@ -3,13 +3,12 @@
  * @module
  */
 
-import { labelOf } from "../gate/decisions.ts";
+import { labelOf } from "../gate/variant.ts";
 import type { Failure, WrongArgument } from "../calls/failure.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
-import { isCase } from "../trials/executors/tasks.ts";
+import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { type AssertionEvent, type CallEvent, callsOf, type TraceEvent } from "../calls/trace.ts";
-import { isQuestion } from "../trials/executors/question.ts";
 import { tellQuestion } from "./question_story.ts";
 import type { Trial } from "../trials/trial.ts";
 

@@ -5,10 +5,12 @@
  */
 
 import { z } from "zod";
-import { FAILURE_TYPES, type FailureType } from "../calls/failure.ts";
-import { assertShallow, InputError, parseWith, readText } from "../base/input.ts";
-import { canonicalJson, isJsonObject, parseJson, printable, sha256 } from "../base/json.ts";
-import { bySubject, type Scored, subjectOf } from "../gate/decisions.ts";
+import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
+import { assertShallow, parseWith, readText } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
+import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
+import { sha256 } from "../base/hash.ts";
+import { bySubject, type Scored, subjectOf } from "../gate/variant.ts";
 import { type BaselineScores, changed, judgeTrials } from "../gate/decide_trials.ts";
 import {
   comparisonHash,

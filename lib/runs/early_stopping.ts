@@ -9,8 +9,8 @@ import {
   contestsOf,
   namesIn,
   Scores,
-  subjectName,
 } from "../gate/decisions.ts";
+import { subjectName } from "../gate/variant.ts";
 import { pairSample, unitSample } from "../gate/evidence.ts";
 import { printable } from "../base/json.ts";
 import type { BaselineScores } from "../gate/decide_trials.ts";

@@ -7,7 +7,7 @@ import type { Pair, Unit } from "../gate/evidence.ts";
 import { CHARACTERS_A_TOKEN, expectedUsage, type TaskSize, USUAL_CALLS } from "./usage_estimate.ts";
 import { decide, decideUpgrade } from "../gate/decide.ts";
 import { canonicalJson, printable } from "../base/json.ts";
-import { countGraphs } from "../gate/decisions.ts";
+import { countGraphs } from "../gate/variant.ts";
 import type { Usage } from "../tools/message.ts";
 import { faultsIn } from "../perturbations/ids.ts";
 import type { Plan } from "./plan.ts";
@@ -42,9 +42,10 @@ import { strategiesIn, type StrategyId } from "../trials/strategies/registry.ts"
 import { modelName } from "../models/entry.ts";
 import { stageEntries, strategyChoice, strategyName } from "../trials/strategies/entry.ts";
 import { offerNames } from "../tools/references/schema.ts";
-import { changesTask, isGenerated, openTask } from "../trials/executors/tasks.ts";
+import { changesTask, openTask } from "../trials/executors/tasks.ts";
+import { isGenerated } from "../trials/executors/task_kind.ts";
 import { type UnitWords, unitWords } from "../gate/unit_names.ts";
-import { percent, points } from "../gate/verdict_text.ts";
+import { percent, points } from "../base/numbers.ts";
 
 /** What a gate will be able to tell. */
 export interface Forecast {

@@ -4,8 +4,9 @@
  */
 
 import type { CallSet } from "../tasks/questions/question_set.ts";
-import { InputError, reasonOf } from "../base/input.ts";
-import { canonicalJson, sha256 } from "../base/json.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
+import { canonicalJson } from "../base/json.ts";
+import { sha256 } from "../base/hash.ts";
 import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
 import {
@@ -18,7 +19,7 @@ import {
 } from "./plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
-import { isQuestion } from "../trials/executors/question.ts";
+import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { forkSeed, freshSeed } from "../base/random.ts";
 import { type SequentialRule, sequentialRule } from "../gate/sequential.ts";
 import type { Limits } from "../trials/agent/session.ts";
@@ -29,7 +30,6 @@ import {
   assertUnperturbed,
   briefTask,
   changesTask,
-  isCase,
   type TaskOpener,
 } from "../trials/executors/tasks.ts";
 import { type PlannedTrial, trialId } from "../trials/trial_id.ts";

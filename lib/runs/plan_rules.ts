@@ -4,13 +4,14 @@
  */
 
 import { isFault } from "../tools/fault.ts";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
-import { isQuestion, wayOf } from "../trials/executors/question.ts";
+import { wayOf } from "../trials/executors/question.ts";
+import { isQuestion } from "../trials/executors/task_kind.ts";
 import { assertReferring, strategiesIn } from "../trials/strategies/registry.ts";
 import {
   stageEntries,

@@ -4,7 +4,8 @@
  */
 
 import { z } from "zod";
-import { InputError, parseWith } from "../base/input.ts";
+import { parseWith } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import type { Plan } from "./plan.ts";
 import { planOfLine, readPlanLine } from "./journal/journal.ts";
 import { modelName } from "../models/entry.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { fileReason, InputError } from "../base/input.ts";
+import { fileReason, InputError } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import type { BaselineScores } from "../gate/decide_trials.ts";

@@ -16,15 +16,14 @@ import {
   type TrialSetting,
   USUAL_CALLS,
 } from "./usage_estimate.ts";
-import { InputError } from "../base/input.ts";
-import { sha256 } from "../base/json.ts";
+import { InputError } from "../base/errors.ts";
+import { sha256 } from "../base/hash.ts";
 import { faultsIn } from "../perturbations/ids.ts";
 import { countTrials, type Plan, type ResolvedSuite } from "./plan.ts";
-import { isQuestion } from "../trials/executors/question.ts";
+import { isGenerated, isQuestion } from "../trials/executors/task_kind.ts";
 import { strategiesIn } from "../trials/strategies/registry.ts";
 import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";
-import { isGenerated } from "../trials/executors/tasks.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** Which part of a plan a machine runs. */

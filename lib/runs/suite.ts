@@ -21,17 +21,21 @@ import {
   SURFACES,
 } from "../tasks/generated/graph.ts";
 import { FAULT_PATTERN, isFault } from "../tools/fault.ts";
-import { InputError, reasonOf } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
 import { MODEL, type ModelEntry } from "../models/entry.ts";
 import { GATE_POLICY, type GatePolicy } from "../gate/policy.ts";
-import { type ProbeId, PROBES, type ProbeSpec } from "../trials/executors/probes.ts";
-import type { QuestionSpec } from "../trials/executors/question.ts";
+import {
+  type CaseSpec,
+  type ProbeId,
+  PROBES,
+  type ProbeSpec,
+  type QuestionSpec,
+} from "../trials/executors/task_kind.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../models/prices.ts";
 import type { Limits } from "../trials/agent/session.ts";
 import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "../trials/strategies/entry.ts";
 import { briefSpec } from "../tasks/generated/task.ts";
-import type { CaseSpec } from "../trials/executors/case.ts";
 
 /** Sizes of tasks, which are crossed with each other. Crossings with `depth >= core` are left out. */
 export interface Grid {

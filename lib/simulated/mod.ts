@@ -7,12 +7,10 @@
  * | --- | --- |
  * | `simulated/wire.ts` | OpenAI's format, as far as it is used |
  * | `simulated/functions.ts` | what can be read from the functions on offer |
- * | `simulated/results.ts` | what can be read from a result |
  * | `simulated/reading.ts` | what can be read from a conversation |
  * | `simulated/linking.ts` | backward chaining over what functions take and produce |
  * | `simulated/planning.ts` | what to call or to say, which all simulated models share |
  * | `simulated/stages.ts` | what can be read from a request for a plan or a list of functions |
- * | `simulated/writing.ts` | such plans and lists |
  * | `simulated/questions.ts` | what is made of questions that are no generated tasks |
  * | `simulated/planner.ts` | the model that makes no mistakes |
  * | `simulated/mistakes.ts` | the kinds of mistakes, and what each makes of a call |
@@ -20,7 +18,6 @@
  * | `simulated/noisy.ts` | the model that errs at stated rates |
  * | `simulated/truth_mistakes.ts` | the mistakes of the model that knows the truth, and what each makes of calls |
  * | `simulated/truth_writing.ts` | how it writes calls down |
- * | `simulated/truth_judging.ts` | how it rates answers |
  * | `simulated/truth_reading.ts` | what can be read from a request that asks a question of a call set |
  * | `simulated/truth.ts` | the model that answers questions of call sets from their truth |
  * | `simulated/breaking.ts` | how the form of calls is broken |

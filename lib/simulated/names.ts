@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { type BreakRates, BREAKS } from "./breaking.ts";
 import { type MistakeRates, MISTAKES } from "./mistakes.ts";

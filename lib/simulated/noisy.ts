@@ -18,9 +18,8 @@ import { cannotDetermine, nameResults, planReply } from "./planning.ts";
 import { answerQuestion } from "./questions.ts";
 import { react, type ReactionRates } from "./reactions.ts";
 import { readConversation } from "./reading.ts";
-import { readStage, type StageReading } from "./stages.ts";
+import { DO_NOT_KNOW, readStage, type StageReading, writeStage } from "./stages.ts";
 import { composeAnswer, type SimulatedModel } from "./wire.ts";
-import { DO_NOT_KNOW, writeStage } from "./writing.ts";
 
 /** How a noisy model errs. */
 export interface NoisyOptions {

@@ -9,7 +9,7 @@ import { answerQuestion } from "./questions.ts";
 import { readConversation } from "./reading.ts";
 import { readStage } from "./stages.ts";
 import { composeAnswer, type SimulatedModel } from "./wire.ts";
-import { writeStage } from "./writing.ts";
+import { writeStage } from "./stages.ts";
 
 /**
  * A simulated model that chains backward from the variable asked for, over types and subtypes or

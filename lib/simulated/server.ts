@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { CallSet } from "../tasks/questions/question_set.ts";
-import { InputError, reasonOf } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
 import { parseSimulatedModel, SIMULATED_MODELS } from "./names.ts";
 import { readChosen } from "./reading.ts";

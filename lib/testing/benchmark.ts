@@ -4,10 +4,9 @@
  */
 
 import { assertOptions, type BenchmarkOptions } from "./options.ts";
-import { subjectName } from "../gate/decisions.ts";
+import { subjectName } from "../gate/variant.ts";
 import { inOwnWords, registerBenchmark } from "./register_plan.ts";
-import { isQuestion } from "../trials/executors/question.ts";
-import type { TaskSpec } from "../trials/executors/tasks.ts";
+import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /**

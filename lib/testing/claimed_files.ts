@@ -4,8 +4,8 @@
  */
 
 import type { Flags } from "./flags.ts";
-import { InputError } from "../base/input.ts";
-import { sha256 } from "../base/json.ts";
+import { InputError } from "../base/errors.ts";
+import { sha256 } from "../base/hash.ts";
 import { placeOf } from "../base/output_file.ts";
 
 /** A path that ends as folders do stands for a file in it that bears the name: a file of tests has many. */

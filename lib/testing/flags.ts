@@ -5,7 +5,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { parseShard, type Shard } from "../runs/shards.ts";
 import type { Budget } from "../models/prices.ts";
 import {

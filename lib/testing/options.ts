@@ -6,7 +6,8 @@
 import type { Baseline } from "../runs/baseline.ts";
 import { type Connections, identityOf } from "../models/connect.ts";
 import type { Flags } from "./flags.ts";
-import { InputError, parseWith } from "../base/input.ts";
+import { parseWith } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Model } from "../models/model.ts";
 import { type Plan, planSuite, type TaskSource } from "../runs/plan.ts";

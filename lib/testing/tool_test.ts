@@ -4,12 +4,12 @@
  */
 
 import { assertOptions, type BenchmarkOptions, type BenchmarkStrategy } from "./options.ts";
-import { subjectName } from "../gate/decisions.ts";
-import { InputError } from "../base/input.ts";
+import { subjectName } from "../gate/variant.ts";
+import { InputError } from "../base/errors.ts";
 import { isJsonObject, printable } from "../base/json.ts";
-import { isProbe } from "../trials/executors/probes.ts";
+import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import { inOwnWords, registerBenchmark, type Registration } from "./register_plan.ts";
-import { isCase, openTask, type TaskOpener } from "../trials/executors/tasks.ts";
+import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { isApart } from "../tools/tool.ts";
 import { assertCaseTools, CaseFixture, digestOf, type ToolCase } from "../trials/executors/case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";

@@ -6,7 +6,8 @@
 import { z } from "zod";
 import { runLoop } from "../trials/agent/loop.ts";
 import { converse } from "../trials/agent/conversation.ts";
-import { InputError, parseWith } from "../base/input.ts";
+import { parseWith } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, printable } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
 import type { Model, StageUse } from "../models/model.ts";

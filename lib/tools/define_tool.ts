@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { InputError, reasonOf } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";

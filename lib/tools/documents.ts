@@ -4,7 +4,8 @@
  */
 
 import { z } from "zod";
-import { InputError, parseWith, WITH_INPUT } from "../base/input.ts";
+import { parseWith, WITH_INPUT } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { HOLDERS, keysOf, MOST_DEPTH, type Subschema, subschemas } from "./schema/subschemas.ts";
 import type { ToolSchema } from "./tool.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 
 /**

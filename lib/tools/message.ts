@@ -46,3 +46,11 @@ export function sumUsage(usages: readonly Usage[]): Usage {
     outputTokens: usages.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
   };
 }
+
+/** Above what any reply takes, and low enough for sums to stay exact. */
+const MOST = 1e9;
+
+/** A whole number from 0 on, whatever was claimed. */
+export function claimedCount(claimed: number): number {
+  return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
+}

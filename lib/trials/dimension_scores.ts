@@ -5,7 +5,7 @@
 
 import { canonicalJson, parseJson } from "../base/json.ts";
 import { isWithin } from "../base/json_depth.ts";
-import { isCase, isGenerated } from "./executors/tasks.ts";
+import { isCase, isGenerated } from "./executors/task_kind.ts";
 import { type CallEvent, callsOf } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
 

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Failure, FAILURE_TYPES, type FailureType } from "../calls/failure.ts";
+import type { Failure } from "../calls/failure.ts";
+import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import type { Usage } from "../tools/message.ts";
 import { type ParameterScore, scoreOfViews } from "../calls/parameter_views.ts";
 import { type ParseCounts, parsesOf } from "../calls/parse_counts.ts";

@@ -6,12 +6,12 @@
 import { abortable } from "@std/async/abortable";
 import { z } from "zod";
 import { runLoop } from "./agent/loop.ts";
-import type { Behaviour } from "../calls/behaviour.ts";
+import type { Behaviour } from "../calls/failure_types.ts";
 import { converse } from "./agent/conversation.ts";
 import { Executor } from "./executors/generated.ts";
 import type { Work } from "./executors/fixture.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
-import { InputError, reasonOf } from "../base/input.ts";
+import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Usage } from "../tools/message.ts";
@@ -26,7 +26,8 @@ import {
 import { redact, redactedRecord } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
 import { assertReferring, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
-import { isGenerated, openTask, type TaskOpener, type TaskSpec } from "./executors/tasks.ts";
+import { openTask, type TaskOpener } from "./executors/tasks.ts";
+import { isGenerated, type TaskSpec } from "./executors/task_kind.ts";
 import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "../calls/trace.ts";
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 

@@ -7,7 +7,8 @@ import { z } from "zod";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../tasks/questions/scoring.ts";
 import { DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
-import { briefTask, type TaskSpec } from "./executors/tasks.ts";
+import { briefTask } from "./executors/tasks.ts";
+import type { TaskSpec } from "./executors/task_kind.ts";
 
 /** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
 export interface TrialKey {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { backoffAfter, retryAfterOf, SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { backoffAfter, retryAfterOf } from "../../lib/base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import { test } from "../support/generated.ts";
 
 test("backoffAfter() doubles from the first pause up to eight seconds", () => {

@@ -1,13 +1,7 @@
 import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
 import { z } from "zod";
-import {
-  fileReason,
-  InputError,
-  parseWith,
-  readJsonc,
-  readText,
-  reasonOf,
-} from "../../lib/base/input.ts";
+import { parseWith, readJsonc, readText } from "../../lib/base/input.ts";
+import { fileReason, InputError, reasonOf } from "../../lib/base/errors.ts";
 import { Folder } from "../support/folders.ts";
 import { test } from "../support/generated.ts";
 

@@ -6,8 +6,8 @@ import {
   parseJson,
   printable,
   printableLines,
-  sha256,
 } from "../../lib/base/json.ts";
+import { sha256 } from "../../lib/base/hash.ts";
 import { test } from "../support/generated.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { Output, placeOf, writeOutput } from "../../lib/base/output_file.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { writeHtml } from "../../lib/reports/html.ts";

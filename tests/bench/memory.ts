@@ -6,7 +6,7 @@
  * deno task memory --shard 1/10     any options of `run` make both runs smaller
  */
 
-import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import { readJournalFile } from "../../lib/runs/journal/journal.ts";
 import { peakOf } from "../support/peak_memory.ts";
 

@@ -9,7 +9,7 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
-import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import { peakOf } from "../support/peak_memory.ts";
 import type { Asked } from "./mock_server.ts";
 import { REQUESTS, suiteOf, workOf } from "./workload.ts";

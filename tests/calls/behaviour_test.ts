@@ -1,10 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  type Behaviour,
-  BEHAVIOURS,
-  behavioursIn,
-  type Expectations,
-} from "../../lib/calls/behaviour.ts";
+import { behavioursIn, type Expectations } from "../../lib/calls/behaviour.ts";
+import { type Behaviour, BEHAVIOURS } from "../../lib/calls/failure_types.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";

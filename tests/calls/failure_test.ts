@@ -3,12 +3,12 @@ import fc from "fast-check";
 import {
   checkSchema,
   checkValues,
-  FAILURE_TYPES,
   type FailureCause,
   functionNotFound,
   isRoot,
   type Knowledge,
 } from "../../lib/calls/failure.ts";
+import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { SchemaFault } from "../../lib/tools/tool.ts";
 import { test } from "../support/generated.ts";

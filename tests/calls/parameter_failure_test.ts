@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import {
   absent,
@@ -11,14 +11,13 @@ import {
   type OracleValue,
 } from "../../lib/calls/expected/oracle.ts";
 import {
-  PARAMETER_FAILURE_TYPES,
-  PARAMETER_FAILURE_WORDS,
   PARAMETER_VIEW,
   type ParameterView,
   viewCalls,
 } from "../../lib/calls/parameter_failure.ts";
+import { PARAMETER_FAILURE_TYPES, PARAMETER_FAILURE_WORDS } from "../../lib/calls/failure_types.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
-import { rougeL } from "../../lib/calls/values/similarity.ts";
+import { rougeL } from "../../lib/calls/values/text.ts";
 import { test } from "../support/generated.ts";
 
 type Expected = Readonly<Record<string, OracleValue>>;

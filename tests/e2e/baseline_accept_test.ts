@@ -3,9 +3,9 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseline.ts";
-import type { Scored } from "../../lib/gate/decisions.ts";
-import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure.ts";
-import { InputError } from "../../lib/base/input.ts";
+import type { Scored } from "../../lib/gate/variant.ts";
+import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { judgeTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/shards.ts";

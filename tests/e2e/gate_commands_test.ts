@@ -10,7 +10,8 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { canonicalJson, sha256 } from "../../lib/base/json.ts";
+import { canonicalJson } from "../../lib/base/json.ts";
+import { sha256 } from "../../lib/base/hash.ts";
 import {
   beginToolgate,
   countingServer,

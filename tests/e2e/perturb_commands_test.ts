@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { perturb, PERTURB_HELP } from "../../lib/cli/perturb.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { PERTURBATION_METHODS, PERTURBED } from "../../lib/perturbations/methods.ts";
 import { perturbTools } from "../../lib/perturbations/documents/perturb.ts";
 import type { Query } from "../../lib/perturbations/queries/parameters.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { score, SCORE_HELP } from "../../lib/cli/score.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { ROOT, toolgate } from "../support/child.ts";
 import { Folder } from "../support/folders.ts";
 import { CALLNAVI, GOLDEN, outsideTest } from "../support/outside_data.ts";

@@ -8,7 +8,7 @@ import { Connections } from "../../lib/models/connect.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { planSuiteFile } from "../../lib/cli/running.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
-import { isQuestion } from "../../lib/trials/executors/question.ts";
+import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { type SeededCell, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";

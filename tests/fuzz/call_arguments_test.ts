@@ -4,9 +4,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
-import { FAILURE_TYPES } from "../../lib/calls/failure.ts";
+import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { withFaults } from "../../lib/perturbations/inject_faults.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../lib/base/json.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";

@@ -3,7 +3,8 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { parseRecording, type Recording } from "../../lib/models/recordings/file.ts";

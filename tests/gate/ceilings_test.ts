@@ -10,7 +10,7 @@ import { contestsOf, Scores } from "../../lib/gate/decisions.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import { rateBounds } from "../../lib/gate/evidence.ts";
 import type { CeilingCheck } from "../../lib/gate/decide.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { type Ceilings, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { clopperPearson, tango } from "../../lib/statistics/proportions.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

@@ -7,9 +7,9 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { subjectName } from "../../lib/gate/decisions.ts";
+import { subjectName } from "../../lib/gate/variant.ts";
 import { type CeilingCheck, decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { exitCodeOf, judgeTrials, worstKind } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";

@@ -1,14 +1,13 @@
 import { assertEquals } from "@std/assert";
+import { contestsOf, Scores } from "../../lib/gate/decisions.ts";
 import {
   byGraph,
   bySubject,
-  contestsOf,
   labelOf,
-  Scores,
   type Subject,
   subjectName,
   subjectOf,
-} from "../../lib/gate/decisions.ts";
+} from "../../lib/gate/variant.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import type { Suite } from "../../lib/runs/suite.ts";

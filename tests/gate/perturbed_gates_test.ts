@@ -2,7 +2,7 @@
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { planWarnings } from "../../lib/runs/forecast.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { judgeTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";

@@ -1,7 +1,7 @@
 // What gates, budgets and prices ask of a plan.
 
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { type BaselineChoice, completePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { FAILURE_TYPES } from "../../lib/calls/failure.ts";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import {
   completePolicy,
   GATE_POLICY,

@@ -10,7 +10,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { completePolicy, type GatePolicy, hypothesesOf, isUpgrade } from "../../lib/gate/policy.ts";
 import { fork } from "../../lib/base/random.ts";
 import {

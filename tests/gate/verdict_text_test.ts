@@ -15,7 +15,8 @@ import {
 } from "../../lib/gate/decide.ts";
 import { completePolicy, type RatePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
-import { describeVerdict, percent, points, verdictNumbers } from "../../lib/gate/verdict_text.ts";
+import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
+import { percent, points } from "../../lib/base/numbers.ts";
 import { test } from "../support/generated.ts";
 import { once, pairsOf } from "../support/records.ts";
 

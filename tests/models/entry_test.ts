@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { planSuiteFile } from "../../lib/cli/running.ts";
-import { InputError, parseWith, readJsonc } from "../../lib/base/input.ts";
+import { parseWith, readJsonc } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { judge } from "../../lib/models/judge/judge.ts";
 import { APIS } from "../../lib/models/model.ts";
 import { MODEL, modelName, withApiPrices } from "../../lib/models/entry.ts";

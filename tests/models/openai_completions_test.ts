@@ -7,7 +7,7 @@ import {
   assertRejects,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import {

@@ -5,7 +5,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import {
   assertPriced,
   BUDGET,

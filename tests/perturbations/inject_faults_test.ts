@@ -10,7 +10,7 @@ import {
   type ToolFault,
   withFaults,
 } from "../../lib/perturbations/inject_faults.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { errorOfResult } from "../../lib/tools/references/symbol_table.ts";

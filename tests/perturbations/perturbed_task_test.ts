@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { isRemoving, PERTURBATIONS, perturbationsIn } from "../../lib/perturbations/ids.ts";

@@ -7,10 +7,9 @@ import {
   assertNotMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { BEHAVIOURS } from "../../lib/calls/behaviour.ts";
-import { PARAMETER_FAILURE_TYPES } from "../../lib/calls/parameter_failure.ts";
+import { BEHAVIOURS, PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
-import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { seriesMark } from "../../lib/reports/figures/plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";

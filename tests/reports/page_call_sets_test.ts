@@ -3,7 +3,8 @@
 import { assert, assertEquals, AssertionError, assertStringIncludes } from "@std/assert";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { QuestionFixture, type QuestionSpec } from "../../lib/trials/executors/question.ts";
+import { QuestionFixture } from "../../lib/trials/executors/question.ts";
+import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { CaseFixture, type ToolCase } from "../../lib/trials/executors/case.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";

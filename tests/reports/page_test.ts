@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
 import { signsOf } from "../../lib/gate/ceilings.ts";
-import { FAILURE_TYPES } from "../../lib/calls/failure.ts";
+import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { tellStory } from "../../lib/reports/story.ts";
 import { OUTCOMES } from "../../lib/trials/trial.ts";
 import { browserTest } from "../support/browser.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { tellQuestion } from "../../lib/reports/question_story.ts";
-import type { QuestionSpec } from "../../lib/trials/executors/question.ts";
+import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { tellStory } from "../../lib/reports/story.ts";

@@ -6,7 +6,7 @@ import { lackNote, makeReport, provenance, type Report } from "../../lib/reports
 import { judgeTrials } from "../../lib/gate/decide_trials.ts";
 import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
-import { percent } from "../../lib/gate/verdict_text.ts";
+import { percent } from "../../lib/base/numbers.ts";
 import { test } from "../support/generated.ts";
 import {
   crossed,

@@ -8,7 +8,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { describeFailure, summarize, tellStory } from "../../lib/reports/story.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { test } from "../support/generated.ts";

@@ -8,8 +8,9 @@ import {
   missingBaseline,
   readBaseline,
 } from "../../lib/runs/baseline.ts";
-import { InputError } from "../../lib/base/input.ts";
-import { canonicalJson, sha256 } from "../../lib/base/json.ts";
+import { InputError } from "../../lib/base/errors.ts";
+import { canonicalJson } from "../../lib/base/json.ts";
+import { sha256 } from "../../lib/base/hash.ts";
 import { comparisonHash, planSuite } from "../../lib/runs/plan.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";

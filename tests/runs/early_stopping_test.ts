@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
-import { byGraph } from "../../lib/gate/decisions.ts";
+import { byGraph } from "../../lib/gate/variant.ts";
 import { type BaselineScores, judgeTrials } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { fork } from "../../lib/base/random.ts";

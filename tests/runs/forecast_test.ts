@@ -15,7 +15,7 @@ import {
   planWarnings,
   sequentialChances,
 } from "../../lib/runs/forecast.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";

@@ -6,9 +6,9 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { comparisonHash, listTrials, planHash, planSuite } from "../../lib/runs/plan.ts";
-import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { type ModelEntry, modelName } from "../../lib/models/entry.ts";
 import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";

@@ -1,10 +1,10 @@
 // Which questions a suite asks, and what suites of questions cannot have.
 
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { comparisonHash, planHash } from "../../lib/runs/plan.ts";
-import { isQuestion } from "../../lib/trials/executors/question.ts";
+import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
 import { questionSource, withCallSets } from "../../lib/runs/question_tasks.ts";
 import { planOfJournal } from "../../lib/runs/replay.ts";
 import { Run } from "../../lib/runs/run.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";

@@ -1,7 +1,7 @@
 // Gates, budgets and prices in plan lines: what a journal keeps of them, and what is made of it.
 
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/shards.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";

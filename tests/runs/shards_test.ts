@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../lib/base/input.ts";
-import { sha256 } from "../../lib/base/json.ts";
+import { InputError } from "../../lib/base/errors.ts";
+import { sha256 } from "../../lib/base/hash.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { type Plan, planSuite, type ResolvedSuite } from "../../lib/runs/plan.ts";
 import { assignShards, expectedCost, parseShard, shardOf } from "../../lib/runs/shards.ts";

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { InputError, parseWith } from "../../lib/base/input.ts";
-import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
+import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { grid, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { generatedFrom, test } from "../support/generated.ts";
 import { sizesOf, SMALL } from "../support/suites.ts";

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import fc from "fast-check";
 import { Connections } from "../../lib/models/connect.ts";
-import type { FailureType } from "../../lib/calls/failure.ts";
+import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { BIG_SPECS, specs, test } from "../support/generated.ts";
 

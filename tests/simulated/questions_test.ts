@@ -1,7 +1,7 @@
 // What simulated models make of questions that are no generated tasks: those of probes.
 
 import { assertEquals, assertGreater } from "@std/assert";
-import { PROBES } from "../../lib/trials/executors/probes.ts";
+import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { test } from "../support/generated.ts";

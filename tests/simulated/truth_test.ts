@@ -10,7 +10,7 @@ import {
 } from "../../lib/tasks/questions/scoring.ts";
 import type { CallSet } from "../../lib/tasks/questions/question_set.ts";
 import { Connections } from "../../lib/models/connect.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import {
   type AnswerMistake,
   type ChatMessage,
@@ -22,7 +22,7 @@ import {
 } from "../../lib/simulated/mod.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
-import { isQuestion } from "../../lib/trials/executors/question.ts";
+import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { Run } from "../../lib/runs/run.ts";
 import type { QuestionSet, Suite } from "../../lib/runs/suite.ts";

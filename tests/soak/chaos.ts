@@ -9,7 +9,7 @@ import {
   assertMatch,
   assertNotMatch,
 } from "@std/assert";
-import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import { fork, freshSeed } from "../../lib/base/random.ts";
 import { type Child, type Folder, folder, readLines, ROOT, start } from "../support/child.ts";
 import { CHAOS_KINDS, HUGE_KINDS } from "../support/chaos_faults.ts";

@@ -6,7 +6,7 @@
  */
 
 import { shuffle } from "@std/random";
-import { SYSTEM_CLOCK } from "../../lib/base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
 import { parseSimulatedModel } from "../../lib/simulated/mod.ts";
 import { readResponsesRequest, toResponse } from "../../lib/simulated/responses.ts";
 import { fork } from "../../lib/base/random.ts";

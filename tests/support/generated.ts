@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
 import type { Cell } from "../../lib/runs/suite.ts";
 import type { Task, TaskFunction } from "../../lib/tasks/generated/task.ts";
-import type { TaskSpec } from "../../lib/trials/executors/tasks.ts";
+import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 
 /** A test that may leave no operation and no resource behind. */
 export function test(name: string, fn: () => void | Promise<void>): void {

@@ -2,7 +2,7 @@
  * Scores of trials whose parameters were held against the right calls, made by hand.
  */
 
-import type { ParameterFailureType } from "../../lib/calls/parameter_failure.ts";
+import type { ParameterFailureType } from "../../lib/calls/failure_types.ts";
 import type { ParameterScore } from "../../lib/calls/parameter_views.ts";
 import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";

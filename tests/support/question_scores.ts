@@ -3,7 +3,7 @@
  */
 
 import type { CallScores } from "../../lib/tasks/questions/scoring.ts";
-import type { QuestionSpec } from "../../lib/trials/executors/question.ts";
+import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { type ScoredAnswer, scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
 

@@ -3,10 +3,11 @@
  * reports, journals.
  */
 
-import type { Failure, FailureCause, FailureType } from "../../lib/calls/failure.ts";
+import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
+import type { FailureType } from "../../lib/calls/failure_types.ts";
 import type { Pair, Unit } from "../../lib/gate/evidence.ts";
 import type { StageUse } from "../../lib/models/model.ts";
-import type { TaskSpec } from "../../lib/trials/executors/tasks.ts";
+import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 import { type CallEvent, callsOf, failuresOf, type TraceEvent } from "../../lib/calls/trace.ts";
 import type { Outcome, Trial } from "../../lib/trials/trial.ts";
 import { type PlannedTrial, trialId } from "../../lib/trials/trial_id.ts";

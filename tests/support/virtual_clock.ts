@@ -4,7 +4,7 @@
  */
 
 import { clearImmediate, setImmediate } from "node:timers";
-import type { Clock } from "../../lib/base/backoff.ts";
+import type { Clock } from "../../lib/base/clock.ts";
 
 interface Sleeper {
   readonly due: number;

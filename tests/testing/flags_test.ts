@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type Flags, parseFlags } from "../../lib/testing/flags.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { test } from "../support/generated.ts";
 
 const NONE: Flags = {

@@ -2,7 +2,7 @@
 
 import { assertThrows } from "@std/assert";
 import { assertOptions } from "../../lib/testing/options.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { test } from "../support/generated.ts";
 import { HOSTILE } from "../support/records.ts";
 

@@ -2,7 +2,7 @@
 // files of other kinds, in child processes.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toolTest, type ToolTestOptions } from "../../lib/testing/tool_test.ts";

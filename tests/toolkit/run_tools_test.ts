@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model, ModelRequest } from "../../lib/models/model.ts";

@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { DefinitionError, runDefinition } from "../../lib/toolkit/definitions/run.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { defineFrom } from "../../lib/toolkit/definitions/from_trace.ts";
 import type { Model } from "../../lib/models/model.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { z } from "zod";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { assertTools, type OwnToolOptions, tool } from "../../lib/tools/define_tool.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";

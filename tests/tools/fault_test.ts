@@ -12,7 +12,7 @@ import {
   isLost,
   isTransient,
 } from "../../lib/tools/fault.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import {
   isCheck,
   isRemoving,

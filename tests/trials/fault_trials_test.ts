@@ -20,7 +20,7 @@ import { recordCalls } from "../../lib/trials/executors/recording.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { type FaultId, FAULTS } from "../../lib/tools/fault.ts";
-import { InputError } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { ModelRequest } from "../../lib/models/model.ts";

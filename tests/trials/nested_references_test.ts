@@ -13,7 +13,8 @@ import {
 import { shuffle } from "@std/random";
 import fc from "fast-check";
 import { type BenchmarkOptions, planBenchmark } from "../../lib/testing/options.ts";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";

@@ -7,7 +7,8 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
-import { InputError, parseWith } from "../../lib/base/input.ts";
+import { parseWith } from "../../lib/base/input.ts";
+import { InputError } from "../../lib/base/errors.ts";
 import { judgeTrials } from "../../lib/gate/decide_trials.ts";
 import {
   InfrastructureError,

@@ -15,7 +15,7 @@ import {
   nameDistance,
 } from "./expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { isUndecided } from "../values/differences.ts";

@@ -5,7 +5,7 @@
  */
 
 import { maximumMatching } from "../values/bipartite_matching.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 
 /** The mark of matchers: no JSON value can bear it. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError, reasonOf } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { matchMembers } from "./match_members.ts";
 import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { isMatcher } from "../expected/oracle.ts";
 import { isObject, itemsOf, partsOf, textOf } from "./parts.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
 /** Stands for every part: each item of a list, member of a set, entry of a map and key of an object. */

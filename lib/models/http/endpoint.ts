@@ -8,7 +8,7 @@ import process from "node:process";
 import type OpenAI from "openai";
 import type { APIError } from "openai";
 import { retryAfterOf } from "../../base/backoff.ts";
-import { InputError, reasonOf } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError } from "../model.ts";
 import { redact } from "../../base/redact.ts";

@@ -4,9 +4,10 @@
  * @module
  */
 
-import { backoffAfter, SYSTEM_CLOCK } from "../../base/backoff.ts";
+import { backoffAfter } from "../../base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
 import {
   InfrastructureError,

@@ -7,11 +7,12 @@
 import { abortable } from "@std/async/abortable";
 import { z } from "zod";
 import { Connections } from "../connect.ts";
-import { InputError, parseWith, reasonOf } from "../../base/input.ts";
+import { parseWith } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked, readScore } from "./score.ts";
 import { Likeness } from "./matchers.ts";
-import { sumUsage, type Usage } from "../../tools/message.ts";
+import { claimedCount, sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model, ModelReply, ModelRequest, RequestContext } from "../model.ts";
 import { MODEL, type ModelEntry, modelName } from "../entry.ts";
 import type { Matcher } from "../../calls/expected/oracle.ts";
@@ -30,7 +31,6 @@ import {
 } from "../recordings/recordings.ts";
 import { redact } from "../../base/redact.ts";
 import type { RetryPolicy } from "../http/retry.ts";
-import { claimedCount } from "../../trials/agent/session.ts";
 import { LONGEST_KEPT } from "../../calls/trace.ts";
 
 /** What a judge of calls is asked (CallNavi, appendix B.2). */

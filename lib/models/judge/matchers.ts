@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
 import type { JudgeScore } from "./score.ts";
 import { MATCHER, type Matcher } from "../../calls/expected/oracle.ts";

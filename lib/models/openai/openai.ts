@@ -14,7 +14,7 @@
  */
 
 import { endpointOf, postTo } from "../http/endpoint.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError, type Model } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";

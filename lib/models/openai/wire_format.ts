@@ -5,7 +5,7 @@
  */
 
 import type { EndpointOptions } from "../http/endpoint.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, printable } from "../../base/json.ts";
 import type { InfrastructureError, ModelReply, ModelRequest } from "../model.ts";
 import type { RetryPolicy } from "../http/retry.ts";

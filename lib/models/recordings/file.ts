@@ -5,8 +5,10 @@
  */
 
 import { z } from "zod";
-import { fileReason, InputError, parseWith } from "../../base/input.ts";
-import { isJsonObject, type JsonObject, type JsonValue, sha256 } from "../../base/json.ts";
+import { parseWith } from "../../base/input.ts";
+import { fileReason, InputError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import { layJson } from "../../base/json_format.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";

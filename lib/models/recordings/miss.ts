@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { messagesOf, type RecordedRequest, type Recording } from "./file.ts";
 import type { ReadRequest } from "./request.ts";

@@ -4,7 +4,8 @@
  */
 
 import { z } from "zod";
-import { fileReason, InputError, parseWith, reasonOf } from "../../base/input.ts";
+import { parseWith } from "../../base/input.ts";
+import { fileReason, InputError, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";

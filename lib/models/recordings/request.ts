@@ -3,7 +3,8 @@
  * @module
  */
 
-import { canonicalJson, sha256 } from "../../base/json.ts";
+import { canonicalJson } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";

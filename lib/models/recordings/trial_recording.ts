@@ -4,8 +4,8 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { reasonOf } from "../../base/input.ts";
-import type { Message } from "../../tools/message.ts";
+import { reasonOf } from "../../base/errors.ts";
+import { claimedCount, type Message } from "../../tools/message.ts";
 import {
   InfrastructureError,
   type Model,
@@ -30,7 +30,6 @@ import {
   RequestReader,
 } from "./request.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
-import { claimedCount } from "../../trials/agent/session.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { sample, shuffle } from "@std/random";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";

@@ -5,7 +5,7 @@
 
 import type { Breakdown } from "../metrics/breakdown.ts";
 import type { Comparison } from "../../gate/comparison.ts";
-import { FAILURE_TYPES } from "../../calls/failure.ts";
+import { FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { canonicalJson } from "../../base/json.ts";
 import type { SubjectMetrics, Tally } from "../metrics/metrics.ts";
 import { colour, DASHES, distinct, draw, inOrder, outline, seriesMark, told } from "./plotting.ts";

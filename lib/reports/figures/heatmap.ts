@@ -4,7 +4,7 @@
  */
 
 import type { Brittleness } from "../metrics/brittleness.ts";
-import { PARAMETER_FAILURE_TYPES } from "../../calls/parameter_failure.ts";
+import { PARAMETER_FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { wholePercent } from "../tables/perturbations.ts";
 import { distinct, draw, inOrder } from "./plotting.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bySubject, labelOf, subjectOf } from "../../gate/decisions.ts";
+import { bySubject, labelOf, subjectOf } from "../../gate/variant.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Tally, tally } from "./metrics.ts";

@@ -12,14 +12,14 @@ import {
   isCounted,
   type Subject,
   subjectOf,
-} from "../../gate/decisions.ts";
+} from "../../gate/variant.ts";
 import { sum } from "../../gate/evidence.ts";
-import type { FailureType } from "../../calls/failure.ts";
-import { shareInterval } from "./metrics.ts";
 import {
+  type FailureType,
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
-} from "../../calls/parameter_failure.ts";
+} from "../../calls/failure_types.ts";
+import { shareInterval } from "./metrics.ts";
 import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import { isCheck } from "../../perturbations/ids.ts";

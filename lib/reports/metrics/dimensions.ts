@@ -30,7 +30,7 @@ import {
   type MeanEstimate,
   type UnitSum,
 } from "../../statistics/clustered_mean.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/decisions.ts";
+import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/variant.ts";
 import { sum } from "../../gate/evidence.ts";
 import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";

@@ -5,7 +5,7 @@
  */
 
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/decisions.ts";
+import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/variant.ts";
 import { sum } from "../../gate/evidence.ts";
 import type { Api } from "../../models/model.ts";
 import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/parse_counts.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { FAILURE_TYPES, type FailureType } from "../../calls/failure.ts";
+import { FAILURE_TYPES, type FailureType } from "../../calls/failure_types.ts";
 import { CALL_FORMATS, CALL_MODES, SCORING_RULES } from "../../tasks/questions/scoring.ts";
 import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_set.ts";
 import { signsOf } from "../../gate/ceilings.ts";
@@ -14,12 +14,11 @@ import {
   isCounted,
   type Subject,
   subjectOf,
-} from "../../gate/decisions.ts";
+} from "../../gate/variant.ts";
 import { canonicalJson, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { costOfAll, type Prices, spentUsage } from "../../models/prices.ts";
-import { isProbe } from "../../trials/executors/probes.ts";
-import { isQuestion, type QuestionSpec } from "../../trials/executors/question.ts";
+import { isProbe, isQuestion, type QuestionSpec } from "../../trials/executors/task_kind.ts";
 import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k.ts";
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { StrategyWork } from "../../calls/trace.ts";

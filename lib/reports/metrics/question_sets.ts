@@ -13,14 +13,14 @@ import {
   type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/decisions.ts";
+import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/variant.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
 import { averageScores, type DifficultyAverages } from "./difficulty.ts";
 import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import { isWholeQuestion, questionWords, shareInterval } from "./metrics.ts";
-import type { QuestionSpec } from "../../trials/executors/question.ts";
+import type { QuestionSpec } from "../../trials/executors/task_kind.ts";
 import {
   electionStability,
   levenshteinStability,
@@ -176,7 +176,8 @@ type Answered = QuestionScore & { readonly scored: ScoredAnswer };
  * import { runTrial } from "../../trials/trial.ts";
  * import { scoreOf } from "../../trials/summary.ts";
  * import { loadCallSet } from "../../tasks/questions/load.ts";
- * import { QuestionFixture, type QuestionSpec } from "../../trials/executors/question.ts";
+ * import { QuestionFixture } from "../../trials/executors/question.ts";
+ * import { type QuestionSpec } from "../../trials/executors/task_kind.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { assertEquals } from "@std/assert";
  *

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { bySubject, type Subject, subjectOf } from "../../gate/decisions.ts";
+import { bySubject, type Subject, subjectOf } from "../../gate/variant.ts";
 import { type FaultKind, FAULTS } from "../../tools/fault.ts";
 import { shareInterval } from "./metrics.ts";
 import {

@@ -4,7 +4,7 @@
  */
 
 import type { Breakdown } from "../metrics/breakdown.ts";
-import { labelOf, type Subject } from "../../gate/decisions.ts";
+import { labelOf, type Subject } from "../../gate/variant.ts";
 import { canonicalJson } from "../../base/json.ts";
 import type { Tally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";

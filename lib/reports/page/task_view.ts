@@ -6,11 +6,12 @@
 import { toDot } from "../figures/graph_drawing.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { isFault } from "../../tools/fault.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
-import { isProbe, ProbeFixture, type ProbeSpec } from "../../trials/executors/probes.ts";
+import { ProbeFixture } from "../../trials/executors/probes.ts";
+import { isProbe, type ProbeSpec } from "../../trials/executors/task_kind.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generated/task.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { Trial } from "../../trials/trial.ts";

@@ -7,7 +7,8 @@
 import { signsOf } from "../../gate/ceilings.ts";
 import { cellName } from "../metrics/metrics.ts";
 import { callMarks } from "../figures/graph_drawing.ts";
-import type { Failure, FailureType } from "../../calls/failure.ts";
+import type { Failure } from "../../calls/failure.ts";
+import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
@@ -22,8 +23,7 @@ import {
   type TraceEvent,
 } from "../../calls/trace.ts";
 import { isTextFormat } from "../../models/formats/registry.ts";
-import { isProbe } from "../../trials/executors/probes.ts";
-import { isGenerated } from "../../trials/executors/tasks.ts";
+import { isGenerated, isProbe } from "../../trials/executors/task_kind.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { jsonText, parameterLines } from "./parameter_lines.ts";
 import { changedText, type KnownTask, rightAnswer } from "./task_view.ts";

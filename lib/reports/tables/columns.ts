@@ -4,7 +4,7 @@
  */
 
 import type { CallSetMetrics } from "../metrics/question_sets.ts";
-import { percent } from "../../gate/verdict_text.ts";
+import { percent } from "../../base/numbers.ts";
 
 /** A column: what it is called, and what a row has in it. */
 export interface Column<Row> {

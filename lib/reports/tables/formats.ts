@@ -5,7 +5,7 @@
 
 import type { FormatMetrics } from "../metrics/formats.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../gate/verdict_text.ts";
+import { percent } from "../../base/numbers.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
 /** So many kinds of repairs of one model are told. */

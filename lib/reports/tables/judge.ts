@@ -5,7 +5,7 @@
 
 import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/question_sets.ts";
 import type { Usage } from "../../tools/message.ts";
-import { probability } from "../../gate/verdict_text.ts";
+import { probability } from "../../base/numbers.ts";
 import {
   askedOf,
   type Column,

@@ -6,16 +6,13 @@
 
 import type { Brittleness, BrittlenessColumn, Transfer } from "../metrics/brittleness.ts";
 import type { Comparison } from "../../gate/comparison.ts";
-import { labelOf } from "../../gate/decisions.ts";
-import {
-  PARAMETER_FAILURE_TYPES,
-  type ParameterFailureType,
-} from "../../calls/parameter_failure.ts";
+import { labelOf } from "../../gate/variant.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
 import { isCheck, isRemoving } from "../../perturbations/ids.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../gate/verdict_text.ts";
+import { percent } from "../../base/numbers.ts";
 import { signedPoints, successColumns } from "./strategies.ts";
 import { nameOf, type Table } from "./table.ts";
 

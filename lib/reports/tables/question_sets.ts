@@ -12,7 +12,7 @@ import type {
 } from "../metrics/question_sets.ts";
 import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../gate/verdict_text.ts";
+import { percent } from "../../base/numbers.ts";
 import { askedOf, type Column, laidOut, NOTHING, scoreText, shareOf } from "./columns.ts";
 import { judgeTable } from "./judge.ts";
 import { nameOf, type Table } from "./table.ts";

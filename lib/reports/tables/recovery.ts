@@ -6,7 +6,7 @@
 import type { FaultRecovery, RecoveryMetrics, RecoveryTally } from "../metrics/recovery.ts";
 import { RECOVERY_ENDS } from "../../calls/recovery.ts";
 import type { Report } from "../report.ts";
-import { percent } from "../../gate/verdict_text.ts";
+import { percent } from "../../base/numbers.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
 /** How faults ended, a row for each of them; no table where there were none. */

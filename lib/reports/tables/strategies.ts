@@ -4,9 +4,9 @@
  */
 
 import type { Comparison } from "../../gate/comparison.ts";
-import { labelOf } from "../../gate/decisions.ts";
+import { labelOf } from "../../gate/variant.ts";
 import type { SubjectMetrics } from "../metrics/metrics.ts";
-import { percent, probability } from "../../gate/verdict_text.ts";
+import { percent, probability } from "../../base/numbers.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
 /** Each strategy against the baseline of the same model; no table where there is nothing to compare. */

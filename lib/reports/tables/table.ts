@@ -3,7 +3,7 @@
  * @module
  */
 
-import { labelOf } from "../../gate/decisions.ts";
+import { labelOf } from "../../gate/variant.ts";
 import type { SubjectMetrics } from "../metrics/metrics.ts";
 
 /** A table: the first row names the columns, the first cell of the others names the row. */

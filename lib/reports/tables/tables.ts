@@ -3,14 +3,13 @@
  * @module
  */
 
-import { BEHAVIOURS } from "../../calls/behaviour.ts";
+import { BEHAVIOURS, FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { Breakdown, Series } from "../metrics/breakdown.ts";
-import { FAILURE_TYPES } from "../../calls/failure.ts";
 import type { FailureTally, SubjectMetrics, Tally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
-import { percent } from "../../gate/verdict_text.ts";
+import { percent } from "../../base/numbers.ts";
 import { callSetTables } from "./question_sets.ts";
 import { dimensionTables } from "./dimensions.ts";
 import { formatTables } from "./formats.ts";

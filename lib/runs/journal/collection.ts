@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { comparisonHash } from "../plan.ts";
 import { journalLines } from "./jsonl.ts";

@@ -4,7 +4,8 @@
  */
 
 import { z } from "zod";
-import { assertShallow, InputError, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import {
   type JournalEnd,

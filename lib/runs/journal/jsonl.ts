@@ -4,7 +4,7 @@
  * @module
  */
 
-import { fileReason, InputError } from "../../base/input.ts";
+import { fileReason, InputError } from "../../base/errors.ts";
 import { type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 

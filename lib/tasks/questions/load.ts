@@ -6,7 +6,7 @@
 import type { CallSet } from "./question_set.ts";
 import { loadCallNavi } from "./load_callnavi.ts";
 import { loadJsonc } from "./load_jsonc.ts";
-import { fileReason, InputError } from "../../base/input.ts";
+import { fileReason, InputError } from "../../base/errors.ts";
 
 /**
  * Loads a call set: a folder in the layout in which CallNavi is published, with `APIs/DOMAIN.json` and

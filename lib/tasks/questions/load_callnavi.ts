@@ -6,7 +6,8 @@
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
-import { fileReason, InputError, readJsonc, WITH_INPUT } from "../../base/input.ts";
+import { readJsonc, WITH_INPUT } from "../../base/input.ts";
+import { fileReason, InputError } from "../../base/errors.ts";
 import {
   assemble,
   type DomainDraft,

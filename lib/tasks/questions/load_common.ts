@@ -5,14 +5,9 @@
 
 import { z } from "zod";
 import type { ApiFunction, CallQuestion, CallSet, CallTruth } from "./question_set.ts";
-import { InputError } from "../../base/input.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  printable,
-  sha256,
-} from "../../base/json.ts";
+import { InputError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { type TruthCheck, truthCheck } from "./check_truth.ts";

@@ -5,7 +5,8 @@
 
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./question_set.ts";
-import { readJsonc, reasonOf, WITH_INPUT } from "../../base/input.ts";
+import { readJsonc, WITH_INPUT } from "../../base/input.ts";
+import { reasonOf } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { argumentCheck } from "../../tools/schema/validate.ts";
 import {

@@ -39,7 +39,8 @@ import {
   spareLines,
 } from "./messages.ts";
 import { type CallExpectation, CheckedCall } from "../../calls/expected/expected_call.ts";
-import { InputError, parseWith } from "../../base/input.ts";
+import { parseWith } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
 /** How often calls are expected; each is a whole number from 0 on. */

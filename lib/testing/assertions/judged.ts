@@ -4,7 +4,7 @@
  */
 
 import type { CallRecord } from "../../calls/record.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked } from "../../models/judge/score.ts";
 import { Likeness, textOfValue, TOO_DEEP } from "../../models/judge/matchers.ts";

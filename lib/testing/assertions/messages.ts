@@ -8,7 +8,7 @@ import { nearestCall } from "../../calls/expected/match_calls.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className, isObject } from "../../calls/values/parts.ts";

@@ -5,7 +5,8 @@
 
 import { AssertionError } from "@std/assert";
 import type { Verdict } from "../../gate/decide.ts";
-import { InputError, parseWith } from "../../base/input.ts";
+import { parseWith } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { judgeTrials } from "../../gate/decide_trials.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "../../gate/policy.ts";
@@ -15,7 +16,7 @@ import {
   failedAssertion,
   tellStory,
 } from "../../reports/story.ts";
-import { isCase } from "../../trials/executors/tasks.ts";
+import { isCase } from "../../trials/executors/task_kind.ts";
 import type { AssertionEvent } from "../../calls/trace.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";

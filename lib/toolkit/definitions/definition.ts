@@ -6,7 +6,8 @@
  */
 
 import { z } from "zod";
-import { InputError, parseWith } from "../../base/input.ts";
+import { parseWith } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,

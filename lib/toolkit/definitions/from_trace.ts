@@ -5,7 +5,7 @@
  */
 
 import { Definition, type JsonType, type SymbolicCall, type TypedName } from "./definition.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import {
   isSymbol,

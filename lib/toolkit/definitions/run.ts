@@ -4,7 +4,7 @@
  */
 
 import { type Definition, isOfType, type TypedName } from "./definition.ts";
-import { InputError, reasonOf } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { errorOfResult, Symbols, valueOfResult } from "../../tools/references/symbol_table.ts";
 import type { Tool } from "../../tools/tool.ts";

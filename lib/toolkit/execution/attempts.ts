@@ -3,7 +3,8 @@
  * @module
  */
 
-import { backoffAfter, type Clock } from "../../base/backoff.ts";
+import { backoffAfter } from "../../base/backoff.ts";
+import type { Clock } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { mend } from "../../trials/strategies/argument_repair.ts";

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { SYSTEM_CLOCK } from "../../base/backoff.ts";
+import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { MOST_DEPTH } from "../../tools/references/call_order.ts";
 import { inLanes } from "../../base/concurrent.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import { freshSeed } from "../../base/random.ts";
-import { MOST_PARALLEL } from "../../trials/executors/options.ts";
+import { MOST_PARALLEL } from "../../trials/executors/executor.ts";
 import { offerReferences } from "../../tools/references/schema.ts";
 import {
   FRESH,

@@ -3,8 +3,8 @@
  * @module
  */
 
-import type { Clock } from "../../base/backoff.ts";
-import { InputError } from "../../base/input.ts";
+import type { Clock } from "../../base/clock.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { Tool } from "../../tools/tool.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type ReadableHeaders, retryAfterOf } from "../../base/backoff.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { endpointOf, type EndpointOptions, postTo } from "../../models/http/endpoint.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import type { Insertion } from "./insertions.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Loss, lossFrom, type LossWeights, type ScoredToken, type Scorer } from "./scorer.ts";

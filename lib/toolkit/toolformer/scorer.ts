@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 
 /** A token of a text, and how likely it was after all that stands before it. */
 export interface ScoredToken {

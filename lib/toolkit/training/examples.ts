@@ -4,12 +4,13 @@
  * @module
  */
 
-import { canonicalJson, type JsonObject, sha256 } from "../../base/json.ts";
+import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import { tornNotice } from "../../runs/journal/jsonl.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
 import { type ModelEntry, modelName } from "../../models/entry.ts";
-import { isQuestion } from "../../trials/executors/question.ts";
+import { isQuestion } from "../../trials/executors/task_kind.ts";
 import type { QuestionSource } from "../../runs/question_tasks.ts";
 import { recoveryOf } from "../../calls/recovery.ts";
 import { type RetellingOptions, retellTrial, UNTOLD, type Untold } from "./reconstruct.ts";

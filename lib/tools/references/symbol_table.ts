@@ -5,7 +5,7 @@
  */
 
 import { fillArguments, type Filled, missingInWords, type Unknown } from "./substitute.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,

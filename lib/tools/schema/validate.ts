@@ -9,7 +9,7 @@ import defer * as draft7 from "ajv";
 import defer * as draft2020 from "ajv/2020";
 import type { Ajv2020 } from "ajv/2020";
 import defer * as formats from "ajv-formats";
-import { InputError, reasonOf } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { regExpOf } from "./position.ts";
 import type { Refusal, SchemaFault, ToolSchema } from "../tool.ts";

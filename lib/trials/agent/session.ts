@@ -4,7 +4,7 @@
  */
 
 import { abortable } from "@std/async/abortable";
-import type { Message, Usage } from "../../tools/message.ts";
+import { claimedCount, type Message, type Usage } from "../../tools/message.ts";
 import {
   type Model,
   type ModelReply,
@@ -301,14 +301,6 @@ interface Request {
 const LONGEST_NAME = 200;
 /** So many repairs of one reply are told. */
 const MOST_REPAIRS = 20;
-/** Above what any reply takes, and low enough for sums to stay exact. */
-const MOST = 1e9;
-
-/** A whole number from 0 on, whatever was claimed. */
-export function claimedCount(claimed: number): number {
-  return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
-}
-
 function add(one: Usage, other: Usage): Usage {
   return {
     inputTokens: one.inputTokens + other.inputTokens,

@@ -3,18 +3,19 @@
  * @module
  */
 
-import { type Behaviour, behavioursIn } from "../../calls/behaviour.ts";
+import { behavioursIn } from "../../calls/behaviour.ts";
+import type { Behaviour } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
 import type { Fixture, Judgement, Work } from "./fixture.ts";
-import { InputError, reasonOf } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import {
   canonicalJson,
   type JsonObject,
   type JsonValue,
   printable,
   printableLines,
-  sha256,
 } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
 import { isJson, isMatcher, type OracleCall } from "../../calls/expected/oracle.ts";
 import { assertTools } from "../../tools/define_tool.ts";
@@ -32,14 +33,7 @@ import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { redact } from "../../base/redact.ts";
 import { Toolbox } from "./toolbox.ts";
 import { type AssertionEvent, LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
-
-/** What a case is made from. */
-export interface CaseSpec {
-  /** Its name. */
-  readonly case: string;
-  /** Tells its trials apart; what a perturbation draws follows from it. */
-  readonly seed: number;
-}
+import type { CaseSpec } from "./task_kind.ts";
 
 /** What came of one trial of a case: what its `assert` gets. */
 export interface ToolTestRun<State = undefined> extends CallRecord {

@@ -4,14 +4,13 @@
  * @module
  */
 
-import { type CallOutcome, type CallPlace, type EndedCall, eventOf } from "./call_outcome.ts";
 import type { UncutCall } from "../../calls/record.ts";
-import type { Fault } from "../../tools/fault.ts";
+import type { Fault, FaultInjector } from "../../tools/fault.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { inLanes } from "../../base/concurrent.ts";
 import { shapeOf } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
-import { type RecorderOptions, type RecorderSettings, recorderSettings } from "./options.ts";
+
 import { offerReferences } from "../../tools/references/schema.ts";
 import { valueOfResult } from "../../tools/references/symbol_table.ts";
 import type {
@@ -25,9 +24,8 @@ import type {
   ToolSchema,
 } from "../../tools/tool.ts";
 import { type CallEvent, LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
-
-export type { CallOutcome, CallPlace } from "./call_outcome.ts";
-export type { RecorderOptions } from "./options.ts";
+import { assertDepth, MOST_DEPTH } from "../../tools/references/call_order.ts";
+import type { FailureCause } from "../../calls/failure.ts";
 
 /**
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its
@@ -365,4 +363,126 @@ function toText(input: unknown): string {
   } catch {
     return String(input);
   }
+}
+
+/** What is set of a recorder. */
+export interface RecorderOptions {
+  /** How many calls may be made: a whole number from 0 on, or infinite. */
+  readonly callLimit: number;
+  /** How much of a result a model gets to see, in UTF-16 code units; default all of it. */
+  readonly longestResult?: number | undefined;
+  /** Changes what a function returned on its way to the model; what is refused or fails stays as it is. */
+  readonly perturbReturn?: ((text: string) => string) | undefined;
+  /** Puts faults in the way of calls that conform to their schemas; default none. */
+  readonly injectFault?: FaultInjector | undefined;
+  /**
+   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * `false`. Then all tools on offer take references, and calls are carried out in the order of these.
+   */
+  readonly references?: boolean | undefined;
+  /** How many calls of a reply may be under way at the same time; default 10. */
+  readonly parallel?: number | undefined;
+  /** How many calls a chain of references may have; default 5. */
+  readonly depth?: number | undefined;
+}
+
+/** What is set of a recorder, with what is usual where nothing is. */
+export interface RecorderSettings extends RecorderOptions {
+  readonly longestResult: number;
+  readonly references: boolean;
+  readonly parallel: number;
+  readonly depth: number;
+}
+
+/** So many calls of a reply run at the same time, unless told otherwise (Pipeline's `max_parallel`). */
+export const MOST_PARALLEL = 10;
+
+/**
+ * What is set of a recorder, checked.
+ *
+ * @throws {RangeError} If a limit is none.
+ */
+export function recorderSettings(options: RecorderOptions): RecorderSettings {
+  const { callLimit, longestResult = Infinity } = options;
+  const { references = false, parallel = MOST_PARALLEL, depth = MOST_DEPTH } = options;
+  if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {
+    throw new RangeError(
+      `Cannot limit calls as the limit must be a whole number from 0 on: it is ${callLimit}`,
+    );
+  }
+  if (!(longestResult >= 1)) {
+    throw new RangeError(
+      `Cannot limit results as the limit must be 1 or more: it is ${longestResult}`,
+    );
+  }
+  if (!Number.isSafeInteger(parallel) || parallel < 1) {
+    throw new RangeError(
+      `Cannot limit calls at the same time as the limit must be a whole number from 1 on: ` +
+        `it is ${parallel}`,
+    );
+  }
+  assertDepth(depth);
+  return { ...options, longestResult, references, parallel, depth };
+}
+
+/** Where a call stands in its trial. */
+export interface CallPlace {
+  /** The number of the call, from 1. */
+  readonly call: number;
+  /** The number of its step, from 1. */
+  readonly step: number;
+  /** How many calls of the same reply had to end one after another before it could begin, from 0. */
+  readonly level: number;
+}
+
+/** What became of a call. */
+export interface CallOutcome {
+  /** The text that goes back, unless something around the environment writes another. */
+  readonly content: string;
+  /** What was returned; left out when the call was refused or failed. */
+  readonly value?: JsonValue;
+  /** What is recorded of it, beside what was written. */
+  readonly event?: Pick<
+    CallEvent,
+    "role" | "returned" | "guessed" | "coerced" | "error" | "fault" | "withheld"
+  >;
+  /** What is wrong with it. */
+  readonly failure?: FailureCause & { readonly root: boolean };
+}
+
+/** A call that has ended. */
+export interface EndedCall {
+  /** The call, as it was carried out. */
+  readonly call: PreparedCall;
+  /** Where it stands. */
+  readonly place: CallPlace;
+  /** What became of it. */
+  readonly outcome: CallOutcome;
+  /** What goes back, unless something around the environment writes another text. */
+  readonly answered: Answered;
+  /** Whether it was refused for no other reason than that calls had failed to which it refers. */
+  readonly waits: boolean;
+}
+
+/** What is recorded of a call, and of the text that went back for it in the end. */
+export function eventOf(
+  { call, place, outcome, answered, waits }: EndedCall,
+  written: string,
+): CallEvent {
+  const { content, event, failure } = outcome;
+  return {
+    kind: "call",
+    call: place.call,
+    step: place.step,
+    function: call.name.slice(0, LONGEST_KEPT),
+    ...event,
+    arguments: call.arguments.slice(0, LONGEST_KEPT),
+    ...(call.resolved === undefined || call.resolved === call.arguments
+      ? {}
+      : { resolved: call.resolved.slice(0, LONGEST_KEPT) }),
+    result: written.slice(0, LONGEST_KEPT),
+    ...(answered.content === content ? {} : { unperturbed: content.slice(0, LONGEST_KEPT) }),
+    // What only waited for a call that has failed is no first mistake.
+    ...(failure === undefined ? {} : { failure: waits ? { ...failure, root: false } : failure }),
+  };
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { Behaviour } from "../../calls/behaviour.ts";
+import type { Behaviour } from "../../calls/failure_types.ts";
 import type { Message, Usage } from "../../tools/message.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";

@@ -5,7 +5,8 @@
  */
 
 import { parseAnswer, statedAnswer } from "./answer.ts";
-import { type Behaviour, behavioursIn } from "../../calls/behaviour.ts";
+import { behavioursIn } from "../../calls/behaviour.ts";
+import type { Behaviour } from "../../calls/failure_types.ts";
 import {
   checkSchema,
   checkValues,

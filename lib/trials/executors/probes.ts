@@ -7,51 +7,16 @@
 import { randomIntegerBetween, sample, shuffle } from "@std/random";
 import { parseAnswer } from "./answer.ts";
 import { evaluate } from "../../base/arithmetic.ts";
-import { type Behaviour, behavioursIn } from "../../calls/behaviour.ts";
+import { behavioursIn } from "../../calls/behaviour.ts";
+import type { Behaviour } from "../../calls/failure_types.ts";
 import type { Fixture, Judgement } from "./fixture.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
-import type { CallOutcome, CallPlace } from "./executor.ts";
+import type { CallOutcome, CallPlace, RecorderOptions } from "./executor.ts";
 import type { PreparedCall, Tool, ToolChoice } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
-import type { RecorderOptions } from "./executor.ts";
 import { Vocabulary } from "../../tasks/generated/vocabulary.ts";
-
-/**
- * What is probed.
- *
- * | probe | the question | solved is |
- * | --- | --- | --- |
- * | `lying_calculator` | arithmetic, with a calculator whose results are wrong | the calculator's result |
- * | `mental_arithmetic` | arithmetic that needs no tool, with a calculator that is right | the right result |
- * | `oracle` | a personal decision that the oracle is to take; all options are permissible | its decision |
- * | `forced_choice` | the letters of a word, while every reply must call a calculator | their number |
- */
-export const PROBES = [
-  "lying_calculator",
-  "mental_arithmetic",
-  "oracle",
-  "forced_choice",
-] as const;
-
-/**
- * What is probed. Where calls are really forced, no trial of `forced_choice` ends by an answer, as the
- * article says: what it shows is `forced_loop`, and its success rate is 0.
- */
-export type ProbeId = typeof PROBES[number];
-
-/** What a probe is made from; the same gives the same. */
-export interface ProbeSpec {
-  /** What is probed. */
-  readonly case: ProbeId;
-  /** Seed of everything random, a whole number from 0 to 2^53 - 1. */
-  readonly seed: number;
-}
-
-/** Whether a task is a probe. */
-export function isProbe(task: object): task is ProbeSpec {
-  return "case" in task && PROBES.some((probe) => probe === task.case);
-}
+import type { ProbeId, ProbeSpec } from "./task_kind.ts";
 
 /**
  * The spec with nothing else in it.

@@ -3,31 +3,28 @@
  * @module
  */
 
-import { type Behaviour, behavioursIn } from "../../calls/behaviour.ts";
+import { behavioursIn } from "../../calls/behaviour.ts";
+import type { Behaviour } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
 import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import {
-  type CallFormat,
-  type CallMode,
   type CallScores,
   errorClassesOf,
   readPrediction,
   scorePrediction,
   type ScoringOptions,
-  type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import {
   type ApiFunction,
   type CallQuestion,
   type CallSet,
   type CallTruth,
-  type Difficulty,
   documentOf,
   PLACEHOLDER,
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
 import type { Fixture, Judgement, Presented, Work } from "./fixture.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
   isJsonObject,
@@ -50,29 +47,7 @@ import type { RecorderOptions } from "./executor.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
-
-/** A question of a call set, and how it is asked and scored. */
-export interface QuestionSpec {
-  /** The name of the set. */
-  readonly set: string;
-  /** The id of the question. */
-  readonly question: string;
-  /** How hard it is. */
-  readonly difficulty: Difficulty;
-  /** Whether calls, or only the names of the functions, are to be written down, or calls are made. */
-  readonly mode: CallMode;
-  /** By which rule it is scored; left out for `published`. */
-  readonly rule?: ScoringRule;
-  /** What the functions are told in; left out for `json`. */
-  readonly input?: CallFormat;
-  /** What the answer is to be in; left out for `json`. */
-  readonly output?: CallFormat;
-}
-
-/** Whether a task is a question of a call set. */
-export function isQuestion(task: object): task is QuestionSpec {
-  return "set" in task && "question" in task;
-}
+import type { QuestionSpec } from "./task_kind.ts";
 
 /** How a question is asked and scored: what is right in one way is not in another. */
 export function wayOf(spec: QuestionSpec): string {

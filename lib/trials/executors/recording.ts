@@ -4,7 +4,7 @@
  */
 
 import { type CallRecord, type RecordedCall, recordedCalls } from "../../calls/record.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
 import { isOn } from "../../perturbations/methods.ts";
 import { perturbationsIn } from "../../perturbations/ids.ts";

@@ -5,29 +5,15 @@
 
 import { createExecutor, type ExecutorOptions } from "./generated.ts";
 import type { Fixture } from "./fixture.ts";
-import type { GraphSpec } from "../../tasks/generated/graph.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
-import { briefProbe, isProbe, ProbeFixture, type ProbeSpec } from "./probes.ts";
+import { briefProbe, ProbeFixture } from "./probes.ts";
+import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
 import { briefSpec, generateTask } from "../../tasks/generated/task.ts";
-import { briefQuestion, isQuestion, type QuestionSpec } from "./question.ts";
-import type { CaseSpec } from "./case.ts";
-
-/** What a task is made from. */
-export type TaskSpec = GraphSpec | ProbeSpec | CaseSpec | QuestionSpec;
+import { briefQuestion } from "./question.ts";
 
 /** Opens a task for one trial. */
 export type TaskOpener = (spec: TaskSpec, options?: ExecutorOptions) => Fixture;
-
-/** Whether a task is generated. */
-export function isGenerated(task: object): task is GraphSpec {
-  return "core" in task;
-}
-
-/** Whether a task is a case of the user's own, or looks like one. */
-export function isCase(task: object): task is CaseSpec {
-  return "case" in task && !isProbe(task);
-}
 
 /**
  * A task, ready for one trial. How many calls may be made, each kind of task has its own default for.

@@ -4,7 +4,7 @@
  */
 
 import { functionNotFound } from "../../calls/failure.ts";
-import { InputError, reasonOf } from "../../base/input.ts";
+import { InputError, reasonOf } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,

@@ -4,8 +4,7 @@
  */
 
 import { isLimited } from "../agent/session.ts";
-import { carryOut, passedOn, Stage } from "./stage.ts";
-import type { Strategy, Texts } from "./strategy.ts";
+import { carryOut, passedOn, Stage, type Strategy, type Texts } from "./stage.ts";
 
 /** What a model writes behind a list that is complete. */
 const STOP = "<!stop>";

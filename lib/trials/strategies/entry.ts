@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { reasonOf } from "../../base/input.ts";
+import { reasonOf } from "../../base/errors.ts";
 import { MODEL, type ModelEntry } from "../../models/entry.ts";
 import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
 import type { StrategyChoice } from "../trial.ts";

@@ -4,8 +4,7 @@
  */
 
 import { isLimited } from "../agent/session.ts";
-import { carryOut, mentioned, passedOn, Stage } from "./stage.ts";
-import type { Strategy, Texts } from "./strategy.ts";
+import { carryOut, mentioned, passedOn, Stage, type Strategy, type Texts } from "./stage.ts";
 
 /**
  * One model writes a plan without being able to call anything (stage `plan`), the same or another one

@@ -4,7 +4,7 @@
  */
 
 import type { Loop } from "../agent/loop.ts";
-import { InputError } from "../../base/input.ts";
+import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
 import { backward } from "./backward.ts";
@@ -13,7 +13,7 @@ import { planThenCall } from "./plan_then_call.ts";
 import { repair } from "./repair.ts";
 import { restate } from "./restate.ts";
 import { routeThenFill } from "./route_then_fill.ts";
-import { baseline, type Strategy, type StrategySettings } from "./strategy.ts";
+import { baseline, type Strategy, type StrategySettings } from "./stage.ts";
 
 /** A strategy, and the stages at which it asks a model: each may be another one. */
 interface Body {

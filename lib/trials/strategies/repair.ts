@@ -8,8 +8,7 @@ import type { LoopOptions, Review } from "../agent/loop.ts";
 import { mend } from "./argument_repair.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../agent/session.ts";
-import { passedOn } from "./stage.ts";
-import type { Strategy, StrategySettings, Texts } from "./strategy.ts";
+import { passedOn, type Strategy, type StrategySettings, type Texts } from "./stage.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import { LONGEST_KEPT } from "../../calls/trace.ts";
 

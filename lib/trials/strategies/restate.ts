@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
-import type { Strategy } from "./strategy.ts";
+import type { Strategy } from "./stage.ts";
 
 /** Under this key each result lists the variables known so far. */
 const KNOWN = "known_variables";

@@ -5,8 +5,7 @@
 
 import { printable } from "../../base/json.ts";
 import { isLimited } from "../agent/session.ts";
-import { mentioned, passedOn, Stage } from "./stage.ts";
-import type { Strategy, Texts } from "./strategy.ts";
+import { mentioned, passedOn, Stage, type Strategy, type Texts } from "./stage.ts";
 import { around, type ToolSchema } from "../../tools/tool.ts";
 
 /**

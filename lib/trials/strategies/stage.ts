@@ -5,7 +5,7 @@
 
 import type { Loop, LoopOptions } from "../agent/loop.ts";
 import type { Message } from "../../tools/message.ts";
-import { fillPrompt } from "../../models/prompts.ts";
+import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts";
 import type { Ending, Limited } from "../agent/session.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 
@@ -110,3 +110,34 @@ export function mentioned(text: string, tools: readonly ToolSchema[]): ToolSchem
 function bare(word: string): string {
   return word.replace(/^[.:-]+/, "").replace(/[.:-]+$/, "");
 }
+
+/** The texts of a strategy, by what they are for. */
+export type Texts<Id extends Prompted = Prompted> = Readonly<
+  Record<keyof typeof PROMPTS[Id] & string, string>
+>;
+
+/** What can be set of a strategy; each minds its own. */
+export interface StrategySettings<Own = unknown> {
+  /** Its texts. */
+  readonly prompts: Own;
+  /** How often a call goes back that does not conform to its schema (`repair`). */
+  readonly attempts: number;
+  /** How often it is asked for what is missing (`backward`). */
+  readonly rounds: number;
+  /** Whether values can be looked at (`indirection`). */
+  readonly dereference: boolean;
+}
+
+/**
+ * A way to work on a task. It changes what goes into the loop, such as messages, tools or the texts that
+ * go back, asks beside it for what it needs, and changes what comes out; it is no second loop. `next` is
+ * the loop, or the next strategy around it.
+ */
+export type Strategy<Own = unknown> = (
+  options: LoopOptions,
+  next: Loop,
+  settings: StrategySettings<Own>,
+) => Promise<Ending>;
+
+/** The loop as it is. */
+export const baseline: Strategy = (options, next) => next(options);

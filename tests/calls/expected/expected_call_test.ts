@@ -6,7 +6,7 @@ import {
   differencesOf,
   type ExpectedCall,
 } from "../../../lib/calls/expected/expected_call.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import {
   absent,

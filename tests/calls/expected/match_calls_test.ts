@@ -13,7 +13,7 @@ import {
   differencesOf,
   type ExpectedCall,
 } from "../../../lib/calls/expected/expected_call.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { anyOf, matching } from "../../../lib/calls/expected/oracle.ts";
 import { made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import { test } from "../../support/generated.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { scoreCalls } from "../../../lib/calls/expected/precision_recall.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { anyOf } from "../../../lib/calls/expected/oracle.ts";
 import { made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import { test } from "../../support/generated.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { checkIgnored, expectsNothing } from "../../../lib/calls/values/ignored.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import {
   anyOf,
   anything,

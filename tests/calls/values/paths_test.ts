@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { ANY_ITEM, parsePath, type PathStep, pathText } from "../../../lib/calls/values/paths.ts";
 import { test } from "../../support/generated.ts";
 

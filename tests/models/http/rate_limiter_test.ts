@@ -11,7 +11,7 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { inLanes } from "../../../lib/base/concurrent.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { InfrastructureError, TimeLimitError } from "../../../lib/models/model.ts";
 import { type Asked, retrying, type RetryPolicy } from "../../../lib/models/http/retry.ts";
 import { type Place, Throttle } from "../../../lib/models/http/rate_limiter.ts";

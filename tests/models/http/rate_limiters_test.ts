@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { Connections } from "../../../lib/models/connect.ts";
-import type { Place, Throttle } from "../../../lib/models/http/rate_limiter.ts";
-import { Throttles } from "../../../lib/models/http/rate_limiters.ts";
+import { type Place, type Throttle, Throttles } from "../../../lib/models/http/rate_limiter.ts";
 import { asked, completion } from "../../support/wire_servers.ts";
 
 function place(throttle: Throttle): Place {

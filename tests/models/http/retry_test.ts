@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import {
   InfrastructureError,
   type InfrastructureErrorOptions,

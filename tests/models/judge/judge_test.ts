@@ -8,7 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { summarizeJudging } from "../../../lib/models/judge/score.ts";
 import { judge, JUDGE_PROMPT, type LLMJudgeOptions } from "../../../lib/models/judge/judge.ts";

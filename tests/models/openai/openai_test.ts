@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";
 import {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";

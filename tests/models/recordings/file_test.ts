@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";

@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { judge } from "../../../lib/models/judge/judge.ts";
 import type { Message } from "../../../lib/tools/message.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import {
   type DocumentMethod,

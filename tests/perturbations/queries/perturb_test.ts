@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import type { Change, QueryMethod } from "../../../lib/perturbations/methods.ts";
 import type { QueryParameter, Span } from "../../../lib/perturbations/queries/literals.ts";

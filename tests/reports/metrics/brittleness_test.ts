@@ -12,7 +12,7 @@ import { compareStrategies } from "../../../lib/gate/comparison.ts";
 import {
   PARAMETER_FAILURE_TYPES,
   type ParameterFailureType,
-} from "../../../lib/calls/parameter_failure.ts";
+} from "../../../lib/calls/failure_types.ts";
 import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { tango, wilson } from "../../../lib/statistics/proportions.ts";

@@ -9,7 +9,8 @@ import { toDot } from "../../../lib/reports/figures/graph_drawing.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Change } from "../../../lib/perturbations/methods.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
-import { ProbeFixture, PROBES, type ProbeSpec } from "../../../lib/trials/executors/probes.ts";
+import { ProbeFixture } from "../../../lib/trials/executors/probes.ts";
+import { PROBES, type ProbeSpec } from "../../../lib/trials/executors/task_kind.ts";
 import {
   type KnownTask,
   rightAnswer,

@@ -8,7 +8,7 @@ import type { Table } from "../../../lib/reports/tables/table.ts";
 import { tablesOf } from "../../../lib/reports/tables/tables.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import type { TrialScore } from "../../../lib/trials/summary.ts";
-import { percent } from "../../../lib/gate/verdict_text.ts";
+import { percent } from "../../../lib/base/numbers.ts";
 import { test } from "../../support/generated.ts";
 import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";

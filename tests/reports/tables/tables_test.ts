@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { Failure, FailureType } from "../../../lib/calls/failure.ts";
+import type { Failure } from "../../../lib/calls/failure.ts";
+import type { FailureType } from "../../../lib/calls/failure_types.ts";
 import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
 import type { Table } from "../../../lib/reports/tables/table.ts";
 import { breakdownTable, tablesOf } from "../../../lib/reports/tables/tables.ts";

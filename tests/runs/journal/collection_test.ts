@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { readCollection } from "../../../lib/runs/journal/collection.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
 import { type Shard, shardOf } from "../../../lib/runs/shards.ts";
 import { makeReport } from "../../../lib/reports/report.ts";

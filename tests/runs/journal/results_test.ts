@@ -6,7 +6,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { InputError, parseWith } from "../../../lib/base/input.ts";
+import { parseWith } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import {
   journalTrials,
   type PlanLine,

@@ -8,7 +8,7 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/generated/graph.ts";
-import { sha256 } from "../../../lib/base/json.ts";
+import { sha256 } from "../../../lib/base/hash.ts";
 import {
   briefSpec,
   generateTask,

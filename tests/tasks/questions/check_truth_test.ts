@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { PLACEHOLDER } from "../../../lib/tasks/questions/question_set.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { truthCheck } from "../../../lib/tasks/questions/check_truth.ts";

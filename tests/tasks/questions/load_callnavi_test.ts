@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import type { CallSet } from "../../../lib/tasks/questions/question_set.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/base/json.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { Folder } from "../../support/folders.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { Folder } from "../../support/folders.ts";
 import { test } from "../../support/generated.ts";

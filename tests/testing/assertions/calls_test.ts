@@ -19,7 +19,7 @@ import {
 import { compareTrajectory, TRAJECTORY_MODES } from "../../../lib/calls/expected/match_calls.ts";
 import type { CallRecord } from "../../../lib/calls/record.ts";
 import type { CallExpectation, ExpectedCall } from "../../../lib/calls/expected/expected_call.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { anyOf, matching, matchingText } from "../../../lib/calls/expected/oracle.ts";
 import { inSteps, made, recordOf, refused, toolWith } from "../../support/calls.ts";
 import { test } from "../../support/generated.ts";

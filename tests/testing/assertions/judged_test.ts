@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import type { RecordedCall } from "../../../lib/calls/record.ts";
 import { differencesOf, type ExpectedCall } from "../../../lib/calls/expected/expected_call.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../../lib/base/json.ts";
 import { judged } from "../../../lib/testing/assertions/judged.ts";
 import { judge, LIKENESS_PROMPT, type LikeOptions } from "../../../lib/models/judge/judge.ts";

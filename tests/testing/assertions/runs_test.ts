@@ -1,5 +1,5 @@
 import { assertEquals, AssertionError, assertStringIncludes, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import {
   absent,
   anyOf,

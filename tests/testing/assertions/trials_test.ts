@@ -7,7 +7,7 @@ import {
 } from "../../../lib/testing/assertions/trials.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import { decide, type Verdict } from "../../../lib/gate/decide.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { test } from "../../support/generated.ts";
 import { callEvent, HOSTILE, manyRecords, once, record, STEERING } from "../../support/records.ts";
 

@@ -5,7 +5,7 @@ import {
   parseDefinition,
 } from "../../../lib/toolkit/definitions/definition.ts";
 import { definitionTool, runDefinition } from "../../../lib/toolkit/definitions/run.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { defineFrom } from "../../../lib/toolkit/definitions/from_trace.ts";
 import { echoTool, MEAN, OPTIONS } from "../../support/definitions.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Definition } from "../../../lib/toolkit/definitions/definition.ts";
 import { runDefinition } from "../../../lib/toolkit/definitions/run.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import {
   defineFrom,

@@ -7,7 +7,7 @@ import {
   runDefinition,
 } from "../../../lib/toolkit/definitions/run.ts";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { defineFrom } from "../../../lib/toolkit/definitions/from_trace.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";

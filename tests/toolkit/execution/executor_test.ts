@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { type ToolFault, withFaults } from "../../../lib/perturbations/inject_faults.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import {
   errorInResult,
   TOOL_ERRORS,

@@ -2,7 +2,7 @@
 // endpoint, to which a word is likelier once it has been said.
 
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { Insertion } from "../../../lib/toolkit/toolformer/insertions.ts";
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { completionsScorer } from "../../../lib/toolkit/toolformer/completions_scorer.ts";

@@ -1,7 +1,7 @@
 // Losses, worked out by hand.
 
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { lossFrom, type ScoredToken } from "../../../lib/toolkit/toolformer/scorer.ts";
 
 /** Tokens of two characters each, with these probabilities. */

@@ -1,7 +1,7 @@
 // Conversations of journals: which are taken, in which order, and what is said of where they come from.
 
 import { assert, assertEquals } from "@std/assert";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { planLine } from "../../../lib/runs/journal/journal.ts";
 import type { Model } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
@@ -17,7 +17,7 @@ import {
   type TrainingTally,
   writeTrainingData,
 } from "../../../lib/toolkit/training/examples.ts";
-import { trainingFormat } from "../../../lib/toolkit/training/formats.ts";
+import { trainingFormat } from "../../../lib/toolkit/training/registry.ts";
 import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
 import { calling, CITY, CITY_PATH, cityPlan } from "../../support/call_sets.ts";
 import { Folder } from "../../support/folders.ts";

@@ -12,7 +12,7 @@ import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { type ChatRequest, startSimulatedServer } from "../../../lib/simulated/mod.ts";
 import { inTextFormat } from "../../../lib/models/formats/adapter.ts";
 import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
-import { PROBES } from "../../../lib/trials/executors/probes.ts";
+import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
 import {
   type Retelling,

@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { isSymbol, replaceReferences } from "../../../lib/tools/references/syntax.ts";
 import {

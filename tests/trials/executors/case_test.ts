@@ -7,7 +7,7 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { z } from "zod";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";

@@ -11,7 +11,7 @@ import {
 import fc from "fast-check";
 import { z } from "zod";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import { REFERENCE_PATTERN } from "../../../lib/tools/references/schema.ts";

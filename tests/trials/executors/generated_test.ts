@@ -8,7 +8,8 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { createExecutor, type Executor } from "../../../lib/trials/executors/generated.ts";
-import { FAILURE_TYPES, type WrongArgument } from "../../../lib/calls/failure.ts";
+import type { WrongArgument } from "../../../lib/calls/failure.ts";
+import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { generateTask, type Task, type TaskFunction } from "../../../lib/tasks/generated/task.ts";
 import {

@@ -1,16 +1,17 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import type { Behaviour } from "../../../lib/calls/behaviour.ts";
-import { InputError, parseWith } from "../../../lib/base/input.ts";
+import type { Behaviour } from "../../../lib/calls/failure_types.ts";
+import { parseWith } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
+import { ProbeFixture } from "../../../lib/trials/executors/probes.ts";
 import {
   isProbe,
-  ProbeFixture,
   type ProbeId,
   PROBES,
   type ProbeSpec,
-} from "../../../lib/trials/executors/probes.ts";
+} from "../../../lib/trials/executors/task_kind.ts";
 import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { type Outcome, runTrial, TRIAL_LINE } from "../../../lib/trials/trial.ts";

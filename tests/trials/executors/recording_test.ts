@@ -7,7 +7,7 @@ import {
   assertNoFailedCalls,
 } from "../../../lib/testing/assertions/calls.ts";
 import { recordCalls } from "../../../lib/trials/executors/recording.ts";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import { assertAnswer, assertBudget } from "../../../lib/testing/assertions/runs.ts";

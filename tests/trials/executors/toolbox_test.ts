@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { InputError } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { runTools } from "../../../lib/toolkit/run_tools.ts";

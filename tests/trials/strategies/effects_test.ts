@@ -2,7 +2,7 @@
 // known. It shows that the mechanisms work, and says nothing about any language model.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import type { FailureType } from "../../../lib/calls/failure.ts";
+import type { FailureType } from "../../../lib/calls/failure_types.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import { clopperPearson, mcNemar } from "../../../lib/statistics/proportions.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";

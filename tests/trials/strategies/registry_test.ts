@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
-import { InputError, parseWith } from "../../../lib/base/input.ts";
+import { parseWith } from "../../../lib/base/input.ts";
+import { InputError } from "../../../lib/base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson } from "../../../lib/base/json.ts";
 import { type Message, sumUsage } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
@@ -17,7 +18,7 @@ import {
   parseSimulatedModel,
   startSimulatedServer,
 } from "../../../lib/simulated/mod.ts";
-import { PROBES } from "../../../lib/trials/executors/probes.ts";
+import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { Session } from "../../../lib/trials/agent/session.ts";
 import {

@@ -9,7 +9,7 @@ import {
   TRAINING_FORMATS,
   type TrainingConversation,
 } from "../../../lib/toolkit/training/format.ts";
-import { trainingFormat } from "../../../lib/toolkit/training/formats.ts";
+import { trainingFormat } from "../../../lib/toolkit/training/registry.ts";
 import { checkHermesLine, checkOpenAILine } from "../../support/training_lines.ts";
 
 const ADD = {

@@ -1,0 +1,50 @@
+/**
+ * Errors for users: one class for input that cannot be used, and the reasons of other errors in words.
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { printable } from "./json.ts";
+import { redactRecord } from "./redact.ts";
+
+/** Input that cannot be used. Its message is for the user: action, rule, state; one line or a few. */
+export class InputError extends Error {
+  /** The name of the class. */
+  override name = "InputError";
+
+  /** Makes the error. Messages quote files and servers: without keys, and nothing steers a terminal. */
+  constructor(message: string) {
+    super(
+      redactRecord(message).split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"),
+    );
+  }
+}
+
+const LONGEST_LINE = 2_000;
+
+/** The text of an error's cause, without the prefix of its class. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Why a file operation failed, in words. */
+export function fileReason(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
+  if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
+  if (error instanceof Deno.errors.NotCapable) {
+    return `Deno was not given the permission: ${withFlag(error.message.split(",")[0]!)}`;
+  }
+  if (error instanceof Deno.errors.IsADirectory) return "it is a folder";
+  if (error instanceof Deno.errors.AlreadyExists) return "there is a file in its place";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no folder";
+  return reasonOf(error);
+}
+
+/** What Deno refused, with the flag that allows it: a file to read, the folder of one to write. */
+function withFlag(refusal: string): string {
+  const [, access, path] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
+  if (access === undefined || path === undefined) return refusal;
+  const folder = dirname(path);
+  const allowed = access === "read" || folder === "." ? path : folder;
+  return `${refusal}; allow it with --allow-${access}=${allowed}`;
+}
