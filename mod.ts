@@ -127,7 +127,11 @@ export {
   levenshteinStability,
   normalizeOutput,
 } from "./lib/tasks/questions/stability.ts";
-export { judged, type JudgedOptions, type JudgedRecord } from "./lib/testing/assertions/judged.ts";
+export {
+  askJudges,
+  type AskJudgesOptions,
+  type JudgedRecord,
+} from "./lib/testing/assertions/ask_judges.ts";
 export {
   Judge,
   judge,
@@ -252,7 +256,7 @@ export {
   type Surface,
   SURFACES,
 } from "./lib/tasks/generated/graph.ts";
-export type { Fixture, Judgement, Presented, Work } from "./lib/trials/executors/fixture.ts";
+export type { AnswerCheck, Fixture, Presented, Work } from "./lib/trials/executors/fixture.ts";
 export { InputError } from "./lib/base/errors.ts";
 export type { JsonObject, JsonValue } from "./lib/base/json.ts";
 export type { Carried, Message, Usage } from "./lib/tools/message.ts";

@@ -35,7 +35,7 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitWords, unitWords } from "./unit_names.ts";
 
 /** The verdict over one subject. */
-export interface Judged extends Subject {
+export interface DecidedVariant extends Subject {
   /** Whether the model, or the one it is compared with, is a program that stands in for a model. */
   readonly simulated: boolean;
   /**
@@ -57,8 +57,8 @@ export interface BaselineScores {
   readonly trials: readonly Scored[];
 }
 
-/** Options of {@linkcode judgeTrials}. */
-export interface JudgeOptions {
+/** Options of {@linkcode decideTrials}. */
+export interface DecideTrialsOptions {
   /** The rule of a sequential gate. */
   readonly rule?: SequentialRule | undefined;
   /** What the policy's baseline file holds. */
@@ -75,17 +75,17 @@ export interface JudgeOptions {
  *
  * @throws {InputError} If a ceiling of cost lacks a price.
  */
-export function judgeTrials(
+export function decideTrials(
   trials: readonly TrialScore[],
   planned: readonly PlannedTrial[],
   gate: GatePolicy,
-  options: JudgeOptions = {},
-): Judged[] {
+  options: DecideTrialsOptions = {},
+): DecidedVariant[] {
   const policy = completePolicy(gate);
   const scores = new Scores(comparesWithin(policy, options.baseline), options.baseline);
   for (const trial of trials) scores.add(scored(trial));
   const unit = unitWords(planned.map(({ task }) => task));
-  return contestsOf(planned, policy, options.baseline).map((contest): Judged => {
+  return contestsOf(planned, policy, options.baseline).map((contest): DecidedVariant => {
     const { subject, baseline } = contest;
     const own = scores.of(contest.graphs.flatMap(({ candidate }) => candidate));
     const other = scores.of(contest.graphs.flatMap((graph) => graph.baseline));
@@ -149,7 +149,9 @@ function settle(
   contest: Contest,
   scores: Scores,
   policy: CompletePolicy,
-  { rule, stopped, prices, baseline: file, unit }: JudgeOptions & { readonly unit: UnitWords },
+  { rule, stopped, prices, baseline: file, unit }: DecideTrialsOptions & {
+    readonly unit: UnitWords;
+  },
 ): Verdict {
   const inOrder = rule !== undefined || stopped !== undefined;
   const { graphs: all, ended } = inOrder

@@ -7,7 +7,7 @@ import type { Comparison } from "./comparison.ts";
 import { subjectName } from "./variant.ts";
 import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
-import { exitCodeOf, type Judged, worstKind } from "./decide_trials.ts";
+import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
 import { describeVerdict, verdictNumbers } from "./verdict_text.ts";
 
@@ -35,7 +35,7 @@ export interface GateReport {
 }
 
 /** One verdict, its subject beside it, in numbers and in words. */
-export type ReportedVerdict = Omit<Judged, "verdict" | "unit"> & Verdict & {
+export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & Verdict & {
   /** The verdict as a paragraph. */
   readonly text: string;
   /** Its numbers, one a line. */
@@ -45,7 +45,7 @@ export type ReportedVerdict = Omit<Judged, "verdict" | "unit"> & Verdict & {
 /** The verdicts of a gate, and how strategies compare. */
 export function reportVerdicts(
   suite: string,
-  judged: readonly Judged[],
+  judged: readonly DecidedVariant[],
   policy: GatePolicy,
   comparisons: readonly Comparison[] = [],
 ): GateReport {

@@ -11,7 +11,7 @@ import { InputError } from "../base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { bySubject, type Scored, subjectOf } from "../gate/variant.ts";
-import { type BaselineScores, changed, judgeTrials } from "../gate/decide_trials.ts";
+import { type BaselineScores, changed, decideTrials } from "../gate/decide_trials.ts";
 import {
   comparisonHash,
   countTrials,
@@ -293,7 +293,7 @@ function unacceptable({ trials, planned, gate, rule, stopped }: Results): string
   const missing = planned.length - trials.length;
   const judged = rule === undefined || missing === 0
     ? []
-    : judgeTrials(trials, planned, gate!, { rule });
+    : decideTrials(trials, planned, gate!, { rule });
   const decided = judged.length > 0 && judged.every(({ verdict }) => verdict.kind !== "invalid");
   if (missing > 0 && stopped === undefined && !decided) {
     return `${missing} of ${planned.length} trials were not run; continue the run with --resume`;

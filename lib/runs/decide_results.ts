@@ -6,7 +6,7 @@
 import { assertComparable, assertOtherRun, type Baseline } from "./baseline.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { printable } from "../base/json.ts";
-import { judgeTrials } from "../gate/decide_trials.ts";
+import { decideTrials } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
 import type { GatePolicy } from "../gate/policy.ts";
 import type { Prices } from "../models/prices.ts";
@@ -48,6 +48,6 @@ export function decideResults(
   const known = prices === undefined || plan === undefined
     ? prices ?? results.prices
     : pricesFor(prices, plan.resolved);
-  const judged = judgeTrials(trials, planned, policy, { rule, baseline, prices: known, stopped });
+  const judged = decideTrials(trials, planned, policy, { rule, baseline, prices: known, stopped });
   return reportVerdicts(suite, judged, policy, compareStrategies(trials, known));
 }

@@ -29,7 +29,7 @@ import { type Flags, parseFlags } from "./flags.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { type Judged, judgeTrials } from "../gate/decide_trials.ts";
+import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { writeOutput } from "../base/output_file.ts";
 import type { Plan } from "../runs/plan.ts";
 import { type CompletePolicy, GATE_POLICY } from "../gate/policy.ts";
@@ -410,7 +410,7 @@ function registerGate(name: string, test: GateTest): void {
       tell(trials, problem);
       throw verdictError(renderVerdicts(problem));
     }
-    const judged: readonly Judged[] = judgeTrials(trials, plan.trials, policy, {
+    const judged: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
       rule,
       prices,
       baseline,

@@ -6,7 +6,7 @@ import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseli
 import type { Scored } from "../../lib/gate/variant.ts";
 import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { shardOf } from "../../lib/runs/shards.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
@@ -104,7 +104,7 @@ test("readBaseline() of an accepted file gives the verdicts that its journal giv
       if (old.length === 0) return;
       const journal = writeJournal(folder, PLAN, old);
       const verdictsBy = (path: string) =>
-        judgeTrials(endedBy(after), PLAN.trials, gate, { baseline: readBaseline(path) })
+        decideTrials(endedBy(after), PLAN.trials, gate, { baseline: readBaseline(path) })
           .map(({ model, verdict }) => ({ model, verdict }));
       const verdicts = verdictsBy(accept(folder, journal));
       assertEquals(verdicts, verdictsBy(journal));

@@ -10,7 +10,7 @@ import {
 import { subjectName } from "../../lib/gate/variant.ts";
 import { type CeilingCheck, decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { exitCodeOf, judgeTrials, worstKind } from "../../lib/gate/decide_trials.ts";
+import { decideTrials, exitCodeOf, worstKind } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -30,7 +30,7 @@ import {
 
 const POLICY = { successRate: 0.8 };
 
-test("judgeTrials() gives one verdict a model, strategy and perturbation, in plan order", () => {
+test("decideTrials() gives one verdict a model, strategy and perturbation, in plan order", () => {
   const good = { model: "good" };
   const trials = [
     ...manyRecords(100, 100, good),
@@ -38,7 +38,7 @@ test("judgeTrials() gives one verdict a model, strategy and perturbation, in pla
     ...manyRecords(90, 100, { ...good, strategy: "restate" }),
     ...manyRecords(10, 100, { ...good, perturbation: "RD" }),
   ];
-  const judged = judgeTrials(trials, planOf(trials), POLICY);
+  const judged = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(
     judged.map((one) => [subjectName(one), one.verdict.kind]),
     [
@@ -50,24 +50,24 @@ test("judgeTrials() gives one verdict a model, strategy and perturbation, in pla
   );
 });
 
-test("judgeTrials() decides as decide() does over the graphs of a subject", () => {
+test("decideTrials() decides as decide() does over the graphs of a subject", () => {
   const trials = manyRecords(70, 90);
-  const [judged] = judgeTrials(trials, planOf(trials), POLICY);
+  const [judged] = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(judged!.verdict, decide(once(70, 20), POLICY));
 });
 
-test("judgeTrials() does not depend on the order of the trials", () => {
+test("decideTrials() does not depend on the order of the trials", () => {
   const trials = [...manyRecords(70, 90), ...manyRecords(3, 90, { model: "other" })];
   const planned = planOf(trials);
   assertEquals(
-    judgeTrials(trials.toReversed(), planned, POLICY),
-    judgeTrials(trials, planned, POLICY),
+    decideTrials(trials.toReversed(), planned, POLICY),
+    decideTrials(trials, planned, POLICY),
   );
 });
 
-test("judgeTrials() takes the repetitions of a graph as one unit", () => {
+test("decideTrials() takes the repetitions of a graph as one unit", () => {
   const trials = [1, 2, 3].flatMap((repetition) => manyRecords(40, 50, { repetition }));
-  const [judged] = judgeTrials(trials, planOf(trials), POLICY);
+  const [judged] = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(judged!.verdict.evidence?.method, "betting");
   const units = [
     ...new Array(40).fill({ solved: 3, valid: 3, trials: 3 }),
@@ -76,12 +76,12 @@ test("judgeTrials() takes the repetitions of a graph as one unit", () => {
   assertEquals(judged!.verdict, decide(units, POLICY));
 });
 
-test("judgeTrials() counts invalid and missing trials alike, as the worst case of each bound", () => {
+test("decideTrials() counts invalid and missing trials alike, as the worst case of each bound", () => {
   const invalid = [200, 201, 202].map((seed) => record({ seed, outcome: "invalid" }));
   const planned = planOf([...manyRecords(97, 97), ...invalid]);
   const expected = decide(once(97, 0, 3), POLICY);
   for (const shown of [invalid, invalid.slice(1), []]) {
-    const [judged] = judgeTrials([...manyRecords(97, 97), ...shown], planned, POLICY);
+    const [judged] = decideTrials([...manyRecords(97, 97), ...shown], planned, POLICY);
     assertEquals(judged!.verdict, expected);
   }
   const { evidence } = expected;
@@ -89,63 +89,63 @@ test("judgeTrials() counts invalid and missing trials alike, as the worst case o
   assertEquals([evidence.rate, evidence.unknown], [1, 3]);
 });
 
-test("judgeTrials() counts missing trials against the coverage", () => {
+test("decideTrials() counts missing trials against the coverage", () => {
   const planned = planOf(manyRecords(100, 100));
-  assertEquals(judgeTrials(manyRecords(95, 95), planned, POLICY)[0]!.verdict.kind, "pass");
-  const { verdict } = judgeTrials(manyRecords(94, 94), planned, POLICY)[0]!;
+  assertEquals(decideTrials(manyRecords(95, 95), planned, POLICY)[0]!.verdict.kind, "pass");
+  const { verdict } = decideTrials(manyRecords(94, 94), planned, POLICY)[0]!;
   assert(verdict.kind === "invalid");
   assertStringIncludes(verdict.reason, "94 of 100 planned trials are valid");
 });
 
-test("judgeTrials() finds a planned subject without any trial invalid", () => {
+test("decideTrials() finds a planned subject without any trial invalid", () => {
   const planned = planOf([...manyRecords(90, 100), ...manyRecords(0, 100, { model: "absent" })]);
-  const judged = judgeTrials(manyRecords(90, 100), planned, POLICY);
+  const judged = decideTrials(manyRecords(90, 100), planned, POLICY);
   assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [
     ["m", "pass"],
     ["absent", "invalid"],
   ]);
 });
 
-test("judgeTrials() leaves out trials of subjects that were not planned", () => {
+test("decideTrials() leaves out trials of subjects that were not planned", () => {
   const stranger = manyRecords(0, 100, { model: "stranger" });
   const planned = planOf(manyRecords(90, 100));
-  const judged = judgeTrials([...manyRecords(90, 100), ...stranger], planned, POLICY);
+  const judged = decideTrials([...manyRecords(90, 100), ...stranger], planned, POLICY);
   assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [["m", "pass"]]);
 });
 
-test("judgeTrials() finds a subject invalid whose served model changed on the way", () => {
+test("decideTrials() finds a subject invalid whose served model changed on the way", () => {
   const trials = [
     ...manyRecords(50, 50, { served: "m-2026-01" }),
     ...manyRecords(50, 50, { served: "m-2026-02", repetition: 2 }),
   ];
-  const [judged] = judgeTrials(trials, planOf(trials), POLICY);
+  const [judged] = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(judged!.verdict, {
     kind: "invalid",
     reason: "the served model changed on the way: m-2026-01, m-2026-02",
   });
 });
 
-test("judgeTrials() lets an invalid trial have any served model, as nothing may have answered", () => {
+test("decideTrials() lets an invalid trial have any served model, as nothing may have answered", () => {
   const trials = [
     ...manyRecords(99, 99, { served: "m-2026-01" }),
     record({ seed: 500, outcome: "invalid", served: "m" }),
   ];
-  assertEquals(judgeTrials(trials, planOf(trials), POLICY)[0]!.verdict.kind, "pass");
+  assertEquals(decideTrials(trials, planOf(trials), POLICY)[0]!.verdict.kind, "pass");
 });
 
-test("judgeTrials() lets two subjects be served by different models", () => {
+test("decideTrials() lets two subjects be served by different models", () => {
   const trials = [
     ...manyRecords(100, 100, { model: "a", served: "one" }),
     ...manyRecords(100, 100, { model: "b", served: "two" }),
   ];
   assertEquals(
-    judgeTrials(trials, planOf(trials), POLICY).map(({ verdict }) => verdict.kind),
+    decideTrials(trials, planOf(trials), POLICY).map(({ verdict }) => verdict.kind),
     ["pass", "pass"],
   );
 });
 
-test("judgeTrials() of no plan gives no verdict, and the worst of none is invalid", () => {
-  assertEquals(judgeTrials([], [], POLICY), []);
+test("decideTrials() of no plan gives no verdict, and the worst of none is invalid", () => {
+  assertEquals(decideTrials([], [], POLICY), []);
   assertEquals(worstKind([]), "invalid");
 });
 
@@ -159,9 +159,9 @@ function upgrade(solved: number, before: number, traits: TrialTraits = {}): Tria
   ];
 }
 
-test("judgeTrials() decides each candidate against the baseline, which is not decided itself", () => {
+test("decideTrials() decides each candidate against the baseline, which is not decided itself", () => {
   const trials = [...upgrade(95, 90), ...manyRecords(50, 100, { model: "worse" })];
-  const judged = judgeTrials(trials, planOf(trials), UPGRADE);
+  const judged = decideTrials(trials, planOf(trials), UPGRADE);
   assertEquals(judged.map(({ model, baseline, verdict }) => [model, baseline, verdict.kind]), [
     ["new", "old", "pass"],
     ["worse", "old", "fail"],
@@ -171,30 +171,30 @@ test("judgeTrials() decides each candidate against the baseline, which is not de
     decideUpgrade(pairsOf({ both: 90, gained: 5, neither: 5 }), UPGRADE),
   );
   // An absolute gate compares with nothing.
-  assertEquals(judgeTrials(trials, planOf(trials), POLICY)[0]!.baseline, undefined);
+  assertEquals(decideTrials(trials, planOf(trials), POLICY)[0]!.baseline, undefined);
 });
 
-test("judgeTrials() counts invalid and missing trials of the baseline as the worst case too", () => {
+test("decideTrials() counts invalid and missing trials of the baseline as the worst case too", () => {
   const trials = upgrade(95, 90);
   const planned = planOf(trials);
   const policy = { ...UPGRADE, coverage: 0.9 };
-  const [cut] = judgeTrials(trials.slice(0, -8), planned, policy);
+  const [cut] = decideTrials(trials.slice(0, -8), planned, policy);
   const invalid = trials.slice(-8).map((trial): Trial => ({
     ...trial,
     outcome: "invalid",
     solved: false,
   }));
-  assertEquals(judgeTrials([...trials.slice(0, -8), ...invalid], planned, policy), [cut!]);
+  assertEquals(decideTrials([...trials.slice(0, -8), ...invalid], planned, policy), [cut!]);
   const { evidence } = cut!.verdict;
   assertEquals(evidence?.unknown, 8);
-  assertLess(evidence!.lower, judgeTrials(trials, planned, policy)[0]!.verdict.evidence!.lower);
+  assertLess(evidence!.lower, decideTrials(trials, planned, policy)[0]!.verdict.evidence!.lower);
 });
 
-test("judgeTrials() compares with results from a file, and says which", () => {
+test("decideTrials() compares with results from a file, and says which", () => {
   const trials = manyRecords(95, 100, { model: "new" });
   const baseline = { file: "b.json", trials: manyRecords(90, 100, { model: "old" }) };
   const gate = { baseline: { file: "b.json" } };
-  const [judged] = judgeTrials(trials, planOf(trials), gate, { baseline });
+  const [judged] = decideTrials(trials, planOf(trials), gate, { baseline });
   assertEquals(judged!.baseline, "old (b.json)");
   assertEquals(
     judged!.verdict,
@@ -202,13 +202,13 @@ test("judgeTrials() compares with results from a file, and says which", () => {
   );
   // A model may be compared with itself, as it was.
   const before = { file: "b.json", trials: manyRecords(50, 100, { model: "new" }) };
-  const [itself] = judgeTrials(trials, planOf(trials), gate, { baseline: before });
+  const [itself] = decideTrials(trials, planOf(trials), gate, { baseline: before });
   assertEquals([itself!.baseline, itself!.verdict.kind], ["new (b.json)", "pass"]);
 });
 
-test("judgeTrials() finds a candidate invalid whose baseline has no trials, or was changed on the way", () => {
+test("decideTrials() finds a candidate invalid whose baseline has no trials, or was changed on the way", () => {
   const reasonOf = (trials: readonly Trial[], planned = upgrade(95, 90)) => {
-    const { verdict } = judgeTrials(trials, planOf(planned), UPGRADE)[0]!;
+    const { verdict } = decideTrials(trials, planOf(planned), UPGRADE)[0]!;
     assert(verdict.kind === "invalid");
     return verdict.reason;
   };
@@ -221,17 +221,17 @@ test("judgeTrials() finds a candidate invalid whose baseline has no trials, or w
   assertEquals(reasonOf(served), "the served model of the baseline changed on the way: old, other");
   const gate = { baseline: { file: "b.json", model: HOSTILE } };
   const own = manyRecords(9, 10);
-  const { verdict } = judgeTrials(own, planOf(own), gate, {
+  const { verdict } = decideTrials(own, planOf(own), gate, {
     baseline: { file: "b.json", trials: own },
   })[0]!;
   assert(verdict.kind === "invalid");
   assertNotMatch(verdict.reason, STEERING);
 });
 
-test("judgeTrials() takes a verdict for simulated when either side is", () => {
+test("decideTrials() takes a verdict for simulated when either side is", () => {
   const simulated = { simulated: true };
   const of = (trials: readonly Trial[]) =>
-    judgeTrials(trials, planOf(trials), UPGRADE)[0]!.simulated;
+    decideTrials(trials, planOf(trials), UPGRADE)[0]!.simulated;
   assertEquals(of(upgrade(90, 90)), false);
   assertEquals(of(upgrade(90, 90, simulated)), true);
   const own = manyRecords(9, 10, { model: "new", ...simulated });
@@ -252,13 +252,13 @@ function planned(gate: Suite["gate"], traits: Partial<Suite> = {}): Plan {
 
 /** The verdict over the first model of a plan, when these trials of it have ended. */
 function verdictOf(plan: Plan, trials: readonly Trial[], stopped?: string): Verdict {
-  return judgeTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, stopped })[0]!.verdict;
+  return decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, stopped })[0]!.verdict;
 }
 
 const SEQUENTIAL = { successRate: 0.9, margin: 0.3, sequential: true };
 const STOPPED = "the budget of 9 tokens was reached";
 
-test("judgeTrials() by a rule decides over the graphs that come first in plan order, in whole blocks", () => {
+test("decideTrials() by a rule decides over the graphs that come first in plan order, in whole blocks", () => {
   const plan = planned(SEQUENTIAL, { models: ["new"] });
   const all = plan.trials.map((trial) => finish(trial));
   const { evidence } = verdictOf(plan, all);
@@ -278,7 +278,7 @@ test("judgeTrials() by a rule decides over the graphs that come first in plan or
   assertEquals(late4.evidence?.graphs, 4);
 });
 
-test("judgeTrials() by a rule finds an interrupted run invalid, whichever model was cut short", () => {
+test("decideTrials() by a rule finds an interrupted run invalid, whichever model was cut short", () => {
   const gate = { margin: 0.3, discordance: 0.4, sequential: true };
   const plan = planned({ ...gate, baseline: "old" });
   const swapped = planned({ ...gate, baseline: "new" });
@@ -291,13 +291,13 @@ test("judgeTrials() by a rule finds an interrupted run invalid, whichever model 
   }
 });
 
-test("judgeTrials() by a rule over a baseline that ends is undecided, and says so", () => {
+test("decideTrials() by a rule over a baseline that ends is undecided, and says so", () => {
   const gate = { baseline: { file: "b.json" }, margin: 0.3, discordance: 0.4, sequential: true };
   const plan = planned(gate, { models: ["new"] });
   const old = plan.trials.slice(0, 6).map((trial) => finish(trial));
   const baseline = { file: "b.json", trials: old };
   const trials = plan.trials.map((trial) => finish(trial));
-  const { verdict } = judgeTrials(trials, plan.trials, plan.gate!, {
+  const { verdict } = decideTrials(trials, plan.trials, plan.gate!, {
     rule: plan.rule,
     baseline,
   })[0]!;
@@ -305,7 +305,7 @@ test("judgeTrials() by a rule over a baseline that ends is undecided, and says s
   assertEquals([verdict.stopped, verdict.evidence.graphs], ["the baseline ends after 6 graphs", 6]);
 });
 
-test("judgeTrials() of a run that a budget stopped decides over the blocks that were complete", () => {
+test("decideTrials() of a run that a budget stopped decides over the blocks that were complete", () => {
   const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
   const all = plan.trials.map((trial, place) =>
     finish(trial, { outcome: place % 9 === 0 ? "wrong_answer" : "solved" })
@@ -316,7 +316,7 @@ test("judgeTrials() of a run that a budget stopped decides over the blocks that 
   assertEquals(verdict.evidence?.method, "betting");
 });
 
-test("judgeTrials() does not say that a run was stopped which has all its trials", () => {
+test("decideTrials() does not say that a run was stopped which has all its trials", () => {
   // The budget was reached by the last trial: nothing was left out.
   const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
   const all = plan.trials.map((trial) => finish(trial));
@@ -329,7 +329,7 @@ test("judgeTrials() does not say that a run was stopped which has all its trials
   assertEquals([verdict.kind, "stopped" in verdict], ["undecided", false]);
 });
 
-test("judgeTrials() is invalid where no block was complete, and says why", () => {
+test("decideTrials() is invalid where no block was complete, and says why", () => {
   const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
   const [first] = plan.trials.map((trial) => finish(trial));
   assertEquals(verdictOf(plan, [first!], STOPPED), {
@@ -343,14 +343,14 @@ test("judgeTrials() is invalid where no block was complete, and says why", () =>
   });
 });
 
-test("judgeTrials() fails a subject for a ceiling that it proves to exceed, and that one alone", () => {
+test("decideTrials() fails a subject for a ceiling that it proves to exceed, and that one alone", () => {
   const wrong = { failures: [failureOf("incorrect_value")] };
   const trials = [
     ...manyRecords(100, 100, { model: "careless", ...wrong }),
     ...manyRecords(100, 100, { model: "careful" }),
   ];
   const gate = { ...POLICY, atMost: { failures: { incorrect_value: 0.1 } } };
-  const [careless, careful] = judgeTrials(trials, planOf(trials), gate);
+  const [careless, careful] = decideTrials(trials, planOf(trials), gate);
   const { verdict } = careless!;
   assert(verdict.kind === "fail");
   assertEquals(verdict.ceilings?.map(({ ceiling, seen, exceeded }) => [ceiling, seen, exceeded]), [
@@ -362,7 +362,7 @@ test("judgeTrials() fails a subject for a ceiling that it proves to exceed, and 
   assertEquals(kept.evidence, decide(once(100, 0), gate).evidence);
 });
 
-test("judgeTrials() weighs ceilings on the graphs of the verdict alone, by bounds that hold at any look", () => {
+test("decideTrials() weighs ceilings on the graphs of the verdict alone, by bounds that hold at any look", () => {
   const gate = { ...SEQUENTIAL, atMost: { failures: { incorrect_value: 0.5 } } };
   const plan = planned(gate, { models: ["new"] });
   const wrong = { failures: [failureOf("incorrect_value")] };
@@ -382,19 +382,19 @@ test("judgeTrials() weighs ceilings on the graphs of the verdict alone, by bound
   assertLess(lower!, decide(once(graphs, 0), POLICY).evidence!.lower);
 });
 
-test("judgeTrials() of trials that are all invalid is invalid, whatever the ceilings", () => {
+test("decideTrials() of trials that are all invalid is invalid, whatever the ceilings", () => {
   const trials = manyRecords(0, 10, { outcome: "invalid" });
   const gate = {
     ...POLICY,
     atMost: { failures: { incorrect_value: 0 }, behaviours: { silent: 0 }, tokens: 1 },
   };
-  assertEquals(judgeTrials(trials, planOf(trials), gate)[0]!.verdict, {
+  assertEquals(decideTrials(trials, planOf(trials), gate)[0]!.verdict, {
     kind: "invalid",
     reason: "none of 10 planned trials is valid; most often (10 of 10) as unknown",
   });
 });
 
-test("judgeTrials() says what spoiled trials where too few are valid, of the verdict's graphs alone", () => {
+test("decideTrials() says what spoiled trials where too few are valid, of the verdict's graphs alone", () => {
   const spoiled = (reason: string, count: number, seed: number) =>
     Array.from(
       { length: count },
@@ -405,7 +405,7 @@ test("judgeTrials() says what spoiled trials where too few are valid, of the ver
     ...spoiled("429", 3, 200),
     ...spoiled(`502 ${HOSTILE}`, 7, 300),
   ];
-  const { verdict } = judgeTrials(trials, planOf(trials), POLICY)[0]!;
+  const { verdict } = decideTrials(trials, planOf(trials), POLICY)[0]!;
   assert(verdict.kind === "invalid");
   assertStringIncludes(
     verdict.reason,
@@ -429,12 +429,12 @@ test("judgeTrials() says what spoiled trials where too few are valid, of the ver
   assert(!interrupted.reason.includes("502"), interrupted.reason);
 });
 
-test("judgeTrials() needs prices for a ceiling of cost", () => {
+test("decideTrials() needs prices for a ceiling of cost", () => {
   const trials = manyRecords(100, 100);
   const gate = { ...POLICY, atMost: { usd: 0.01 } };
-  assertThrows(() => judgeTrials(trials, planOf(trials), gate), InputError, "the cost of model m");
+  assertThrows(() => decideTrials(trials, planOf(trials), gate), InputError, "the cost of model m");
   const prices = { m: { input: 1_000, output: 10_000 } };
-  const { verdict } = judgeTrials(trials, planOf(trials), gate, { prices })[0]!;
+  const { verdict } = decideTrials(trials, planOf(trials), gate, { prices })[0]!;
   assertEquals(verdict.kind === "fail" && verdict.ceilings?.[0]?.ceiling, "usd");
 });
 
@@ -469,7 +469,7 @@ test("exitCodeOf() is 0 for pass, 1 for fail, 3 for undecided and invalid", () =
   assertEquals((["pass", "fail", "undecided", "invalid"] as const).map(exitCodeOf), [0, 1, 3, 3]);
 });
 
-test("judgeTrials() finds a change of the model that a stage was asked of", () => {
+test("decideTrials() finds a change of the model that a stage was asked of", () => {
   const served = (nameOf: (place: number) => string) =>
     manyRecords(90, 100).map((trial, place): Trial => ({
       ...trial,
@@ -480,9 +480,9 @@ test("judgeTrials() finds a change of the model that a stage was asked of", () =
       }],
     }));
   const same = served(() => "p-1");
-  assertEquals(judgeTrials(same, planOf(same), POLICY)[0]!.verdict.kind, "pass");
+  assertEquals(decideTrials(same, planOf(same), POLICY)[0]!.verdict.kind, "pass");
   const other = served((place) => place < 50 ? "p-1" : "p-2");
-  assertEquals(judgeTrials(other, planOf(other), POLICY)[0]!.verdict, {
+  assertEquals(decideTrials(other, planOf(other), POLICY)[0]!.verdict, {
     kind: "invalid",
     reason: "the served model, p at stage plan, changed on the way: p-1, p-2",
   });

@@ -6,7 +6,7 @@ import type { Prng } from "@std/random";
 import fc from "fast-check";
 import { type Pair, pairSample, type Unit, unitSample } from "../../lib/gate/evidence.ts";
 import { decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import {
   completePolicy,
@@ -672,7 +672,7 @@ class Followed {
       const told = `the gate of ${model} had decided after ${inOrder.evidence?.graphs} graphs`;
       assertEquals([...reasons], [told]);
     }
-    const [judged] = judgeTrials(ended, trials, gate!, { rule });
+    const [judged] = decideTrials(ended, trials, gate!, { rule });
     assertEquals(judged!.verdict, inOrder);
   }
 }

@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { planWarnings } from "../../lib/runs/forecast.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
@@ -123,8 +123,11 @@ test("a gate leaves out what was not changed, as if it had not been planned", ()
     changed: false,
   }));
   const trials = [...own, ...unchanged];
-  assertEquals(judgeTrials(trials, planOf(trials), POLICY), judgeTrials(own, planOf(own), POLICY));
-  const [none] = judgeTrials(unchanged, planOf(unchanged), POLICY);
+  assertEquals(
+    decideTrials(trials, planOf(trials), POLICY),
+    decideTrials(own, planOf(own), POLICY),
+  );
+  const [none] = decideTrials(unchanged, planOf(unchanged), POLICY);
   assertEquals(none!.verdict, {
     kind: "invalid",
     reason: "AP found nothing to change in 40 of 40 tasks",
@@ -141,7 +144,7 @@ function checked(flipped: number, trials: number, check = "rename"): Trial[] {
 
 function ceilingsOf(trials: readonly TrialScore[], limit: number) {
   const policy = { successRate: 0.1, atMost: { flips: limit } };
-  return judgeTrials(trials, planOf(trials as readonly Trial[]), policy)
+  return decideTrials(trials, planOf(trials as readonly Trial[]), policy)
     .map(({ perturbation, verdict }) =>
       [
         perturbation,
@@ -176,7 +179,7 @@ test("flips count both ways, trial by trial, and not what infrastructure spoiled
     ...pair(5, "invalid", "solved"),
   ];
   const policy = { successRate: 0.1, coverage: 0.1, atMost: { flips: 1 } };
-  const check = judgeTrials(trials, planOf(trials), policy)[1]!.verdict;
+  const check = decideTrials(trials, planOf(trials), policy)[1]!.verdict;
   assertEquals(check.kind !== "invalid" && check.ceilings?.[0]?.seen, 2 / 4);
 });
 
@@ -201,7 +204,7 @@ test("a gate bounds parameter failures by trials that have any", () => {
     },
   }));
   const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.2 } } };
-  const [judged] = judgeTrials(trials, planOf(trials as Trial[]), policy);
+  const [judged] = decideTrials(trials, planOf(trials as Trial[]), policy);
   assertEquals(judged!.verdict.kind, "fail");
   const [ceiling] = judged!.verdict.kind === "fail" ? judged!.verdict.ceilings ?? [] : [];
   assertEquals([ceiling?.ceiling, ceiling?.seen], ["parameterFailures.task_deviation", 0.4]);
@@ -211,7 +214,7 @@ test("parameter failures that are not known are not kept within their ceiling", 
   const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 1 } } };
   const trials = manyRecords(100, 100);
   const verdictOf = (own: readonly TrialScore[]) =>
-    judgeTrials(own, planOf(trials), policy)[0]!.verdict;
+    decideTrials(own, planOf(trials), policy)[0]!.verdict;
   const none = { calls: [], routing: 0, undecided: [], texts: { compared: 0, similar: 0 } };
   const known = trials.map((trial): TrialScore => ({ ...scoreOf(trial), parameters: none }));
   assertEquals(verdictOf(known).kind, "pass");
@@ -249,14 +252,14 @@ test("parameter failures that are not known are not kept within their ceiling", 
     }],
   }));
   const strict = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.5 } } };
-  assertEquals(judgeTrials(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
+  assertEquals(decideTrials(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
 });
 
 test("a gate cannot be asked of what cannot be solved, nor compare with it", () => {
   const removed = manyRecords(0, 60, { perturbation: "RP_F" });
   const usual = manyRecords(60, 60);
   const verdicts = (own: readonly Trial[], policy: GatePolicy) =>
-    judgeTrials(own, planOf(own), policy).map(({ perturbation, verdict }) => [
+    decideTrials(own, planOf(own), policy).map(({ perturbation, verdict }) => [
       perturbation,
       verdict.kind === "invalid" ? verdict.reason : verdict.kind,
     ]);
@@ -272,7 +275,7 @@ test("flips of which none can be seen are not kept within their ceiling", () => 
     ...manyRecords(50, 50, { perturbation: "rename" }),
   ];
   const policy = { ...POLICY, atMost: { flips: 0.1 } };
-  const check = judgeTrials(trials, planOf(trials), policy)[1]!.verdict;
+  const check = decideTrials(trials, planOf(trials), policy)[1]!.verdict;
   assertEquals(
     check.kind === "invalid" && check.reason.split(",")[0],
     "no trial has a valid one without the check beside it",

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { decide, decideUpgrade } from "../../lib/gate/decide.ts";
 import { forecast, planWarnings } from "../../lib/runs/forecast.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
@@ -54,7 +54,7 @@ function trialsOfCase(solved: number, all: number) {
 test("verdicts over a case speak of its trials, and those over questions of questions", () => {
   const told = (trials: ReturnType<typeof trialsOfCase>, policy: GatePolicy) => {
     const [verdict] =
-      reportVerdicts("s", judgeTrials(trials, planOf(trials), policy), policy).verdicts;
+      reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy).verdicts;
     assertEquals("unit" in verdict!, false, "words are no part of the report");
     return [verdict!.text, ...verdict!.numbers].join("\n");
   };

@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import fc from "fast-check";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { makeReport } from "../../lib/reports/report.ts";
@@ -118,7 +118,7 @@ test("renderMarkdown() lets no hostile name become markup, wherever it stands", 
       suite: name,
       notes: [name],
       gates: [
-        reportVerdicts(name, judgeTrials(trials, planOf(trials), gate), gate),
+        reportVerdicts(name, decideTrials(trials, planOf(trials), gate), gate),
         reportProblem(name, "shards are missing"),
       ],
     }));
@@ -173,7 +173,7 @@ test("renderMarkdown() begins with the suite, where it comes from, and what to k
 test("renderMarkdown() has the verdicts before the tables", () => {
   const trials = manyRecords(95, 100);
   const gate = { successRate: 0.8 };
-  const gates = [reportVerdicts("s", judgeTrials(trials, planOf(trials), gate), gate)];
+  const gates = [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)];
   const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
   assert(markdown.indexOf("**PASS**") > 0);
   assert(markdown.indexOf("**PASS**") < markdown.indexOf("|"));
@@ -227,7 +227,7 @@ test("renderMarkdown() has the note of every table, before it", () => {
 test("gateToMarkdown() has the verdicts, and strategies beneath them, as text", () => {
   const trials = NAMES.flatMap((model) => crossed({ both: 9, gained: 1 }, { model }));
   const policy = { successRate: 0.8 };
-  const judged = judgeTrials(trials, planOf(trials), policy);
+  const judged = decideTrials(trials, planOf(trials), policy);
   const markdown = gateToMarkdown(
     reportVerdicts("s", judged, policy, compareStrategies(trials)),
   );

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { lackNote, makeReport, provenance, type Report } from "../../lib/reports/report.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import { percent } from "../../lib/base/numbers.ts";
@@ -74,7 +74,7 @@ test("makeReport() is JSON and nothing else, whatever the trials, and reads back
           suite: HOSTILE,
           gates: trials.length === 0
             ? []
-            : [reportVerdicts("s", judgeTrials(trials, planOf(trials), gate), gate)],
+            : [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)],
         });
         const read = JSON.parse(JSON.stringify(report));
         assertEquals(JSON.stringify(read), JSON.stringify(report));
@@ -211,7 +211,7 @@ test("lackNote() says why trials are not there", () => {
     reportVerdicts(
       "s",
       kinds.flatMap(([solved, count], place) =>
-        judgeTrials(
+        decideTrials(
           manyRecords(solved, count, { model: `m${place}` }),
           planOf(manyRecords(solved, count, { model: `m${place}` })),
           { successRate: 0.8 },

@@ -8,7 +8,7 @@ import {
 import stringWidth from "string-width";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { renderGate, renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -252,7 +252,7 @@ test("renderReport() has strategies against the baseline once, at the report's p
 test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
   const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
   const policy = { successRate: 0.8 };
-  const judged = judgeTrials(trials, planOf(trials), policy);
+  const judged = decideTrials(trials, planOf(trials), policy);
   const text = renderGate(
     trials,
     reportVerdicts("s", judged, policy, compareStrategies(trials)),
@@ -268,7 +268,7 @@ test("renderGate() has tables, verdicts, and beneath them strategies, each once"
   assertNotMatch(text, STEERING);
   // Without something to compare, and where nothing can be judged, nothing follows.
   const one = manyRecords(95, 100);
-  const alone = judgeTrials(one, planOf(one), policy);
+  const alone = decideTrials(one, planOf(one), policy);
   assertMatch(renderGate(one, reportVerdicts("s", alone, policy)), /Clopper-Pearson\)$/);
   assertMatch(renderGate(one, reportProblem("s", "shards are missing")), /are missing\.$/);
 });
@@ -296,7 +296,7 @@ function ofModels(count: number, traits: TrialTraits = {}): Trial[] {
 /** The three that are printed: of a run, of a gate, and of a report. */
 function printed(trials: readonly Trial[]): string[] {
   const policy = { successRate: 0.8 };
-  const judged = judgeTrials(trials, planOf(trials), policy);
+  const judged = decideTrials(trials, planOf(trials), policy);
   return [
     renderTables(trials),
     renderGate(trials, reportVerdicts("s", judged, policy)),

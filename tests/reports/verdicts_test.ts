@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { decideUpgrade } from "../../lib/gate/decide.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
-import { type Judged, judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { type DecidedVariant, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { renderChecks } from "../../lib/reports/terminal.ts";
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
@@ -17,21 +17,29 @@ import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/reco
 const POLICY = { successRate: 0.8 };
 
 /** The verdicts over trials of which all were planned. */
-function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): Judged[] {
-  return judgeTrials(trials, planOf(trials), policy);
+function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): DecidedVariant[] {
+  return decideTrials(trials, planOf(trials), policy);
 }
 
 /** Verdicts as a view shows them. */
-function renderVerdicts(judged: readonly Judged[], policy: GatePolicy): string {
+function renderVerdicts(judged: readonly DecidedVariant[], policy: GatePolicy): string {
   return views.renderVerdicts(reportVerdicts("s", judged, policy));
 }
 
 /** Verdicts as they are read back from JSON. */
-function verdictsToJson(suite: string, judged: readonly Judged[], policy: GatePolicy): JsonObject {
+function verdictsToJson(
+  suite: string,
+  judged: readonly DecidedVariant[],
+  policy: GatePolicy,
+): JsonObject {
   return JSON.parse(JSON.stringify(reportVerdicts(suite, judged, policy)));
 }
 
-function verdictsToMarkdown(suite: string, judged: readonly Judged[], policy: GatePolicy): string {
+function verdictsToMarkdown(
+  suite: string,
+  judged: readonly DecidedVariant[],
+  policy: GatePolicy,
+): string {
   return views.verdictsToMarkdown(reportVerdicts(suite, judged, policy));
 }
 
@@ -78,7 +86,7 @@ test("renderVerdicts() lets no escape sequence of a baseline's name through, or 
   assertNotMatch(text, STEERING);
   const gate = { baseline: { file: HOSTILE } };
   const baseline = { file: HOSTILE, trials: manyRecords(90, 100) };
-  const judged = judgeTrials(manyRecords(90, 100), planOf(manyRecords(90, 100)), gate, {
+  const judged = decideTrials(manyRecords(90, 100), planOf(manyRecords(90, 100)), gate, {
     baseline,
   });
   assertNotMatch(renderVerdicts(judged, gate), STEERING);
@@ -104,7 +112,7 @@ test("verdictsToJson() has the worst kind, its exit code, the whole policy and e
     comparisons: [],
   } as unknown);
   const [good] = verdicts as JsonObject[];
-  const [{ verdict }] = judged as [Judged];
+  const [{ verdict }] = judged as [DecidedVariant];
   assertEquals(good as unknown, {
     model: "m",
     strategy: "baseline",

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { byGraph } from "../../lib/gate/variant.ts";
-import { type BaselineScores, judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { type BaselineScores, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { fork } from "../../lib/base/random.ts";
 import { type Needless, Stopping } from "../../lib/runs/early_stopping.ts";
@@ -78,7 +78,7 @@ const SUITES: [name: string, Plan, ofFile: boolean][] = [
 ];
 
 for (const [name, plan, ofFile] of SUITES) {
-  test(`Stopping leaves judgeTrials() the verdict of all trials, whatever the order they end in: ${name}`, () => {
+  test(`Stopping leaves decideTrials() the verdict of all trials, whatever the order they end in: ${name}`, () => {
     const kinds = new Set<string>();
     let spared = 0;
     fc.assert(
@@ -97,8 +97,8 @@ for (const [name, plan, ofFile] of SUITES) {
             : undefined;
           const { finished, needless } = run(plan, trials, { seed, concurrency, baseline });
           const options = { rule: plan.rule, baseline };
-          const judged = judgeTrials(finished, plan.trials, plan.gate!, options);
-          assertEquals(judged, judgeTrials(trials, plan.trials, plan.gate!, options));
+          const judged = decideTrials(finished, plan.trials, plan.gate!, options);
+          assertEquals(judged, decideTrials(trials, plan.trials, plan.gate!, options));
           assertEquals(finished.length + needless.size, plan.trials.length);
           for (const { verdict } of judged) kinds.add(verdict.kind);
           spared += needless.size;
@@ -138,7 +138,7 @@ test("Stopping looks in plan order: a block waits for those before it", () => {
   const rest = [...trials.slice(1)];
   const first = finish(plan.trials[0]!, { outcome: "no_answer" });
   const { evidence } =
-    judgeTrials([first, ...rest], plan.trials, plan.gate!, { rule: plan.rule })[0]!.verdict;
+    decideTrials([first, ...rest], plan.trials, plan.gate!, { rule: plan.rule })[0]!.verdict;
   assertEquals(needless, {
     kind: "needless",
     by: "gate",
@@ -150,7 +150,7 @@ test("Stopping looks at whole blocks alone: a cell is not decided before the oth
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const trials = all(plan, "solved");
   const { evidence } =
-    judgeTrials(trials, plan.trials, plan.gate!, { rule: plan.rule })[0]!.verdict;
+    decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule })[0]!.verdict;
   const stopping = new Stopping(plan);
   for (const trial of trials.slice(0, evidence!.graphs - 1)) stopping.record(trial);
   assertEquals(stopping.needless(plan.trials.at(-1)!), undefined);
@@ -197,7 +197,7 @@ test("Stopping needs a baseline's trials until all who are compared with it are 
     })
   );
   const { finished, needless } = run(plan, trials);
-  const [bad, good] = judgeTrials(trials, plan.trials, plan.gate!, { rule: plan.rule });
+  const [bad, good] = decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule });
   const graphsOf = (model: string) =>
     finished.filter((trial) => trial.model.requested === model).length;
   assertEquals([bad!.verdict.kind, good!.verdict.kind], ["fail", "pass"]);
@@ -221,7 +221,7 @@ test("Stopping spares what a baseline from a file cannot be compared with", () =
     const reason = "the baseline ends after 6 graphs";
     assertEquals(one, { kind: "needless", by: "baseline", reason });
   }
-  const [judged] = judgeTrials(finished, plan.trials, plan.gate!, { rule: plan.rule, baseline });
+  const [judged] = decideTrials(finished, plan.trials, plan.gate!, { rule: plan.rule, baseline });
   assert(judged!.verdict.kind === "undecided");
   assertEquals(judged!.verdict.stopped, "the baseline ends after 6 graphs");
 });

@@ -1,7 +1,7 @@
 // Runs that end before all of their plan: by a sequential gate, or by a budget.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
@@ -43,7 +43,7 @@ function shrugging(invalid: readonly string[] = []) {
 function verdictOf(path: string, plan: Plan) {
   const { trials, problem, rule, stopped } = readResults([path]);
   assertEquals(problem, undefined);
-  return judgeTrials(trials, plan.trials, plan.gate!, { rule, stopped })[0]!.verdict;
+  return decideTrials(trials, plan.trials, plan.gate!, { rule, stopped })[0]!.verdict;
 }
 
 const GATED = planOf({ gate: SEQUENTIAL });
@@ -74,7 +74,7 @@ test("Run comes to the same verdict however many trials run at a time", async ()
     const { connect } = shrugging();
     using run = new Run(GATED, { connect, concurrency });
     const trials = await run.all();
-    return judgeTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
+    return decideTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
   }));
   for (const verdict of verdicts) assertEquals(verdict, verdicts[0]);
 });
@@ -142,7 +142,7 @@ test("Run compares with the baseline that it is given", async () => {
   const baseline = { file: "b.json", trials: old.trials.map((planned) => finish(planned)) };
   using run = new Run(plan, { ...shrugging(), baseline, concurrency: 1 });
   const trials = await run.all();
-  const [judged] = judgeTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, baseline });
+  const [judged] = decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule, baseline });
   assertEquals([judged!.verdict.kind, judged!.verdict.evidence?.graphs], ["fail", trials.length]);
   assertLess(trials.length, plan.trials.length);
 });
@@ -249,7 +249,7 @@ test("Run counts an invalid trial for the worst case of each bet", async () => {
   const { connect } = shrugging(invalid);
   using run = new Run(GATED, { connect, concurrency: 1 });
   const trials = await run.all();
-  const verdict = judgeTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
+  const verdict = decideTrials(trials, GATED.trials, GATED.gate!, { rule: GATED.rule })[0]!.verdict;
   assert(verdict.evidence !== undefined);
   assertEquals([trials.length, verdict.evidence.unknown], [verdict.evidence.graphs, 2]);
   using clean = new Run(GATED, { ...shrugging(), concurrency: 1 });

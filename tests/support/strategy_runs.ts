@@ -4,7 +4,7 @@
 
 import { type LoopOptions, runLoop } from "../../lib/trials/agent/loop.ts";
 import { Executor } from "../../lib/trials/executors/generated.ts";
-import type { Judgement } from "../../lib/trials/executors/fixture.ts";
+import type { AnswerCheck } from "../../lib/trials/executors/fixture.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model, ModelReply, ModelRequest } from "../../lib/models/model.ts";
 import { type Script, scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
@@ -74,7 +74,7 @@ export interface WorkOptions {
 export interface Work {
   readonly ending: Ending;
   /** What is made of the answer; `undefined` where a limit ended it. */
-  readonly judgement: Judgement | undefined;
+  readonly judgement: AnswerCheck | undefined;
   /** All requests to all models, in order. */
   readonly requests: readonly ModelRequest[];
   readonly events: readonly TraceEvent[];

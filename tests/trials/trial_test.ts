@@ -9,7 +9,7 @@ import fc from "fast-check";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { judgeTrials } from "../../lib/gate/decide_trials.ts";
+import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import {
   InfrastructureError,
   type Model,
@@ -717,7 +717,7 @@ test("runTrial() tells of a model that changes within a trial", async () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
   const trial = await runTrial(spec, model);
   const planned = [{ ...trial, model: "m" }];
-  const [judged] = judgeTrials([trial], planned, { successRate: 0.5 });
+  const [judged] = decideTrials([trial], planned, { successRate: 0.5 });
   assert(judged!.verdict.kind === "invalid");
   assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
 });

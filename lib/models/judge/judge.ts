@@ -11,7 +11,7 @@ import { parseWith } from "../../base/input.ts";
 import { InputError, reasonOf } from "../../base/errors.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked, readScore } from "./score.ts";
-import { Likeness } from "./matchers.ts";
+import { LikeMatcher } from "./like_matcher.ts";
 import { claimedCount, sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model, ModelReply, ModelRequest, RequestContext } from "../model.ts";
 import { MODEL, type ModelEntry, modelName } from "../entry.ts";
@@ -177,7 +177,7 @@ export class Judge implements AsyncDisposable {
    * @example Usage
    * ```ts
    * import { judge } from "./judge.ts";
-   * import { judged } from "../../testing/assertions/judged.ts";
+   * import { judged } from "../../testing/assertions/ask_judges.ts";
    * import { scripted } from "../scripted.ts";
    * import { meets } from "../../calls/expected/oracle.ts";
    * import { assert } from "@std/assert";
@@ -192,7 +192,7 @@ export class Judge implements AsyncDisposable {
     const { atLeast = DEFAULT_AT_LEAST } = parseWith(LIKE_OPTIONS, options, "the options of like");
     // The text is taken now: the value may change until the judge is asked.
     const text = readable(() => textOf(truth, "truth"));
-    return new Likeness({
+    return new LikeMatcher({
       judge: this,
       truth: text,
       atLeast,

@@ -7,7 +7,7 @@ import { AssertionError } from "@std/assert";
 import type { Verdict } from "../../gate/decide.ts";
 import { parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
-import { judgeTrials } from "../../gate/decide_trials.ts";
+import { decideTrials } from "../../gate/decide_trials.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "../../gate/policy.ts";
 import {
@@ -146,7 +146,7 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
   // Trials that were run by hand may share an id; each of them counts.
   const counted = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
   const planned = counted.map((trial) => ({ ...trial, model: trial.model.requested }));
-  const judged = judgeTrials(counted, planned, checked);
+  const judged = decideTrials(counted, planned, checked);
   const verdict: Verdict = judged.length === 1 ? judged[0]!.verdict : {
     kind: "invalid",
     reason: judged.length === 0

@@ -6,7 +6,7 @@
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
-import type { Fixture, Judgement, Work } from "./fixture.ts";
+import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
 import { InputError, reasonOf } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -153,7 +153,7 @@ export class CaseFixture<State> extends Toolbox implements Fixture {
   }
 
   /** Lets the user's own assertions judge what came of it. */
-  async answer(text: string, rendered: string | undefined, work: Work): Promise<Judgement> {
+  async answer(text: string, rendered: string | undefined, work: Work): Promise<AnswerCheck> {
     this.assertOpen("take an answer");
     if (this.exhausted) {
       this.end(text, null, rendered);

@@ -10,7 +10,7 @@ import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 
 /** What became of a trial, as far as its fixture can tell. */
-export interface Judgement {
+export interface AnswerCheck {
   /** Whether the answer is right, wrong or missing, and whether it had better be missing. */
   readonly outcome: "solved" | "wrong_answer" | "no_answer" | "abstained" | "call_limit";
   /** Whether the answer is what a call had really returned. */
@@ -73,7 +73,11 @@ export interface Fixture extends Environment, Disposable {
    *
    * @throws {InputError} If what judges it, the user's own, is broken.
    */
-  answer(text: string, rendered: string | undefined, work: Work): Judgement | Promise<Judgement>;
+  answer(
+    text: string,
+    rendered: string | undefined,
+    work: Work,
+  ): AnswerCheck | Promise<AnswerCheck>;
   /** The events, with what each call is beside the right ones; `undefined` where no calls are these. */
   viewed(): readonly TraceEvent[] | undefined;
   /** The behaviours that the trace shows. */

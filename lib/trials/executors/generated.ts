@@ -16,7 +16,7 @@ import {
   type Knowledge,
 } from "../../calls/failure.ts";
 import { isLost } from "../../tools/fault.ts";
-import type { Fixture, Judgement } from "./fixture.ts";
+import type { AnswerCheck, Fixture } from "./fixture.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../../base/json.ts";
 import { ANY_REFERENCE } from "../../tools/references/resolve.ts";
 import type { OracleCall } from "../../calls/expected/oracle.ts";
@@ -166,7 +166,7 @@ export class Executor extends Recorder implements Fixture {
    * Takes the final answer, reads its value and judges it. Where names stand for values, `text` has the
    * values, and `rendered` is what people are to read.
    */
-  answer(text: string, rendered?: string): Judgement {
+  answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
     const isLacking = this.#seen.unsolvable || this.#lacksResult;
@@ -351,7 +351,7 @@ function holdsDigit(value: JsonValue): boolean {
 const MEANT =
   /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}(-?\d[\d,]{0,20})(?=[*`"']{0,3}(?:[.,;!)]|\s*$|\n))/i;
 
-/** Judged are the arguments that names stand for, where there are names. */
+/** DecidedVariant are the arguments that names stand for, where there are names. */
 function checkCall(made: TaskFunction, call: PreparedCall): Conforming | Refusal {
   if (call.refusal !== undefined) return call.refusal;
   const checked = checkSchema(made, call.resolved ?? call.arguments);

@@ -9,7 +9,7 @@ import { parseAnswer } from "./answer.ts";
 import { evaluate } from "../../base/arithmetic.ts";
 import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
-import type { Fixture, Judgement } from "./fixture.ts";
+import type { AnswerCheck, Fixture } from "./fixture.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
 import type { CallOutcome, CallPlace, RecorderOptions } from "./executor.ts";
@@ -97,7 +97,7 @@ export class ProbeFixture extends Toolbox implements Fixture {
   }
 
   /** Takes the final answer, reads its value and judges it. */
-  answer(text: string, rendered?: string): Judgement {
+  answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, truth, own } = this.#probe;
     const value = parseAnswer(text, variable);

@@ -23,7 +23,7 @@ import {
   PLACEHOLDER,
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
-import type { Fixture, Judgement, Presented, Work } from "./fixture.ts";
+import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
 import { InputError } from "../../base/errors.ts";
 import {
   canonicalJson,
@@ -146,7 +146,7 @@ export class QuestionFixture extends Toolbox implements Fixture {
   }
 
   /** Scores the answer, or the calls that were made. */
-  async answer(text: string, rendered: string | undefined, work: Work): Promise<Judgement> {
+  async answer(text: string, rendered: string | undefined, work: Work): Promise<AnswerCheck> {
     this.assertOpen("take an answer");
     const { mode } = this.#spec;
     const truth = this.#truth;

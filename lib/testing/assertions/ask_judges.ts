@@ -1,5 +1,5 @@
 /**
- * Judged expectations: asks the judges that matchers stand for, before assertions compare.
+ * DecidedVariant expectations: asks the judges that matchers stand for, before assertions compare.
  * @module
  */
 
@@ -7,7 +7,7 @@ import type { CallRecord } from "../../calls/record.ts";
 import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked } from "../../models/judge/score.ts";
-import { Likeness, textOfValue, TOO_DEEP } from "../../models/judge/matchers.ts";
+import { LikeMatcher, textOfValue, TOO_DEEP } from "../../models/judge/like_matcher.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import {
@@ -19,8 +19,8 @@ import {
 } from "../../calls/expected/oracle.ts";
 import { Position } from "../../tools/schema/position.ts";
 
-/** Options of {@linkcode judged}. */
-export interface JudgedOptions {
+/** Options of {@linkcode askJudges}. */
+export interface AskJudgesOptions {
   /** Aborts the requests. */
   readonly signal?: AbortSignal;
 }
@@ -56,7 +56,7 @@ const DEEPEST = 500;
  * @example Usage
  * ```ts
  * import { judge } from "../../models/judge/judge.ts";
- * import { judged } from "./judged.ts";
+ * import { judged } from "./ask_judges.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { meets } from "../../calls/expected/oracle.ts";
  * import { Toolbox } from "../../trials/executors/toolbox.ts";
@@ -74,10 +74,10 @@ const DEEPEST = 500;
  * assert(meets(run.calls[0]!.arguments!, reply!.arguments));
  * ```
  */
-export async function judged<Expected>(
+export async function askJudges<Expected>(
   record: JudgedRecord,
   expected: Expected,
-  { signal }: JudgedOptions = {},
+  { signal }: AskJudgesOptions = {},
 ): Promise<Expected> {
   const compared = comparedIn(record, expected);
   // Refuses what nests too deep before anything is paid for.
@@ -138,11 +138,11 @@ class Questions {
   /** Each question once, by judge, and by what its values should be like and are. */
   readonly #known = new Map<object, Map<string, Question>>();
   /** The questions of each matcher, by the texts of their values. */
-  readonly #byLikeness = new Map<Likeness, Map<string, Question>>();
+  readonly #byLikeness = new Map<LikeMatcher, Map<string, Question>>();
 
   /** Collects the questions about a value that will be compared with what is expected. */
   collect(given: JsonValue, expected: OracleValue, position?: Position): void {
-    if (expected instanceof Likeness) return this.#add(given, expected);
+    if (expected instanceof LikeMatcher) return this.#add(given, expected);
     if (isMatcher(expected)) {
       for (const one of expected.held?.values ?? []) {
         for (const value of comparedWith(given, expected)) {
@@ -187,12 +187,12 @@ class Questions {
   }
 
   /** A matcher that knows what the judge gave. */
-  settled(likeness: Likeness): Likeness {
+  settled(likeness: LikeMatcher): LikeMatcher {
     const questions = [...this.#byLikeness.get(likeness) ?? []];
     return likeness.settled(new Map(questions.map(([text, { score }]) => [text, score])));
   }
 
-  #add(value: JsonValue, likeness: Likeness): void {
+  #add(value: JsonValue, likeness: LikeMatcher): void {
     const { judge, truth } = likeness.question;
     const text = textOfValue(value);
     const ofJudge = this.#known.get(judge) ?? new Map<string, Question>();
@@ -213,7 +213,7 @@ function comparedWith(given: JsonValue, { held }: Matcher): readonly JsonValue[]
 }
 
 interface Question {
-  readonly likeness: Likeness;
+  readonly likeness: LikeMatcher;
   readonly value: JsonValue;
   score: JudgeScore;
 }
@@ -222,7 +222,7 @@ interface Question {
 const NEVER_ASKED = notAsked("the value nests too deep", true);
 
 /** What is expected, with each matcher of a judge replaced. */
-function replaceIn(expected: unknown, by: (likeness: Likeness) => Likeness): unknown {
+function replaceIn(expected: unknown, by: (likeness: LikeMatcher) => LikeMatcher): unknown {
   if (isMatcher(expected)) return replace(expected, by);
   if (Array.isArray(expected)) return expected.map((one) => replaceIn(one, by));
   if (!isCall(expected) || expected.arguments === undefined) return expected;
@@ -231,7 +231,7 @@ function replaceIn(expected: unknown, by: (likeness: Likeness) => Likeness): unk
 
 function replace(
   expected: OracleValue,
-  by: (likeness: Likeness) => Likeness,
+  by: (likeness: LikeMatcher) => LikeMatcher,
   depth = 0,
 ): OracleValue {
   if (depth > DEEPEST) {
@@ -240,7 +240,7 @@ function replace(
     );
   }
   const within = (one: OracleValue) => replace(one, by, depth + 1);
-  if (expected instanceof Likeness) return by(expected);
+  if (expected instanceof LikeMatcher) return by(expected);
   if (isMatcher(expected)) {
     return expected.held?.replace(expected.held.values.map(within)) ?? expected;
   }

@@ -1,5 +1,5 @@
 /**
- * Likeness: matchers that ask a judge what values are like. Judges take time, and matchers are asked
+ * LikeMatcher: matchers that ask a judge what values are like. Judges take time, and matchers are asked
  * at once: so the judge is asked beforehand, about each value that will be compared.
  * @module
  */
@@ -10,7 +10,7 @@ import type { JudgeScore } from "./score.ts";
 import { MATCHER, type Matcher } from "../../calls/expected/oracle.ts";
 
 /** What a judge is asked about values. */
-export interface LikenessQuestion {
+export interface LikeQuestion {
   /** Who is asked: the same question to the same judge need be asked once only. */
   readonly judge: { readonly name: string };
   /** What values should be like, as the judge is shown it. */
@@ -39,18 +39,18 @@ const LONGEST_SHOWN = 60;
 const MOST_SHOWN = 3;
 
 /** Takes the values of which a judge says that they are like something. */
-export class Likeness implements Matcher {
+export class LikeMatcher implements Matcher {
   /** The mark of matchers. */
   readonly [MATCHER] = true as const;
   /** In words, with what the judge gave once it was asked. */
   readonly description: string;
   /** What the judge is asked. */
-  readonly question: LikenessQuestion;
+  readonly question: LikeQuestion;
 
   readonly #scores: ReadonlyMap<string, JudgeScore> | undefined;
 
   /** `scores` has what the judge gave, by {@linkcode textOfValue}; left out before it was asked. */
-  constructor(question: LikenessQuestion, scores?: ReadonlyMap<string, JudgeScore>) {
+  constructor(question: LikeQuestion, scores?: ReadonlyMap<string, JudgeScore>) {
     const { judge: { name }, truth, atLeast } = question;
     this.question = question;
     this.#scores = scores;
@@ -59,8 +59,8 @@ export class Likeness implements Matcher {
   }
 
   /** The same once the judge was asked. */
-  settled(scores: ReadonlyMap<string, JudgeScore>): Likeness {
-    return new Likeness(this.question, scores);
+  settled(scores: ReadonlyMap<string, JudgeScore>): LikeMatcher {
+    return new LikeMatcher(this.question, scores);
   }
 
   /**
