@@ -65,11 +65,11 @@ export {
   type UncutCall,
 } from "./lib/calls/record.ts";
 export {
-  CallRecording,
-  recordCalls,
-  type RecordCallsOptions,
+  CallLog,
+  logCalls,
+  type LogCallsOptions,
   type RunFacts,
-} from "./lib/trials/executors/recording.ts";
+} from "./lib/trials/executors/call_log.ts";
 export { type CallScore, scoreCalls } from "./lib/calls/expected/precision_recall.ts";
 export {
   type MadeCalls,
@@ -154,14 +154,14 @@ export {
   type ToolInput,
   type ZodSchema,
 } from "./lib/tools/define_tool.ts";
-export { QuestionFixture } from "./lib/trials/executors/question.ts";
+export { QuestionExecutor } from "./lib/trials/executors/question.ts";
 export { isQuestion, type QuestionSpec } from "./lib/trials/executors/task_kind.ts";
 export type { UnitWords } from "./lib/gate/unit_names.ts";
 export type { TaskSource } from "./lib/runs/plan.ts";
 export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
 export {
-  CaseFixture,
-  type CaseFixtureOptions,
+  CaseExecutor,
+  type CaseExecutorOptions,
   type ToolCase,
   type ToolTestRun,
 } from "./lib/trials/executors/case.ts";
@@ -223,8 +223,8 @@ export {
 export type { EndpointOptions } from "./lib/models/http/endpoint.ts";
 export {
   createExecutor,
-  type Executor,
-  type ExecutorOptions,
+  type GeneratedTaskExecutor,
+  type GeneratedTaskExecutorOptions,
 } from "./lib/trials/executors/generated.ts";
 export type { Failure, FailureCause, Origin, WrongArgument } from "./lib/calls/failure.ts";
 export { FAILURE_TYPES, type FailureType } from "./lib/calls/failure_types.ts";
@@ -343,7 +343,7 @@ export {
   SIGNS,
   type UpgradePolicy,
 } from "./lib/gate/policy.ts";
-export { ProbeFixture } from "./lib/trials/executors/probes.ts";
+export { ProbeExecutor } from "./lib/trials/executors/probes.ts";
 export { type ProbeId, PROBES, type ProbeSpec } from "./lib/trials/executors/task_kind.ts";
 export { openTask, type TaskOpener } from "./lib/trials/executors/tasks.ts";
 export type { TaskSpec } from "./lib/trials/executors/task_kind.ts";
@@ -379,8 +379,8 @@ export { fillPrompt, PROMPTS } from "./lib/models/prompts.ts";
 export type {
   CallOutcome,
   CallPlace,
-  Recorder,
-  RecorderOptions,
+  Executor,
+  ExecutorOptions,
 } from "./lib/trials/executors/executor.ts";
 export {
   STRATEGIES,

@@ -13,7 +13,7 @@ import { type GraphSpec, LINKINGS, SURFACES } from "../tasks/generated/graph.ts"
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { parseJson, printable } from "../base/json.ts";
-import { ProbeFixture } from "../trials/executors/probes.ts";
+import { ProbeExecutor } from "../trials/executors/probes.ts";
 import {
   isGenerated,
   isProbe,
@@ -22,7 +22,7 @@ import {
   type ProbeSpec,
   type QuestionSpec,
 } from "../trials/executors/task_kind.ts";
-import { QuestionFixture } from "../trials/executors/question.ts";
+import { QuestionExecutor } from "../trials/executors/question.ts";
 import { freshSeed } from "../base/random.ts";
 import { generateTask, GENERATOR_VERSION, type Task, taskToJson } from "../tasks/generated/task.ts";
 import { type OpenAITool, toOpenAITool } from "../tools/tool.ts";
@@ -131,7 +131,7 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
     if (isGenerated(spec)) {
       console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());
     } else {
-      using fixture = isProbe(spec) ? new ProbeFixture(spec) : questionOf(spec, options);
+      using fixture = isProbe(spec) ? new ProbeExecutor(spec) : questionOf(spec, options);
       console.log(JSON.stringify(PLAIN_FORMATS[format]!(spec, tellOf(fixture)), null, 2));
     }
   } catch (error) {
@@ -141,13 +141,13 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
 }
 
 /** The question of a journal line, in its set. */
-function questionOf(spec: QuestionSpec, options: Arguments): QuestionFixture {
+function questionOf(spec: QuestionSpec, options: Arguments): QuestionExecutor {
   const path = options.text("set");
   if (path === undefined) {
     throw options.error("--set is needed: it tells where the call set of the question lies");
   }
   const set = loadCallSet(userPath(path));
-  if (set.name === spec.set) return new QuestionFixture(set, spec);
+  if (set.name === spec.set) return new QuestionExecutor(set, spec);
   throw options.error(
     `--set must be the set of the question: it is ${printable(set.name, 100)}, ` +
       `and the question is of ${printable(spec.set, 100)}`,

@@ -10,7 +10,7 @@ import { loadCallSet } from "../tasks/questions/load.ts";
 import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Plan, TaskSource } from "./plan.ts";
-import { QuestionFixture } from "../trials/executors/question.ts";
+import { QuestionExecutor } from "../trials/executors/question.ts";
 import { isQuestion, type QuestionSpec } from "../trials/executors/task_kind.ts";
 import { fork, type Stream } from "../base/random.ts";
 import { listOf, type QuestionSet, type Suite } from "./suite.ts";
@@ -58,7 +58,7 @@ export function questionSource(
     open: (spec, options) => {
       const set = isQuestion(spec) ? sets.get(spec.set)?.set : undefined;
       if (!isQuestion(spec) || set === undefined) return openTask(spec, options);
-      return new QuestionFixture(set, spec, options);
+      return new QuestionExecutor(set, spec, options);
     },
   };
 }

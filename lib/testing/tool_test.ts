@@ -11,7 +11,12 @@ import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import { inOwnWords, registerBenchmark, type Registration } from "./register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { isApart } from "../tools/tool.ts";
-import { assertCaseTools, CaseFixture, digestOf, type ToolCase } from "../trials/executors/case.ts";
+import {
+  assertCaseTools,
+  CaseExecutor,
+  digestOf,
+  type ToolCase,
+} from "../trials/executors/case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import { isObject } from "../calls/values/parts.ts";
 import { valueText } from "../calls/values/text.ts";
@@ -160,7 +165,7 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   const sequential = gate?.sequential === true;
   const isSeveral = [listOf(model), strategies, perturbations].some((list = []) => list.length > 1);
   const open: TaskOpener = (spec, given) =>
-    isCase(spec) ? new CaseFixture(own, spec, given) : openTask(spec, given);
+    isCase(spec) ? new CaseExecutor(own, spec, given) : openTask(spec, given);
   const benchmark: BenchmarkOptions = {
     ...sharedOf(options),
     ...(areApart(own.tools) ? {} : { concurrency: 1 }),

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { runLoop } from "./agent/loop.ts";
 import type { Behaviour } from "../calls/failure_types.ts";
 import { converse } from "./agent/conversation.ts";
-import { Executor } from "./executors/generated.ts";
+import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import type { Work } from "./executors/fixture.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
@@ -116,7 +116,10 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
 }
 
 /** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
-export type Agent = (executor: Executor, options: { signal?: AbortSignal }) => Promise<string>;
+export type Agent = (
+  executor: GeneratedTaskExecutor,
+  options: { signal?: AbortSignal },
+) => Promise<string>;
 
 /** A strategy by its id, such as `restate+plan_then_call`, and what is set of it. */
 export interface StrategyChoice extends StrategyOptions {
@@ -242,7 +245,7 @@ export async function runTrial(
   };
   const run = async () => {
     signal?.throwIfAborted();
-    if (options.agent !== undefined && fixture instanceof Executor) {
+    if (options.agent !== undefined && fixture instanceof GeneratedTaskExecutor) {
       const working = options.agent(fixture, signal === undefined ? {} : { signal });
       return fixture.answer(await (signal === undefined ? working : abortable(working, signal)));
     }

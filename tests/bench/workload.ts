@@ -6,7 +6,7 @@
 import { planSuite } from "../../lib/runs/plan.ts";
 import { returnText } from "../../lib/tasks/generated/task.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
-import { Executor } from "../../lib/trials/executors/generated.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import { type OpenAITool, toOpenAITool } from "../../lib/tools/tool.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 
@@ -58,7 +58,9 @@ export function workOf(trials: number): Work {
 
 /** The conversation of a task in which every call is right. */
 function conversationOf(fixture: ReturnType<typeof openTask>): Conversation {
-  if (!(fixture instanceof Executor)) throw new Error("the task is none that was generated");
+  if (!(fixture instanceof GeneratedTaskExecutor)) {
+    throw new Error("the task is none that was generated");
+  }
   const { prompt, tools, task } = fixture;
   const core = task.functions.filter(({ role }) => role === "core");
   const order: typeof core = [];

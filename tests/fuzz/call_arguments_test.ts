@@ -125,7 +125,7 @@ const asRight = (task: Task) =>
   }));
 
 fuzz(
-  "Executor.execute() gives each call of any text one result and one class",
+  "GeneratedTaskExecutor.execute() gives each call of any text one result and one class",
   fc.tuple(
     specs(5),
     fc.array(wrongCalls(), { maxLength: 4 }),
@@ -343,7 +343,7 @@ const SHAPES: readonly (readonly [before: string, repeated: string])[] = [
 for (const [before, repeated] of SHAPES) {
   const shown = JSON.stringify(before + repeated);
   const ends = before.includes('"a":"') ? '"}' : before === "" ? "" : "}";
-  Deno.test(`Recorder.execute() takes time that is linear in arguments of ${shown}`, async () => {
+  Deno.test(`Executor.execute() takes time that is linear in arguments of ${shown}`, async () => {
     const task = generateTask({ core: 2, depth: 1, connected: 0, disconnected: 0, seed: 1 });
     const [{ name }] = task.functions as [TaskFunction];
     const tool: Tool = {

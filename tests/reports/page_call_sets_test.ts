@@ -3,9 +3,9 @@
 import { assert, assertEquals, AssertionError, assertStringIncludes } from "@std/assert";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { scripted } from "../../lib/models/scripted.ts";
-import { QuestionFixture } from "../../lib/trials/executors/question.ts";
+import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
 import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
-import { CaseFixture, type ToolCase } from "../../lib/trials/executors/case.ts";
+import { CaseExecutor, type ToolCase } from "../../lib/trials/executors/case.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { browserTest, type OpenedPage, type TestBrowser } from "../support/browser.ts";
@@ -47,7 +47,7 @@ async function asked(
   return await runTrial(
     { ...key, id: trialId(key), index, block: 0 },
     scripted("clerk", replies),
-    { suite: "questions", open: (_, options) => new QuestionFixture(SET, task, options) },
+    { suite: "questions", open: (_, options) => new QuestionExecutor(SET, task, options) },
   );
 }
 
@@ -173,7 +173,7 @@ browserTest(
       return runTrial(
         { ...key, id: trialId(key), index: seed - 1, block: seed - 1 },
         scripted("m", () => ({ text: "Done." })),
-        { suite: "cases", open: (_, options) => new CaseFixture(own, task, options) },
+        { suite: "cases", open: (_, options) => new CaseExecutor(own, task, options) },
       );
     }));
     await look(browser, trials, async ({ page }) => {

@@ -14,7 +14,7 @@ import type { Task, TaskFunction } from "../../lib/tasks/generated/task.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { CallEvent } from "../../lib/calls/trace.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
-import type { Executor } from "../../lib/trials/executors/generated.ts";
+import type { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 
 function make(
   name: string,
@@ -89,11 +89,11 @@ export function call(name: string, written: string | JsonObject): ToolCall {
 }
 
 /** What the last call to a tool made of it. */
-export function lastCall(executor: Executor): CallEvent {
+export function lastCall(executor: GeneratedTaskExecutor): CallEvent {
   return callsOf(executor.events).at(-1)!;
 }
 
 /** The value that the last call returned. */
-export function lastValue(executor: Executor): number {
+export function lastValue(executor: GeneratedTaskExecutor): number {
   return lastCall(executor).returned!.value;
 }

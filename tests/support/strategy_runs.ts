@@ -3,7 +3,7 @@
  */
 
 import { type LoopOptions, runLoop } from "../../lib/trials/agent/loop.ts";
-import { Executor } from "../../lib/trials/executors/generated.ts";
+import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import type { AnswerCheck } from "../../lib/trials/executors/fixture.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model, ModelReply, ModelRequest } from "../../lib/models/model.ts";
@@ -84,7 +84,7 @@ export interface Work {
   readonly session: Session;
 }
 
-class CountingExecutor extends Executor {
+class CountingExecutor extends GeneratedTaskExecutor {
   executed = 0;
 
   override execute(calls: readonly PreparedCall[], write?: ResultWriter) {

@@ -1,7 +1,10 @@
 // What is right where a perturbation took away what the answer needs: to say so, and make nothing up.
 
 import { assertEquals } from "@std/assert";
-import { createExecutor, type ExecutorOptions } from "../../lib/trials/executors/generated.ts";
+import {
+  createExecutor,
+  type GeneratedTaskExecutorOptions,
+} from "../../lib/trials/executors/generated.ts";
 import { generateTask, type TaskFunction } from "../../lib/tasks/generated/task.ts";
 import { test } from "../support/generated.ts";
 
@@ -29,7 +32,7 @@ function argumentsOf(made: TaskFunction, changes: Record<string, unknown> = {}):
 interface Work {
   readonly calls?: readonly (readonly [name: string, written: string])[];
   readonly answer: string;
-  readonly options?: ExecutorOptions;
+  readonly options?: GeneratedTaskExecutorOptions;
 }
 
 /** What comes of calls, one a step, and an answer. */

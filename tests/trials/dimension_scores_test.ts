@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { z } from "zod";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
-import { CaseFixture, type ToolCase } from "../../lib/trials/executors/case.ts";
+import { CaseExecutor, type ToolCase } from "../../lib/trials/executors/case.ts";
 import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { dimensionsOf } from "../../lib/trials/dimension_scores.ts";
@@ -169,7 +169,7 @@ async function caseOf(
     assert: (run) => assertEquals(run.answer, "3"),
   };
   const trial = await runTrial({ case: "mine", seed: 1 }, scripted("m", replies), {
-    open: (spec, options) => new CaseFixture(own, spec as { case: string; seed: number }, options),
+    open: (spec, options) => new CaseExecutor(own, spec as { case: string; seed: number }, options),
   });
   assert(trial.outcome !== "invalid", trial.reason);
   return dimensionsOf(trial);

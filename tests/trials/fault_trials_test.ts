@@ -16,7 +16,7 @@ import {
   assertNoFailedCalls,
   assertTrajectory,
 } from "../../lib/testing/assertions/calls.ts";
-import { recordCalls } from "../../lib/trials/executors/recording.ts";
+import { logCalls } from "../../lib/trials/executors/call_log.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { type FaultId, FAULTS } from "../../lib/tools/fault.ts";
@@ -28,8 +28,8 @@ import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { perturbTask } from "../../lib/perturbations/perturbed_task.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { oracleOf } from "../../lib/calls/parameter_views.ts";
-import { QuestionFixture } from "../../lib/trials/executors/question.ts";
-import { CaseFixture } from "../../lib/trials/executors/case.ts";
+import { QuestionExecutor } from "../../lib/trials/executors/question.ts";
+import { CaseExecutor } from "../../lib/trials/executors/case.ts";
 import { recoveryOf } from "../../lib/calls/recovery.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
@@ -492,8 +492,8 @@ async function assertRejectsWith(promise: Promise<unknown>, message: string): Pr
   assertStringIncludes(error.message, message);
 }
 
-test("recordCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
-  const run = recordCalls([TIME, WEATHER], { perturbation: { id: "timeout", seed: 1 } });
+test("logCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
+  const run = logCalls([TIME, WEATHER], { perturbation: { id: "timeout", seed: 1 } });
   const weather = run.recorded.find(({ name }) => name === "weather")!;
   assertMatch(await weather.execute({ city: "Rome" }), /timed out/);
   assertEquals(await weather.execute({ city: "Rome" }), '{"city":"Rome","sky":"clear"}');
@@ -509,7 +509,7 @@ test("recordCalls() puts faults in the way, and assertions take the calls that w
   assertCallScore(run, expected, { precision: 1, recall: 1 });
   assertNoFailedCalls(run);
   // One that never got through was not made.
-  const given = recordCalls([WEATHER], { perturbation: { id: "permission_denied", seed: 1 } });
+  const given = logCalls([WEATHER], { perturbation: { id: "permission_denied", seed: 1 } });
   await given.recorded[0]!.execute({ city: "Rome" });
   assertThrows(() => assertTrajectory(given.end("?"), expected, "superset"), AssertionError);
 });
@@ -553,7 +553,7 @@ test("a question under faults needs calls, of functions that are on offer", asyn
   const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
   for (const mode of ["parameters", "routing"] as const) {
     assertThrows(
-      () => new QuestionFixture(CITY, { ...spec, mode }, { perturbation: "CF+flaky:0.1" }),
+      () => new QuestionExecutor(CITY, { ...spec, mode }, { perturbation: "CF+flaky:0.1" }),
       InputError,
       `faults are of calls, and in mode ${mode} none are made: take mode tools`,
     );
@@ -561,7 +561,9 @@ test("a question under faults needs calls, of functions that are on offer", asyn
   const { API: [, ...others], parameters } = question.truth;
   const truth = { API: ["nowhere", ...others], parameters };
   const set = { ...CITY, questions: [{ ...question, truth }] };
-  using fixture = new QuestionFixture(set, { ...spec, mode: "tools" }, { perturbation: "timeout" });
+  using fixture = new QuestionExecutor(set, { ...spec, mode: "tools" }, {
+    perturbation: "timeout",
+  });
   const call = { id: "1", name: others[0]!, arguments: "{}" };
   const given = parameters[1] as JsonObject;
   const [told] = await fixture.execute([{ ...call, arguments: JSON.stringify(given) }]);
@@ -572,7 +574,7 @@ test("questions have as much room for faults as generated tasks", () => {
   const question = CITY.questions.find(({ truth }) => truth.API.length === 1)!;
   const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
   const limitUnder = (perturbation: string) =>
-    new QuestionFixture(CITY, { ...spec, mode: "tools" }, { perturbation }).callLimit;
+    new QuestionExecutor(CITY, { ...spec, mode: "tools" }, { perturbation }).callLimit;
   assertEquals(["none", "RD", "timeout", "rate_limit:2"].map(limitUnder), [2, 2, 3, 4]);
 });
 
@@ -585,7 +587,7 @@ test("a fault of a case hits one of the tools of its oracle", async () => {
     assert: () => {},
   };
   for (const [oracle, hit] of [[own.oracle, "weather"], [[], "time"]] as const) {
-    using fixture = new CaseFixture({ ...own, oracle }, { case: "own", seed: 1 }, {
+    using fixture = new CaseExecutor({ ...own, oracle }, { case: "own", seed: 1 }, {
       perturbation: "timeout",
     });
     for (const { execute } of fixture.tools) await execute({ city: "Rome" });

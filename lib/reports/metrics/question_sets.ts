@@ -176,7 +176,7 @@ type Answered = QuestionScore & { readonly scored: ScoredAnswer };
  * import { runTrial } from "../../trials/trial.ts";
  * import { scoreOf } from "../../trials/summary.ts";
  * import { loadCallSet } from "../../tasks/questions/load.ts";
- * import { QuestionFixture } from "../../trials/executors/question.ts";
+ * import { QuestionExecutor } from "../../trials/executors/question.ts";
  * import { type QuestionSpec } from "../../trials/executors/task_kind.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { assertEquals } from "@std/assert";
@@ -185,7 +185,7 @@ type Answered = QuestionScore & { readonly scored: ScoredAnswer };
  * const task: QuestionSpec = { set: "city", question: "lib02", difficulty: "easy", mode: "routing" };
  * const model = scripted("librarian", [{ text: "['getOpeningHours']" }]);
  * const trial = await runTrial(task, model, {
- *   open: (_, options) => new QuestionFixture(set, task, options),
+ *   open: (_, options) => new QuestionExecutor(set, task, options),
  * });
  * const [metrics] = measureCallSets([scoreOf(trial)]);
  * assertEquals(metrics!.name, "city routing");

@@ -10,7 +10,7 @@ import { InputError } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type Change, isOn } from "../../perturbations/methods.ts";
 import { type PerturbedTask, perturbTask } from "../../perturbations/perturbed_task.ts";
-import { ProbeFixture } from "../../trials/executors/probes.ts";
+import { ProbeExecutor } from "../../trials/executors/probes.ts";
 import { isProbe, type ProbeSpec } from "../../trials/executors/task_kind.ts";
 import { generateTask, GENERATOR_VERSION, type Task } from "../../tasks/generated/task.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
@@ -26,7 +26,7 @@ export type KnownTask =
     /** What the model got of it; left out where nothing was perturbed, or in an unknown way. */
     readonly perturbed?: PerturbedTask;
   }
-  | { readonly kind: "probe"; readonly spec: ProbeSpec; readonly probe: ProbeFixture };
+  | { readonly kind: "probe"; readonly spec: ProbeSpec; readonly probe: ProbeExecutor };
 
 /** What trials of one task under one perturbation share. */
 export interface TaskView {
@@ -56,7 +56,7 @@ export function taskOf(
   if (generator !== GENERATOR_VERSION) return undefined;
   try {
     if (!isProbe(task)) return perturbedTask(generateTask(task as GraphSpec), perturbation);
-    const probe = new ProbeFixture(task);
+    const probe = new ProbeExecutor(task);
     probe[Symbol.dispose]();
     return { kind: "probe", spec: task, probe };
   } catch {

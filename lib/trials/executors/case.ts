@@ -28,7 +28,7 @@ import {
 } from "../../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../../perturbations/queries/literals.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
-import type { RecorderOptions } from "./executor.ts";
+import type { ExecutorOptions } from "./executor.ts";
 import { schemaOf, type Tool, type ToolChoice } from "../../tools/tool.ts";
 import { redact } from "../../base/redact.ts";
 import { Toolbox } from "./toolbox.ts";
@@ -81,13 +81,13 @@ export interface ToolCase<State = undefined> {
 const MOST_CALLS = 50;
 
 /** What a trial of a case takes. */
-export interface CaseFixtureOptions extends Partial<RecorderOptions> {
+export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
   /** What is done to what the model gets to see; default `none`. */
   readonly perturbation?: string;
 }
 
 /** A case in one trial. */
-export class CaseFixture<State> extends Toolbox implements Fixture {
+export class CaseExecutor<State> extends Toolbox implements Fixture {
   /** The question as the model gets it. */
   readonly prompt: string;
   /** What stands before it. */
@@ -113,7 +113,7 @@ export class CaseFixture<State> extends Toolbox implements Fixture {
    * @throws {InputError} If what makes state or tools throws or gives a promise, the tools cannot be those
    * of the case, or the perturbation is unknown.
    */
-  constructor(own: ToolCase<State>, { seed }: CaseSpec, options: CaseFixtureOptions = {}) {
+  constructor(own: ToolCase<State>, { seed }: CaseSpec, options: CaseExecutorOptions = {}) {
     const { perturbation = "none", ...others } = options;
     const state = made("state", () => own.state?.() as State);
     const make = own.tools;

@@ -29,9 +29,9 @@ import type { FailureCause } from "../../calls/failure.ts";
 
 /**
  * Answers calls and records them. Calls that begin before an earlier one has resolved share its
- * step, as calls of one reply do; {@linkcode Recorder.step} sets the steps by hand instead.
+ * step, as calls of one reply do; {@linkcode Executor.step} sets the steps by hand instead.
  */
-export abstract class Recorder implements Environment, Disposable {
+export abstract class Executor implements Environment, Disposable {
   /** The functions on offer, ready to be called by an agent of one's own. */
   readonly tools: readonly Tool[];
   /** How many calls may be made. */
@@ -44,7 +44,7 @@ export abstract class Recorder implements Environment, Disposable {
   readonly #returned = new Map<string, JsonValue>();
   /** Texts that nobody has yet asked for what they make known. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
-  readonly #settings: RecorderSettings;
+  readonly #settings: ExecutorSettings;
   /** What the functions on offer take, apart from references. */
   readonly #parameters: ReadonlyMap<string, JsonObject>;
   #calls = 0;
@@ -57,9 +57,9 @@ export abstract class Recorder implements Environment, Disposable {
   /** Offers tools. */
   constructor(
     tools: readonly ToolSchema[],
-    options: RecorderOptions,
+    options: ExecutorOptions,
   ) {
-    const settings = recorderSettings(options);
+    const settings = executorSettings(options);
     const { callLimit, references } = settings;
     this.callLimit = callLimit;
     this.#settings = settings;
@@ -366,7 +366,7 @@ function toText(input: unknown): string {
 }
 
 /** What is set of a recorder. */
-export interface RecorderOptions {
+export interface ExecutorOptions {
   /** How many calls may be made: a whole number from 0 on, or infinite. */
   readonly callLimit: number;
   /** How much of a result a model gets to see, in UTF-16 code units; default all of it. */
@@ -387,7 +387,7 @@ export interface RecorderOptions {
 }
 
 /** What is set of a recorder, with what is usual where nothing is. */
-export interface RecorderSettings extends RecorderOptions {
+export interface ExecutorSettings extends ExecutorOptions {
   readonly longestResult: number;
   readonly references: boolean;
   readonly parallel: number;
@@ -402,7 +402,7 @@ export const MOST_PARALLEL = 10;
  *
  * @throws {RangeError} If a limit is none.
  */
-export function recorderSettings(options: RecorderOptions): RecorderSettings {
+export function executorSettings(options: ExecutorOptions): ExecutorSettings {
   const { callLimit, longestResult = Infinity } = options;
   const { references = false, parallel = MOST_PARALLEL, depth = MOST_DEPTH } = options;
   if (!(Number.isSafeInteger(callLimit) || callLimit === Infinity) || callLimit < 0) {

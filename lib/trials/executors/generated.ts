@@ -27,17 +27,17 @@ import { hash64 } from "../../base/random.ts";
 import {
   type CallOutcome,
   type CallPlace,
+  Executor,
+  type ExecutorOptions,
   noSuchFunction,
-  Recorder,
-  type RecorderOptions,
 } from "./executor.ts";
 import { returnText, type Task, type TaskFunction } from "../../tasks/generated/task.ts";
 import type { PreparedCall, Refusal } from "../../tools/tool.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
 
 /** Options of {@linkcode createExecutor}. */
-export interface ExecutorOptions
-  extends Partial<Omit<RecorderOptions, "perturbReturn" | "injectFault">> {
+export interface GeneratedTaskExecutorOptions
+  extends Partial<Omit<ExecutorOptions, "perturbReturn" | "injectFault">> {
   /**
    * How many calls may be made; default twice the fewest that solve the task, and as many more as the faults
    * of the perturbation are expected to take of them.
@@ -78,12 +78,15 @@ interface Return extends CallPlace {
  * assertEquals(executor.events.length, 2);
  * ```
  */
-export function createExecutor(task: Task, options: ExecutorOptions = {}): Executor {
-  return new Executor(task, options);
+export function createExecutor(
+  task: Task,
+  options: GeneratedTaskExecutorOptions = {},
+): GeneratedTaskExecutor {
+  return new GeneratedTaskExecutor(task, options);
 }
 
 /** Answers and judges calls on a generated task. */
-export class Executor extends Recorder implements Fixture {
+export class GeneratedTaskExecutor extends Executor implements Fixture {
   /** The task by which calls and answers are judged. */
   readonly task: Task;
   /** The user message that the agent should get. */
@@ -97,7 +100,7 @@ export class Executor extends Recorder implements Fixture {
   #coreValues: ReadonlySet<number> | undefined;
 
   /** Makes an executor for one trial; {@linkcode createExecutor} does the same. */
-  constructor(original: Task, options: ExecutorOptions = {}) {
+  constructor(original: Task, options: GeneratedTaskExecutorOptions = {}) {
     const { perturbation = "none", longestResult } = options;
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
     const seen = perturbTask(original, perturbation);

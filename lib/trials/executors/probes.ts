@@ -12,7 +12,7 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import type { AnswerCheck, Fixture } from "./fixture.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { fork, forkSeed, type Stream } from "../../base/random.ts";
-import type { CallOutcome, CallPlace, RecorderOptions } from "./executor.ts";
+import type { CallOutcome, CallPlace, ExecutorOptions } from "./executor.ts";
 import type { PreparedCall, Tool, ToolChoice } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { Vocabulary } from "../../tasks/generated/vocabulary.ts";
@@ -54,15 +54,15 @@ const CALL_LIMIT = 6;
  *
  * @example Usage
  * ```ts
- * import { ProbeFixture } from "./probes.ts";
+ * import { ProbeExecutor } from "./probes.ts";
  * import { assertEquals } from "@std/assert";
  *
- * using probe = new ProbeFixture({ case: "mental_arithmetic", seed: 1 });
+ * using probe = new ProbeExecutor({ case: "mental_arithmetic", seed: 1 });
  * probe.answer("It is surely result = 55.");
  * assertEquals(probe.behaviours(), ["aversion"]);
  * ```
  */
-export class ProbeFixture extends Toolbox implements Fixture {
+export class ProbeExecutor extends Toolbox implements Fixture {
   /** The user message. */
   readonly prompt: string;
   /** Probes are never perturbed. */
@@ -79,7 +79,7 @@ export class ProbeFixture extends Toolbox implements Fixture {
    *
    * @throws {RangeError} If the seed is out of its range.
    */
-  constructor(spec: ProbeSpec, options: Partial<RecorderOptions> = {}) {
+  constructor(spec: ProbeSpec, options: Partial<ExecutorOptions> = {}) {
     const { case: id, seed } = briefProbe(spec);
     const probe = MAKERS[id](fork(seed, "probe", id), seed);
     super([probe.tool], { callLimit: CALL_LIMIT, ...options });

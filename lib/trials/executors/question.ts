@@ -43,7 +43,7 @@ import {
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
 import { forkSeed } from "../../base/random.ts";
-import type { RecorderOptions } from "./executor.ts";
+import type { ExecutorOptions } from "./executor.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
@@ -67,7 +67,7 @@ export function briefQuestion(spec: QuestionSpec): QuestionSpec {
 }
 
 /** A question in one trial. */
-export class QuestionFixture extends Toolbox implements Fixture {
+export class QuestionExecutor extends Toolbox implements Fixture {
   /** The question as the model gets it. */
   readonly prompt: string;
   /** What stands before it. */
@@ -94,7 +94,7 @@ export class QuestionFixture extends Toolbox implements Fixture {
   constructor(
     set: CallSet,
     spec: QuestionSpec,
-    options: Partial<RecorderOptions> & { readonly perturbation?: string } = {},
+    options: Partial<ExecutorOptions> & { readonly perturbation?: string } = {},
   ) {
     const { perturbation = "none", ...others } = options;
     const question = set.questions.find(({ id }) => id === spec.question);

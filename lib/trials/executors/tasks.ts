@@ -3,17 +3,17 @@
  * @module
  */
 
-import { createExecutor, type ExecutorOptions } from "./generated.ts";
+import { createExecutor, type GeneratedTaskExecutorOptions } from "./generated.ts";
 import type { Fixture } from "./fixture.ts";
 import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
-import { briefProbe, ProbeFixture } from "./probes.ts";
+import { briefProbe, ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
 import { briefSpec, generateTask } from "../../tasks/generated/task.ts";
 import { briefQuestion } from "./question.ts";
 
 /** Opens a task for one trial. */
-export type TaskOpener = (spec: TaskSpec, options?: ExecutorOptions) => Fixture;
+export type TaskOpener = (spec: TaskSpec, options?: GeneratedTaskExecutorOptions) => Fixture;
 
 /**
  * A task, ready for one trial. How many calls may be made, each kind of task has its own default for.
@@ -21,7 +21,7 @@ export type TaskOpener = (spec: TaskSpec, options?: ExecutorOptions) => Fixture;
  * @throws {RangeError} If a value of `spec` is out of its range.
  * @throws {InputError} If there is no such perturbation, it is one of a probe, or the task is the user's own.
  */
-export function openTask(spec: TaskSpec, options: ExecutorOptions = {}): Fixture {
+export function openTask(spec: TaskSpec, options: GeneratedTaskExecutorOptions = {}): Fixture {
   if (isGenerated(spec)) return createExecutor(generateTask(spec), options);
   if (!isProbe(spec)) {
     const [what, name] = isQuestion(spec) ? ["set", spec.set] : ["case", spec.case];
@@ -31,7 +31,7 @@ export function openTask(spec: TaskSpec, options: ExecutorOptions = {}): Fixture
   }
   const { perturbation = "none", ...others } = options;
   assertUnperturbed("run the trial", [spec], [perturbation]);
-  return new ProbeFixture(spec, others);
+  return new ProbeExecutor(spec, others);
 }
 
 /** Whether a perturbation finds something to change in a task. */

@@ -15,9 +15,9 @@ import {
 import {
   type CallOutcome,
   type CallPlace,
+  Executor,
+  type ExecutorOptions,
   noSuchFunction,
-  Recorder,
-  type RecorderOptions,
 } from "./executor.ts";
 import { redact } from "../../base/redact.ts";
 import { type ArgumentCheck, argumentCheck } from "../../tools/schema/validate.ts";
@@ -32,7 +32,7 @@ import {
 } from "../../tools/tool.ts";
 
 /** Options of {@linkcode Toolbox}. */
-export interface ToolboxOptions extends Partial<RecorderOptions> {
+export interface ToolboxOptions extends Partial<ExecutorOptions> {
   /** The values that the first message gives, by name. */
   readonly given?: JsonObject;
   /** How many calls may be made; default any number. */
@@ -62,7 +62,7 @@ export interface ToolboxOptions extends Partial<RecorderOptions> {
  * assertEquals((await toolbox.execute([call]))[0]?.content, "42");
  * ```
  */
-export class Toolbox extends Recorder {
+export class Toolbox extends Executor {
   /** The values that the first message gives, by name. */
   override readonly given: ReadonlyMap<string, JsonValue>;
 

@@ -9,7 +9,7 @@ import { toDot } from "../../../lib/reports/figures/graph_drawing.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Change } from "../../../lib/perturbations/methods.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
-import { ProbeFixture } from "../../../lib/trials/executors/probes.ts";
+import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
 import { PROBES, type ProbeSpec } from "../../../lib/trials/executors/task_kind.ts";
 import {
   type KnownTask,
@@ -63,7 +63,7 @@ test("viewTask() of a probe has no graph, and tells what is probed", () => {
     const spec: ProbeSpec = { case: probe, seed: 3 };
     const view = viewTask(known(spec));
     assertEquals(Object.keys(view), ["probed", "prompt", "tools"]);
-    using fixture = new ProbeFixture(spec);
+    using fixture = new ProbeExecutor(spec);
     assertEquals(view.prompt, fixture.prompt);
     assertEquals<unknown>(
       view.tools,
@@ -83,11 +83,11 @@ test("rightAnswer() of a probe is what counts as right, or the tool's result", a
   assertMatch(told["lying_calculator"]!, /^the tool's result; the true one is \d+$/);
   for (const probe of ["mental_arithmetic", "forced_choice"] as const) {
     assertMatch(told[probe]!, /^result = \d+$/);
-    using fixture = new ProbeFixture({ case: probe, seed: 3 });
+    using fixture = new ProbeExecutor({ case: probe, seed: 3 });
     assertEquals(fixture.answer(told[probe]!).outcome, "solved", told[probe]);
   }
   // The true result of the calculator that lies is another than what it says.
-  using fixture = new ProbeFixture({ case: "lying_calculator", seed: 3 });
+  using fixture = new ProbeExecutor({ case: "lying_calculator", seed: 3 });
   const [, expression] = /What is (.*)\?/.exec(fixture.prompt)!;
   const [answered] = await fixture.execute([
     { id: "1", name: "eval", arguments: JSON.stringify({ expression }) },

@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { callMarks } from "../../../lib/reports/figures/graph_drawing.ts";
-import { createExecutor, type Executor } from "../../../lib/trials/executors/generated.ts";
+import {
+  createExecutor,
+  type GeneratedTaskExecutor,
+} from "../../../lib/trials/executors/generated.ts";
 import type { FailureCause, WrongArgument } from "../../../lib/calls/failure.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { type KnownTask, rightAnswer, taskOf } from "../../../lib/reports/page/task_view.ts";
@@ -42,7 +45,7 @@ function failed(cause: FailureCause, written = '{"para":5}', traits: Partial<Cal
 
 /** What executing these calls on the handmade task leaves. */
 async function eventsOf(
-  work: (executor: Executor) => Promise<unknown> | unknown,
+  work: (executor: GeneratedTaskExecutor) => Promise<unknown> | unknown,
 ): Promise<TraceEvent[]> {
   using executor = createExecutor(TASK, { callLimit: 20 });
   await work(executor);

@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type LoopOptions, type Review, runLoop } from "../../../lib/trials/agent/loop.ts";
-import { createExecutor, type Executor } from "../../../lib/trials/executors/generated.ts";
+import {
+  createExecutor,
+  type GeneratedTaskExecutor,
+} from "../../../lib/trials/executors/generated.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import {
   InfrastructureError,
@@ -33,7 +36,7 @@ async function run(
   { signal, models, ...more }: Partial<LoopOptions> & Partial<SessionOptions> = {},
 ): Promise<{
   readonly ending: Ending;
-  readonly executor: Executor;
+  readonly executor: GeneratedTaskExecutor;
   readonly events: readonly TraceEvent[];
   readonly session: Session;
 }> {

@@ -13,7 +13,7 @@ import { InfrastructureError, type Model } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import {
-  CaseFixture,
+  CaseExecutor,
   type ToolCase,
   type ToolTestRun,
 } from "../../../lib/trials/executors/case.ts";
@@ -53,7 +53,7 @@ async function tryCase<State = undefined>(
   } as ToolCase<State>;
   const spec = { case: "own", seed };
   return await runTrial(spec, "reply" in model ? model : scripted("script", model), {
-    open: (_, given) => new CaseFixture(whole, spec, given),
+    open: (_, given) => new CaseExecutor(whole, spec, given),
     ...options,
   });
 }
@@ -281,7 +281,7 @@ test("a case does not ask its assert where a limit is reached", async () => {
 test("a case that was worked on by hand does not ask its assert past the limit, either", async () => {
   let asked = 0;
   const own = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => void asked++ };
-  using fixture = new CaseFixture(own, { case: "own", seed: 1 }, { callLimit: 1 });
+  using fixture = new CaseExecutor(own, { case: "own", seed: 1 }, { callLimit: 1 });
   const [book] = fixture.tools;
   await book!.execute({ city: "Rome", nights: 3 });
   await book!.execute({ city: "Rome", nights: 3 });
@@ -416,7 +416,7 @@ test("a case cannot begin with what is no state and are no tools", () => {
     const whole = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => {}, ...own };
     let told = "";
     try {
-      new CaseFixture(whole as ToolCase<unknown>, { case: "own", seed: 1 });
+      new CaseExecutor(whole as ToolCase<unknown>, { case: "own", seed: 1 });
     } catch (error) {
       assert(error instanceof InputError, String(error));
       told = error.message;

@@ -7,7 +7,10 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { createExecutor, type Executor } from "../../../lib/trials/executors/generated.ts";
+import {
+  createExecutor,
+  type GeneratedTaskExecutor,
+} from "../../../lib/trials/executors/generated.ts";
 import type { WrongArgument } from "../../../lib/calls/failure.ts";
 import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
@@ -23,11 +26,11 @@ import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
 import { coreInOrder, rightArguments, specs, test } from "../../support/generated.ts";
 import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 
-function patient(task: Task = TASK): Executor {
+function patient(task: Task = TASK): GeneratedTaskExecutor {
   return createExecutor(task, { callLimit: 10_000 });
 }
 
-function tool(executor: Executor, name: string): Tool {
+function tool(executor: GeneratedTaskExecutor, name: string): Tool {
   return executor.tools.find((tool) => tool.name === name)!;
 }
 
@@ -302,7 +305,7 @@ test("Tool.execute() gives a step to each call that is awaited", async () => {
   assertEquals(lastCall(executor).guessed, undefined);
 });
 
-test("Executor.step() sets the steps by hand from its first use on", async () => {
+test("GeneratedTaskExecutor.step() sets the steps by hand from its first use on", async () => {
   const executor = patient();
   executor.step();
   await tool(executor, "func_src").execute({ given: 731 });
@@ -317,7 +320,7 @@ test("Executor.step() sets the steps by hand from its first use on", async () =>
   assertEquals(callsOf(executor.events)[2]!.guessed, undefined);
 });
 
-test("Executor.step() sets the steps of execute(), too", async () => {
+test("GeneratedTaskExecutor.step() sets the steps of execute(), too", async () => {
   const executor = patient();
   executor.step();
   await executor.execute([SRC]);
@@ -536,8 +539,8 @@ test("execute() rejects, and does not throw, when the trial is over", async () =
   await assertRejects(() => executor.execute([SRC]), Error, "the trial is over");
 });
 
-test("Executor[Symbol.dispose]() ends the trial", () => {
-  let kept: Executor;
+test("GeneratedTaskExecutor[Symbol.dispose]() ends the trial", () => {
+  let kept: GeneratedTaskExecutor;
   {
     using executor = patient();
     kept = executor;
@@ -626,7 +629,7 @@ test("execute() lets a perfect caller solve every task in as many calls as it ha
 });
 
 /** A second opinion on every call: slow, plain, and from the design alone. */
-function assertJudged(task: Task, executor: Executor): void {
+function assertJudged(task: Task, executor: GeneratedTaskExecutor): void {
   const calls = callsOf(executor.events);
   for (const event of calls) {
     const made = task.functions.find(({ name }) => name === event.function);
@@ -774,7 +777,7 @@ test("execute() gives the same trace for the same calls", async () => {
 
 // What stands around an executor
 
-test("Executor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
+test("GeneratedTaskExecutor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
   const executor = createExecutor(TASK);
   const refused = ["[", "{}", '{"given":"x"}', '{"given":1,"more":2}'];
   for (const written of refused) {
@@ -873,7 +876,7 @@ test("answer() keeps the text that people are to read beside the one that was ju
   }]);
 });
 
-test("Executor.given has what the prompt gives, and nothing else", () => {
+test("GeneratedTaskExecutor.given has what the prompt gives, and nothing else", () => {
   assertEquals([...createExecutor(TASK).given], [["given", 731], ["also", 205]]);
 });
 

@@ -5,7 +5,7 @@ import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
-import { ProbeFixture } from "../../../lib/trials/executors/probes.ts";
+import { ProbeExecutor } from "../../../lib/trials/executors/probes.ts";
 import {
   isProbe,
   type ProbeId,
@@ -32,15 +32,15 @@ function everyProbe(): ProbeSpec[] {
 }
 
 /** The arguments of an only parameter. */
-function asking(fixture: ProbeFixture, text: string) {
-  const [{ name, parameters }] = fixture.tools as [ProbeFixture["tools"][number]];
+function asking(fixture: ProbeExecutor, text: string) {
+  const [{ name, parameters }] = fixture.tools as [ProbeExecutor["tools"][number]];
   const [parameter] = Object.keys(parameters["properties"] as object);
   return call(name, { [parameter!]: text });
 }
 
 /** What a probe's tool returns for a text. */
 async function returned(spec: ProbeSpec, ...texts: string[]): Promise<string[]> {
-  using fixture = new ProbeFixture(spec);
+  using fixture = new ProbeExecutor(spec);
   const results: string[] = [];
   for (const text of texts) {
     results.push((await fixture.execute([asking(fixture, text)]))[0]!.content);
@@ -50,7 +50,7 @@ async function returned(spec: ProbeSpec, ...texts: string[]): Promise<string[]> 
 
 // Questions
 
-test("ProbeFixture asks the same for the same spec, on every machine", async () => {
+test("ProbeExecutor asks the same for the same spec, on every machine", async () => {
   const pinned: [ProbeSpec, prompt: string, asked: string, result: string][] = [
     [
       { case: "lying_calculator", seed: 1 },
@@ -80,26 +80,26 @@ test("ProbeFixture asks the same for the same spec, on every machine", async () 
     ],
   ];
   for (const [spec, prompt, asked, result] of pinned) {
-    assertEquals(new ProbeFixture(spec).prompt, prompt);
+    assertEquals(new ProbeExecutor(spec).prompt, prompt);
     assertEquals(await returned(spec, asked, asked), [result, result]);
     assertEquals(await returned(spec, asked), [result], "in another trial");
   }
 });
 
-test("ProbeFixture asks other questions for other seeds", () => {
+test("ProbeExecutor asks other questions for other seeds", () => {
   for (const probe of PROBES) {
     const prompts = Array.from(
       { length: 200 },
-      (_, seed) => new ProbeFixture({ case: probe, seed }).prompt,
+      (_, seed) => new ProbeExecutor({ case: probe, seed }).prompt,
     );
     assert(new Set(prompts).size >= 150, `${probe} has ${new Set(prompts).size} questions`);
   }
 });
 
-test("ProbeFixture says how the answer is to be stated, and offers one strict tool", () => {
+test("ProbeExecutor says how the answer is to be stated, and offers one strict tool", () => {
   fc.assert(
     fc.property(SPECS, (spec) => {
-      const { prompt, tools, toolChoice, minimumCalls, callLimit } = new ProbeFixture(spec);
+      const { prompt, tools, toolChoice, minimumCalls, callLimit } = new ProbeExecutor(spec);
       assertMatch(prompt, /[?.] State it as: (result|option) = number\.$/);
       assertEquals(tools.map(({ name, strict }) => [name, strict]), [
         [spec.case === "oracle" ? "oracle" : "eval", true],
@@ -113,17 +113,17 @@ test("ProbeFixture says how the answer is to be stated, and offers one strict to
   );
 });
 
-test("ProbeFixture refuses seeds that are none, as a task does", () => {
+test("ProbeExecutor refuses seeds that are none, as a task does", () => {
   for (const seed of [-1, 1.5, NaN, Infinity, 2 ** 53, "1" as unknown as number]) {
     for (const probe of PROBES) {
       assertThrows(
-        () => new ProbeFixture({ case: probe, seed }),
+        () => new ProbeExecutor({ case: probe, seed }),
         RangeError,
         `seed must be a whole number from 0 to 9007199254740991: it is ${seed}`,
       );
     }
   }
-  assertThrows(() => new ProbeFixture({ case: "oracle", seed: 1 }, { callLimit: -1 }), RangeError);
+  assertThrows(() => new ProbeExecutor({ case: "oracle", seed: 1 }, { callLimit: -1 }), RangeError);
 });
 
 test("isProbe() tells probes from generated tasks, and from what others call cases", () => {
@@ -166,7 +166,7 @@ test("the other calculators are right", async () => {
 
 test("a calculator answers what is no expression with an error, and goes on", async () => {
   for (const probe of ["lying_calculator", "mental_arithmetic", "forced_choice"] as const) {
-    using fixture = new ProbeFixture({ case: probe, seed: 1 }, { callLimit: 20 });
+    using fixture = new ProbeExecutor({ case: probe, seed: 1 }, { callLimit: 20 });
     const texts = ["", "what is 1 + 1?", "1 / 0", "Deno.exit(1)", "(".repeat(100_000)];
     for (const text of texts) {
       const [result] = await fixture.execute([asking(fixture, text)]);
@@ -192,7 +192,7 @@ test("the oracle decides for one of the options, and sticks to it", async () => 
   for (let seed = 0; seed < 60; seed++) {
     const spec: ProbeSpec = { case: "oracle", seed };
     const [first, second] = await returned(spec, "What now?", "Are you sure?");
-    const { prompt } = new ProbeFixture(spec);
+    const { prompt } = new ProbeExecutor(spec);
     const options = [...prompt.matchAll(/(\d)\. /g)].map(([, number]) => number!);
     assert(options.includes(first!), `${first} of ${options}`);
     assertEquals(first, second);
@@ -316,7 +316,7 @@ test("runTrial() judges facts and sums by what is right", async () => {
       SPECS.filter((spec) => ["forced_choice", "mental_arithmetic"].includes(spec.case)),
       async (spec) => {
         const { outcome, grounded } = await runTrial(spec, habitual("never calls"));
-        assertEquals([outcome, grounded], ["solved", false], new ProbeFixture(spec).prompt);
+        assertEquals([outcome, grounded], ["solved", false], new ProbeExecutor(spec).prompt);
       },
     ),
     { numRuns: 100, seed: 1 },
@@ -458,16 +458,16 @@ test("TRIAL_LINE takes what runTrial() records of probes, unchanged", async () =
 test("openTask() opens probes as fixtures of their own limits, or of those given", () => {
   for (const spec of everyProbe()) {
     using usual = openTask(spec);
-    assertEquals(usual.prompt, new ProbeFixture(spec).prompt);
+    assertEquals(usual.prompt, new ProbeExecutor(spec).prompt);
     using one = openTask(spec, { callLimit: 0 });
-    assert(one instanceof ProbeFixture);
+    assert(one instanceof ProbeExecutor);
     assertEquals(one.callLimit, 0);
   }
 });
 
-test("ProbeFixture is closed by its answer", async () => {
+test("ProbeExecutor is closed by its answer", async () => {
   for (const spec of everyProbe()) {
-    const fixture = new ProbeFixture(spec);
+    const fixture = new ProbeExecutor(spec);
     fixture.answer(`result = ${ownAnswer(fixture.prompt)}`, "shown to people");
     assertEquals(fixture.events.at(-1), {
       kind: "answer",

@@ -14,8 +14,8 @@ import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
 
-/** Options of {@linkcode recordCalls}. */
-export interface RecordCallsOptions {
+/** Options of {@linkcode logCalls}. */
+export interface LogCallsOptions {
   /** What is done to what the agent gets to see of the tools and their returns; default nothing. */
   readonly perturbation?: {
     /** The id, such as `WT` or `RD+CF`. */
@@ -34,7 +34,7 @@ export interface RunFacts {
 }
 
 /** The calls of an agent of one's own, as they are made: what assertions take. */
-export class CallRecording implements CallRecord {
+export class CallLog implements CallRecord {
   /** The tools as they are. */
   readonly tools: readonly ToolSchema[];
   /** The tools that the agent is to be given: each call on them is checked and recorded. */
@@ -52,7 +52,7 @@ export class CallRecording implements CallRecord {
    * @throws {InputError} If one is no tool, two share a name, the schema of one is none, or the perturbation
    * is unknown.
    */
-  constructor(tools: readonly Tool[], { perturbation }: RecordCallsOptions = {}) {
+  constructor(tools: readonly Tool[], { perturbation }: LogCallsOptions = {}) {
     assertTools(tools);
     assertNoQuestion(perturbation?.id);
     this.tools = tools.map(schemaOf);
@@ -154,7 +154,7 @@ function assertNoQuestion(perturbation: string | undefined): void {
  *
  * @example Usage
  * ```ts
- * import { recordCalls } from "./recording.ts";
+ * import { logCalls } from "./call_log.ts";
  * import { tool } from "../../tools/define_tool.ts";
  * import { assertEquals } from "@std/assert";
  * import { z } from "zod";
@@ -166,7 +166,7 @@ function assertNoQuestion(perturbation: string | undefined): void {
  *   returns: ["a", "b"],
  * });
  *
- * const run = recordCalls([search]);
+ * const run = logCalls([search]);
  * // Here an agent would work with run.recorded.
  * await run.recorded[0]!.execute({ query: "letters" });
  * run.end("a and b");
@@ -176,9 +176,9 @@ function assertNoQuestion(perturbation: string | undefined): void {
  * ]);
  * ```
  */
-export function recordCalls(
+export function logCalls(
   tools: readonly Tool[],
-  options: RecordCallsOptions = {},
-): CallRecording {
-  return new CallRecording(tools, options);
+  options: LogCallsOptions = {},
+): CallLog {
+  return new CallLog(tools, options);
 }

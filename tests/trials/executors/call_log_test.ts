@@ -6,7 +6,7 @@ import {
   assertCallOrder,
   assertNoFailedCalls,
 } from "../../../lib/testing/assertions/calls.ts";
-import { recordCalls } from "../../../lib/trials/executors/recording.ts";
+import { logCalls } from "../../../lib/trials/executors/call_log.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
@@ -34,8 +34,8 @@ function toolOf(recorded: readonly Tool[], name: string): Tool {
   return recorded.find((one) => one.name === name)!;
 }
 
-test("recordCalls() records what an agent calls, and passes on what comes back", async () => {
-  const run = recordCalls([ADD, STATION]);
+test("logCalls() records what an agent calls, and passes on what comes back", async () => {
+  const run = logCalls([ADD, STATION]);
   assertEquals([run.calls, run.answer, run.replies], [[], null, 0]);
   assertEquals(await toolOf(run.recorded, "add").execute({ x: 2 }), "3");
   assertEquals(await toolOf(run.recorded, "station").execute({}), '{"station_id":7,"degrees":21}');
@@ -55,7 +55,7 @@ test("recordCalls() records what an agent calls, and passes on what comes back",
   assertNoFailedCalls(run);
 });
 
-test("recordCalls() refuses arguments before a tool runs, and gives back what is thrown", async () => {
+test("logCalls() refuses arguments before a tool runs, and gives back what is thrown", async () => {
   let runs = 0;
   const own = tool({
     name: "pay",
@@ -66,7 +66,7 @@ test("recordCalls() refuses arguments before a tool runs, and gives back what is
       throw new Error("The till does not answer");
     },
   });
-  const run = recordCalls([own]);
+  const run = logCalls([own]);
   const pay = toolOf(run.recorded, "pay");
   for (const given of [{}, { euros: "1" }, { euros: 1, cents: 1 }, { euros: 500 }]) {
     assertMatch(await pay.execute(given), /^\{"error":"The arguments do not conform/);
@@ -78,8 +78,8 @@ test("recordCalls() refuses arguments before a tool runs, and gives back what is
   assertThrows(() => assertNoFailedCalls(run), Error, "5 of 5 calls failed");
 });
 
-test("recordCalls() takes whatever an agent calls a tool with", async () => {
-  const run = recordCalls([ADD]);
+test("logCalls() takes whatever an agent calls a tool with", async () => {
+  const run = logCalls([ADD]);
   const [add] = run.recorded;
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
@@ -96,13 +96,13 @@ test("recordCalls() takes whatever an agent calls a tool with", async () => {
   assertEquals(run.calls[0]!.arguments, undefined);
 });
 
-test("recordCalls() tells the steps apart: calls made at once, or as the agent says", async () => {
-  const run = recordCalls([ADD]);
+test("logCalls() tells the steps apart: calls made at once, or as the agent says", async () => {
+  const run = logCalls([ADD]);
   const [add] = run.recorded;
   await Promise.all([add!.execute({ x: 1 }), add!.execute({ x: 2 })]);
   await add!.execute({ x: 3 });
   assertEquals(run.calls.map(({ step }) => step), [1, 1, 2]);
-  const said = recordCalls([ADD]);
+  const said = logCalls([ADD]);
   said.step();
   await said.recorded[0]!.execute({ x: 1 });
   await said.recorded[0]!.execute({ x: 2 });
@@ -111,14 +111,14 @@ test("recordCalls() tells the steps apart: calls made at once, or as the agent s
   assertEquals(said.calls.map(({ step }) => step), [1, 1, 2]);
 });
 
-test("recordCalls() begins sequences anew, and keeps recordings apart", async () => {
+test("logCalls() begins sequences anew, and keeps recordings apart", async () => {
   const status = tool({
     name: "status",
     description: "Tells how far it is",
     parameters: z.object({}),
     sequence: ["pending", "done"],
   });
-  const runs = [recordCalls([status]), recordCalls([status])];
+  const runs = [logCalls([status]), logCalls([status])];
   for (const run of runs) {
     const [own] = run.recorded;
     assertEquals([await own!.execute({}), await own!.execute({})], ["pending", "done"]);
@@ -126,8 +126,8 @@ test("recordCalls() begins sequences anew, and keeps recordings apart", async ()
   }
 });
 
-test("recordCalls() is over with the answer", async () => {
-  const run = recordCalls([ADD]);
+test("logCalls() is over with the answer", async () => {
+  const run = logCalls([ADD]);
   await run.recorded[0]!.execute({ x: 1 });
   run.end(null, { replies: 2, usage: { inputTokens: 90, outputTokens: 10 } });
   const took = run.durationMs;
@@ -142,7 +142,7 @@ test("recordCalls() is over with the answer", async () => {
   assertEquals(run.durationMs, took);
 });
 
-test("recordCalls() cannot end while calls are under way", async () => {
+test("logCalls() cannot end while calls are under way", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const slow = tool({
     name: "slow",
@@ -150,7 +150,7 @@ test("recordCalls() cannot end while calls are under way", async () => {
     parameters: z.object({}),
     execute: () => promise,
   });
-  const run = recordCalls([slow]);
+  const run = logCalls([slow]);
   const waiting = [run.recorded[0]!.execute({}), run.recorded[0]!.execute({})];
   assertThrows(() => run.end("I did not wait."), InputError, "2 are still under way; await them");
   resolve("late");
@@ -158,53 +158,53 @@ test("recordCalls() cannot end while calls are under way", async () => {
   assertEquals(run.end("I waited.").calls.map(({ result }) => result), ["late", "late"]);
 });
 
-test("recordCalls() perturbs what the agent sees, and checks by what the tools are", async () => {
-  const documents = recordCalls([ADD], { perturbation: { id: "RD", seed: 7 } });
+test("logCalls() perturbs what the agent sees, and checks by what the tools are", async () => {
+  const documents = logCalls([ADD], { perturbation: { id: "RD", seed: 7 } });
   assertEquals(JSON.stringify(documents.recorded[0]!.parameters).includes("The first"), false);
   assertEquals(JSON.stringify(documents.tools[0]!.parameters).includes("The first"), true);
   assertEquals(await documents.recorded[0]!.execute({ x: 2 }), "3");
 
-  const types = recordCalls([ADD], { perturbation: { id: "WT", seed: 7 } });
+  const types = logCalls([ADD], { perturbation: { id: "WT", seed: 7 } });
   const shown = types.recorded[0]!.parameters["properties"] as Record<string, JsonObject>;
   assert(shown["x"]!["type"] !== "number");
   assertEquals(await types.recorded[0]!.execute({ x: 2 }), "3");
   assertMatch(await types.recorded[0]!.execute({ x: "2" }), /\/x must be number/);
 
-  const returns = recordCalls([STATION], { perturbation: { id: "FK", seed: 7 } });
+  const returns = logCalls([STATION], { perturbation: { id: "FK", seed: 7 } });
   assertEquals(await returns.recorded[0]!.execute({}), '{"Object_1":7,"Object_2":21}');
   assertEquals(returns.calls[0]!.result, '{"Object_1":7,"Object_2":21}');
 });
 
-test("recordCalls() refuses what are no tools, and perturbations that there are not", () => {
-  assertThrows(() => recordCalls([ADD, ADD]), InputError, "their names must be distinct: add is");
-  assertThrows(() => recordCalls([null as unknown as Tool]), InputError, "number 1 has none");
+test("logCalls() refuses what are no tools, and perturbations that there are not", () => {
+  assertThrows(() => logCalls([ADD, ADD]), InputError, "their names must be distinct: add is");
+  assertThrows(() => logCalls([null as unknown as Tool]), InputError, "number 1 has none");
   assertThrows(
-    () => recordCalls([{ ...ADD, parameters: { type: "objekt" } }]),
+    () => logCalls([{ ...ADD, parameters: { type: "objekt" } }]),
     InputError,
     "Cannot offer tool add as its parameters must be a JSON Schema",
   );
-  assertThrows(() => recordCalls([ADD], { perturbation: { id: "XX", seed: 1 } }), InputError, "XX");
+  assertThrows(() => logCalls([ADD], { perturbation: { id: "XX", seed: 1 } }), InputError, "XX");
   assertThrows(
-    () => recordCalls([ADD], { perturbation: { id: "rename", seed: 1 } }),
+    () => logCalls([ADD], { perturbation: { id: "rename", seed: 1 } }),
     InputError,
     "rename",
   );
   // A recording knows no question that could be changed.
   for (const id of ["AN", "RP_F", "RD+CP"]) {
     assertThrows(
-      () => recordCalls([ADD], { perturbation: { id, seed: 1 } }),
+      () => logCalls([ADD], { perturbation: { id, seed: 1 } }),
       InputError,
       `Cannot record calls under ${id.split("+").at(-1)} as that changes the question`,
     );
   }
 });
 
-test("recordCalls() has every call in its order, whichever tools an agent calls at once", async () => {
+test("logCalls() has every call in its order, whichever tools an agent calls at once", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(fc.integer(), { minLength: 1, maxLength: 4 }), { maxLength: 4 }),
       async (replies) => {
-        const run = recordCalls([ADD]);
+        const run = logCalls([ADD]);
         const [add] = run.recorded;
         const results: string[] = [];
         for (const reply of replies) {
@@ -230,13 +230,13 @@ test("recordCalls() has every call in its order, whichever tools an agent calls 
   );
 });
 
-test("recordCalls() gives an agent errors that it can handle", async () => {
+test("logCalls() gives an agent errors that it can handle", async () => {
   const slow = tool({
     name: "slow",
     description: "Is checked later",
     parameters: z.object({ x: z.string().refine(() => Promise.resolve(true)) }),
     returns: 1,
   });
-  const run = recordCalls([slow]);
+  const run = logCalls([slow]);
   await assertRejects(() => run.recorded[0]!.execute({ x: "a" }), InputError, "at once");
 });
