@@ -82,10 +82,10 @@ export {
   CALL_MODES,
   type CallFormat,
   type CallMode,
-  type CallScores,
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
+  type QuestionScores,
   scorePrediction,
   SCORING_RULES,
   type ScoringOptions,
@@ -207,8 +207,8 @@ export {
   type SymbolicStep,
 } from "./lib/toolkit/definitions/from_trace.ts";
 export {
-  type Filled,
   type ReadCall,
+  type Substituted,
   Symbols,
   type UnreadCall,
   valueOfResult,

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { CallScores } from "../tasks/questions/scoring.ts";
+import type { QuestionScores } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
 import { type Failure, FAILURE_CAUSE, type FailureCause } from "./failure.ts";
 import { type FaultKind, FAULTS } from "../tools/fault.ts";
@@ -167,9 +167,9 @@ export interface ScoredEvent {
   /** The calls that are true. */
   readonly truth: CallTruth;
   /** What the answer is worth. */
-  readonly scores: CallScores;
+  readonly scores: QuestionScores;
   /** What it was worth before a model had repaired it; left out where none did. */
-  readonly unrepaired?: CallScores;
+  readonly unrepaired?: QuestionScores;
   /** What kinds of errors it has. */
   readonly errors: readonly string[];
   /** What a model says of it that was asked to judge it; left out where none was. */

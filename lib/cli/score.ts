@@ -6,10 +6,10 @@
 import { z } from "zod";
 import {
   CALL_FORMATS,
-  type CallScores,
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
+  type QuestionScores,
   scorePrediction,
   SCORING_RULES,
   type ScoringOptions,
@@ -165,7 +165,7 @@ function assertWhole(
 interface Scored {
   readonly id: string;
   readonly difficulty: CallQuestion["difficulty"];
-  readonly scores: CallScores;
+  readonly scores: QuestionScores;
   readonly errors: readonly ErrorClass[];
 }
 
@@ -186,9 +186,9 @@ const METRICS = {
   structural: "structural",
   exact: "exact",
   routingExact: "routing exact",
-} as const satisfies Record<keyof CallScores, string>;
+} as const satisfies Record<keyof QuestionScores, string>;
 
-const METRIC_NAMES = Object.keys(METRICS) as (keyof CallScores)[];
+const METRIC_NAMES = Object.keys(METRICS) as (keyof QuestionScores)[];
 
 /** All scores together. */
 interface Summary extends Required<ScoringOptions> {
@@ -198,7 +198,7 @@ interface Summary extends Required<ScoringOptions> {
   /** Questions with a prediction. */
   readonly answered: number;
   readonly predictions: number;
-  readonly scores: Readonly<Record<keyof CallScores, DifficultyAverages>>;
+  readonly scores: Readonly<Record<keyof QuestionScores, DifficultyAverages>>;
   /** Predictions with such an error; one may have several. */
   readonly errors: Readonly<Record<ErrorClass, number>>;
   /** Predictions with any error. */

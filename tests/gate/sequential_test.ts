@@ -196,7 +196,7 @@ test("Bets fails a model that should solve all at its first failure", () => {
 });
 
 /** How the graphs of a gate come about. */
-interface Course {
+interface CallAttempts {
   readonly policy: GatePolicy;
   readonly blockSize: number;
   /** Where between the least and the most that a graph can show the mean lies, from 0 to 1. */
@@ -206,7 +206,7 @@ interface Course {
   readonly seed: number;
 }
 
-const COURSES: fc.Arbitrary<Course> = fc.record({
+const COURSES: fc.Arbitrary<CallAttempts> = fc.record({
   policy: POLICIES,
   blockSize: fc.integer({ min: 1, max: 6 }),
   mean: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -221,7 +221,7 @@ function openRule(policy: GatePolicy, blockSize: number): SequentialRule {
 }
 
 /** Blocks of graphs, of which one in ten is unknown in part. */
-function blocksOf({ policy, blockSize, mean, trials, seed }: Course): Sample[][] {
+function blocksOf({ policy, blockSize, mean, trials, seed }: CallAttempts): Sample[][] {
   const { prng } = fork(seed, "course");
   const least = leastOf(policy);
   const draw = (): Sample => {

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
 import {
   type CallMode,
-  type CallScores,
+  type QuestionScores,
   SCORING_RULES,
 } from "../../lib/tasks/questions/scoring.ts";
 import type { CallSet } from "../../lib/tasks/questions/question_set.ts";
@@ -80,7 +80,7 @@ for (const rule of SCORING_RULES) {
 }
 
 /** The scores of a trial, with what was scored before a repair. */
-function scoresIn(trial: Trial): { scores: CallScores; unrepaired?: CallScores } {
+function scoresIn(trial: Trial): { scores: QuestionScores; unrepaired?: QuestionScores } {
   const { scores, unrepaired } = scoreOf(trial).scored!;
   return { scores, ...(unrepaired === undefined ? {} : { unrepaired }) };
 }

@@ -2,7 +2,7 @@
  * Scores of trials on questions of call sets, made by hand.
  */
 
-import type { CallScores } from "../../lib/tasks/questions/scoring.ts";
+import type { QuestionScores } from "../../lib/tasks/questions/scoring.ts";
 import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { type ScoredAnswer, scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
@@ -14,7 +14,7 @@ export const WORTHS = ["nothing", "syntax", "routing", "structure", "exact"] as 
 export type Worth = typeof WORTHS[number];
 
 /** The scores of an answer that is worth so much. */
-export function scoresOf(worth: Worth, mode: QuestionSpec["mode"] = "parameters"): CallScores {
+export function scoresOf(worth: Worth, mode: QuestionSpec["mode"] = "parameters"): QuestionScores {
   const level = WORTHS.indexOf(worth);
   const routingExact = level >= 2;
   if (mode === "routing") {

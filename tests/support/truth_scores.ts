@@ -5,7 +5,7 @@
 import {
   type CallFormat,
   type CallMode,
-  type CallScores,
+  type QuestionScores,
   scorePrediction,
   type ScoringRule,
 } from "../../lib/tasks/questions/scoring.ts";
@@ -22,7 +22,7 @@ import {
   truthsOf,
 } from "../../lib/simulated/mod.ts";
 
-type Score = keyof CallScores;
+type Score = keyof QuestionScores;
 
 const ALL: readonly Score[] = ["syntaxValid", "structural", "exact", "routingExact"];
 
@@ -47,7 +47,7 @@ export const EVERY_MISTAKE = Object.keys(FALSIFIED) as AnswerMistake[];
 export function scoresWith(
   mistakes: readonly AnswerMistake[],
   mode: CallMode,
-): Record<ScoringRule, CallScores> {
+): Record<ScoringRule, QuestionScores> {
   return {
     published: scoresBy("published", mistakes, mode),
     strict: scoresBy("strict", mistakes, mode),
@@ -58,7 +58,7 @@ function scoresBy(
   rule: ScoringRule,
   mistakes: readonly AnswerMistake[],
   mode: CallMode,
-): CallScores {
+): QuestionScores {
   const wrong = new Set(mistakes.flatMap((mistake) => FALSIFIED[mistake][rule]));
   const routingExact = !wrong.has("routingExact");
   if (mode === "routing") {
@@ -145,7 +145,7 @@ export function scoresOf(
   known: KnownQuestion,
   way: typeof WAYS[number],
   seed = 0,
-): Record<ScoringRule, CallScores> {
+): Record<ScoringRule, QuestionScores> {
   const prediction = predictionOf(model, known, way, seed);
   const { truth } = known.question;
   // Calls that are made have arguments, if none; a list without any says less.

@@ -190,7 +190,7 @@ test("dimensionsOf() of a case holds calls against the right ones", async () => 
     argument_correctness: 0.5,
     multi_step_planning: 0,
   });
-  // Mended: the wrong call does not pass for one that was to spare.
+  // RepairedArguments: the wrong call does not pass for one that was to spare.
   const mended = await caseOf([one, ["second", 5], two]);
   assertAlmostEquals(mended!.argument_correctness!, 2 / 3);
   assertEquals(mended!.result_interpretation, 1);

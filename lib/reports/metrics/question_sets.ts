@@ -7,9 +7,9 @@
 import {
   type CallFormat,
   type CallMode,
-  type CallScores,
   ERROR_CLASSES,
   type ErrorClass,
+  type QuestionScores,
   type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
@@ -248,7 +248,7 @@ function isAnswered(trial: QuestionScore): trial is Answered {
 const LIMITS: readonly Outcome[] = ["call_limit", "step_limit", "time_limit", "token_limit"];
 
 /** What no answer is worth, by the scores that a mode gives. */
-const WRONG: Readonly<Record<CallMode, CallScores>> = {
+const WRONG: Readonly<Record<CallMode, QuestionScores>> = {
   parameters: { syntaxValid: false, structural: false, exact: false, routingExact: false },
   routing: { syntaxValid: null, structural: null, exact: null, routingExact: false },
   tools: { syntaxValid: false, structural: false, exact: false, routingExact: false },
@@ -257,11 +257,11 @@ const WRONG: Readonly<Record<CallMode, CallScores>> = {
 /** A question, and what an answer to it is worth. */
 interface ValuedQuestion {
   readonly task: QuestionSpec;
-  readonly scores: CallScores;
+  readonly scores: QuestionScores;
 }
 
 function averagesOf(valued: readonly ValuedQuestion[]): CallScoreAverages {
-  const of = (score: keyof CallScores): ScoreAverages => {
+  const of = (score: keyof QuestionScores): ScoreAverages => {
     const known = valued.filter(({ scores }) => scores[score] !== null);
     const values = known.map(({ task, scores }): { difficulty: Difficulty; value: boolean } => ({
       difficulty: task.difficulty,

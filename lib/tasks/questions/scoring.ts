@@ -53,7 +53,7 @@ export interface ScoringOptions {
 }
 
 /** The scores of a prediction; those that a mode does not give are `null`. */
-export interface CallScores {
+export interface QuestionScores {
   /** Whether the text can be read. */
   readonly syntaxValid: boolean | null;
   /** Whether it has the right calls, in order, and their arguments the right names. */
@@ -89,7 +89,7 @@ export function scorePrediction(
   prediction: JsonValue,
   truth: CallTruth,
   options: ScoringOptions = {},
-): CallScores {
+): QuestionScores {
   const rule = RULES[options.rule ?? "published"];
   if (options.mode === "routing") {
     const text = textOf(prediction);
@@ -190,7 +190,7 @@ interface Rule {
   /** Whether a text names the right functions. */
   routes(text: string, API: readonly string[]): boolean;
   /** The scores of a value. */
-  judge(value: JsonValue, truth: CallTruth): Omit<CallScores, "syntaxValid">;
+  judge(value: JsonValue, truth: CallTruth): Omit<QuestionScores, "syntaxValid">;
   /** The arguments of so many calls, or of as many as are given; `undefined` where there is no list. */
   arguments(parameters: JsonValue | undefined, calls: number): readonly JsonValue[] | undefined;
   /** Whether the arguments of a call are the right ones. */

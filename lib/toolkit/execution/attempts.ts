@@ -7,7 +7,7 @@ import { backoffAfter } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../../base/json.ts";
-import { mend } from "../../trials/strategies/argument_repair.ts";
+import { repairArguments } from "../../trials/strategies/argument_repair.ts";
 import { type Message, sumUsage, type Usage } from "../../tools/message.ts";
 import { type ModelReply, TimeLimitError } from "../../models/model.ts";
 import { PROMPTS } from "../../models/prompts.ts";
@@ -50,9 +50,9 @@ export interface WrittenCall {
 }
 
 /** The tools of an executor. */
-export interface CourseTools {
+export interface AttemptTools {
   /** What is set of the executor. */
-  readonly settings: CourseSettings;
+  readonly settings: AttemptSettings;
   /** A tool by its name. */
   tool(name: string): StoppableTool | undefined;
   /** Why arguments are refused; `undefined` when they may reach the tool. */
@@ -62,7 +62,7 @@ export interface CourseTools {
 }
 
 /** What is set of an executor, with what is usual where nothing is. */
-export interface CourseSettings extends
+export interface AttemptSettings extends
   Required<
     Omit<ToolExecutorOptions, "repair" | "alternatives" | "parallel" | "references" | "depth">
   > {
@@ -83,9 +83,9 @@ type Step =
   | { readonly action: AttemptAction; readonly error: ToolError };
 
 /** One call on its course from attempt to attempt. */
-export class Course {
-  readonly #tools: CourseTools;
-  readonly #settings: CourseSettings;
+export class CallAttempts {
+  readonly #tools: AttemptTools;
+  readonly #settings: AttemptSettings;
   readonly #clock: Clock;
   readonly #first: WrittenCall;
   readonly #signal: AbortSignal | undefined;
@@ -104,7 +104,7 @@ export class Course {
 
   /** Nothing is called yet. The number is that of the execution, for which its jitter is drawn. */
   constructor(
-    tools: CourseTools,
+    tools: AttemptTools,
     first: WrittenCall,
     { signal, messages = [] }: ExecuteOptions,
     number: number,
@@ -295,7 +295,7 @@ export class Course {
     if (left <= 0) return `The model was asked ${this.#requests} times`;
     const told = errorToTell(error.message);
     this.#refused.set(keyOf(call), told);
-    const mended = await mend({
+    const mended = await repairArguments({
       name: call.name,
       arguments: call.written,
       schema: tool.parameters,

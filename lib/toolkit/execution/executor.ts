@@ -23,9 +23,9 @@ import {
   type ToolSchema,
 } from "../../tools/tool.ts";
 import {
-  Course,
-  type CourseSettings,
-  type CourseTools,
+  type AttemptSettings,
+  type AttemptTools,
+  CallAttempts,
   type ExecuteOptions,
   textOf,
   type WrittenCall,
@@ -118,10 +118,10 @@ export function createToolExecutor(
 /** How many retries an execution has by default (Pipeline, `max_retries`). */
 const RETRIES = 3;
 
-class CarefulExecutor implements ToolExecutor, CourseTools {
+class CarefulExecutor implements ToolExecutor, AttemptTools {
   readonly offered: readonly ToolSchema[];
   readonly tools: readonly StoppableTool[];
-  readonly settings: CourseSettings;
+  readonly settings: AttemptSettings;
   readonly #own: ReadonlyMap<string, StoppableTool>;
   readonly #toolbox: Toolbox;
   readonly #parallel: number;
@@ -171,7 +171,7 @@ class CarefulExecutor implements ToolExecutor, CourseTools {
     const carryOut = async (place: number) => {
       const { id, number, ...first } = own[place]!;
       const call = nested === undefined ? first : this.#resolved(nested, place, first);
-      const execution = await new Course(this, call, options, number).run(id);
+      const execution = await new CallAttempts(this, call, options, number).run(id);
       executions[place] = execution;
       if (execution.ok) nested?.keep(place, execution.value);
     };
@@ -206,7 +206,7 @@ class CarefulExecutor implements ToolExecutor, CourseTools {
       ...(tool.check === undefined ? {} : { check: (input) => tool.check?.(input) }),
       execute: async (input, options) => {
         const call = { name: tool.name, written: textOf(input) };
-        const course = new Course(this, call, signalIn(options), ++this.#executions);
+        const course = new CallAttempts(this, call, signalIn(options), ++this.#executions);
         const done = await course.run(undefined);
         return done.content;
       },
@@ -221,7 +221,7 @@ function readCall(call: ExecutableCall): WrittenCall & { readonly id?: string } 
   return typeof id === "string" ? { ...written, id } : written;
 }
 
-function completed(options: ToolExecutorOptions): CourseSettings {
+function completed(options: ToolExecutorOptions): AttemptSettings {
   const { retries = RETRIES, timeout = 60_000, timeLimit = 300_000, backoff = 500 } = options;
   const { longestPause = 60_000, seed = freshSeed(), clock = SYSTEM_CLOCK } = options;
   const { repair, alternatives } = options;

@@ -13,7 +13,12 @@ import { type ModelEntry, modelName } from "../../models/entry.ts";
 import { isQuestion } from "../../trials/executors/task_kind.ts";
 import type { QuestionSource } from "../../runs/question_tasks.ts";
 import { recoveryOf } from "../../calls/recovery.ts";
-import { type RetellingOptions, retellTrial, UNTOLD, type Untold } from "./reconstruct.ts";
+import {
+  RECONSTRUCTION_FAILURES,
+  type ReconstructionFailure,
+  type ReconstructOptions,
+  reconstructTrial,
+} from "./reconstruct.ts";
 import type { Limits } from "../../trials/agent/session.ts";
 import { strategyChoice, type StrategyEntry, strategyName } from "../../trials/strategies/entry.ts";
 import { GENERATOR_VERSION } from "../../tasks/generated/task.ts";
@@ -31,7 +36,7 @@ export interface TrainingExample extends TrainingConversation {
 
 /** Why a trial gives no conversation, and that in words. */
 export const SKIPPED = {
-  ...UNTOLD,
+  ...RECONSTRUCTION_FAILURES,
   unsolved: "it was not solved, or no call had returned its answer",
   changed_set: "its call set is not what it was when its questions were asked",
 } as const;
@@ -71,7 +76,7 @@ export async function trainingExample(
   { plan, sets }: TrialOrigin = {},
 ): Promise<TrainingExample | { readonly skipped: SkipReason }> {
   const { task, strategy: name, model } = trial;
-  let open: RetellingOptions["open"];
+  let open: ReconstructOptions["open"];
   if (isQuestion(task)) {
     const set = sets?.sets.get(task.set)?.set;
     const { sets: planned = {} } = plan?.resolved ?? {};
@@ -85,13 +90,13 @@ export async function trainingExample(
   const { strategies = [], models = [], limits, references } = plan?.resolved ?? {};
   const strategy = strategies.find((entry) => strategyName(entry) === name);
   const entry = models.find((entry) => modelName(entry) === model.requested);
-  const told = await retellTrial(trial, {
+  const told = await reconstructTrial(trial, {
     ...(strategy === undefined ? {} : { strategy: strategyChoice(strategy) }),
     ...(limits === undefined ? {} : { limits }),
     ...(references === undefined ? {} : { references }),
     ...(open === undefined ? {} : { open }),
   });
-  if ("untold" in told) return { skipped: told.untold satisfies Untold };
+  if ("untold" in told) return { skipped: told.untold satisfies ReconstructionFailure };
   return {
     ...told,
     parallel: entry?.parallelToolCalls ?? true,

@@ -18,7 +18,7 @@ import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../trials/trial.ts";
 
 /** Why a trial cannot be retold, and that in words. */
-export const UNTOLD = {
+export const RECONSTRUCTION_FAILURES = {
   invalid: "no usable reply was had",
   limit: "a limit ended it, so that no answer ends the conversation",
   no_answer: "its answer is empty",
@@ -35,10 +35,10 @@ export const UNTOLD = {
 } as const;
 
 /** Why a trial cannot be retold. */
-export type Untold = keyof typeof UNTOLD;
+export type ReconstructionFailure = keyof typeof RECONSTRUCTION_FAILURES;
 
 /** What was said in a trial. */
-export interface Retelling {
+export interface Reconstruction {
   /** All that the model was sent with its last request, and its answer. */
   readonly messages: readonly Message[];
   /** The functions on offer, as the model saw them. */
@@ -46,7 +46,7 @@ export interface Retelling {
 }
 
 /** What decides how a trial went, and is not in its own line. */
-export type RetellingOptions = Pick<TrialOptions, "strategy" | "limits" | "references" | "open">;
+export type ReconstructOptions = Pick<TrialOptions, "strategy" | "limits" | "references" | "open">;
 
 /**
  * What was said in a trial, exactly as the model was sent it and said it, but for the ids of calls, which
@@ -58,7 +58,7 @@ export type RetellingOptions = Pick<TrialOptions, "strategy" | "limits" | "refer
  *
  * @example Usage
  * ```ts
- * import { retellTrial } from "./reconstruct.ts";
+ * import { reconstructTrial } from "./reconstruct.ts";
  * import { runTrial } from "../../trials/trial.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { generateTask } from "../../tasks/generated/task.ts";
@@ -72,20 +72,20 @@ export type RetellingOptions = Pick<TrialOptions, "strategy" | "limits" | "refer
  * ]);
  * const trial = await runTrial(spec, model);
  *
- * const retold = await retellTrial(trial);
+ * const retold = await reconstructTrial(trial);
  * assert("messages" in retold);
  * assertEquals(retold.messages.map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
  *
  * const forged = trial.events.map((event) =>
  *   event.kind === "call" ? { ...event, result: '{"x":1}' } : event
  * );
- * assertEquals(await retellTrial({ ...trial, events: forged }), { untold: "differs" });
+ * assertEquals(await reconstructTrial({ ...trial, events: forged }), { untold: "differs" });
  * ```
  */
-export async function retellTrial(
+export async function reconstructTrial(
   trial: Trial,
-  options: RetellingOptions = {},
-): Promise<Retelling | { readonly untold: Untold }> {
+  options: ReconstructOptions = {},
+): Promise<Reconstruction | { readonly untold: ReconstructionFailure }> {
   const untold = reasonAgainst(trial, options);
   if (untold !== undefined) return { untold };
   const kept = repliesIn(trial.events);
@@ -148,8 +148,8 @@ function renumbered(messages: readonly Message[]): Message[] {
 /** Why a trial is not even tried. */
 function reasonAgainst(
   { outcome, task, strategy: name }: Trial,
-  { open, strategy = { strategy: name } }: RetellingOptions,
-): Untold | undefined {
+  { open, strategy = { strategy: name } }: ReconstructOptions,
+): ReconstructionFailure | undefined {
   if (outcome === "invalid") return "invalid";
   if (outcome.endsWith("_limit")) return "limit";
   if (isQuestion(task) && open === undefined) return "no_set";
@@ -173,7 +173,7 @@ interface KeptReply {
 /** The replies of a trial with their calls, in order; or why they are not all there. */
 function repliesIn(
   events: readonly TraceEvent[],
-): { readonly replies: readonly KeptReply[] } | { readonly untold: Untold } {
+): { readonly replies: readonly KeptReply[] } | { readonly untold: ReconstructionFailure } {
   const replies: (KeptReply & { readonly count: number })[] = [];
   let current: KeptReply | undefined;
   for (const event of events) {

@@ -11,7 +11,7 @@
  * @module
  */
 
-import { fillArguments, type Filled, replaceTexts } from "./substitute.ts";
+import { replaceTexts, substituteArguments, type Substituted } from "./substitute.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -85,11 +85,11 @@ export function resolveReferences(
   written: JsonObject,
   results: ReadonlyMap<string, JsonValue>,
   { parameters = {}, left = LONGEST_TEXT }: ResolveOptions = {},
-): Filled {
+): Substituted {
   if (!isWithin(written, LEVELS)) {
     return { values: written, errors: [TOO_DEEP], faults: Object.keys(written) };
   }
-  return fillArguments(written, parameters, {
+  return substituteArguments(written, parameters, {
     ...{ notation: RESULTS, left },
     of: (reference) => meaningIn(reference, results),
     unknown: ({ names, parameters }) => [

@@ -22,7 +22,7 @@ const MOST_TOLD = 20;
 const MOST_PARTS = 3;
 
 /** Arguments with values in the place of references. */
-export interface Filled {
+export interface Substituted {
   /** The arguments. */
   readonly values: JsonObject;
   /** What could not be replaced, in words. */
@@ -58,11 +58,11 @@ export interface Unknown {
  * text, a reference stands by itself, and its value takes its place as it is; in texts references are
  * replaced by the text of their values.
  */
-export function fillArguments(
+export function substituteArguments(
   written: JsonObject,
   parameters: JsonObject,
   meanings: Meanings,
-): Filled {
+): Substituted {
   const filling = new Filling(meanings);
   const within = new Position(parameters).within(written);
   const values = Object.fromEntries(

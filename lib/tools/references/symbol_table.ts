@@ -4,7 +4,12 @@
  * @module
  */
 
-import { fillArguments, type Filled, missingInWords, type Unknown } from "./substitute.ts";
+import {
+  missingInWords,
+  substituteArguments,
+  type Substituted,
+  type Unknown,
+} from "./substitute.ts";
 import { InputError } from "../../base/errors.ts";
 import {
   isJsonObject,
@@ -30,7 +35,7 @@ import {
 import { offerNames, resultParameter } from "./schema.ts";
 import type { Refusal, ToolSchema } from "../tool.ts";
 
-export type { Filled } from "./substitute.ts";
+export type { Substituted } from "./substitute.ts";
 
 /** Values and arguments that nest deeper could overflow the stack of whoever reads them. */
 const MOST_NESTING = 500;
@@ -241,8 +246,8 @@ export class Symbols {
   }
 
   /** The arguments of a call of `tool`, that does not name its result, with values for names. */
-  fill(tool: ToolSchema, written: JsonObject): Filled {
-    return fillArguments(written, tool.parameters, {
+  fill(tool: ToolSchema, written: JsonObject): Substituted {
+    return substituteArguments(written, tool.parameters, {
       notation: NAMES,
       of: (reference) => meaningOf(reference, this.#bindings),
       unknown: (unknown) => this.#tellUnknown(unknown),

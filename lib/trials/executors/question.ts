@@ -8,8 +8,8 @@ import type { Behaviour } from "../../calls/failure_types.ts";
 import { recordedCalls } from "../../calls/record.ts";
 import { writeCallPrompt } from "../../tasks/questions/prompt.ts";
 import {
-  type CallScores,
   errorClassesOf,
+  type QuestionScores,
   readPrediction,
   scorePrediction,
   type ScoringOptions,
@@ -202,7 +202,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return trueCalls(this.#question, this.#functions);
   }
 
-  #score(prediction: JsonValue): CallScores {
+  #score(prediction: JsonValue): QuestionScores {
     return scorePrediction(prediction, this.#truth, this.#options);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Mending: a model corrects the arguments of a call that were refused (Pipeline, "Error Handling and
+ * RepairRequest: a model corrects the arguments of a call that were refused (Pipeline, "Error Handling and
  * Retry Logic"). It is the one way in which calls are repaired, whoever asks the model.
  * @module
  */
@@ -12,7 +12,7 @@ import { isLimited, type Limited } from "../agent/session.ts";
 import { passedOn } from "./stage.ts";
 
 /** A call that was refused, and who may correct it. */
-export interface Mending {
+export interface RepairRequest {
   /** The name of the function. */
   readonly name: string;
   /** The arguments as they were written. */
@@ -34,7 +34,7 @@ export interface Mending {
 }
 
 /** What came of it. */
-export interface Mended {
+export interface RepairedArguments {
   /** How often the model was asked. */
   readonly attempts: number;
   /** Arguments that are not refused; left out where none came. */
@@ -45,7 +45,9 @@ export interface Mended {
  * Asks a model for other arguments, each time with what is wrong with the last ones, until they are not
  * refused or it was asked often enough.
  */
-export async function mend(mending: Mending): Promise<Mended | Limited> {
+export async function repairArguments(
+  mending: RepairRequest,
+): Promise<RepairedArguments | Limited> {
   const { name, schema, prompt, attempts: most, ask, refuse } = mending;
   const asked: Message[] = [...mending.messages];
   let written = mending.arguments;

@@ -5,7 +5,7 @@
  */
 
 import type { LoopOptions, Review } from "../agent/loop.ts";
-import { mend } from "./argument_repair.ts";
+import { repairArguments } from "./argument_repair.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../agent/session.ts";
 import { passedOn, type Strategy, type StrategySettings, type Texts } from "./stage.ts";
@@ -87,7 +87,7 @@ async function mendCall(
   const schema = environment.tools.find((tool) => tool.name === name)?.parameters;
   const first = schema === undefined ? undefined : environment.refuse(call);
   if (schema === undefined || first === undefined) return call;
-  const mended = await mend({
+  const mended = await repairArguments({
     name,
     arguments: call.arguments,
     schema,

@@ -2,10 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import { stringify as writeYaml } from "@std/yaml";
 import fc from "fast-check";
 import {
-  type CallScores,
   ERROR_CLASSES,
   type ErrorClass,
   errorClassesOf,
+  type QuestionScores,
   readPrediction,
   scorePrediction,
   SCORING_RULES,
@@ -37,7 +37,7 @@ function booking(changes: JsonObject): string {
 }
 
 /** The scores as a word, such as `TTFT`, in the order of the table; `-` for null. */
-function word(scores: CallScores): string {
+function word(scores: QuestionScores): string {
   const { syntaxValid, structural, exact, routingExact } = scores;
   return [syntaxValid, structural, exact, routingExact]
     .map((score) => score === null ? "-" : score ? "T" : "F").join("");
@@ -50,8 +50,8 @@ interface GoldenRecord {
   readonly case: string;
   readonly prediction: string;
   readonly groundTruth: CallTruth;
-  readonly expected: Partial<CallScores>;
-  readonly paperReading?: Partial<CallScores>;
+  readonly expected: Partial<QuestionScores>;
+  readonly paperReading?: Partial<QuestionScores>;
 }
 
 function goldenRecords(folder: string): GoldenRecord[] {
@@ -62,7 +62,7 @@ function goldenRecords(folder: string): GoldenRecord[] {
 /** Where scores are not what is expected. */
 function deviations(
   record: GoldenRecord,
-  expected: Partial<CallScores>,
+  expected: Partial<QuestionScores>,
   rule: ScoringOptions["rule"],
 ) {
   const mode = record.kind === "para" ? "parameters" : "routing";

@@ -15,10 +15,10 @@ import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
 import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
 import {
-  type Retelling,
-  retellTrial,
-  UNTOLD,
-  type Untold,
+  type Reconstruction,
+  RECONSTRUCTION_FAILURES,
+  type ReconstructionFailure,
+  reconstructTrial,
 } from "../../../lib/toolkit/training/reconstruct.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../../lib/calls/trace.ts";
@@ -41,7 +41,7 @@ async function run(model: Model, strategy: string, options: TrialOptions = {}, t
   return journalled(await runTrial({ ...trial, perturbation }, model, options));
 }
 
-function told(retold: Retelling | { readonly untold: Untold }): Retelling {
+function told(retold: Reconstruction | { readonly untold: ReconstructionFailure }): Reconstruction {
   assert("messages" in retold, JSON.stringify(retold));
   return retold;
 }
@@ -64,7 +64,7 @@ function numbered(messages: readonly Message[]): Message[] {
 const endsBeside = ({ events }: Trial) =>
   events.findLast((event) => event.kind === "reply")?.stage !== undefined;
 
-Deno.test("retellTrial() tells of any simulated trial what the model was really sent, and said", async () => {
+Deno.test("reconstructTrial() tells of any simulated trial what the model was really sent, and said", async () => {
   const models = [
     "sim:planner",
     "sim:noisy?early=0.3&stale=0.2&seed=1",
@@ -84,7 +84,7 @@ Deno.test("retellTrial() tells of any simulated trial what the model was really 
         const requests: ModelRequest[] = [];
         const model = listened(inProcess(name), requests);
         const trial = await run(model, strategy, { perturbation }, task);
-        const retold = await retellTrial(trial);
+        const retold = await reconstructTrial(trial);
         if ("untold" in retold) {
           reasons.set(retold.untold, (reasons.get(retold.untold) ?? 0) + 1);
           if (trial.outcome.endsWith("_limit")) return assertEquals(retold.untold, "limit");
@@ -108,13 +108,13 @@ Deno.test("retellTrial() tells of any simulated trial what the model was really 
   assert(reasons.get("told")! > 150, JSON.stringify([...reasons]));
 });
 
-Deno.test("retellTrial() tells what a server was really sent, in OpenAI's own form", async () => {
+Deno.test("reconstructTrial() tells what a server was really sent, in OpenAI's own form", async () => {
   const bodies: ChatRequest[] = [];
   await using server = startSimulatedServer({ onRequest: (body) => bodies.push(body) });
   const model = openai({ model: "sim:planner", baseURL: server.url, apiKey: "any" });
   for (const strategy of ["baseline", "restate", "indirection", "plan_then_call"]) {
     const trial = await run(model, strategy);
-    const { messages, tools } = told(await retellTrial(trial));
+    const { messages, tools } = told(await reconstructTrial(trial));
     const written = openaiChat.write({ messages, tools, parallel: true });
     const last = bodies.at(-1)!;
     const ids: string[] = [];
@@ -141,9 +141,9 @@ Deno.test("retellTrial() tells what a server was really sent, in OpenAI's own fo
 });
 
 for (const id of TEXT_FORMATS) {
-  Deno.test(`retellTrial() tells what was said in the text format ${id} as calls and results`, async () => {
+  Deno.test(`reconstructTrial() tells what was said in the text format ${id} as calls and results`, async () => {
     const spoken = await run(inProcess("sim:planner"), "baseline");
-    const native = told(await retellTrial(spoken));
+    const native = told(await reconstructTrial(spoken));
     const requests: ModelRequest[] = [];
     // The same replies, written as texts.
     const format = formatOf(id);
@@ -158,7 +158,7 @@ for (const id of TEXT_FORMATS) {
     const model = listened(scripted("m", script), requests);
     const trial = await run(inTextFormat(model, id), "baseline");
     assertEquals(trial.outcome, "solved");
-    const { messages, tools } = told(await retellTrial(trial));
+    const { messages, tools } = told(await reconstructTrial(trial));
     assertEquals(requests.at(-1)!.messages, format.present(messages.slice(0, -1), tools));
     assertEquals(
       messages.at(-1)!.content,
@@ -167,7 +167,7 @@ for (const id of TEXT_FORMATS) {
   });
 }
 
-Deno.test("retellTrial() puts the same faults in the way once more", async () => {
+Deno.test("reconstructTrial() puts the same faults in the way once more", async () => {
   for (const kind of FAULTS) {
     const requests: ModelRequest[] = [];
     const model = listened(inProcess("sim:planner"), requests);
@@ -176,18 +176,18 @@ Deno.test("retellTrial() puts the same faults in the way once more", async () =>
     assert(hit || kind === "flaky", kind);
     if (trial.outcome.endsWith("_limit")) continue;
     assertEquals(
-      told(await retellTrial(trial)).messages.slice(0, -1),
+      told(await reconstructTrial(trial)).messages.slice(0, -1),
       numbered(requests.at(-1)!.messages),
       kind,
     );
   }
 });
 
-Deno.test("retellTrial() tells of probes", async () => {
+Deno.test("reconstructTrial() tells of probes", async () => {
   for (const probe of PROBES) {
     const task = { case: probe, seed: 3 };
     const trial = journalled(await runTrial(task, inProcess("sim:planner")));
-    const retold = await retellTrial(trial);
+    const retold = await reconstructTrial(trial);
     if (trial.outcome.endsWith("_limit")) assertEquals(retold, { untold: "limit" });
     else assertEquals(told(retold).messages[0]!.role, "user");
   }
@@ -195,29 +195,29 @@ Deno.test("retellTrial() tells of probes", async () => {
 
 const SETS = questionSource([{ set: CITY_PATH }], (path) => path)!;
 
-Deno.test("retellTrial() tells of questions of call sets that are at hand", async () => {
+Deno.test("reconstructTrial() tells of questions of call sets that are at hand", async () => {
   const { open } = SETS;
   for (const { id: question, difficulty } of CITY.questions.slice(0, 4)) {
     const task = { set: CITY.name, question, difficulty, mode: "tools" as const };
     const trial = journalled(await runTrial(task, calling(), { open }));
-    const { messages, tools } = told(await retellTrial(trial, { open }));
+    const { messages, tools } = told(await reconstructTrial(trial, { open }));
     assertEquals(messages.at(-1), { role: "assistant", content: "Done.", calls: [] });
     assert(tools.length > 0);
-    assertEquals(await retellTrial(trial), { untold: "no_set" });
+    assertEquals(await reconstructTrial(trial), { untold: "no_set" });
   }
 });
 
-Deno.test("retellTrial() leaves out what was asked in words only", async () => {
+Deno.test("reconstructTrial() leaves out what was asked in words only", async () => {
   const { open } = SETS;
   const [{ id: question, difficulty }] = CITY.questions as [typeof CITY.questions[number]];
   for (const mode of ["parameters", "routing"] as const) {
     const task = { set: CITY.name, question, difficulty, mode };
     const trial = journalled(await runTrial(task, writing((truth) => truth), { open }));
-    assertEquals(await retellTrial(trial, { open }), { untold: "no_tools" }, mode);
+    assertEquals(await reconstructTrial(trial, { open }), { untold: "no_tools" }, mode);
   }
 });
 
-Deno.test("retellTrial() tells results whole that a journal has cut", async () => {
+Deno.test("reconstructTrial() tells results whole that a journal has cut", async () => {
   const task = { core: 5, depth: 1, connected: 0, disconnected: 0, seed: 7, inputs: [300, 300] };
   const requests: ModelRequest[] = [];
   const model = listened(inProcess("sim:planner"), requests);
@@ -225,19 +225,19 @@ Deno.test("retellTrial() tells results whole that a journal has cut", async () =
   assert(
     trial.events.some((event) => event.kind === "call" && event.result.length === LONGEST_KEPT),
   );
-  const { messages } = told(await retellTrial(trial));
+  const { messages } = told(await reconstructTrial(trial));
   assert(messages.some(({ role, content }) => role === "tool" && content.length > LONGEST_KEPT));
   assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
 });
 
-Deno.test("retellTrial() lets the model see as much of a result as it did", async () => {
+Deno.test("reconstructTrial() lets the model see as much of a result as it did", async () => {
   const trial = await run(inProcess("sim:planner"), "baseline", { limits: { observation: 9 } });
-  assertEquals(await retellTrial(trial), { untold: "differs" });
-  const { messages } = told(await retellTrial(trial, { limits: { observation: 9 } }));
+  assertEquals(await reconstructTrial(trial), { untold: "differs" });
+  const { messages } = told(await reconstructTrial(trial, { limits: { observation: 9 } }));
   assert(messages.every(({ role, content }) => role !== "tool" || content.length <= 9));
 });
 
-Deno.test("retellTrial() tells of calls that refer to others of their reply", async () => {
+Deno.test("reconstructTrial() tells of calls that refer to others of their reply", async () => {
   const requests: ModelRequest[] = [];
   const { functions, tools } = generateTask({ ...SPEC, core: 2, depth: 1, connected: 0 });
   const [source, target] = functions.toSorted((one, other) =>
@@ -261,19 +261,19 @@ Deno.test("retellTrial() tells of calls that refer to others of their reply", as
   const task = { ...SPEC, core: 2, depth: 1, connected: 0 };
   const trial = await run(model, "baseline", { references: true }, task);
   assertEquals([trial.outcome, tools.length], ["solved", 3]);
-  const { messages, tools: shown } = told(await retellTrial(trial, { references: true }));
+  const { messages, tools: shown } = told(await reconstructTrial(trial, { references: true }));
   assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
   assertEquals(shown, requests.at(-1)!.tools);
-  assertEquals(await retellTrial(trial), { untold: "differs" });
+  assertEquals(await reconstructTrial(trial), { untold: "differs" });
 });
 
-Deno.test("retellTrial() takes what is set of a strategy", async () => {
+Deno.test("reconstructTrial() takes what is set of a strategy", async () => {
   const prompts = { plan_then_call: { call: "Go on." } };
   const strategy = { strategy: "plan_then_call", prompts };
   const trial = await run(inProcess("sim:planner"), "plan_then_call", { strategy });
-  const { messages } = told(await retellTrial(trial, { strategy }));
+  const { messages } = told(await reconstructTrial(trial, { strategy }));
   assertEquals(messages.filter(({ content }) => content === "Go on.").length, 1);
-  assertEquals(await retellTrial(trial, { strategy: { strategy: "nap" } }), {
+  assertEquals(await reconstructTrial(trial, { strategy: { strategy: "nap" } }), {
     untold: "unknown_strategy",
   });
 });
@@ -285,11 +285,11 @@ async function tried(replies: readonly ScriptedReply[], options: TrialOptions = 
   return await run(scripted("m", replies), "baseline", options);
 }
 
-Deno.test("retellTrial() says why a trial cannot be told", async () => {
+Deno.test("reconstructTrial() says why a trial cannot be told", async () => {
   const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
   const call = { name: name!, arguments: "{}" };
   const answer = { text: "x = 1" };
-  const cases: Partial<Record<Untold, Trial>> = {
+  const cases: Partial<Record<ReconstructionFailure, Trial>> = {
     invalid: await run(
       scripted("m", () => {
         throw new Error("no");
@@ -312,21 +312,23 @@ Deno.test("retellTrial() says why a trial cannot be told", async () => {
     differs: { ...await tried([answer]), outcome: "solved", solved: true },
   };
   for (const [reason, trial] of Object.entries(cases)) {
-    assertEquals(await retellTrial(journalled(trial)), { untold: reason as Untold }, reason);
-    assert(UNTOLD[reason as Untold].length > 10);
+    assertEquals(await reconstructTrial(journalled(trial)), {
+      untold: reason as ReconstructionFailure,
+    }, reason);
+    assert(RECONSTRUCTION_FAILURES[reason as ReconstructionFailure].length > 10);
   }
 });
 
-Deno.test("retellTrial() takes arguments that are cut for cut", async () => {
+Deno.test("reconstructTrial() takes arguments that are cut for cut", async () => {
   const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
   const long = JSON.stringify({ a: "a".repeat(LONGEST_KEPT) });
   const trial = await tried([{ calls: [{ name: name!, arguments: long }] }, { text: "x = 1" }]);
-  assertEquals(await retellTrial(trial), { untold: "cut" });
+  assertEquals(await reconstructTrial(trial), { untold: "cut" });
 });
 
-Deno.test("retellTrial() believes nothing of a line that does not come out", async () => {
+Deno.test("reconstructTrial() believes nothing of a line that does not come out", async () => {
   const trial = await run(inProcess("sim:planner"), "baseline");
-  told(await retellTrial(trial));
+  told(await reconstructTrial(trial));
   const changed = (change: (event: TraceEvent) => TraceEvent): Trial => ({
     ...trial,
     events: trial.events.map(change),
@@ -364,18 +366,18 @@ Deno.test("retellTrial() believes nothing of a line that does not come out", asy
     },
   };
   for (const [what, other] of Object.entries(forged)) {
-    const retold = await retellTrial(other);
+    const retold = await reconstructTrial(other);
     assertEquals("untold" in retold && retold.untold, "differs", what);
   }
   // A reply fewer, and a call that no reply has made.
   const fewer = trial.events.filter((_, place) => place !== last);
-  assertEquals(await retellTrial({ ...trial, events: fewer }), { untold: "differs" });
+  assertEquals(await reconstructTrial({ ...trial, events: fewer }), { untold: "differs" });
   const [call] = trial.events.filter((event) => event.kind === "call");
   const more = [...trial.events, call!];
-  assertEquals(await retellTrial({ ...trial, events: more }), { untold: "unkept" });
+  assertEquals(await reconstructTrial({ ...trial, events: more }), { untold: "unkept" });
 });
 
-Deno.test("retellTrial() is not led astray by lines that hold anything", async () => {
+Deno.test("reconstructTrial() is not led astray by lines that hold anything", async () => {
   const words = [
     "__proto__",
     "constructor",
@@ -430,9 +432,9 @@ Deno.test("retellTrial() is not led astray by lines that hold anything", async (
             grounded: false,
           }]
         ) {
-          await retellTrial(other);
-          await retellTrial({ ...other, strategy, perturbation });
-          await retellTrial(other, { open: SETS.open });
+          await reconstructTrial(other);
+          await reconstructTrial({ ...other, strategy, perturbation });
+          await reconstructTrial(other, { open: SETS.open });
         }
       },
     ),
@@ -440,7 +442,7 @@ Deno.test("retellTrial() is not led astray by lines that hold anything", async (
   assertEquals(({} as Record<string, unknown>)["x"], undefined);
 });
 
-Deno.test("retellTrial() tells of calls that a model was asked to mend and did not", async () => {
+Deno.test("reconstructTrial() tells of calls that a model was asked to mend and did not", async () => {
   const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
   const requests: ModelRequest[] = [];
   const model = scripted("m", ({ context, messages }) => {
@@ -450,19 +452,19 @@ Deno.test("retellTrial() tells of calls that a model was asked to mend and did n
   });
   const trial = await run(listened(model, requests), "repair");
   assertEquals(trial.events.filter((event) => event.kind === "repair").length, 1);
-  const { messages } = told(await retellTrial(trial));
+  const { messages } = told(await reconstructTrial(trial));
   assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
 });
 
-Deno.test("retellTrial() tells of trials that were allowed more calls than is usual", async () => {
+Deno.test("reconstructTrial() tells of trials that were allowed more calls than is usual", async () => {
   const call = { calls: [{ name: "func_none", arguments: {} }] };
   const replies = [...Array.from({ length: 12 }, () => call), { text: "x = 1" }];
   const trial = await tried(replies, { limits: { calls: 20 } });
   assertEquals(trial.calls, 12);
-  assertEquals(told(await retellTrial(trial)).messages.length, 26);
+  assertEquals(told(await reconstructTrial(trial)).messages.length, 26);
 });
 
-Deno.test("retellTrial() leaves out trials whose last word was asked for beside the loop", async () => {
+Deno.test("reconstructTrial() leaves out trials whose last word was asked for beside the loop", async () => {
   const { open } = SETS;
   const [{ id: question, difficulty }] = CITY.questions as [typeof CITY.questions[number]];
   const task = { set: CITY.name, question, difficulty, mode: "parameters" as const };
@@ -471,5 +473,5 @@ Deno.test("retellTrial() leaves out trials whose last word was asked for beside 
   const key = planned("repair", "m", task);
   const trial = journalled(await runTrial(key, model, { open, strategy }));
   assert(endsBeside(trial));
-  assertEquals(await retellTrial(trial, { open }), { untold: "unkept" });
+  assertEquals(await reconstructTrial(trial, { open }), { untold: "unkept" });
 });

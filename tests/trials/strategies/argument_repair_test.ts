@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { mend, type Mended, type Mending } from "../../../lib/trials/strategies/argument_repair.ts";
+import {
+  repairArguments,
+  type RepairedArguments,
+  type RepairRequest,
+} from "../../../lib/trials/strategies/argument_repair.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";
 import type { Limited } from "../../../lib/trials/agent/session.ts";
@@ -18,11 +22,11 @@ function reply({ text = "", calls = [] }: Said): ModelReply {
 /** Mends by what is said in turn; arguments are right when they are `{"x":1}`. */
 async function mended(
   says: readonly (Said | Limited)[],
-  more: Partial<Mending> = {},
-): Promise<{ done: Mended | Limited; asked: Message[][]; refused: string[] }> {
+  more: Partial<RepairRequest> = {},
+): Promise<{ done: RepairedArguments | Limited; asked: Message[][]; refused: string[] }> {
   const asked: Message[][] = [];
   const refused: string[] = [];
-  const done = await mend({
+  const done = await repairArguments({
     name: "f",
     arguments: "{}",
     schema: { type: "object" },
