@@ -536,7 +536,7 @@ export {
   type Trial,
   type TrialOptions,
 } from "./lib/trials/trial.ts";
-export type { ScoredAnswer, TrialScore } from "./lib/trials/summary.ts";
+export type { ScoredAnswer, TrialSummary } from "./lib/trials/summary.ts";
 export type { PlannedTrial, TrialKey } from "./lib/trials/trial_id.ts";
 export { describeVerdict, type VerdictNames, verdictNumbers } from "./lib/gate/verdict_text.ts";
 export {

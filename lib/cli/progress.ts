@@ -14,7 +14,7 @@ import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
 import { wilson } from "../statistics/proportions.ts";
 import type { Needless } from "../runs/early_stopping.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { percent } from "../base/numbers.ts";
 
 /** Where a run stands. */
@@ -164,7 +164,7 @@ export class Progress {
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
-  count(trial: TrialScore | Needless, resumed: boolean): void {
+  count(trial: TrialSummary | Needless, resumed: boolean): void {
     const counts = this.#counts;
     if (trial.kind === "needless") {
       counts.needless++;

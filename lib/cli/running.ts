@@ -20,7 +20,7 @@ import type { Run } from "../runs/run.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS, withApiPrices } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 
@@ -249,8 +249,8 @@ export async function finish(
   running: Run,
   progress: Progress,
   signal: AbortSignal,
-): Promise<{ finished: TrialScore[]; spared: number; beyond: number }> {
-  const finished: TrialScore[] = [];
+): Promise<{ finished: TrialSummary[]; spared: number; beyond: number }> {
+  const finished: TrialSummary[] = [];
   const ended = { gate: 0, baseline: 0, budget: 0 };
   // A second interrupt ends the process at once: the terminal must be as it was by then.
   const stop = () => progress.stop();
@@ -300,7 +300,7 @@ export class Interrupt implements Disposable {
 const MOST_REASONS = 3;
 
 /** Why trials are invalid, the most frequent reasons first. */
-export function reasonsOf(invalid: readonly TrialScore[]): [string, number][] {
+export function reasonsOf(invalid: readonly TrialSummary[]): [string, number][] {
   const counts = Map.groupBy(invalid, ({ reason }) => printable(reason ?? "unknown", 300));
   return [...counts].map(([reason, own]): [string, number] => [reason, own.length])
     .sort(([, one], [, other]) => other - one).slice(0, MOST_REASONS);

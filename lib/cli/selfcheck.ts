@@ -25,7 +25,7 @@ import { Run } from "../runs/run.ts";
 import { type Check, selfCheck } from "../gate/self_check.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
 import { Throttles } from "../models/http/rate_limiter.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { unitWords } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -111,7 +111,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
 
 /** No gate is asked of what cannot be solved, nor of what a perturbation has not changed. */
 function isGated(
-  { subject, items }: { readonly subject: Subject; readonly items: readonly TrialScore[] },
+  { subject, items }: { readonly subject: Subject; readonly items: readonly TrialSummary[] },
 ): boolean {
   const why = isRemoving(subject.perturbation)
     ? "under its perturbation nothing can be solved"
@@ -139,7 +139,7 @@ function isTooOften({ rate, allowed, gates }: Check): boolean {
   return rate > allowed + 3 * Math.sqrt(allowed * (1 - allowed) / count);
 }
 
-function check(trials: readonly TrialScore[], policy: GatePolicy, options: Arguments): Check[] {
+function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arguments): Check[] {
   const valid = trials.filter(isCounted);
   const cells = [...Map.groupBy(valid, cellName).values()]
     .map((own) => byGraph(own).map((graph) => graph.map(({ solved }) => solved)));
@@ -158,7 +158,7 @@ function check(trials: readonly TrialScore[], policy: GatePolicy, options: Argum
 
 interface Material {
   /** `undefined` if some are missing. */
-  readonly trials: readonly TrialScore[] | undefined;
+  readonly trials: readonly TrialSummary[] | undefined;
   /** The gate of the suite or the plan. */
   readonly gate: GatePolicy | undefined;
 }

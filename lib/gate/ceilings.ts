@@ -3,14 +3,14 @@
  * @module
  */
 
-import type { ContestGraph, Scores } from "./decisions.ts";
-import type { Scored } from "./variant.ts";
+import type { ContestGraph, FinishedTrials } from "./decisions.ts";
+import type { ScoredTrial } from "./variant.ts";
 import { differenceBounds, rateBounds, sum, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
 import { type FailureType, PARAMETER_FAILURE_TYPES } from "../calls/failure_types.ts";
 import { type CompletePolicy, SIGNS } from "./policy.ts";
 import { type Prices, trialCost } from "../models/prices.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 
 /** Options of {@linkcode checkCeilings}. */
 export interface CeilingOptions {
@@ -30,7 +30,7 @@ export interface CeilingOptions {
  */
 export function checkCeilings(
   graphs: readonly ContestGraph[],
-  scores: Scores,
+  scores: FinishedTrials,
   policy: CompletePolicy,
   { prices = {}, anytime }: CeilingOptions,
 ): CeilingCheck[] {
@@ -39,7 +39,7 @@ export function checkCeilings(
   const weigh = (ceiling: string, limit: number, seen: number, lower: number | null) => {
     checks.push({ ceiling, limit, seen, lower, exceeded: (lower ?? seen) > limit });
   };
-  const shareOf = (shows: (trial: Scored) => boolean) => {
+  const shareOf = (shows: (trial: ScoredTrial) => boolean) => {
     const units = graphs.map(({ candidate }) => scores.unit(candidate, shows));
     return { seen: seenIn(units), lower: rateBounds(units, policy, anytime).lower };
   };
@@ -52,7 +52,7 @@ export function checkCeilings(
     const limit = parameterFailures[type];
     if (limit === undefined) continue;
     const { seen, lower } = shareOf((trial) =>
-      (trial as TrialScore).parameters?.calls.some((types) => types.includes(type)) === true
+      (trial as TrialSummary).parameters?.calls.some((types) => types.includes(type)) === true
     );
     weigh(`parameterFailures.${type}`, limit, seen, lower);
   }
@@ -63,7 +63,7 @@ export function checkCeilings(
   for (const sign of SIGNS) {
     const limit = behaviours[sign];
     if (limit === undefined) continue;
-    const { seen, lower } = shareOf((trial) => signsOf(trial as TrialScore).includes(sign));
+    const { seen, lower } = shareOf((trial) => signsOf(trial as TrialSummary).includes(sign));
     weigh(`behaviours.${sign}`, limit, seen, lower);
   }
   for (const [type, limit] of Object.entries(failureShifts) as [FailureType, number][]) {
@@ -74,9 +74,9 @@ export function checkCeilings(
     const { difference, lower } = differenceBounds(pairs, policy, anytime);
     weigh(`failureShifts.${type}`, limit, difference, lower);
   }
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialScore[])
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
     .filter(({ outcome }) => outcome !== "invalid");
-  const mean = (valueOf: (trial: TrialScore) => number) => sum(trials, valueOf) / trials.length;
+  const mean = (valueOf: (trial: TrialSummary) => number) => sum(trials, valueOf) / trials.length;
   if (tokens !== undefined) {
     weigh("tokens", tokens, mean(({ usage }) => usage.inputTokens + usage.outputTokens), null);
   }
@@ -91,13 +91,13 @@ function seenIn(units: readonly Unit[]): number {
   return sum(units, ({ solved }) => solved) / sum(units, ({ valid }) => valid);
 }
 
-function fails(type: FailureType): (trial: Scored) => boolean {
+function fails(type: FailureType): (trial: ScoredTrial) => boolean {
   return ({ failures }) => failures.some((failure) => failure.type === type);
 }
 
 /** The behaviours of a trial, and whether it was solved without the target's return. */
 export function signsOf(
-  { behaviours, solved, grounded }: Pick<TrialScore, "behaviours" | "solved" | "grounded">,
+  { behaviours, solved, grounded }: Pick<TrialSummary, "behaviours" | "solved" | "grounded">,
 ): string[] {
   return [...behaviours, ...(solved && !grounded ? ["ungrounded"] : [])];
 }

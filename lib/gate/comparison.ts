@@ -18,7 +18,7 @@ import { canonicalJson } from "../base/json.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
 import { type Bounds, tango } from "../statistics/proportions.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 
 /**
  * What a solved task took on average: everything that was spent, on trials that were not solved or
@@ -96,7 +96,7 @@ export interface PairedSuccess extends PairedDifference {
  * ```
  */
 export function compareStrategies(
-  trials: readonly TrialScore[],
+  trials: readonly TrialSummary[],
   prices: Prices = {},
 ): Comparison[] {
   return compareWith(trials, prices, { strategy: "baseline" });
@@ -122,7 +122,7 @@ export function compareStrategies(
  * ```
  */
 export function comparePerturbations(
-  trials: readonly TrialScore[],
+  trials: readonly TrialSummary[],
   prices: Prices = {},
 ): Comparison[] {
   return compareWith(trials, prices, { perturbation: "none" });
@@ -130,7 +130,7 @@ export function comparePerturbations(
 
 /** Compares each subject with the one that has `usual` in place of its own, where it is another. */
 function compareWith(
-  trials: readonly TrialScore[],
+  trials: readonly TrialSummary[],
   prices: Prices,
   usual: Partial<Subject>,
 ): Comparison[] {
@@ -152,7 +152,7 @@ interface Shared<T> {
   readonly baseline: readonly T[];
 }
 
-function graphsOf<T extends Pick<TrialScore, "task">>(
+function graphsOf<T extends Pick<TrialSummary, "task">>(
   own: readonly T[],
   others: readonly T[],
 ): Shared<T>[] {
@@ -165,10 +165,10 @@ function graphsOf<T extends Pick<TrialScore, "task">>(
 
 /** The graphs with a valid trial of both; `shows` tells which trials count. */
 function pairsOf(
-  graphs: readonly Shared<TrialScore>[],
-  shows: (trial: TrialScore) => boolean,
+  graphs: readonly Shared<TrialSummary>[],
+  shows: (trial: TrialSummary) => boolean,
 ): Pair[] {
-  const unit = (trials: readonly TrialScore[]) => unitOf(trials, trials.length, shows);
+  const unit = (trials: readonly TrialSummary[]) => unitOf(trials, trials.length, shows);
   return graphs
     .map(({ candidate, baseline }): Pair => ({
       candidate: unit(candidate),
@@ -179,8 +179,8 @@ function pairsOf(
 
 function compare(
   subject: Subject,
-  own: readonly TrialScore[],
-  others: readonly TrialScore[],
+  own: readonly TrialSummary[],
+  others: readonly TrialSummary[],
   prices: Prices,
 ): Comparison {
   const graphs = graphsOf(own, others);
@@ -205,9 +205,9 @@ function compare(
  * compares success; `null` without a graph that has valid trials of both.
  */
 export function compareShares(
-  own: readonly TrialScore[],
-  others: readonly TrialScore[],
-  shows: (trial: TrialScore) => boolean,
+  own: readonly TrialSummary[],
+  others: readonly TrialSummary[],
+  shows: (trial: TrialSummary) => boolean,
 ): PairedSuccess | null {
   return successOf(pairsOf(graphsOf(own, others), shows));
 }
@@ -239,7 +239,7 @@ function studentOf(pairs: readonly Pair[]): Bounds | null {
     { lower: 2 * interval.lower - 1, upper: 2 * interval.upper - 1 };
 }
 
-function effortOf(trials: readonly TrialScore[], prices: Prices): Effort {
+function effortOf(trials: readonly TrialSummary[], prices: Prices): Effort {
   const solved = trials.filter((trial) => trial.solved).length;
   const each = (total: number | null) => total === null || solved === 0 ? null : total / solved;
   return {

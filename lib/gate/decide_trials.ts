@@ -9,10 +9,10 @@ import {
   type Contest,
   type ContestGraph,
   contestsOf,
+  FinishedTrials,
   namesIn,
-  Scores,
 } from "./decisions.ts";
-import { isCounted, type Scored, type Subject, subjectName } from "./variant.ts";
+import { isCounted, type ScoredTrial, type Subject, subjectName } from "./variant.ts";
 import {
   decide,
   type DecideOptions,
@@ -30,7 +30,7 @@ import { wayOf } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { SequentialRule } from "./sequential.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
-import { scored, type TrialScore } from "../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitWords, unitWords } from "./unit_names.ts";
 
@@ -51,10 +51,10 @@ export interface DecidedVariant extends Subject {
 }
 
 /** Results to compare with, that were not made in the same run. */
-export interface BaselineScores {
+export interface BaselineTrials {
   /** Where they come from. */
   readonly file: string;
-  readonly trials: readonly Scored[];
+  readonly trials: readonly ScoredTrial[];
 }
 
 /** Options of {@linkcode decideTrials}. */
@@ -62,7 +62,7 @@ export interface DecideTrialsOptions {
   /** The rule of a sequential gate. */
   readonly rule?: SequentialRule | undefined;
   /** What the policy's baseline file holds. */
-  readonly baseline?: BaselineScores | undefined;
+  readonly baseline?: BaselineTrials | undefined;
   /** For ceilings of cost. */
   readonly prices?: Prices | undefined;
   /** Why something else than the gate ended the run, such as a budget. */
@@ -76,14 +76,14 @@ export interface DecideTrialsOptions {
  * @throws {InputError} If a ceiling of cost lacks a price.
  */
 export function decideTrials(
-  trials: readonly TrialScore[],
+  trials: readonly TrialSummary[],
   planned: readonly PlannedTrial[],
   gate: GatePolicy,
   options: DecideTrialsOptions = {},
 ): DecidedVariant[] {
   const policy = completePolicy(gate);
-  const scores = new Scores(comparesWithin(policy, options.baseline), options.baseline);
-  for (const trial of trials) scores.add(scored(trial));
+  const scores = new FinishedTrials(comparesWithin(policy, options.baseline), options.baseline);
+  for (const trial of trials) scores.add(asSummary(trial));
   const unit = unitWords(planned.map(({ task }) => task));
   return contestsOf(planned, policy, options.baseline).map((contest): DecidedVariant => {
     const { subject, baseline } = contest;
@@ -113,7 +113,7 @@ export function decideTrials(
 }
 
 /** Answers that are right in one way of asking are not in another: one rate of both tells nothing. */
-function severalWays(trials: readonly Scored[]): string | undefined {
+function severalWays(trials: readonly ScoredTrial[]): string | undefined {
   const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [wayOf(task)] : []));
   return ways.size <= 1
     ? undefined
@@ -131,7 +131,7 @@ function unsolvable(subjects: readonly (Subject | undefined)[]): string | undefi
 function blamed(
   verdict: Extract<Verdict, { kind: "invalid" }>,
   { coverage }: CompletePolicy,
-  trials: readonly Scored[],
+  trials: readonly ScoredTrial[],
 ): Verdict {
   const { valid = 0, unknown = 1 } = verdict.evidence ?? {};
   if (valid >= coverage * (valid + unknown) - 1e-9) return verdict;
@@ -147,7 +147,7 @@ function blamed(
 
 function settle(
   contest: Contest,
-  scores: Scores,
+  scores: FinishedTrials,
   policy: CompletePolicy,
   { rule, stopped, prices, baseline: file, unit }: DecideTrialsOptions & {
     readonly unit: UnitWords;
@@ -208,7 +208,7 @@ function settle(
 }
 
 /** Why nothing can be said of flips, if that is asked for. */
-function lackingPairs(graphs: readonly ContestGraph[], scores: Scores): string | undefined {
+function lackingPairs(graphs: readonly ContestGraph[], scores: FinishedTrials): string | undefined {
   const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
   if (compared.length === 0) return undefined;
   const known = compared.some((graph) =>
@@ -222,11 +222,11 @@ function lackingPairs(graphs: readonly ContestGraph[], scores: Scores): string |
 /** Why nothing can be said of parameter failures, if that is asked for: what is not known is not kept. */
 function lackingViews(
   graphs: readonly ContestGraph[],
-  scores: Scores,
+  scores: FinishedTrials,
   { atMost: { parameterFailures = {} } }: CompletePolicy,
 ): string | undefined {
   if (Object.keys(parameterFailures).length === 0) return undefined;
-  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialScore[])
+  const trials = graphs.flatMap(({ candidate }) => scores.of(candidate) as TrialSummary[])
     .filter(isCounted);
   const limited = Object.keys(parameterFailures) as ParameterFailureType[];
   const unknown = trials.filter(({ parameters }) =>
@@ -244,7 +244,7 @@ function lackingViews(
  * The graphs that come first in plan order and whose trials have all ended, in whole blocks. If it is
  * a baseline from elsewhere that ends, that is told.
  */
-function completeGraphs({ graphs }: Contest, scores: Scores, { many }: UnitWords) {
+function completeGraphs({ graphs }: Contest, scores: FinishedTrials, { many }: UnitWords) {
   const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
   const open = graphs.find((graph) => !finished(namesIn(graph)));
   if (open === undefined) return { graphs };
@@ -256,7 +256,7 @@ function completeGraphs({ graphs }: Contest, scores: Scores, { many }: UnitWords
 }
 
 /** Why models that answered under several names cannot be judged as one. */
-export function changed(trials: readonly Scored[], what: string): string | undefined {
+export function changed(trials: readonly ScoredTrial[], what: string): string | undefined {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
   const stages = Map.groupBy(

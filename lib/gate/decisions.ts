@@ -8,7 +8,7 @@ import { type Unit, unitOf } from "./evidence.ts";
 import { isCheck } from "../perturbations/ids.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
-import { byGraph, bySubject, type Scored, type Subject } from "./variant.ts";
+import { byGraph, bySubject, type ScoredTrial, type Subject } from "./variant.ts";
 
 /** One graph of a contest: which trials of the candidate and of the baseline belong to it. */
 export interface ContestGraph {
@@ -40,7 +40,7 @@ export interface Contest {
 export function contestsOf(
   planned: readonly PlannedTrial[],
   policy: GatePolicy,
-  file?: { readonly trials: readonly Scored[] },
+  file?: { readonly trials: readonly ScoredTrial[] },
 ): Contest[] {
   const upgrade = isUpgrade(policy) ? choiceOf(policy.baseline, file) : undefined;
   return bySubject(planned, (trial) => trial).flatMap(({ subject, items }) => {
@@ -77,7 +77,7 @@ function countsFlips({ atMost }: GatePolicy): boolean {
 /** A file with one model only need not be told which. */
 function choiceOf(
   baseline: string | BaselineChoice,
-  file: { readonly trials: readonly Scored[] } | undefined,
+  file: { readonly trials: readonly ScoredTrial[] } | undefined,
 ): BaselineChoice {
   const choice = typeof baseline === "string" ? { model: baseline } : baseline;
   const models = new Set(file?.trials.map(({ model }) => model.requested));
@@ -97,12 +97,12 @@ function scoreKey(
 }
 
 /** Finished trials, to be looked up by what contests name. */
-export class Scores {
-  readonly #trials = new Map<string, Scored>();
+export class FinishedTrials {
+  readonly #trials = new Map<string, ScoredTrial>();
   readonly #keyed: boolean;
 
   /** `keyed` where trials of the same run are compared with each other. */
-  constructor(keyed: boolean, file?: { readonly trials: readonly Scored[] }) {
+  constructor(keyed: boolean, file?: { readonly trials: readonly ScoredTrial[] }) {
     this.#keyed = keyed;
     for (const trial of file?.trials ?? []) {
       this.#trials.set(scoreKey({ ...trial, model: trial.model.requested }, true), trial);
@@ -110,7 +110,7 @@ export class Scores {
   }
 
   /** Adds a finished trial. */
-  add(trial: Scored & { readonly id: string }): void {
+  add(trial: ScoredTrial & { readonly id: string }): void {
     for (const name of this.namesOf({ ...trial, model: trial.model.requested })) {
       this.#trials.set(name, trial);
     }
@@ -127,13 +127,13 @@ export class Scores {
   }
 
   /** Those of the named trials that are finished. */
-  of(names: readonly string[]): Scored[] {
+  of(names: readonly string[]): ScoredTrial[] {
     return names.flatMap((name) => this.#trials.get(name) ?? []);
   }
 
   /** In how many of the pairs of trials, one name with one other, exactly one is solved. */
   flips(names: readonly string[], others: readonly string[]): Unit {
-    const pairs = names.flatMap((name, place): [Scored, Scored][] => {
+    const pairs = names.flatMap((name, place): [ScoredTrial, ScoredTrial][] => {
       const [own, other] = [this.#trials.get(name), this.#trials.get(others[place] ?? "")];
       const valid = [own, other].every((trial) =>
         trial !== undefined && trial.outcome !== "invalid"
@@ -145,7 +145,7 @@ export class Scores {
   }
 
   /** How one graph went; `counts` tells which trials count as solved. */
-  unit(names: readonly string[], counts?: (trial: Scored) => boolean): Unit {
+  unit(names: readonly string[], counts?: (trial: ScoredTrial) => boolean): Unit {
     return unitOf(this.of(names), names.length, counts);
   }
 }

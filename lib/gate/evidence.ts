@@ -7,7 +7,7 @@ import type { CompletePolicy } from "./policy.ts";
 import { type Sample, stakesOf } from "./sequential.ts";
 import { bettingLowerBound } from "../statistics/betting_bound.ts";
 import { type Bounds, clopperPearson, mcNemar, tango } from "../statistics/proportions.ts";
-import type { Scored } from "./variant.ts";
+import type { ScoredTrial } from "./variant.ts";
 
 /** The independent unit: one graph with all trials of one model on it. */
 export interface Unit {
@@ -263,7 +263,7 @@ export function sum<T>(items: readonly T[], valueOf: (item: T) => number): numbe
 /**
  * How the trials of one graph went, of which so many were planned; `counts` tells which count as solved.
  */
-export function unitOf<T extends Pick<Scored, "outcome" | "solved">>(
+export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
   trials: readonly T[],
   planned: number = trials.length,
   counts: (trial: T) => boolean = ({ solved }) => solved,

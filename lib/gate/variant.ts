@@ -50,7 +50,8 @@ export function bySubject<T>(
 }
 
 /** What a baseline keeps of a trial: enough to compare with, whatever else a journal has. */
-export interface Scored extends Pick<Trial, "strategy" | "perturbation" | "task" | "repetition"> {
+export interface ScoredTrial
+  extends Pick<Trial, "strategy" | "perturbation" | "task" | "repetition"> {
   readonly model: Trial["model"];
   readonly outcome: Trial["outcome"];
   readonly solved: boolean;
@@ -62,7 +63,7 @@ export interface Scored extends Pick<Trial, "strategy" | "perturbation" | "task"
 }
 
 /** The subject of a finished trial. */
-export function subjectOf({ model, strategy, perturbation }: Scored): Subject {
+export function subjectOf({ model, strategy, perturbation }: ScoredTrial): Subject {
   return { model: model.requested, strategy, perturbation };
 }
 

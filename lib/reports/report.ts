@@ -18,7 +18,7 @@ import { isProbe } from "../trials/executors/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { unitWords } from "../gate/unit_names.ts";
 
 /** What is told about the trials of a run. */
@@ -97,7 +97,7 @@ export interface ReportOptions {
  * assertEquals(report.notes, ["No trial has ended yet: there is nothing to tell."]);
  * ```
  */
-export function makeReport(trials: readonly TrialScore[], options: ReportOptions): Report {
+export function makeReport(trials: readonly TrialSummary[], options: ReportOptions): Report {
   const { suite, seed, references, planned, models, prices, notes = [], gates = [] } = options;
   const starts = trials.flatMap(({ startedAt }) => startedAt === "" ? [] : [startedAt]).sort();
   const replayed = trials.filter((trial) => trial.replayed).length;
@@ -126,7 +126,7 @@ export function makeReport(trials: readonly TrialScore[], options: ReportOptions
   };
 }
 
-function ownNotes(trials: readonly TrialScore[]): string[] {
+function ownNotes(trials: readonly TrialSummary[]): string[] {
   if (trials.length === 0) return ["No trial has ended yet: there is nothing to tell."];
   const simulated = trials.some(({ model }) => model.simulated);
   const replayed = trials.filter((trial) => trial.replayed).length;
@@ -162,7 +162,7 @@ function ownNotes(trials: readonly TrialScore[]): string[] {
 }
 
 /** Figures of one name that stand for several models must not pass for those of one. */
-function servedNotes(trials: readonly TrialScore[]): string[] {
+function servedNotes(trials: readonly TrialSummary[]): string[] {
   const served = new Map<string, Set<string>>();
   for (const { model, ...trial } of trials) {
     if (!isCounted(trial) || model.served === "") continue;

@@ -17,7 +17,7 @@ import type { Prices } from "../models/prices.ts";
 import { measureRecovery } from "./metrics/recovery.ts";
 import type { Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { unitWords } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
 import { callSetTables } from "./tables/question_sets.ts";
@@ -45,7 +45,7 @@ import { renderVerdicts } from "./verdicts.ts";
  * The tables of all trials: success by cell, failures by type, behaviours, breakdowns, what perturbations
  * did, what answers to questions of call sets are worth, and last of all strategies against the baseline. What they cost beyond it is told where `prices` has their models.
  */
-export function renderTables(trials: readonly TrialScore[], prices?: Prices): string {
+export function renderTables(trials: readonly TrialSummary[], prices?: Prices): string {
   return renderParts({
     comparisons: compareStrategies(trials, prices),
     ...toldOf(trials),
@@ -53,7 +53,7 @@ export function renderTables(trials: readonly TrialScore[], prices?: Prices): st
 }
 
 /** What a gate is about: the tables of all trials, the verdicts, and strategies beneath them. */
-export function renderGate(trials: readonly TrialScore[], decision: GateReport): string {
+export function renderGate(trials: readonly TrialSummary[], decision: GateReport): string {
   return [
     renderParts({
       comparisons: [],
@@ -64,7 +64,7 @@ export function renderGate(trials: readonly TrialScore[], decision: GateReport):
   ].join("\n\n");
 }
 
-function toldOf(trials: readonly TrialScore[]): Omit<Told, "comparisons"> {
+function toldOf(trials: readonly TrialSummary[]): Omit<Told, "comparisons"> {
   return {
     unit: unitWords(trials.map(({ task }) => task)).one,
     subjects: measure(trials),

@@ -10,8 +10,8 @@ import { assertShallow, parseWith, readText } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
-import { bySubject, type Scored, subjectOf } from "../gate/variant.ts";
-import { type BaselineScores, changed, decideTrials } from "../gate/decide_trials.ts";
+import { bySubject, type ScoredTrial, subjectOf } from "../gate/variant.ts";
+import { type BaselineTrials, changed, decideTrials } from "../gate/decide_trials.ts";
 import {
   comparisonHash,
   countTrials,
@@ -23,7 +23,7 @@ import {
 import { type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { differences, readResults, type Results } from "./journal/results.ts";
 import { type Outcome, OUTCOMES } from "../trials/trial.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { changesTask } from "../trials/executors/tasks.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { unitWords } from "../gate/unit_names.ts";
@@ -51,7 +51,7 @@ export interface BaselineFile {
   readonly resolved: Omit<ResolvedSuite, "models" | "strategies">;
   /** The accepted results, one entry a model, strategy and perturbation. */
   readonly subjects: readonly {
-    readonly model: Scored["model"];
+    readonly model: ScoredTrial["model"];
     readonly strategy: string;
     readonly perturbation: string;
     /** What tells this run from others: see {@linkcode runKey}. */
@@ -83,7 +83,7 @@ const BASELINE_FILE = z.strictObject({
 }) as unknown as z.ZodType<BaselineFile>;
 
 /** Results to compare with, and what they are results of. */
-export interface Baseline extends BaselineScores {
+export interface Baseline extends BaselineTrials {
   /** The keys of the runs that it holds. */
   readonly runs: ReadonlySet<string>;
   /** The plan's fields; `undefined` for journals that other tools wrote. */
@@ -152,13 +152,13 @@ function fileOf(gate: GatePolicy | undefined): string | undefined {
 }
 
 /** What tells the trials of one subject from those of another run: when each began and how it went. */
-function runKey(trials: readonly TrialScore[]): string {
+function runKey(trials: readonly TrialSummary[]): string {
   return sha256(
     canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
   );
 }
 
-function runsOf(trials: readonly TrialScore[]): Set<string> {
+function runsOf(trials: readonly TrialSummary[]): Set<string> {
   const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
   return new Set(bySubject(ordered, subjectOf).map(({ items }) => runKey(items)));
 }
@@ -168,7 +168,7 @@ function runsOf(trials: readonly TrialScore[]): Set<string> {
  *
  * @throws {InputError} If they are.
  */
-export function assertOtherRun(baseline: Baseline, trials: readonly TrialScore[]): void {
+export function assertOtherRun(baseline: Baseline, trials: readonly TrialSummary[]): void {
   // Other tools may not say when trials began, and then nothing tells runs apart.
   if (trials.every(({ startedAt }) => startedAt === "")) return;
   if (runsOf(trials).isDisjointFrom(baseline.runs)) return;
@@ -178,7 +178,7 @@ export function assertOtherRun(baseline: Baseline, trials: readonly TrialScore[]
   );
 }
 
-function trialsOf(file: BaselineFile, path: string): Scored[] {
+function trialsOf(file: BaselineFile, path: string): ScoredTrial[] {
   const { resolved, comparisonHash: told, generator, seed } = file;
   const { checksum, ...rest } = file;
   if (checksum !== checksumOf(rest)) {
@@ -209,7 +209,7 @@ function trialsOf(file: BaselineFile, path: string): Scored[] {
           `${model.requested} has ${trials.length}`,
       );
     }
-    return trials.flatMap((ended, place): Scored[] => {
+    return trials.flatMap((ended, place): ScoredTrial[] => {
       if (ended === null) return [];
       const { task, repetition } = planned[place]!;
       const [outcome, ...types] = typeof ended === "string" ? [ended] : ended;
@@ -351,7 +351,8 @@ export function assertComparable(
     );
   }
   // Without a plan on either side, the graphs themselves must be the same.
-  const keyOf = ({ task, repetition }: Scored | PlannedTrial) => canonicalJson([task, repetition]);
+  const keyOf = ({ task, repetition }: ScoredTrial | PlannedTrial) =>
+    canonicalJson([task, repetition]);
   const [one, other] = [new Set(planned.map(keyOf)), new Set(baseline.trials.map(keyOf))];
   const apart = one.symmetricDifference(other).size;
   if (apart === 0) return;

@@ -7,18 +7,18 @@ import {
   comparesWithin,
   type ContestGraph,
   contestsOf,
+  FinishedTrials,
   namesIn,
-  Scores,
 } from "../gate/decisions.ts";
 import { subjectName } from "../gate/variant.ts";
 import { pairSample, unitSample } from "../gate/evidence.ts";
 import { printable } from "../base/json.ts";
-import type { BaselineScores } from "../gate/decide_trials.ts";
+import type { BaselineTrials } from "../gate/decide_trials.ts";
 import type { Plan } from "./plan.ts";
 import { hypothesesOf, isUpgrade } from "../gate/policy.ts";
 import { Spending } from "../models/prices.ts";
 import { Bets, type Sample } from "../gate/sequential.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitWords, unitWords } from "../gate/unit_names.ts";
 
@@ -50,7 +50,7 @@ interface Race {
  * sequential gate looks in plan order: at a block when all trials of it and of those before have ended.
  */
 export class Stopping {
-  readonly #scores: Scores;
+  readonly #scores: FinishedTrials;
   readonly #races: Race[] = [];
   /** The contests and blocks that wait for a trial, by the names of the trial. */
   readonly #waiting = new Map<string, { race: Race; block: number }[]>();
@@ -60,12 +60,12 @@ export class Stopping {
   #stopped: string | undefined;
 
   /** Watches the whole of `plan`. */
-  constructor(plan: Plan, baseline?: BaselineScores) {
+  constructor(plan: Plan, baseline?: BaselineTrials) {
     const { gate, rule, budget = {}, prices } = plan;
     this.#spending = new Spending(budget, prices);
     this.#upgrade = gate !== undefined && isUpgrade(gate);
     this.#unit = unitWords(plan.trials.map(({ task }) => task));
-    this.#scores = new Scores(
+    this.#scores = new FinishedTrials(
       gate !== undefined && comparesWithin(gate, baseline),
       baseline,
     );
@@ -97,12 +97,12 @@ export class Stopping {
   }
 
   /** Counts what a trial has cost that is none of this run's. */
-  charge(trial: TrialScore): void {
+  charge(trial: TrialSummary): void {
     this.#spending.add(trial);
   }
 
   /** Counts a trial that has ended. */
-  record(trial: TrialScore): void {
+  record(trial: TrialSummary): void {
     this.charge(trial);
     if (this.#races.length === 0) return;
     // The journal has the rest of it: a long run must not keep every trace in memory.

@@ -6,7 +6,7 @@
 import { fileReason, InputError } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
-import type { BaselineScores } from "../gate/decide_trials.ts";
+import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { LookAhead } from "./prefetch.ts";
 import { judge } from "../models/judge/judge.ts";
 import { identityOf } from "../models/connect.ts";
@@ -33,7 +33,7 @@ import {
   strategyName,
 } from "../trials/strategies/entry.ts";
 import { type Agent, type AnswerJudge, runTrial, type Trial } from "../trials/trial.ts";
-import { scoreOf, type TrialScore } from "../trials/summary.ts";
+import { summarize, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** Options of {@linkcode Run}. */
@@ -59,14 +59,14 @@ export interface RunOptions {
   /** When resuming, runs invalid trials again. */
   readonly retryInvalid?: boolean;
   /** What a sequential upgrade gate compares with, if it comes from a file. */
-  readonly baseline?: BaselineScores;
+  readonly baseline?: BaselineTrials;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
   /**
    * Sees each trial as soon as it has ended and is kept, in whatever order they do; those that a
    * resumed journal has at once, before anything is run.
    */
-  readonly onTrial?: (trial: TrialScore | Needless, resumed: boolean) => void;
+  readonly onTrial?: (trial: TrialSummary | Needless, resumed: boolean) => void;
   /** Stops the run: trials in flight are given up and leave no trace. */
   readonly signal?: AbortSignal;
 }
@@ -97,7 +97,7 @@ export class Run implements Disposable {
   readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
   readonly #ahead: LookAhead<Trial | Needless>;
   /** What is kept of the trials that have ended, by their places. */
-  readonly #scores: TrialScore[] = [];
+  readonly #scores: TrialSummary[] = [];
   readonly #stopping: Stopping;
   #asked: AnswerJudge | undefined;
   #writer: JournalWriter | undefined;
@@ -117,7 +117,7 @@ export class Run implements Disposable {
     this.#options = options;
     this.#line = planLine(plan, shard);
     this.trials = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
-    let kept: readonly TrialScore[] = [];
+    let kept: readonly TrialSummary[] = [];
     let places: ReadonlyMap<string, JournalPlace> = new Map();
     if (journal !== undefined && exists(journal)) {
       if (!resume) throw JournalWriter.existing(journal);
@@ -198,13 +198,13 @@ export class Run implements Disposable {
   }
 
   /** What is kept of all trials that were needed, in plan order, once all of them are finished. */
-  async scores(): Promise<TrialScore[]> {
+  async scores(): Promise<TrialSummary[]> {
     await this.#ahead.all();
     return this.#scores.filter((score) => score !== undefined);
   }
 
   /** What is kept of a trial; `undefined` as long as it has not ended, and if it was not needed. */
-  score(place: number): TrialScore | undefined {
+  score(place: number): TrialSummary | undefined {
     return this.#scores[place];
   }
 
@@ -232,7 +232,7 @@ export class Run implements Disposable {
 
   async #scored(place: number): Promise<Trial | Needless> {
     const ended = await this.#run(this.trials[place]!);
-    if (ended.kind === "trial") this.#scores[place] = scoreOf(ended);
+    if (ended.kind === "trial") this.#scores[place] = summarize(ended);
     return ended;
   }
 

@@ -47,7 +47,7 @@ import { summarizeJob } from "../reports/job_summary.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { Throttles } from "../models/http/rate_limiter.ts";
-import type { TrialScore } from "../trials/summary.ts";
+import type { TrialSummary } from "../trials/summary.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 
 /** How a benchmark is registered, beside its options. */
@@ -267,7 +267,7 @@ interface Ended {
   /** To be called before a trial is run. */
   readonly begin: () => void;
   /** In the order in which they were asked for; all of them once the gate has decided. */
-  scores: TrialScore[];
+  scores: TrialSummary[];
   /** The same with all that happened; empty unless a report shows them. */
   trials: Trial[];
   /** Whether a report shows them. */
@@ -391,7 +391,7 @@ function registerGate(name: string, test: GateTest): void {
     );
   }
   let decided = false;
-  const tell = (trials: readonly TrialScore[], decision: GateReport) => {
+  const tell = (trials: readonly TrialSummary[], decision: GateReport) => {
     console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
     summarizeJob(gateToMarkdown(decision));
     if (file !== undefined) writeVerdicts(file, decision);

@@ -24,7 +24,7 @@ import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
  * A trial without its events and the details of its failures: what tables and gates need of it, small
  * enough that those of a whole run can be kept.
  */
-export interface TrialScore extends Omit<Trial, "events" | "failures"> {
+export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
   /** What strategies did beside the loop; left out where they did nothing. */
@@ -44,7 +44,7 @@ export interface TrialScore extends Omit<Trial, "events" | "failures"> {
 }
 
 /** What tables and gates need of a trial: other tools may keep whole transcripts in their lines. */
-export function scoreOf(trial: Trial): TrialScore {
+export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
   const { outcome, solved, grounded, calls, minimumCalls, behaviours, usage } = trial;
@@ -100,13 +100,13 @@ function hasViews({ oracle, calls, events }: Trial): boolean {
  * The score of whatever is one already or has one: whole trials pass for scores wherever scores are taken,
  * and what only their events tell would be missed.
  */
-export function scored(trial: Trial | TrialScore): TrialScore {
+export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
   const { work, parameters, recoveries, parses, dimensions, scored, replaced }: Partial<
-    TrialScore
+    TrialSummary
   > = trial;
   return {
-    ...scoreOf(trial),
+    ...summarize(trial),
     ...(work === undefined ? {} : { work }),
     ...(parameters === undefined ? {} : { parameters }),
     ...(recoveries === undefined ? {} : { recoveries }),

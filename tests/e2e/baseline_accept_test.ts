@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseline.ts";
-import type { Scored } from "../../lib/gate/variant.ts";
+import type { ScoredTrial } from "../../lib/gate/variant.ts";
 import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
@@ -36,7 +36,7 @@ function keptOf(
 }
 
 /** In an order of their own, so that sets of trials can be compared. */
-function sorted(trials: readonly Scored[]): string[] {
+function sorted(trials: readonly ScoredTrial[]): string[] {
   return trials.map((trial) => JSON.stringify(trial)).toSorted();
 }
 

@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { type CeilingOptions, checkCeilings, signsOf } from "../../lib/gate/ceilings.ts";
-import { contestsOf, Scores } from "../../lib/gate/decisions.ts";
+import { contestsOf, FinishedTrials } from "../../lib/gate/decisions.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import { rateBounds } from "../../lib/gate/evidence.ts";
 import type { CeilingCheck } from "../../lib/gate/decide.ts";
@@ -26,7 +26,7 @@ function checksOf(
   { gate = { successRate: 0.5 }, ...options }: Partial<CeilingOptions> & { gate?: GatePolicy } = {},
 ) {
   const policy = completePolicy({ ...gate, atMost });
-  const scores = new Scores("baseline" in policy);
+  const scores = new FinishedTrials("baseline" in policy);
   for (const trial of trials) scores.add(trial);
   const [contest] = contestsOf(planOf(trials), policy);
   return checkCeilings(contest!.graphs, scores, policy, { anytime: false, ...options });

@@ -11,7 +11,7 @@ import type { Prices } from "../../lib/models/prices.ts";
 import { fork } from "../../lib/base/random.ts";
 import { type Bounds, tango } from "../../lib/statistics/proportions.ts";
 import { type Outcome, OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
-import type { TrialScore } from "../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../lib/trials/summary.ts";
 import { test } from "../support/generated.ts";
 import { crossed, record, stageOf, type TrialTraits } from "../support/records.ts";
 
@@ -27,7 +27,7 @@ function graphsOf(strategy: string, graphs: readonly (readonly TrialTraits[])[])
 }
 
 /** The only comparison of these trials. */
-function only(trials: readonly TrialScore[], prices?: Prices): Comparison {
+function only(trials: readonly TrialSummary[], prices?: Prices): Comparison {
   const comparisons = compareStrategies(trials, prices);
   assertEquals(comparisons.length, 1);
   return comparisons[0]!;
@@ -243,7 +243,7 @@ test("compareStrategies() charges a solved task with all that was spent, spoiled
   const usage = (inputTokens: number, outputTokens: number) => ({
     usage: { inputTokens, outputTokens },
   });
-  const trials: TrialScore[] = [
+  const trials: TrialSummary[] = [
     ...graphsOf("restate", [
       [{ ...SOLVED, ...usage(100, 10), calls: 4 }],
       [{ ...FAILED, ...usage(300, 30), calls: 8 }],
@@ -480,7 +480,7 @@ test("comparisons leave out what was not changed: of perturbations, and of strat
 test("compareShares() compares whatever trials show, graph by graph", () => {
   const own = [1, 2, 3, 4].map((seed) => record({ seed, calls: seed }));
   const others = [2, 3, 4, 5].map((seed) => record({ seed, calls: 3 }));
-  const many = ({ calls }: TrialScore) => calls > 2;
+  const many = ({ calls }: TrialSummary) => calls > 2;
   // Of graphs 2 to 4: the first shows it among the others alone.
   const { candidate, baseline, gained, lost, interval } = compareShares(own, others, many)!;
   assertAlmostEquals(candidate, 2 / 3, 1e-12);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { contestsOf, Scores } from "../../lib/gate/decisions.ts";
+import { contestsOf, FinishedTrials } from "../../lib/gate/decisions.ts";
 import {
   byGraph,
   bySubject,
@@ -147,7 +147,7 @@ test("contestsOf() decides a model also against its own results from a file", ()
 
 test("Scores finds the baseline's trials of the same run, graph by graph", () => {
   const [contest] = contestsOf(PLAN.trials, { baseline: "b" });
-  const scores = new Scores(true);
+  const scores = new FinishedTrials(true);
   for (const planned of PLAN.trials) scores.add(finish(planned));
   for (const { candidate, baseline } of contest!.graphs) {
     const [own, other] = [scores.of(candidate), scores.of(baseline)];
@@ -162,7 +162,7 @@ test("Scores keeps results of a file apart from those of the run, even of the sa
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const file = { trials: own.map((planned) => finish(planned, { outcome: "wrong_answer" })) };
   const [contest] = contestsOf(own, { baseline: { file: "b.json" } }, file);
-  const scores = new Scores(true, file);
+  const scores = new FinishedTrials(true, file);
   for (const planned of own) scores.add(finish(planned));
   for (const { candidate, baseline } of contest!.graphs) {
     assertEquals(scores.unit(candidate), { solved: 2, valid: 2, trials: 2 });
@@ -172,7 +172,7 @@ test("Scores keeps results of a file apart from those of the run, even of the sa
 
 test("Scores.unit() counts missing trials as planned, and invalid ones as not valid", () => {
   const trials = records(["solved", "wrong_answer", "invalid"]);
-  const scores = new Scores(false);
+  const scores = new FinishedTrials(false);
   for (const trial of trials) scores.add(trial);
   const names = [...trials.map(({ id }) => id), "missing"];
   assertEquals(scores.unit(names), { solved: 1, valid: 2, trials: 4 });
@@ -187,7 +187,7 @@ test("Scores.unit() counts what it is told to, of valid trials alone", () => {
     record({ seed: 2, failures, outcome: "invalid" }),
     record({ seed: 3 }),
   ];
-  const scores = new Scores(false);
+  const scores = new FinishedTrials(false);
   for (const trial of trials) scores.add(trial);
   const unit = scores.unit(
     planOf(trials).map(({ id }) => id),
@@ -198,7 +198,7 @@ test("Scores.unit() counts what it is told to, of valid trials alone", () => {
 
 test("Scores.namesOf() are the names under which a planned trial will be found", () => {
   for (const keyed of [true, false]) {
-    const scores = new Scores(keyed);
+    const scores = new FinishedTrials(keyed);
     for (const planned of PLAN.trials) {
       const names = scores.namesOf(planned);
       assertEquals(names.map((name) => scores.has(name)), names.map(() => false));

@@ -9,7 +9,7 @@ import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { test } from "../support/generated.ts";
 import { finish, manyRecords, planOf, record } from "../support/records.ts";
@@ -142,7 +142,7 @@ function checked(flipped: number, trials: number, check = "rename"): Trial[] {
   ];
 }
 
-function ceilingsOf(trials: readonly TrialScore[], limit: number) {
+function ceilingsOf(trials: readonly TrialSummary[], limit: number) {
   const policy = { successRate: 0.1, atMost: { flips: limit } };
   return decideTrials(trials, planOf(trials as readonly Trial[]), policy)
     .map(({ perturbation, verdict }) =>
@@ -194,8 +194,8 @@ test("checks alone are held against flips", () => {
 });
 
 test("a gate bounds parameter failures by trials that have any", () => {
-  const trials = manyRecords(100, 100).map((trial): TrialScore => ({
-    ...scoreOf(trial),
+  const trials = manyRecords(100, 100).map((trial): TrialSummary => ({
+    ...summarize(trial),
     parameters: {
       calls: trial.index < 40 ? [["task_deviation"], ["task_deviation"]] : [],
       routing: 0,
@@ -213,16 +213,16 @@ test("a gate bounds parameter failures by trials that have any", () => {
 test("parameter failures that are not known are not kept within their ceiling", () => {
   const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 1 } } };
   const trials = manyRecords(100, 100);
-  const verdictOf = (own: readonly TrialScore[]) =>
+  const verdictOf = (own: readonly TrialSummary[]) =>
     decideTrials(own, planOf(trials), policy)[0]!.verdict;
   const none = { calls: [], routing: 0, undecided: [], texts: { compared: 0, similar: 0 } };
-  const known = trials.map((trial): TrialScore => ({ ...scoreOf(trial), parameters: none }));
+  const known = trials.map((trial): TrialSummary => ({ ...summarize(trial), parameters: none }));
   assertEquals(verdictOf(known).kind, "pass");
   const undecided = { ...none, undecided: ["task_deviation" as const] };
   for (
     const one of [
       // Journals of earlier versions have no views; other tools may drop the events that hold them.
-      scoreOf(trials[0]!),
+      summarize(trials[0]!),
       { ...trials[0]!, oracle: "truth" as const, events: [] },
       { ...known[0]!, parameters: undecided },
     ]

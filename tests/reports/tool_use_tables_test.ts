@@ -14,7 +14,7 @@ import { recoveryTables } from "../../lib/reports/tables/recovery.ts";
 import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import type { TrialDimensions } from "../../lib/trials/dimension_scores.ts";
-import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { test } from "../support/generated.ts";
 import { HOSTILE, record, STEERING, type TrialTraits } from "../support/records.ts";
 
@@ -26,8 +26,8 @@ const BROKEN: ParseCounts = {
   repairs: [{ repair: "call N had no end", replies: 2 }],
 };
 
-function parsed(parses: ParseCounts, traits: TrialTraits = {}, api?: Api): TrialScore {
-  const score = scoreOf(record(traits));
+function parsed(parses: ParseCounts, traits: TrialTraits = {}, api?: Api): TrialSummary {
+  const score = summarize(record(traits));
   return { ...score, parses, model: { ...score.model, ...(api === undefined ? {} : { api }) } };
 }
 
@@ -35,21 +35,21 @@ function faulted(
   ends: readonly RecoveryEnd[],
   traits: TrialTraits = {},
   fault: FaultKind = "timeout",
-): TrialScore {
+): TrialSummary {
   const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
-  return { ...scoreOf(record({ perturbation: fault, ...traits })), recoveries };
+  return { ...summarize(record({ perturbation: fault, ...traits })), recoveries };
 }
 
-function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialScore {
-  return { ...scoreOf(record(traits)), dimensions };
+function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialSummary {
+  return { ...summarize(record(traits)), dimensions };
 }
 
-const told = (trials: readonly TrialScore[]) => makeReport(trials, { suite: "s" });
+const told = (trials: readonly TrialSummary[]) => makeReport(trials, { suite: "s" });
 
 test("formatTables() is nothing where every reply of one format could be read as it stood", () => {
   assertEquals(formatTables(told([parsed(STRICT), parsed(STRICT, { model: "b" })])), []);
   assertEquals(formatTables(told([record()])), []);
-  const ids = (trials: readonly TrialScore[]) => formatTables(told(trials)).map(({ id }) => id);
+  const ids = (trials: readonly TrialSummary[]) => formatTables(told(trials)).map(({ id }) => id);
   assertEquals(ids([parsed(BROKEN)]), ["formats", "repairs"]);
   assertEquals(ids([parsed({ ...STRICT, unreadable: 1 })]), ["formats"]);
   assertEquals(ids([parsed(STRICT), parsed(STRICT, { model: "b" }, "react")]), ["formats"]);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { byGraph } from "../../lib/gate/variant.ts";
-import { type BaselineScores, decideTrials } from "../../lib/gate/decide_trials.ts";
+import { type BaselineTrials, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { fork } from "../../lib/base/random.ts";
 import { type Needless, Stopping } from "../../lib/runs/early_stopping.ts";
@@ -42,7 +42,7 @@ function run(
   { seed = 1, concurrency = 1, baseline }: {
     seed?: number;
     concurrency?: number;
-    baseline?: BaselineScores | undefined;
+    baseline?: BaselineTrials | undefined;
   } = {},
 ) {
   const stopping = new Stopping(plan, baseline);

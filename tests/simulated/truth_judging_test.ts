@@ -9,7 +9,7 @@ import { Judge, JUDGE_PROMPT } from "../../lib/models/judge/judge.ts";
 import type { ChatMessage } from "../../lib/simulated/mod.ts";
 import { fillPrompt } from "../../lib/models/prompts.ts";
 import { Run } from "../../lib/runs/run.ts";
-import { scoreOf } from "../../lib/trials/summary.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import { CITY, cityPlan } from "../support/call_sets.ts";
 import { test } from "../support/generated.ts";
 import { knownIn, predictionOf, sayingOf, truthModel, WAYS } from "../support/truth_scores.ts";
@@ -167,7 +167,7 @@ test("sim:truth judges in a suite what it has answered itself", async () => {
   await using connections = new Connections({ sets: plan.callSets ?? [] });
   using run = new Run(plan, { connect: (entry) => connections.model(entry) });
   for (const trial of await run.all()) {
-    const { scores, judged } = scoreOf(trial).scored!;
+    const { scores, judged } = summarize(trial).scored!;
     assertEquals(judged!.score === 1, scores.exact, trial.id);
     assert(judged!.score! > 0, trial.id);
   }

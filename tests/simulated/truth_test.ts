@@ -27,7 +27,7 @@ import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { Run } from "../../lib/runs/run.ts";
 import type { QuestionSet, Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { scoreOf } from "../../lib/trials/summary.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { CITY, CITY_PATH, cityPlan } from "../support/call_sets.ts";
 import { test } from "../support/generated.ts";
@@ -81,7 +81,7 @@ for (const rule of SCORING_RULES) {
 
 /** The scores of a trial, with what was scored before a repair. */
 function scoresIn(trial: Trial): { scores: QuestionScores; unrepaired?: QuestionScores } {
-  const { scores, unrepaired } = scoreOf(trial).scored!;
+  const { scores, unrepaired } = summarize(trial).scored!;
   return { scores, ...(unrepaired === undefined ? {} : { unrepaired }) };
 }
 
@@ -118,7 +118,7 @@ test("sim:truth errs as its draws say, in every way and under every strategy", a
     for (const strategy of ["route_then_fill", "backward", "plan_then_call"]) {
       const of = (one: string) =>
         trials.filter((trial) => trial.strategy === one)
-          .map((trial) => [trial.task, trial.repetition, scoreOf(trial).scored!.output]);
+          .map((trial) => [trial.task, trial.repetition, summarize(trial).scored!.output]);
       assertEquals(of(strategy), of("baseline"), "strategies share their mistakes");
     }
   }

@@ -4,7 +4,7 @@
 
 import type { ParameterFailureType } from "../../lib/calls/failure_types.ts";
 import type { ParameterScore } from "../../lib/calls/parameter_views.ts";
-import { scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
 
 /** The five types, by letters that are easily read in an example. */
@@ -28,9 +28,9 @@ export function scored(
   letters: string,
   traits: TrialTraits = {},
   score: Partial<ParameterScore> = {},
-): TrialScore {
+): TrialSummary {
   return {
-    ...scoreOf(record(traits)),
+    ...summarize(record(traits)),
     parameters: {
       calls: callTypes(letters),
       routing: 0,
@@ -42,6 +42,6 @@ export function scored(
 }
 
 /** A trial for each word list, each on a graph of its own. */
-export function scoredAll(letters: readonly string[], traits: TrialTraits = {}): TrialScore[] {
+export function scoredAll(letters: readonly string[], traits: TrialTraits = {}): TrialSummary[] {
   return letters.map((words, index) => scored(words, { seed: index + 1, ...traits }));
 }

@@ -4,7 +4,7 @@
 
 import type { QuestionScores } from "../../lib/tasks/questions/scoring.ts";
 import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
-import { type ScoredAnswer, scoreOf, type TrialScore } from "../../lib/trials/summary.ts";
+import { type ScoredAnswer, summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { record, type TrialTraits } from "./records.ts";
 
 /** What an answer is worth, each more than the one before. */
@@ -33,11 +33,11 @@ export function answered(
   task: QuestionSpec,
   worth: Worth,
   { answer = {}, ...traits }: TrialTraits & { readonly answer?: Partial<ScoredAnswer> } = {},
-): TrialScore {
+): TrialSummary {
   const scores = scoresOf(worth, task.mode);
   const right = task.mode === "routing" ? scores.routingExact : scores.exact;
   return {
-    ...scoreOf(record({
+    ...summarize(record({
       ...{ task, outcome: right ? "solved" : "wrong_answer" },
       ...{ calls: 0, minimumCalls: task.difficulty === "easy" ? 1 : 2 },
       ...traits,
@@ -47,6 +47,6 @@ export function answered(
 }
 
 /** A trial that has ended without an answer that could be scored. */
-export function unanswered(task: QuestionSpec, traits: TrialTraits): TrialScore {
-  return scoreOf(record({ task, calls: 0, ...traits }));
+export function unanswered(task: QuestionSpec, traits: TrialTraits): TrialSummary {
+  return summarize(record({ task, calls: 0, ...traits }));
 }

@@ -37,7 +37,7 @@ import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
-import { scoreOf } from "../../lib/trials/summary.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
 import { deno, folder, readLines, ROOT, toolgate } from "../support/child.ts";
 import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
@@ -70,7 +70,7 @@ test("a call that a fault is in the way of is told of, counts, and is no failure
     assertEquals(trial.calls, plain.calls + lost.length, perturbation);
     assertEquals(trial.failures, []);
     // Beside the right calls, neither the one that failed nor the next one is too much.
-    assertEquals(scoreOf(trial).parameters, scoreOf(plain).parameters);
+    assertEquals(summarize(trial).parameters, summarize(plain).parameters);
     for (const { role, returned, result, error, failure } of lost) {
       assertEquals([role, returned, failure], ["core", undefined, undefined]);
       assertEquals(error === undefined, perturbation === "malformed_return");
@@ -388,7 +388,7 @@ test("calls that refer to one that failed have made up nothing, and are none too
     assertEquals(trial.failures.map(({ type, root }) => [type, root]), [
       ["wrong_number_of_inputs", false],
     ]);
-    const { calls: failing, routing } = scoreOf(trial).parameters!;
+    const { calls: failing, routing } = summarize(trial).parameters!;
     assertEquals([failing, routing], [[], 0]);
   }
 });
@@ -399,7 +399,7 @@ test("trials with faults come back from journals as they were", async () => {
     const line = JSON.stringify(trial);
     const read = TRIAL_LINE.parse(JSON.parse(line));
     assertEquals(JSON.parse(JSON.stringify(read)), JSON.parse(line));
-    assertEquals(scoreOf(read), scoreOf(trial));
+    assertEquals(summarize(read), summarize(trial));
     const again = await runTrial(SPEC, inProcess("sim:planner"), { perturbation });
     assertEquals(again.events.filter(({ kind }) => kind === "call"), [
       ...trial.events.filter(({ kind }) => kind === "call"),
@@ -537,7 +537,7 @@ test("questions of call sets are scored by the calls that got through", async ()
   for (const trial of trials.filter(({ perturbation }) => perturbation !== "none")) {
     assertEquals(trial.outcome, plain.get(JSON.stringify(trial.task)), trial.id);
     assertEquals(failedIn(trial).length, 1);
-    assertEquals(scoreOf(trial).parameters?.routing, 0);
+    assertEquals(summarize(trial).parameters?.routing, 0);
   }
   // Which of the true functions it is, is drawn.
   const places = trials.flatMap(({ events, perturbation }) =>

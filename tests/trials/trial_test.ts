@@ -29,7 +29,7 @@ import {
   TRIAL_LINE,
   type TrialOptions,
 } from "../../lib/trials/trial.ts";
-import { scoreOf } from "../../lib/trials/summary.ts";
+import { summarize } from "../../lib/trials/summary.ts";
 import {
   parseTrialId,
   type PlannedTrial,
@@ -809,9 +809,9 @@ test("runTrial() records what other models took part, apart from the trial's own
   }]);
   assertEquals(trial.usage, { inputTokens: 18, outputTokens: 12 }, "theirs is among it");
   assertEquals<unknown>(TRIAL_LINE.parse(journalled(trial)), journalled(trial));
-  assertEquals(scoreOf(trial).stages, trial.stages, "what gates and reports read has it");
+  assertEquals(summarize(trial).stages, trial.stages, "what gates and reports read has it");
   const alone = await runTrial(ofStrategy("plan_then_call"), own);
-  assert(!("stages" in alone) && !("stages" in scoreOf(alone)));
+  assert(!("stages" in alone) && !("stages" in summarize(alone)));
 });
 
 test("runTrial() calls a trial simulated as soon as any model in it is", async () => {

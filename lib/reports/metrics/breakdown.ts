@@ -9,7 +9,7 @@ import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Tally, tally } from "./metrics.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS } from "../../models/entry.ts";
-import type { TrialScore } from "../../trials/summary.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
 
 /**
  * What success is broken down by; `core` and `no-extra` also tell of calls, `sets` is one for each
@@ -92,7 +92,7 @@ type Key = (trial: GeneratedScore) => number | string | undefined;
  * that were not generated are left out.
  */
 export function breakDown(
-  trials: readonly TrialScore[],
+  trials: readonly TrialSummary[],
   models: readonly ModelEntry[] = [],
 ): Breakdown[] {
   const generated = trials.filter(isGenerated);
@@ -191,13 +191,13 @@ export function breakDown(
 const other = (figure: string): string => `${figure}, for another size`;
 
 /** A trial on a generated task. */
-export type GeneratedScore = TrialScore & { readonly task: GraphSpec };
+export type GeneratedScore = TrialSummary & { readonly task: GraphSpec };
 
 /** What every generated task has; other tools may have but some of them. */
 const SIZES = ["core", "depth", "connected", "disconnected"] as const;
 
 /** Whether a trial's task has the sizes of a generated one. */
-export function isGenerated(trial: TrialScore): trial is GeneratedScore {
+export function isGenerated(trial: TrialSummary): trial is GeneratedScore {
   const sizes: Partial<Record<string, unknown>> = { ...trial.task };
   return SIZES.every((size) => Number.isSafeInteger(sizes[size]));
 }

@@ -24,7 +24,7 @@ import type { ParameterScore } from "../../calls/parameter_views.ts";
 import { PERTURBATION_METHODS } from "../../perturbations/methods.ts";
 import { isCheck } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
-import { scored, type TrialScore } from "../../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** So many of how many. */
 export interface Share {
@@ -153,9 +153,9 @@ export interface Brittleness {
  * assertEquals(brittleness!.flips[0]!.flipped.count, 0);
  * ```
  */
-export function measureBrittleness(trials: readonly TrialScore[]): Brittleness[] {
+export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness[] {
   const groups = bySubject(
-    trials.map(scored),
+    trials.map(asSummary),
     (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
   );
   return groups.flatMap(({ subject, items }) => {
@@ -182,9 +182,9 @@ function inOrder(ids: readonly string[]): string[] {
 }
 
 /** A trial of which the right calls are known. */
-type KnownScore = TrialScore & { readonly parameters: ParameterScore };
+type KnownScore = TrialSummary & { readonly parameters: ParameterScore };
 
-function isKnown(trial: TrialScore): trial is KnownScore {
+function isKnown(trial: TrialSummary): trial is KnownScore {
   return trial.parameters !== undefined;
 }
 
@@ -193,8 +193,8 @@ const REFUSED: ReadonlySet<FailureType> = new Set(["function_not_found", "wrong_
 
 function columnOf(
   perturbation: string,
-  trials: readonly TrialScore[],
-  plain: readonly TrialScore[],
+  trials: readonly TrialSummary[],
+  plain: readonly TrialSummary[],
 ): BrittlenessColumn {
   const counted = trials.filter(isCounted);
   const known = counted.filter(isKnown);
@@ -228,7 +228,7 @@ function failureRate(
   known: readonly KnownScore[],
   others: readonly KnownScore[],
 ): ParameterFailureRate {
-  const shows = ({ parameters }: TrialScore) => parameters?.calls.some(has(type)) ?? false;
+  const shows = ({ parameters }: TrialSummary) => parameters?.calls.some(has(type)) ?? false;
   const isDecided = (trial: KnownScore) =>
     shows(trial) || !trial.parameters.undecided.includes(type);
   const decided = known.filter(isDecided);
@@ -245,7 +245,7 @@ type CallTypes = ParameterScore["calls"][number];
 
 const has = (type: ParameterFailureType) => (types: CallTypes): boolean => types.includes(type);
 
-function transferOf(trials: readonly TrialScore[]): Transfer[] {
+function transferOf(trials: readonly TrialSummary[]): Transfer[] {
   const known = trials.filter(isKnown).map(({ parameters }) => parameters.calls);
   return PARAMETER_FAILURE_TYPES.flatMap((from) => {
     const given = known.filter((calls) => calls.some(has(from)));
@@ -268,10 +268,10 @@ function transferOf(trials: readonly TrialScore[]): Transfer[] {
 
 function flipsOf(
   perturbation: string,
-  checked: readonly TrialScore[],
-  plain: readonly TrialScore[],
+  checked: readonly TrialSummary[],
+  plain: readonly TrialSummary[],
 ): Flips {
-  const keyOf = ({ task, repetition }: TrialScore) => `${repetition} ${graphKey(task)}`;
+  const keyOf = ({ task, repetition }: TrialSummary) => `${repetition} ${graphKey(task)}`;
   const others = new Map(plain.map((trial) => [keyOf(trial), trial]));
   const pairs = checked.flatMap((trial) => {
     const other = others.get(keyOf(trial));
@@ -291,7 +291,7 @@ function flipsOf(
 }
 
 /** How often two repetitions of one task differ. */
-function chanceOf(trials: readonly TrialScore[]): Flips["byChance"] {
+function chanceOf(trials: readonly TrialSummary[]): Flips["byChance"] {
   const graphs = byGraph(trials).map((graph) => ({
     solved: graph.filter(({ solved }) => solved).length,
     trials: graph.length,
@@ -301,7 +301,7 @@ function chanceOf(trials: readonly TrialScore[]): Flips["byChance"] {
   return pairs === 0 ? null : countOf(differing, pairs);
 }
 
-function shareOf<T extends Pick<TrialScore, "task">>(
+function shareOf<T extends Pick<TrialSummary, "task">>(
   items: readonly T[],
   shows: (item: T) => boolean,
 ): Share {

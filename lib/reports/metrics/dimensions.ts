@@ -35,7 +35,7 @@ import { sum } from "../../gate/evidence.ts";
 import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { scored, type TrialScore } from "../../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** The dimensions, in the order of the source. */
 export const DIMENSIONS = [
@@ -91,9 +91,9 @@ export interface DimensionMetrics {
  * ```
  */
 export function measureDimensions(
-  trials: readonly (Trial | TrialScore)[],
+  trials: readonly (Trial | TrialSummary)[],
 ): DimensionMetrics[] {
-  const telling = trials.map(scored).filter((trial) =>
+  const telling = trials.map(asSummary).filter((trial) =>
     isCounted(trial) && DIMENSIONS.some((dimension) => VALUES[dimension](trial).length > 0)
   );
   const groups = bySubject(
@@ -118,13 +118,13 @@ export function measureDimensions(
 }
 
 /** What the trials of one unit add to a dimension. */
-function unitSum(trials: readonly TrialScore[], dimension: Dimension): UnitSum {
+function unitSum(trials: readonly TrialSummary[], dimension: Dimension): UnitSum {
   const values = trials.flatMap(VALUES[dimension]);
   return { sum: sum(values, (value) => value), count: values.length };
 }
 
 /** The values, from 0 to 1, that a trial has in each dimension: none, one, or one for each fault. */
-const VALUES: Readonly<Record<Dimension, (trial: TrialScore) => readonly number[]>> = {
+const VALUES: Readonly<Record<Dimension, (trial: TrialSummary) => readonly number[]>> = {
   tool_selection: ({ dimensions }) => valuesOf(dimensions?.tool_selection),
   argument_correctness: ({ dimensions }) => valuesOf(dimensions?.argument_correctness),
   result_interpretation: ({ dimensions }) => valuesOf(dimensions?.result_interpretation),

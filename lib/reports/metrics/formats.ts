@@ -10,7 +10,7 @@ import { sum } from "../../gate/evidence.ts";
 import type { Api } from "../../models/model.ts";
 import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/parse_counts.ts";
 import type { Trial } from "../../trials/trial.ts";
-import { scored, type TrialScore } from "../../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** How the replies of one model, strategy and perturbation could be read, in one format. */
 export interface FormatMetrics {
@@ -39,9 +39,9 @@ export interface FormatMetrics {
 }
 
 /** A trial of which it is known how its replies could be read. */
-type ParsedScore = TrialScore & { readonly parses: ParseCounts };
+type ParsedScore = TrialSummary & { readonly parses: ParseCounts };
 
-function isParsed(trial: TrialScore): trial is ParsedScore {
+function isParsed(trial: TrialSummary): trial is ParsedScore {
   return trial.parses !== undefined;
 }
 
@@ -68,9 +68,9 @@ function isParsed(trial: TrialScore): trial is ParsedScore {
  * ```
  */
 export function measureFormats(
-  trials: readonly (Trial | TrialScore)[],
+  trials: readonly (Trial | TrialSummary)[],
 ): FormatMetrics[] {
-  const parsed = trials.map(scored).filter(isCounted).filter(isParsed);
+  const parsed = trials.map(asSummary).filter(isCounted).filter(isParsed);
   return bySubject(parsed, subjectOf).flatMap(({ subject, items }) =>
     [...Map.groupBy(items, ({ model }) => model.api ?? "chat")].map(([api, own]) => ({
       subject,

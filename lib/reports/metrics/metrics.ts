@@ -23,7 +23,7 @@ import { clusteredInterval, passAtK, passHatK } from "../../statistics/pass_at_k
 import { type Bounds, wilson } from "../../statistics/proportions.ts";
 import type { StrategyWork } from "../../calls/trace.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
-import { scored, type TrialScore } from "../../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** What a set of trials comes to. */
 export interface Tally {
@@ -107,8 +107,8 @@ export interface SubjectMetrics {
 }
 
 /** The metrics of `trials`, subject by subject; costs are known where `prices` has the model. */
-export function measure(trials: readonly TrialScore[], prices: Prices = {}): SubjectMetrics[] {
-  return bySubject(trials.map(scored), subjectOf).map(({ subject, items }) => {
+export function measure(trials: readonly TrialSummary[], prices: Prices = {}): SubjectMetrics[] {
+  return bySubject(trials.map(asSummary), subjectOf).map(({ subject, items }) => {
     const counted = items.filter(isCounted);
     return {
       subject,
@@ -143,7 +143,7 @@ export function measure(trials: readonly TrialScore[], prices: Prices = {}): Sub
   });
 }
 
-function workOfAll(trials: readonly TrialScore[]): StrategyWork | null {
+function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
   const works = trials.flatMap(({ work }) => work ?? []);
   if (works.length === 0) return null;
   const sum = (part: keyof StrategyWork) => works.reduce((total, own) => total + own[part], 0);
@@ -166,7 +166,7 @@ function workOfAll(trials: readonly TrialScore[]): StrategyWork | null {
  * assertEquals(tally([]).rate, null);
  * ```
  */
-export function tally(trials: readonly TrialScore[]): Tally {
+export function tally(trials: readonly TrialSummary[]): Tally {
   const valid = trials.filter(isCounted);
   const solved = valid.filter((trial) => trial.solved);
   const failed = valid.filter((trial) => !trial.solved);
@@ -191,7 +191,7 @@ export function tally(trials: readonly TrialScore[]): Tally {
  * Two-sided 95% interval of the share of `items` that show something: Wilson's, or from the clustered
  * standard error where several are on one graph; `null` where there is none.
  */
-export function shareInterval<T extends Pick<TrialScore, "task">>(
+export function shareInterval<T extends Pick<TrialSummary, "task">>(
   items: readonly T[],
   shows: (item: T) => boolean,
 ): Bounds | null {
@@ -208,7 +208,7 @@ export function shareInterval<T extends Pick<TrialScore, "task">>(
   return wilson(Math.round(count / items.length * graphs.length), graphs.length);
 }
 
-function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
+function repetitionOf(trials: readonly TrialSummary[]): Repetition | null {
   const changed = trials.filter((trial) => trial.changed !== false);
   const graphs = [...Map.groupBy(changed, ({ task }) => graphKey(task)).values()];
   const k = graphs.reduce((most, { length }) => Math.max(most, length), 0);
@@ -231,7 +231,7 @@ function repetitionOf(trials: readonly TrialScore[]): Repetition | null {
 }
 
 /** The sizes of a trial's task, in words; other tasks go by their own names, questions by how they are asked. */
-export function cellName({ task }: Pick<TrialScore, "task">): string {
+export function cellName({ task }: Pick<TrialSummary, "task">): string {
   if (isWholeQuestion(task)) return questionWords(task, task.difficulty);
   const { seed: _, ...sizes } = task as unknown as Record<string, JsonValue>;
   return Object.entries(sizes)
@@ -266,11 +266,11 @@ export function questionWords(
 }
 
 /** Whether calls can be made at all: answers to most questions of call sets are only written down. */
-export function canCall({ task }: Pick<TrialScore, "task">): boolean {
+export function canCall({ task }: Pick<TrialSummary, "task">): boolean {
   return !isWholeQuestion(task) || task.mode === "tools";
 }
 
-function behaviourCounts(trials: readonly TrialScore[]): Record<string, number> {
+function behaviourCounts(trials: readonly TrialSummary[]): Record<string, number> {
   const counts: Record<string, number> = Object.create(null);
   for (const trial of trials) {
     for (const behaviour of signsOf(trial)) {

@@ -29,7 +29,7 @@ import {
 import type { Bounds } from "../../statistics/proportions.ts";
 import { LONGEST_KEPT } from "../../calls/trace.ts";
 import type { Outcome } from "../../trials/trial.ts";
-import { scored, type ScoredAnswer, type TrialScore } from "../../trials/summary.ts";
+import { asSummary, type ScoredAnswer, type TrialSummary } from "../../trials/summary.ts";
 
 /** The share of trials that are right by one score. */
 export interface ScoreAverages extends DifficultyAverages {
@@ -160,7 +160,7 @@ export interface CallSetMetrics {
 }
 
 /** A trial on a question that tells how it is asked. */
-type QuestionScore = TrialScore & { readonly task: QuestionSpec };
+type QuestionScore = TrialSummary & { readonly task: QuestionSpec };
 
 /** A question, and what the answer to it is worth. */
 type Answered = QuestionScore & { readonly scored: ScoredAnswer };
@@ -192,8 +192,8 @@ type Answered = QuestionScore & { readonly scored: ScoredAnswer };
  * assertEquals(metrics!.rows[0]!.scores.routing.easy, 1);
  * ```
  */
-export function measureCallSets(trials: readonly TrialScore[]): CallSetMetrics[] {
-  const questions = trials.map(scored).filter(isQuestionScore);
+export function measureCallSets(trials: readonly TrialSummary[]): CallSetMetrics[] {
+  const questions = trials.map(asSummary).filter(isQuestionScore);
   const ways = Map.groupBy(questions, ({ task }) => canonicalJson(wayOf(task)));
   return [...ways.values()].map((own) => {
     const { task } = own[0]!;
@@ -202,7 +202,7 @@ export function measureCallSets(trials: readonly TrialScore[]): CallSetMetrics[]
   });
 }
 
-function isQuestionScore(trial: TrialScore): trial is QuestionScore {
+function isQuestionScore(trial: TrialSummary): trial is QuestionScore {
   return isWholeQuestion(trial.task);
 }
 

@@ -13,7 +13,7 @@ import {
   rightEndOf,
 } from "../../calls/recovery.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
-import { scored, type TrialScore } from "../../trials/summary.ts";
+import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
 /** How episodes ended: functions that failed, each once in its trial. */
 export interface RecoveryTally {
@@ -59,7 +59,7 @@ export interface RecoveryMetrics {
 }
 
 /** An episode, and the task on which it happened. */
-interface Episode extends Recovery, Pick<TrialScore, "task"> {}
+interface Episode extends Recovery, Pick<TrialSummary, "task"> {}
 
 /**
  * How faults ended, for each model and strategy whose trials met any. Trials that infrastructure spoiled do
@@ -84,8 +84,8 @@ interface Episode extends Recovery, Pick<TrialScore, "task"> {}
  * assertEquals(ends.gave_up, 1);
  * ```
  */
-export function measureRecovery(trials: readonly TrialScore[]): RecoveryMetrics[] {
-  const valid = trials.map(scored).filter(({ outcome }) => outcome !== "invalid");
+export function measureRecovery(trials: readonly TrialSummary[]): RecoveryMetrics[] {
+  const valid = trials.map(asSummary).filter(({ outcome }) => outcome !== "invalid");
   const groups = bySubject(
     valid,
     (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
@@ -112,7 +112,7 @@ export function measureRecovery(trials: readonly TrialScore[]): RecoveryMetrics[
   });
 }
 
-function episodesOf(trials: readonly TrialScore[]): Episode[] {
+function episodesOf(trials: readonly TrialSummary[]): Episode[] {
   return trials.flatMap(({ task, recoveries = [] }) => recoveries.map((one) => ({ ...one, task })));
 }
 

@@ -12,7 +12,7 @@ import { readPlanLine } from "./journal.ts";
 import { differences, readResults, type Results } from "./results.ts";
 import { modelName } from "../../models/entry.ts";
 import { stageEntries, strategyName } from "../../trials/strategies/entry.ts";
-import type { TrialScore } from "../../trials/summary.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
 
 /** Results that are reported together. */
 export interface Collection {
@@ -21,7 +21,7 @@ export interface Collection {
   /** The names of the suites, each once. */
   readonly suite: string;
   /** All trials, in plan order. */
-  readonly trials: readonly TrialScore[];
+  readonly trials: readonly TrialSummary[];
   /** How many trials were planned; `undefined` where a journal does not tell. */
   readonly planned: number | undefined;
 }

@@ -30,7 +30,7 @@ import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
 import { MOST_SHARDS, type Shard } from "../shards.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
-import { scoreOf, type TrialScore } from "../../trials/summary.ts";
+import { summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
 /** The first line of a journal: what was planned. */
@@ -184,7 +184,7 @@ export interface JournalFile {
    * The trials, without what whole runs have no room for; of several lines with one id the last
    * counts, as invalid trials may be run again.
    */
-  readonly trials: readonly TrialScore[];
+  readonly trials: readonly TrialSummary[];
   /** Where each of them stands, by its id: see {@linkcode wholeTrial}. */
   readonly places: ReadonlyMap<string, JournalPlace>;
   /** The id of a trial that is there again although it had ended validly. */
@@ -200,7 +200,7 @@ export interface JournalFile {
  */
 export function readJournalFile(path: string): JournalFile {
   let plan: PlanLine | undefined;
-  const trials = new Map<string, TrialScore>();
+  const trials = new Map<string, TrialSummary>();
   const places = new Map<string, JournalPlace>();
   let doubled: string | undefined;
   let ends: string | undefined;
@@ -215,7 +215,7 @@ export function readJournalFile(path: string): JournalFile {
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
       );
     } else {
-      const trial = scoreOf(trialIn(value, source));
+      const trial = summarize(trialIn(value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
       trials.set(trial.id, before === undefined ? trial : replacing(trial, before));
@@ -228,7 +228,7 @@ export function readJournalFile(path: string): JournalFile {
 }
 
 /** A trial that was run again: what the earlier try took was taken all the same. */
-function replacing(trial: TrialScore, { usage, replaced }: TrialScore): TrialScore {
+function replacing(trial: TrialSummary, { usage, replaced }: TrialSummary): TrialSummary {
   return { ...trial, replaced: replaced === undefined ? usage : sumUsage([usage, replaced]) };
 }
 

@@ -16,7 +16,7 @@ import { type CompletePolicy, hypothesesOf, isUpgrade } from "../../gate/policy.
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
 import { assignShards, shardText } from "../shards.ts";
-import type { TrialScore } from "../../trials/summary.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
 /** The trials of one or more journals that belong together. */
@@ -26,7 +26,7 @@ export interface Results {
   /** What was planned; for journals without a plan, just the trials that are there. */
   readonly planned: readonly PlannedTrial[];
   /** The finished trials, in plan order; {@linkcode journalTrials} has all of each. */
-  readonly trials: readonly TrialScore[];
+  readonly trials: readonly TrialSummary[];
   /** The gate that the plan declares, the rule of a sequential one, and prices. */
   readonly gate: CompletePolicy | undefined;
   readonly rule: SequentialRule | undefined;
@@ -281,7 +281,7 @@ function misplacedProblem(
 
 /** The id of a trial that is not planned, or whose fields are not those of its id. */
 export function foreignTrial(
-  trials: readonly TrialScore[],
+  trials: readonly TrialSummary[],
   planned: readonly PlannedTrial[],
 ): string | undefined {
   const known = new Map(planned.map((trial) => [trial.id, placeText(trial, trial.model)]));

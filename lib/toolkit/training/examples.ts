@@ -26,7 +26,7 @@ import { callsOf } from "../../calls/trace.ts";
 import type { Message } from "../../tools/message.ts";
 import type { TrainingConversation, TrainingFormat } from "./format.ts";
 import type { Trial } from "../../trials/trial.ts";
-import type { TrialScore } from "../../trials/summary.ts";
+import type { TrialSummary } from "../../trials/summary.ts";
 
 /** A conversation to learn from, and where it comes from. */
 export interface TrainingExample extends TrainingConversation {
@@ -285,6 +285,6 @@ export async function writeTrainingData(
 }
 
 /** An answer that is right and that a call had returned: not one that was guessed. */
-function isVerified({ solved, grounded }: TrialScore): boolean {
+function isVerified({ solved, grounded }: TrialSummary): boolean {
   return solved && grounded;
 }

@@ -4,7 +4,7 @@ import { makeReport } from "../../../lib/reports/report.ts";
 import { drawDimensions } from "../../../lib/reports/figures/dimensions.ts";
 import { dimensionFigure } from "../../../lib/reports/page/figure_markup.ts";
 import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
-import { scoreOf } from "../../../lib/trials/summary.ts";
+import { summarize } from "../../../lib/trials/summary.ts";
 import { test } from "../../support/generated.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
@@ -99,7 +99,7 @@ test("drawDimensions() is at peace with many models, and with hostile names", as
 
 test("dimensionFigure() is there where faults were met, and calls simulated models so", async () => {
   const model = { requested: "sim:planner", served: "", simulated: true };
-  const trial = { ...scoreOf(record()), model, dimensions: { tool_selection: 1 } };
+  const trial = { ...summarize(record()), model, dimensions: { tool_selection: 1 } };
   assertEquals(await dimensionFigure(makeReport([trial], { suite: "s" })), []);
   const recovery = { fault: "timeout", function: "f", end: "recovered", attempts: 1 } as const;
   const faulted = { ...trial, perturbation: "timeout", recoveries: [recovery] };

@@ -9,13 +9,13 @@ import {
   hasBroadRates,
   highestRate,
 } from "../../../lib/reports/figures/heatmap.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { test } from "../../support/generated.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 import { elementsOf, parseXml } from "../../support/xml.ts";
 
-function only(trials: readonly TrialScore[]) {
+function only(trials: readonly TrialSummary[]) {
   const all = measureBrittleness(trials);
   assertEquals(all.length, 1);
   return all[0]!;

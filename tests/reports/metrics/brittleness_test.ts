@@ -17,7 +17,7 @@ import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { tango, wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { test } from "../../support/generated.ts";
 import { scored, scoredAll, TYPES_BY_LETTER } from "../../support/parameter_scores.ts";
 import {
@@ -31,13 +31,13 @@ import {
 const UNCHANGED = { changed: false } as const;
 
 /** What these trials of one model and strategy come to. */
-function only(trials: readonly TrialScore[]): Brittleness {
+function only(trials: readonly TrialSummary[]): Brittleness {
   const all = measureBrittleness(trials);
   assertEquals(all.length, 1);
   return all[0]!;
 }
 
-function column(trials: readonly TrialScore[], perturbation = "RD"): BrittlenessColumn {
+function column(trials: readonly TrialSummary[], perturbation = "RD"): BrittlenessColumn {
   return only(trials).columns.find((own) => own.perturbation === perturbation)!;
 }
 
@@ -45,12 +45,12 @@ function rateOf(own: BrittlenessColumn, type: ParameterFailureType): ParameterFa
   return own.failures.find((rate) => rate.type === type)!;
 }
 
-function flips(trials: readonly TrialScore[], perturbation = "rename"): Flips {
+function flips(trials: readonly TrialSummary[], perturbation = "rename"): Flips {
   return only(trials).flips.find((own) => own.perturbation === perturbation)!;
 }
 
 /** A cell of the transfer matrix as `[of, together, later, either]`, by the letters of its types. */
-function cellOf(trials: readonly TrialScore[], letters: string): number[] {
+function cellOf(trials: readonly TrialSummary[], letters: string): number[] {
   const [from, to] = [...letters].map((letter) =>
     TYPES_BY_LETTER[letter as keyof typeof TYPES_BY_LETTER]
   );
@@ -59,7 +59,7 @@ function cellOf(trials: readonly TrialScore[], letters: string): number[] {
 }
 
 /** Perturbed trials with these failures; a matrix is of all of them. */
-function perturbed(...letters: readonly string[]): TrialScore[] {
+function perturbed(...letters: readonly string[]): TrialSummary[] {
   return scoredAll(letters, { perturbation: "RD" });
 }
 
@@ -213,7 +213,7 @@ test("measureBrittleness() has task accuracy, what abstained, and calls that wer
     record({ calls: 3, failures: failures("wrong_number_of_inputs", "value_not_yet_known") }),
     record({ calls: 0, outcome: "abstained" }),
     record({ calls: 50, outcome: "invalid", failures: failures("function_not_found") }),
-  ].map((trial, index): TrialScore => ({
+  ].map((trial, index): TrialSummary => ({
     ...trial,
     perturbation: "RP_F",
     task: { ...trial.task, seed: index },
@@ -328,7 +328,7 @@ const TRIALS = fc.uniqueArray(SCORED, {
 );
 
 /** The same by looking at every two calls of every trial. */
-function transferByHand(trials: readonly TrialScore[], from: string, to: string): Transfer {
+function transferByHand(trials: readonly TrialSummary[], from: string, to: string): Transfer {
   const calls = trials
     .filter(({ outcome, changed }) => outcome !== "invalid" && changed !== false)
     .map(({ parameters }) => parameters!.calls.map((types) => new Set<string>(types)))

@@ -4,14 +4,14 @@ import { estimateMean, jointMean } from "../../../lib/statistics/clustered_mean.
 import { DIMENSIONS, measureDimensions } from "../../../lib/reports/metrics/dimensions.ts";
 import { type FaultKind, FAULTS } from "../../../lib/tools/fault.ts";
 import { RECOVERY_ENDS, type RecoveryEnd } from "../../../lib/calls/recovery.ts";
-import { scoreOf, type TrialScore } from "../../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import type { TrialDimensions } from "../../../lib/trials/dimension_scores.ts";
 import { test } from "../../support/generated.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 
 /** A trial without a fault. */
-function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialScore {
-  return { ...scoreOf(record(traits)), dimensions };
+function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialSummary {
+  return { ...summarize(record(traits)), dimensions };
 }
 
 /** A trial in which functions failed by a fault, and ended so. */
@@ -19,9 +19,9 @@ function faulted(
   ends: readonly RecoveryEnd[],
   traits: TrialTraits = {},
   fault: FaultKind = "timeout",
-): TrialScore {
+): TrialSummary {
   const recoveries = ends.map((end, place) => ({ fault, function: `f${place}`, end, attempts: 1 }));
-  return { ...scoreOf(record({ perturbation: fault, ...traits })), recoveries };
+  return { ...summarize(record({ perturbation: fault, ...traits })), recoveries };
 }
 
 const unit = (sum: number, count: number) => ({ sum, count });
@@ -76,7 +76,7 @@ test("measureDimensions() says what was not measured, and takes the mean of the 
 });
 
 test("measureDimensions() takes giving up for right where permission is denied, and slow for nothing", () => {
-  const recoveryOf = (...trials: TrialScore[]) =>
+  const recoveryOf = (...trials: TrialSummary[]) =>
     measureDimensions(trials)[0]?.dimensions.at(-1)?.mean;
   assertEquals(recoveryOf(faulted(["gave_up"], {}, "permission_denied")), 1);
   assertEquals(recoveryOf(faulted(["recovered"], {}, "permission_denied")), 0);

@@ -5,7 +5,7 @@ import { measureFormats } from "../../../lib/reports/metrics/formats.ts";
 import type { Api } from "../../../lib/models/model.ts";
 import { type Parse, PARSES, type ReplyEvent } from "../../../lib/calls/trace.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { scoreOf } from "../../../lib/trials/summary.ts";
+import { summarize } from "../../../lib/trials/summary.ts";
 import { test } from "../../support/generated.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 
@@ -95,7 +95,7 @@ test("measureFormats() says the same of scores, and of trials in any order", () 
   fc.assert(fc.property(traits, (all) => {
     const trials = all.map(({ parses, ...own }) => trial(parses, own));
     const [formats] = measureFormats(trials);
-    assertEquals(measureFormats(trials.map(scoreOf)), measureFormats(trials));
+    assertEquals(measureFormats(trials.map(summarize)), measureFormats(trials));
     if (formats === undefined) return assert(all.every(({ parses }) => parses === ""));
     const [turned] = measureFormats(trials.toReversed());
     const { strict, repaired, unreadable, attempts, strictRate, usableRate } = formats;

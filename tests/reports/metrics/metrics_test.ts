@@ -13,7 +13,7 @@ import { wilson } from "../../../lib/statistics/proportions.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import type { TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
-import { scoreOf, type TrialScore } from "../../../lib/trials/summary.ts";
+import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { trialId } from "../../../lib/trials/trial_id.ts";
 import { seedOf, test } from "../../support/generated.ts";
 import { manyRecords, record, records, stageOf } from "../../support/records.ts";
@@ -81,7 +81,7 @@ test("measure() leaves what was not changed out of everything but what it took",
     behaviours: ["silent"],
   } as const;
   const counted = [1, 2].map((seed) => record({ seed, ...traits }));
-  const others = [1, 3].map((seed): TrialScore => ({
+  const others = [1, 3].map((seed): TrialSummary => ({
     ...record({ seed, ...traits, changed: false, repetition: 2, outcome: "no_answer" }),
     work: { asked: 1, unusable: 0, sentBack: 0, mended: 0 },
   }));
@@ -356,7 +356,7 @@ async function workIn(strategy: string, texts: readonly string[]) {
   const task = { ...CELL, seed: 1 };
   const key = { model: "m", strategy, perturbation: "none", task, repetition: 1 };
   const trial = await runTrial({ ...key, id: trialId(key), index: 0, block: 0 }, model);
-  return scoreOf(trial).work;
+  return summarize(trial).work;
 }
 
 test("scoreOf() counts what was asked beside the loop, and what came to nothing", async () => {
@@ -386,8 +386,8 @@ test("scoreOf() counts calls that went back, and those that were mended", () => 
     // Whom an answer follows is nothing that a strategy did.
     { kind: "stage", stage: "answer", message: "the answer follows the tool" },
   ];
-  assertEquals(scoreOf(record({ events })).work, {
+  assertEquals(summarize(record({ events })).work, {
     ...{ asked: 1, unusable: 0, sentBack: 2, mended: 1 },
   });
-  assertEquals("work" in scoreOf(record({ events: events.slice(0, 1) })), false);
+  assertEquals("work" in summarize(record({ events: events.slice(0, 1) })), false);
 });

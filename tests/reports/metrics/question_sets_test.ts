@@ -11,12 +11,12 @@ import { cellName, measure, tally } from "../../../lib/reports/metrics/metrics.t
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES, type Trial } from "../../../lib/trials/trial.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { test } from "../../support/generated.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
 
-function onlyRow(trials: readonly TrialScore[]): CallSetRow {
+function onlyRow(trials: readonly TrialSummary[]): CallSetRow {
   const [metrics, ...others] = measureCallSets(trials);
   assertEquals([others.length, metrics?.rows.length], [0, 1]);
   return metrics!.rows[0]!;
@@ -26,7 +26,7 @@ const medium = { difficulty: "medium" } as const;
 const hard = { difficulty: "hard" } as const;
 
 /** Five trials that count, one of them at a limit, and one each that does not for every reason. */
-const TRIALS: readonly TrialScore[] = [
+const TRIALS: readonly TrialSummary[] = [
   answered(question("q1"), "exact"),
   answered(question("q2"), "structure", { answer: { errors: ["logical_error"] } }),
   answered(question("q3"), "nothing", {
@@ -220,7 +220,7 @@ test("measureCallSets() correlates the judge's scores with exact answers, over t
 });
 
 test("measureCallSets() has no correlation where nothing varies", () => {
-  const correlationOf = (trials: readonly TrialScore[]) => onlyRow(trials).judging!.correlation;
+  const correlationOf = (trials: readonly TrialSummary[]) => onlyRow(trials).judging!.correlation;
   assertEquals(correlationOf(judged([[true, 1], [true, 0.5], [true, 0]])), null);
   assertEquals(correlationOf(judged([[true, 0.5], [false, 0.5], [true, 0.5]])), null);
   assertEquals(correlationOf(judged([[true, null], [false, null]])), null);

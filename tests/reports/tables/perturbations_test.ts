@@ -9,12 +9,12 @@ import { perturbationTables, wholePercent } from "../../../lib/reports/tables/pe
 import { sourceText, type Table } from "../../../lib/reports/tables/table.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { tango } from "../../../lib/statistics/proportions.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { test } from "../../support/generated.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { failureOf, HOSTILE, record, records, STEERING } from "../../support/records.ts";
 
-function tables(trials: readonly TrialScore[], brief = false): Map<string, Table> {
+function tables(trials: readonly TrialSummary[], brief = false): Map<string, Table> {
   const all = perturbationTables(makeReport(trials, { suite: "s" }), brief);
   assertEquals(new Set(all.map(({ id }) => id)).size, all.length, "ids must differ");
   for (const { rows, id, section } of all) {
@@ -44,10 +44,10 @@ function tangoText(gained: number, lost: number, tasks: number): string {
 }
 
 /** The example: four tasks unperturbed, under RD, and under RP_F. */
-const TRIALS: readonly TrialScore[] = [
+const TRIALS: readonly TrialSummary[] = [
   ...scoredAll(["", "", "R", ""]),
   ...scoredAll(["RD", "R", "", ""], { perturbation: "RD", outcome: "wrong_answer" })
-    .map((trial, index): TrialScore => index === 3 ? { ...trial, changed: false } : trial),
+    .map((trial, index): TrialSummary => index === 3 ? { ...trial, changed: false } : trial),
   scored("", { perturbation: "RP_F", outcome: "abstained", calls: 0 }),
   scored("D", {
     perturbation: "RP_F",

@@ -7,13 +7,13 @@ import { renderMarkdown } from "../../../lib/reports/markdown.ts";
 import type { Table } from "../../../lib/reports/tables/table.ts";
 import { tablesOf } from "../../../lib/reports/tables/tables.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { percent } from "../../../lib/base/numbers.ts";
 import { test } from "../../support/generated.ts";
 import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 
-function tables(trials: readonly TrialScore[], brief = false): Map<string, Table> {
+function tables(trials: readonly TrialSummary[], brief = false): Map<string, Table> {
   const all = callSetTables(makeReport(trials, { suite: "s" }), brief);
   assertEquals(new Set(all.map(({ id }) => id)).size, all.length, "ids must differ");
   for (const { rows, id } of all) {
@@ -23,7 +23,7 @@ function tables(trials: readonly TrialScore[], brief = false): Map<string, Table
 }
 
 /** Of one model: two easy questions, a medium one and a hard one. */
-const TRIALS: readonly TrialScore[] = [
+const TRIALS: readonly TrialSummary[] = [
   answered(question("q1"), "exact", { answer: { judged: { score: 1 } } }),
   answered(question("q2"), "structure", {
     answer: { judged: { score: 0.5 }, errors: ["logical_error"] },
@@ -135,7 +135,7 @@ test("callSetTables() leaves out what no row has, and says what it cannot tell",
 });
 
 test("callSetTables() counts trials that are in no share, or wrong for want of an answer", () => {
-  const spoiled: readonly TrialScore[] = [
+  const spoiled: readonly TrialSummary[] = [
     ...TRIALS,
     unanswered(question("q5"), { outcome: "call_limit" }),
     unanswered(question("q6"), { outcome: "invalid" }),
@@ -202,7 +202,7 @@ test("callSetTables() compares JSON and YAML as in Table 8, where several were t
     ["Table 4", "Table 8", "Table 8"],
   );
   const strict = trials.map((trial) => ({ ...trial, task: { ...trial.task, rule: "strict" } }));
-  const rules = tables([...trials, ...strict] as TrialScore[]);
+  const rules = tables([...trials, ...strict] as TrialSummary[]);
   assertEquals(rules.get("call-set-formats-2")!.title, "JSON and YAML: shop parameters, strict");
   const routed = tables(
     ["json", "yaml"].map((input) =>
@@ -260,7 +260,7 @@ test("callSetTables() correlates over models where there are three", () => {
   assert(!beside.note!.includes("independent"), "what was not judged is not told of");
   assertEquals(beside.rows.length, 5);
   assertEquals(tables(trials.slice(1)).get("call-set-judge")!.rows.length, 3);
-  const again = trials.map((trial): TrialScore => ({ ...trial, repetition: 2 }));
+  const again = trials.map((trial): TrialSummary => ({ ...trial, repetition: 2 }));
   assertStringIncludes(
     tables([...trials, ...again]).get("call-set-judge")!.note!,
     "were trials independent, as repetitions of one question are not",
@@ -272,7 +272,7 @@ function judgedBy(
   id: string,
   model: { readonly requested: string; readonly served: string[]; readonly simulated?: boolean },
   traits: Parameters<typeof answered>[2] = {},
-): TrialScore {
+): TrialSummary {
   return answered(question(id), "exact", {
     judging: {
       model: { simulated: false, ...model },
@@ -319,7 +319,7 @@ test("callSetTables() names the judge, and what it read and wrote", () => {
 
 test("callSetTables() says where a judge answered under several names, in one row or in two", () => {
   const as = (name: string) => ({ requested: "big", served: [name] });
-  const cells = (trials: readonly TrialScore[]) => {
+  const cells = (trials: readonly TrialSummary[]) => {
     const { rows, note } = tables(trials).get("call-set-judge")!;
     const isTold = note!.includes("a judge answered under several names");
     return [...rows.slice(1).map((row) => row[1]), isTold];
@@ -395,11 +395,11 @@ test("reports have the tables of call sets in Markdown and among all tables", ()
 
 test("tables of perturbed questions leave out failures of calls, of which there are none", () => {
   const written = ["none", "RD"].flatMap((perturbation) =>
-    TRIALS.map((trial): TrialScore => ({ ...trial, perturbation }))
+    TRIALS.map((trial): TrialSummary => ({ ...trial, perturbation }))
   );
   const ids = tablesOf(makeReport(written, { suite: "s" })).map(({ id }) => id);
   assert(ids.includes("perturbations") && !ids.includes("failure-rates-1"), ids.join());
-  const made = written.map((trial): TrialScore => ({ ...trial, calls: 1 }));
+  const made = written.map((trial): TrialSummary => ({ ...trial, calls: 1 }));
   assert(tablesOf(makeReport(made, { suite: "s" })).some(({ id }) => id === "failure-rates-1"));
 });
 
@@ -426,7 +426,7 @@ test("renderTables() says that no call was refused, not that none was wrong, whe
 test("tables of call sets stay within a terminal's reasonable width", () => {
   const name = "a-model-of-some-length-2026-01 (high)";
   const trials = TRIALS.flatMap((trial) =>
-    [1, 2].map((repetition): TrialScore => ({
+    [1, 2].map((repetition): TrialSummary => ({
       ...trial,
       repetition,
       strategy: "repair",

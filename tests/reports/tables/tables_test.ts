@@ -5,7 +5,7 @@ import { makeReport, type ReportOptions } from "../../../lib/reports/report.ts";
 import type { Table } from "../../../lib/reports/tables/table.ts";
 import { breakdownTable, tablesOf } from "../../../lib/reports/tables/tables.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { generatedFrom, test } from "../../support/generated.ts";
 import { crossed, failureOf, record, records } from "../../support/records.ts";
 
@@ -327,7 +327,7 @@ test("tablesOf() tells what strategies did, of those that did something", () => 
   const work = (asked: number, sentBack = 0, mended = 0, unusable = 0) => ({
     work: { asked, unusable, sentBack, mended },
   });
-  const trials: TrialScore[] = [
+  const trials: TrialSummary[] = [
     record(),
     { ...record({ strategy: "repair", seed: 1 }), ...work(1200, 3, 2) },
     { ...record({ strategy: "repair", seed: 2 }), ...work(2, 1, 1) },

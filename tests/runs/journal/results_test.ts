@@ -22,7 +22,7 @@ import { type Plan, planHash, planSuite } from "../../../lib/runs/plan.ts";
 import { type Shard, shardOf } from "../../../lib/runs/shards.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import type { TrialScore } from "../../../lib/trials/summary.ts";
+import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
 import { test } from "../../support/generated.ts";
@@ -393,7 +393,7 @@ test("readResults() keeps what earlier tries of a trial took", () => {
   );
   const { trials, problem } = readResults([folder.write("tries.jsonl", textOf(tries))]);
   assertEquals(problem, undefined);
-  const [{ usage, replaced }] = trials as [TrialScore];
+  const [{ usage, replaced }] = trials as [TrialSummary];
   assertEquals([usage, replaced], [
     { inputTokens: 5, outputTokens: 2 },
     { inputTokens: 7, outputTokens: 1 },

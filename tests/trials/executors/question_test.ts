@@ -8,7 +8,7 @@ import { Spending } from "../../../lib/models/prices.ts";
 import { Run } from "../../../lib/runs/run.ts";
 import type { QuestionSet, Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { scoreOf } from "../../../lib/trials/summary.ts";
+import { summarize } from "../../../lib/trials/summary.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
@@ -41,7 +41,7 @@ const JUDGE = scripted("judge", [{
   usage: { inputTokens: 7, outputTokens: 3 },
 }]);
 
-const scoredIn = (trial: Trial) => scoreOf(trial).scored!;
+const scoredIn = (trial: Trial) => summarize(trial).scored!;
 
 test("a model that writes the truth solves every question, in JSON and in YAML", async () => {
   const asked: ModelRequest[] = [];
@@ -133,7 +133,7 @@ test("strategy repair sends back what cannot be read, and keeps what it was", as
     const isRepaired = trial.strategy === "repair";
     assertEquals([trial.solved, scores.exact], [isRepaired, isRepaired]);
     assertEquals(unrepaired?.syntaxValid, isRepaired ? false : undefined);
-    assertEquals(scoreOf(trial).work?.mended, isRepaired ? 1 : undefined);
+    assertEquals(summarize(trial).work?.mended, isRepaired ? 1 : undefined);
   }
   assertEquals(asked, CITY.questions.length);
 });
@@ -200,7 +200,7 @@ test("a judge says how alike answer and truth are, at its own expense", async ()
     assertEquals(trial.usage, { inputTokens: 100, outputTokens: 10 });
     assertEquals(trial.stages, undefined);
     const spending = new Spending({ tokens: 120 });
-    spending.add(scoreOf(trial));
+    spending.add(summarize(trial));
     assertMatch(spending.reached!, /120 tokens/);
   }
 });
@@ -372,7 +372,7 @@ test("the right functions and arguments with a wrong value are structural, and n
   const right = { syntaxValid: true, structural: true, routingExact: true };
   assertEquals(scoredIn(trial!).scores, { ...right, exact: false });
   assertEquals(scoredIn(trial!).errors, ["logical_error"]);
-  const report = makeReport(trials.map(scoreOf), { suite: "city" });
+  const report = makeReport(trials.map(summarize), { suite: "city" });
   const [table] = callSetTables(report);
   const cell = (head: string) => table!.rows[1]![table!.rows[0]!.indexOf(head)];
   assertEquals(["syntax", "structure", "exact: easy"].map(cell), ["100.0%", "100.0%", "0.0%"]);
