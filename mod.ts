@@ -156,7 +156,7 @@ export {
 } from "./lib/tools/define_tool.ts";
 export { QuestionExecutor } from "./lib/trials/executors/question.ts";
 export { isQuestion, type QuestionSpec } from "./lib/trials/executors/task_kind.ts";
-export type { UnitWords } from "./lib/gate/unit_names.ts";
+export type { UnitNames } from "./lib/gate/unit_names.ts";
 export type { TaskSource } from "./lib/runs/plan.ts";
 export { type QuestionSource, questionSource } from "./lib/runs/question_tasks.ts";
 export {
@@ -183,7 +183,7 @@ export {
   type Effort,
   type PairedSuccess,
 } from "./lib/gate/comparison.ts";
-export type { Subject } from "./lib/gate/variant.ts";
+export type { Variant } from "./lib/gate/variant.ts";
 export { Connections, type ConnectOptions } from "./lib/models/connect.ts";
 export {
   Definition,

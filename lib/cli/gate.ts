@@ -10,7 +10,7 @@ import { PRICES } from "../models/prices.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate } from "../reports/terminal.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
-import { decideResults, faultOf } from "../runs/decide_results.ts";
+import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { renderVerdicts } from "../reports/verdicts.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { summarizeJob } from "../reports/job_summary.ts";
@@ -49,7 +49,7 @@ export function gate(arguments_: readonly string[]): number {
   givenPolicy(options);
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
-  const fault = faultOf(results);
+  const fault = undecidableReason(results);
   if (fault !== undefined) {
     if (results.problem !== undefined && results.problem === results.missing) {
       console.error("Give the journals of all shards; what is lost can be run again with --shard");

@@ -28,7 +28,7 @@ import {
   unpairedSampleSize,
 } from "../statistics/sample_size.ts";
 import { SUITE } from "../runs/suite.ts";
-import { unitWords } from "../gate/unit_names.ts";
+import { unitNames } from "../gate/unit_names.ts";
 import { percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { planSuiteFile } from "./running.ts";
@@ -112,7 +112,7 @@ function ofSuite(file: string, options: Arguments): Told {
   const { models, cells, repetitions, references } = plan.resolved;
   const cost = forecastCost(plan, usage, told);
   const warnings = planWarnings(plan, told);
-  const unit = unitWords(plan.trials.map(({ task }) => task));
+  const unit = unitNames(plan.trials.map(({ task }) => task));
   return {
     numbers: {
       suite: suite.name,

@@ -13,7 +13,7 @@ import { pricesFor } from "../runs/plan.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
-import { decideResults, faultOf } from "../runs/decide_results.ts";
+import { decideResults, undecidableReason } from "../runs/decide_results.ts";
 import { lackNote, makeReport } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
@@ -194,7 +194,7 @@ function decide(results: Results, prices: Prices | undefined): GateReport | unde
   try {
     const baseline = baselineOfGate(gate, userPath);
     const missing = missingBaseline(gate, baseline);
-    const fault = faultOf(results) ?? missing;
+    const fault = undecidableReason(results) ?? missing;
     return fault === undefined
       ? decideResults(results, gate, { baseline, prices })
       : reportProblem(suite, printable(fault, 1000));

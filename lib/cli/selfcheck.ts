@@ -6,11 +6,11 @@
 import { Connections } from "../models/connect.ts";
 import {
   byGraph,
-  bySubject,
+  byVariant,
   isCounted,
-  type Subject,
-  subjectName,
-  subjectOf,
+  type Variant,
+  variantName,
+  variantOf,
 } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
@@ -26,7 +26,7 @@ import { type Check, selfCheck } from "../gate/self_check.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
 import { Throttles } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { unitWords } from "../gate/unit_names.ts";
+import { unitNames } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
@@ -86,7 +86,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
     : await trialsOfSuite(first, options);
   if (trials === undefined) return exitCodeOf("invalid");
   const policy = policyOf(options, gate);
-  const checked = bySubject(trials, subjectOf).filter(isGated).map(({ subject, items }) => ({
+  const checked = byVariant(trials, variantOf).filter(isGated).map(({ subject, items }) => ({
     subject,
     simulated: items.some(({ model }) => model.simulated),
     checks: check(items, policy, options),
@@ -94,7 +94,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
   if (options.has("json")) console.log(JSON.stringify(checked, null, 2));
   else {
     for (const { subject, simulated, checks } of checked) {
-      const name = printable(subjectName(subject)) + (simulated ? " (simulated)" : "");
+      const name = printable(variantName(subject)) + (simulated ? " (simulated)" : "");
       console.log(`${name}\n\n${renderChecks(checks)}\n`);
     }
   }
@@ -111,14 +111,14 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
 
 /** No gate is asked of what cannot be solved, nor of what a perturbation has not changed. */
 function isGated(
-  { subject, items }: { readonly subject: Subject; readonly items: readonly TrialSummary[] },
+  { subject, items }: { readonly subject: Variant; readonly items: readonly TrialSummary[] },
 ): boolean {
   const why = isRemoving(subject.perturbation)
     ? "under its perturbation nothing can be solved"
     : items.every(({ changed }) => changed === false)
     ? "its perturbation found nothing to change"
     : undefined;
-  if (why !== undefined) console.error(`${printable(subjectName(subject))} is left out: ${why}`);
+  if (why !== undefined) console.error(`${printable(variantName(subject))} is left out: ${why}`);
   return why === undefined;
 }
 
@@ -184,7 +184,7 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   const plan = planSuiteFile(twice(suite, path), path);
   console.error(
     `Each ${
-      unitWords(plan.trials.map(({ task }) => task)).one
+      unitNames(plan.trials.map(({ task }) => task)).one
     } is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
   );
   if (suite.seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);

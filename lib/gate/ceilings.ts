@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { ContestGraph, FinishedTrials } from "./decisions.ts";
+import type { DecisionGraph, FinishedTrials } from "./decisions.ts";
 import type { ScoredTrial } from "./variant.ts";
 import { differenceBounds, rateBounds, sum, type Unit } from "./evidence.ts";
 import type { CeilingCheck } from "./decide.ts";
@@ -29,7 +29,7 @@ export interface CeilingOptions {
  * @throws {InputError} If a price is needed and not there.
  */
 export function checkCeilings(
-  graphs: readonly ContestGraph[],
+  graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
   policy: CompletePolicy,
   { prices = {}, anytime }: CeilingOptions,

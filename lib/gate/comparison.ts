@@ -13,7 +13,7 @@ import {
   sum,
   unitOf,
 } from "./evidence.ts";
-import { byGraph, bySubject, type Subject, subjectOf } from "./variant.ts";
+import { byGraph, byVariant, type Variant, variantOf } from "./variant.ts";
 import { canonicalJson } from "../base/json.ts";
 import { costOfAll, type Prices, spentUsage } from "../models/prices.ts";
 import { clusteredInterval } from "../statistics/pass_at_k.ts";
@@ -39,7 +39,7 @@ export interface Effort {
  */
 export interface Comparison {
   /** What is compared. */
-  readonly subject: Subject;
+  readonly subject: Variant;
   /** Whether the model of either is a program that stands in for a model. */
   readonly simulated: boolean;
   /** Graphs with a valid trial of both. */
@@ -132,12 +132,12 @@ export function comparePerturbations(
 function compareWith(
   trials: readonly TrialSummary[],
   prices: Prices,
-  usual: Partial<Subject>,
+  usual: Partial<Variant>,
 ): Comparison[] {
   // What was not changed says nothing of a perturbation, nor of a strategy under it.
   const changed = trials.filter((trial) => trial.changed !== false);
   const groups = new Map(
-    bySubject(changed, subjectOf).map((group) => [canonicalJson(group.subject), group]),
+    byVariant(changed, variantOf).map((group) => [canonicalJson(group.subject), group]),
   );
   return [...groups.values()].flatMap(({ subject, items }) => {
     const others = groups.get(canonicalJson({ ...subject, ...usual }));
@@ -178,7 +178,7 @@ function pairsOf(
 }
 
 function compare(
-  subject: Subject,
+  subject: Variant,
   own: readonly TrialSummary[],
   others: readonly TrialSummary[],
   prices: Prices,

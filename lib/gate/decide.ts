@@ -26,7 +26,7 @@ import {
 } from "./policy.ts";
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
 import type { Bounds } from "../statistics/proportions.ts";
-import { GRAPHS, type UnitWords } from "./unit_names.ts";
+import { GRAPHS, type UnitNames } from "./unit_names.ts";
 
 /** How a ceiling was kept. */
 export interface CeilingCheck {
@@ -84,7 +84,7 @@ export interface DecideOptions {
   /** Whether to work out how many more trials would decide; default true. It takes longest of all. */
   readonly advise?: boolean;
   /** What the units are called; default graphs. */
-  readonly unit?: UnitWords;
+  readonly unit?: UnitNames;
 }
 
 /**

@@ -6,13 +6,13 @@
 import { checkCeilings } from "./ceilings.ts";
 import {
   comparesWithin,
-  type Contest,
-  type ContestGraph,
-  contestsOf,
+  type DecisionGraph,
   FinishedTrials,
-  namesIn,
+  type GateDecision,
+  plannedDecisions,
+  trialNames,
 } from "./decisions.ts";
-import { isCounted, type ScoredTrial, type Subject, subjectName } from "./variant.ts";
+import { isCounted, type ScoredTrial, type Variant, variantName } from "./variant.ts";
 import {
   decide,
   type DecideOptions,
@@ -32,10 +32,10 @@ import type { SequentialRule } from "./sequential.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import { type UnitWords, unitWords } from "./unit_names.ts";
+import { type UnitNames, unitNames } from "./unit_names.ts";
 
 /** The verdict over one subject. */
-export interface DecidedVariant extends Subject {
+export interface DecidedVariant extends Variant {
   /** Whether the model, or the one it is compared with, is a program that stands in for a model. */
   readonly simulated: boolean;
   /**
@@ -47,7 +47,7 @@ export interface DecidedVariant extends Subject {
   readonly baseline?: string;
   readonly verdict: Verdict;
   /** What the units of the verdict are called; default graphs. */
-  readonly unit?: UnitWords;
+  readonly unit?: UnitNames;
 }
 
 /** Results to compare with, that were not made in the same run. */
@@ -84,8 +84,8 @@ export function decideTrials(
   const policy = completePolicy(gate);
   const scores = new FinishedTrials(comparesWithin(policy, options.baseline), options.baseline);
   for (const trial of trials) scores.add(asSummary(trial));
-  const unit = unitWords(planned.map(({ task }) => task));
-  return contestsOf(planned, policy, options.baseline).map((contest): DecidedVariant => {
+  const unit = unitNames(planned.map(({ task }) => task));
+  return plannedDecisions(planned, policy, options.baseline).map((contest): DecidedVariant => {
     const { subject, baseline } = contest;
     const own = scores.of(contest.graphs.flatMap(({ candidate }) => candidate));
     const other = scores.of(contest.graphs.flatMap((graph) => graph.baseline));
@@ -96,7 +96,7 @@ export function decideTrials(
     const { file } = options.baseline ?? {};
     const compared = baseline === undefined
       ? {}
-      : { baseline: subjectName(baseline) + (file === undefined ? "" : ` (${file})`) };
+      : { baseline: variantName(baseline) + (file === undefined ? "" : ` (${file})`) };
     const reason = own.length === 0
       ? "there are no trials"
       : baseline !== undefined && other.length === 0
@@ -121,7 +121,7 @@ function severalWays(trials: readonly ScoredTrial[]): string | undefined {
 }
 
 /** What is right under some perturbations is to solve nothing, which no gate can ask for. */
-function unsolvable(subjects: readonly (Subject | undefined)[]): string | undefined {
+function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefined {
   const removing = subjects.find((one) => one !== undefined && isRemoving(one.perturbation));
   return removing &&
     `under ${printable(removing.perturbation)} no task can be solved, and to abstain is right`;
@@ -146,11 +146,11 @@ function blamed(
 }
 
 function settle(
-  contest: Contest,
+  contest: GateDecision,
   scores: FinishedTrials,
   policy: CompletePolicy,
   { rule, stopped, prices, baseline: file, unit }: DecideTrialsOptions & {
-    readonly unit: UnitWords;
+    readonly unit: UnitNames;
   },
 ): Verdict {
   const inOrder = rule !== undefined || stopped !== undefined;
@@ -194,7 +194,7 @@ function settle(
     : decide(graphs.map(({ candidate }) => scores.unit(candidate)), policy, decideOptions);
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
-    return blamed(verdict, policy, scores.of(used.flatMap(namesIn)));
+    return blamed(verdict, policy, scores.of(used.flatMap(trialNames)));
   }
   const unknown = lackingViews(used, scores, policy) ?? lackingPairs(used, scores);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
@@ -208,7 +208,10 @@ function settle(
 }
 
 /** Why nothing can be said of flips, if that is asked for. */
-function lackingPairs(graphs: readonly ContestGraph[], scores: FinishedTrials): string | undefined {
+function lackingPairs(
+  graphs: readonly DecisionGraph[],
+  scores: FinishedTrials,
+): string | undefined {
   const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
   if (compared.length === 0) return undefined;
   const known = compared.some((graph) =>
@@ -221,7 +224,7 @@ function lackingPairs(graphs: readonly ContestGraph[], scores: FinishedTrials): 
 
 /** Why nothing can be said of parameter failures, if that is asked for: what is not known is not kept. */
 function lackingViews(
-  graphs: readonly ContestGraph[],
+  graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
   { atMost: { parameterFailures = {} } }: CompletePolicy,
 ): string | undefined {
@@ -244,15 +247,15 @@ function lackingViews(
  * The graphs that come first in plan order and whose trials have all ended, in whole blocks. If it is
  * a baseline from elsewhere that ends, that is told.
  */
-function completeGraphs({ graphs }: Contest, scores: FinishedTrials, { many }: UnitWords) {
+function completeGraphs({ graphs }: GateDecision, scores: FinishedTrials, { many }: UnitNames) {
   const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
-  const open = graphs.find((graph) => !finished(namesIn(graph)));
+  const open = graphs.find((graph) => !finished(trialNames(graph)));
   if (open === undefined) return { graphs };
   const complete = graphs.filter(({ block }) => block < open.block);
   const ended = finished(open.baseline)
     ? undefined
     : `the baseline ends after ${complete.length} ${many}`;
-  return { graphs: complete as readonly ContestGraph[], ended };
+  return { graphs: complete as readonly DecisionGraph[], ended };
 }
 
 /** Why models that answered under several names cannot be judged as one. */

@@ -8,10 +8,10 @@ import { type Unit, unitOf } from "./evidence.ts";
 import { isCheck } from "../perturbations/ids.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
-import { byGraph, bySubject, type ScoredTrial, type Subject } from "./variant.ts";
+import { byGraph, byVariant, type ScoredTrial, type Variant } from "./variant.ts";
 
 /** One graph of a contest: which trials of the candidate and of the baseline belong to it. */
-export interface ContestGraph {
+export interface DecisionGraph {
   /** The balanced block of the plan. */
   readonly block: number;
   /** Ids of the candidate's planned trials. */
@@ -23,34 +23,34 @@ export interface ContestGraph {
 }
 
 /** All trials that belong to a graph. */
-export function namesIn({ candidate, baseline, unperturbed }: ContestGraph): string[] {
+export function trialNames({ candidate, baseline, unperturbed }: DecisionGraph): string[] {
   return [...candidate, ...baseline, ...unperturbed];
 }
 
 /** One decision of a gate: a subject, and what it is compared with. */
-export interface Contest {
-  readonly subject: Subject;
+export interface GateDecision {
+  readonly subject: Variant;
   /** The baseline of an upgrade gate. */
-  readonly baseline?: Subject;
+  readonly baseline?: Variant;
   /** In plan order. */
-  readonly graphs: readonly ContestGraph[];
+  readonly graphs: readonly DecisionGraph[];
 }
 
 /** The decisions that a gate has to make over a plan; the baseline itself is not decided. */
-export function contestsOf(
+export function plannedDecisions(
   planned: readonly PlannedTrial[],
   policy: GatePolicy,
   file?: { readonly trials: readonly ScoredTrial[] },
-): Contest[] {
+): GateDecision[] {
   const upgrade = isUpgrade(policy) ? choiceOf(policy.baseline, file) : undefined;
-  return bySubject(planned, (trial) => trial).flatMap(({ subject, items }) => {
+  return byVariant(planned, (trial) => trial).flatMap(({ subject, items }) => {
     const baseline = upgrade === undefined ? undefined : baselineOf(subject, upgrade);
     if (
       baseline !== undefined && file === undefined &&
       canonicalJson(subject) === canonicalJson(baseline)
     ) return [];
     const checked = countsFlips(policy) && isCheck(subject.perturbation);
-    const graphs = byGraph(items).map((graph): ContestGraph => ({
+    const graphs = byGraph(items).map((graph): DecisionGraph => ({
       block: graph[0]!.block,
       candidate: graph.map(({ id }) => id),
       baseline: baseline === undefined
@@ -84,7 +84,7 @@ function choiceOf(
   return models.size === 1 ? { model: [...models][0]!, ...choice } : choice;
 }
 
-function baselineOf(subject: Subject, { file: _, ...choice }: BaselineChoice): Subject {
+function baselineOf(subject: Variant, { file: _, ...choice }: BaselineChoice): Variant {
   return { ...subject, ...choice };
 }
 

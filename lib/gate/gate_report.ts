@@ -4,7 +4,7 @@
  */
 
 import type { Comparison } from "./comparison.ts";
-import { subjectName } from "./variant.ts";
+import { variantName } from "./variant.ts";
 import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
@@ -91,5 +91,5 @@ export function reportProblem(suite: string, problem: string): GateReport {
 
 /** A verdict's subject as reports call it. Names come from suites, servers and journals. */
 export function verdictName(verdict: ReportedVerdict): string {
-  return printable(subjectName(verdict)) + (verdict.simulated ? " (simulated)" : "");
+  return printable(variantName(verdict)) + (verdict.simulated ? " (simulated)" : "");
 }

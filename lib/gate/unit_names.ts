@@ -6,7 +6,7 @@
 import { isCase, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 
 /** Words for units. */
-export interface UnitWords {
+export interface UnitNames {
   /** One of them. */
   readonly one: string;
   /** Several of them. */
@@ -22,7 +22,7 @@ export interface UnitWords {
 }
 
 /** The words for tasks that are generated. */
-export const GRAPHS: UnitWords = wordsOf("graph", { ofModel: "graphs of a model" });
+export const GRAPHS: UnitNames = wordsOf("graph", { ofModel: "graphs of a model" });
 
 const QUESTIONS = wordsOf("question", { option: null });
 const PROBES = wordsOf("question", {});
@@ -36,18 +36,18 @@ const TASKS = wordsOf("task", { ofModel: "tasks of a model" });
  *
  * @example Usage
  * ```ts
- * import { unitWords } from "./unit_names.ts";
+ * import { unitNames } from "./unit_names.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * const trials = [{ case: "refunds", seed: 1 }, { case: "refunds", seed: 2 }];
- * assertEquals(unitWords([task]).many, "graphs");
- * assertEquals(unitWords(trials).whole, "trials of one case");
- * assertEquals(unitWords([task, ...trials]).one, "task");
+ * assertEquals(unitNames([task]).many, "graphs");
+ * assertEquals(unitNames(trials).whole, "trials of one case");
+ * assertEquals(unitNames([task, ...trials]).one, "task");
  * ```
  */
-export function unitWords(tasks: Iterable<object>): UnitWords {
-  const kinds = new Set<UnitWords>();
+export function unitNames(tasks: Iterable<object>): UnitNames {
+  const kinds = new Set<UnitNames>();
   const cases = new Set<unknown>();
   for (const task of tasks) {
     kinds.add(kindOf(task));
@@ -60,7 +60,7 @@ export function unitWords(tasks: Iterable<object>): UnitWords {
 }
 
 /** Tasks of other tools are taken for graphs. */
-function kindOf(task: object): UnitWords {
+function kindOf(task: object): UnitNames {
   if (isQuestion(task)) return QUESTIONS;
   if (isProbe(task)) return PROBES;
   return isCase(task) ? CASE : GRAPHS;
@@ -69,8 +69,8 @@ function kindOf(task: object): UnitWords {
 function wordsOf(
   one: string,
   { whole = `${one}s`, ofModel = whole, same = `${one}s`, option = "graphs" }: {
-    readonly [Word in Exclude<keyof UnitWords, "one" | "many">]?: UnitWords[Word];
+    readonly [Word in Exclude<keyof UnitNames, "one" | "many">]?: UnitNames[Word];
   },
-): UnitWords {
+): UnitNames {
   return { one, many: `${one}s`, whole, ofModel, same, option };
 }

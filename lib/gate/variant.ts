@@ -9,7 +9,7 @@ import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** What is judged as one. */
-export interface Subject {
+export interface Variant {
   /** The model, by the name it was asked for. */
   readonly model: string;
   /** The strategy's id. */
@@ -19,7 +19,7 @@ export interface Subject {
 }
 
 /** A subject as one line: the model, and strategy and perturbation where they are not the usual. */
-export function subjectName({ model, strategy, perturbation }: Subject): string {
+export function variantName({ model, strategy, perturbation }: Variant): string {
   return [
     model,
     ...(strategy === "baseline" ? [] : [strategy]),
@@ -28,16 +28,16 @@ export function subjectName({ model, strategy, perturbation }: Subject): string 
 }
 
 /** A model, strategy and perturbation in one line, and that it is simulated where it is. */
-export function labelOf(subject: Subject, simulated: boolean): string {
-  return subjectName(subject) + (simulated ? " (simulated)" : "");
+export function variantLabel(subject: Variant, simulated: boolean): string {
+  return variantName(subject) + (simulated ? " (simulated)" : "");
 }
 
 /** The trials of each subject, in the order in which subjects first occur. */
-export function bySubject<T>(
+export function byVariant<T>(
   items: readonly T[],
-  subjectOf: (item: T) => Subject,
-): { subject: Subject; items: T[] }[] {
-  const groups = new Map<string, { subject: Subject; items: T[] }>();
+  subjectOf: (item: T) => Variant,
+): { subject: Variant; items: T[] }[] {
+  const groups = new Map<string, { subject: Variant; items: T[] }>();
   for (const item of items) {
     const { model, strategy, perturbation } = subjectOf(item);
     const subject = { model, strategy, perturbation };
@@ -63,7 +63,7 @@ export interface ScoredTrial
 }
 
 /** The subject of a finished trial. */
-export function subjectOf({ model, strategy, perturbation }: ScoredTrial): Subject {
+export function variantOf({ model, strategy, perturbation }: ScoredTrial): Variant {
   return { model: model.requested, strategy, perturbation };
 }
 

@@ -14,7 +14,7 @@ import {
   hypothesesOf,
   isUpgrade,
 } from "./policy.ts";
-import { GRAPHS, type UnitWords } from "./unit_names.ts";
+import { GRAPHS, type UnitNames } from "./unit_names.ts";
 import { percent, points, probability } from "../base/numbers.ts";
 
 /** What a verdict's words name beside the verdict itself. */
@@ -22,7 +22,7 @@ export interface VerdictNames {
   /** The baseline of an upgrade gate; default `the baseline`. */
   readonly baseline?: string;
   /** What the units are called; default graphs. */
-  readonly unit?: UnitWords | undefined;
+  readonly unit?: UnitNames | undefined;
 }
 
 /**
@@ -97,7 +97,7 @@ function rateWords(successRate: number, margin: number) {
   };
 }
 
-function upgradeWords(margin: number, baseline: string, { same }: UnitWords) {
+function upgradeWords(margin: number, baseline: string, { same }: UnitNames) {
   const close = margin === 0
     ? `no lower than that of ${baseline}`
     : `at most ${points(margin)} below that of ${baseline}`;
@@ -119,7 +119,7 @@ function repeatedText(evidence: Evidence, moreTrials: number, many: string): str
 function describeMore(
   { moreTrials, stopped, evidence }: Extract<Verdict, { kind: "undecided" }>,
   { sequential }: CompletePolicy,
-  { many, option }: UnitWords,
+  { many, option }: UnitNames,
 ): string {
   if (evidence.method === "sequential") {
     return stopped === undefined
@@ -194,7 +194,7 @@ function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck
 export function verdictNumbers(
   verdict: Verdict,
   policy: GatePolicy,
-  unit: UnitWords = GRAPHS,
+  unit: UnitNames = GRAPHS,
 ): string[] {
   const { evidence } = verdict;
   if (evidence === undefined) return [];
@@ -218,11 +218,11 @@ export function verdictNumbers(
 }
 
 /** Trials that ended after the gate's decision, or a budget's, are in the tables and not in these. */
-function graphsOf({ graphs, method }: Evidence, { many, whole }: UnitWords): string {
+function graphsOf({ graphs, method }: Evidence, { many, whole }: UnitNames): string {
   return method === "sequential" ? `the first ${graphs} ${many} of the plan` : `${graphs} ${whole}`;
 }
 
-function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitWords): string[] {
+function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitNames): string[] {
   const { solved, valid, rate } = evidence;
   return [
     `solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsOf(evidence, unit)}`,
@@ -231,7 +231,7 @@ function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitWord
 
 function differenceNumbers(
   evidence: Extract<Evidence, { of: "difference" }>,
-  unit: UnitWords,
+  unit: UnitNames,
 ): string[] {
   const { candidate, baseline, difference, gained, lost, mcNemar } = evidence;
   return [
@@ -249,7 +249,7 @@ function differenceNumbers(
 /** From so many graphs on the error of Tango's bounds is close to what they say. */
 const FEW_GRAPHS = 50;
 
-const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitWords) => string>> = {
+const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitNames) => string>> = {
   "clopper-pearson": () => "exact, Clopper-Pearson",
   tango: () => "Tango's score for pairs",
   betting: ({ many }) => `by bets on ${many}`,
@@ -259,7 +259,7 @@ const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitWords) => str
 function boundsOf(
   { of, lower, upper, method }: Evidence,
   policy: CompletePolicy,
-  unit: UnitWords,
+  unit: UnitNames,
 ): string {
   const show = of === "rate" ? percent : points;
   const [least, most] = [show(roundDown(lower, show)), show(-roundDown(-upper, show))];

@@ -13,14 +13,14 @@ import { signsOf } from "../gate/ceilings.ts";
 import { FAILURE_TYPES } from "../calls/failure_types.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { canCall, cellName, isWholeQuestion } from "./metrics/metrics.ts";
-import { labelOf, subjectOf } from "../gate/variant.ts";
+import { variantLabel, variantOf } from "../gate/variant.ts";
 import { Output } from "../base/output_file.ts";
 import { recoveryOf } from "../calls/recovery.ts";
 import { provenance, type Report } from "./report.ts";
 import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
-import { unitWords } from "../gate/unit_names.ts";
+import { unitNames } from "../gate/unit_names.ts";
 import { html, Markup } from "./page/markup.ts";
 import pageCss from "./page/page.css" with { type: "text" };
 import pageScript from "./page/page.js" with { type: "text" };
@@ -107,8 +107,8 @@ function writeTrials(
     const [chunk, place] = add(viewTrial(trial, replay(trial), task));
     const row = [
       names.subjects.placeOf(
-        canonicalJson(subjectOf(trial)),
-        labelOf(subjectOf(trial), trial.model.simulated),
+        canonicalJson(variantOf(trial)),
+        variantLabel(variantOf(trial), trial.model.simulated),
       ),
       names.cells.placeOf(cellName(trial)),
       ...placeIn(trial),
@@ -144,7 +144,7 @@ function writeTrials(
 
 /** What a trial's task is called, to stand before its number: a question has a name, and no number. */
 function unitName({ task }: Trial): string {
-  return isWholeQuestion(task) ? `question ${task.question}` : unitWords([task]).one;
+  return isWholeQuestion(task) ? `question ${task.question}` : unitNames([task]).one;
 }
 
 /**

@@ -12,14 +12,14 @@ import { isCounted } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { type DimensionMetrics, measureDimensions } from "./metrics/dimensions.ts";
 import { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
-import { measure, type SubjectMetrics } from "./metrics/metrics.ts";
+import { measure, type VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
 import { isProbe } from "../trials/executors/task_kind.ts";
 import { measureRecovery, type RecoveryMetrics } from "./metrics/recovery.ts";
 import type { ModelEntry } from "../models/entry.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { unitWords } from "../gate/unit_names.ts";
+import { unitNames } from "../gate/unit_names.ts";
 
 /** What is told about the trials of a run. */
 export interface Report {
@@ -48,7 +48,7 @@ export interface Report {
   /** The verdicts of each plan that declares a gate. */
   readonly gates: readonly GateReport[];
   /** Tables of each model, strategy and perturbation. */
-  readonly subjects: readonly SubjectMetrics[];
+  readonly subjects: readonly VariantMetrics[];
   /** Each strategy against the baseline of the same model, on the same graphs. */
   readonly comparisons: readonly Comparison[];
   /** Each perturbation against `none` of the same model and strategy, on the same graphs. */
@@ -110,7 +110,7 @@ export function makeReport(trials: readonly TrialSummary[], options: ReportOptio
     planned: planned ?? null,
     trials: trials.length,
     ...(replayed === 0 ? {} : { replayed }),
-    unit: unitWords(trials.map(({ task }) => task)).one,
+    unit: unitNames(trials.map(({ task }) => task)).one,
     began: starts.length === 0 ? null : [starts[0]!, starts.at(-1)!],
     notes: [...ownNotes(trials), ...notes],
     gates,

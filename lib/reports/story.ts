@@ -3,7 +3,7 @@
  * @module
  */
 
-import { labelOf } from "../gate/variant.ts";
+import { variantLabel } from "../gate/variant.ts";
 import type { Failure, WrongArgument } from "../calls/failure.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
@@ -74,7 +74,7 @@ export function tellStory(
 ): string {
   const { failures, events, model } = trial;
   const root = failures.find((failure) => failure.root) ?? failures[0];
-  const who = labelOf({ ...trial, model: model.requested }, model.simulated);
+  const who = variantLabel({ ...trial, model: model.requested }, model.simulated);
   const lines = [`${printable(who)}: ${summarize(trial, { reasons })}`];
   if (root !== undefined) {
     lines.push(`first root failure: ${describeFailure(root)}`);

@@ -7,18 +7,18 @@ import { breakDown } from "./metrics/breakdown.ts";
 import { measureBrittleness } from "./metrics/brittleness.ts";
 import { measureCallSets } from "./metrics/question_sets.ts";
 import { comparePerturbations, compareStrategies } from "../gate/comparison.ts";
-import { subjectName } from "../gate/variant.ts";
+import { variantName } from "../gate/variant.ts";
 import type { GateReport } from "../gate/gate_report.ts";
 import { measureDimensions } from "./metrics/dimensions.ts";
 import { measureFormats } from "./metrics/formats.ts";
 import { printable } from "../base/json.ts";
-import { measure, type Repetition, type SubjectMetrics } from "./metrics/metrics.ts";
+import { measure, type Repetition, type VariantMetrics } from "./metrics/metrics.ts";
 import type { Prices } from "../models/prices.ts";
 import { measureRecovery } from "./metrics/recovery.ts";
 import type { Report } from "./report.ts";
 import type { Check } from "../gate/self_check.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { unitWords } from "../gate/unit_names.ts";
+import { unitNames } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
 import { callSetTables } from "./tables/question_sets.ts";
 import { dimensionTables } from "./tables/dimensions.ts";
@@ -66,7 +66,7 @@ export function renderGate(trials: readonly TrialSummary[], decision: GateReport
 
 function toldOf(trials: readonly TrialSummary[]): Omit<Told, "comparisons"> {
   return {
-    unit: unitWords(trials.map(({ task }) => task)).one,
+    unit: unitNames(trials.map(({ task }) => task)).one,
     subjects: measure(trials),
     breakdowns: breakDown(trials),
     perturbations: comparePerturbations(trials),
@@ -158,12 +158,12 @@ function renderSubjects({ subjects, unit }: Told): string[] {
   ];
 }
 
-function renderSubject(metrics: SubjectMetrics, place: number, unit: string): string {
+function renderSubject(metrics: VariantMetrics, place: number, unit: string): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
   const { rows } = cellsTable(metrics, place);
   const shown = cells.length > MOST_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
-    printable(subjectName(subject)) +
+    printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
     alignedTable(shown),
     ...(shown === rows ? [] : [`over ${cells.length} cells`]),
@@ -185,7 +185,7 @@ function renderRepetition({ k, graphs, unavailable, ...rates }: Repetition): str
     `all solved (pass^${k}): ${show(rates.passHatK)}; ${graphs} tasks${missing}`;
 }
 
-function renderFailures({ failures, calls }: SubjectMetrics, unit: string): string {
+function renderFailures({ failures, calls }: VariantMetrics, unit: string): string {
   const count = failures.reduce((sum, { roots, cascades }) => sum + roots + cascades, 0);
   if (count === 0) return calls === 0 ? "no call was made" : noFailures(unit);
   return alignedTable([

@@ -10,7 +10,7 @@ import { assertShallow, parseWith, readText } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
-import { bySubject, type ScoredTrial, subjectOf } from "../gate/variant.ts";
+import { byVariant, type ScoredTrial, variantOf } from "../gate/variant.ts";
 import { type BaselineTrials, changed, decideTrials } from "../gate/decide_trials.ts";
 import {
   comparisonHash,
@@ -26,7 +26,7 @@ import { type Outcome, OUTCOMES } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { changesTask } from "../trials/executors/tasks.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import { unitWords } from "../gate/unit_names.ts";
+import { unitNames } from "../gate/unit_names.ts";
 
 /** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
 type Ended = Outcome | readonly [Outcome, ...FailureType[]] | null;
@@ -160,7 +160,7 @@ function runKey(trials: readonly TrialSummary[]): string {
 
 function runsOf(trials: readonly TrialSummary[]): Set<string> {
   const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
-  return new Set(bySubject(ordered, subjectOf).map(({ items }) => runKey(items)));
+  return new Set(byVariant(ordered, variantOf).map(({ items }) => runKey(items)));
 }
 
 /**
@@ -256,7 +256,7 @@ export function acceptResults(results: Results, source: string): BaselineFile {
   }
   const { models: _, strategies: __, ...resolved } = plan.resolved;
   const { suite, planHash, comparisonHash, generator, seed } = plan;
-  const subjects = bySubject(trials, subjectOf).map(({ subject, items }) => {
+  const subjects = byVariant(trials, variantOf).map(({ subject, items }) => {
     const { strategy, perturbation } = subject;
     const fault = changed(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
@@ -331,7 +331,7 @@ export function assertComparable(
   planned: readonly PlannedTrial[],
 ): void {
   const { file } = baseline;
-  const { same } = unitWords(planned.map(({ task }) => task));
+  const { same } = unitNames(planned.map(({ task }) => task));
   if (plan !== undefined && baseline.plan !== undefined) {
     if (comparisonHash(plan) === baseline.plan.comparisonHash) return;
     // A journal's plan has models and strategies too, in which they may well differ.

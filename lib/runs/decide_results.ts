@@ -22,7 +22,7 @@ export interface DecisionOptions {
 }
 
 /** Why nothing can be decided over results; `undefined` when something can. */
-export function faultOf({ problem, trials }: Results): string | undefined {
+export function undecidableReason({ problem, trials }: Results): string | undefined {
   if (problem !== undefined) return printable(problem, 1000);
   return trials.length === 0 ? "there are no trials" : undefined;
 }
@@ -39,7 +39,7 @@ export function decideResults(
   { baseline, prices }: DecisionOptions = {},
 ): GateReport {
   const { suite, trials, planned, plan, rule, stopped } = results;
-  const fault = faultOf(results);
+  const fault = undecidableReason(results);
   if (fault !== undefined) return reportProblem(suite, fault);
   if (baseline !== undefined) {
     assertComparable(baseline, plan, planned);

@@ -5,12 +5,12 @@
 
 import {
   comparesWithin,
-  type ContestGraph,
-  contestsOf,
+  type DecisionGraph,
   FinishedTrials,
-  namesIn,
+  plannedDecisions,
+  trialNames,
 } from "../gate/decisions.ts";
-import { subjectName } from "../gate/variant.ts";
+import { variantName } from "../gate/variant.ts";
 import { pairSample, unitSample } from "../gate/evidence.ts";
 import { printable } from "../base/json.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
@@ -20,7 +20,7 @@ import { Spending } from "../models/prices.ts";
 import { Bets, type Sample } from "../gate/sequential.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-import { type UnitWords, unitWords } from "../gate/unit_names.ts";
+import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
 /** A planned trial that was not run as it is not needed. */
 export interface Needless {
@@ -36,7 +36,7 @@ export interface Needless {
 interface Race {
   readonly name: string;
   readonly bets: Bets;
-  readonly blocks: readonly (readonly ContestGraph[])[];
+  readonly blocks: readonly (readonly DecisionGraph[])[];
   /** For each block, trials that have not ended. */
   readonly open: number[];
   /** The block that is bet on next. */
@@ -56,7 +56,7 @@ export class Stopping {
   readonly #waiting = new Map<string, { race: Race; block: number }[]>();
   readonly #spending: Spending;
   readonly #upgrade: boolean;
-  readonly #unit: UnitWords;
+  readonly #unit: UnitNames;
   #stopped: string | undefined;
 
   /** Watches the whole of `plan`. */
@@ -64,18 +64,19 @@ export class Stopping {
     const { gate, rule, budget = {}, prices } = plan;
     this.#spending = new Spending(budget, prices);
     this.#upgrade = gate !== undefined && isUpgrade(gate);
-    this.#unit = unitWords(plan.trials.map(({ task }) => task));
+    this.#unit = unitNames(plan.trials.map(({ task }) => task));
     this.#scores = new FinishedTrials(
       gate !== undefined && comparesWithin(gate, baseline),
       baseline,
     );
     if (gate === undefined || rule === undefined) return;
-    for (const { subject, graphs } of contestsOf(plan.trials, gate, baseline)) {
+    for (const { subject, graphs } of plannedDecisions(plan.trials, gate, baseline)) {
       const blocks = [...Map.groupBy(graphs, ({ block }) => block).values()];
-      const known = (graph: ContestGraph) => graph.baseline.every((name) => this.#scores.has(name));
+      const known = (graph: DecisionGraph) =>
+        graph.baseline.every((name) => this.#scores.has(name));
       const end = baseline === undefined ? -1 : blocks.findIndex((block) => !block.every(known));
       const race: Race = {
-        name: printable(subjectName(subject)),
+        name: printable(variantName(subject)),
         bets: new Bets(rule, hypothesesOf(gate)),
         blocks,
         open: [],
@@ -84,7 +85,7 @@ export class Stopping {
       };
       this.#races.push(race);
       for (const [block, own] of race.blocks.entries()) {
-        const names = own.flatMap(namesIn);
+        const names = own.flatMap(trialNames);
         const open = names.filter((name) => !this.#scores.has(name));
         race.open.push(open.length);
         for (const name of open) {
@@ -165,7 +166,7 @@ export class Stopping {
     }
   }
 
-  #sample({ candidate, baseline }: ContestGraph): Sample {
+  #sample({ candidate, baseline }: DecisionGraph): Sample {
     const own = this.#scores.unit(candidate);
     if (!this.#upgrade) return unitSample(own);
     return pairSample({ candidate: own, baseline: this.#scores.unit(baseline) });

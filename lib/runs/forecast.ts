@@ -44,7 +44,7 @@ import { stageEntries, strategyChoice, strategyName } from "../trials/strategies
 import { offerNames } from "../tools/references/schema.ts";
 import { changesTask, openTask } from "../trials/executors/tasks.ts";
 import { isGenerated } from "../trials/executors/task_kind.ts";
-import { type UnitWords, unitWords } from "../gate/unit_names.ts";
+import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 import { percent, points } from "../base/numbers.ts";
 
 /** What a gate will be able to tell. */
@@ -74,7 +74,7 @@ const GATES = 1_000;
 export function forecast(plan: Plan): Forecast | undefined {
   const { gate, rule, resolved } = plan;
   if (gate === undefined) return undefined;
-  const unit = unitWords(plan.trials.map(({ task }) => task));
+  const unit = unitNames(plan.trials.map(({ task }) => task));
   if (rule !== undefined) return sequentialForecast(gate, rule, unit);
   const graphs = countGraphs(plan.trials);
   const { models, strategies, perturbations } = resolved;
@@ -91,7 +91,7 @@ export function forecast(plan: Plan): Forecast | undefined {
 
 interface Size {
   readonly graphs: number;
-  readonly unit: UnitWords;
+  readonly unit: UnitNames;
   readonly cells: number;
   readonly repetitions: number;
 }
@@ -185,7 +185,7 @@ function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size)
 function sequentialForecast(
   policy: CompletePolicy,
   rule: SequentialRule,
-  { ofModel }: UnitWords,
+  { ofModel }: UnitNames,
 ): Forecast {
   const { good, bad } = sequentialChances(policy, rule);
   const { fixedSize, largestSize } = rule;

@@ -4,7 +4,7 @@
  */
 
 import { assertOptions, type BenchmarkOptions } from "./options.ts";
-import { subjectName } from "../gate/variant.ts";
+import { variantName } from "../gate/variant.ts";
 import { inOwnWords, registerBenchmark } from "./register_plan.ts";
 import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
@@ -53,7 +53,7 @@ function titleOf(name: string, planned: PlannedTrial): string {
   const { task, repetition, block } = planned;
   const repeated = repetition === 1 ? "" : `, repetition ${repetition}`;
   const graph = isQuestion(task) ? "" : `, graph ${block + 1}`;
-  return `${name} > ${taskWords(task)}${graph}, ${subjectName(planned)}${repeated}`;
+  return `${name} > ${taskWords(task)}${graph}, ${variantName(planned)}${repeated}`;
 }
 
 function taskWords(task: TaskSpec): string {

@@ -4,7 +4,7 @@
  */
 
 import { assertOptions, type BenchmarkOptions, type BenchmarkStrategy } from "./options.ts";
-import { subjectName } from "../gate/variant.ts";
+import { variantName } from "../gate/variant.ts";
 import { InputError } from "../base/errors.ts";
 import { isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
@@ -185,7 +185,7 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
       [
         name,
         ...(sequential || (trials ?? 1) > 1 ? [`trial ${planned.repetition}`] : []),
-        ...(isSeveral ? [subjectName(planned)] : []),
+        ...(isSeveral ? [variantName(planned)] : []),
       ].join(" > "),
   };
   inOptionsOf(options, () => registerBenchmark(benchmark, registration));

@@ -6,7 +6,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { type CeilingOptions, checkCeilings, signsOf } from "../../lib/gate/ceilings.ts";
-import { contestsOf, FinishedTrials } from "../../lib/gate/decisions.ts";
+import { FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
 import { binomialProbability } from "../../lib/statistics/distributions.ts";
 import { rateBounds } from "../../lib/gate/evidence.ts";
 import type { CeilingCheck } from "../../lib/gate/decide.ts";
@@ -28,7 +28,7 @@ function checksOf(
   const policy = completePolicy({ ...gate, atMost });
   const scores = new FinishedTrials("baseline" in policy);
   for (const trial of trials) scores.add(trial);
-  const [contest] = contestsOf(planOf(trials), policy);
+  const [contest] = plannedDecisions(planOf(trials), policy);
   return checkCeilings(contest!.graphs, scores, policy, { anytime: false, ...options });
 }
 

@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { subjectName } from "../../lib/gate/variant.ts";
+import { variantName } from "../../lib/gate/variant.ts";
 import { type CeilingCheck, decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { decideTrials, exitCodeOf, worstKind } from "../../lib/gate/decide_trials.ts";
@@ -40,7 +40,7 @@ test("decideTrials() gives one verdict a model, strategy and perturbation, in pl
   ];
   const judged = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(
-    judged.map((one) => [subjectName(one), one.verdict.kind]),
+    judged.map((one) => [variantName(one), one.verdict.kind]),
     [
       ["good", "pass"],
       ["bad", "fail"],

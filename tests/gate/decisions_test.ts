@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { contestsOf, FinishedTrials } from "../../lib/gate/decisions.ts";
+import { FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
 import {
   byGraph,
-  bySubject,
-  labelOf,
-  type Subject,
-  subjectName,
-  subjectOf,
+  byVariant,
+  type Variant,
+  variantLabel,
+  variantName,
+  variantOf,
 } from "../../lib/gate/variant.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
@@ -26,7 +26,7 @@ const SUITE: Suite = {
 const PLAN = planSuite(SUITE);
 const RATE: GatePolicy = { successRate: 0.5 };
 
-function subject(model: string, traits: Partial<Subject> = {}): Subject {
+function subject(model: string, traits: Partial<Variant> = {}): Variant {
   return { model, strategy: "baseline", perturbation: "none", ...traits };
 }
 
@@ -42,38 +42,38 @@ function withStrategy(strategy: string): PlannedTrial[] {
 function matchesOf(planned: readonly PlannedTrial[], policy: GatePolicy, file?: PlannedTrial[]) {
   const scored = file?.map((trial) => finish(trial));
   const contests = scored === undefined
-    ? contestsOf(planned, policy)
-    : contestsOf(planned, policy, { trials: scored });
+    ? plannedDecisions(planned, policy)
+    : plannedDecisions(planned, policy, { trials: scored });
   return contests.map((contest) =>
-    [contest.subject, contest.baseline].map((one) => one && subjectName(one))
+    [contest.subject, contest.baseline].map((one) => one && variantName(one))
   );
 }
 
-test("subjectName() tells strategy and perturbation where they are not the usual", () => {
-  assertEquals(subjectName(subject("m")), "m");
+test("variantName() tells strategy and perturbation where they are not the usual", () => {
+  assertEquals(variantName(subject("m")), "m");
   assertEquals(
-    subjectName(subject("m", { strategy: "restate", perturbation: "RD" })),
+    variantName(subject("m", { strategy: "restate", perturbation: "RD" })),
     "m + restate + RD",
   );
 });
 
 test("subjectOf() is the model by the name it was asked for", () => {
-  assertEquals(subjectOf(record({ model: "m", served: "m-2026-01", strategy: "s" })), {
+  assertEquals(variantOf(record({ model: "m", served: "m-2026-01", strategy: "s" })), {
     model: "m",
     strategy: "s",
     perturbation: "none",
   });
 });
 
-test("bySubject() keeps models apart whose names look like another's strategy", () => {
+test("byVariant() keeps models apart whose names look like another's strategy", () => {
   const one = record({ model: "a", strategy: "b" });
   const other = record({ model: 'a","b', strategy: "baseline" });
-  assertEquals(bySubject([one, other, one], subjectOf).map(({ items }) => items.length), [2, 1]);
+  assertEquals(byVariant([one, other, one], variantOf).map(({ items }) => items.length), [2, 1]);
 });
 
-test("bySubject() gives subjects in the order in which they first occur, and only themselves", () => {
+test("byVariant() gives subjects in the order in which they first occur, and only themselves", () => {
   const trials = ["b", "a", "b"].map((model) => record({ model }));
-  assertEquals(bySubject(trials, subjectOf).map((group) => group.subject), [
+  assertEquals(byVariant(trials, variantOf).map((group) => group.subject), [
     subject("b"),
     subject("a"),
   ]);
@@ -91,8 +91,8 @@ test("byGraph() puts the trials of one graph together, whatever the order of its
   assertEquals(groups.map(({ length }) => length), [2, 1]);
 });
 
-test("contestsOf() an absolute gate is one for each subject, its graphs in plan order", () => {
-  const contests = contestsOf(PLAN.trials, RATE);
+test("plannedDecisions() an absolute gate is one for each subject, its graphs in plan order", () => {
+  const contests = plannedDecisions(PLAN.trials, RATE);
   assertEquals(contests.map((contest) => contest.subject), ["a", "b", "c"].map((m) => subject(m)));
   for (const { subject: { model }, baseline, graphs } of contests) {
     const own = PLAN.trials.filter((trial) => trial.model === model);
@@ -103,13 +103,13 @@ test("contestsOf() an absolute gate is one for each subject, its graphs in plan 
   }
 });
 
-test("contestsOf() an upgrade gate does not decide the baseline itself", () => {
+test("plannedDecisions() an upgrade gate does not decide the baseline itself", () => {
   const expected = [["a", "b"], ["c", "b"]];
   assertEquals(matchesOf(PLAN.trials, { baseline: "b" }), expected);
   assertEquals(matchesOf(PLAN.trials, { baseline: { model: "b" } }), expected);
 });
 
-test("contestsOf() an upgrade gate takes what the baseline leaves out from the candidate", () => {
+test("plannedDecisions() an upgrade gate takes what the baseline leaves out from the candidate", () => {
   const planned = withStrategy("restate");
   assertEquals(matchesOf(planned, { baseline: "b" }), [
     ["a", "b"],
@@ -131,7 +131,7 @@ test("contestsOf() an upgrade gate takes what the baseline leaves out from the c
   ]);
 });
 
-test("contestsOf() decides a model also against its own results from a file", () => {
+test("plannedDecisions() decides a model also against its own results from a file", () => {
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const file = { file: "b.json" };
   // A file with one model need not be told which.
@@ -146,7 +146,7 @@ test("contestsOf() decides a model also against its own results from a file", ()
 });
 
 test("Scores finds the baseline's trials of the same run, graph by graph", () => {
-  const [contest] = contestsOf(PLAN.trials, { baseline: "b" });
+  const [contest] = plannedDecisions(PLAN.trials, { baseline: "b" });
   const scores = new FinishedTrials(true);
   for (const planned of PLAN.trials) scores.add(finish(planned));
   for (const { candidate, baseline } of contest!.graphs) {
@@ -161,7 +161,7 @@ test("Scores finds the baseline's trials of the same run, graph by graph", () =>
 test("Scores keeps results of a file apart from those of the run, even of the same model", () => {
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const file = { trials: own.map((planned) => finish(planned, { outcome: "wrong_answer" })) };
-  const [contest] = contestsOf(own, { baseline: { file: "b.json" } }, file);
+  const [contest] = plannedDecisions(own, { baseline: { file: "b.json" } }, file);
   const scores = new FinishedTrials(true, file);
   for (const planned of own) scores.add(finish(planned));
   for (const { candidate, baseline } of contest!.graphs) {
@@ -210,6 +210,6 @@ test("Scores.namesOf() are the names under which a planned trial will be found",
 
 test("labelOf() is the model, what is not usual about it, and that it is simulated", () => {
   const usual = { model: "m", strategy: "baseline", perturbation: "none" };
-  assertEquals(labelOf(usual, false), "m");
-  assertEquals(labelOf({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
+  assertEquals(variantLabel(usual, false), "m");
+  assertEquals(variantLabel({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");
 });

@@ -10,7 +10,7 @@ import { Stopping } from "../../lib/runs/early_stopping.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
-import { unitWords } from "../../lib/gate/unit_names.ts";
+import { unitNames } from "../../lib/gate/unit_names.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import type { CallMode } from "../../lib/tasks/questions/scoring.ts";
 import { test } from "../support/generated.ts";
@@ -20,9 +20,9 @@ const GRAPH = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
 const QUESTION: TaskSpec = { set: "s", question: "q", difficulty: "easy", mode: "tools" };
 const PROBE: TaskSpec = { case: "oracle", seed: 1 };
 
-test("unitWords() names what all tasks are, else tasks", () => {
+test("unitNames() names what all tasks are, else tasks", () => {
   const words = (...tasks: object[]) => {
-    const { one, whole, same, option } = unitWords(tasks);
+    const { one, whole, same, option } = unitNames(tasks);
     return [one, whole, same, option];
   };
   const graphs = ["graph", "graphs", "graphs", "graphs"];
@@ -79,10 +79,10 @@ test("verdicts over a case speak of its trials, and those over questions of ques
 test("verdicts over two models name what these share", () => {
   const pairs = once(80, 20).map((candidate) => ({ candidate, baseline: candidate }));
   const policy = { baseline: "b", margin: 0.1 };
-  const unit = unitWords([PROBE]);
+  const unit = unitNames([PROBE]);
   const verdict = decideUpgrade(pairs, policy);
   assertStringIncludes(
-    describeVerdict(verdict, policy, { unit: unitWords([{ case: "refund", seed: 1 }]) }),
+    describeVerdict(verdict, policy, { unit: unitNames([{ case: "refund", seed: 1 }]) }),
     "on the same case, the true success rate",
   );
   const numbers = verdictNumbers(decideUpgrade(pairs.slice(60), policy), policy, unit);
@@ -91,7 +91,7 @@ test("verdicts over two models name what these share", () => {
 });
 
 test("decide() speaks of its units in reasons, too", () => {
-  const unit = unitWords([PROBE]);
+  const unit = unitNames([PROBE]);
   const solved = { solved: 1, valid: 1, trials: 1 };
   const missing = { solved: 0, valid: 0, trials: 1 };
   const torn = decideUpgrade(

@@ -7,7 +7,7 @@
 import type { MeanEstimate } from "../../statistics/clustered_mean.ts";
 import { type DimensionMetrics, DIMENSIONS } from "../metrics/dimensions.ts";
 import { dimensionName, scoreText } from "../tables/dimensions.ts";
-import { colour, distinct, draw, inOrder, seriesMark, told } from "./plotting.ts";
+import { colour, distinct, draw, inOrder, seriesChannel, seriesMark } from "./plotting.ts";
 import { nameOf } from "../tables/table.ts";
 
 /** How wide the axis is, in pixels. */
@@ -99,7 +99,7 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
           ...place,
           x: { field: "mean", ...along },
           color: colour(names),
-          shape: told(names, (place) => seriesMark(place).shape),
+          shape: seriesChannel(names, (place) => seriesMark(place).shape),
         },
       },
       {

@@ -7,8 +7,17 @@ import type { Breakdown } from "../metrics/breakdown.ts";
 import type { Comparison } from "../../gate/comparison.ts";
 import { FAILURE_TYPES } from "../../calls/failure_types.ts";
 import { canonicalJson } from "../../base/json.ts";
-import type { SubjectMetrics, Tally } from "../metrics/metrics.ts";
-import { colour, DASHES, distinct, draw, inOrder, outline, seriesMark, told } from "./plotting.ts";
+import type { Tally, VariantMetrics } from "../metrics/metrics.ts";
+import {
+  colour,
+  DASHES,
+  distinct,
+  draw,
+  inOrder,
+  outline,
+  seriesChannel,
+  seriesMark,
+} from "./plotting.ts";
 import { nameOf } from "../tables/table.ts";
 
 const WIDTH = 400;
@@ -39,7 +48,7 @@ export function isBroad(breakdown: Breakdown): boolean {
 }
 
 /** Whether the figure of wrong calls is broad. */
-export function hasBroadFailures(subjects: readonly SubjectMetrics[]): boolean {
+export function hasBroadFailures(subjects: readonly VariantMetrics[]): boolean {
   return barsWidth(FAILURE_TYPES.length * subjects.length) > BROAD;
 }
 
@@ -106,7 +115,7 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
           encoding: {
             y: RATE,
             color: colour(names),
-            strokeDash: told(names, (place) => DASHES[place % DASHES.length]!),
+            strokeDash: seriesChannel(names, (place) => DASHES[place % DASHES.length]!),
           },
         },
         {
@@ -114,7 +123,7 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
           encoding: {
             y: RATE,
             color: colour(names),
-            shape: told(names, (place) => seriesMark(place).shape),
+            shape: seriesChannel(names, (place) => seriesMark(place).shape),
           },
         },
       ]
@@ -135,15 +144,15 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
 /** How rows of subjects are drawn. */
 export interface RowOptions<T> {
   /** All subjects, by which series have their colours; default those that have a row. */
-  readonly subjects?: readonly SubjectMetrics[];
+  readonly subjects?: readonly VariantMetrics[];
   /** What stands over a row; default the subject's name. */
   readonly label?: (row: T) => string;
 }
 
 /** Success of models beneath each other, with whiskers for the 95% intervals. */
 export async function drawOverview(
-  own: readonly SubjectMetrics[],
-  { subjects = own, label = nameOf }: RowOptions<SubjectMetrics> = {},
+  own: readonly VariantMetrics[],
+  { subjects = own, label = nameOf }: RowOptions<VariantMetrics> = {},
 ): Promise<string> {
   const { names, nameOfRow } = namesOf(subjects);
   const labels = distinct(own.map(label));
@@ -155,7 +164,7 @@ export async function drawOverview(
 
 /** How comparisons are drawn. */
 export interface ComparisonOptions extends RowOptions<Comparison> {
-  readonly subjects: readonly SubjectMetrics[];
+  readonly subjects: readonly VariantMetrics[];
   /** All comparisons, whose figures have one axis; default those that have a row. */
   readonly comparisons?: readonly Comparison[];
 }
@@ -196,10 +205,10 @@ export async function drawComparisons(
 }
 
 /** What all subjects are called, and what the subject of a row is. */
-function namesOf(subjects: readonly SubjectMetrics[]) {
+function namesOf(subjects: readonly VariantMetrics[]) {
   const names = distinct(subjects.map(nameOf));
   const places = new Map(subjects.map(({ subject }, place) => [canonicalJson(subject), place]));
-  const nameOfRow = ({ subject }: Pick<SubjectMetrics, "subject">) =>
+  const nameOfRow = ({ subject }: Pick<VariantMetrics, "subject">) =>
     names[places.get(canonicalJson(subject))!]!;
   return { names, nameOfRow };
 }
@@ -258,7 +267,7 @@ async function drawRows(
 }
 
 /** Wrong calls by type: roots solid, cascades pale. */
-export async function drawFailures(subjects: readonly SubjectMetrics[]): Promise<string> {
+export async function drawFailures(subjects: readonly VariantMetrics[]): Promise<string> {
   const names = distinct(subjects.map(nameOf));
   const bars = subjects.flatMap(({ failures, total }, place) =>
     failures.flatMap(({ type, roots, cascades }) =>

@@ -57,7 +57,7 @@ export function inOrder(names: readonly string[]) {
 }
 
 /** How series are told apart in one way; the legends stand beside the figures, with whole names. */
-export function told<T>(names: readonly string[], looks: (place: number) => T) {
+export function seriesChannel<T>(names: readonly string[], looks: (place: number) => T) {
   return {
     field: "series",
     type: "nominal" as const,
@@ -68,7 +68,7 @@ export function told<T>(names: readonly string[], looks: (place: number) => T) {
 
 /** The colours of series. Vega-Lite would sort bars by nominal ones, with a list. */
 export const colour = (names: readonly string[]) => ({
-  ...told(names, (place) => seriesMark(place).colour),
+  ...seriesChannel(names, (place) => seriesMark(place).colour),
   type: "ordinal" as const,
 });
 
@@ -86,7 +86,7 @@ export function distinct(names: readonly string[]): string[] {
 
 /** The outlines of bars, for series that repeat a colour. */
 export const outline = (names: readonly string[]) => ({
-  ...told(names, (place) => seriesMark(place).outline),
+  ...seriesChannel(names, (place) => seriesMark(place).outline),
   type: "ordinal" as const,
 });
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bySubject, labelOf, subjectOf } from "../../gate/variant.ts";
+import { byVariant, variantLabel, variantOf } from "../../gate/variant.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Tally, tally } from "./metrics.ts";
@@ -96,15 +96,15 @@ export function breakDown(
   models: readonly ModelEntry[] = [],
 ): Breakdown[] {
   const generated = trials.filter(isGenerated);
-  const groups = bySubject(generated, subjectOf);
+  const groups = byVariant(generated, variantOf);
   const names = new Map(groups.map(({ subject, items }) => [
     canonicalJson(subject),
-    labelOf(subject, items.some(({ model }) => model.simulated)),
+    variantLabel(subject, items.some(({ model }) => model.simulated)),
   ]));
   // Two subjects may well have one name; they are two all the same.
   const subjects: Pick<Crossing, "legend" | "series" | "seriesOrder" | "names"> = {
     legend: "model",
-    series: (trial) => canonicalJson(subjectOf(trial)),
+    series: (trial) => canonicalJson(variantOf(trial)),
     // A model looks the same in every figure.
     seriesOrder: [...names.keys()],
     names,
@@ -170,7 +170,7 @@ export function breakDown(
         source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? other("Fig. 8"),
         axis: "model",
         along: (trial) =>
-          labelOf({ ...subjectOf(trial), strategy: "baseline" }, trial.model.simulated),
+          variantLabel({ ...variantOf(trial), strategy: "baseline" }, trial.model.simulated),
         legend: "strategy",
         series: ({ strategy }) => strategy,
       })
@@ -230,7 +230,7 @@ function thinkingBudgets(
       id: `effort-${place + 1}`,
       kind: "effort",
       title: `Success by thinking budget, ${task.core} core functions: ${
-        labelOf(base, model.simulated)
+        variantLabel(base, model.simulated)
       }`,
       source: { 5: "Fig. 7" }[task.core] ?? other("Fig. 7"),
       ...CONNECTION,

@@ -7,11 +7,11 @@
 import { compareShares, type PairedSuccess } from "../../gate/comparison.ts";
 import {
   byGraph,
-  bySubject,
+  byVariant,
   graphKey,
   isCounted,
-  type Subject,
-  subjectOf,
+  type Variant,
+  variantOf,
 } from "../../gate/variant.ts";
 import { sum } from "../../gate/evidence.ts";
 import {
@@ -118,7 +118,7 @@ export interface Flips {
 /** What perturbations do to a model with a strategy. */
 export interface Brittleness {
   /** The model and the strategy, unperturbed. */
-  readonly subject: Subject;
+  readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
   /** `none` where it was run, then the methods by source, then joined ones and checks as they come. */
@@ -154,9 +154,9 @@ export interface Brittleness {
  * ```
  */
 export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness[] {
-  const groups = bySubject(
+  const groups = byVariant(
     trials.map(asSummary),
-    (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
+    (trial) => ({ ...variantOf(trial), perturbation: "none" }),
   );
   return groups.flatMap(({ subject, items }) => {
     const byPerturbation = Map.groupBy(items, ({ perturbation }) => perturbation);

@@ -30,7 +30,7 @@ import {
   type MeanEstimate,
   type UnitSum,
 } from "../../statistics/clustered_mean.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/variant.ts";
+import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
 import { sum } from "../../gate/evidence.ts";
 import { isFault } from "../../tools/fault.ts";
 import { rightEndOf } from "../../calls/recovery.ts";
@@ -58,7 +58,7 @@ export interface DimensionEstimate extends MeanEstimate {
 /** What a model with a strategy comes to. */
 export interface DimensionMetrics {
   /** The model and the strategy, unperturbed. */
-  readonly subject: Subject;
+  readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
   /** All dimensions, in order; the mean of one that was not measured is `null`. */
@@ -96,9 +96,9 @@ export function measureDimensions(
   const telling = trials.map(asSummary).filter((trial) =>
     isCounted(trial) && DIMENSIONS.some((dimension) => VALUES[dimension](trial).length > 0)
   );
-  const groups = bySubject(
+  const groups = byVariant(
     telling,
-    (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
+    (trial) => ({ ...variantOf(trial), perturbation: "none" }),
   );
   return groups.map(({ subject, items }) => {
     const units = byGraph(items);

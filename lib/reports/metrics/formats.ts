@@ -5,7 +5,7 @@
  */
 
 import { estimateMean, type MeanEstimate } from "../../statistics/clustered_mean.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/variant.ts";
+import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
 import { sum } from "../../gate/evidence.ts";
 import type { Api } from "../../models/model.ts";
 import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/parse_counts.ts";
@@ -15,7 +15,7 @@ import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 /** How the replies of one model, strategy and perturbation could be read, in one format. */
 export interface FormatMetrics {
   /** The model, strategy and perturbation. */
-  readonly subject: Subject;
+  readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
   /** How the model was spoken to. */
@@ -71,7 +71,7 @@ export function measureFormats(
   trials: readonly (Trial | TrialSummary)[],
 ): FormatMetrics[] {
   const parsed = trials.map(asSummary).filter(isCounted).filter(isParsed);
-  return bySubject(parsed, subjectOf).flatMap(({ subject, items }) =>
+  return byVariant(parsed, variantOf).flatMap(({ subject, items }) =>
     [...Map.groupBy(items, ({ model }) => model.api ?? "chat")].map(([api, own]) => ({
       subject,
       simulated: own.some(({ model }) => model.simulated),

@@ -9,11 +9,11 @@ import { DIFFICULTIES, type Difficulty } from "../../tasks/questions/question_se
 import { signsOf } from "../../gate/ceilings.ts";
 import {
   byGraph,
-  bySubject,
+  byVariant,
   graphKey,
   isCounted,
-  type Subject,
-  subjectOf,
+  type Variant,
+  variantOf,
 } from "../../gate/variant.ts";
 import { canonicalJson, type JsonValue } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
@@ -74,8 +74,8 @@ export interface Repetition {
 }
 
 /** What the trials of one model, strategy and perturbation come to. */
-export interface SubjectMetrics {
-  readonly subject: Subject;
+export interface VariantMetrics {
+  readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
   /** For each cell, in the order in which cells first occur. */
@@ -107,8 +107,8 @@ export interface SubjectMetrics {
 }
 
 /** The metrics of `trials`, subject by subject; costs are known where `prices` has the model. */
-export function measure(trials: readonly TrialSummary[], prices: Prices = {}): SubjectMetrics[] {
-  return bySubject(trials.map(asSummary), subjectOf).map(({ subject, items }) => {
+export function measure(trials: readonly TrialSummary[], prices: Prices = {}): VariantMetrics[] {
+  return byVariant(trials.map(asSummary), variantOf).map(({ subject, items }) => {
     const counted = items.filter(isCounted);
     return {
       subject,

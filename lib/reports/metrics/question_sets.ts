@@ -13,7 +13,7 @@ import {
   type ScoringRule,
 } from "../../tasks/questions/scoring.ts";
 import type { Difficulty } from "../../tasks/questions/question_set.ts";
-import { byGraph, bySubject, isCounted, type Subject, subjectOf } from "../../gate/variant.ts";
+import { byGraph, byVariant, isCounted, type Variant, variantOf } from "../../gate/variant.ts";
 import { type Correlation, pearson } from "../../statistics/correlation.ts";
 import { averageScores, type DifficultyAverages } from "./difficulty.ts";
 import { type JudgingSummary, summarizeJudging } from "../../models/judge/score.ts";
@@ -107,7 +107,7 @@ export interface CallSetJudging extends JudgingSummary {
 /** What the answers of one model, strategy and perturbation are worth. */
 export interface CallSetRow {
   /** The model, strategy and perturbation. */
-  readonly subject: Subject;
+  readonly subject: Variant;
   /** Whether the model, or one that took part, is a program that stands in for a model. */
   readonly simulated: boolean;
   /** All trials. */
@@ -197,7 +197,7 @@ export function measureCallSets(trials: readonly TrialSummary[]): CallSetMetrics
   const ways = Map.groupBy(questions, ({ task }) => canonicalJson(wayOf(task)));
   return [...ways.values()].map((own) => {
     const { task } = own[0]!;
-    const rows = bySubject(own, subjectOf).map(({ subject, items }) => rowOf(subject, items));
+    const rows = byVariant(own, variantOf).map(({ subject, items }) => rowOf(subject, items));
     return { ...wayOf(task), name: questionWords(task), rows, correlation: correlationOf(rows) };
   });
 }
@@ -210,7 +210,7 @@ function wayOf({ set, mode, rule = "published", input = "json", output = "json" 
   return { set, mode, rule, input, output };
 }
 
-function rowOf(subject: Subject, trials: readonly QuestionScore[]): CallSetRow {
+function rowOf(subject: Variant, trials: readonly QuestionScore[]): CallSetRow {
   const counted = trials.filter(isCounted);
   const answered = counted.filter(isAnswered);
   const limited = counted.filter((trial) => !isAnswered(trial) && LIMITS.includes(trial.outcome));

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { bySubject, type Subject, subjectOf } from "../../gate/variant.ts";
+import { byVariant, type Variant, variantOf } from "../../gate/variant.ts";
 import { type FaultKind, FAULTS } from "../../tools/fault.ts";
 import { shareInterval } from "./metrics.ts";
 import {
@@ -49,7 +49,7 @@ export interface FaultRecovery extends RecoveryTally {
 /** What faults come to for a model with a strategy. */
 export interface RecoveryMetrics {
   /** The model and the strategy, unperturbed. */
-  readonly subject: Subject;
+  readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
   /** For each kind, in the order of {@linkcode FAULTS}, and each perturbation with it. */
@@ -86,9 +86,9 @@ interface Episode extends Recovery, Pick<TrialSummary, "task"> {}
  */
 export function measureRecovery(trials: readonly TrialSummary[]): RecoveryMetrics[] {
   const valid = trials.map(asSummary).filter(({ outcome }) => outcome !== "invalid");
-  const groups = bySubject(
+  const groups = byVariant(
     valid,
-    (trial) => ({ ...subjectOf(trial), perturbation: "none" }),
+    (trial) => ({ ...variantOf(trial), perturbation: "none" }),
   );
   return groups.flatMap(({ subject, items }) => {
     const faults = [...Map.groupBy(items, ({ perturbation }) => perturbation)]

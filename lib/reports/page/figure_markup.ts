@@ -4,7 +4,7 @@
  */
 
 import type { Breakdown } from "../metrics/breakdown.ts";
-import { labelOf, type Subject } from "../../gate/variant.ts";
+import { type Variant, variantLabel } from "../../gate/variant.ts";
 import { canonicalJson } from "../../base/json.ts";
 import type { Tally } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
@@ -253,7 +253,7 @@ function lackOfWhiskers(tallies: readonly (Tally | null)[]): string[] {
 
 /** What has a row in a figure. */
 interface Row {
-  readonly subject: Subject;
+  readonly subject: Variant;
   readonly simulated: boolean;
 }
 
@@ -279,7 +279,7 @@ function partsOf<T extends Row>(rows: readonly T[]): Part<T>[] {
       const { subject, simulated } = own[0]!;
       const alone = { ...subject, strategy: "baseline", perturbation: "none" };
       return {
-        title: labelOf(alone, simulated),
+        title: variantLabel(alone, simulated),
         rows: own,
         label: ({ subject: { strategy, perturbation } }) =>
           strategy + (perturbation === "none" ? "" : ` + ${perturbation}`),

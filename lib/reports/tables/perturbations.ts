@@ -6,7 +6,7 @@
 
 import type { Brittleness, BrittlenessColumn, Transfer } from "../metrics/brittleness.ts";
 import type { Comparison } from "../../gate/comparison.ts";
-import { labelOf } from "../../gate/variant.ts";
+import { variantLabel } from "../../gate/variant.ts";
 import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
 import { isFault } from "../../tools/fault.ts";
 import { PERTURBED } from "../../perturbations/methods.ts";
@@ -176,7 +176,7 @@ function againstNone(perturbations: readonly Comparison[]): Table[] {
         ...["difference", "95% interval", "gained", "lost", "McNemar p"],
       ],
       ...shown.map((one) => [
-        labelOf(one.subject, one.simulated),
+        variantLabel(one.subject, one.simulated),
         String(one.graphs),
         ...(left ? [String(one.leftOut)] : []),
         ...successColumns(one),
@@ -232,7 +232,7 @@ function checksTable(brittleness: readonly Brittleness[]): Table[] {
       ...checks.map((
         { subject, simulated, perturbation, pairs, flipped, gained, lost, byChance },
       ) => [
-        labelOf({ ...subject, perturbation }, simulated),
+        variantLabel({ ...subject, perturbation }, simulated),
         String(pairs),
         String(flipped.count),
         flipped.rate === null ? "-" : percent(flipped.rate),

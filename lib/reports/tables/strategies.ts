@@ -4,8 +4,8 @@
  */
 
 import type { Comparison } from "../../gate/comparison.ts";
-import { labelOf } from "../../gate/variant.ts";
-import type { SubjectMetrics } from "../metrics/metrics.ts";
+import { variantLabel } from "../../gate/variant.ts";
+import type { VariantMetrics } from "../metrics/metrics.ts";
 import { percent, probability } from "../../base/numbers.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
@@ -31,7 +31,7 @@ export function strategiesTable(comparisons: readonly Comparison[]): Table[] {
         ...(priced ? ["extra cost"] : []),
       ],
       ...comparisons.map((one) => [
-        labelOf(one.subject, one.simulated),
+        variantLabel(one.subject, one.simulated),
         String(one.graphs),
         ...(left ? [String(one.leftOut)] : []),
         ...successColumns(one),
@@ -76,7 +76,7 @@ function dollars(usd: number): string {
 }
 
 /** What strategies did beside the loop; no table where none did anything. */
-export function workTable(subjects: readonly SubjectMetrics[]): Table[] {
+export function workTable(subjects: readonly VariantMetrics[]): Table[] {
   const rows = subjects.flatMap(({ work, ...one }) =>
     work === null ? [] : [[
       nameOf(one),

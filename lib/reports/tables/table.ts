@@ -3,8 +3,8 @@
  * @module
  */
 
-import { labelOf } from "../../gate/variant.ts";
-import type { SubjectMetrics } from "../metrics/metrics.ts";
+import { variantLabel } from "../../gate/variant.ts";
+import type { VariantMetrics } from "../metrics/metrics.ts";
 
 /** A table: the first row names the columns, the first cell of the others names the row. */
 export interface Table {
@@ -36,9 +36,9 @@ export function sourceText(source: string, paper = "FuncBenchGen"): string {
 
 /** A model, strategy and perturbation as reports call it. */
 export function nameOf(
-  { subject, simulated }: Pick<SubjectMetrics, "subject" | "simulated">,
+  { subject, simulated }: Pick<VariantMetrics, "subject" | "simulated">,
 ): string {
-  return labelOf(subject, simulated);
+  return variantLabel(subject, simulated);
 }
 
 /** A whole number with its thousands apart. */

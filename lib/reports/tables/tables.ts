@@ -5,7 +5,7 @@
 
 import { BEHAVIOURS, FAILURE_TYPES } from "../../calls/failure_types.ts";
 import type { Breakdown, Series } from "../metrics/breakdown.ts";
-import type { FailureTally, SubjectMetrics, Tally } from "../metrics/metrics.ts";
+import type { FailureTally, Tally, VariantMetrics } from "../metrics/metrics.ts";
 import type { Report } from "../report.ts";
 import { wilson } from "../../statistics/proportions.ts";
 import { OUTCOMES } from "../../trials/trial.ts";
@@ -99,7 +99,7 @@ export function tablesOf(report: Report): Table[] {
 }
 
 /** Success of all trials, a row for each model, strategy and perturbation. */
-export function overviewTable(subjects: readonly SubjectMetrics[]): Table {
+export function overviewTable(subjects: readonly VariantMetrics[]): Table {
   const priced = subjects.some(({ cost }) => cost !== null);
   const totals = subjects.map(({ total }) => total);
   return {
@@ -155,7 +155,7 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
 }
 
 /** Wrong calls by type, where there are any. Where there are many subjects, `brief` has one row for each. */
-export function failuresTable(subjects: readonly SubjectMetrics[], brief = false): Table[] {
+export function failuresTable(subjects: readonly VariantMetrics[], brief = false): Table[] {
   if (!hasFailures(subjects)) return [];
   return [{
     id: "failures",
@@ -182,7 +182,7 @@ export function failuresTable(subjects: readonly SubjectMetrics[], brief = false
 
 /** How many calls were wrong, and of each type how many and which share of them. */
 function wrongCalls(
-  { failures }: SubjectMetrics,
+  { failures }: VariantMetrics,
   count: (tally: FailureTally) => number,
 ): [total: string, ...types: string[]] {
   const counts = failures.map(count);
@@ -197,13 +197,13 @@ export function noFailures(unit: string): string {
 }
 
 /** Whether any call was wrong. */
-export function hasFailures(subjects: readonly SubjectMetrics[]): boolean {
+export function hasFailures(subjects: readonly VariantMetrics[]): boolean {
   return subjects.some(({ failures }) =>
     failures.some(({ roots, cascades }) => roots + cascades > 0)
   );
 }
 
-function outcomes(subjects: readonly SubjectMetrics[]): Table {
+function outcomes(subjects: readonly VariantMetrics[]): Table {
   const shown = OUTCOMES.filter((outcome) =>
     subjects.some((one) => one.outcomes.some((own) => own.outcome === outcome && own.trials > 0))
   );
@@ -226,7 +226,7 @@ function outcomes(subjects: readonly SubjectMetrics[]): Table {
 }
 
 /** What behaviours were seen, where there were any. */
-export function behavioursTable(subjects: readonly SubjectMetrics[]): Table[] {
+export function behavioursTable(subjects: readonly VariantMetrics[]): Table[] {
   const names = [...new Set(subjects.flatMap((one) => Object.keys(one.behaviours)))];
   if (names.length === 0) return [];
   return [{
@@ -247,7 +247,7 @@ export function behavioursTable(subjects: readonly SubjectMetrics[]): Table[] {
 }
 
 /** Probes of how models behave towards tools, where there are any. */
-export function probesTable(subjects: readonly SubjectMetrics[]): Table[] {
+export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
   if (subjects.every(({ probes }) => probes.length === 0)) return [];
   const share = (count: number, valid: number, repeated: boolean) => {
     if (valid === 0) return "-";
@@ -280,7 +280,7 @@ export function probesTable(subjects: readonly SubjectMetrics[]): Table[] {
 }
 
 /** How often all trials of a task, or at least one, solved it, where tasks were repeated. */
-export function repetitionsTable(subjects: readonly SubjectMetrics[]): Table[] {
+export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
   const repeated = subjects.filter(({ repetition }) => repetition !== null);
   if (repeated.length === 0) return [];
   const share = (rate: number | null) => rate === null ? "not available" : percent(rate);
@@ -307,7 +307,7 @@ export function repetitionsTable(subjects: readonly SubjectMetrics[]): Table[] {
 }
 
 /** Each setting of the sizes for itself. */
-export function cellsTable(one: SubjectMetrics, place: number): Table {
+export function cellsTable(one: VariantMetrics, place: number): Table {
   const { cells, total } = one;
   return {
     id: `cells-${place + 1}`,

@@ -4,8 +4,8 @@ import {
   cellName,
   measure,
   shareInterval,
-  type SubjectMetrics,
   tally,
+  type VariantMetrics,
 } from "../../../lib/reports/metrics/metrics.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
@@ -86,7 +86,7 @@ test("measure() leaves what was not changed out of everything but what it took",
     work: { asked: 1, unusable: 0, sentBack: 0, mended: 0 },
   }));
   const [alone] = measure(counted);
-  const [{ usage, total, cells, ...own }] = measure([...counted, ...others]) as [SubjectMetrics];
+  const [{ usage, total, cells, ...own }] = measure([...counted, ...others]) as [VariantMetrics];
   const { usage: _, total: __, cells: ___, ...expected } = alone!;
   assertEquals(own, expected);
   assertEquals([own.repetition, own.work, own.behaviours["silent"]], [null, null, 2]);
