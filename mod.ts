@@ -358,7 +358,7 @@ export {
 } from "./lib/models/prices.ts";
 export { benchmark } from "./lib/testing/benchmark.ts";
 export { renderTables } from "./lib/reports/terminal.ts";
-export { describeFailure, type StoryOptions, tellStory } from "./lib/reports/story.ts";
+export { describeFailure, describeTrial, type StoryOptions } from "./lib/reports/story.ts";
 export {
   runTools,
   type RunToolsOptions,
@@ -369,12 +369,12 @@ export { Toolbox, type ToolboxOptions } from "./lib/trials/executors/toolbox.ts"
 export type { Clock } from "./lib/base/clock.ts";
 export { type Asked, type Attempt, retrying, type RetryPolicy } from "./lib/models/http/retry.ts";
 export {
-  type Place,
+  type Permit,
+  RateLimiter,
+  type RateLimiterOptions,
   type RateLimits,
-  Throttle,
-  type ThrottleOptions,
 } from "./lib/models/http/rate_limiter.ts";
-export { Throttles } from "./lib/models/http/rate_limiter.ts";
+export { RateLimiters } from "./lib/models/http/rate_limiter.ts";
 export { fillPrompt, PROMPTS } from "./lib/models/prompts.ts";
 export type {
   CallOutcome,

@@ -3,8 +3,8 @@
  * @module
  */
 
-/** Options of {@linkcode inLanes}. */
-export interface LanesOptions {
+/** Options of {@linkcode mapConcurrent}. */
+export interface MapConcurrentOptions {
   /** How many pieces of work may be under way at the same time: 1 or more. */
   readonly most: number;
   /** Whether nothing more is to be begun; asked before each piece. */
@@ -20,18 +20,18 @@ export interface LanesOptions {
  *
  * @example Usage
  * ```ts
- * import { inLanes } from "./concurrent.ts";
+ * import { mapConcurrent } from "./concurrent.ts";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals(inLanes(3, (place) => 2 * place, { most: 2 }), [0, 2, 4]);
+ * assertEquals(mapConcurrent(3, (place) => 2 * place, { most: 2 }), [0, 2, 4]);
  * const slow = async (place: number) => await Promise.resolve(2 * place);
- * assertEquals(await inLanes(3, slow, { most: 2 }), [0, 2, 4]);
+ * assertEquals(await mapConcurrent(3, slow, { most: 2 }), [0, 2, 4]);
  * ```
  */
-export function inLanes<Result>(
+export function mapConcurrent<Result>(
   count: number,
   begin: (place: number) => Result | Promise<Result>,
-  { most, ended = () => false }: LanesOptions,
+  { most, ended = () => false }: MapConcurrentOptions,
 ): readonly (Result | undefined)[] | Promise<readonly (Result | undefined)[]> {
   const results: (Result | undefined)[] = Array.from({ length: count });
   const errors = new Map<number, unknown>();

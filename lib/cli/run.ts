@@ -11,11 +11,11 @@ import { renderTables } from "../reports/terminal.ts";
 import { RECORDING_FLAGS } from "../models/recordings/recordings.ts";
 import { planOfJournal, trialToReplay } from "../runs/replay.ts";
 import { Run, type RunOptions, seedToResume } from "../runs/run.ts";
-import { tellStory } from "../reports/story.ts";
+import { describeTrial } from "../reports/story.ts";
 import { parseShard } from "../runs/shards.ts";
 import { quoted } from "../base/shell_quote.ts";
 import { SUITE } from "../runs/suite.ts";
-import { Throttles } from "../models/http/rate_limiter.ts";
+import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
 import {
@@ -139,10 +139,10 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   tellForecast(plan);
 
   const progress = new Progress(plan);
-  const throttles = new Throttles((line) => progress.note(line));
+  const limiters = new RateLimiters((line) => progress.note(line));
   const sets = plan.callSets ?? [];
   const recordings = openRecordings(options, path, seed);
-  await using connections = new Connections({ ...connecting, sets, throttles });
+  await using connections = new Connections({ ...connecting, sets, limiters });
   using interrupt = new Interrupt();
   const runOptions: RunOptions = {
     connect: (entry) => connections.model(entry),
@@ -172,7 +172,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.log(`Interrupted: ${finished.length} of ${all} trials, and so partial figures\n`);
   }
   if (finished.length > 0) console.log(renderTables(finished, plan.prices));
-  throttles.tellWaiting();
+  limiters.tellWaiting();
   for (const line of recordings?.summary ?? []) console.error(line);
   const invalid = finished.filter(({ outcome }) => outcome === "invalid");
   const { stopped } = running;
@@ -249,7 +249,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   await using connections = new Connections({
     ...connecting,
     sets: plan.callSets ?? [],
-    throttles: new Throttles((line) => console.error(line)),
+    limiters: new RateLimiters((line) => console.error(line)),
     ...(baseURL === undefined ? {} : { baseURL }),
   });
   using interrupt = new Interrupt();
@@ -265,7 +265,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
   try {
     const trial = await running.trial(0);
     if (trial.kind === "needless") throw new Error(`the trial was not run as ${trial.reason}`);
-    console.log(tellStory(trial, { calls: Infinity }));
+    console.log(describeTrial(trial, { calls: Infinity }));
     for (const line of recordings?.summary ?? []) console.error(line);
     return trial.outcome === "invalid" ? 3 : 0;
   } catch (error) {

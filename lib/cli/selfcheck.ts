@@ -24,7 +24,7 @@ import { readResults } from "../runs/journal/results.ts";
 import { Run } from "../runs/run.ts";
 import { type Check, selfCheck } from "../gate/self_check.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
-import { Throttles } from "../models/http/rate_limiter.ts";
+import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
@@ -190,11 +190,11 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   if (suite.seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
   tellForecast(plan);
   const progress = new Progress(plan);
-  const throttles = new Throttles((line) => progress.note(line));
+  const limiters = new RateLimiters((line) => progress.note(line));
   await using connections = new Connections({
     ...connectOptions(options),
     sets: plan.callSets ?? [],
-    throttles,
+    limiters,
   });
   using interrupt = new Interrupt();
   const out = options.text("out");
@@ -209,7 +209,7 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   running.connect();
   running.open();
   const { finished } = await finish(running, progress, interrupt.signal);
-  throttles.tellWaiting();
+  limiters.tellWaiting();
   if (finished.length === plan.trials.length) return { trials: finished, gate: suite.gate };
   console.error(
     `${plan.trials.length - finished.length} trials were not run` +

@@ -16,19 +16,19 @@ import {
 } from "../simulated/mod.ts";
 import { inTextFormat } from "./formats/adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
-import { assertRates, Throttles } from "./http/rate_limiter.ts";
+import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
 import { type ModelEntry, modelName } from "./entry.ts";
 
 /** What holds for all models of a run; limits hold for each model of a server. */
-export interface ConnectOptions extends Omit<RetryPolicy, "throttle"> {
+export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
   /** The server of entries that name none; default OpenAI's. */
   readonly baseURL?: string;
   /** Milliseconds that simulated models take for a reply; default 0. */
   readonly latency?: number;
   /** Call sets whose truth simulated models may know; default none. */
   readonly sets?: readonly CallSet[];
-  /** Where models get their throttles from; default from nowhere else. */
-  readonly throttles?: Throttles;
+  /** Where models get their limiters from; default from nowhere else. */
+  readonly limiters?: RateLimiters;
 }
 
 /**
@@ -49,7 +49,7 @@ export interface ConnectOptions extends Omit<RetryPolicy, "throttle"> {
  */
 export class Connections implements AsyncDisposable {
   readonly #options: ConnectOptions;
-  readonly #throttles: Throttles;
+  readonly #limiters: RateLimiters;
   #server: SimulatedServer | undefined;
 
   /**
@@ -60,7 +60,7 @@ export class Connections implements AsyncDisposable {
   constructor(options: ConnectOptions = {}) {
     assertRates(options);
     this.#options = options;
-    this.#throttles = options.throttles ?? new Throttles();
+    this.#limiters = options.throttles ?? new RateLimiters();
   }
 
   /**
@@ -69,12 +69,12 @@ export class Connections implements AsyncDisposable {
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
   model(entry: ModelEntry): Model {
-    const { latency: _, sets: __, throttles: ___, baseURL: usual, ...policy } = this.#options;
+    const { latency: _, sets: __, limiters: ___, baseURL: usual, ...policy } = this.#options;
     const { apiKeyVariable, baseURL = usual, ...options } = entry;
     const { model } = options;
     const name = modelName(entry);
     // Whoever asks the same model shares what it allows, in whatever format and under whatever name.
-    const throttleAt = (url: string) => this.#throttles.of(url, model, policy);
+    const throttleAt = (url: string) => this.#limiters.of(url, model, policy);
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       parseSimulatedModel(model);
@@ -89,7 +89,7 @@ export class Connections implements AsyncDisposable {
           baseURL: url,
           // No secret: a key that is a word would be taken out of all that is written.
           apiKey: "none",
-          throttle: throttleAt(url),
+          limiter: throttleAt(url),
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
       };
@@ -103,7 +103,7 @@ export class Connections implements AsyncDisposable {
       ...policy,
       name,
       simulated: model.startsWith("sim:"),
-      throttle: throttleAt(baseURL ?? OPENAI_URL),
+      limiter: throttleAt(baseURL ?? OPENAI_URL),
       ...(baseURL === undefined ? {} : { baseURL }),
       ...(apiKeyVariable === undefined ? {} : { apiKey: readKey(apiKeyVariable, name) }),
     });

@@ -19,7 +19,7 @@ const LONGEST_TOLD = 200;
  *
  * @example Usage
  * ```ts
- * import { tellQuestion } from "./question_story.ts";
+ * import { describeQuestion } from "./question_story.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const scores = { syntaxValid: true, structural: true, exact: false, routingExact: true };
@@ -28,14 +28,14 @@ const LONGEST_TOLD = 200;
  * const question = "Will it rain in Oslo?";
  * const event = { kind: "scored", question, output, truth, scores, errors: [] } as const;
  * const task = { set: "s", question: "q1", difficulty: "easy", mode: "parameters" } as const;
- * assertEquals(tellQuestion(event, task), [
+ * assertEquals(describeQuestion(event, task), [
  *   '  question "Will it rain in Oslo?"',
  *   '  true is forecast({"city":"Oslo"})',
  *   '  call 1 forecast: arguments.city is different: expected "Oslo", but it is "Rome"',
  * ]);
  * ```
  */
-export function tellQuestion(
+export function describeQuestion(
   { question, output, truth, scores }: ScoredEvent,
   task: QuestionSpec,
 ): string[] {

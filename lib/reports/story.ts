@@ -9,7 +9,7 @@ import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { type AssertionEvent, type CallEvent, callsOf, type TraceEvent } from "../calls/trace.ts";
-import { tellQuestion } from "./question_story.ts";
+import { describeQuestion } from "./question_story.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** Why a trial is invalid, in words. */
@@ -44,7 +44,7 @@ export function summarize(trial: Trial, { reasons = true } = {}): string {
   ].join("; ");
 }
 
-/** Options of {@linkcode tellStory}. */
+/** Options of {@linkcode describeTrial}. */
 export interface StoryOptions {
   /** The most calls that are shown, around the first root failure; default 12. */
   readonly calls?: number;
@@ -57,18 +57,18 @@ export interface StoryOptions {
  *
  * @example Usage
  * ```ts
- * import { tellStory } from "./story.ts";
+ * import { describeTrial } from "./story.ts";
  * import { runTrial } from "../trials/trial.ts";
  * import { scripted } from "../models/scripted.ts";
  * import { assertStringIncludes } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * const model = scripted("hasty", [{ calls: [{ name: "func", arguments: {} }] }, { text: "7" }]);
- * const story = tellStory(await runTrial(task, model));
+ * const story = describeTrial(await runTrial(task, model));
  * assertStringIncludes(story, "call 1 (step 1) func: function_not_found");
  * ```
  */
-export function tellStory(
+export function describeTrial(
   trial: Trial,
   { calls: limit = 12, reasons = true }: StoryOptions = {},
 ): string {
@@ -86,7 +86,7 @@ export function tellStory(
   if (limit > 0) lines.push(...tellCalls(callsOf(events), root?.call ?? 0, limit));
   const scored = events.find((event) => event.kind === "scored");
   if (scored !== undefined && isQuestion(trial.task)) {
-    lines.push(...tellQuestion(scored, trial.task));
+    lines.push(...describeQuestion(scored, trial.task));
   }
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   if (last?.kind === "answer") {

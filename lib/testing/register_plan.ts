@@ -46,12 +46,12 @@ import { summarize } from "../reports/story.ts";
 import { summarizeJob } from "../reports/job_summary.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
-import { Throttles } from "../models/http/rate_limiter.ts";
+import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 
 /** How a benchmark is registered, beside its options. */
-export interface Registration extends Pick<PlanInputs, "name" | "subject" | "source"> {
+export interface RegisteredPlan extends Pick<PlanInputs, "name" | "subject" | "source"> {
   /** What the case of a trial is called. */
   readonly titleOf: (planned: PlannedTrial) => string;
 }
@@ -77,7 +77,7 @@ function withoutFrames(error: unknown): never {
  *
  * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
  */
-export function registerBenchmark(options: BenchmarkOptions, registration: Registration): void {
+export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
   const { name, subject } = registration;
   const flags = inFolders(parseFlags(Deno.args), name);
   const journal = flags.out ?? options.journal;
@@ -96,7 +96,7 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
 }
 
 /** A run as it is registered. */
-interface Registered extends Registration {
+interface Registered extends RegisteredPlan {
   readonly flags: Flags;
   /** The file to which finished trials are appended. */
   readonly journal: string | undefined;
@@ -217,7 +217,7 @@ async function endedTrials(run: Run, { whole }: Pick<Ended, "whole">) {
 }
 
 /** Shared by all benchmarks of a file: the limits of a server are the same for all of them. */
-const THROTTLES = new Throttles((line) => console.error(line));
+const THROTTLES = new RateLimiters((line) => console.error(line));
 
 /** What was told of recordings once: a file of tests has many. */
 const told = new Set<string>();
@@ -242,7 +242,7 @@ function connectionsOf(
   const { baseURL, retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
   return new Connections({
     sets: callSets,
-    throttles: THROTTLES,
+    limiters: THROTTLES,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
     ...rates,
@@ -278,7 +278,7 @@ interface Ended {
   origin: string;
 }
 
-interface CaseOptions extends Pick<Registration, "titleOf"> {
+interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
   /** Whether a case fails when its trial is not as it should be. */
   readonly strict: boolean;
   readonly prices: Plan["prices"];

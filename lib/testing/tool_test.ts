@@ -8,7 +8,7 @@ import { variantName } from "../gate/variant.ts";
 import { InputError } from "../base/errors.ts";
 import { isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
-import { inOwnWords, registerBenchmark, type Registration } from "./register_plan.ts";
+import { inOwnWords, registerBenchmark, type RegisteredPlan } from "./register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { isApart } from "../tools/tool.ts";
 import {
@@ -177,7 +177,7 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
     ...(strategies === undefined ? {} : { strategies }),
     ...(perturbations === undefined ? {} : { perturbations }),
   };
-  const registration: Registration = {
+  const registration: RegisteredPlan = {
     name,
     subject,
     source: { cells: () => [{ case: name }], open, cases: { [name]: digestOf(own) } },

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { inLanes } from "../../lib/base/concurrent.ts";
+import { mapConcurrent } from "../../lib/base/concurrent.ts";
 import { test } from "../support/generated.ts";
 
 /** Passes turns of the event loop, so that work overlaps without a clock. */
@@ -8,7 +8,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 }
 
-test("inLanes() begins in order, holds its bound, uses it, and gives results in order", async () => {
+test("mapConcurrent() begins in order, holds its bound, uses it, and gives results in order", async () => {
   await fc.assert(fc.asyncProperty(
     // No turns stand for work that is done at once.
     fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 }),
@@ -16,7 +16,7 @@ test("inLanes() begins in order, holds its bound, uses it, and gives results in 
     async (slowness, most) => {
       const begun: number[] = [];
       let [underWay, highest] = [0, 0];
-      const results = await inLanes(slowness.length, (place) => {
+      const results = await mapConcurrent(slowness.length, (place) => {
         begun.push(place);
         highest = Math.max(highest, ++underWay);
         const end = () => (underWay--, `result ${place}`);
@@ -32,20 +32,20 @@ test("inLanes() begins in order, holds its bound, uses it, and gives results in 
   ));
 });
 
-test("inLanes() gives results and errors at once where nothing has to be awaited", () => {
-  assertEquals(inLanes(3, (place) => place, { most: 2 }), [0, 1, 2]);
-  assertEquals(inLanes(0, (place) => place, { most: 2 }), []);
+test("mapConcurrent() gives results and errors at once where nothing has to be awaited", () => {
+  assertEquals(mapConcurrent(3, (place) => place, { most: 2 }), [0, 1, 2]);
+  assertEquals(mapConcurrent(0, (place) => place, { most: 2 }), []);
   const begun: number[] = [];
   const begin = (place: number) => {
     begun.push(place);
     if (place === 1) throw new TypeError("at once");
     return place;
   };
-  assertThrows(() => inLanes(3, begin, { most: 1 }), TypeError, "at once");
+  assertThrows(() => mapConcurrent(3, begin, { most: 1 }), TypeError, "at once");
   assertEquals(begun, [0, 1]);
 });
 
-test("inLanes() begins nothing after an error, awaits what has begun, and throws the first", async () => {
+test("mapConcurrent() begins nothing after an error, awaits what has begun, and throws the first", async () => {
   const ended: number[] = [];
   const begun: number[] = [];
   const begin = async (place: number) => {
@@ -55,19 +55,19 @@ test("inLanes() begins nothing after an error, awaits what has begun, and throws
     if (place === 1 || place === 2) throw new Error(`error ${place}`);
     return place;
   };
-  await assertRejects(async () => await inLanes(5, begin, { most: 4 }), Error, "error 1");
+  await assertRejects(async () => await mapConcurrent(5, begin, { most: 4 }), Error, "error 1");
   assertEquals(begun, [0, 1, 2, 3]);
   assertEquals(ended, [2, 1, 0, 3]);
 });
 
-test("inLanes() begins nothing once it is told to end", async () => {
+test("mapConcurrent() begins nothing once it is told to end", async () => {
   const begun: number[] = [];
   const begin = async (place: number) => {
     begun.push(place);
     await turns(2);
     return place;
   };
-  const results = await inLanes(5, begin, { most: 2, ended: () => begun.length >= 3 });
+  const results = await mapConcurrent(5, begin, { most: 2, ended: () => begun.length >= 3 });
   assertEquals(begun, [0, 1, 2]);
   assertEquals(results, [0, 1, 2, undefined, undefined]);
 });

@@ -3,7 +3,7 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../../lib/models/connect.ts";
-import { tellStory } from "../../lib/reports/story.ts";
+import { describeTrial } from "../../lib/reports/story.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { ROOT } from "../support/child.ts";
@@ -96,7 +96,7 @@ Deno.test("README: the story of a failure is what its replay line gives", async 
   const model = connections.model({ model: key.model });
   const trial = await runTrial({ ...key, id: id!, index: 0, block: 0 }, model);
   const replay = `replay: deno test -A my_benchmark.ts -- --only='${id}'`;
-  assertEquals(shown!.trim(), `The task is not solved.\n${tellStory(trial)}\n${replay}`);
+  assertEquals(shown!.trim(), `The task is not solved.\n${describeTrial(trial)}\n${replay}`);
 });
 
 Deno.test("README: the failure of a tool test is what the test prints", async () => {

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/
 import type { Page } from "playwright-core";
 import { signsOf } from "../../lib/gate/ceilings.ts";
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
-import { tellStory } from "../../lib/reports/story.ts";
+import { describeTrial } from "../../lib/reports/story.ts";
 import { OUTCOMES } from "../../lib/trials/trial.ts";
 import { browserTest } from "../support/browser.ts";
 import { type Folder, folder, readLines, ROOT, start, toolgate } from "../support/child.ts";
@@ -424,6 +424,6 @@ browserTest("the line that an open trial shows runs just that trial again", asyn
   const path = `${Deno.execPath().replace(/\/[^/]*$/, "")}:${Deno.env.get("PATH")}`;
   const again = await start("bash", ["-c", replay], { cwd: ROOT, env: { PATH: path } }).finished;
   assertEquals(again.code, 0, again.all);
-  assertEquals(again.stdout.trimEnd(), tellStory(run.trials[worst - 1]));
+  assertEquals(again.stdout.trimEnd(), describeTrial(run.trials[worst - 1]));
   assertEquals(run.place.names(), before);
 });

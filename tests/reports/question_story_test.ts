@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { tellQuestion } from "../../lib/reports/question_story.ts";
+import { describeQuestion } from "../../lib/reports/question_story.ts";
 import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { Run } from "../../lib/runs/run.ts";
-import { tellStory } from "../../lib/reports/story.ts";
+import { describeTrial } from "../../lib/reports/story.ts";
 import type { ScoredEvent } from "../../lib/calls/trace.ts";
 import { cityPlan } from "../support/call_sets.ts";
 import { test } from "../support/generated.ts";
@@ -24,12 +24,12 @@ const TOLD = [
 
 /** What is told of an answer beside the question and the truth. */
 function faults(output: string, task: Partial<QuestionSpec> = {}): string[] {
-  const told = tellQuestion({ ...EVENT, output }, { ...TASK, ...task });
+  const told = describeQuestion({ ...EVENT, output }, { ...TASK, ...task });
   assertEquals(told.slice(0, 2), TOLD);
   return told.slice(2).map((line) => line.trim());
 }
 
-test("tellQuestion() tells where an answer differs from the truth", () => {
+test("describeQuestion() tells where an answer differs from the truth", () => {
   const calls = (API: unknown, parameters: unknown) => JSON.stringify({ API, parameters });
   assertEquals(faults(calls(["tour", "taxi"], [{ day: "Tuesday" }, { at: "9" }])), [
     'call 1 tour: arguments.day is different: expected "Monday", but it is "Tuesday"',
@@ -59,12 +59,12 @@ test("tellQuestion() tells where an answer differs from the truth", () => {
   ]);
 });
 
-test("tellQuestion() is brief and printable, whatever models and sets say", () => {
+test("describeQuestion() is brief and printable, whatever models and sets say", () => {
   const hostile = `\u001b[31m\n::error::${"x".repeat(10_000)}`;
   const parameters = [
     Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}${hostile}`, hostile])),
   ];
-  const told = tellQuestion({
+  const told = describeQuestion({
     ...EVENT,
     question: hostile,
     truth: { API: [hostile], parameters },
@@ -76,12 +76,12 @@ test("tellQuestion() is brief and printable, whatever models and sets say", () =
   }
 });
 
-test("tellStory() says of a question what is true", async () => {
+test("describeTrial() says of a question what is true", async () => {
   const plan = cityPlan({ difficulty: "easy" });
   using run = new Run(plan, { connect: () => scripted("m", [{ text: "{}" }]) });
   const trial = await run.trial(0);
   if (trial.kind !== "trial") throw new Error("it was needed");
-  const [, question, truth, fault] = tellStory(trial).split("\n");
+  const [, question, truth, fault] = describeTrial(trial).split("\n");
   assertEquals(question, '  question "Is there a book called Tides of Ink?"');
   assertEquals(truth, '  true is findBook({"title":"Tides of Ink"})');
   assertEquals(fault, '  the answer must have two lists, "API" and "parameters"');

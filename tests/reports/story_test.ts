@@ -10,7 +10,7 @@ import {
 import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { describeFailure, summarize, tellStory } from "../../lib/reports/story.ts";
+import { describeFailure, describeTrial, summarize } from "../../lib/reports/story.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { test } from "../support/generated.ts";
 import {
@@ -48,8 +48,8 @@ test("summarize() blames infrastructure for an invalid trial, in printable words
   assertNotMatch(text, STEERING);
 });
 
-test("tellStory() names the first root failure, not a cascade before it", () => {
-  const story = tellStory(traced(callEvents(4, {
+test("describeTrial() names the first root failure, not a cascade before it", () => {
+  const story = describeTrial(traced(callEvents(4, {
     2: { ...wrongValue(4, 1), root: false },
     3: { ...NOT_FOUND, root: true },
     4: { ...wrongValue(5), root: true },
@@ -62,8 +62,8 @@ test("tellStory() names the first root failure, not a cascade before it", () => 
   assertStringIncludes(story, "further wrong calls: 2, cascades among them: 1");
 });
 
-test("tellStory() lists the calls with arguments, returns and marks", () => {
-  const story = tellStory(traced([
+test("describeTrial() lists the calls with arguments, returns and marks", () => {
+  const story = describeTrial(traced([
     callEvent(1),
     callEvent(2, { role: "connected" }),
     callEvent(3, { role: "disconnected" }),
@@ -81,7 +81,7 @@ test("tellStory() lists the calls with arguments, returns and marks", () => {
   assertMatch(story, / {2}said "I say 12\."$/);
 });
 
-test("tellStory() shows the text of a refused call, and arguments that are no object as written", () => {
+test("describeTrial() shows the text of a refused call, and arguments that are no object as written", () => {
   const { returned: _, ...refused } = callEvent(1, {
     arguments: "{oops",
     result: '{"error":"malformed"}',
@@ -91,7 +91,7 @@ test("tellStory() shows the text of a refused call, and arguments that are no ob
       root: true,
     },
   });
-  const story = tellStory(traced([refused]));
+  const story = describeTrial(traced([refused]));
   assertStringIncludes(
     story,
     '1. step 1 func_1({oops) -> {"error":"malformed"}  <- wrong_number_of_inputs',
@@ -99,8 +99,8 @@ test("tellStory() shows the text of a refused call, and arguments that are no ob
   assertStringIncludes(story, "the arguments are not a JSON object");
 });
 
-test("tellStory() tells why a trial was stopped", () => {
-  const story = tellStory(
+test("describeTrial() tells why a trial was stopped", () => {
+  const story = describeTrial(
     traced([...callEvents(1), { kind: "stop", reason: "step_limit", message: "3 replies" }], {
       outcome: "step_limit",
     }),
@@ -108,11 +108,13 @@ test("tellStory() tells why a trial was stopped", () => {
   assertMatch(story, / {2}stopped: 3 replies$/);
 });
 
-test("tellStory() cuts a long trace around the first root failure", () => {
+test("describeTrial() cuts a long trace around the first root failure", () => {
   for (
     const [count, root] of [[40, 1], [40, 11], [40, 20], [40, 40], [13, 12], [12, 12]] as const
   ) {
-    const story = tellStory(traced(callEvents(count, { [root]: { ...NOT_FOUND, root: true } })));
+    const story = describeTrial(
+      traced(callEvents(count, { [root]: { ...NOT_FOUND, root: true } })),
+    );
     const shown = story.split("\n").flatMap((line) => /^ {2}(\d+)\. step/.exec(line)?.[1] ?? [])
       .map(Number);
     assert(shown.includes(root), `${count} calls, root ${root}: ${shown}`);
@@ -126,21 +128,21 @@ test("tellStory() cuts a long trace around the first root failure", () => {
   }
 });
 
-test("tellStory() shows a short trace whole", () => {
-  const story = tellStory(traced(callEvents(12)));
+test("describeTrial() shows a short trace whole", () => {
+  const story = describeTrial(traced(callEvents(12)));
   assertEquals(story.includes("..."), false);
   assertEquals(story.match(/\d+\. step/g)?.length, 12);
 });
 
-test("tellStory() marks simulated models", () => {
+test("describeTrial() marks simulated models", () => {
   assertMatch(
-    tellStory(record({ model: "sim:noisy", simulated: true })),
+    describeTrial(record({ model: "sim:noisy", simulated: true })),
     /^sim:noisy \(simulated\): /,
   );
-  assertMatch(tellStory(record()), /^m: solved/);
+  assertMatch(describeTrial(record()), /^m: solved/);
 });
 
-test("tellStory() lets no escape sequence through, wherever a model put it", () => {
+test("describeTrial() lets no escape sequence through, wherever a model put it", () => {
   const { returned: _, ...refused } = callEvent(1, {
     function: HOSTILE,
     arguments: HOSTILE,
@@ -151,7 +153,7 @@ test("tellStory() lets no escape sequence through, wherever a model put it", () 
       root: true,
     },
   });
-  const story = tellStory(traced([
+  const story = describeTrial(traced([
     refused,
     callEvent(2, { arguments: JSON.stringify({ [HOSTILE]: HOSTILE }) }),
     { kind: "answer", text: HOSTILE, value: null },
@@ -160,13 +162,13 @@ test("tellStory() lets no escape sequence through, wherever a model put it", () 
   assertEquals(story.split("\n").length, 5, story);
 });
 
-test("tellStory() tells also of a trial whose events another tool wrote, but not its failures", () => {
+test("describeTrial() tells also of a trial whose events another tool wrote, but not its failures", () => {
   const line = record({ outcome: "wrong_answer" });
   const parsed = (brief: unknown) =>
     parseWith(TRIAL_LINE, JSON.parse(JSON.stringify(brief)), "the line");
   const trial = parsed({ ...line, events: [{ kind: "call" }] });
   assertEquals(trial.events, []);
-  assertStringIncludes(tellStory(trial), "m: wrong_answer after 3 calls");
+  assertStringIncludes(describeTrial(trial), "m: wrong_answer after 3 calls");
   const where = { call: 1, step: 1, function: "f", root: true };
   for (
     const [failure, path] of [[{ type: "theirs" }, "type"], [
@@ -179,8 +181,8 @@ test("tellStory() tells also of a trial whose events another tool wrote, but not
   }
 });
 
-test("tellStory() quotes what the model said as it said it, escaped once", () => {
-  const story = tellStory(traced([{ kind: "answer", text: 'a "b"\nc', value: null }]));
+test("describeTrial() quotes what the model said as it said it, escaped once", () => {
+  const story = describeTrial(traced([{ kind: "answer", text: 'a "b"\nc', value: null }]));
   assertStringIncludes(story, String.raw`said "a \"b\"\nc"`);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Throttles: how many requests a model gets at a time and in a minute, so that a server's limits slow a run
+ * RateLimiters: how many requests a model gets at a time and in a minute, so that a server's limits slow a run
  * down and do not spoil it.
  * @module
  */
@@ -16,8 +16,8 @@ export interface RateLimits {
   tokensPerMinute?: number;
 }
 
-/** Options of a {@linkcode Throttle}. */
-export interface ThrottleOptions extends RateLimits {
+/** Options of a {@linkcode RateLimiter}. */
+export interface RateLimiterOptions extends RateLimits {
   /** Hears of the first refusal, with the milliseconds that the server asks to wait, if it does. */
   readonly onSlowed?: (retryAfter: number | undefined) => void;
   /** Hears of the first time that the limits given hold requests back for long, with the milliseconds. */
@@ -27,8 +27,8 @@ export interface ThrottleOptions extends RateLimits {
 }
 
 /** A request that is under way. */
-export interface Place {
-  /** How often the throttle had been lowered when it began. */
+export interface Permit {
+  /** How often the limiter had been lowered when it began. */
   readonly era: number;
   /** Tokens that it is expected to take; 0 where tokens have no limit. */
   readonly reserved: number;
@@ -38,7 +38,7 @@ interface Waiter {
   readonly size: number;
   readonly again: boolean;
   readonly since: number;
-  readonly resolve: (place: Place) => void;
+  readonly resolve: (place: Permit) => void;
 }
 
 /** Milliseconds of waiting for a server beyond which a person should see that it fails. */
@@ -61,25 +61,25 @@ const CHARACTERS_A_TOKEN = 4;
  *
  * @example Usage
  * ```ts
- * import { Throttle } from "./rate_limiter.ts";
+ * import { RateLimiter } from "./rate_limiter.ts";
  * import { retrying } from "./retry.ts";
  * import { assertEquals } from "@std/assert";
  *
  * // Shared by all who ask the same model.
- * const throttle = new Throttle({ requestsPerMinute: 500 });
- * const ask = retrying((_: { signal?: AbortSignal }) => Promise.resolve({ text: "hello" }), { throttle });
+ * const limiter = new RateLimiter({ requestsPerMinute: 500 });
+ * const ask = retrying((_: { signal?: AbortSignal }) => Promise.resolve({ text: "hello" }), { limiter });
  * assertEquals((await ask({})).text, "hello");
- * assertEquals([throttle.underWay, throttle.refusals], [0, 0]);
+ * assertEquals([limiter.underWay, limiter.refusals], [0, 0]);
  * ```
  */
-export class Throttle {
+export class RateLimiter {
   /** Where time comes from. */
   readonly clock: Clock;
 
   readonly #requests: number;
   readonly #tokens: number;
-  readonly #onSlowed: ThrottleOptions["onSlowed"];
-  #onHeld: ThrottleOptions["onHeld"];
+  readonly #onSlowed: RateLimiterOptions["onSlowed"];
+  #onHeld: RateLimiterOptions["onHeld"];
   /** The most that may be under way, in parts of one too; no limit before the first refusal. */
   #most = Infinity;
   /** How many were under way when it was lowered last. */
@@ -107,7 +107,7 @@ export class Throttle {
    *
    * @throws {InputError} If a limit is no whole number from 1 on.
    */
-  constructor(options: ThrottleOptions = {}) {
+  constructor(options: RateLimiterOptions = {}) {
     assertRates(options);
     const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = options;
     const { onSlowed, onHeld, clock } = options;
@@ -150,7 +150,7 @@ export class Throttle {
    *
    * @throws The reason of the request's signal, if that aborts while it waits.
    */
-  enter(request: { readonly signal?: AbortSignal }, again = false): Place | Promise<Place> {
+  enter(request: { readonly signal?: AbortSignal }, again = false): Permit | Promise<Permit> {
     const size = this.#tokens === Infinity ? 0 : sizeOf(request);
     const free = this.#queue.length === 0 && this.#underWay < this.most;
     if (free && this.#delay(size) === 0) return this.#begin(size);
@@ -158,7 +158,7 @@ export class Throttle {
   }
 
   /** A request was replied to, and took so many tokens; `undefined` if nobody knows. */
-  succeeded(place: Place, tokens: number | undefined): void {
+  succeeded(place: Permit, tokens: number | undefined): void {
     this.#aloneSince = undefined;
     // What was never needed says nothing about what the server allows.
     if (this.#most !== Infinity && this.#underWay >= this.most) this.#raise();
@@ -167,7 +167,7 @@ export class Throttle {
   }
 
   /** A request failed, was given up, or ran out of time. */
-  failed(place: Place): void {
+  failed(place: Permit): void {
     this.#leave(place);
   }
 
@@ -178,7 +178,7 @@ export class Throttle {
    * @return Milliseconds for which nothing but refusals of single requests has come; `undefined` where
    * others were under way, so that slowing down is the cure.
    */
-  refused(place: Place, retryAfter: number | undefined, backoff = 0): number | undefined {
+  refused(place: Permit, retryAfter: number | undefined, backoff = 0): number | undefined {
     if (this.#refusals++ === 0) this.#onSlowed?.(retryAfter);
     const isOld = place.era < this.#era;
     const isAlone = !isOld && this.#underWay === 1;
@@ -218,7 +218,7 @@ export class Throttle {
     this.#most += (isNear ? 0.1 : 1) / this.#most;
   }
 
-  #begin(size: number): Place {
+  #begin(size: number): Permit {
     this.#underWay++;
     if (this.#requests !== Infinity) {
       this.#begun[this.#oldest] = this.clock.now();
@@ -229,7 +229,7 @@ export class Throttle {
     return { era: this.#era, reserved };
   }
 
-  #leave({ reserved }: Place): void {
+  #leave({ reserved }: Permit): void {
     this.#underWay--;
     this.#reserved -= reserved;
     if (this.#queue.length > 0) this.#admit();
@@ -238,9 +238,9 @@ export class Throttle {
   async #wait(
     asked: Pick<Waiter, "size" | "again">,
     signal: AbortSignal | undefined,
-  ): Promise<Place> {
+  ): Promise<Permit> {
     signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiter: Waiter = { ...asked, since: this.clock.now(), resolve };
     const giveUp = () => {
       const place = this.#queue.indexOf(waiter);
@@ -365,38 +365,38 @@ function sizeOf(request: object): number {
 }
 
 /**
- * Throttles by what they are for.
+ * RateLimiters by what they are for.
  *
  * @example Usage
  * ```ts
- * import { Throttles } from "./rate_limiter.ts";
+ * import { RateLimiters } from "./rate_limiter.ts";
  * import { assert } from "@std/assert";
  *
- * const throttles = new Throttles(console.error);
- * const one = throttles.of("https://api.openai.com/v1", "gpt-5", {});
- * assert(throttles.of("https://api.openai.com/v1/", "gpt-5", {}) === one);
+ * const limiters = new RateLimiters(console.error);
+ * const one = limiters.of("https://api.openai.com/v1", "gpt-5", {});
+ * assert(limiters.of("https://api.openai.com/v1/", "gpt-5", {}) === one);
  * ```
  */
-export class Throttles {
+export class RateLimiters {
   readonly #tell: (line: string) => void;
-  readonly #known = new Map<string, { readonly who: string; readonly throttle: Throttle }>();
+  readonly #known = new Map<string, { readonly who: string; readonly limiter: RateLimiter }>();
 
   /** `tell` gets a line when a model is first slowed down or held back, and one about each when all is over. */
   constructor(tell: (line: string) => void = () => {}) {
     this.#tell = tell;
   }
 
-  /** The throttle of a model at an address: the same for all who ask it with the same limits. */
-  of(baseURL: string, model: string, limits: RateLimits): Throttle {
+  /** The limiter of a model at an address: the same for all who ask it with the same limits. */
+  of(baseURL: string, model: string, limits: RateLimits): RateLimiter {
     const { requestsPerMinute, tokensPerMinute } = limits;
     const { origin, host } = URL.canParse(baseURL)
       ? new URL(baseURL)
       : { origin: baseURL, host: baseURL };
     const key = JSON.stringify([origin, model, requestsPerMinute, tokensPerMinute]);
     const known = this.#known.get(key);
-    if (known !== undefined) return known.throttle;
+    if (known !== undefined) return known.limiter;
     const who = `${printable(model, 100)} at ${printable(host, 100)}`;
-    const throttle = new Throttle({
+    const limiter = new RateLimiter({
       ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
       ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
       onSlowed: (retryAfter) => {
@@ -410,14 +410,14 @@ export class Throttles {
         );
       },
     });
-    this.#known.set(key, { who, throttle });
-    return throttle;
+    this.#known.set(key, { who, limiter });
+    return limiter;
   }
 
   /** Tells how often and for how long each model was slowed down; of the others nothing. */
   tellWaiting(): void {
-    for (const { who, throttle } of this.#known.values()) {
-      const { refusals, waited } = throttle;
+    for (const { who, limiter } of this.#known.values()) {
+      const { refusals, waited } = limiter;
       const time = `requests waited ${seconds(waited)}, all together`;
       if (refusals > 0) {
         this.#tell(`${who} refused ${refusals} request${refusals === 1 ? "" : "s"}; ${time}`);

@@ -16,7 +16,7 @@ import {
   TimeLimitError,
 } from "../model.ts";
 import { fork, freshSeed } from "../../base/random.ts";
-import { LONGEST_WAIT, type RateLimits, Throttle } from "./rate_limiter.ts";
+import { LONGEST_WAIT, RateLimiter, type RateLimits } from "./rate_limiter.ts";
 
 /** How patient to be with a model, and how much to ask of it. */
 export interface RetryPolicy extends RateLimits {
@@ -30,7 +30,7 @@ export interface RetryPolicy extends RateLimits {
    * Shared by all who ask the same model of a server; its limits are those that hold. By default there is
    * none, or with `requestsPerMinute` or `tokensPerMinute` one of its own.
    */
-  throttle?: Throttle;
+  limiter?: RateLimiter;
 }
 
 /**
@@ -56,7 +56,7 @@ export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
  * backoff if that is longer; anything else that an attempt throws is thrown at once. The reply's
  * `duration` is that of the successful attempt.
  *
- * With a throttle, each attempt first takes a place there. One that is refused for its rate while others
+ * With a limiter, each attempt first takes a place there. One that is refused for its rate while others
  * are under way is none of the `retries`, as slowing down is what helps then. Nor is one that is refused alone,
  * as long as such limits use to last: only after 90 seconds of nothing but refusals is it the last one, if it
  * had been refused more often than `retries` say, and after ten minutes whatever these say. With `retries` 0 it
@@ -114,8 +114,8 @@ export function retrying<
   if (!(backoff >= 0)) {
     throw new InputError(`Cannot retry as backoff must be at least 0: it is ${backoff}`);
   }
-  const throttle = policy.throttle ?? ownThrottle(policy);
-  const clock = throttle?.clock ?? SYSTEM_CLOCK;
+  const limiter = policy.limiter ?? ownThrottle(policy);
+  const clock = limiter?.clock ?? SYSTEM_CLOCK;
   const { prng } = fork(freshSeed(), "backoff");
   return async (request) => {
     const { signal } = request;
@@ -124,19 +124,19 @@ export function retrying<
     let waited = 0;
     for (let made = 1;; made++) {
       signal?.throwIfAborted();
-      const entering = throttle?.enter(request, made > 1);
+      const entering = limiter?.enter(request, made > 1);
       const place = entering instanceof Promise ? await entering : entering;
       const startedAt = performance.now();
       try {
         const reply = await bounded(attempt, request, requestTimeout);
         const duration = performance.now() - startedAt;
-        throttle?.succeeded(place!, tokensOf(reply));
+        limiter?.succeeded(place!, tokensOf(reply));
         return { ...reply, duration };
       } catch (error) {
-        const isRefused = throttle !== undefined && isRateLimit(error);
-        if (!isRefused) throttle?.failed(place!);
+        const isRefused = limiter !== undefined && isRateLimit(error);
+        if (!isRefused) limiter?.failed(place!);
         const own = backoffAfter(made, backoff, prng());
-        const alone = isRefused ? throttle.refused(place!, error.retryAfter, own) : undefined;
+        const alone = isRefused ? limiter.refused(place!, error.retryAfter, own) : undefined;
         signal?.throwIfAborted();
         if (!(error instanceof InfrastructureError)) throw error;
         if (!error.retryable) throw counted(error, made);
@@ -161,7 +161,7 @@ export function retrying<
           throw counted(tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`), made);
         }
         // Where all wait for as long, it waits for its place, ahead of those that are new.
-        if (alone === undefined && own > wait) await throttle.rest(own, signal);
+        if (alone === undefined && own > wait) await limiter.rest(own, signal);
       }
     }
   };
@@ -170,9 +170,9 @@ export function retrying<
 /** Milliseconds for which nothing but refusals must come before one is final: a minute, and some more. */
 const PATIENCE = 90_000;
 
-function ownThrottle({ requestsPerMinute, tokensPerMinute }: RateLimits): Throttle | undefined {
+function ownThrottle({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined;
-  return new Throttle({
+  return new RateLimiter({
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
   });

@@ -60,7 +60,7 @@ Only give a score in [[]], looks like [[1.00]]:
 Response:`;
 
 /** Who judges, and by which prompt. */
-export interface LLMJudgeOptions extends Omit<RetryPolicy, "throttle"> {
+export interface LLMJudgeOptions extends Omit<RetryPolicy, "limiter"> {
   /** The model: its name, its entry as in suites, or a model that was made already. */
   readonly model: string | ModelEntry | Model;
   /**

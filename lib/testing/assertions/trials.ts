@@ -13,8 +13,8 @@ import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "../../
 import {
   describeFailure,
   describeInvalid,
+  describeTrial,
   failedAssertion,
-  tellStory,
 } from "../../reports/story.ts";
 import { isCase } from "../../trials/executors/task_kind.ts";
 import type { AssertionEvent } from "../../calls/trace.ts";
@@ -46,7 +46,7 @@ export function assertSolved(trial: Trial): void {
   const what = isCase(trial.task)
     ? `The model reached a limit before it answered: ${trial.outcome}`
     : "The task is not solved.";
-  throw new AssertionError(`${what}\n${tellStory(trial)}`);
+  throw new AssertionError(`${what}\n${describeTrial(trial)}`);
 }
 
 /** The user's own assertion, with its place in the user's file: a stack would lead into files of ours. */
@@ -54,7 +54,7 @@ function assertionOf({ message, at }: AssertionEvent, trial: Trial): AssertionEr
   // Assertions on calls list them already.
   const story = LISTS_CALLS.test(message) ? { calls: 0 } : {};
   const error = new AssertionError(
-    `${message}\n\n${tellStory(trial, { ...story, reasons: false })}`,
+    `${message}\n\n${describeTrial(trial, { ...story, reasons: false })}`,
   );
   if (at !== undefined) error.stack = `AssertionError\n    at ${at}`;
   return error;
@@ -63,7 +63,7 @@ function assertionOf({ message, at }: AssertionEvent, trial: Trial): AssertionEr
 const LISTS_CALLS = /^ {2}calls made: /m;
 
 function invalidOf(trial: Trial): AssertionError {
-  const story = tellStory(trial, { reasons: false });
+  const story = describeTrial(trial, { reasons: false });
   return new AssertionError(`The trial is invalid: ${describeInvalid(trial)}\n${story}`);
 }
 
@@ -92,7 +92,7 @@ export function assertRight(trial: Trial): void {
   if (!isAbstaining) return assertSolved(trial);
   throw new AssertionError(
     "The model did not abstain, although what the answer needs cannot be had.\n" +
-      tellStory(trial),
+      describeTrial(trial),
   );
 }
 
@@ -113,7 +113,7 @@ export function assertRight(trial: Trial): void {
  */
 export function assertNoFailures(trial: Trial): void {
   if (trial.outcome === "invalid") {
-    throw new AssertionError(`The trial is invalid.\n${tellStory(trial)}`);
+    throw new AssertionError(`The trial is invalid.\n${describeTrial(trial)}`);
   }
   if (trial.failures.length === 0) return;
   const list = trial.failures.map((failure) => `  ${describeFailure(failure)}`);

@@ -6,7 +6,7 @@
 
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { MOST_DEPTH } from "../../tools/references/call_order.ts";
-import { inLanes } from "../../base/concurrent.ts";
+import { mapConcurrent } from "../../base/concurrent.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 import { assertTools } from "../../tools/define_tool.ts";
 import { freshSeed } from "../../base/random.ts";
@@ -176,7 +176,7 @@ class CarefulExecutor implements ToolExecutor, AttemptTools {
       if (execution.ok) nested?.keep(place, execution.value);
     };
     for (const level of nested?.levels ?? [[...own.keys()]]) {
-      await inLanes(level.length, (at) => carryOut(level[at]!), { most: this.#parallel });
+      await mapConcurrent(level.length, (at) => carryOut(level[at]!), { most: this.#parallel });
     }
     return executions;
   }

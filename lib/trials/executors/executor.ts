@@ -7,7 +7,7 @@
 import type { UncutCall } from "../../calls/record.ts";
 import type { Fault, FaultInjector } from "../../tools/fault.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { inLanes } from "../../base/concurrent.ts";
+import { mapConcurrent } from "../../base/concurrent.ts";
 import { shapeOf } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 
@@ -249,7 +249,7 @@ export abstract class Executor implements Environment, Disposable {
         call: nested?.prepare(index, this.#parameters.get(within[index]!.name)) ?? within[index]!,
         place: { call: first + index, step, level },
       }));
-      const carried = inLanes(
+      const carried = mapConcurrent(
         begun.length,
         (at) => this.#carry(begun[at]!.call, begun[at]!.place),
         { most: parallel, ended: () => this.#closed },

@@ -10,11 +10,11 @@ import {
   assertThrows,
 } from "@std/assert";
 import fc from "fast-check";
-import { inLanes } from "../../../lib/base/concurrent.ts";
+import { mapConcurrent } from "../../../lib/base/concurrent.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { InfrastructureError, TimeLimitError } from "../../../lib/models/model.ts";
 import { type Asked, retrying, type RetryPolicy } from "../../../lib/models/http/retry.ts";
-import { type Place, Throttle } from "../../../lib/models/http/rate_limiter.ts";
+import { type Permit, RateLimiter } from "../../../lib/models/http/rate_limiter.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
 function test(name: string, fn: () => void | Promise<void>) {
@@ -87,19 +87,19 @@ class Server {
   }
 }
 
-/** Asks a server through a throttle, so many questions at the same time. */
+/** Asks a server through a limiter, so many questions at the same time. */
 async function askAll(
   questions: readonly Question[],
   ask: (question: Question) => Promise<object>,
   most = 32,
 ): Promise<void> {
-  await inLanes(questions.length, (place) => ask(questions[place]!), { most });
+  await mapConcurrent(questions.length, (place) => ask(questions[place]!), { most });
 }
 
-function asking(server: Server, throttle: Throttle, policy: RetryPolicy = {}) {
+function asking(server: Server, limiter: RateLimiter, policy: RetryPolicy = {}) {
   return retrying<Question, Answer>(
     (question, signal) => server.answer(question, signal),
-    { ...policy, throttle },
+    { ...policy, limiter },
   );
 }
 
@@ -117,88 +117,88 @@ function mostInAMinute(
 }
 
 /** A place that is there at once. */
-function placeIn(throttle: Throttle): Place {
-  const place = throttle.enter({});
+function placeIn(limiter: RateLimiter): Permit {
+  const place = limiter.enter({});
   assert(!(place instanceof Promise));
   return place;
 }
 
-function assertIdle(throttle: Throttle, clock: VirtualClock): void {
-  assertEquals([throttle.underWay, throttle.waiting, clock.waiting], [0, 0, 0]);
+function assertIdle(limiter: RateLimiter, clock: VirtualClock): void {
+  assertEquals([limiter.underWay, limiter.waiting, clock.waiting], [0, 0, 0]);
 }
 
 const times = (count: number, takes = 100) => Array.from({ length: count }, () => ({ takes }));
 
 // Without limits
 
-test("Throttle.enter() gives a place at once where no limit is near", () => {
-  const throttle = new Throttle();
-  times(1_000).forEach(() => placeIn(throttle));
-  assertEquals([throttle.underWay, throttle.waited], [1_000, 0]);
+test("RateLimiter.enter() gives a place at once where no limit is near", () => {
+  const limiter = new RateLimiter();
+  times(1_000).forEach(() => placeIn(limiter));
+  assertEquals([limiter.underWay, limiter.waited], [1_000, 0]);
 });
 
 // How many at a time
 
-test("Throttle.refused() halves those under way, once for all that were", () => {
-  const throttle = new Throttle();
-  const places = times(32).map(() => placeIn(throttle));
-  assertEquals(throttle.most, Infinity);
-  assertEquals(throttle.refused(places[0]!, undefined), undefined);
-  assertEquals(throttle.most, 16);
+test("RateLimiter.refused() halves those under way, once for all that were", () => {
+  const limiter = new RateLimiter();
+  const places = times(32).map(() => placeIn(limiter));
+  assertEquals(limiter.most, Infinity);
+  assertEquals(limiter.refused(places[0]!, undefined), undefined);
+  assertEquals(limiter.most, 16);
   for (const place of places.slice(1, 31)) {
-    assertEquals(throttle.refused(place, undefined), undefined);
+    assertEquals(limiter.refused(place, undefined), undefined);
   }
-  assertEquals([throttle.most, throttle.underWay, throttle.refusals], [16, 1, 31]);
+  assertEquals([limiter.most, limiter.underWay, limiter.refusals], [16, 1, 31]);
   // The last one began with the others: that it is alone now says nothing.
-  assertEquals(throttle.refused(places[31]!, undefined), undefined);
-  assertEquals(throttle.most, 16);
+  assertEquals(limiter.refused(places[31]!, undefined), undefined);
+  assertEquals(limiter.most, 16);
 });
 
-test("Throttle.refused() never goes below one, and tells how long single ones were refused", async () => {
+test("RateLimiter.refused() never goes below one, and tells how long single ones were refused", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
+  const limiter = new RateLimiter({ clock });
   for (const since of [0, 5_000, 10_000]) {
-    assertEquals(throttle.refused(placeIn(throttle), undefined), since);
+    assertEquals(limiter.refused(placeIn(limiter), undefined), since);
     await clock.pause(5_000);
   }
-  throttle.succeeded(placeIn(throttle), undefined);
-  assertEquals(throttle.refused(placeIn(throttle), undefined), 0);
+  limiter.succeeded(placeIn(limiter), undefined);
+  assertEquals(limiter.refused(placeIn(limiter), undefined), 0);
 });
 
-test("Throttle.succeeded() allows no more than is asked for", () => {
-  const throttle = new Throttle();
-  const [one, other] = [placeIn(throttle), placeIn(throttle)];
-  throttle.refused(one, undefined);
-  throttle.failed(other);
-  const asked = () => times(2).map(() => placeIn(throttle));
-  throttle.succeeded(placeIn(throttle), undefined);
+test("RateLimiter.succeeded() allows no more than is asked for", () => {
+  const limiter = new RateLimiter();
+  const [one, other] = [placeIn(limiter), placeIn(limiter)];
+  limiter.refused(one, undefined);
+  limiter.failed(other);
+  const asked = () => times(2).map(() => placeIn(limiter));
+  limiter.succeeded(placeIn(limiter), undefined);
   for (let count = 0; count < 100; count++) {
-    if (throttle.most < 2) throttle.succeeded(placeIn(throttle), undefined);
-    else for (const place of asked()) throttle.succeeded(place, undefined);
+    if (limiter.most < 2) limiter.succeeded(placeIn(limiter), undefined);
+    else for (const place of asked()) limiter.succeeded(place, undefined);
   }
-  assertEquals(throttle.most, 3);
+  assertEquals(limiter.most, 3);
 });
 
-test("Throttle.enter() lets those go first that ask again", async () => {
+test("RateLimiter.enter() lets those go first that ask again", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
-  placeIn(throttle);
-  throttle.refused(placeIn(throttle), 90_000);
+  const limiter = new RateLimiter({ clock });
+  placeIn(limiter);
+  limiter.refused(placeIn(limiter), 90_000);
   const order: string[] = [];
   const enter = async (name: string, again: boolean) => {
-    const place = await throttle.enter({}, again);
+    const place = await limiter.enter({}, again);
     order.push(`${name} at ${clock.now()}`);
-    throttle.failed(place);
+    limiter.failed(place);
   };
   const all = [enter("new", false), enter("again", true), enter("again too", true)];
-  throttle.failed({ era: 0, reserved: 0 });
+  limiter.failed({ era: 0, reserved: 0 });
   await Promise.all(all);
   assertEquals(order, ["again at 90000", "again too at 90000", "new at 90000"]);
 });
 
-test("retrying() with a throttle asks again before what is new is asked", async () => {
+test("retrying() with a limiter asks again before what is new is asked", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
+  const limiter = new RateLimiter({ clock });
   const order: number[] = [];
   const ask = retrying(async ({ place }: Asked & { place: number }, signal) => {
     order.push(place);
@@ -208,18 +208,18 @@ test("retrying() with a throttle asks again before what is new is asked", async 
       throw new InfrastructureError("429", { retryable: true, rateLimited: true });
     }
     return {};
-  }, { throttle });
-  const [one, other] = [placeIn(throttle), placeIn(throttle)];
-  throttle.refused(one, undefined);
-  throttle.failed(other);
+  }, { limiter });
+  const [one, other] = [placeIn(limiter), placeIn(limiter)];
+  limiter.refused(one, undefined);
+  limiter.failed(other);
   const all = [0, 1, 2].map((place) => ask({ place }));
   await clock.pause(1_100);
-  assertEquals([clock.now(), throttle.underWay, throttle.waiting], [1_100, 0, 3]);
+  assertEquals([clock.now(), limiter.underWay, limiter.waiting], [1_100, 0, 3]);
   await Promise.all(all);
   assertEquals(order, [0, 0, 1, 2]);
 });
 
-test("retrying() with a throttle converges to what a server allows at a time", async () => {
+test("retrying() with a limiter converges to what a server allows at a time", async () => {
   for (const retryAfter of [undefined, 1_000, 90_000]) {
     for (const atOnce of [1, 4, 20]) {
       using clock = new VirtualClock();
@@ -227,29 +227,29 @@ test("retrying() with a throttle converges to what a server allows at a time", a
         atOnce,
         ...(retryAfter === undefined ? {} : { retryAfter }),
       });
-      const throttle = new Throttle({ clock });
-      await askAll(times(1_200, 1_000), asking(server, throttle));
+      const limiter = new RateLimiter({ clock });
+      await askAll(times(1_200, 1_000), asking(server, limiter));
       const seconds = clock.now() / 1_000;
       const shown = `${atOnce} at once, retry-after ${retryAfter}: ${server.refused} refused, ` +
         `${seconds} s`;
       assertEquals([server.begun.length, server.mostUnderWay], [1_200, atOnce], shown);
       assertLessOrEqual(server.refused, 150, shown);
-      assertEquals(throttle.refusals, server.refused);
+      assertEquals(limiter.refusals, server.refused);
       // Where a server asks to wait for longer than its replies take, waiting is what takes the time.
       if (retryAfter !== 90_000) assertLess(seconds, 1.25 * 1_200 / atOnce, shown);
-      assertIdle(throttle, clock);
+      assertIdle(limiter, clock);
     }
   }
 });
 
-test("retrying() with a throttle asks for more again when a server allows more", async () => {
+test("retrying() with a limiter asks for more again when a server allows more", async () => {
   using clock = new VirtualClock();
   const limits = { atOnce: 2 };
   const server = new Server(clock, limits);
-  const throttle = new Throttle({ clock });
-  const ask = asking(server, throttle);
+  const limiter = new RateLimiter({ clock });
+  const ask = asking(server, limiter);
   await askAll(times(200), ask);
-  assertLessOrEqual(throttle.most, 3);
+  assertLessOrEqual(limiter.most, 3);
   limits.atOnce = 1_000;
   await askAll(times(2_000), ask);
   assertEquals(server.mostUnderWay, 32);
@@ -258,7 +258,7 @@ test("retrying() with a throttle asks for more again when a server allows more",
 test("retrying() counts no refusal that slowing down can cure", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock, { atOnce: 1 });
-  await askAll(times(64, 5_000), asking(server, new Throttle({ clock }), { retries: 1 }));
+  await askAll(times(64, 5_000), asking(server, new RateLimiter({ clock }), { retries: 1 }));
   assertEquals(server.begun.length, 64);
 });
 
@@ -267,21 +267,21 @@ test("retrying() outwaits limits by the minute, whether or not the server says h
     for (const most of [1, 2, 32]) {
       using clock = new VirtualClock();
       const server = new Server(clock, limits);
-      const throttle = new Throttle({ clock });
-      await askAll(times(60), asking(server, throttle), most);
+      const limiter = new RateLimiter({ clock });
+      await askAll(times(60), asking(server, limiter), most);
       assertEquals(server.begun.length, 60);
       assertLess(clock.now(), 8 * MINUTE, JSON.stringify({ limits, most }));
-      assertIdle(throttle, clock);
+      assertIdle(limiter, clock);
     }
   }
 });
 
 test("retrying() stops asking what is refused over and over, alone, and says how often", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
+  const limiter = new RateLimiter({ clock });
   const server = new Server(clock, { atOnce: 0 });
   const error = await assertRejects(
-    () => asking(server, throttle)({ takes: 1 }),
+    () => asking(server, limiter)({ takes: 1 }),
     InfrastructureError,
     "429 Slow down",
   );
@@ -289,23 +289,23 @@ test("retrying() stops asking what is refused over and over, alone, and says how
   assertEquals([error.retryable, error.rateLimited], [true, true]);
   assertGreaterOrEqual(clock.now(), 1.5 * MINUTE);
   assertLess(clock.now(), 2 * MINUTE);
-  const impatient = asking(server, throttle, { retries: 0 });
+  const impatient = asking(server, limiter, { retries: 0 });
   const once = await assertRejects(() => impatient({ takes: 1 }), InfrastructureError);
   assertStringIncludes(once.message, "(1 attempt)");
-  assertIdle(throttle, clock);
+  assertIdle(limiter, clock);
 });
 
 test("retrying() lets nobody wait for long where there is nothing but refusals, however many wait", async () => {
   for (const retryAfter of [undefined, 20_000, 60_000]) {
     using clock = new VirtualClock();
-    const throttle = new Throttle({ clock });
+    const limiter = new RateLimiter({ clock });
     const server = new Server(clock, {
       atOnce: 0,
       ...(retryAfter === undefined ? {} : { retryAfter }),
     });
-    const ask = asking(server, throttle);
+    const ask = asking(server, limiter);
     const failed: number[] = [];
-    await inLanes(40, async () => {
+    await mapConcurrent(40, async () => {
       await assertRejects(() => ask({ takes: 1 }), InfrastructureError);
       failed.push(clock.now());
     }, { most: 8 });
@@ -315,45 +315,45 @@ test("retrying() lets nobody wait for long where there is nothing but refusals, 
     assertLessOrEqual(failed[0]!, 14 * MINUTE);
     // One more refusal each, once it is known to be in vain.
     if (retryAfter === 60_000) assertLessOrEqual(failed.at(-1)!, (14 + 40) * MINUTE);
-    assertIdle(throttle, clock);
+    assertIdle(limiter, clock);
   }
 });
 
 test("retrying() does not wait for rate limits for ever", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
+  const limiter = new RateLimiter({ clock });
   const ask = retrying(async ({ isUnlucky }: Asked & { isUnlucky: boolean }, signal) => {
     await clock.pause(isUnlucky ? 0 : 1_000, signal);
     if (!isUnlucky) return {};
     const more = { retryable: true, rateLimited: true, retryAfter: 250_000 };
     throw new InfrastructureError("429", more);
-  }, { throttle, retries: 10 });
+  }, { limiter, retries: 10 });
   let why = "";
-  await inLanes(100, async (place) => {
+  await mapConcurrent(100, async (place) => {
     await ask({ isUnlucky: place === 1 }).catch((error) => why += error.message);
   }, { most: 4 });
   assertEquals(why, "429; rate limits ask to wait 750 seconds, too long (3 attempts)");
-  assertIdle(throttle, clock);
+  assertIdle(limiter, clock);
 });
 
 test("retrying() lets a server's wish for hours hold up nobody else", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
+  const limiter = new RateLimiter({ clock });
   const server = new Server(clock, { atOnce: 0, retryAfter: 3_600_000 });
   const error = await assertRejects(
-    () => asking(server, throttle)({ takes: 1 }),
+    () => asking(server, limiter)({ takes: 1 }),
     InfrastructureError,
   );
   assertStringIncludes(error.message, "asks to wait 3600 seconds, too long (1 attempt)");
   assertEquals(clock.now(), 0);
-  placeIn(throttle);
+  placeIn(limiter);
 });
 
 // Pauses
 
-test("Throttle.refused() pauses all requests for as long as the server asks", async () => {
+test("RateLimiter.refused() pauses all requests for as long as the server asks", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock });
+  const limiter = new RateLimiter({ clock });
   const begun: number[] = [];
   let refused = false;
   const ask = retrying(async (_: Asked, signal) => {
@@ -365,8 +365,8 @@ test("Throttle.refused() pauses all requests for as long as the server asks", as
     }
     await clock.pause(1_000, signal);
     return {};
-  }, { throttle });
-  await inLanes(40, () => ask({}), { most: 8 });
+  }, { limiter });
+  await mapConcurrent(40, () => ask({}), { most: 8 });
   assert(refused);
   const at = begun[9]!;
   assertEquals(begun.filter((time) => time > at && time < at + 90_000), []);
@@ -376,59 +376,59 @@ test("Throttle.refused() pauses all requests for as long as the server asks", as
 
 test("retrying() charges waiting for a place to nobody's time", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock, requestsPerMinute: 1 });
-  const ask = retrying((_: Asked) => Promise.resolve({}), { throttle });
+  const limiter = new RateLimiter({ clock, requestsPerMinute: 1 });
+  const ask = retrying((_: Asked) => Promise.resolve({}), { limiter });
   const replies = await Promise.all(times(5).map(() => ask({ timeLimit: 1_000 })));
   assertEquals(clock.now(), 4 * MINUTE);
   for (const { duration } of replies) assertLess(duration, 1_000);
   await assertRejects(() => ask({ timeLimit: 0 }), TimeLimitError);
-  assertEquals([throttle.underWay, throttle.waited], [0, (1 + 2 + 3 + 4 + 1) * MINUTE]);
+  assertEquals([limiter.underWay, limiter.waited], [0, (1 + 2 + 3 + 4 + 1) * MINUTE]);
 });
 
-test("Throttle.enter() ends at once with the reason of the signal", async () => {
+test("RateLimiter.enter() ends at once with the reason of the signal", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock, requestsPerMinute: 1 });
-  const place = placeIn(throttle);
+  const limiter = new RateLimiter({ clock, requestsPerMinute: 1 });
+  const place = placeIn(limiter);
   const [one, other] = [new AbortController(), new AbortController()];
   const waiting = [one, other].map(({ signal }) => {
-    const entering = Promise.resolve(throttle.enter({ signal }));
+    const entering = Promise.resolve(limiter.enter({ signal }));
     entering.catch(() => {});
     return entering;
   });
-  assertEquals([throttle.waiting, clock.waiting], [2, 1]);
+  assertEquals([limiter.waiting, clock.waiting], [2, 1]);
   one.abort(new RangeError("enough"));
   await assertRejects(() => waiting[0]!, RangeError, "enough");
-  assertEquals([throttle.waiting, clock.waiting], [1, 1]);
+  assertEquals([limiter.waiting, clock.waiting], [1, 1]);
   other.abort(new RangeError("enough"));
   await assertRejects(() => waiting[1]!, RangeError, "enough");
-  throttle.failed(place);
-  assertIdle(throttle, clock);
+  limiter.failed(place);
+  assertIdle(limiter, clock);
   const gone = AbortSignal.abort(new RangeError("never"));
-  await assertRejects(async () => await throttle.enter({ signal: gone }), RangeError, "never");
-  assertIdle(throttle, clock);
+  await assertRejects(async () => await limiter.enter({ signal: gone }), RangeError, "never");
+  assertIdle(limiter, clock);
 });
 
 test("retrying() stops at once while all are paused", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle();
+  const limiter = new RateLimiter();
   const server = new Server(clock, { atOnce: 0, retryAfter: 500_000 });
   const controller = new AbortController();
   const { signal } = controller;
-  const ask = asking(server, throttle);
+  const ask = asking(server, limiter);
   const all = times(4).map((question) => ask({ ...question, signal }));
   const settled = Promise.allSettled(all);
   await new Promise((resolve) => setTimeout(resolve, 10));
-  assertEquals([throttle.waiting, throttle.underWay], [4, 0]);
+  assertEquals([limiter.waiting, limiter.underWay], [4, 0]);
   controller.abort(new RangeError("stop"));
   assert(
     (await settled).every((one) => one.status === "rejected" && one.reason.message === "stop"),
   );
-  assertEquals([throttle.waiting, throttle.underWay], [0, 0]);
+  assertEquals([limiter.waiting, limiter.underWay], [0, 0]);
 });
 
 // Limits of one's own
 
-test("Throttle lets no more requests begin within any 60 seconds than it may", async () => {
+test("RateLimiter lets no more requests begin within any 60 seconds than it may", async () => {
   await fc.assert(fc.asyncProperty(
     fc.integer({ min: 1, max: 12 }),
     fc.integer({ min: 1, max: 20 }),
@@ -436,25 +436,25 @@ test("Throttle lets no more requests begin within any 60 seconds than it may", a
     async (requestsPerMinute, most, durations) => {
       using clock = new VirtualClock();
       const server = new Server(clock);
-      const throttle = new Throttle({ clock, requestsPerMinute });
-      await askAll(durations.map((takes) => ({ takes })), asking(server, throttle), most);
+      const limiter = new RateLimiter({ clock, requestsPerMinute });
+      await askAll(durations.map((takes) => ({ takes })), asking(server, limiter), most);
       const events = server.begun.map((at) => ({ at, amount: 1 }));
       assertLessOrEqual(mostInAMinute(events), requestsPerMinute);
       assertEquals(server.begun.length, durations.length);
-      assertIdle(throttle, clock);
+      assertIdle(limiter, clock);
     },
   ));
 });
 
-test("Throttle lets requests begin as soon as it may", async () => {
+test("RateLimiter lets requests begin as soon as it may", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock);
-  const throttle = new Throttle({ clock, requestsPerMinute: 4 });
-  await askAll(times(11, 10), asking(server, throttle));
+  const limiter = new RateLimiter({ clock, requestsPerMinute: 4 });
+  await askAll(times(11, 10), asking(server, limiter));
   assertEquals(server.begun, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2].map((minute) => minute * MINUTE));
 });
 
-test("Throttle lets no more tokens be taken within any 60 seconds than it may", async () => {
+test("RateLimiter lets no more tokens be taken within any 60 seconds than it may", async () => {
   await fc.assert(fc.asyncProperty(
     fc.integer({ min: 1, max: 50 }),
     fc.integer({ min: 50, max: 400 }),
@@ -463,33 +463,33 @@ test("Throttle lets no more tokens be taken within any 60 seconds than it may", 
     async (tokens, tokensPerMinute, most, durations) => {
       using clock = new VirtualClock();
       const server = new Server(clock);
-      const throttle = new Throttle({ clock, tokensPerMinute });
-      const ask = asking(server, throttle);
+      const limiter = new RateLimiter({ clock, tokensPerMinute });
+      const ask = asking(server, limiter);
       // From the first reply on it knows what they take.
       await ask({ takes: 1, tokens });
       await askAll(durations.map((takes) => ({ takes, tokens })), ask, most);
       const events = server.read.map(({ at, tokens }) => ({ at, amount: tokens }));
       assertLessOrEqual(mostInAMinute(events), tokensPerMinute);
       assertEquals(events.length, durations.length + 1);
-      assertIdle(throttle, clock);
+      assertIdle(limiter, clock);
     },
   ));
 });
 
-test("Throttle counts tokens for a whole minute", async () => {
+test("RateLimiter counts tokens for a whole minute", async () => {
   using clock = new VirtualClock();
-  const throttle = new Throttle({ clock, tokensPerMinute: 100 });
-  throttle.succeeded(placeIn(throttle), 100);
+  const limiter = new RateLimiter({ clock, tokensPerMinute: 100 });
+  limiter.succeeded(placeIn(limiter), 100);
   await clock.pause(MINUTE - 1_000);
-  throttle.failed(await throttle.enter({}));
+  limiter.failed(await limiter.enter({}));
   assertEquals(clock.now(), MINUTE);
 });
 
-test("Throttle corrects what it expects of requests by what they take", async () => {
+test("RateLimiter corrects what it expects of requests by what they take", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock);
-  const throttle = new Throttle({ clock, tokensPerMinute: 1_000 });
-  const ask = asking(server, throttle);
+  const limiter = new RateLimiter({ clock, tokensPerMinute: 1_000 });
+  const ask = asking(server, limiter);
   // Its size alone would let dozens begin.
   await ask({ takes: 0, tokens: 400 });
   await askAll(Array.from({ length: 9 }, () => ({ takes: 10, tokens: 400 })), ask);
@@ -499,42 +499,42 @@ test("Throttle corrects what it expects of requests by what they take", async ()
   );
 });
 
-test("Throttle lets a request of more than the limit go alone", async () => {
+test("RateLimiter lets a request of more than the limit go alone", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock);
-  const throttle = new Throttle({ clock, tokensPerMinute: 5 });
-  const ask = asking(server, throttle);
+  const limiter = new RateLimiter({ clock, tokensPerMinute: 5 });
+  const ask = asking(server, limiter);
   await askAll(Array.from({ length: 4 }, () => ({ takes: 1_000, tokens: 40 })), ask);
   assertEquals([server.begun.length, server.mostUnderWay], [4, 1]);
   assertEquals(server.begun, [0, 1, 2, 3].map((place) => place * (MINUTE + 1_000)));
 });
 
-test("Throttle waits for nobody's claims for ever", async () => {
+test("RateLimiter waits for nobody's claims for ever", async () => {
   for (const claimed of [NaN, -5, Infinity, 1e300]) {
     using clock = new VirtualClock();
-    const throttle = new Throttle({ clock, tokensPerMinute: 100 });
+    const limiter = new RateLimiter({ clock, tokensPerMinute: 100 });
     const usage = { inputTokens: claimed, outputTokens: 0 };
-    const ask = retrying((_: Asked) => Promise.resolve({ usage }), { throttle });
-    await inLanes(5, () => ask({}), { most: 1 });
+    const ask = retrying((_: Asked) => Promise.resolve({ usage }), { limiter });
+    await mapConcurrent(5, () => ask({}), { most: 1 });
     assertLessOrEqual(clock.now(), 5 * MINUTE);
-    assertIdle(throttle, clock);
+    assertIdle(limiter, clock);
   }
 });
 
-test("Throttle takes parts of tokens for whole ones, which add up to what was added", async () => {
+test("RateLimiter takes parts of tokens for whole ones, which add up to what was added", async () => {
   for (const claims of [[0.1], [0.1, 0.2, 0.3], [0.7, 2.9]]) {
     using clock = new VirtualClock();
-    const throttle = new Throttle({ clock, tokensPerMinute: 1 });
+    const limiter = new RateLimiter({ clock, tokensPerMinute: 1 });
     for (let minute = 0; minute < 9; minute++) {
-      const place = await throttle.enter({});
+      const place = await limiter.enter({});
       assertEquals(clock.now(), minute * MINUTE);
-      throttle.succeeded(place, claims[minute % claims.length]!);
+      limiter.succeeded(place, claims[minute % claims.length]!);
     }
-    assertIdle(throttle, clock);
+    assertIdle(limiter, clock);
   }
 });
 
-test("Throttle gives back every place, whatever becomes of requests", async () => {
+test("RateLimiter gives back every place, whatever becomes of requests", async () => {
   const fate = fc.record({
     takes: fc.integer({ min: 0, max: 5_000 }),
     ends: fc.constantFrom("reply", "reply", "refusal", "fault", "error", "abort"),
@@ -547,14 +547,14 @@ test("Throttle gives back every place, whatever becomes of requests", async () =
     fc.option(fc.integer({ min: 1, max: 200 }), { nil: undefined }),
     async (fates, most, requestsPerMinute, tokensPerMinute) => {
       using clock = new VirtualClock();
-      const throttle = new Throttle({
+      const limiter = new RateLimiter({
         clock,
         ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
         ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
       });
       const asked = fates.map(() => 0);
       let ended = 0;
-      const work = inLanes(fates.length, async (place) => {
+      const work = mapConcurrent(fates.length, async (place) => {
         const { takes, ends, retryAfter } = fates[place]!;
         const controller = new AbortController();
         const ask = retrying(async (_: Asked, signal) => {
@@ -570,7 +570,7 @@ test("Throttle gives back every place, whatever becomes of requests", async () =
           if (ends === "fault") throw new InfrastructureError("500", { retryable: true });
           if (ends === "error") throw new TypeError("ours");
           return { usage: { inputTokens: 5, outputTokens: 5 } };
-        }, { throttle });
+        }, { limiter });
         const end = await ask({ signal: controller.signal }).then(
           () => "reply",
           (error) => error.message as string,
@@ -587,15 +587,15 @@ test("Throttle gives back every place, whatever becomes of requests", async () =
       }, { most });
       await work;
       assertEquals(ended, fates.length);
-      assertIdle(throttle, clock);
+      assertIdle(limiter, clock);
     },
   ));
 });
 
-test("new Throttle() refuses limits that make no sense", () => {
+test("new RateLimiter() refuses limits that make no sense", () => {
   for (const limit of [0, -1, 1.5, NaN, Infinity, "3" as unknown as number]) {
     for (const name of ["requestsPerMinute", "tokensPerMinute"]) {
-      const error = assertThrows(() => new Throttle({ [name]: limit }), InputError);
+      const error = assertThrows(() => new RateLimiter({ [name]: limit }), InputError);
       assertStringIncludes(
         error.message,
         `${name} must be a whole number from 1 on: it is ${limit}`,
@@ -605,7 +605,7 @@ test("new Throttle() refuses limits that make no sense", () => {
   }
 });
 
-test("retrying() keeps limits of its own without a throttle", async () => {
+test("retrying() keeps limits of its own without a limiter", async () => {
   const ask = retrying((_: Asked) => Promise.resolve({}), { requestsPerMinute: 2 });
   await ask({});
   await ask({});

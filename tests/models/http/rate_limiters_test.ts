@@ -1,55 +1,59 @@
 import { assert, assertEquals } from "@std/assert";
 import { Connections } from "../../../lib/models/connect.ts";
-import { type Place, type Throttle, Throttles } from "../../../lib/models/http/rate_limiter.ts";
+import {
+  type Permit,
+  type RateLimiter,
+  RateLimiters,
+} from "../../../lib/models/http/rate_limiter.ts";
 import { asked, completion } from "../../support/wire_servers.ts";
 
-function place(throttle: Throttle): Place {
-  return throttle.enter({}) as Place;
+function place(limiter: RateLimiter): Permit {
+  return limiter.enter({}) as Permit;
 }
 
-Deno.test("Throttles.of() gives one throttle for each model of a server", () => {
-  const throttles = new Throttles();
-  const one = throttles.of("http://127.0.0.1:8000/v1", "m", {});
-  assert(throttles.of("http://127.0.0.1:8000/other", "m", {}) === one);
-  assert(throttles.of("http://127.0.0.1:8000/v1", "n", {}) !== one);
-  assert(throttles.of("http://127.0.0.1:8001/v1", "m", {}) !== one);
-  assert(throttles.of("http://127.0.0.1:8000/v1", "m", { requestsPerMinute: 1 }) !== one);
+Deno.test("RateLimiters.of() gives one limiter for each model of a server", () => {
+  const limiters = new RateLimiters();
+  const one = limiters.of("http://127.0.0.1:8000/v1", "m", {});
+  assert(limiters.of("http://127.0.0.1:8000/other", "m", {}) === one);
+  assert(limiters.of("http://127.0.0.1:8000/v1", "n", {}) !== one);
+  assert(limiters.of("http://127.0.0.1:8001/v1", "m", {}) !== one);
+  assert(limiters.of("http://127.0.0.1:8000/v1", "m", { requestsPerMinute: 1 }) !== one);
   for (const odd of ["__proto__", "no URL"]) {
-    assert(throttles.of(odd, odd, {}) === throttles.of(odd, odd, {}));
+    assert(limiters.of(odd, odd, {}) === limiters.of(odd, odd, {}));
   }
 });
 
-Deno.test("Throttles tell once that a model is slowed down, and in the end how often", () => {
+Deno.test("RateLimiters tell once that a model is slowed down, and in the end how often", () => {
   const lines: string[] = [];
-  const throttles = new Throttles((line) => lines.push(line));
-  const throttle = throttles.of("http://127.0.0.1:8000/v1", "m\n", {});
-  throttles.of("http://127.0.0.1:8000/v1", "never asked", {});
-  throttle.refused(place(throttle), 90_000);
+  const limiters = new RateLimiters((line) => lines.push(line));
+  const limiter = limiters.of("http://127.0.0.1:8000/v1", "m\n", {});
+  limiters.of("http://127.0.0.1:8000/v1", "never asked", {});
+  limiter.refused(place(limiter), 90_000);
   assertEquals(lines, [
     "m\\n at 127.0.0.1:8000 refuses requests as they are too many (429), and asks to wait 90 seconds: " +
     "slowing down",
   ]);
   const controller = new AbortController();
   for (let count = 0; count < 3; count++) {
-    Promise.resolve(throttle.enter(controller)).catch(() => {});
+    Promise.resolve(limiter.enter(controller)).catch(() => {});
   }
   controller.abort();
   assertEquals(lines.length, 1);
-  throttles.tellWaiting();
+  limiters.tellWaiting();
   assertEquals(lines.slice(1).map((line) => line.replace(/\d+(\.\d)? seconds?,/, "S,")), [
     "m\\n at 127.0.0.1:8000 refused 1 request; requests waited S, all together",
   ]);
 });
 
-Deno.test("Throttles tell once that the limits given hold requests back", () => {
+Deno.test("RateLimiters tell once that the limits given hold requests back", () => {
   for (const limit of [{ requestsPerMinute: 1 }, { tokensPerMinute: 1 }]) {
     const lines: string[] = [];
-    const throttle = new Throttles((line) => lines.push(line)).of("http://h/v1", "m", limit);
-    throttle.succeeded(place(throttle), 1);
+    const limiter = new RateLimiters((line) => lines.push(line)).of("http://h/v1", "m", limit);
+    limiter.succeeded(place(limiter), 1);
     assertEquals(lines, []);
     const controller = new AbortController();
     for (let count = 0; count < 3; count++) {
-      Promise.resolve(throttle.enter(controller)).catch(() => {});
+      Promise.resolve(limiter.enter(controller)).catch(() => {});
     }
     controller.abort();
     assertEquals(lines.map((line) => line.replace(/\d+(\.\d)?/, "N")), [
@@ -58,7 +62,7 @@ Deno.test("Throttles tell once that the limits given hold requests back", () => 
   }
 });
 
-Deno.test("Connections ask a model of a server through one throttle, by whatever name and format", async () => {
+Deno.test("Connections ask a model of a server through one limiter, by whatever name and format", async () => {
   let underWay = 0;
   let refused = 0;
   let most = 0;
@@ -79,8 +83,8 @@ Deno.test("Connections ask a model of a server through one throttle, by whatever
   );
   const baseURL = `http://127.0.0.1:${server.addr.port}/v1`;
   const lines: string[] = [];
-  const throttles = new Throttles((line) => lines.push(line));
-  await using connections = new Connections({ baseURL, throttles, retries: 1 });
+  const limiters = new RateLimiters((line) => lines.push(line));
+  await using connections = new Connections({ baseURL, limiters, retries: 1 });
   const models = [
     connections.model({ model: "limited" }),
     connections.model({ model: "limited", name: "other" }),
@@ -92,7 +96,7 @@ Deno.test("Connections ask a model of a server through one throttle, by whatever
   );
   assertEquals(replies.map(({ text }) => text), replies.map(() => "hello"));
   assertEquals(most, 1);
-  const throttle = throttles.of(baseURL, "limited", {});
-  assertEquals([throttle.refusals, throttle.underWay, throttle.waiting], [refused, 0, 0]);
+  const limiter = limiters.of(baseURL, "limited", {});
+  assertEquals([limiter.refusals, limiter.underWay, limiter.waiting], [refused, 0, 0]);
   assertEquals(lines.length, 1);
 });
