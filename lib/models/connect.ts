@@ -60,7 +60,7 @@ export class Connections implements AsyncDisposable {
   constructor(options: ConnectOptions = {}) {
     assertRates(options);
     this.#options = options;
-    this.#limiters = options.throttles ?? new RateLimiters();
+    this.#limiters = options.limiters ?? new RateLimiters();
   }
 
   /**
@@ -74,7 +74,7 @@ export class Connections implements AsyncDisposable {
     const { model } = options;
     const name = modelName(entry);
     // Whoever asks the same model shares what it allows, in whatever format and under whatever name.
-    const throttleAt = (url: string) => this.#limiters.of(url, model, policy);
+    const limiterAt = (url: string) => this.#limiters.of(url, model, policy);
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       parseSimulatedModel(model);
@@ -89,7 +89,7 @@ export class Connections implements AsyncDisposable {
           baseURL: url,
           // No secret: a key that is a word would be taken out of all that is written.
           apiKey: "none",
-          limiter: throttleAt(url),
+          limiter: limiterAt(url),
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
       };
@@ -103,7 +103,7 @@ export class Connections implements AsyncDisposable {
       ...policy,
       name,
       simulated: model.startsWith("sim:"),
-      limiter: throttleAt(baseURL ?? OPENAI_URL),
+      limiter: limiterAt(baseURL ?? OPENAI_URL),
       ...(baseURL === undefined ? {} : { baseURL }),
       ...(apiKeyVariable === undefined ? {} : { apiKey: readKey(apiKeyVariable, name) }),
     });
