@@ -3,7 +3,7 @@
  * @module
  */
 
-import { dirname } from "node:path";
+import defer * as path from "node:path";
 import { printable } from "./json.ts";
 import { redactRecord } from "./redact.ts";
 
@@ -42,9 +42,9 @@ export function fileReason(error: unknown): string {
 
 /** What Deno refused, with the flag that allows it: a file to read, the folder of one to write. */
 function withFlag(refusal: string): string {
-  const [, access, path] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
-  if (access === undefined || path === undefined) return refusal;
-  const folder = dirname(path);
-  const allowed = access === "read" || folder === "." ? path : folder;
+  const [, access, file] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
+  if (access === undefined || file === undefined) return refusal;
+  const folder = path.dirname(file);
+  const allowed = access === "read" || folder === "." ? file : folder;
   return `${refusal}; allow it with --allow-${access}=${allowed}`;
 }

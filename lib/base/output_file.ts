@@ -3,7 +3,7 @@
  * @module
  */
 
-import { dirname, join, relative, resolve } from "node:path";
+import defer * as paths from "node:path";
 import { fileReason, InputError } from "./errors.ts";
 
 /**
@@ -146,10 +146,10 @@ export function writeAll(file: Deno.FsFile, text: string): void {
  * Where a path leads, as one file may have many of them; as far as that may be looked up.
  */
 export function placeOf(path: string): string {
-  const whole = resolve(path);
-  for (let known = whole; dirname(known) !== known; known = dirname(known)) {
+  const whole = paths.resolve(path);
+  for (let known = whole; paths.dirname(known) !== known; known = paths.dirname(known)) {
     try {
-      return join(Deno.realPathSync(known), relative(known, whole));
+      return paths.join(Deno.realPathSync(known), paths.relative(known, whole));
     } catch {
       // It may be yet to be made, and its folders too.
     }

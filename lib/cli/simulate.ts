@@ -5,7 +5,8 @@
 
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
-import { SIMULATED_MODELS, startSimulatedServer } from "../simulated/mod.ts";
+import { SIMULATED_MODELS } from "../models/simulated_name.ts";
+import { startSimulatedServer } from "../simulated/server.ts";
 import { Arguments, userPath } from "./arguments.ts";
 
 export const SIMULATE_HELP =

@@ -9,11 +9,8 @@ import { formatOf, isTextFormat } from "./formats/registry.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
-import {
-  parseSimulatedModel,
-  type SimulatedServer,
-  startSimulatedServer,
-} from "../simulated/mod.ts";
+import { readSimulatedName } from "./simulated_name.ts";
+import type { SimulatedServer } from "../simulated/server.ts";
 import { inTextFormat } from "./formats/adapter.ts";
 import type { RetryPolicy } from "./http/retry.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
@@ -50,7 +47,7 @@ export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
 export class Connections implements AsyncDisposable {
   readonly #options: ConnectOptions;
   readonly #limiters: RateLimiters;
-  #server: SimulatedServer | undefined;
+  #server: Promise<SimulatedServer> | undefined;
 
   /**
    * Makes no connection yet: each begins when its model is first asked for.
@@ -77,11 +74,11 @@ export class Connections implements AsyncDisposable {
     const limiterAt = (url: string) => this.#limiters.of(url, model, policy);
     // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
-      parseSimulatedModel(model);
+      readSimulatedName(model);
       // The server starts with the first request, not with a model that may never be asked.
-      let asked: Model | undefined;
-      const connect = () => {
-        const url = this.#simulatedURL();
+      let connected: Promise<Model> | undefined;
+      const connect = async () => {
+        const { url } = await this.#simulatedServer();
         return spokenTo(options, {
           ...policy,
           name,
@@ -93,10 +90,15 @@ export class Connections implements AsyncDisposable {
           requestFields: ({ context }) => ({ seed: context.repetition }),
         });
       };
-      const connected = () => asked ??= connect();
       return {
         ...identityOf(entry),
-        reply: async (request) => await connected().reply(request),
+        reply: async (request) => {
+          connected ??= connect().catch((error) => {
+            connected = undefined;
+            throw error;
+          });
+          return await (await connected).reply(request);
+        },
       };
     }
     return spokenTo(options, {
@@ -111,24 +113,26 @@ export class Connections implements AsyncDisposable {
 
   /** Stops the server of simulated models. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server?.close();
+    const server = await this.#server?.catch(() => undefined);
     this.#server = undefined;
+    await server?.close();
   }
 
-  #simulatedURL(): string {
-    const { latency, sets } = this.#options;
-    try {
-      this.#server ??= startSimulatedServer({
+  /** The server of simulated models: its code is loaded when a model is first asked. */
+  #simulatedServer(): Promise<SimulatedServer> {
+    return this.#server ??= import("../simulated/server.ts").then(({ startSimulatedServer }) => {
+      const { latency, sets } = this.#options;
+      return startSimulatedServer({
         ...(latency === undefined ? {} : { latency }),
         ...(sets === undefined ? {} : { sets }),
       });
-    } catch (error) {
+    }).catch((error) => {
+      this.#server = undefined;
       throw new InputError(
         `Cannot start the server of simulated models as it needs the permission ` +
           `--allow-net=127.0.0.1: ${reasonOf(error)}`,
       );
-    }
-    return this.#server.url;
+    });
   }
 }
 

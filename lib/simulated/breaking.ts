@@ -3,14 +3,12 @@
  * @module
  */
 
+import type { BREAKS } from "../models/simulated_name.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import type { FormatId, TextFormat } from "../models/formats/format.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { fork, type Stream } from "../base/random.ts";
 import type { ChatCall } from "./wire.ts";
-
-/** The options that say how often. */
-export const BREAKS = ["breakFormat", "hopeless"] as const;
 
 /**
  * How often a model breaks the form of its calls. An opportunity is a reply that makes any, whatever it is

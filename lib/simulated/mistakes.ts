@@ -3,6 +3,7 @@
  * @module
  */
 
+import type { MISTAKES } from "../models/simulated_name.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../base/random.ts";
 import { writeCall } from "./arguments.ts";
@@ -10,19 +11,6 @@ import type { FunctionReading } from "./functions.ts";
 import { type Argument, argumentsOf, intend, type Intention, type Plan } from "./planning.ts";
 import type { Conversation } from "./reading.ts";
 import type { OutgoingCall, Value } from "./wire.ts";
-
-/** The kinds of mistakes. */
-export const MISTAKES = [
-  "early",
-  "stale",
-  "distract",
-  "hallucinate",
-  "arity",
-  "quit",
-  "copy",
-  "averse",
-  "ignore",
-] as const;
 
 /**
  * A rate, 0..1, for each kind of mistake. An opportunity is one right call that the model intends;

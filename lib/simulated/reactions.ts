@@ -3,12 +3,10 @@
  * @module
  */
 
+import type { REACTIONS } from "../models/simulated_name.ts";
 import { randomIntegerBetween } from "@std/random";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
 import type { Conversation } from "./reading.ts";
-
-/** What a model may do in place of trying again. */
-export const REACTIONS = ["giveup", "invent"] as const;
 
 /**
  * A rate, 0..1, for each way to react to a tool that failed, at most 1 together. An opportunity is a

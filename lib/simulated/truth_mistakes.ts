@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { TRUTH_MISTAKES } from "../models/simulated_name.ts";
+import { ANSWER_MISTAKES } from "../models/simulated_name.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import {
   type ApiFunction,
@@ -16,14 +18,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { fork, type Stream } from "../base/random.ts";
 import { normalizeOutput } from "../tasks/questions/stability.ts";
 
-/** The kinds of mistakes in answers. */
-export const ANSWER_MISTAKES = ["syntax", "fence", "route", "key", "value", "extra"] as const;
-
 /** A kind of mistake in answers. */
 export type AnswerMistake = typeof ANSWER_MISTAKES[number];
-
-/** The kinds of mistakes: those in answers, and the judge's. */
-export const TRUTH_MISTAKES = [...ANSWER_MISTAKES, "judge"] as const;
 
 /**
  * A rate, 0..1, for each kind of mistake. Every question in every repetition is one opportunity of each that

@@ -35,15 +35,10 @@ import type { Plan } from "../runs/plan.ts";
 import { type CompletePolicy, GATE_POLICY } from "../gate/policy.ts";
 import { claimFile, inFolders, shareFile } from "./claimed_files.ts";
 import { openReport, writeReport } from "./write_report.ts";
-import { gateToMarkdown } from "../reports/markdown.ts";
-import { renderGate, renderTables } from "../reports/terminal.ts";
-import { renderVerdicts } from "../reports/verdicts.ts";
 import { Recordings } from "../models/recordings/recordings.ts";
 import { Run } from "../runs/run.ts";
 import { quoted } from "../base/shell_quote.ts";
 import type { Needless } from "../runs/early_stopping.ts";
-import { summarize } from "../reports/story.ts";
-import { summarizeJob } from "../reports/job_summary.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
@@ -314,13 +309,16 @@ function registerCases(
         throw withLine(error as AssertionError, replay);
       }
     }
+    const { summarize } = await import("../reports/story.ts");
     // Hundreds of replay lines would bury the verdict.
     console.log(replays++ < MOST_REPLAYS ? `${summarize(trial)}\n${replay}` : summarize(trial));
   });
   if (!strict) return;
-  Deno.test.afterAll(() => {
+  Deno.test.afterAll(async () => {
     const { scores } = ended;
-    if (scores.length > 1) console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
+    if (scores.length <= 1) return;
+    const { renderTables } = await import("../reports/terminal.ts");
+    console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
   });
 }
 
@@ -391,7 +389,8 @@ function registerGate(name: string, test: GateTest): void {
     );
   }
   let decided = false;
-  const tell = (trials: readonly TrialSummary[], decision: GateReport) => {
+  const tell = async (trials: readonly TrialSummary[], decision: GateReport) => {
+    const { gateToMarkdown, renderGate, summarizeJob } = await reportTexts();
     console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
     summarizeJob(gateToMarkdown(decision));
     if (file !== undefined) writeVerdicts(file, decision);
@@ -407,8 +406,8 @@ function registerGate(name: string, test: GateTest): void {
     decided = true;
     if (missing !== undefined) {
       const problem = reportProblem(name, missing);
-      tell(trials, problem);
-      throw verdictError(renderVerdicts(problem));
+      await tell(trials, problem);
+      throw await verdictError(problem);
     }
     const judged: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
       rule,
@@ -416,10 +415,10 @@ function registerGate(name: string, test: GateTest): void {
       baseline,
       stopped: run.stopped,
     });
-    tell(trials, reportVerdicts(name, judged, policy, compareStrategies(trials, prices)));
+    await tell(trials, reportVerdicts(name, judged, policy, compareStrategies(trials, prices)));
     const failed = judged.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      throw verdictError(renderVerdicts(reportVerdicts(name, failed, policy)));
+      throw await verdictError(reportVerdicts(name, failed, policy));
     }
     if (judged.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   });
@@ -429,9 +428,22 @@ function registerGate(name: string, test: GateTest): void {
   });
 }
 
+/** The texts of reports: loaded when a gate has decided, as most of them are large. */
+async function reportTexts() {
+  const [{ summarizeJob }, { gateToMarkdown }, { renderGate }, { renderVerdicts }] = await Promise
+    .all([
+      import("../reports/job_summary.ts"),
+      import("../reports/markdown.ts"),
+      import("../reports/terminal.ts"),
+      import("../reports/verdicts.ts"),
+    ]);
+  return { gateToMarkdown, renderGate, renderVerdicts, summarizeJob };
+}
+
 /** What the gate decided, as an error; a stack would lead into files of ours. */
-function verdictError(message: string): AssertionError {
-  const error = new AssertionError(message);
+async function verdictError(decision: GateReport): Promise<AssertionError> {
+  const { renderVerdicts } = await reportTexts();
+  const error = new AssertionError(renderVerdicts(decision));
   error.stack = "AssertionError";
   return error;
 }

@@ -6,8 +6,6 @@
 import { assertWritable, writeOutput } from "../base/output_file.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { GateReport } from "../gate/gate_report.ts";
-import { lackNote, makeReport } from "../reports/report.ts";
-import { writeHtml } from "../reports/html.ts";
 import type { Shard } from "../runs/shards.ts";
 import type { Trial } from "../trials/trial.ts";
 
@@ -52,6 +50,8 @@ export async function writeReport(
   { suite, resolved, prices, rule, trials: all }: Plan,
   { trials: ended, shard, decision, stopped, replay }: EndedRun,
 ): Promise<void> {
+  const { lackNote, makeReport } = await import("../reports/report.ts");
+  const { writeHtml } = await import("../reports/html.ts");
   // Tests may be shuffled.
   const trials = ended.toSorted((one, other) => one.index - other.index);
   const planned = all.length;

@@ -15,7 +15,7 @@ Deno.test.afterAll(() => place[Symbol.asyncDispose]());
 
 /** Answers what would go to servers that are not there by the simulated planner. */
 const STAND_IN = `
-import { parseSimulatedModel } from "./lib/simulated/mod.ts";
+import { parseSimulatedModel } from "./lib/simulated/names.ts";
 const real = globalThis.fetch;
 const planner = parseSimulatedModel("sim:planner");
 globalThis.fetch = async (input, init) => {

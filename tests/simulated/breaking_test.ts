@@ -5,12 +5,9 @@ import fc from "fast-check";
 import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Api, Model } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
-import {
-  type Break,
-  drawBreak,
-  parseSimulatedModel,
-  startSimulatedServer,
-} from "../../lib/simulated/mod.ts";
+import { type Break, drawBreak } from "../../lib/simulated/breaking.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { startSimulatedServer } from "../../lib/simulated/server.ts";
 import { breakText } from "../../lib/simulated/breaking.ts";
 import { inTextFormat } from "../../lib/models/formats/adapter.ts";
 import { fork } from "../../lib/base/random.ts";

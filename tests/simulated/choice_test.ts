@@ -1,13 +1,9 @@
 // Simulated models that must call: they never end by themselves (Indirection, "Inflexible").
 
 import { assert, assertEquals, assertNotMatch } from "@std/assert";
-import {
-  type ChatMessage,
-  type ChatTool,
-  parseSimulatedModel,
-  type SimulatedModel,
-  startSimulatedServer,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { startSimulatedServer } from "../../lib/simulated/server.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
 import { test } from "../support/generated.ts";

@@ -1,7 +1,8 @@
 // sim:noisy?copy=: digits that are copied wrong, and nothing else that changes.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { type ChatMessage, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import type { ChatMessage } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { hash64 } from "../../lib/base/random.ts";
 import { test } from "../support/generated.ts";
 import { assertRate, makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";

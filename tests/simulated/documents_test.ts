@@ -5,7 +5,8 @@ import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from 
 import fc from "fast-check";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
-import { type ChatTool, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import type { ChatTool } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { inventNames } from "../../lib/simulated/mistakes.ts";
 import { readInputs, readRestated, readValue } from "../../lib/simulated/reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";

@@ -2,13 +2,9 @@
 
 import { assert, assertEquals, assertNotMatch, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import {
-  type ChatMessage,
-  drawReaction,
-  parseSimulatedModel,
-  type Reaction,
-  type SimulatedModel,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { drawReaction, type Reaction } from "../../lib/simulated/reactions.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { test } from "../support/generated.ts";
 import {
   assertRate,

@@ -2,12 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
-import {
-  type ChatMessage,
-  type ChatTool,
-  parseSimulatedModel,
-  type SimulatedModel,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { test } from "../support/generated.ts";

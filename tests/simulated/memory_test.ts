@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
-import { type ChatMessage, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import type { ChatMessage } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";

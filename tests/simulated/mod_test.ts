@@ -1,11 +1,7 @@
 import { assert, assertEquals, assertNotMatch, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import {
-  type ChatMessage,
-  type ChatRequest,
-  type ChatTool,
-  parseSimulatedModel,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, ChatRequest, ChatTool } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/reading.ts";
 import { makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertNotMatch } from "@std/assert";
-import { parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { assertRate, isFaithful, makeWorld, talk, type World } from "../support/simulated_world.ts";
 
 const sanitize = { sanitizeOps: true, sanitizeResources: true };

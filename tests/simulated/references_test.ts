@@ -3,12 +3,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import type { JsonObject } from "../../lib/base/json.ts";
-import {
-  type ChatMessage,
-  type ChatRequest,
-  type ChatTool,
-  parseSimulatedModel,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, ChatRequest, ChatTool } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";

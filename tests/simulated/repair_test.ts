@@ -1,12 +1,8 @@
 // Simulated models that are asked to correct a call which does not fit its schema.
 
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
-import {
-  type ChatMessage,
-  type ChatTool,
-  parseSimulatedModel,
-  type SimulatedModel,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { test } from "../support/generated.ts";

@@ -3,11 +3,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
-import {
-  type ChatRequest,
-  type SimulatedServer,
-  startSimulatedServer,
-} from "../../lib/simulated/mod.ts";
+import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 
 const sanitize = { sanitizeOps: true, sanitizeResources: true };

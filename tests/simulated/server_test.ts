@@ -5,12 +5,9 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import {
-  type ChatRequest,
-  parseSimulatedModel,
-  type SimulatedServer,
-  startSimulatedServer,
-} from "../../lib/simulated/mod.ts";
+import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
 import { makeWorld, talk } from "../support/simulated_world.ts";
 
 const sanitize = { sanitizeOps: true, sanitizeResources: true };
@@ -181,7 +178,7 @@ Deno.test("startSimulatedServer() refuses a senseless latency", sanitize, () => 
 
 Deno.test("startSimulatedServer() lets a process end unless awaited", sanitize, async () => {
   const run = async (rest: string) => {
-    const module = import.meta.resolve("../../lib/simulated/mod.ts");
+    const module = import.meta.resolve("../../lib/simulated/server.ts");
     const code = `import { startSimulatedServer } from ${JSON.stringify(module)};
       const server = startSimulatedServer();
       const timer = setTimeout(() => { console.log("alive"); server.close(); }, 200);

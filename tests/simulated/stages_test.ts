@@ -1,12 +1,8 @@
 // Stages without calls: plans, picked functions, and lists that grow backward from the final call.
 
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import {
-  type ChatMessage,
-  type ChatTool,
-  parseSimulatedModel,
-  type SimulatedModel,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readStage } from "../../lib/simulated/stages.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { test } from "../support/generated.ts";

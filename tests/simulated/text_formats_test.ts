@@ -6,11 +6,9 @@ import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
-import {
-  type ChatMessage,
-  parseSimulatedModel,
-  startSimulatedServer,
-} from "../../lib/simulated/mod.ts";
+import type { ChatMessage } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { startSimulatedServer } from "../../lib/simulated/server.ts";
 import { readTextRequest } from "../../lib/simulated/text_formats.ts";
 import { inTextFormat } from "../../lib/models/formats/adapter.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";

@@ -6,7 +6,7 @@ import { CALL_FORMATS, scorePrediction } from "../../lib/tasks/questions/scoring
 import { Connections } from "../../lib/models/connect.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { Judge, JUDGE_PROMPT } from "../../lib/models/judge/judge.ts";
-import type { ChatMessage } from "../../lib/simulated/mod.ts";
+import type { ChatMessage } from "../../lib/simulated/wire.ts";
 import { fillPrompt } from "../../lib/models/prompts.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { summarize } from "../../lib/trials/summary.ts";

@@ -8,10 +8,10 @@ import {
   type AnswerMistake,
   drawMistakes,
   type KnownQuestion,
-  parseSimulatedModel,
   possibleMistakes,
-  truthsOf,
-} from "../../lib/simulated/mod.ts";
+} from "../../lib/simulated/truth_mistakes.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { truthsOf } from "../../lib/simulated/truth.ts";
 import { CITY } from "../support/call_sets.ts";
 import { test } from "../support/generated.ts";
 import { CALLNAVI, outsideTest } from "../support/outside_data.ts";

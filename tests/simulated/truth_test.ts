@@ -13,13 +13,12 @@ import { Connections } from "../../lib/models/connect.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import {
   type AnswerMistake,
-  type ChatMessage,
-  type ChatRequest,
   drawMistakes,
-  parseSimulatedModel,
   possibleMistakes,
-  truthsOf,
-} from "../../lib/simulated/mod.ts";
+} from "../../lib/simulated/truth_mistakes.ts";
+import type { ChatMessage, ChatRequest } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { truthsOf } from "../../lib/simulated/truth.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { isQuestion } from "../../lib/trials/executors/task_kind.ts";

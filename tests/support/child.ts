@@ -2,7 +2,8 @@
  * What end-to-end tests share: child processes, temporary folders, and a server that counts.
  */
 
-import { type ChatRequest, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import type { ChatRequest } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 
 /** The project's folder. */
 export const ROOT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");

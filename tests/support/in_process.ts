@@ -3,7 +3,8 @@
  */
 
 import type { Model, ModelRequest } from "../../lib/models/model.ts";
-import { type ChatMessage, parseSimulatedModel } from "../../lib/simulated/mod.ts";
+import type { ChatMessage } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { toOpenAITool } from "../../lib/tools/tool.ts";
 
 /** The simulated model of a name; `seen` gets every request that it answers. */

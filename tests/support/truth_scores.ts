@@ -12,15 +12,10 @@ import {
 import type { CallSet } from "../../lib/tasks/questions/question_set.ts";
 import { writeCallPrompt } from "../../lib/tasks/questions/prompt.ts";
 import type { JsonValue } from "../../lib/base/json.ts";
-import {
-  type AnswerMistake,
-  type ChatMessage,
-  type ChatRequest,
-  type KnownQuestion,
-  parseSimulatedModel,
-  type SimulatedModel,
-  truthsOf,
-} from "../../lib/simulated/mod.ts";
+import type { AnswerMistake, KnownQuestion } from "../../lib/simulated/truth_mistakes.ts";
+import type { ChatMessage, ChatRequest, SimulatedModel } from "../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import { truthsOf } from "../../lib/simulated/truth.ts";
 
 type Score = keyof QuestionScores;
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import process from "node:process";
 import type OpenAI from "openai";
 import type { APIError } from "openai";
 import { retryAfterOf } from "../../base/backoff.ts";
@@ -188,6 +187,7 @@ interface Client {
 async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
   // Loading it takes a while, which whoever asks nobody need not wait for.
   const library = await import("openai");
+  const { default: process } = await import("node:process");
   /** Also says what is wrong when a server puts that elsewhere than `error`. */
   class TellingClient extends library.OpenAI {
     protected override makeStatusError(

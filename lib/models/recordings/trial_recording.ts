@@ -3,7 +3,7 @@
  * @module
  */
 
-import { AsyncLocalStorage } from "node:async_hooks";
+import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
 import { claimedCount, type Message } from "../../tools/message.ts";
 import {
@@ -395,19 +395,22 @@ class Places<Value> {
   }
 }
 
-const scope = new AsyncLocalStorage<TrialRecording>();
+// Made with the first recording, as most runs have none.
+let scope: hooks.AsyncLocalStorage<TrialRecording> | undefined;
 
 /** Runs a trial so that whatever it asks on the way, assertions too, finds its recording. */
 export function withinRecording<T>(
   recording: TrialRecording | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  return recording === undefined ? work() : scope.run(recording, work);
+  if (recording === undefined) return work();
+  scope ??= new hooks.AsyncLocalStorage();
+  return scope.run(recording, work);
 }
 
 /** The recording of the trial in which this is called, if it has one. */
 export function currentRecording(): TrialRecording | undefined {
-  return scope.getStore();
+  return scope?.getStore();
 }
 
 /** Models whose requests find their recordings by themselves. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { basename, join, resolve } from "node:path";
+import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
@@ -66,7 +66,7 @@ const QUESTIONS = z.array(
  * @throws {InputError} Naming the file, the path in it and the rule.
  */
 export function loadCallNavi(folder: string): CallSet {
-  const [apis, asked] = ["APIs", "Questions"].map((name) => jsonFiles(join(folder, name)));
+  const [apis, asked] = ["APIs", "Questions"].map((name) => jsonFiles(paths.join(folder, name)));
   const domains = new Map(
     [...apis!].map(([domain, source]): [string, DomainDraft] => {
       const { api_ports: functions } = readJsonc(source, APIS);
@@ -75,7 +75,7 @@ export function loadCallNavi(folder: string): CallSet {
   );
   const questions = [...asked!].flatMap(([domain, source]) => {
     if (!domains.has(domain)) {
-      const file = join(folder, "APIs", `${domain}.json`);
+      const file = paths.join(folder, "APIs", `${domain}.json`);
       throw new InputError(
         `Cannot use ${source} as the functions of its domain must be told: there is no ${file}`,
       );
@@ -87,7 +87,7 @@ export function loadCallNavi(folder: string): CallSet {
       `Cannot use ${folder} as there must be questions: there is no .json file in Questions`,
     );
   }
-  return assemble({ name: basename(resolve(folder)), domains, questions });
+  return assemble({ name: paths.basename(paths.resolve(folder)), domains, questions });
 }
 
 function readQuestions(domain: string, source: string): QuestionDraft[] {
@@ -103,7 +103,7 @@ function jsonFiles(folder: string): Map<string, string> {
   try {
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
     const files = names.filter((name) => name.endsWith(".json")).sort();
-    return new Map(files.map((name) => [name.slice(0, -".json".length), join(folder, name)]));
+    return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
   } catch (error) {
     throw new InputError(`Cannot read ${folder}: ${fileReason(error)}`);
   }

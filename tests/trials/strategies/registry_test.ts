@@ -13,11 +13,9 @@ import { type Message, sumUsage } from "../../../lib/tools/message.ts";
 import { InfrastructureError, type Model, type ModelRequest } from "../../../lib/models/model.ts";
 import { openai } from "../../../lib/models/openai/openai.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
-import {
-  type ChatAnswer,
-  parseSimulatedModel,
-  startSimulatedServer,
-} from "../../../lib/simulated/mod.ts";
+import type { ChatAnswer } from "../../../lib/simulated/wire.ts";
+import { parseSimulatedModel } from "../../../lib/simulated/names.ts";
+import { startSimulatedServer } from "../../../lib/simulated/server.ts";
 import { PROBES } from "../../../lib/trials/executors/task_kind.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { Session } from "../../../lib/trials/agent/session.ts";

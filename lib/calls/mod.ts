@@ -1,0 +1,53 @@
+/**
+ * What was called, and what is wrong with it.
+ * @module
+ */
+
+export type { CallExpectation } from "./expected/expected_call.ts";
+export { type MadeCalls, TRAJECTORY_MODES, type TrajectoryMode } from "./expected/match_calls.ts";
+export {
+  alignCalls,
+  type Held,
+  MATCHER,
+  type OracleCall,
+  type OracleValue,
+  type ParsedCall,
+} from "./expected/oracle.ts";
+export { type CallScore, scoreCalls } from "./expected/precision_recall.ts";
+export type { Failure, FailureCause, Origin, WrongArgument } from "./failure.ts";
+export {
+  type Behaviour,
+  BEHAVIOURS,
+  FAILURE_TYPES,
+  type FailureType,
+  PARAMETER_FAILURE_TYPES,
+  type ParameterFailureType,
+} from "./failure_types.ts";
+export {
+  type MadeCall,
+  type ParameterFailure,
+  type ParameterView,
+  type Undecided,
+  viewCalls,
+} from "./parameter_failure.ts";
+export type { Oracle, ParameterScore } from "./parameter_views.ts";
+export { type ParseCounts, parsesOf, type RepairCount } from "./parse_counts.ts";
+export { type CallRecord, type RecordedCall, recordedCalls, type UncutCall } from "./record.ts";
+export { type Recovery, RECOVERY_ENDS, type RecoveryEnd, recoveryOf } from "./recovery.ts";
+export {
+  type AnswerEvent,
+  type AssertionEvent,
+  type CallEvent,
+  type JudgedAnswer,
+  type OverLimitEvent,
+  type Parse,
+  PARSES,
+  type RepairEvent,
+  type ReplyEvent,
+  type ScoredEvent,
+  type StageEvent,
+  type StopEvent,
+  type StrategyWork,
+  type TraceEvent,
+  type TurnEvent,
+} from "./trace.ts";

@@ -1,0 +1,44 @@
+/**
+ * Decides with known error rates whether success rates are good enough.
+ * @module
+ */
+
+export {
+  comparePerturbations,
+  compareStrategies,
+  type Comparison,
+  type Effort,
+  type PairedSuccess,
+} from "./comparison.ts";
+export {
+  type CeilingCheck,
+  decide,
+  type DecideOptions,
+  decideUpgrade,
+  type Verdict,
+} from "./decide.ts";
+export type {
+  DifferenceEvidence,
+  Evidence,
+  Method,
+  Pair,
+  PairedDifference,
+  RateEvidence,
+  Unit,
+} from "./evidence.ts";
+export {
+  type BaselineChoice,
+  type Ceilings,
+  type CompletePolicy,
+  completePolicy,
+  type CompleteRatePolicy,
+  type CompleteUpgradePolicy,
+  type GateOptions,
+  type Sign,
+  SIGNS,
+} from "./policy.ts";
+export { type Check, type Outcomes, selfCheck, type SelfCheckOptions } from "./self_check.ts";
+export { type SequentialRule, sequentialRule } from "./sequential.ts";
+export type { UnitNames } from "./unit_names.ts";
+export type { Variant } from "./variant.ts";
+export { describeVerdict, type VerdictNames, verdictNumbers } from "./verdict_text.ts";

@@ -1,0 +1,46 @@
+/**
+ * Who answers: the model interface, OpenAI-compatible servers, text formats, judges, prices.
+ * @module
+ */
+
+export type { Clock } from "../base/clock.ts";
+export { Connections } from "./connect.ts";
+export { type ModelEntry, REASONING_EFFORTS } from "./entry.ts";
+export { inTextFormat, type TextFormatOptions } from "./formats/adapter.ts";
+export type {
+  FormatId,
+  FormatParts,
+  FormatReading,
+  TextFormat,
+  WrittenCall,
+  WrittenResult,
+} from "./formats/format.ts";
+export { formatOf, TEXT_FORMATS } from "./formats/registry.ts";
+export type { EndpointOptions } from "./http/endpoint.ts";
+export { type Permit, RateLimiter, type RateLimits } from "./http/rate_limiter.ts";
+export { type Asked, type Attempt, retrying, type RetryPolicy } from "./http/retry.ts";
+export { judge, type LikeOptions, type LLMJudgeOptions, type ScoreOptions } from "./judge/judge.ts";
+export type { JudgeScore, JudgingSummary } from "./judge/score.ts";
+export {
+  type Api,
+  APIS,
+  type FinishReason,
+  InfrastructureError,
+  type RequestContext,
+  type StageUse,
+  TimeLimitError,
+} from "./model.ts";
+export { openai } from "./openai/openai.ts";
+export type { WireApi } from "./openai/wire_format.ts";
+export {
+  type Budget,
+  costOf,
+  type ModelUsage,
+  type Price,
+  type Prices,
+  type Spender,
+  trialCost,
+} from "./prices.ts";
+export type { RecordingOptions } from "./recordings/recordings.ts";
+export { RECORDING_MODES, type RecordingMode } from "./recordings/trial_recording.ts";
+export { scripted } from "./scripted.ts";

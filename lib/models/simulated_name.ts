@@ -1,0 +1,123 @@
+/**
+ * The names of simulated models and their options, as suites and tests write them: checked without loading
+ * the models themselves.
+ * @module
+ */
+
+import { InputError } from "../base/errors.ts";
+import { printable } from "../base/json.ts";
+
+/** The kinds of mistakes. */
+export const MISTAKES = [
+  "early",
+  "stale",
+  "distract",
+  "hallucinate",
+  "arity",
+  "quit",
+  "copy",
+  "averse",
+  "ignore",
+] as const;
+
+/** What a model may do in place of trying again. */
+export const REACTIONS = ["giveup", "invent"] as const;
+
+/** The options that say how often. */
+export const BREAKS = ["breakFormat", "hopeless"] as const;
+
+/** The kinds of mistakes in answers. */
+export const ANSWER_MISTAKES = ["syntax", "fence", "route", "key", "value", "extra"] as const;
+
+/** The kinds of mistakes: those in answers, and the judge's. */
+export const TRUTH_MISTAKES = [...ANSWER_MISTAKES, "judge"] as const;
+
+/** The simulated models there are, without options. */
+export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy", "sim:truth"];
+
+/** The options of each model. */
+const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["sim:planner", []],
+  ["sim:noisy", [...MISTAKES, ...REACTIONS, ...BREAKS, "memory", "seed"]],
+  ["sim:truth", [...TRUTH_MISTAKES, "seed"]],
+]);
+
+/** The name of a simulated model, taken apart. */
+export interface SimulatedName {
+  /** The model, without options. */
+  readonly base: string;
+  /** The options given, by name. */
+  readonly values: ReadonlyMap<string, number>;
+}
+
+/**
+ * Reads the name of a simulated model, such as `sim:noisy?early=0.25`.
+ *
+ * @throws {InputError} If there is no such model or option, or a value is out of its range.
+ */
+export function readSimulatedName(name: string): SimulatedName {
+  const mark = name.indexOf("?");
+  const base = mark === -1 ? name : name.slice(0, mark);
+  const keys = OPTIONS.get(base);
+  if (keys === undefined) {
+    const known = Array.from(OPTIONS, ([model, keys]) => model + inAddress(keys));
+    throw refusal(`it must be ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
+  }
+  if (mark !== -1 && keys.length === 0) throw refusal(`${base} takes no options`, name);
+  const values = readOptions(name, base, keys, mark === -1 ? "" : name.slice(mark));
+  if ((values.get("giveup") ?? 0) + (values.get("invent") ?? 0) > 1) {
+    throw refusal("giveup and invent must be at most 1 together", name);
+  }
+  return { base, values };
+}
+
+/** Options as they stand behind a name. */
+function inAddress(keys: readonly string[]): string {
+  return keys.map((key, place) => `${place === 0 ? "?" : "&"}${key}=`).join("");
+}
+
+interface Range {
+  /** In words. */
+  readonly range: string;
+  readonly includes: (value: number) => boolean;
+}
+
+const RATE: Range = {
+  range: "a number from 0 to 1",
+  includes: (value) => value >= 0 && value <= 1,
+};
+
+/** The ranges of options that are no rates. */
+const RANGES: Readonly<Record<string, Range>> = {
+  seed: { range: "a whole number", includes: Number.isSafeInteger },
+  memory: {
+    range: "a whole number from 1 on",
+    includes: (value) => Number.isSafeInteger(value) && value >= 1,
+  },
+};
+
+function readOptions(
+  name: string,
+  base: string,
+  keys: readonly string[],
+  written: string,
+): ReadonlyMap<string, number> {
+  const values = new Map<string, number>();
+  for (const [key, text] of new URLSearchParams(written)) {
+    if (!keys.includes(key)) {
+      throw refusal(`the options of ${base} are ${keys.join(", ")}`, name);
+    }
+    if (values.has(key)) throw refusal(`each option may stand once, not so ${key}`, name);
+    const value = /^[-+.\de]+$/i.test(text) ? Number(text) : NaN;
+    const { range, includes } = RANGES[key] ?? RATE;
+    if (!includes(value)) {
+      throw refusal(`${key} must be ${range}; all options are ${keys.join(", ")}`, name);
+    }
+    values.set(key, value);
+  }
+  return values;
+}
+
+function refusal(rule: string, name: string): InputError {
+  return new InputError(`Cannot use the simulated model as ${rule}: it is ${printable(name)}`);
+}

@@ -1,0 +1,46 @@
+/**
+ * Metrics, tables and the story of a trial.
+ * @module
+ */
+
+export {
+  type Brittleness,
+  type BrittlenessColumn,
+  type Flips,
+  measureBrittleness,
+  type ParameterFailureRate,
+  type Share,
+  type Transfer,
+} from "./metrics/brittleness.ts";
+export {
+  averageScores,
+  type DifficultyAverages,
+  type DifficultyScore,
+} from "./metrics/difficulty.ts";
+export {
+  type Dimension,
+  type DimensionEstimate,
+  type DimensionMetrics,
+  DIMENSIONS,
+  measureDimensions,
+} from "./metrics/dimensions.ts";
+export { type FormatMetrics, measureFormats } from "./metrics/formats.ts";
+export {
+  type CallScoreAverages,
+  type CallSetJudging,
+  type CallSetMetrics,
+  type CallSetRow,
+  type CallSetStability,
+  type JudgeNames,
+  measureCallSets,
+  type ScoreAverages,
+  type StabilityScores,
+} from "./metrics/question_sets.ts";
+export {
+  type FaultRecovery,
+  measureRecovery,
+  type RecoveryMetrics,
+  type RecoveryTally,
+} from "./metrics/recovery.ts";
+export { describeFailure, describeTrial, type StoryOptions } from "./story.ts";
+export { renderTables } from "./terminal.ts";

@@ -1,0 +1,25 @@
+/**
+ * Intervals, tests and sample sizes of proportions, paired or clustered. Numbers in, numbers out.
+ * @module
+ */
+
+export type { JointMean, MeanEstimate } from "./clustered_mean.ts";
+export { type Correlation, pearson } from "./correlation.ts";
+export { pairedDetectableEffect, pairedSampleSize } from "./paired_sample_size.ts";
+export { clusteredInterval, clusteredStandardError, passAtK, passHatK } from "./pass_at_k.ts";
+export {
+  type Alternative,
+  binomialTest,
+  type Bounds,
+  clopperPearson,
+  mcNemar,
+  tango,
+  wilson,
+} from "./proportions.ts";
+export {
+  rateDetectableEffect,
+  rateSampleSize,
+  type SizingOptions,
+  unpairedDetectableEffect,
+  unpairedSampleSize,
+} from "./sample_size.ts";

@@ -1,0 +1,49 @@
+/**
+ * Generated tasks and question sets, as data.
+ * @module
+ */
+
+export {
+  type CompleteGraphSpec,
+  completeSpec,
+  generateGraph,
+  type Graph,
+  type Linking,
+  LINKINGS,
+  type Role,
+  type Surface,
+  SURFACES,
+} from "./generated/graph.ts";
+export {
+  generateTask,
+  GENERATOR_VERSION,
+  type Parameter,
+  type TaskFunction,
+  type TaskJson,
+  taskToJson,
+  type Variable,
+} from "./generated/task.ts";
+export { loadCallSet } from "./questions/load.ts";
+export {
+  type ApiFunction,
+  type CallQuestion,
+  type CallSet,
+  type CallTruth,
+  DIFFICULTIES,
+  type Difficulty,
+} from "./questions/question_set.ts";
+export {
+  CALL_FORMATS,
+  CALL_MODES,
+  type CallFormat,
+  type CallMode,
+  ERROR_CLASSES,
+  type ErrorClass,
+  errorClassesOf,
+  type QuestionScores,
+  scorePrediction,
+  SCORING_RULES,
+  type ScoringOptions,
+  type ScoringRule,
+} from "./questions/scoring.ts";
+export { electionStability, levenshteinStability, normalizeOutput } from "./questions/stability.ts";

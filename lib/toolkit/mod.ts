@@ -1,0 +1,108 @@
+/**
+ * The same tools outside of tests: careful execution, definitions from traces, training data.
+ * @module
+ */
+
+export {
+  Definition,
+  type DefinitionJson,
+  type DefinitionParts,
+  type JsonType,
+  parseDefinition,
+  type SymbolicCall,
+  type TypedName,
+} from "./definitions/definition.ts";
+export {
+  defineFrom,
+  type DefineOptions,
+  type Dereferenced,
+  type SymbolicStep,
+} from "./definitions/from_trace.ts";
+export {
+  DefinitionError,
+  definitionTool,
+  runDefinition,
+  type RunDefinitionOptions,
+} from "./definitions/run.ts";
+export type { ExecuteOptions } from "./execution/attempts.ts";
+export { createToolExecutor, type ToolExecutor } from "./execution/executor.ts";
+export type { AlternativeTools, ArgumentRepair, ToolExecutorOptions } from "./execution/options.ts";
+export type {
+  AttemptAction,
+  AttemptRecord,
+  ExecutableCall,
+  Execution,
+  ExecutionRecord,
+  FailedAttempt,
+  FailedExecution,
+  SuccessfulAttempt,
+  SuccessfulExecution,
+  ToolAttempt,
+} from "./execution/result.ts";
+export {
+  errorInResult,
+  TOOL_ERRORS,
+  ToolError,
+  type ToolErrorCategory,
+  toToolError,
+} from "./execution/tool_error.ts";
+export {
+  runTools,
+  type RunToolsOptions,
+  type ToolsPerturbation,
+  type ToolsRun,
+} from "./run_tools.ts";
+export { type CompletionsOptions, completionsScorer } from "./toolformer/completions_scorer.ts";
+export {
+  type DroppedInsertion,
+  type DropReason,
+  FILTER_CRITERIA,
+  type FilterCriterion,
+  type FilteredInsertions,
+  filterInsertions,
+  type FilterOptions,
+  type InsertionLosses,
+  type KeptInsertion,
+  writeInsertion,
+} from "./toolformer/filter.ts";
+export {
+  type CandidateOptions,
+  type CandidatePosition,
+  candidatePositions,
+  type CandidateRule,
+  type Insertion,
+  type ProposedInsertions,
+  proposeInsertions,
+  type ProposeOptions,
+} from "./toolformer/insertions.ts";
+export {
+  type Loss,
+  lossFrom,
+  type LossWeights,
+  type ScoredToken,
+  type Scorer,
+} from "./toolformer/scorer.ts";
+export {
+  metadataOf,
+  type PlannedSettings,
+  type PlanOrigin,
+  SKIPPED,
+  type SkipReason,
+  type TrainingExample,
+  trainingExample,
+  type TrialOrigin,
+} from "./training/examples.ts";
+export {
+  TRAINING_FORMATS,
+  type TrainingConversation,
+  type TrainingFormat,
+  type TrainingFormatId,
+} from "./training/format.ts";
+export { trainingFormat } from "./training/registry.ts";
+export {
+  indirect,
+  type Indirection,
+  type IndirectOptions,
+  restate,
+  type RestateOptions,
+} from "./wrap_tools.ts";

@@ -1,0 +1,53 @@
+/**
+ * One trial: a task, a model, the loop between them, and what it records.
+ * @module
+ */
+
+export type { Carried } from "../tools/message.ts";
+export type { Substituted } from "../tools/references/substitute.ts";
+export type { ReadCall, Symbols, UnreadCall } from "../tools/references/symbol_table.ts";
+export {
+  type Answered,
+  type Environment,
+  FRESH,
+  type OpenAITool,
+  type PreparedCall,
+  type Refusal,
+  type ResultWriter,
+  type SchemaFault,
+  SHARED,
+  type StoppableTool,
+  type ToolResult,
+} from "../tools/tool.ts";
+export { type Conversation, type ConversationOptions, converse } from "./agent/conversation.ts";
+export { type Loop, type LoopOptions, type Review, type Reviewer, runLoop } from "./agent/loop.ts";
+export { type Ending, type Limited, type Limits, type Question, Session } from "./agent/session.ts";
+export type { TrialDimensions } from "./dimension_scores.ts";
+export { parseAnswer } from "./executors/answer.ts";
+export type { RunFacts } from "./executors/call_log.ts";
+export type { CallOutcome, CallPlace, Executor, ExecutorOptions } from "./executors/executor.ts";
+export type { AnswerCheck, Fixture, Presented, Work } from "./executors/fixture.ts";
+export type { GeneratedTaskExecutorOptions } from "./executors/generated.ts";
+export {
+  type CaseSpec,
+  type ProbeId,
+  PROBES,
+  type ProbeSpec,
+  type QuestionSpec,
+  type TaskSpec,
+} from "./executors/task_kind.ts";
+export { openTask, type TaskOpener } from "./executors/tasks.ts";
+export { Toolbox } from "./executors/toolbox.ts";
+export type { StrategyEntry } from "./strategies/entry.ts";
+export { STRATEGIES, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
+export type { ScoredAnswer, TrialSummary } from "./summary.ts";
+export {
+  type AnswerJudge,
+  type Judging,
+  type Outcome,
+  OUTCOMES,
+  runTrial,
+  type StrategyChoice,
+  type TrialOptions,
+} from "./trial.ts";
+export type { PlannedTrial, TrialKey } from "./trial_id.ts";
