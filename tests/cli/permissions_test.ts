@@ -1,9 +1,9 @@
-// The table of the README: every row is run with just what it says, and with less.
+// The table of docs/ci.md: every row is run with just what it says, and with less.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { deno, type Folder, folder, ROOT } from "../support/child.ts";
 
-const README = Deno.readTextFileSync(`${ROOT}/README.md`);
+const PAGE = Deno.readTextFileSync(`${ROOT}/docs/ci.md`);
 
 interface Row {
   readonly what: string;
@@ -13,7 +13,7 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  .../^\| what +\| `--allow-net`.*\n\|[ -|]*\n((?:\|.*\n)+)/m.exec(README)![1]!.matchAll(
+  .../^\| what +\| `--allow-net`.*\n\|[ -|]*\n((?:\|.*\n)+)/m.exec(PAGE)![1]!.matchAll(
     /^\| `(.+?)` *\| (.*?) *\| (.*?) *\| (.*?) *\|$/gm,
   ),
 ].map(([, what, net, read, write]) => ({ what: what!, net: net!, read: read!, write: write! }));
@@ -78,7 +78,7 @@ function lineOf(what: string, place: Folder): string[] {
     "deno test FILE -- --report=PAGE": ["--", `--report=${place.file("page/page.html")}`],
   };
   const line = words[what];
-  assert(line !== undefined, `the README has a row that nobody runs: ${what}`);
+  assert(line !== undefined, `docs/ci.md has a row that nobody runs: ${what}`);
   return line;
 }
 
@@ -141,14 +141,14 @@ const recording = await deno([
 const RECORDED = filesBelow(journals.file("r"))
   .map((path) => [path.slice(journals.path.length + 1), Deno.readTextFileSync(path)] as const);
 
-Deno.test("the README's table of permissions has its rows", () => {
+Deno.test("the table of permissions has its rows", () => {
   assertEquals(recording.code, 0, recording.all);
   assertEquals(made.code, 0, made.all);
   assertEquals(ROWS.length, 18);
 });
 
 for (const row of ROWS.filter(({ what }) => what !== "simulate")) {
-  Deno.test(`${row.what} runs with what the README says, and says what else it lacks`, async () => {
+  Deno.test(`${row.what} runs with what the table says, and says what else it lacks`, async () => {
     await using place = await folder();
     prepare(place);
     place.write("journals/f.jsonl", JOURNAL);

@@ -7,7 +7,7 @@ import type { Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/dimensions.ts";
 import { toolgate } from "../support/child.ts";
 import { Folder } from "../support/folders.ts";
-import { tableOf } from "../support/readme.ts";
+import { tableOf } from "../support/documents.ts";
 
 /** Runs a suite of the project as a user does, and gives what its report holds. */
 async function experiment(name: string, ...options: string[]): Promise<Report> {

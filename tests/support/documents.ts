@@ -1,24 +1,33 @@
 /**
- * What tests of the README share: its blocks, a copy of the project in which they run, and a shell; and the
- * tables of fixtures/README.md.
+ * What tests of the documents share: their code blocks, a copy of the project in which these run, and a shell;
+ * and the tables of fixtures/README.md.
  */
 
 import { ROOT } from "./child.ts";
 
-/** The text of the README. */
-export const README: string = Deno.readTextFileSync(`${ROOT}/README.md`);
+/** The pages that people read, by path. */
+export const PAGES: readonly string[] = [
+  "README.md",
+  ...[...Deno.readDirSync(`${ROOT}/docs`)].map(({ name }) => `docs/${name}`).sort(),
+  "CONTRIBUTING.md",
+];
 
-interface Block {
-  readonly language: string;
-  readonly text: string;
+/** The text of a page. */
+export function textOf(page: string): string {
+  return Deno.readTextFileSync(`${ROOT}/${page}`);
 }
 
-const blocks: Block[] = [...README.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
-  .map(([, language, text]) => ({ language: language!, text: text! }));
+/** The code blocks of a page in a language. */
+export function blocksOf(page: string, language: string): string[] {
+  return [...textOf(page).matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .flatMap(([, found, text]) => found === language ? [text!] : []);
+}
 
-/** The code blocks of a language. */
-export function blocksOf(language: string): string[] {
-  return blocks.filter((block) => block.language === language).map(({ text }) => text);
+/** The lines of the shell blocks of all pages that start so. */
+export function shellLines(start: string): string[] {
+  return PAGES.flatMap((page) => blocksOf(page, "sh"))
+    .flatMap((text) => text.trim().split("\n"))
+    .filter((line) => line.startsWith(start));
 }
 
 /**
@@ -47,8 +56,7 @@ export class Workplace implements AsyncDisposable {
 
   /** Puts back what was changed in it, and takes away what was made, so that it is as it was at first. */
   async clear(): Promise<void> {
-    const made = ["results", "my_benchmark.ts", "stand_in.ts", "mine.jsonc"];
-    for (const path of [this.mine, ...made.map((name) => `${this.clone}/${name}`)]) {
+    for (const path of [this.mine, `${this.clone}/results`]) {
       await Deno.remove(path, { recursive: true }).catch((error) => {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       });

@@ -1,5 +1,5 @@
-// The commands of the README are run as they stand there, in a copy of the project; and what some of them
-// leave is held against what is said of it.
+// The commands of README and docs are run in a copy of the project, and the tables of fixtures/README.md are
+// held against the journals that some of them leave.
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { FAULTS } from "../../lib/tools/fault.ts";
@@ -13,13 +13,10 @@ import type { Report } from "../../lib/reports/report.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Parse } from "../../lib/calls/trace.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { folder, readLines, toolgate } from "../support/child.ts";
-import { blocksOf, shell, tableOf, unchecked, Workplace } from "../support/readme.ts";
+import { folder, readLines, toolgate, toolgates } from "../support/child.ts";
+import { shell, shellLines, tableOf, unchecked, Workplace } from "../support/documents.ts";
 
-const LINES = blocksOf("sh").flatMap((text) => text.trim().split("\n"))
-  .filter((line) =>
-    line.startsWith("deno task toolgate") || line.startsWith("deno test -A fixtures/")
-  );
+const LINES = [...shellLines("deno task toolgate"), ...shellLines("deno test -A fixtures/")];
 
 const place = await Workplace.make();
 Deno.test.afterAll(() => place[Symbol.asyncDispose]());
@@ -32,11 +29,25 @@ interface Ended {
 
 let ended: Promise<readonly Ended[]> | undefined;
 
-/** Runs all lines, once. */
+/** The words of a command, as a shell splits them. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+}
+
+/** Runs all lines once: plain commands in one process, what needs a shell after them. */
 function runLines(): Promise<readonly Ended[]> {
   return ended ??= (async () => {
-    const all: Ended[] = [];
-    for (const line of LINES) {
+    const isPlain = (line: string) => line.startsWith("deno task") && !line.includes("*");
+    const plain = LINES.filter(isPlain);
+    const results = await toolgates(
+      plain.map((line) => ({ cwd: place.clone, line: wordsOf(line).slice(3) })),
+    );
+    const all: Ended[] = results.map(({ code, all }, at) => ({
+      line: plain[at]!,
+      code,
+      output: all,
+    }));
+    for (const line of LINES.filter((line) => !isPlain(line)).toSorted().toReversed()) {
       all.push({ line, ...await shell(unchecked(line), place.clone) });
     }
     return all;
@@ -47,7 +58,7 @@ function runLines(): Promise<readonly Ended[]> {
 async function journalOf(suite: string): Promise<string> {
   const out = `results/${suite}.jsonl`;
   const line = `deno task toolgate run fixtures/suites/${suite}.jsonc --out ${out}`;
-  assert(LINES.includes(line), `the README has no line "${line}" any more`);
+  assert(LINES.includes(line), `no page has the line "${line}"`);
   const run = (await runLines()).find((one) => one.line === line)!;
   assertEquals(run.code, 0, run.output);
   return `${place.clone}/${out}`;
@@ -62,7 +73,7 @@ async function reportOn(suite: string): Promise<Report> {
   return JSON.parse(Deno.readTextFileSync(json));
 }
 
-Deno.test("README: the shell blocks of commands run in a clone", async () => {
+Deno.test("the commands of all pages run in a clone", async () => {
   assert(LINES.length >= 4);
   for (const { line, code, output } of await runLines()) {
     assertEquals(code, 0, `${line}\n${output}`);
