@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import { backoffAfter, retryAfterOf } from "../../lib/base/backoff.ts";
 import { SYSTEM_CLOCK } from "../../lib/base/clock.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
-test("backoffAfter() doubles from the first pause up to eight seconds", () => {
+Deno.test("backoffAfter() doubles from the first pause up to eight seconds", () => {
   const longest = (made: number, first: number) => backoffAfter(made, first, 1);
   assertEquals([1, 2, 3, 4, 5, 6, 7].map((made) => longest(made, 500)), [
     ...[500, 1000, 2000, 4000, 8000, 8000, 8000],
@@ -14,7 +13,7 @@ test("backoffAfter() doubles from the first pause up to eight seconds", () => {
   assertEquals([longest(3, 0), longest(1e9, 0)], [0, 0]);
 });
 
-test("backoffAfter() lies in the upper half of the step, wherever the draw says", () => {
+Deno.test("backoffAfter() lies in the upper half of the step, wherever the draw says", () => {
   fc.assert(fc.property(
     fc.integer({ min: 1, max: 2000 }),
     fc.double({ min: 0, max: 1e6, noNaN: true }),
@@ -29,14 +28,14 @@ test("backoffAfter() lies in the upper half of the step, wherever the draw says"
   ));
 });
 
-test("SYSTEM_CLOCK.pause() waits, and goes on with time", async () => {
+Deno.test("SYSTEM_CLOCK.pause() waits, and goes on with time", async () => {
   const before = SYSTEM_CLOCK.now();
   assert(Math.abs(before - Date.now()) < 86_400_000, "it is the time of day");
   await SYSTEM_CLOCK.pause(20);
   assert(SYSTEM_CLOCK.now() - before >= 19);
 });
 
-test("SYSTEM_CLOCK.pause() throws the signal's reason at once", async () => {
+Deno.test("SYSTEM_CLOCK.pause() throws the signal's reason at once", async () => {
   const reason = new RangeError("stop");
   await assertRejects(() => SYSTEM_CLOCK.pause(1e9, AbortSignal.abort(reason)), RangeError, "stop");
   const controller = new AbortController();
@@ -45,7 +44,7 @@ test("SYSTEM_CLOCK.pause() throws the signal's reason at once", async () => {
   await assertRejects(() => paused, RangeError, "stop");
 });
 
-test("SYSTEM_CLOCK.pause() does not end at once where a timer would overflow", async () => {
+Deno.test("SYSTEM_CLOCK.pause() does not end at once where a timer would overflow", async () => {
   const controller = new AbortController();
   const paused = SYSTEM_CLOCK.pause(2 ** 40, controller.signal).then(() => "woke", () => "stopped");
   await SYSTEM_CLOCK.pause(15);
@@ -53,7 +52,7 @@ test("SYSTEM_CLOCK.pause() does not end at once where a timer would overflow", a
   assertEquals(await paused, "stopped");
 });
 
-test("retryAfterOf() reads seconds, dates and milliseconds", () => {
+Deno.test("retryAfterOf() reads seconds, dates and milliseconds", () => {
   const now = Date.UTC(2026, 0, 1);
   const table: [Record<string, string>, number | undefined][] = [
     [{}, undefined],

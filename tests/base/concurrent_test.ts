@@ -1,14 +1,13 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { mapConcurrent } from "../../lib/base/concurrent.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** Passes turns of the event loop, so that work overlaps without a clock. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 }
 
-test("mapConcurrent() begins in order, holds its bound, uses it, and gives results in order", async () => {
+Deno.test("mapConcurrent() begins in order, holds its bound, uses it, and gives results in order", async () => {
   await fc.assert(fc.asyncProperty(
     // No turns stand for work that is done at once.
     fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 }),
@@ -32,7 +31,7 @@ test("mapConcurrent() begins in order, holds its bound, uses it, and gives resul
   ));
 });
 
-test("mapConcurrent() gives results and errors at once where nothing has to be awaited", () => {
+Deno.test("mapConcurrent() gives results and errors at once where nothing has to be awaited", () => {
   assertEquals(mapConcurrent(3, (place) => place, { most: 2 }), [0, 1, 2]);
   assertEquals(mapConcurrent(0, (place) => place, { most: 2 }), []);
   const begun: number[] = [];
@@ -45,7 +44,7 @@ test("mapConcurrent() gives results and errors at once where nothing has to be a
   assertEquals(begun, [0, 1]);
 });
 
-test("mapConcurrent() begins nothing after an error, awaits what has begun, and throws the first", async () => {
+Deno.test("mapConcurrent() begins nothing after an error, awaits what has begun, and throws the first", async () => {
   const ended: number[] = [];
   const begun: number[] = [];
   const begin = async (place: number) => {
@@ -60,7 +59,7 @@ test("mapConcurrent() begins nothing after an error, awaits what has begun, and 
   assertEquals(ended, [2, 1, 0, 3]);
 });
 
-test("mapConcurrent() begins nothing once it is told to end", async () => {
+Deno.test("mapConcurrent() begins nothing once it is told to end", async () => {
   const begun: number[] = [];
   const begin = async (place: number) => {
     begun.push(place);

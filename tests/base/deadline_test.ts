@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { inTime } from "../../lib/base/deadline.ts";
-import { test } from "../support/generated.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
 const outOfTime = () => new RangeError("too late");
 
-test("inTime() gives what comes of the work, and leaves no timer behind", async () => {
+Deno.test("inTime() gives what comes of the work, and leaves no timer behind", async () => {
   using clock = new VirtualClock();
   assertEquals(
     await inTime(() => clock.pause(10).then(() => 42), { timeout: 1000, outOfTime, clock }),
@@ -15,7 +14,7 @@ test("inTime() gives what comes of the work, and leaves no timer behind", async 
   assertEquals(await inTime(() => Promise.resolve(1), { timeout: 1e9, outOfTime }), 1);
 });
 
-test("inTime() throws what the work throws", async () => {
+Deno.test("inTime() throws what the work throws", async () => {
   const bug = new TypeError("a bug");
   for (
     const work of [() => Promise.reject(bug), () => {
@@ -26,7 +25,7 @@ test("inTime() throws what the work throws", async () => {
   }
 });
 
-test("inTime() ends when the time is over, and tells the work why", async () => {
+Deno.test("inTime() ends when the time is over, and tells the work why", async () => {
   using clock = new VirtualClock();
   const told: unknown[] = [];
   const work = (signal: AbortSignal) =>
@@ -44,7 +43,7 @@ test("inTime() ends when the time is over, and tells the work why", async () => 
   assertEquals([clock.now(), told], [500, [error]]);
 });
 
-test("inTime() leaves behind what does not listen, its late error included", async () => {
+Deno.test("inTime() leaves behind what does not listen, its late error included", async () => {
   using clock = new VirtualClock();
   const late = async () => {
     await clock.pause(900);
@@ -55,13 +54,13 @@ test("inTime() leaves behind what does not listen, its late error included", asy
   assertEquals(clock.now(), 1500);
 });
 
-test("inTime() waits for ever unless told otherwise", async () => {
+Deno.test("inTime() waits for ever unless told otherwise", async () => {
   using clock = new VirtualClock();
   await inTime(() => clock.pause(1e12), { outOfTime, clock });
   assertEquals([clock.now(), clock.pauses], [1e12, [1e12]]);
 });
 
-test("inTime() ends with the signal's reason, before and while the work is done", async () => {
+Deno.test("inTime() ends with the signal's reason, before and while the work is done", async () => {
   using clock = new VirtualClock();
   let begun = 0;
   const work = () => {
@@ -79,7 +78,7 @@ test("inTime() ends with the signal's reason, before and while the work is done"
   assertEquals([begun, clock.now()], [1, 0]);
 });
 
-test("inTime() listens to a signal no longer than it works", async () => {
+Deno.test("inTime() listens to a signal no longer than it works", async () => {
   const { signal } = new AbortController();
   const listeners = new Set<unknown>();
   const add = signal.addEventListener.bind(signal);
@@ -101,7 +100,7 @@ test("inTime() listens to a signal no longer than it works", async () => {
   assertEquals([during, listeners.size], [1, 0]);
 });
 
-test("inTime() handles a signal that aborts in the very moment in which the work throws", async () => {
+Deno.test("inTime() handles a signal that aborts in the very moment in which the work throws", async () => {
   const controller = new AbortController();
   const work = () => {
     controller.abort(new TypeError("stop"));

@@ -3,19 +3,18 @@ import { z } from "zod";
 import { parseWith, readJsonc, readText } from "../../lib/base/input.ts";
 import { fileReason, InputError, reasonOf } from "../../lib/base/errors.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 
 const SCHEMA = z.strictObject({
   name: z.string(),
   sizes: z.array(z.strictObject({ core: z.int().min(1) })),
 });
 
-test("parseWith() gives the value that the schema makes of it", () => {
+Deno.test("parseWith() gives the value that the schema makes of it", () => {
   const schema = z.object({ count: z.int().default(5) });
   assertEquals(parseWith(schema, {}, "it"), { count: 5 });
 });
 
-test("parseWith() names the source, and path and rule of every fault", () => {
+Deno.test("parseWith() names the source, and path and rule of every fault", () => {
   const value = { name: 1, sizes: [{ core: 2 }, { core: 0 }], more: true };
   const error = assertThrows(() => parseWith(SCHEMA, value, "the suite"), InputError);
   const [title, ...faults] = error.message.split("\n");
@@ -26,25 +25,25 @@ test("parseWith() names the source, and path and rule of every fault", () => {
   assertStringIncludes(error.message, '  at the top: Unrecognized key: "more"');
 });
 
-test("parseWith() calls the whole value the top", () => {
+Deno.test("parseWith() calls the whole value the top", () => {
   for (const value of [null, 7, "text", []]) {
     assertThrows(() => parseWith(SCHEMA, value, "it"), InputError, "at the top: ");
   }
 });
 
-test("InputError is an error with a name of its own", () => {
+Deno.test("InputError is an error with a name of its own", () => {
   const error = new InputError("no");
   assertInstanceOf(error, Error);
   assertEquals(`${error}`, "InputError: no");
 });
 
-test("reasonOf() gives the message alone", () => {
+Deno.test("reasonOf() gives the message alone", () => {
   assertEquals(reasonOf(new TypeError("it broke")), "it broke");
   assertEquals(reasonOf("it broke"), "it broke");
   assertEquals(reasonOf(undefined), "undefined");
 });
 
-test("fileReason() puts the usual causes into words", () => {
+Deno.test("fileReason() puts the usual causes into words", () => {
   assertEquals(fileReason(new Deno.errors.NotFound("x")), "there is no such file or folder");
   assertEquals(fileReason(new Deno.errors.PermissionDenied("x")), "the system does not permit it");
   assertEquals(fileReason(new Deno.errors.IsADirectory("x")), "it is a folder");
@@ -73,12 +72,12 @@ test("fileReason() puts the usual causes into words", () => {
   assertEquals(fileReason(new Error("odd")), "odd");
 });
 
-test("readText() gives a file's text", () => {
+Deno.test("readText() gives a file's text", () => {
   using folder = new Folder();
   assertEquals(readText(folder.write("a.txt", "é\n日本")), "é\n日本");
 });
 
-test("readText() names a file that cannot be read, and why", () => {
+Deno.test("readText() names a file that cannot be read, and why", () => {
   using folder = new Folder();
   const path = folder.file("none.txt");
   const error = assertThrows(() => readText(path), InputError);
@@ -90,7 +89,7 @@ test("readText() names a file that cannot be read, and why", () => {
   );
 });
 
-test("readJsonc() reads JSON with comments and trailing commas", () => {
+Deno.test("readJsonc() reads JSON with comments and trailing commas", () => {
   using folder = new Folder();
   const path = folder.write(
     "a.jsonc",
@@ -99,7 +98,7 @@ test("readJsonc() reads JSON with comments and trailing commas", () => {
   assertEquals(readJsonc(path, SCHEMA), { name: "n", sizes: [{ core: 1 }] });
 });
 
-test("readJsonc() names a file that is no JSON", () => {
+Deno.test("readJsonc() names a file that is no JSON", () => {
   using folder = new Folder();
   for (const text of ["", "{", '{ "name": }', "name: n"]) {
     const path = folder.write("a.jsonc", text);
@@ -108,7 +107,7 @@ test("readJsonc() names a file that is no JSON", () => {
   }
 });
 
-test("readJsonc() names file, path and rule of a wrong value", () => {
+Deno.test("readJsonc() names file, path and rule of a wrong value", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonc", '{ "name": "n", "sizes": [{ "core": 0 }] }');
   const error = assertThrows(() => readJsonc(path, SCHEMA), InputError);
@@ -118,7 +117,7 @@ test("readJsonc() names file, path and rule of a wrong value", () => {
   );
 });
 
-test("parseWith() tells of many faults the first ones, and how many more there are", () => {
+Deno.test("parseWith() tells of many faults the first ones, and how many more there are", () => {
   const value = { name: "s", sizes: new Array(1_000).fill({ core: 0 }) };
   const { message } = assertThrows(() => parseWith(SCHEMA, value, "it"), InputError);
   const lines = message.split("\n");
@@ -127,7 +126,7 @@ test("parseWith() tells of many faults the first ones, and how many more there a
   assertEquals(lines.at(-1), "  and 980 more");
 });
 
-test("readJsonc() refuses what nests deeper than others could follow", () => {
+Deno.test("readJsonc() refuses what nests deeper than others could follow", () => {
   using folder = new Folder();
   const nested = (levels: number) => `{"a":`.repeat(levels) + "1" + "}".repeat(levels);
   const rules = z.looseObject({});

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { isWithin } from "../../lib/base/json_depth.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** How deep a value goes, worked out slowly. */
 function levelsOf(value: unknown): number {
@@ -15,7 +14,7 @@ function valuesOf(value: unknown): number {
   return 1 + Object.values(value).reduce((sum: number, inner) => sum + valuesOf(inner), 0);
 }
 
-test("isWithin() counts levels and values of any JSON value", () => {
+Deno.test("isWithin() counts levels and values of any JSON value", () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
     const [levels, values] = [levelsOf(value), valuesOf(value)];
     assert(isWithin(value, { levels }));
@@ -25,7 +24,7 @@ test("isWithin() counts levels and values of any JSON value", () => {
   }));
 });
 
-test("isWithin() does not overflow the stack, and ends where values do not", () => {
+Deno.test("isWithin() does not overflow the stack, and ends where values do not", () => {
   let deep: unknown = 1;
   for (let level = 0; level < 200_000; level++) deep = [deep];
   assertEquals([199_999, 200_000].map((levels) => isWithin(deep, { levels })), [false, true]);

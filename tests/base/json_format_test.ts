@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { JsonValue } from "../../lib/base/json.ts";
 import { layJson } from "../../lib/base/json_format.ts";
+import fc from "../support/fast_check.ts";
 
 Deno.test("layJson() writes any JSON value, whatever its texts and keys", () => {
   fc.assert(fc.property(

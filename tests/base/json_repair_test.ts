@@ -1,12 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { JsonValue } from "../../lib/base/json.ts";
 import { fork } from "../../lib/base/random.ts";
 import { readTolerantJson } from "../../lib/base/json_repair.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { assertAlike, assertLinear } from "../support/growth.ts";
 
-test("readTolerantJson() takes strict JSON as it is written", () => {
+Deno.test("readTolerantJson() takes strict JSON as it is written", () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(4), fc.constantFrom("", " ", "\n\t"), (json, indent, space) => {
       const written = JSON.stringify(JSON.parse(json), null, indent);
@@ -21,7 +20,7 @@ test("readTolerantJson() takes strict JSON as it is written", () => {
   );
 });
 
-test("readTolerantJson() keeps every digit of a number, whether or not it repairs", () => {
+Deno.test("readTolerantJson() keeps every digit of a number, whether or not it repairs", () => {
   for (const digits of ["12345678901234567890", "1.0", "-0.10e+7", "9007199254740993"]) {
     assertEquals(readTolerantJson(`{"n": ${digits}}`, 0)?.json, `{"n": ${digits}}`);
     assertEquals(readTolerantJson(`{'n': ${digits}}`, 0)?.json, `{"n": ${digits}}`);
@@ -67,7 +66,7 @@ const REPAIRED: readonly (readonly [written: string, json: string, ...repairs: s
 ];
 
 for (const [written, json, ...repairs] of REPAIRED) {
-  test(`readTolerantJson() repairs ${JSON.stringify(written)}`, () => {
+  Deno.test(`readTolerantJson() repairs ${JSON.stringify(written)}`, () => {
     const read = readTolerantJson(written, 0);
     assertEquals(read, { json, value: JSON.parse(json), end: written.length, repairs });
   });
@@ -121,7 +120,7 @@ const UNREAD = [
 ];
 
 for (const written of UNREAD) {
-  test(`readTolerantJson() does not read ${JSON.stringify(written)}`, () => {
+  Deno.test(`readTolerantJson() does not read ${JSON.stringify(written)}`, () => {
     assertEquals(readTolerantJson(written, 0), undefined);
   });
 }
@@ -155,7 +154,7 @@ function messy(value: JsonValue, seed: number): string {
   return write(value);
 }
 
-test("readTolerantJson() reads any value in any mixture of what is tolerated", () => {
+Deno.test("readTolerantJson() reads any value in any mixture of what is tolerated", () => {
   const value = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>;
   fc.assert(
     fc.property(value, fc.nat(), (value, seed) => {
@@ -169,7 +168,7 @@ test("readTolerantJson() reads any value in any mixture of what is tolerated", (
   );
 });
 
-test("readTolerantJson() reads what is cut off as far as it is sure of it", () => {
+Deno.test("readTolerantJson() reads what is cut off as far as it is sure of it", () => {
   const written = `{"city": "Paris", "days": [1, 22], "deep": {"ok": true}}`;
   const reads = [...written].map((_, length) => readTolerantJson(written.slice(0, length), 0));
   for (const [length, read] of reads.entries()) {
@@ -186,7 +185,7 @@ test("readTolerantJson() reads what is cut off as far as it is sure of it", () =
   assertEquals(reads.at(-1)?.value, { city: "Paris", days: [1, 22], deep: { ok: true } });
 });
 
-test("readTolerantJson() does not repair behind the place where it must end", () => {
+Deno.test("readTolerantJson() does not repair behind the place where it must end", () => {
   const text = `{"a": 'b</end>', "c": 1}`;
   assertEquals(readTolerantJson(text, 0)?.end, text.length);
   const read = readTolerantJson(text, 0, { to: 8 });
@@ -196,14 +195,14 @@ test("readTolerantJson() does not repair behind the place where it must end", ()
   }
 });
 
-test("readTolerantJson() takes strict JSON also behind the place where repairs must end", () => {
+Deno.test("readTolerantJson() takes strict JSON also behind the place where repairs must end", () => {
   const text = `{"a": "b</end>", "c": 1}`;
   for (let to = 0; to <= text.length; to++) {
     assertEquals(readTolerantJson(text, 0, { to })?.json, text, `${to}`);
   }
 });
 
-test("readTolerantJson() reads 500 levels, and no more", () => {
+Deno.test("readTolerantJson() reads 500 levels, and no more", () => {
   for (const [open, close] of [["[", "]"], ['{"a":', "}"], ["{'a':", "}"]] as const) {
     const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`;
     assertEquals(readTolerantJson(nested(500), 0)?.end, nested(500).length);
@@ -214,7 +213,7 @@ test("readTolerantJson() reads 500 levels, and no more", () => {
   }
 });
 
-test("readTolerantJson() takes __proto__ for a key like any other, and the last of equal keys", () => {
+Deno.test("readTolerantJson() takes __proto__ for a key like any other, and the last of equal keys", () => {
   for (const quote of ['"', "'", ""]) {
     const key = `${quote}__proto__${quote}`;
     const read = readTolerantJson(`{${key}: {"polluted": 1}}`, 0);
@@ -225,7 +224,7 @@ test("readTolerantJson() takes __proto__ for a key like any other, and the last 
   assertEquals(readTolerantJson(`{"a": 1, 'a': 2}`, 0)?.value, { a: 2 });
 });
 
-test("readTolerantJson() gives JSON or nothing, whatever is written", () => {
+Deno.test("readTolerantJson() gives JSON or nothing, whatever is written", () => {
   const signs = fc.constantFrom(
     ...`{}[]:,"'“”‘’\\/*\`\n\t truefalsn01.5eE+-_$ é\u0000\u00a0\ufeff\ud800`,
     ...["True", "None", "```json\n", "__proto__", "//", "/*", "*/", "\\u00", '\\"', "null"],
@@ -245,7 +244,7 @@ test("readTolerantJson() gives JSON or nothing, whatever is written", () => {
   );
 });
 
-test("readTolerantJson() does not go through what stands behind the place where repairs end", () => {
+Deno.test("readTolerantJson() does not go through what stands behind the place where repairs end", () => {
   const [near, far] = [2_000, 8_000_000].map((length) => "x ".repeat(length / 2));
   for (const text of ["{/*", "{//", "{'", "{“", "```\n{'", "[True,", "{a", "[-", "{'a': 1"]) {
     const read = (behind: string) => {
@@ -259,7 +258,7 @@ test("readTolerantJson() does not go through what stands behind the place where 
   }
 });
 
-test("readTolerantJson() takes time that is linear in the text", () => {
+Deno.test("readTolerantJson() takes time that is linear in the text", () => {
   for (
     const [before, repeated] of [
       ["", "["],

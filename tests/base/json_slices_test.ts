@@ -1,10 +1,9 @@
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { partsOf } from "../../lib/base/json_slices.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { assertLinear } from "../support/growth.ts";
 
-test("partsOf() gives what an object or a list holds as it is written", () => {
+Deno.test("partsOf() gives what an object or a list holds as it is written", () => {
   const container = fc.oneof(
     fc.dictionary(fc.string(), fc.jsonValue()),
     fc.array(fc.jsonValue()),
@@ -20,7 +19,7 @@ test("partsOf() gives what an object or a list holds as it is written", () => {
   }));
 });
 
-test("partsOf() takes time that is linear in the text", () => {
+Deno.test("partsOf() takes time that is linear in the text", () => {
   for (const held of ["1", '"a\\\\"', '{"b": [1]}', " "]) {
     assertLinear((text) => partsOf(`[${text}1]`), "", `${held === " " ? " " : `${held},`}`);
   }

@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertLess, assertNotEquals } from "@std/assert";
 import { fork, forkSeed, freshSeed, hash64, type Stream } from "../../lib/base/random.ts";
-import { test } from "../support/generated.ts";
 
 function draw({ prng }: Stream, count: number): number[] {
   return Array.from({ length: count }, () => prng());
 }
 
-test("hash64() gives the same values for ever", () => {
+Deno.test("hash64() gives the same values for ever", () => {
   const golden: [string, bigint][] = [
     ["", 7013545481660001726n],
     ["a", 5897673844184789007n],
@@ -17,7 +16,7 @@ test("hash64() gives the same values for ever", () => {
   for (const [text, hash] of golden) assertEquals(hash64(text), hash, JSON.stringify(text));
 });
 
-test("hash64() has 64 bits, each of which is set about half of the time", () => {
+Deno.test("hash64() has 64 bits, each of which is set about half of the time", () => {
   const count = 4_000;
   const set = new Array<number>(64).fill(0);
   for (let index = 0; index < count; index++) {
@@ -31,7 +30,7 @@ test("hash64() has 64 bits, each of which is set about half of the time", () => 
   }
 });
 
-test("hash64() changes about half of its bits when one character changes", () => {
+Deno.test("hash64() changes about half of its bits when one character changes", () => {
   let changed = 0;
   const count = 2_000;
   for (let index = 0; index < count; index++) {
@@ -41,7 +40,7 @@ test("hash64() changes about half of its bits when one character changes", () =>
   assertLess(Math.abs(changed / count - 32), 0.5);
 });
 
-test("hash64() has no collision among 100,000 texts that are alike", () => {
+Deno.test("hash64() has no collision among 100,000 texts that are alike", () => {
   const hashes = new Set<bigint>();
   for (let seed = 0; seed < 250; seed++) {
     for (let block = 0; block < 400; block++) hashes.add(hash64(`${seed}\u0000cell\u0000${block}`));
@@ -49,16 +48,16 @@ test("hash64() has no collision among 100,000 texts that are alike", () => {
   assertEquals(hashes.size, 100_000);
 });
 
-test("hash64() tells lengths and orders apart", () => {
+Deno.test("hash64() tells lengths and orders apart", () => {
   const texts = ["", "\u0000", "\u0000\u0000", "ab", "ba", "a", "aa", "aaa", "ａ", "🜁", "a\u0000b"];
   assertEquals(new Set(texts.map(hash64)).size, texts.length);
 });
 
-test("fork() gives the same stream for the same words", () => {
+Deno.test("fork() gives the same stream for the same words", () => {
   assertEquals(draw(fork(7, "core", "names"), 20), draw(fork(7, "core", "names"), 20));
 });
 
-test("fork() gives the same numbers for ever", () => {
+Deno.test("fork() gives the same numbers for ever", () => {
   assertEquals(draw(fork(7, "core", "names"), 3), [
     0.4302067125681788,
     0.10640405118465424,
@@ -66,7 +65,7 @@ test("fork() gives the same numbers for ever", () => {
   ]);
 });
 
-test("fork() is not moved by what another stream draws", () => {
+Deno.test("fork() is not moved by what another stream draws", () => {
   const alone = draw(fork(1, "core"), 10);
   const core = fork(1, "core");
   const other = fork(1, "connected");
@@ -77,7 +76,7 @@ test("fork() is not moved by what another stream draws", () => {
   assertEquals(mixed, alone);
 });
 
-test("fork() separates words: joining them differently gives other streams", () => {
+Deno.test("fork() separates words: joining them differently gives other streams", () => {
   const streams = [
     fork(1, "ab", "c"),
     fork(1, "a", "bc"),
@@ -89,7 +88,7 @@ test("fork() separates words: joining them differently gives other streams", () 
   assertEquals(new Set(streams.map((stream) => stream.prng())).size, streams.length);
 });
 
-test("fork() gives streams that have nothing to do with each other", () => {
+Deno.test("fork() gives streams that have nothing to do with each other", () => {
   // The correlation of neighbouring seeds and purposes, over 4,000 draws, within five errors.
   const count = 4_000;
   const pairs: [Stream, Stream][] = [
@@ -105,13 +104,13 @@ test("fork() gives streams that have nothing to do with each other", () => {
   }
 });
 
-test("fork() gives first numbers that are spread evenly over consecutive seeds", () => {
+Deno.test("fork() gives first numbers that are spread evenly over consecutive seeds", () => {
   const tenths = new Array<number>(10).fill(0);
   for (let seed = 0; seed < 10_000; seed++) tenths[Math.floor(10 * fork(seed, "first").prng())]!++;
   for (const count of tenths) assertLess(Math.abs(count - 1_000), 150);
 });
 
-test("forkSeed() is a whole number of 48 bits, the same for ever", () => {
+Deno.test("forkSeed() is a whole number of 48 bits, the same for ever", () => {
   for (let index = 0; index < 1_000; index++) {
     const seed = forkSeed(index, "cell");
     assert(Number.isSafeInteger(seed) && seed >= 0 && seed < 2 ** 48);
@@ -120,7 +119,7 @@ test("forkSeed() is a whole number of 48 bits, the same for ever", () => {
   assertNotEquals(forkSeed(1, "cell", 0), forkSeed(1, "cell", 1));
 });
 
-test("freshSeed() is a whole number of 48 bits, another one each time", () => {
+Deno.test("freshSeed() is a whole number of 48 bits, another one each time", () => {
   const seeds = Array.from({ length: 1_000 }, freshSeed);
   assert(seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0 && seed < 2 ** 48));
   assertEquals(new Set(seeds).size, seeds.length);

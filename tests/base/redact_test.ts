@@ -1,7 +1,7 @@
 import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { redact, redactedRecord, redactRecord } from "../../lib/base/redact.ts";
 import { MARK } from "../../lib/base/secrets.ts";
+import fc from "../support/fast_check.ts";
 import { assertLinear } from "../support/growth.ts";
 
 for (

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { hideSecrets, MARK, registerSecrets, secretsOf } from "../../lib/base/secrets.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
+import fc from "../support/fast_check.ts";
 import { assertAlike } from "../support/growth.ts";
 
 Deno.test("hideSecrets() takes out every occurrence of a secret, and the longer of two whole", () => {

@@ -4,7 +4,6 @@ import { type Behaviour, BEHAVIOURS } from "../../lib/calls/failure_types.ts";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import type { ToolCall } from "../../lib/tools/tool.ts";
 import type { ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
-import { test } from "../support/generated.ts";
 import { call, OTH, SRC, TASK, TGT } from "../support/handmade.ts";
 
 function reply(text: string, calls: number): ReplyEvent {
@@ -32,12 +31,12 @@ async function shown(
 
 const WELL = [["First the sources.", SRC, OTH], ["Now the target.", TGT]] as const;
 
-test("behaviours() finds nothing in a trial that went well", async () => {
+Deno.test("behaviours() finds nothing in a trial that went well", async () => {
   assertEquals(await shown(WELL, "omega = 444"), []);
   assertEquals(createExecutor(TASK).behaviours(), []);
 });
 
-test("behaviours() finds aversion: an answer without a call that it needs", async () => {
+Deno.test("behaviours() finds aversion: an answer without a call that it needs", async () => {
   assertEquals(await shown([], "omega = 444"), ["aversion"]);
   assertEquals(await shown([["I look.", SRC, TGT]], "omega = 444"), ["aversion"]);
   assertEquals(await shown([], "omega is unknown"), []);
@@ -45,12 +44,12 @@ test("behaviours() finds aversion: an answer without a call that it needs", asyn
   assertEquals(await shown([["", OTH], ["I look.", wrong, TGT]], "omega = 444"), []);
 });
 
-test("behaviours() needs no distractor to be called", async () => {
+Deno.test("behaviours() needs no distractor to be called", async () => {
   const more = call("func_con", { con: 111 });
   assertEquals(await shown([...WELL, ["What else?", more]], "omega = 444"), []);
 });
 
-test("behaviours() finds ignored results: an answer that the target never returned", async () => {
+Deno.test("behaviours() finds ignored results: an answer that the target never returned", async () => {
   assertEquals(await shown(WELL, "omega = 443"), ["ignored_result"]);
   assertEquals(await shown(WELL, "I cannot tell."), []);
   assertEquals(await shown([["Sources.", SRC, OTH]], "omega = 443"), ["aversion"]);
@@ -59,26 +58,26 @@ test("behaviours() finds ignored results: an answer that the target never return
   assertEquals(await shown([["", SRC, OTH], ["Go.", wrong]], "omega = 444"), ["ignored_result"]);
 });
 
-test("behaviours() finds silence: calls without a word in the whole trial", async () => {
+Deno.test("behaviours() finds silence: calls without a word in the whole trial", async () => {
   assertEquals(await shown([["", SRC, OTH], [" \n", TGT]], "omega = 444"), ["silent"]);
   assertEquals(await shown([["", SRC, OTH], ["Now.", TGT]], "omega = 444"), []);
   assertEquals(await shown([], "I cannot tell."), []);
 });
 
-test("behaviours() finds no silence where no reply was recorded", () => {
+Deno.test("behaviours() finds no silence where no reply was recorded", () => {
   const executor = createExecutor(TASK);
   executor.execute([SRC, OTH, TGT]);
   executor.answer("omega = 444");
   assertEquals(executor.behaviours(), []);
 });
 
-test("behaviours() finds a forced loop: the limit is reached with calls repeated", async () => {
+Deno.test("behaviours() finds a forced loop: the limit is reached with calls repeated", async () => {
   assertEquals(await shown([["Go.", SRC, SRC, SRC]], undefined, 2), ["forced_loop"]);
   assertEquals(await shown([["Go.", SRC, OTH, TGT]], undefined, 2), []);
   assertEquals(await shown([["Go.", SRC, SRC, OTH, TGT]], "omega = 444", 4), []);
 });
 
-test("behaviours() finds a forced loop at each limit of a trial", () => {
+Deno.test("behaviours() finds a forced loop at each limit of a trial", () => {
   for (const reason of ["step_limit", "time_limit", "token_limit"] as const) {
     const executor = createExecutor(TASK);
     executor.execute([SRC, SRC]);
@@ -87,14 +86,14 @@ test("behaviours() finds a forced loop at each limit of a trial", () => {
   }
 });
 
-test("behaviours() finds no forced loop in a trial that was invalid", () => {
+Deno.test("behaviours() finds no forced loop in a trial that was invalid", () => {
   const executor = createExecutor(TASK);
   executor.execute([SRC, SRC]);
   executor.record({ kind: "stop", reason: "invalid", message: "" });
   assertEquals(executor.behaviours(), []);
 });
 
-test("behaviours() takes calls for repeated when only their writing differs", async () => {
+Deno.test("behaviours() takes calls for repeated when only their writing differs", async () => {
   const steps = [["Go.", call("func_tgt", '{"one":1,"two":2}')], [
     "Go.",
     call("func_tgt", '{ "two": 2, "one": 1 }'),
@@ -103,7 +102,7 @@ test("behaviours() takes calls for repeated when only their writing differs", as
   assertEquals(await shown(steps, undefined, 2), ["forced_loop"]);
 });
 
-test("behaviours() lists several in the order of BEHAVIOURS", async () => {
+Deno.test("behaviours() lists several in the order of BEHAVIOURS", async () => {
   const steps = [["", TGT, TGT, TGT]] as const;
   assertEquals(await shown(steps, "omega = 443", 2), [...BEHAVIOURS]);
 });
@@ -131,7 +130,7 @@ async function told(
   });
 }
 
-test("behavioursIn() finds aversion by the functions that are needed, and by what counts as an answer", async () => {
+Deno.test("behavioursIn() finds aversion by the functions that are needed, and by what counts as an answer", async () => {
   const needed = ["func_src", "func_tgt"];
   assertEquals(await told({ needed }, { answer: "omega = 111" }), ["aversion"]);
   assertEquals(await told({ needed: ["func_src"] }, { answer: "omega = 111" }), []);
@@ -142,13 +141,13 @@ test("behavioursIn() finds aversion by the functions that are needed, and by wha
   assertEquals(await told({ needed, wordsCount: true }), [], "there is no answer");
 });
 
-test("behavioursIn() finds ignored results by the calls that give the answer", async () => {
+Deno.test("behavioursIn() finds ignored results by the calls that give the answer", async () => {
   assertEquals(await told({}, { answer: "omega = 444" }), ["ignored_result"]);
   assertEquals(await told({ answerOf: () => undefined }, { answer: "omega = 444" }), []);
   assertEquals(await told({ answerOf: () => 444 }, { answer: "omega = 444" }), []);
 });
 
-test("behavioursIn() finds a forced loop where calls are forced, repeated or not", async () => {
+Deno.test("behavioursIn() finds a forced loop where calls are forced, repeated or not", async () => {
   const calls = [SRC, OTH, TGT, SRC];
   assertEquals(await told({ forced: true }, { calls }), ["forced_loop"]);
   assertEquals(await told({ forced: false }, { calls }), []);
@@ -158,7 +157,7 @@ test("behavioursIn() finds a forced loop where calls are forced, repeated or not
   assertEquals(await told({ forced: true }, { calls: [] }, stop), [], "no call was made");
 });
 
-test("behavioursIn() listens to the loop alone: what is said beside it breaks no silence", async () => {
+Deno.test("behavioursIn() listens to the loop alone: what is said beside it breaks no silence", async () => {
   const silent = async (...replies: Partial<ReplyEvent>[]) => {
     const executor = createExecutor(TASK);
     for (const traits of replies) executor.record({ ...reply("", 1), ...traits });

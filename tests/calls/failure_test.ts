@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   checkSchema,
   checkValues,
@@ -11,7 +10,7 @@ import {
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { SchemaFault } from "../../lib/tools/tool.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { TASK } from "../support/handmade.ts";
 
 const TARGET = TASK.functions.find(({ name }) => name === "func_tgt")!;
@@ -22,7 +21,7 @@ function textOf(written: string | JsonObject): string {
   return typeof written === "string" ? written : JSON.stringify(written);
 }
 
-test("FAILURE_TYPES are the paper's, in the order of its predicates", () => {
+Deno.test("FAILURE_TYPES are the paper's, in the order of its predicates", () => {
   assertEquals(FAILURE_TYPES, [
     "function_not_found",
     "wrong_number_of_inputs",
@@ -31,7 +30,7 @@ test("FAILURE_TYPES are the paper's, in the order of its predicates", () => {
   ]);
 });
 
-test("functionNotFound() tells the nearest existing name", () => {
+Deno.test("functionNotFound() tells the nearest existing name", () => {
   const names = ["func_abc", "func_abd", "func_xyz"];
   const table: [string, string][] = [
     ["func_xy", "func_xyz"],
@@ -50,12 +49,12 @@ test("functionNotFound() tells the nearest existing name", () => {
   }
 });
 
-test("functionNotFound() takes the first of names that are equally near", () => {
+Deno.test("functionNotFound() takes the first of names that are equally near", () => {
   const { detail } = functionNotFound("func_a", ["func_b", "func_c"]);
   assertEquals(detail, { nearest: "func_b" });
 });
 
-test("functionNotFound() has no nearest name where there is none, or no likeness to look for", () => {
+Deno.test("functionNotFound() has no nearest name where there is none, or no likeness to look for", () => {
   assertEquals(functionNotFound("func_a", []).detail, { nearest: null });
   assertEquals(functionNotFound("x".repeat(101), ["func_a"]).detail, { nearest: null });
   assertEquals(functionNotFound("x".repeat(100), ["func_a"]).detail, { nearest: "func_a" });
@@ -68,13 +67,13 @@ function assertFault(written: string | JsonObject, fault: Partial<SchemaFault>, 
   assertEquals<unknown>(checkSchema(of, textOf(written)), expected, textOf(written));
 }
 
-test("checkSchema() gives the values in the function's order", () => {
+Deno.test("checkSchema() gives the values in the function's order", () => {
   for (const written of ['{"two":2,"one":1}', { two: 2, one: 1 }]) {
     assertEquals(checkSchema(TARGET, textOf(written)), { values: [1, 2], coerced: [] });
   }
 });
 
-test("checkSchema() takes every JSON form of a whole number", () => {
+Deno.test("checkSchema() takes every JSON form of a whole number", () => {
   for (
     const [text, value] of [
       ["731", 731],
@@ -89,7 +88,7 @@ test("checkSchema() takes every JSON form of a whole number", () => {
   }
 });
 
-test("checkSchema() takes whole numbers written as text if nothing is lost, and marks them", () => {
+Deno.test("checkSchema() takes whole numbers written as text if nothing is lost, and marks them", () => {
   for (const value of [731, 0, -731, 2 ** 53 - 1, -(2 ** 53 - 1)]) {
     assertEquals(checkSchema(SOURCE, textOf({ given: String(value) })), {
       values: [value],
@@ -130,16 +129,16 @@ for (
     "true",
   ]
 ) {
-  test(`checkSchema() refuses the text ${JSON.stringify(text)} for a whole number`, () => {
+  Deno.test(`checkSchema() refuses the text ${JSON.stringify(text)} for a whole number`, () => {
     assertFault({ given: text }, { wrongType: ["given"] }, SOURCE);
   });
 }
 
-test('checkSchema() refuses the text "-0", as its sign would be lost', () => {
+Deno.test('checkSchema() refuses the text "-0", as its sign would be lost', () => {
   assertFault({ given: "-0" }, { wrongType: ["given"] }, SOURCE);
 });
 
-test("checkSchema() refuses every value that is no whole number", () => {
+Deno.test("checkSchema() refuses every value that is no whole number", () => {
   for (
     const value of ["1.5", "1e999", "9007199254740992", "true", "null", "[731]", '{"a":1}', "[]"]
   ) {
@@ -150,7 +149,7 @@ test("checkSchema() refuses every value that is no whole number", () => {
   }
 });
 
-test("checkSchema() tells what is missing, unexpected and of a wrong type, all at once", () => {
+Deno.test("checkSchema() tells what is missing, unexpected and of a wrong type, all at once", () => {
   assertFault("{}", { missing: ["one", "two"] });
   assertFault('{"one":1}', { missing: ["two"] });
   assertFault('{"one":1,"two":2,"b":3,"a":4}', { unexpected: ["b", "a"] });
@@ -162,18 +161,18 @@ test("checkSchema() tells what is missing, unexpected and of a wrong type, all a
   assertFault({ one: 1, two: undefined } as unknown as JsonObject, { missing: ["two"] });
 });
 
-test("checkSchema() calls arguments malformed that do not parse to an object", () => {
+Deno.test("checkSchema() calls arguments malformed that do not parse to an object", () => {
   for (
     const text of ["", " ", "{", "[]", "[1,2]", "null", "731", "true", '"x"', "{'one':1}", "NaN"]
       .concat('{"one":1,}', "{one:1}", '{"one":1}{"two":2}', "undefined", '```{"one":1}```')
   ) assertFault(text, { malformed: true });
 });
 
-test("checkSchema() takes the last of two equal keys, as JSON parsers do", () => {
+Deno.test("checkSchema() takes the last of two equal keys, as JSON parsers do", () => {
   assertEquals(checkSchema(SOURCE, '{"given":1,"given":2}'), { values: [2], coerced: [] });
 });
 
-test("checkSchema() is not fooled by names that objects inherit", () => {
+Deno.test("checkSchema() is not fooled by names that objects inherit", () => {
   for (const key of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     assertFault(`{"given":1,"${key}":2}`, { unexpected: [key] }, SOURCE);
     const made = { ...SOURCE, parameters: [{ ...SOURCE.parameters[0]!, name: key }] };
@@ -187,7 +186,7 @@ test("checkSchema() is not fooled by names that objects inherit", () => {
   );
 });
 
-test("checkSchema() takes any text, and calls only true objects well-formed", () => {
+Deno.test("checkSchema() takes any text, and calls only true objects well-formed", () => {
   fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
     const checked = checkSchema(TARGET, text);
     if (!("type" in checked)) assertEquals(checked.values.length, 2);
@@ -205,12 +204,12 @@ function check(values: number[], known: Partial<Knowledge>): FailureCause | unde
   return checkValues(TARGET, values, TASK.values, { ...NOTHING, ...known });
 }
 
-test("checkValues() finds nothing wrong with right values, known or not", () => {
+Deno.test("checkValues() finds nothing wrong with right values, known or not", () => {
   assertEquals(check([111, 222], {}), undefined);
   assertEquals(check([111, 222], { isEstablished: () => true }), undefined);
 });
 
-test("checkValues() reports availability first, of any argument of a call that is wrong", () => {
+Deno.test("checkValues() reports availability first, of any argument of a call that is wrong", () => {
   const isEstablished = (variable: string) => variable === "alpha";
   assertEquals(check([1, 2], { isEstablished })?.type, "value_not_yet_known");
   assertEquals(check([111, 2], { isEstablished })?.type, "value_not_yet_known");
@@ -218,7 +217,7 @@ test("checkValues() reports availability first, of any argument of a call that i
   assertEquals(check([111, 222], { isEstablished }), undefined);
 });
 
-test("checkValues() prefers a wrong return to another variable as origin, and asks rightly", () => {
+Deno.test("checkValues() prefers a wrong return to another variable as origin, and asks rightly", () => {
   const asked: unknown[] = [];
   const failure = check([7, 8], {
     wrongReturn: (value, variable) => {
@@ -242,7 +241,7 @@ test("checkValues() prefers a wrong return to another variable as origin, and as
   });
 });
 
-test("isRoot() is false only when every wrong argument was returned wrongly", () => {
+Deno.test("isRoot() is false only when every wrong argument was returned wrongly", () => {
   const wrong = { parameter: "one", variable: "alpha", given: 7 };
   const spoiled = { ...wrong, origin: "wrong_return" as const, originCall: 1 };
   const made = { ...wrong, origin: "fabricated" as const };

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { parsesOf, sumRepairs } from "../../lib/calls/parse_counts.ts";
 import type { ReplyEvent, TraceEvent } from "../../lib/calls/trace.ts";
-import { test } from "../support/generated.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 
 function reply(traits: Partial<ReplyEvent> = {}): ReplyEvent {
@@ -9,7 +8,7 @@ function reply(traits: Partial<ReplyEvent> = {}): ReplyEvent {
   return { kind: "reply", text: "", ...numbers, ...traits };
 }
 
-test("parsesOf() counts replies of the loop that attempt calls, by how they could be read", () => {
+Deno.test("parsesOf() counts replies of the loop that attempt calls, by how they could be read", () => {
   const events: TraceEvent[] = [
     reply({ parsed: "strict" }),
     reply({ parsed: "strict" }),
@@ -28,12 +27,12 @@ test("parsesOf() counts replies of the loop that attempt calls, by how they coul
   });
 });
 
-test("parsesOf() is nothing where no reply tells, as in older journals", () => {
+Deno.test("parsesOf() is nothing where no reply tells, as in older journals", () => {
   assertEquals(parsesOf([]), undefined);
   assertEquals(parsesOf([reply(), reply({ repairs: ["call 1 had no id"] })]), undefined);
 });
 
-test("parsesOf() counts a kind of repair once a reply, whichever calls had it", () => {
+Deno.test("parsesOf() counts a kind of repair once a reply, whichever calls had it", () => {
   const repairs = ["call 1 had no id", "call 2 had no id", "call 12 had no end"];
   assertEquals(
     parsesOf([
@@ -47,7 +46,7 @@ test("parsesOf() counts a kind of repair once a reply, whichever calls had it", 
   );
 });
 
-test("parsesOf() takes an id that was taken already for the same kind of repair", () => {
+Deno.test("parsesOf() takes an id that was taken already for the same kind of repair", () => {
   const given = (id: string) => reply({ parsed: "repaired", repairs: [`call 1 was given ${id}`] });
   assertEquals(
     parsesOf([given("call_1"), given("call_1_2"), given("call_1_12_3"), given("call_1_")])!.repairs,
@@ -58,7 +57,7 @@ test("parsesOf() takes an id that was taken already for the same kind of repair"
   );
 });
 
-test("parsesOf() keeps repairs short and few, with nothing in them that steers a terminal", () => {
+Deno.test("parsesOf() keeps repairs short and few, with nothing in them that steers a terminal", () => {
   const letters = "abcdefghijklmnopqrstuvwxyz";
   const repairs = [...letters].flatMap((one) => [...letters].map((other) => one + other));
   const many = parsesOf([reply({ parsed: "repaired", repairs })])!;
@@ -72,7 +71,7 @@ test("parsesOf() keeps repairs short and few, with nothing in them that steers a
   }
 });
 
-test("sumRepairs() puts the commonest first, and equals in the order of their letters", () => {
+Deno.test("sumRepairs() puts the commonest first, and equals in the order of their letters", () => {
   assertEquals(
     sumRepairs([
       { repair: "b", replies: 1 },

@@ -6,7 +6,6 @@ import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
-import { test } from "../support/generated.ts";
 import { call } from "../support/handmade.ts";
 
 const ADD: Tool = {
@@ -25,7 +24,7 @@ const ADD: Tool = {
   },
 };
 
-test("recordedCalls() tells calls that went well and calls that failed, by step", async () => {
+Deno.test("recordedCalls() tells calls that went well and calls that failed, by step", async () => {
   using toolbox = new Toolbox([ADD]);
   await toolbox.execute([call("add", { x: 1, y: 2 }), call("add", { x: 13, y: 2 })]);
   await toolbox.execute([
@@ -106,7 +105,7 @@ const EVENT: CallEvent = {
 };
 const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
 
-test("recordedCalls() takes arguments as they are meant, and errors as the function told them", () => {
+Deno.test("recordedCalls() takes arguments as they are meant, and errors as the function told them", () => {
   const table: [event: Partial<CallEvent>, expected: JsonObject][] = [
     [{}, { arguments: { x: "@a" }, written: '{"x":"@a"}', result: "fine" }],
     [{ resolved: '{"x":731}' }, { arguments: { x: 731 }, written: '{"x":731}', result: "fine" }],
@@ -151,7 +150,7 @@ test("recordedCalls() takes arguments as they are meant, and errors as the funct
   }
 });
 
-test("recordedCalls() takes nothing but calls", () => {
+Deno.test("recordedCalls() takes nothing but calls", () => {
   const events: readonly TraceEvent[] = [
     { kind: "over_limit", function: "f", limit: 1 },
     { ...EVENT, call: 4, step: 3 },
@@ -161,7 +160,7 @@ test("recordedCalls() takes nothing but calls", () => {
   assertEquals(recordedCalls([]), []);
 });
 
-test("recordedCalls() tells the wrong calls of a generated task", async () => {
+Deno.test("recordedCalls() tells the wrong calls of a generated task", async () => {
   const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 });
   using executor = createExecutor(task);
   const [tool] = executor.tools;
@@ -175,7 +174,7 @@ test("recordedCalls() tells the wrong calls of a generated task", async () => {
   assertEquals([right?.tool, right?.arguments, right?.error], [tool!.name, given, undefined]);
 });
 
-test("recordedCalls() has calls in the order in which they were made, whichever came back first", async () => {
+Deno.test("recordedCalls() has calls in the order in which they were made, whichever came back first", async () => {
   const waits: Tool = {
     ...ADD,
     execute: async ({ x }: JsonObject) => {
@@ -193,7 +192,7 @@ test("recordedCalls() has calls in the order in which they were made, whichever 
   ]);
 });
 
-test("recordedCalls() has the whole of texts that a trace has cut", async () => {
+Deno.test("recordedCalls() has the whole of texts that a trace has cut", async () => {
   const write: Tool = {
     name: "write",
     description: "Writes",
@@ -210,7 +209,7 @@ test("recordedCalls() has the whole of texts that a trace has cut", async () => 
   assertEquals(recordedCalls(toolbox.events)[0]?.arguments, undefined);
 });
 
-test("recordedCalls() takes a wrong value that a generated function returned for no error", async () => {
+Deno.test("recordedCalls() takes a wrong value that a generated function returned for no error", async () => {
   const task = generateTask({ core: 2, depth: 1, connected: 0, disconnected: 0, seed: 7 });
   using executor = createExecutor(task);
   const source = task.functions.find(({ parameters }) =>

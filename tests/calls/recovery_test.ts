@@ -1,12 +1,11 @@
 // How episodes of faults end, on traces made by hand.
 
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { FAULTS } from "../../lib/tools/fault.ts";
 import type { Origin } from "../../lib/calls/failure.ts";
 import { RECOVERY_ENDS, recoveryOf, rightEndOf } from "../../lib/calls/recovery.ts";
 import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 const BASE = { kind: "call", function: "func_src", role: "core", arguments: '{"in":731}' } as const;
 
@@ -47,7 +46,7 @@ function endOf(...events: TraceEvent[]): string {
   return recoveryOf(events).map(({ end, attempts }) => `${end} ${attempts}`).join(", ");
 }
 
-test("recoveryOf() finds that a later call got through", () => {
+Deno.test("recoveryOf() finds that a later call got through", () => {
   assertEquals(endOf(lost(1), got(2), answer(444)), "recovered 1");
   assertEquals(endOf(lost(1), lost(2), lost(3), got(4), got(5)), "recovered 3");
   // Nothing that came before counts against it, nor what came after.
@@ -76,7 +75,7 @@ test("recoveryOf() finds that a later call got through", () => {
   assertEquals(endOf(lost(1), refused), "repeated 1");
 });
 
-test("recoveryOf() finds results that were made up", () => {
+Deno.test("recoveryOf() finds results that were made up", () => {
   assertEquals(endOf(lost(1), answer(444)), "hallucinated 0");
   assertEquals(endOf(lost(1), lost(2), answer(444)), "hallucinated 1");
   assertEquals(endOf(lost(1), using(2, "fabricated")), "hallucinated 0");
@@ -94,7 +93,7 @@ test("recoveryOf() finds results that were made up", () => {
   assertEquals(endOf(lost(1), wrong, using(3, "fabricated"), answer(111)), "hallucinated 1");
 });
 
-test("recoveryOf() finds calls that were repeated to no avail", () => {
+Deno.test("recoveryOf() finds calls that were repeated to no avail", () => {
   assertEquals(endOf(lost(1), lost(2), lost(3)), "repeated 2");
   // However they are written.
   assertEquals(endOf(lost(1), lost(2, { arguments: ' { "in" : 731 } ' })), "repeated 1");
@@ -103,13 +102,13 @@ test("recoveryOf() finds calls that were repeated to no avail", () => {
   assertEquals(endOf(lost(1), lost(2), answer(null, "It does not work.")), "repeated 1");
 });
 
-test("recoveryOf() finds that a model gave up", () => {
+Deno.test("recoveryOf() finds that a model gave up", () => {
   assertEquals(endOf(lost(1)), "gave_up 0");
   assertEquals(endOf(lost(1), answer(null, "I cannot tell.")), "gave_up 0");
   assertEquals(endOf(lost(1), { kind: "stop", reason: "call_limit", message: "" }), "gave_up 0");
 });
 
-test("recoveryOf() takes slow calls for recovered once one of them returned", () => {
+Deno.test("recoveryOf() takes slow calls for recovered once one of them returned", () => {
   assertEquals(recoveryOf([got(1, { fault: "slow" })]), [
     { fault: "slow", function: "func_src", end: "recovered", attempts: 0 },
   ]);
@@ -119,7 +118,7 @@ test("recoveryOf() takes slow calls for recovered once one of them returned", ()
   assertEquals(recoveryOf(both).map(({ fault, end }) => [fault, end]), [["timeout", "recovered"]]);
 });
 
-test("recoveryOf() has one episode for each function that is needed, and none of others", () => {
+Deno.test("recoveryOf() has one episode for each function that is needed, and none of others", () => {
   const others = { function: "func_oth", withheld: "beta", fault: "flaky" } as const;
   assertEquals(recoveryOf([lost(1), lost(2, others), lost(3), got(4), lost(5, others)]), [
     { fault: "timeout", function: "func_src", end: "recovered", attempts: 2 },
@@ -141,7 +140,7 @@ function own(call: number, traits: Partial<CallEvent> = {}): CallEvent {
   return { kind: "call", call, step: call, ...written, ...traits };
 }
 
-test("recoveryOf() judges tools of one's own by what came back, and by what was said", () => {
+Deno.test("recoveryOf() judges tools of one's own by what came back, and by what was said", () => {
   const failed = own(1, { fault: "timeout", error: "it timed out" });
   const said = (text: string) => answer(null, text);
   assertEquals(endOf(failed, own(2), said("It is clear.")), "recovered 1");
@@ -175,7 +174,7 @@ test("recoveryOf() judges tools of one's own by what came back, and by what was 
   }
 });
 
-test("recoveryOf() reads any trace, and calls that are kept in another order", () => {
+Deno.test("recoveryOf() reads any trace, and calls that are kept in another order", () => {
   assertEquals(endOf(got(3), lost(2), lost(1)), "recovered 2");
   const name = fc.constantFrom("a", "b", "__proto__", "constructor");
   const event = fc.record({
@@ -200,7 +199,7 @@ test("recoveryOf() reads any trace, and calls that are kept in another order", (
   }));
 });
 
-test("rightEndOf() asks to give up only where permission is denied", () => {
+Deno.test("rightEndOf() asks to give up only where permission is denied", () => {
   assertEquals(FAULTS.filter((fault) => rightEndOf(fault) === "gave_up"), ["permission_denied"]);
   assertEquals(rightEndOf("timeout"), "recovered");
 });

@@ -9,7 +9,6 @@ import {
 } from "../../lib/cli/progress.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { Needless } from "../../lib/runs/early_stopping.ts";
-import { test } from "../support/generated.ts";
 import { record, stageOf } from "../support/records.ts";
 import { SMALL } from "../support/suites.ts";
 
@@ -26,7 +25,7 @@ const STANDING: Standing = {
   seconds: 60,
 };
 
-test("describeStanding() tells every figure in words", () => {
+Deno.test("describeStanding() tells every figure in words", () => {
   assertEquals(
     describeStanding(STANDING),
     "230/1150 trials, 160 solved (71.1%, 95% interval 64.9% to 76.6%), 5 invalid, 8 in flight, " +
@@ -34,7 +33,7 @@ test("describeStanding() tells every figure in words", () => {
   );
 });
 
-test("describeStanding() leaves out what is not known or over", () => {
+Deno.test("describeStanding() leaves out what is not known or over", () => {
   assertEquals(
     describeStanding({ ...STANDING, total: 230, usd: undefined, inFlight: 0 }),
     "230/230 trials, 160 solved (71.1%, 95% interval 64.9% to 76.6%), 5 invalid, 1234567 tokens",
@@ -45,7 +44,7 @@ test("describeStanding() leaves out what is not known or over", () => {
   );
 });
 
-test("secondsLeft() goes by the trials that this run has carried out", () => {
+Deno.test("secondsLeft() goes by the trials that this run has carried out", () => {
   assertEquals(secondsLeft(STANDING), 240);
   assertEquals(secondsLeft({ ...STANDING, resumed: 130 }), 60 * 920 / 100);
   assertEquals(secondsLeft({ ...STANDING, resumed: 230 }), undefined);
@@ -54,7 +53,7 @@ test("secondsLeft() goes by the trials that this run has carried out", () => {
   assertEquals(secondsLeft({ ...STANDING, total: 345 }), 30);
 });
 
-test("drawStanding() draws a bar of the share that is done, with the figures beside it", () => {
+Deno.test("drawStanding() draws a bar of the share that is done, with the figures beside it", () => {
   assertEquals(
     drawStanding(STANDING, 130),
     "[====----------------] 20% 230/1150  71% solved (65-77%)  4 min left  5 invalid  $3.46  " +
@@ -66,7 +65,7 @@ test("drawStanding() draws a bar of the share that is done, with the figures bes
   );
 });
 
-test("drawStanding() says 100% only when all is done", () => {
+Deno.test("drawStanding() says 100% only when all is done", () => {
   assertMatch(drawStanding({ ...STANDING, done: 1149 }, 130), /^\[=+-\] 99% 1149\/1150 /);
   assertMatch(
     drawStanding({ ...STANDING, total: 0, done: 0, solved: 0, invalid: 0 }, 130),
@@ -74,7 +73,7 @@ test("drawStanding() says 100% only when all is done", () => {
   );
 });
 
-test("drawStanding() fits any width, and gives up the least important figures first", () => {
+Deno.test("drawStanding() fits any width, and gives up the least important figures first", () => {
   for (let width = 0; width <= 130; width++) {
     assert(drawStanding(STANDING, width).length <= width, `${width}`);
   }
@@ -85,7 +84,7 @@ test("drawStanding() fits any width, and gives up the least important figures fi
   assertEquals(drawStanding(STANDING, 40), "[==--------] 20% 230/1150");
 });
 
-test("drawStanding() tells hours, minutes and seconds", () => {
+Deno.test("drawStanding() tells hours, minutes and seconds", () => {
   for (
     const [seconds, words] of [[0.2, "1 s left"], [59, "59 s left"], [61, "1 min left"], [
       3600 * 5 + 120,
@@ -112,7 +111,7 @@ function screenOf(isTerminal: boolean): Screen & { text: string } {
 const PLAN = planSuite({ ...SMALL, graphs: 100 });
 const NEEDLESS: Needless = { kind: "needless", by: "gate", reason: "it had decided" };
 
-test("Progress writes at most eleven plain lines where there is no terminal", () => {
+Deno.test("Progress writes at most eleven plain lines where there is no terminal", () => {
   for (const trials of [1, 5, 10, 11, 99, 400]) {
     const screen = screenOf(false);
     const progress = new Progress(PLAN, screen);
@@ -128,7 +127,7 @@ test("Progress writes at most eleven plain lines where there is no terminal", ()
   }
 });
 
-test("Progress counts resumed trials as done, and needless ones not at all", () => {
+Deno.test("Progress counts resumed trials as done, and needless ones not at all", () => {
   const screen = screenOf(false);
   const progress = new Progress(PLAN, screen);
   for (let seed = 0; seed < 40; seed++) progress.count(record({ seed }), true);
@@ -142,7 +141,7 @@ test("Progress counts resumed trials as done, and needless ones not at all", () 
   assertMatch(screen.text, /^60\/60 trials, 40 solved \(66\.7%\), 0 invalid, 720 tokens\n$/);
 });
 
-test("Progress of a run that has nothing left to do tells how it stands", () => {
+Deno.test("Progress of a run that has nothing left to do tells how it stands", () => {
   const screen = screenOf(false);
   const progress = new Progress(PLAN, screen);
   for (let seed = 0; seed < 400; seed++) progress.count(record({ seed }), true);
@@ -151,7 +150,7 @@ test("Progress of a run that has nothing left to do tells how it stands", () => 
   assertMatch(screen.text, /^400\/400 trials, 400 solved .*\n$/);
 });
 
-test("Progress tells dollars where each model has a price, and no share of them else", () => {
+Deno.test("Progress tells dollars where each model has a price, and no share of them else", () => {
   const price = { input: 1000, output: 50_000 };
   for (
     const [prices, words] of [
@@ -168,7 +167,7 @@ test("Progress tells dollars where each model has a price, and no share of them 
   }
 });
 
-test("Progress draws over one line of a terminal, and gives the cursor back", () => {
+Deno.test("Progress draws over one line of a terminal, and gives the cursor back", () => {
   const screen = screenOf(true);
   const progress = new Progress(PLAN, screen);
   progress.start({ trials: PLAN.trials.slice(0, 2), inFlight: 1 });
@@ -187,7 +186,7 @@ test("Progress draws over one line of a terminal, and gives the cursor back", ()
   assertEquals(/\x1b[78]/.test(text), false);
 });
 
-test("Progress tells dollars of all models that take part, and none where a price is not known", () => {
+Deno.test("Progress tells dollars of all models that take part, and none where a price is not known", () => {
   const prices = { a: { input: 1e6, output: 0 }, b: { input: 0, output: 0 } };
   const plan = planSuite({ ...SMALL, prices });
   const usage = { inputTokens: 3, outputTokens: 0 };

@@ -1,7 +1,6 @@
 // What is kept of results when they are accepted, and that it is read back as it was.
 
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseline.ts";
 import type { ScoredTrial } from "../../lib/gate/variant.ts";
 import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.ts";
@@ -12,8 +11,8 @@ import { shardOf } from "../../lib/runs/shards.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
+import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 import { REPEATED as SUITE } from "../support/suites.ts";
 import { accept, linesOf, writeJournal } from "../support/journals.ts";
 import { failureOf, finish, record, type TrialTraits } from "../support/records.ts";
@@ -69,7 +68,7 @@ function endedBy(endings: readonly Ending[]): Trial[] {
   );
 }
 
-test("readBaseline() reads back what acceptResults() keeps of results, whatever their endings", () => {
+Deno.test("readBaseline() reads back what acceptResults() keeps of results, whatever their endings", () => {
   using folder = new Folder();
   let accepted = 0;
   fc.assert(
@@ -83,12 +82,12 @@ test("readBaseline() reads back what acceptResults() keeps of results, whatever 
       assertEquals(baseline.plan?.resolved.cells, PLAN.resolved.cells);
       assertEquals([baseline.plan?.suite, baseline.plan?.seed], ["s", 1]);
     }),
-    { numRuns: 100, seed: 1 },
+    { numRuns: 100 },
   );
   assert(accepted > 90);
 });
 
-test("readBaseline() of an accepted file gives the verdicts that its journal gives", () => {
+Deno.test("readBaseline() of an accepted file gives the verdicts that its journal gives", () => {
   using folder = new Folder();
   const gate = {
     baseline: { file: "any", model: "b" },
@@ -110,12 +109,12 @@ test("readBaseline() of an accepted file gives the verdicts that its journal giv
       assertEquals(verdicts, verdictsBy(journal));
       for (const { verdict } of verdicts) kinds.add(verdict.kind);
     }),
-    { numRuns: 60, seed: 2 },
+    { numRuns: 60 },
   );
   assert(kinds.size > 1, [...kinds].join());
 });
 
-test("acceptResults() keeps each subject with the model that answered, in plan order", () => {
+Deno.test("acceptResults() keeps each subject with the model that answered, in plan order", () => {
   using folder = new Folder();
   const trials = PLAN.trials.map((planned, index) =>
     finish(planned, {
@@ -147,7 +146,7 @@ test("acceptResults() keeps each subject with the model that answered, in plan o
   ]);
 });
 
-test("acceptResults() keeps a place for what was not run, up to the last trial that was", () => {
+Deno.test("acceptResults() keeps a place for what was not run, up to the last trial that was", () => {
   using folder = new Folder();
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const trials = [0, 3].map((place) => finish(own[place]!, { ends: "the budget was reached" }));
@@ -155,7 +154,7 @@ test("acceptResults() keeps a place for what was not run, up to the last trial t
   assertEquals(subjects.map((subject) => subject.trials), [["solved", null, null, "solved"]]);
 });
 
-test("acceptResults() takes shards together", () => {
+Deno.test("acceptResults() takes shards together", () => {
   using folder = new Folder();
   const paths = [1, 2].map((index) => {
     const shard = { index, of: 2 };
@@ -171,7 +170,7 @@ test("acceptResults() takes shards together", () => {
   );
 });
 
-test("acceptResults() refuses results on which no verdict can rest", () => {
+Deno.test("acceptResults() refuses results on which no verdict can rest", () => {
   using folder = new Folder();
   const refused = (path: string, reason: string) =>
     assertEquals(
@@ -202,7 +201,7 @@ test("acceptResults() refuses results on which no verdict can rest", () => {
   );
 });
 
-test("acceptResults() takes a run that its sequential gate ended for a whole one", () => {
+Deno.test("acceptResults() takes a run that its sequential gate ended for a whole one", () => {
   using folder = new Folder();
   const { graphs: _, ...unsized } = SUITE;
   const plan = planSuite({ ...unsized, gate: { successRate: 0.9, margin: 0.3, sequential: true } });
@@ -211,7 +210,7 @@ test("acceptResults() takes a run that its sequential gate ended for a whole one
   assertEquals(subjects.map((subject) => subject.trials.length), [20, 20]);
 });
 
-test("baselineText() has a line for each trial, and is the file itself", () => {
+Deno.test("baselineText() has a line for each trial, and is the file itself", () => {
   using folder = new Folder();
   const traits: TrialTraits[] = [
     {},

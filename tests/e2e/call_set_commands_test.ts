@@ -2,7 +2,6 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { folder, readLines, ROOT, toolgate } from "../support/child.ts";
-import { test } from "../support/generated.ts";
 
 const CITY = `${ROOT}/fixtures/call_sets/city`;
 
@@ -16,7 +15,7 @@ function suiteOf(others: object): string {
   });
 }
 
-test("toolgate run finds a call set beside its suite, wherever the user stands", async () => {
+Deno.test("toolgate run finds a call set beside its suite, wherever the user stands", async () => {
   await using place = await folder();
   await Deno.mkdir(`${place.path}/suites`);
   await Deno.symlink(CITY, `${place.path}/suites/city`);
@@ -55,7 +54,7 @@ test("toolgate run finds a call set beside its suite, wherever the user stands",
   assertEquals(metrics.rows[0].scores.exact.all, 1);
 });
 
-test("toolgate gate decides over questions that were asked in one way", async () => {
+Deno.test("toolgate gate decides over questions that were asked in one way", async () => {
   await using place = await folder();
   await Deno.symlink(CITY, `${place.path}/city`);
   const ways = { tasks: [{ set: "city", mode: ["parameters", "routing"] }] };
@@ -78,7 +77,7 @@ test("toolgate gate decides over questions that were asked in one way", async ()
   );
 });
 
-test("toolgate tells what is wrong with a call set that a suite names", async () => {
+Deno.test("toolgate tells what is wrong with a call set that a suite names", async () => {
   await using place = await folder();
   for (
     const [tasks, message] of [
@@ -95,7 +94,7 @@ test("toolgate tells what is wrong with a call set that a suite names", async ()
   }
 });
 
-test("toolgate generate makes questions again, and says what it needs for that", async () => {
+Deno.test("toolgate generate makes questions again, and says what it needs for that", async () => {
   const task = { set: "city", question: "lib01", difficulty: "easy", mode: "tools" };
   const asked = async (own: object, ...others: string[]) =>
     await toolgate(["generate", "--task", JSON.stringify(own), ...others]);

@@ -13,7 +13,7 @@ import { Run } from "../../lib/runs/run.ts";
 import { type SeededCell, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import { countingServer, ROOT } from "../support/child.ts";
-import { generatedFrom, test } from "../support/generated.ts";
+import { generatedFrom } from "../support/generated.ts";
 import { type Schema, SCHEMA_PATH, schemaText, suiteSchema } from "../support/suite_schema.ts";
 
 const FOLDER = `${ROOT}/fixtures/suites`;
@@ -41,7 +41,7 @@ const SCHEMA: Schema = JSON.parse(Deno.readTextFileSync(SCHEMA_PATH));
 // A format such as that of URLs is a note to editors, no rule.
 const validate = new Ajv({ validateFormats: false }).compile(SCHEMA);
 
-test("schema.json is what the rules and the doc comments of suites come to", async () => {
+Deno.test("schema.json is what the rules and the doc comments of suites come to", async () => {
   assert(
     Deno.readTextFileSync(SCHEMA_PATH) === schemaText(await suiteSchema()),
     "fixtures/suites/schema.json is not what lib/ says: run deno task schema, and read its diff",
@@ -60,7 +60,7 @@ function propertiesOf(schema: unknown, path = ""): [path: string, property: Sche
   });
 }
 
-test("schema.json describes every property in plain words", () => {
+Deno.test("schema.json describes every property in plain words", () => {
   const properties = propertiesOf(SCHEMA);
   for (const [path, { description }] of properties) {
     assertMatch(description ?? "", /^[^{}\n]+\.$/, path);
@@ -69,7 +69,7 @@ test("schema.json describes every property in plain words", () => {
 });
 
 for (const name of NAMES) {
-  test(`suites/${name}.jsonc comes to what its comment says`, () => {
+  Deno.test(`suites/${name}.jsonc comes to what its comment says`, () => {
     const { head, suite } = read(name);
     assertEquals(suite.name, name);
     assertStringIncludes(head, `//   deno task toolgate run fixtures/suites/${name}.jsonc`);
@@ -82,13 +82,13 @@ for (const name of NAMES) {
     assertMatch(row ?? "", new RegExp(`\\| +${trials} +\\|$`), "the row of fixtures/README.md");
   });
 
-  test(`suites/${name}.jsonc is right by its schema`, () => {
+  Deno.test(`suites/${name}.jsonc is right by its schema`, () => {
     const value = parseJsonc(read(name).text) as { $schema: string };
     assertEquals(`${FOLDER}/${value.$schema}`.replace("/./", "/"), SCHEMA_PATH);
     assert(validate(value), JSON.stringify(validate.errors));
   });
 
-  test(`suites/${name}.jsonc runs`, async () => {
+  Deno.test(`suites/${name}.jsonc runs`, async () => {
     const { suite } = read(name);
     const { trials, resolved: { cells }, ...whole } = planOf(name);
     const tasks = [...new Set([cells[0]!, cells[cells.length >> 1]!, cells.at(-1)!])];
@@ -115,7 +115,7 @@ for (const name of NAMES) {
   });
 }
 
-test("suites/main_grid.jsonc has as many trials as the rates of the paper's Table 2 are of", () => {
+Deno.test("suites/main_grid.jsonc has as many trials as the rates of the paper's Table 2 are of", () => {
   const { trials } = planOf("main_grid");
   const byCore = Map.groupBy(trials, ({ task }) => generatedFrom(task).core);
   assertEquals([...byCore].map(([core, { length }]) => [core, length]), [
@@ -126,7 +126,7 @@ test("suites/main_grid.jsonc has as many trials as the rates of the paper's Tabl
   assertEquals(trials.length, 1150);
 });
 
-test("suites that are said to share tasks share them", () => {
+Deno.test("suites that are said to share tasks share them", () => {
   // Their simulated models differ: what is hard for one size tells nothing about another.
   const [main, none, forty, larger] = ["main_grid", "no_extra", "depth_40", "larger_sets"]
     .map((name) => idsOf(name).map((id) => id.replace(/ model=\S+/, "")));
@@ -134,7 +134,7 @@ test("suites that are said to share tasks share them", () => {
   assertEquals([...main!, ...forty!].sort(), larger!.sort());
 });
 
-test("suites/thinking_budget.jsonc has two models of distinct names", () => {
+Deno.test("suites/thinking_budget.jsonc has two models of distinct names", () => {
   const { models } = read("thinking_budget").suite;
   const names = models.map((entry) => typeof entry === "string" ? entry : modelName(entry));
   assertEquals(names, ["gpt-5 minimal", "gpt-5 medium"]);
@@ -306,12 +306,12 @@ function changed(change: unknown): unknown {
   return JSON.parse(JSON.stringify({ ...COMPLETE, ...change as object }));
 }
 
-test("schema.json and SUITE take a suite with everything in it", () => {
+Deno.test("schema.json and SUITE take a suite with everything in it", () => {
   assert(validate(COMPLETE), JSON.stringify(validate.errors));
   SUITE.parse(COMPLETE);
 });
 
-test("schema.json and SUITE refuse broken suites", () => {
+Deno.test("schema.json and SUITE refuse broken suites", () => {
   const taken = Object.entries(BROKEN).flatMap(([what, change]) => [
     ...validate(changed(change)) ? [`schema.json takes ${what}`] : [],
     ...SUITE.safeParse(changed(change)).success ? [`SUITE takes ${what}`] : [],
@@ -319,7 +319,7 @@ test("schema.json and SUITE refuse broken suites", () => {
   assertEquals(taken, []);
 });
 
-test("schema.json lacks just the rules that a schema cannot say", () => {
+Deno.test("schema.json lacks just the rules that a schema cannot say", () => {
   const wrong = Object.entries(UNSAID).flatMap(([what, change]) => [
     ...validate(changed(change)) ? [] : [`schema.json says it after all: ${what}`],
     ...SUITE.safeParse(changed(change)).success ? [`SUITE takes ${what}`] : [],
@@ -354,7 +354,7 @@ function* mutations(value: unknown, others: readonly unknown[]): Generator<unkno
   }
 }
 
-test("schema.json and SUITE agree on every suite with one part changed", () => {
+Deno.test("schema.json and SUITE agree on every suite with one part changed", () => {
   const others = [null, true, -1, 0, 1, 1.5, 2 ** 53, "", "all", "none", [], [1], ["none"], {}];
   let refused = 0;
   for (const suite of mutations(COMPLETE, others)) {

@@ -2,7 +2,6 @@
 // program changes.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { withFaults } from "../../lib/perturbations/inject_faults.ts";
@@ -15,6 +14,7 @@ import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import type { Tool, ToolCall, ToolResult } from "../../lib/tools/tool.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { OUTCOMES, runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import fc from "../support/fast_check.ts";
 import {
   anyJson,
   anyText,

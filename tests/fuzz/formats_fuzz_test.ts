@@ -1,11 +1,10 @@
 // Replies are hostile: whatever is in them, no reader throws, hangs, runs out of stack or is led astray.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { FormatReading, TextFormat } from "../../lib/models/formats/format.ts";
 import { isJsonObject, parseJson } from "../../lib/base/json.ts";
+import fc from "../support/fast_check.ts";
 import { ALL_FORMATS, anyCall, DISTURBING, NAMES, plainWords } from "../support/formats.ts";
-import { test } from "../support/generated.ts";
 import { assertLinear } from "../support/growth.ts";
 
 /** What replies consist of, whole and in pieces. */
@@ -117,7 +116,7 @@ function readChecked(format: TextFormat, reply: string): FormatReading {
 for (const format of ALL_FORMATS) {
   const { id } = format;
 
-  test(`${id} reads random texts without a fault`, () => {
+  Deno.test(`${id} reads random texts without a fault`, () => {
     const tokens = fc.array(fc.constantFrom(...TOKENS), { maxLength: 40 })
       .map((parts) => parts.join(""));
     const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => new TextDecoder().decode(array));
@@ -125,7 +124,7 @@ for (const format of ALL_FORMATS) {
     fc.assert(fc.property(texts, (text) => void readChecked(format, text)), { numRuns: 4000 });
   });
 
-  test(`${id} reads what it has written after any mutation`, () => {
+  Deno.test(`${id} reads what it has written after any mutation`, () => {
     const reply = fc.tuple(plainWords(), fc.array(anyCall(), { minLength: 1, maxLength: 3 }))
       .map(([words, calls]) => format.writeCalls(words, calls));
     const mutation = fc.tuple(
@@ -146,7 +145,7 @@ for (const format of ALL_FORMATS) {
     );
   });
 
-  test(`${id} reads what it has written, cut off at every place`, () => {
+  Deno.test(`${id} reads what it has written, cut off at every place`, () => {
     const given = '{"t": "it\'s <b>é</b>\\n", "n": [1, 20], "o": {"deep": true}}';
     const calls = [{ name: "add", arguments: given }, { name: "find.city-2", arguments: "{}" }];
     const reply = format.writeCalls("I add.", calls);
@@ -165,7 +164,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(readChecked(format, reply).calls.length, 2);
   });
 
-  test(`${id} reads what nests 10,000 levels deep`, () => {
+  Deno.test(`${id} reads what nests 10,000 levels deep`, () => {
     const levels = 10_000;
     const calls = [
       `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`,
@@ -184,7 +183,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  test(`${id} takes __proto__ for a key and a name like any other`, () => {
+  Deno.test(`${id} takes __proto__ for a key and a name like any other`, () => {
     const given =
       '{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}}';
     for (const name of ["__proto__", "constructor", "toString", "add"]) {
@@ -197,7 +196,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  test(`${id} reads a megabyte`, () => {
+  Deno.test(`${id} reads a megabyte`, () => {
     const call = format.writeCalls("", [{ name: "add", arguments: '{"a": 1}' }]);
     const many = `${call}\n`.repeat(Math.ceil(1_000_000 / call.length));
     assertEquals(readChecked(format, many).calls.length, Math.ceil(1_000_000 / call.length));
@@ -223,7 +222,7 @@ for (const format of ALL_FORMATS) {
     ["", id === "react" ? "Action: add()\n</think>\n" : '<tool_call>{"name":"add"}</think>'],
   ];
   for (const [before, repeated] of shapes) {
-    test(`${id} takes time that is linear in ${JSON.stringify(before + repeated)}`, () => {
+    Deno.test(`${id} takes time that is linear in ${JSON.stringify(before + repeated)}`, () => {
       assertLinear((text) => format.read(text, NAMES), before, repeated, 10_000);
     });
   }

@@ -2,7 +2,6 @@
 // same as before. No gate passes because something of its journal was lost.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { acceptResults, baselineText } from "../../lib/runs/baseline.ts";
 import { gate } from "../../lib/cli/gate.ts";
 import { report } from "../../lib/cli/report.ts";
@@ -17,6 +16,7 @@ import { planSuite } from "../../lib/runs/plan.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
+import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
 import {
   anyJson,

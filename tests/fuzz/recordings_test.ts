@@ -2,9 +2,8 @@
 // wrong. What a person writes into a reply is replayed, as a reviewer sees it; nothing else is.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
-import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
+import { parseWith } from "../../lib/base/input.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { parseRecording, type Recording } from "../../lib/models/recordings/file.ts";
@@ -12,6 +11,7 @@ import { Recordings } from "../../lib/models/recordings/recordings.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
+import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
 import {
   assertReadable,

@@ -2,7 +2,6 @@
 // short, and has no key in it. The client is the real one; what it fetches is made up, but for a few times.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { JsonValue } from "../../lib/base/json.ts";
 import { InfrastructureError, type Model, type ModelReply } from "../../lib/models/model.ts";
@@ -11,6 +10,7 @@ import { completionsScorer } from "../../lib/toolkit/toolformer/completions_scor
 import { inTextFormat } from "../../lib/models/formats/adapter.ts";
 import { PARSES } from "../../lib/calls/trace.ts";
 import { runTrial, TRIAL_LINE } from "../../lib/trials/trial.ts";
+import fc from "../support/fast_check.ts";
 import {
   anyJson,
   anyText,

@@ -4,7 +4,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse as parseJsonc } from "@std/jsonc";
 import { Ajv } from "ajv";
-import fc from "fast-check";
 import { planSuiteFile } from "../../lib/cli/running.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
@@ -14,6 +13,7 @@ import { countTrials, type Plan } from "../../lib/runs/plan.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { ROOT } from "../support/child.ts";
+import fc from "../support/fast_check.ts";
 import { Folder } from "../support/folders.ts";
 import {
   anyJson,

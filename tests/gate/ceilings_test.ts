@@ -14,7 +14,6 @@ import { InputError } from "../../lib/base/errors.ts";
 import { type Ceilings, completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { clopperPearson, tango } from "../../lib/statistics/proportions.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { test } from "../support/generated.ts";
 import { failureOf, planOf, record, stageOf, type TrialTraits } from "../support/records.ts";
 
 const WRONG = { failures: [failureOf("incorrect_value")] };
@@ -47,11 +46,11 @@ function some(count: number, trials: number, traits: TrialTraits, all: TrialTrai
 
 const UPGRADE = { gate: { baseline: "old" } };
 
-test("checkCeilings() of no ceilings is nothing, whatever the trials", () => {
+Deno.test("checkCeilings() of no ceilings is nothing, whatever the trials", () => {
   assertEquals(checksOf(some(90, 100, { ...WRONG, behaviours: ["silent"] }), {}), []);
 });
 
-test("checkCeilings() finds a share exceeded whose lower bound is above its ceiling, not at it", () => {
+Deno.test("checkCeilings() finds a share exceeded whose lower bound is above its ceiling, not at it", () => {
   for (let count = 0; count <= 60; count++) {
     const { lower } = clopperPearson(count, 60, 0.95);
     const trials = some(count, 60, WRONG);
@@ -67,7 +66,7 @@ test("checkCeilings() finds a share exceeded whose lower bound is above its ceil
   }
 });
 
-test("checkCeilings() errs as seldom as the gate where the true share is just the ceiling", () => {
+Deno.test("checkCeilings() errs as seldom as the gate where the true share is just the ceiling", () => {
   for (const limit of [0.05, 0.2, 0.5]) {
     let share = 0;
     for (let count = 0; count <= 80; count++) {
@@ -79,7 +78,7 @@ test("checkCeilings() errs as seldom as the gate where the true share is just th
   }
 });
 
-test("checkCeilings() counts trials, however many calls of a type they have, of that type alone", () => {
+Deno.test("checkCeilings() counts trials, however many calls of a type they have, of that type alone", () => {
   const many = {
     failures: [...WRONG.failures, ...WRONG.failures, failureOf("function_not_found")],
   };
@@ -88,7 +87,7 @@ test("checkCeilings() counts trials, however many calls of a type they have, of 
   assertEquals(exceeded(some(30, 60, many), { failures: { value_not_yet_known: 0 } }), []);
 });
 
-test("checkCeilings() takes what is invalid for not showing it", () => {
+Deno.test("checkCeilings() takes what is invalid for not showing it", () => {
   const trials = [
     ...some(30, 50, WRONG),
     ...some(10, 10, { ...WRONG, outcome: "invalid" }).map((trial, place) => ({
@@ -102,7 +101,7 @@ test("checkCeilings() takes what is invalid for not showing it", () => {
   assertEquals(check!.lower, clopperPearson(30, 60, 0.95).lower);
 });
 
-test("checkCeilings() takes the confidence of the policy", () => {
+Deno.test("checkCeilings() takes the confidence of the policy", () => {
   const atMost = { failures: { incorrect_value: 0.4 } };
   const lowerOf = (confidence: number) =>
     exceeded(some(40, 60, WRONG), atMost, { gate: { successRate: 0.5, confidence } })[0]?.lower;
@@ -110,7 +109,7 @@ test("checkCeilings() takes the confidence of the policy", () => {
   assertEquals(lowerOf(0.9999999), undefined);
 });
 
-test("checkCeilings() bounds shares by bets where graphs were repeated, or trials ended early", () => {
+Deno.test("checkCeilings() bounds shares by bets where graphs were repeated, or trials ended early", () => {
   const twice = [1, 2].flatMap((repetition) => some(30, 60, WRONG, { repetition }));
   const policy = completePolicy({ successRate: 0.5 });
   const atMost = { failures: { incorrect_value: 0.1 } };
@@ -125,7 +124,7 @@ test("checkCeilings() bounds shares by bets where graphs were repeated, or trial
   assert(early!.lower! < clopperPearson(30, 60, 0.95).lower);
 });
 
-test("checkCeilings() finds behaviours, and what was solved without the target's return", () => {
+Deno.test("checkCeilings() finds behaviours, and what was solved without the target's return", () => {
   const atMost = { behaviours: { silent: 0.2, aversion: 0.2, ungrounded: 0.2 } };
   const ceilingsOf = (traits: TrialTraits) =>
     exceeded(some(40, 60, traits), atMost).map(({ ceiling }) => ceiling);
@@ -137,7 +136,7 @@ test("checkCeilings() finds behaviours, and what was solved without the target's
   assertEquals(ceilingsOf({ grounded: false, outcome: "wrong_answer" }), []);
 });
 
-test("signsOf() are the behaviours, and ungrounded where it was solved without the return", () => {
+Deno.test("signsOf() are the behaviours, and ungrounded where it was solved without the return", () => {
   assertEquals(signsOf(record()), []);
   assertEquals(signsOf(record({ behaviours: ["silent"], grounded: false })), [
     "silent",
@@ -146,7 +145,7 @@ test("signsOf() are the behaviours, and ungrounded where it was solved without t
   assertEquals(signsOf(record({ outcome: "no_answer", grounded: false })), []);
 });
 
-test("checkCeilings() finds a share that rose over the baseline's by more than is allowed", () => {
+Deno.test("checkCeilings() finds a share that rose over the baseline's by more than is allowed", () => {
   const trials = [...some(50, 80, WRONG), ...some(10, 80, WRONG, { model: "old" })];
   const shift = (limit: number) => ({ failureShifts: { incorrect_value: limit } });
   // Both have the first ten; the candidate alone the next forty.
@@ -159,7 +158,7 @@ test("checkCeilings() finds a share that rose over the baseline's by more than i
   assertEquals(exceeded(fewer, shift(0), UPGRADE), []);
 });
 
-test("checkCeilings() takes what is invalid on either side for the least rise", () => {
+Deno.test("checkCeilings() takes what is invalid on either side for the least rise", () => {
   const trials = [
     ...some(20, 40, { outcome: "invalid" }, WRONG),
     ...some(10, 40, { outcome: "invalid" }, { model: "old" }),
@@ -172,7 +171,7 @@ test("checkCeilings() takes what is invalid on either side for the least rise", 
   assertEquals(exceeded(trials.slice(0, 40 + 20), atMost, UPGRADE), []);
 });
 
-test("checkCeilings() finds a mean of tokens exceeded when what was seen is above it, not at it", () => {
+Deno.test("checkCeilings() finds a mean of tokens exceeded when what was seen is above it, not at it", () => {
   const trials = [10, 20, 60].map((inputTokens, seed) =>
     record({ seed, usage: { inputTokens, outputTokens: 10 } })
   );
@@ -181,12 +180,12 @@ test("checkCeilings() finds a mean of tokens exceeded when what was seen is abov
   assertEquals(checksOf(trials, { tokens: 39.9 }), [{ ...check, limit: 39.9, exceeded: true }]);
 });
 
-test("checkCeilings() leaves invalid trials out of means", () => {
+Deno.test("checkCeilings() leaves invalid trials out of means", () => {
   const huge = { usage: { inputTokens: 1_000_000, outputTokens: 0 }, outcome: "invalid" } as const;
   assertEquals(checksOf(some(20, 60, huge), { tokens: 11.5 })[0]!.seen, 12);
 });
 
-test("checkCeilings() takes the mean cost by the price table, which must have the model", () => {
+Deno.test("checkCeilings() takes the mean cost by the price table, which must have the model", () => {
   const prices = { m: { input: 1_000, output: 10_000 } };
   // Ten tokens read and two written a trial come to 3 cents.
   const [check] = exceeded(some(0, 30, {}), { usd: 0.029 }, { prices });
@@ -195,7 +194,7 @@ test("checkCeilings() takes the mean cost by the price table, which must have th
   assertThrows(() => checksOf(some(0, 30, {}), { usd: 1 }), InputError, "the cost of model m");
 });
 
-test("checkCeilings() tells of every ceiling, kept or exceeded, in one order", () => {
+Deno.test("checkCeilings() tells of every ceiling, kept or exceeded, in one order", () => {
   const traits: TrialTraits = { ...WRONG, behaviours: ["silent"] };
   const trials = [...some(50, 60, traits), ...some(0, 60, {}, { model: "old" })];
   const atMost: Ceilings = {
@@ -213,7 +212,7 @@ test("checkCeilings() tells of every ceiling, kept or exceeded, in one order", (
   ]);
 });
 
-test("checkCeilings() prices other models that took part by their own names, and no spoiled try", () => {
+Deno.test("checkCeilings() prices other models that took part by their own names, and no spoiled try", () => {
   const usage = { inputTokens: 100, outputTokens: 0 };
   const trial = { ...record({ usage, stages: [stageOf("large", 40)] }), replaced: usage };
   const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };

@@ -1,5 +1,4 @@
 import { assertAlmostEquals, assertEquals, assertLess } from "@std/assert";
-import fc from "fast-check";
 import {
   comparePerturbations,
   compareShares,
@@ -12,7 +11,7 @@ import { fork } from "../../lib/base/random.ts";
 import { type Bounds, tango } from "../../lib/statistics/proportions.ts";
 import { type Outcome, OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../lib/trials/summary.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { crossed, record, stageOf, type TrialTraits } from "../support/records.ts";
 
 const SOLVED = { outcome: "solved" } as const;
@@ -38,7 +37,7 @@ function assertBounds(bounds: Bounds | null, lower: number, upper: number, round
   assertAlmostEquals(bounds!.upper, upper, rounding);
 }
 
-test("compareStrategies() has exactly the promised fields", () => {
+Deno.test("compareStrategies() has exactly the promised fields", () => {
   const comparison = only(crossed({ both: 1, gained: 1 }));
   assertEquals(Object.keys(comparison), [
     ...["subject", "simulated", "graphs", "leftOut", "success", "effort"],
@@ -53,7 +52,7 @@ test("compareStrategies() has exactly the promised fields", () => {
   assertEquals(comparison.subject, { model: "m", strategy: "restate", perturbation: "none" });
 });
 
-test("compareStrategies() pairs by graph: an example by hand", () => {
+Deno.test("compareStrategies() pairs by graph: an example by hand", () => {
   const { graphs, leftOut, success } = only(
     crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
   );
@@ -66,7 +65,7 @@ test("compareStrategies() pairs by graph: an example by hand", () => {
   assertAlmostEquals(mcNemar!.midP, 92 / 4096, 1e-14);
 });
 
-test("compareStrategies() has Tango's two-sided 95% interval where graphs were run once", () => {
+Deno.test("compareStrategies() has Tango's two-sided 95% interval where graphs were run once", () => {
   // The first two are published: Fagerland, Lydersen and Laake, "Statistical Analysis of Contingency
   // Tables", 2017, chapter 8. The others are SciPy's: the constrained likelihood by search.
   const golden = [
@@ -84,7 +83,7 @@ test("compareStrategies() has Tango's two-sided 95% interval where graphs were r
   }
 });
 
-test("compareStrategies() misses the true difference in about 5% of runs, counted exactly", () => {
+Deno.test("compareStrategies() misses the true difference in about 5% of runs, counted exactly", () => {
   const graphs = 50;
   const logs = [0];
   for (let count = 1; count <= graphs; count++) logs.push(logs.at(-1)! + Math.log(count));
@@ -113,7 +112,7 @@ const HALF = [SOLVED, FAILED];
 const ALL = [SOLVED, SOLVED];
 const NONE = [FAILED, FAILED];
 
-test("compareStrategies() has Student's interval over graphs that were repeated", () => {
+Deno.test("compareStrategies() has Student's interval over graphs that were repeated", () => {
   // Differences 1/2, 0, 1, -1/2, 1/2, 0, and 1 and -1 that are added: SciPy's t.interval.
   const { success } = only([
     ...graphsOf("restate", [HALF, HALF, ALL, NONE, ALL, ALL]),
@@ -124,7 +123,7 @@ test("compareStrategies() has Student's interval over graphs that were repeated"
   assertBounds(interval, -0.40101106, 0.77601106, 1e-8);
 });
 
-test("compareStrategies() counts each graph the same, however many valid trials it has", () => {
+Deno.test("compareStrategies() counts each graph the same, however many valid trials it has", () => {
   // Differences 1/2, 0, 1/3, -1/2, and 1 and -1 that are added: SciPy's t.interval.
   const { success, graphs } = only([
     ...graphsOf("restate", [[SOLVED, INVALID], HALF, [SOLVED, SOLVED, FAILED], HALF]),
@@ -135,7 +134,7 @@ test("compareStrategies() counts each graph the same, however many valid trials 
   assertBounds(success!.interval, -0.70012447, 0.81123558, 1e-8);
 });
 
-test("compareStrategies() claims no certainty where repeated graphs are all alike", () => {
+Deno.test("compareStrategies() claims no certainty where repeated graphs are all alike", () => {
   const cases: [TrialTraits[], TrialTraits[], lower: number, upper: number][] = [
     [ALL, ALL, -0.22646817, 0.22646817],
     [ALL, NONE, 0.54851876, 1],
@@ -151,7 +150,7 @@ test("compareStrategies() claims no certainty where repeated graphs are all alik
   }
 });
 
-test("compareStrategies() of repeated graphs misses the truth about as rarely as it says", () => {
+Deno.test("compareStrategies() of repeated graphs misses the truth about as rarely as it says", () => {
   // Few graphs that differ are where intervals by the spread alone miss most: 13% here.
   const [graphs, chance, runs] = [20, 0.16, 500];
   const { prng } = fork("coverage");
@@ -168,12 +167,12 @@ test("compareStrategies() of repeated graphs misses the truth about as rarely as
   assertLess(missed / runs, 0.07);
 });
 
-test("compareStrategies() of one repeated graph has no interval", () => {
+Deno.test("compareStrategies() of one repeated graph has no interval", () => {
   const { success } = only([...graphsOf("restate", [ALL]), ...graphsOf("baseline", [HALF])]);
   assertEquals([success!.difference, success!.interval], [0.5, null]);
 });
 
-test("compareStrategies() leaves out graphs without a valid trial of both, and counts them", () => {
+Deno.test("compareStrategies() leaves out graphs without a valid trial of both, and counts them", () => {
   const trials = [
     ...graphsOf("restate", [[SOLVED], [SOLVED], [INVALID], [INVALID], [], [SOLVED]]),
     ...graphsOf("baseline", [[SOLVED], [FAILED], [SOLVED], [INVALID], [SOLVED]]),
@@ -183,7 +182,7 @@ test("compareStrategies() leaves out graphs without a valid trial of both, and c
   assertEquals([success!.candidate, success!.baseline, success!.gained], [1, 0.5, 1]);
 });
 
-test("compareStrategies() without a graph of both still tells of what there is", () => {
+Deno.test("compareStrategies() without a graph of both still tells of what there is", () => {
   const { graphs, leftOut, success, effort } = only([
     ...graphsOf("restate", [[INVALID], [], [SOLVED]]),
     ...graphsOf("baseline", [[SOLVED], [SOLVED]]),
@@ -193,7 +192,7 @@ test("compareStrategies() without a graph of both still tells of what there is",
   assertEquals(effort.baseline.tokens, 12);
 });
 
-test("compareStrategies() compares with the baseline of the same model and perturbation alone", () => {
+Deno.test("compareStrategies() compares with the baseline of the same model and perturbation alone", () => {
   const trials = [
     record({ strategy: "restate" }),
     record({ strategy: "restate", model: "n" }),
@@ -216,7 +215,7 @@ test("compareStrategies() compares with the baseline of the same model and pertu
   ]);
 });
 
-test("compareStrategies() is not misled by what strategies are called", () => {
+Deno.test("compareStrategies() is not misled by what strategies are called", () => {
   const trials = ["__proto__", "constructor", "Baseline", "baseline "].map((strategy) =>
     record({ strategy, outcome: "no_answer" })
   );
@@ -229,7 +228,7 @@ test("compareStrategies() is not misled by what strategies are called", () => {
   );
 });
 
-test("compareStrategies() says when a model of either is simulated", () => {
+Deno.test("compareStrategies() says when a model of either is simulated", () => {
   for (const [own, other] of [[true, false], [false, true], [false, false]] as const) {
     const { simulated } = only([
       record({ strategy: "restate", simulated: own }),
@@ -239,7 +238,7 @@ test("compareStrategies() says when a model of either is simulated", () => {
   }
 });
 
-test("compareStrategies() charges a solved task with all that was spent, spoiled tries too", () => {
+Deno.test("compareStrategies() charges a solved task with all that was spent, spoiled tries too", () => {
   const usage = (inputTokens: number, outputTokens: number) => ({
     usage: { inputTokens, outputTokens },
   });
@@ -267,7 +266,7 @@ test("compareStrategies() charges a solved task with all that was spent, spoiled
   assertEquals(effort.extra, { tokens: 269.5, calls: 4, usd: 294 });
 });
 
-test("compareStrategies() weighs efforts on graphs that both were run on", () => {
+Deno.test("compareStrategies() weighs efforts on graphs that both were run on", () => {
   const dear = { usage: { inputTokens: 1e6, outputTokens: 0 } };
   const { effort } = only([
     ...graphsOf("restate", [[SOLVED], [], [{ ...SOLVED, ...dear }]]),
@@ -276,7 +275,7 @@ test("compareStrategies() weighs efforts on graphs that both were run on", () =>
   assertEquals([effort.candidate.tokens, effort.baseline.tokens], [12, 12]);
 });
 
-test("compareStrategies() knows no extra effort where one of them solved nothing", () => {
+Deno.test("compareStrategies() knows no extra effort where one of them solved nothing", () => {
   const { effort } = only(
     [...graphsOf("restate", [[SOLVED]]), ...graphsOf("baseline", [[FAILED]])],
     { m: { input: 1, output: 1 } },
@@ -286,7 +285,7 @@ test("compareStrategies() knows no extra effort where one of them solved nothing
   assertEquals(effort.candidate.tokens, 12);
 });
 
-test("compareStrategies() prices other models that took part by their own names", () => {
+Deno.test("compareStrategies() prices other models that took part by their own names", () => {
   const usage = { inputTokens: 1000, outputTokens: 100 };
   const stages = [stageOf("large", 400)];
   const trials = [record({ strategy: "plan_then_call", usage, stages }), record({ usage })];
@@ -336,7 +335,7 @@ function assertClose(ones: readonly (number | null)[], others: readonly (number 
   }
 }
 
-test("compareStrategies() with strategy and baseline swapped has every sign the other way", () => {
+Deno.test("compareStrategies() with strategy and baseline swapped has every sign the other way", () => {
   fc.assert(
     fc.property(SOME_TRIALS, (traits) => {
       const swapped = { baseline: "restate", restate: "baseline" } as Record<string, string>;
@@ -367,11 +366,11 @@ test("compareStrategies() with strategy and baseline swapped has every sign the 
         [negative(down.interval?.upper ?? null), negative(down.interval?.lower ?? null)],
       );
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   );
 });
 
-test("compareStrategies() gives the same whatever the order of trials", () => {
+Deno.test("compareStrategies() gives the same whatever the order of trials", () => {
   const shuffled = SOME_TRIALS.chain((traits) =>
     fc.tuple(fc.constant(traits), fc.shuffledSubarray(traits, { minLength: traits.length }))
   );
@@ -381,11 +380,11 @@ test("compareStrategies() gives the same whatever the order of trials", () => {
         compareStrategies(own.map((one) => record(one)), PRICED);
       assertClose(numbersOf(compared(traits)), numbersOf(compared(others)));
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   );
 });
 
-test("compareStrategies() has intervals around what was seen, within -1 and 1", () => {
+Deno.test("compareStrategies() has intervals around what was seen, within -1 and 1", () => {
   fc.assert(
     fc.property(SOME_TRIALS, (traits) => {
       for (const { success, graphs } of compareStrategies(traits.map((one) => record(one)))) {
@@ -400,11 +399,11 @@ test("compareStrategies() has intervals around what was seen, within -1 and 1", 
         assertEquals(interval.upper <= 1 && interval.upper >= difference - 1e-12, true);
       }
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   );
 });
 
-test("comparePerturbations() compares each perturbation with none of the same model and strategy", () => {
+Deno.test("comparePerturbations() compares each perturbation with none of the same model and strategy", () => {
   const all = comparePerturbations([
     ...graphsOf("baseline", [[SOLVED], [SOLVED], [FAILED], [SOLVED]]),
     ...graphsOf("baseline", [[FAILED], [SOLVED], [SOLVED], [FAILED]])
@@ -428,7 +427,7 @@ test("comparePerturbations() compares each perturbation with none of the same mo
   );
 });
 
-test("comparePerturbations() finds what strategies with the same trials would show", () => {
+Deno.test("comparePerturbations() finds what strategies with the same trials would show", () => {
   const trials = fc.array(
     fc.record({
       usual: fc.boolean(),
@@ -459,7 +458,7 @@ test("comparePerturbations() finds what strategies with the same trials would sh
   }));
 });
 
-test("comparisons leave out what was not changed: of perturbations, and of strategies under them", () => {
+Deno.test("comparisons leave out what was not changed: of perturbations, and of strategies under them", () => {
   const rd = { perturbation: "RD" } as const;
   const unchanged = { ...rd, changed: false } as const;
   const trials = [
@@ -477,7 +476,7 @@ test("comparisons leave out what was not changed: of perturbations, and of strat
   assertEquals(comparePerturbations([record(), record(unchanged)]), []);
 });
 
-test("compareShares() compares whatever trials show, graph by graph", () => {
+Deno.test("compareShares() compares whatever trials show, graph by graph", () => {
   const own = [1, 2, 3, 4].map((seed) => record({ seed, calls: seed }));
   const others = [2, 3, 4, 5].map((seed) => record({ seed, calls: 3 }));
   const many = ({ calls }: TrialSummary) => calls > 2;

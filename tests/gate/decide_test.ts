@@ -16,7 +16,6 @@ import { completePolicy, type RatePolicy } from "../../lib/gate/policy.ts";
 import { stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { type Bounds, clopperPearson } from "../../lib/statistics/proportions.ts";
-import { test } from "../support/generated.ts";
 import { once } from "../support/records.ts";
 
 /** Decides over units and, up to the number of planned trials, missing ones. */
@@ -60,7 +59,7 @@ function moreTrialsOf(verdict: Verdict): number | null {
   return verdict.moreTrials;
 }
 
-test("decide() passes from exactly the count on whose lower bound reaches the floor", () => {
+Deno.test("decide() passes from exactly the count on whose lower bound reaches the floor", () => {
   for (
     const [trials, policy] of [[100, { successRate: 0.8 }], [60, { successRate: 0.5 }]] as const
   ) {
@@ -72,7 +71,7 @@ test("decide() passes from exactly the count on whose lower bound reaches the fl
   }
 });
 
-test("decide() passes when the lower bound is exactly the floor, not a hair below it", () => {
+Deno.test("decide() passes when the lower bound is exactly the floor, not a hair below it", () => {
   const { lower } = clopperPearson(90, 100, 0.95);
   assertEquals(gate(90, 100, { successRate: lower, margin: 0 }).kind, "pass");
   const above = lower + 2e-16;
@@ -80,19 +79,19 @@ test("decide() passes when the lower bound is exactly the floor, not a hair belo
   assertEquals(gate(90, 100, { successRate: above, margin: 0 }).kind, "undecided");
 });
 
-test("decide() fails when the upper bound is below the success rate, not when it is that", () => {
+Deno.test("decide() fails when the upper bound is below the success rate, not when it is that", () => {
   const { upper } = clopperPearson(60, 100, 0.95);
   assertEquals(gate(60, 100, { successRate: upper, margin: 0 }).kind, "undecided");
   assertEquals(gate(60, 100, { successRate: upper + 2e-16, margin: 0 }).kind, "fail");
 });
 
-test("decide() prefers pass where both bounds would decide", () => {
+Deno.test("decide() prefers pass where both bounds would decide", () => {
   // 4,600 of 5,000: the true rate is proved to be above 0.9, and to be below 0.94.
   assertEquals(gate(4_600, 5_000, { successRate: 0.94 }).kind, "pass");
   assertEquals(gate(4_600, 5_000, { successRate: 0.94, margin: 0 }).kind, "fail");
 });
 
-test("decide() is undecided between the bounds, and goes fail, undecided, pass with the count", () => {
+Deno.test("decide() is undecided between the bounds, and goes fail, undecided, pass with the count", () => {
   const kinds = Array.from(
     { length: 101 },
     (_, solved) => gate(solved, 100, { successRate: 0.8 }).kind,
@@ -107,7 +106,7 @@ test("decide() is undecided between the bounds, and goes fail, undecided, pass w
   ]);
 });
 
-test("decide() with margin 0 asks for proof of the rate itself", () => {
+Deno.test("decide() with margin 0 asks for proof of the rate itself", () => {
   assertEquals(gate(95, 100, { successRate: 0.9, margin: 0 }).kind, "undecided");
   assertEquals(gate(96, 100, { successRate: 0.9, margin: 0 }).kind, "pass");
   assertEquals(gate(92, 100, { successRate: 0.9 }).kind, "pass");
@@ -115,7 +114,7 @@ test("decide() with margin 0 asks for proof of the rate itself", () => {
   assertEquals(gate(9_999, 10_000, { successRate: 1, margin: 0 }).kind, "fail");
 });
 
-test("decide() shows its evidence", () => {
+Deno.test("decide() shows its evidence", () => {
   const verdict = decideOf(once(17, 3, 1), 21, { successRate: 0.5 });
   // The one that is unknown is the worst case of each bound.
   const { lower } = clopperPearson(17, 21, 0.95);
@@ -136,7 +135,7 @@ test("decide() shows its evidence", () => {
   });
 });
 
-test("decide() counts what is unknown as the worst case of each bound, invalid or missing", () => {
+Deno.test("decide() counts what is unknown as the worst case of each bound, invalid or missing", () => {
   const policy = { successRate: 0.7, coverage: 0.5 };
   for (const [solved, failed, unknown] of [[90, 5, 5], [50, 20, 30], [0, 60, 40], [60, 0, 40]]) {
     const planned = solved! + failed! + unknown!;
@@ -148,13 +147,13 @@ test("decide() counts what is unknown as the worst case of each bound, invalid o
   }
 });
 
-test("decide() takes the confidence of the policy", () => {
+Deno.test("decide() takes the confidence of the policy", () => {
   assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.95 }).kind, "pass");
   assertEquals(gate(83, 100, { successRate: 0.8, confidence: 0.99 }).kind, "undecided");
   assertEquals(gate(82, 100, { successRate: 0.8, confidence: 0.9 }).kind, "pass");
 });
 
-test("decide() is invalid without trials, planned or run", () => {
+Deno.test("decide() is invalid without trials, planned or run", () => {
   const policy = { successRate: 0.8 };
   assertEquals(decideOf([], 0, policy), { kind: "invalid", reason: "there are no trials" });
   assertEquals(decideOf([], 10, policy), {
@@ -163,14 +162,14 @@ test("decide() is invalid without trials, planned or run", () => {
   });
 });
 
-test("decide() is invalid when every trial is", () => {
+Deno.test("decide() is invalid when every trial is", () => {
   assertEquals(decideOf(once(0, 0, 4), 4, { successRate: 0.8, coverage: 0.01 }), {
     kind: "invalid",
     reason: "none of 4 planned trials is valid",
   });
 });
 
-test("decide() is invalid with fewer valid trials than the coverage asks for", () => {
+Deno.test("decide() is invalid with fewer valid trials than the coverage asks for", () => {
   const policy = { successRate: 0.5 };
   assertEquals(decideOf(once(95, 0, 5), 100, policy).kind, "pass");
   const verdict = decideOf(once(94, 0, 6), 100, policy);
@@ -182,13 +181,13 @@ test("decide() is invalid with fewer valid trials than the coverage asks for", (
   assertEquals(verdict.evidence?.unknown, 6);
 });
 
-test("decide() counts trials that were never run against the coverage", () => {
+Deno.test("decide() counts trials that were never run against the coverage", () => {
   assertEquals(decideOf(once(95, 0), 100, { successRate: 0.5 }).kind, "pass");
   assertEquals(decideOf(once(94, 0), 100, { successRate: 0.5 }).kind, "invalid");
   assertEquals(decideOf(once(94, 0), 100, { successRate: 0.5, coverage: 0.94 }).kind, "pass");
 });
 
-test("decide() is valid with exactly the share that the coverage asks for, whatever the share", () => {
+Deno.test("decide() is valid with exactly the share that the coverage asks for, whatever the share", () => {
   for (let percent = 1; percent <= 100; percent++) {
     const verdict = decideOf(once(percent, 0), 100, {
       successRate: 0.01,
@@ -199,7 +198,7 @@ test("decide() is valid with exactly the share that the coverage asks for, whate
   }
 });
 
-test("decide() bets on graph means as soon as one graph was repeated", () => {
+Deno.test("decide() bets on graph means as soon as one graph was repeated", () => {
   const units = [...once(20, 5), { solved: 1, valid: 2, trials: 2 }];
   const verdict = decideOf(units, 27, { successRate: 0.6 });
   assert(verdict.kind !== "invalid");
@@ -208,14 +207,14 @@ test("decide() bets on graph means as soon as one graph was repeated", () => {
   assertBounds(verdict.evidence, betBounds(means, means, { successRate: 0.6 }));
 });
 
-test("decide() does not take repetitions of a graph for independent trials", () => {
+Deno.test("decide() does not take repetitions of a graph for independent trials", () => {
   // Eight graphs, each solved always or never: 400 trials, but eight draws.
   const units = [...graphs(7, 50, 50), ...graphs(1, 0, 50)];
   assertEquals(gate(350, 400, { successRate: 0.85 }).kind, "pass");
   assertEquals(decideOf(units, 400, { successRate: 0.85 }).kind, "undecided");
 });
 
-test("decide() counts a repeated graph without a valid trial as the worst case of each bound", () => {
+Deno.test("decide() counts a repeated graph without a valid trial as the worst case of each bound", () => {
   const whole = graphs(60, 3, 3);
   const spoiled = [...whole, ...graphs(2, 0, 0, 3)];
   const verdict = decideOf(spoiled, 186, { successRate: 0.7 });
@@ -231,7 +230,7 @@ test("decide() counts a repeated graph without a valid trial as the worst case o
   assertGreater(clean.evidence.lower, verdict.evidence.lower);
 });
 
-test("decide() counts an invalid trial of a graph as the worst case of each bound", () => {
+Deno.test("decide() counts an invalid trial of a graph as the worst case of each bound", () => {
   const policy = { successRate: 0.7, coverage: 0.5 };
   const evidenceOf = (units: Unit[]) => decide(units, policy).evidence!;
   const partly = evidenceOf(graphs(80, 1, 2, 3));
@@ -239,7 +238,7 @@ test("decide() counts an invalid trial of a graph as the worst case of each boun
   assertEquals(partly.upper, evidenceOf(graphs(80, 2, 3)).upper);
 });
 
-test("decide() does not pass on what infrastructure hid, were it only hard tasks", () => {
+Deno.test("decide() does not pass on what infrastructure hid, were it only hard tasks", () => {
   // A model at 65% whose would-be failures end as invalid as often as the coverage allows.
   const policy = { successRate: 0.7 };
   const { prng } = fork(20261121, "informative");
@@ -257,7 +256,7 @@ test("decide() does not pass on what infrastructure hid, were it only hard tasks
   assertLessOrEqual(passed / gates, 0.05 + 3 * Math.sqrt(0.05 * 0.95 / gates));
 });
 
-test("decide() says how many more trials would decide: that many do, one fewer does not", () => {
+Deno.test("decide() says how many more trials would decide: that many do, one fewer does not", () => {
   for (const successRate of [0.6, 0.8, 0.9]) {
     for (const trials of [20, 45, 130]) {
       for (let solved = 0; solved <= trials; solved++) {
@@ -273,14 +272,14 @@ test("decide() says how many more trials would decide: that many do, one fewer d
   }
 });
 
-test("decide() says that no number of trials would decide where the rate is exactly the one asked for", () => {
+Deno.test("decide() says that no number of trials would decide where the rate is exactly the one asked for", () => {
   assertEquals(moreTrialsOf(gate(45, 50, { successRate: 0.9, margin: 0 })), null);
   assertEquals(moreTrialsOf(gate(50, 50, { successRate: 1, margin: 0 })), null);
   // With a margin every rate is decided some day.
   assert(moreTrialsOf(gate(45, 50, { successRate: 0.9 })) !== null);
 });
 
-test("decide() over repeated graphs says how many more trials would decide by its own bounds", () => {
+Deno.test("decide() over repeated graphs says how many more trials would decide by its own bounds", () => {
   // 52 of 60 graphs are always solved. The bets cannot tell; exact bounds on 300 trials could.
   const units = [...graphs(52, 5, 5), ...graphs(8, 0, 5)];
   const policy = { successRate: 0.85 };
@@ -292,7 +291,7 @@ test("decide() over repeated graphs says how many more trials would decide by it
   assertNotEquals(verdict.kind, "undecided", `${more} more trials do not decide`);
 });
 
-test("decide() gives the same verdict whatever the order of the graphs", () => {
+Deno.test("decide() gives the same verdict whatever the order of the graphs", () => {
   const units = [
     ...graphs(30, 2, 3),
     ...graphs(10, 0, 3),
@@ -308,7 +307,7 @@ test("decide() gives the same verdict whatever the order of the graphs", () => {
   assertAlmostEquals(one.evidence!.upper, other.evidence!.upper, 1e-12);
 });
 
-test("decide() of a run that a budget stopped bets, as it was not ended by its plan", () => {
+Deno.test("decide() of a run that a budget stopped bets, as it was not ended by its plan", () => {
   const stopped = "the budget of 9 tokens was reached";
   const policy = { successRate: 0.8 };
   const units = once(150, 20);
@@ -325,13 +324,13 @@ test("decide() of a run that a budget stopped bets, as it was not ended by its p
   assert(open.moreTrials !== null && open.moreTrials > 0);
 });
 
-test("decide() works out how many more trials would decide only when it is to", () => {
+Deno.test("decide() works out how many more trials would decide only when it is to", () => {
   const verdict = decide(once(40, 10), { successRate: 0.8 }, { advise: false });
   assert(verdict.kind === "undecided");
   assertEquals(verdict.moreTrials, null);
 });
 
-test("decide() tells the coverage as it was written", () => {
+Deno.test("decide() tells the coverage as it was written", () => {
   for (let percent = 2; percent <= 100; percent++) {
     const policy = { successRate: 0.5, coverage: percent / 100 };
     const verdict = decide(once(1, 0, 1000), policy);
@@ -340,7 +339,7 @@ test("decide() tells the coverage as it was written", () => {
   }
 });
 
-test("withCeilings() fails a verdict for one that was exceeded, and keeps what it would have been", () => {
+Deno.test("withCeilings() fails a verdict for one that was exceeded, and keeps what it would have been", () => {
   const kept = { ceiling: "usd", limit: 1, seen: 1, lower: null, exceeded: false };
   const exceeded = { ceiling: "tokens", limit: 1, seen: 3, lower: null, exceeded: true };
   for (const [solved, failed] of [[90, 10], [50, 50], [80, 20]] as const) {
@@ -362,7 +361,7 @@ test("withCeilings() fails a verdict for one that was exceeded, and keeps what i
 
 const RATES = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
 
-test("decide() errs in at most 5% of gates over graphs run once, exactly", () => {
+Deno.test("decide() errs in at most 5% of gates over graphs run once, exactly", () => {
   for (const trials of [20, 120]) {
     for (const rate of RATES) {
       let [passed, failed] = [0, 0];
@@ -379,7 +378,7 @@ test("decide() errs in at most 5% of gates over graphs run once, exactly", () =>
   }
 });
 
-test("decide() with 960 trials tells 0.7 from 0.65 as often as planned", () => {
+Deno.test("decide() with 960 trials tells 0.7 from 0.65 as often as planned", () => {
   // The fixed size of the design for r 0.7 and margin 0.05: both errors at most 5%.
   const passes = Array.from(
     { length: 961 },

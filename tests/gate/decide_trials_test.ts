@@ -14,7 +14,6 @@ import { decideTrials, exitCodeOf, worstKind } from "../../lib/gate/decide_trial
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { test } from "../support/generated.ts";
 import {
   failureOf,
   finish,
@@ -30,7 +29,7 @@ import {
 
 const POLICY = { successRate: 0.8 };
 
-test("decideTrials() gives one verdict a model, strategy and perturbation, in plan order", () => {
+Deno.test("decideTrials() gives one verdict a model, strategy and perturbation, in plan order", () => {
   const good = { model: "good" };
   const trials = [
     ...manyRecords(100, 100, good),
@@ -50,13 +49,13 @@ test("decideTrials() gives one verdict a model, strategy and perturbation, in pl
   );
 });
 
-test("decideTrials() decides as decide() does over the graphs of a subject", () => {
+Deno.test("decideTrials() decides as decide() does over the graphs of a subject", () => {
   const trials = manyRecords(70, 90);
   const [judged] = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(judged!.verdict, decide(once(70, 20), POLICY));
 });
 
-test("decideTrials() does not depend on the order of the trials", () => {
+Deno.test("decideTrials() does not depend on the order of the trials", () => {
   const trials = [...manyRecords(70, 90), ...manyRecords(3, 90, { model: "other" })];
   const planned = planOf(trials);
   assertEquals(
@@ -65,7 +64,7 @@ test("decideTrials() does not depend on the order of the trials", () => {
   );
 });
 
-test("decideTrials() takes the repetitions of a graph as one unit", () => {
+Deno.test("decideTrials() takes the repetitions of a graph as one unit", () => {
   const trials = [1, 2, 3].flatMap((repetition) => manyRecords(40, 50, { repetition }));
   const [judged] = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(judged!.verdict.evidence?.method, "betting");
@@ -76,7 +75,7 @@ test("decideTrials() takes the repetitions of a graph as one unit", () => {
   assertEquals(judged!.verdict, decide(units, POLICY));
 });
 
-test("decideTrials() counts invalid and missing trials alike, as the worst case of each bound", () => {
+Deno.test("decideTrials() counts invalid and missing trials alike, as the worst case of each bound", () => {
   const invalid = [200, 201, 202].map((seed) => record({ seed, outcome: "invalid" }));
   const planned = planOf([...manyRecords(97, 97), ...invalid]);
   const expected = decide(once(97, 0, 3), POLICY);
@@ -89,7 +88,7 @@ test("decideTrials() counts invalid and missing trials alike, as the worst case 
   assertEquals([evidence.rate, evidence.unknown], [1, 3]);
 });
 
-test("decideTrials() counts missing trials against the coverage", () => {
+Deno.test("decideTrials() counts missing trials against the coverage", () => {
   const planned = planOf(manyRecords(100, 100));
   assertEquals(decideTrials(manyRecords(95, 95), planned, POLICY)[0]!.verdict.kind, "pass");
   const { verdict } = decideTrials(manyRecords(94, 94), planned, POLICY)[0]!;
@@ -97,7 +96,7 @@ test("decideTrials() counts missing trials against the coverage", () => {
   assertStringIncludes(verdict.reason, "94 of 100 planned trials are valid");
 });
 
-test("decideTrials() finds a planned subject without any trial invalid", () => {
+Deno.test("decideTrials() finds a planned subject without any trial invalid", () => {
   const planned = planOf([...manyRecords(90, 100), ...manyRecords(0, 100, { model: "absent" })]);
   const judged = decideTrials(manyRecords(90, 100), planned, POLICY);
   assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [
@@ -106,14 +105,14 @@ test("decideTrials() finds a planned subject without any trial invalid", () => {
   ]);
 });
 
-test("decideTrials() leaves out trials of subjects that were not planned", () => {
+Deno.test("decideTrials() leaves out trials of subjects that were not planned", () => {
   const stranger = manyRecords(0, 100, { model: "stranger" });
   const planned = planOf(manyRecords(90, 100));
   const judged = decideTrials([...manyRecords(90, 100), ...stranger], planned, POLICY);
   assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [["m", "pass"]]);
 });
 
-test("decideTrials() finds a subject invalid whose served model changed on the way", () => {
+Deno.test("decideTrials() finds a subject invalid whose served model changed on the way", () => {
   const trials = [
     ...manyRecords(50, 50, { served: "m-2026-01" }),
     ...manyRecords(50, 50, { served: "m-2026-02", repetition: 2 }),
@@ -125,7 +124,7 @@ test("decideTrials() finds a subject invalid whose served model changed on the w
   });
 });
 
-test("decideTrials() lets an invalid trial have any served model, as nothing may have answered", () => {
+Deno.test("decideTrials() lets an invalid trial have any served model, as nothing may have answered", () => {
   const trials = [
     ...manyRecords(99, 99, { served: "m-2026-01" }),
     record({ seed: 500, outcome: "invalid", served: "m" }),
@@ -133,7 +132,7 @@ test("decideTrials() lets an invalid trial have any served model, as nothing may
   assertEquals(decideTrials(trials, planOf(trials), POLICY)[0]!.verdict.kind, "pass");
 });
 
-test("decideTrials() lets two subjects be served by different models", () => {
+Deno.test("decideTrials() lets two subjects be served by different models", () => {
   const trials = [
     ...manyRecords(100, 100, { model: "a", served: "one" }),
     ...manyRecords(100, 100, { model: "b", served: "two" }),
@@ -144,7 +143,7 @@ test("decideTrials() lets two subjects be served by different models", () => {
   );
 });
 
-test("decideTrials() of no plan gives no verdict, and the worst of none is invalid", () => {
+Deno.test("decideTrials() of no plan gives no verdict, and the worst of none is invalid", () => {
   assertEquals(decideTrials([], [], POLICY), []);
   assertEquals(worstKind([]), "invalid");
 });
@@ -159,7 +158,7 @@ function upgrade(solved: number, before: number, traits: TrialTraits = {}): Tria
   ];
 }
 
-test("decideTrials() decides each candidate against the baseline, which is not decided itself", () => {
+Deno.test("decideTrials() decides each candidate against the baseline, which is not decided itself", () => {
   const trials = [...upgrade(95, 90), ...manyRecords(50, 100, { model: "worse" })];
   const judged = decideTrials(trials, planOf(trials), UPGRADE);
   assertEquals(judged.map(({ model, baseline, verdict }) => [model, baseline, verdict.kind]), [
@@ -174,7 +173,7 @@ test("decideTrials() decides each candidate against the baseline, which is not d
   assertEquals(decideTrials(trials, planOf(trials), POLICY)[0]!.baseline, undefined);
 });
 
-test("decideTrials() counts invalid and missing trials of the baseline as the worst case too", () => {
+Deno.test("decideTrials() counts invalid and missing trials of the baseline as the worst case too", () => {
   const trials = upgrade(95, 90);
   const planned = planOf(trials);
   const policy = { ...UPGRADE, coverage: 0.9 };
@@ -190,7 +189,7 @@ test("decideTrials() counts invalid and missing trials of the baseline as the wo
   assertLess(evidence!.lower, decideTrials(trials, planned, policy)[0]!.verdict.evidence!.lower);
 });
 
-test("decideTrials() compares with results from a file, and says which", () => {
+Deno.test("decideTrials() compares with results from a file, and says which", () => {
   const trials = manyRecords(95, 100, { model: "new" });
   const baseline = { file: "b.json", trials: manyRecords(90, 100, { model: "old" }) };
   const gate = { baseline: { file: "b.json" } };
@@ -206,7 +205,7 @@ test("decideTrials() compares with results from a file, and says which", () => {
   assertEquals([itself!.baseline, itself!.verdict.kind], ["new (b.json)", "pass"]);
 });
 
-test("decideTrials() finds a candidate invalid whose baseline has no trials, or was changed on the way", () => {
+Deno.test("decideTrials() finds a candidate invalid whose baseline has no trials, or was changed on the way", () => {
   const reasonOf = (trials: readonly Trial[], planned = upgrade(95, 90)) => {
     const { verdict } = decideTrials(trials, planOf(planned), UPGRADE)[0]!;
     assert(verdict.kind === "invalid");
@@ -228,7 +227,7 @@ test("decideTrials() finds a candidate invalid whose baseline has no trials, or 
   assertNotMatch(verdict.reason, STEERING);
 });
 
-test("decideTrials() takes a verdict for simulated when either side is", () => {
+Deno.test("decideTrials() takes a verdict for simulated when either side is", () => {
   const simulated = { simulated: true };
   const of = (trials: readonly Trial[]) =>
     decideTrials(trials, planOf(trials), UPGRADE)[0]!.simulated;
@@ -258,7 +257,7 @@ function verdictOf(plan: Plan, trials: readonly Trial[], stopped?: string): Verd
 const SEQUENTIAL = { successRate: 0.9, margin: 0.3, sequential: true };
 const STOPPED = "the budget of 9 tokens was reached";
 
-test("decideTrials() by a rule decides over the graphs that come first in plan order, in whole blocks", () => {
+Deno.test("decideTrials() by a rule decides over the graphs that come first in plan order, in whole blocks", () => {
   const plan = planned(SEQUENTIAL, { models: ["new"] });
   const all = plan.trials.map((trial) => finish(trial));
   const { evidence } = verdictOf(plan, all);
@@ -278,7 +277,7 @@ test("decideTrials() by a rule decides over the graphs that come first in plan o
   assertEquals(late4.evidence?.graphs, 4);
 });
 
-test("decideTrials() by a rule finds an interrupted run invalid, whichever model was cut short", () => {
+Deno.test("decideTrials() by a rule finds an interrupted run invalid, whichever model was cut short", () => {
   const gate = { margin: 0.3, discordance: 0.4, sequential: true };
   const plan = planned({ ...gate, baseline: "old" });
   const swapped = planned({ ...gate, baseline: "new" });
@@ -291,7 +290,7 @@ test("decideTrials() by a rule finds an interrupted run invalid, whichever model
   }
 });
 
-test("decideTrials() by a rule over a baseline that ends is undecided, and says so", () => {
+Deno.test("decideTrials() by a rule over a baseline that ends is undecided, and says so", () => {
   const gate = { baseline: { file: "b.json" }, margin: 0.3, discordance: 0.4, sequential: true };
   const plan = planned(gate, { models: ["new"] });
   const old = plan.trials.slice(0, 6).map((trial) => finish(trial));
@@ -305,7 +304,7 @@ test("decideTrials() by a rule over a baseline that ends is undecided, and says 
   assertEquals([verdict.stopped, verdict.evidence.graphs], ["the baseline ends after 6 graphs", 6]);
 });
 
-test("decideTrials() of a run that a budget stopped decides over the blocks that were complete", () => {
+Deno.test("decideTrials() of a run that a budget stopped decides over the blocks that were complete", () => {
   const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
   const all = plan.trials.map((trial, place) =>
     finish(trial, { outcome: place % 9 === 0 ? "wrong_answer" : "solved" })
@@ -316,7 +315,7 @@ test("decideTrials() of a run that a budget stopped decides over the blocks that
   assertEquals(verdict.evidence?.method, "betting");
 });
 
-test("decideTrials() does not say that a run was stopped which has all its trials", () => {
+Deno.test("decideTrials() does not say that a run was stopped which has all its trials", () => {
   // The budget was reached by the last trial: nothing was left out.
   const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
   const all = plan.trials.map((trial) => finish(trial));
@@ -329,7 +328,7 @@ test("decideTrials() does not say that a run was stopped which has all its trial
   assertEquals([verdict.kind, "stopped" in verdict], ["undecided", false]);
 });
 
-test("decideTrials() is invalid where no block was complete, and says why", () => {
+Deno.test("decideTrials() is invalid where no block was complete, and says why", () => {
   const plan = planned({ successRate: 0.8 }, { models: ["new"], graphs: 60 });
   const [first] = plan.trials.map((trial) => finish(trial));
   assertEquals(verdictOf(plan, [first!], STOPPED), {
@@ -343,7 +342,7 @@ test("decideTrials() is invalid where no block was complete, and says why", () =
   });
 });
 
-test("decideTrials() fails a subject for a ceiling that it proves to exceed, and that one alone", () => {
+Deno.test("decideTrials() fails a subject for a ceiling that it proves to exceed, and that one alone", () => {
   const wrong = { failures: [failureOf("incorrect_value")] };
   const trials = [
     ...manyRecords(100, 100, { model: "careless", ...wrong }),
@@ -362,7 +361,7 @@ test("decideTrials() fails a subject for a ceiling that it proves to exceed, and
   assertEquals(kept.evidence, decide(once(100, 0), gate).evidence);
 });
 
-test("decideTrials() weighs ceilings on the graphs of the verdict alone, by bounds that hold at any look", () => {
+Deno.test("decideTrials() weighs ceilings on the graphs of the verdict alone, by bounds that hold at any look", () => {
   const gate = { ...SEQUENTIAL, atMost: { failures: { incorrect_value: 0.5 } } };
   const plan = planned(gate, { models: ["new"] });
   const wrong = { failures: [failureOf("incorrect_value")] };
@@ -382,7 +381,7 @@ test("decideTrials() weighs ceilings on the graphs of the verdict alone, by boun
   assertLess(lower!, decide(once(graphs, 0), POLICY).evidence!.lower);
 });
 
-test("decideTrials() of trials that are all invalid is invalid, whatever the ceilings", () => {
+Deno.test("decideTrials() of trials that are all invalid is invalid, whatever the ceilings", () => {
   const trials = manyRecords(0, 10, { outcome: "invalid" });
   const gate = {
     ...POLICY,
@@ -394,7 +393,7 @@ test("decideTrials() of trials that are all invalid is invalid, whatever the cei
   });
 });
 
-test("decideTrials() says what spoiled trials where too few are valid, of the verdict's graphs alone", () => {
+Deno.test("decideTrials() says what spoiled trials where too few are valid, of the verdict's graphs alone", () => {
   const spoiled = (reason: string, count: number, seed: number) =>
     Array.from(
       { length: count },
@@ -429,7 +428,7 @@ test("decideTrials() says what spoiled trials where too few are valid, of the ve
   assert(!interrupted.reason.includes("502"), interrupted.reason);
 });
 
-test("decideTrials() needs prices for a ceiling of cost", () => {
+Deno.test("decideTrials() needs prices for a ceiling of cost", () => {
   const trials = manyRecords(100, 100);
   const gate = { ...POLICY, atMost: { usd: 0.01 } };
   assertThrows(() => decideTrials(trials, planOf(trials), gate), InputError, "the cost of model m");
@@ -438,7 +437,7 @@ test("decideTrials() needs prices for a ceiling of cost", () => {
   assertEquals(verdict.kind === "fail" && verdict.ceilings?.[0]?.ceiling, "usd");
 });
 
-test("worstKind() puts fail before invalid before undecided before pass", () => {
+Deno.test("worstKind() puts fail before invalid before undecided before pass", () => {
   const evidence = {
     of: "rate",
     graphs: 1,
@@ -465,11 +464,11 @@ test("worstKind() puts fail before invalid before undecided before pass", () => 
   }
 });
 
-test("exitCodeOf() is 0 for pass, 1 for fail, 3 for undecided and invalid", () => {
+Deno.test("exitCodeOf() is 0 for pass, 1 for fail, 3 for undecided and invalid", () => {
   assertEquals((["pass", "fail", "undecided", "invalid"] as const).map(exitCodeOf), [0, 1, 3, 3]);
 });
 
-test("decideTrials() finds a change of the model that a stage was asked of", () => {
+Deno.test("decideTrials() finds a change of the model that a stage was asked of", () => {
   const served = (nameOf: (place: number) => string) =>
     manyRecords(90, 100).map((trial, place): Trial => ({
       ...trial,

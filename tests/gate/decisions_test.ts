@@ -1,18 +1,16 @@
 import { assertEquals } from "@std/assert";
-import { FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
 import {
   byGraph,
   byVariant,
   type Variant,
   variantLabel,
   variantName,
-  variantOf,
 } from "../../lib/gate/variant.ts";
+import { FinishedTrials, plannedDecisions, variantOf } from "../../lib/gate/decisions.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
-import { test } from "../support/generated.ts";
 import { failureOf, finish, planOf, record, records } from "../support/records.ts";
 
 const SUITE: Suite = {
@@ -49,7 +47,7 @@ function matchesOf(planned: readonly PlannedTrial[], policy: GatePolicy, file?: 
   );
 }
 
-test("variantName() tells strategy and perturbation where they are not the usual", () => {
+Deno.test("variantName() tells strategy and perturbation where they are not the usual", () => {
   assertEquals(variantName(subject("m")), "m");
   assertEquals(
     variantName(subject("m", { strategy: "restate", perturbation: "RD" })),
@@ -57,7 +55,7 @@ test("variantName() tells strategy and perturbation where they are not the usual
   );
 });
 
-test("subjectOf() is the model by the name it was asked for", () => {
+Deno.test("variantOf() is the model by the name it was asked for", () => {
   assertEquals(variantOf(record({ model: "m", served: "m-2026-01", strategy: "s" })), {
     model: "m",
     strategy: "s",
@@ -65,13 +63,13 @@ test("subjectOf() is the model by the name it was asked for", () => {
   });
 });
 
-test("byVariant() keeps models apart whose names look like another's strategy", () => {
+Deno.test("byVariant() keeps models apart whose names look like another's strategy", () => {
   const one = record({ model: "a", strategy: "b" });
   const other = record({ model: 'a","b', strategy: "baseline" });
   assertEquals(byVariant([one, other, one], variantOf).map(({ items }) => items.length), [2, 1]);
 });
 
-test("byVariant() gives subjects in the order in which they first occur, and only themselves", () => {
+Deno.test("byVariant() gives subjects in the order in which they first occur, and only themselves", () => {
   const trials = ["b", "a", "b"].map((model) => record({ model }));
   assertEquals(byVariant(trials, variantOf).map((group) => group.subject), [
     subject("b"),
@@ -79,7 +77,7 @@ test("byVariant() gives subjects in the order in which they first occur, and onl
   ]);
 });
 
-test("byGraph() puts the trials of one graph together, whatever the order of its spec", () => {
+Deno.test("byGraph() puts the trials of one graph together, whatever the order of its spec", () => {
   const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 9 };
   const same = { seed: 9, disconnected: 0, connected: 0, depth: 2, core: 3 };
   const other = { ...task, core: 4 };
@@ -91,7 +89,7 @@ test("byGraph() puts the trials of one graph together, whatever the order of its
   assertEquals(groups.map(({ length }) => length), [2, 1]);
 });
 
-test("plannedDecisions() an absolute gate is one for each subject, its graphs in plan order", () => {
+Deno.test("plannedDecisions() an absolute gate is one for each subject, its graphs in plan order", () => {
   const contests = plannedDecisions(PLAN.trials, RATE);
   assertEquals(contests.map((contest) => contest.subject), ["a", "b", "c"].map((m) => subject(m)));
   for (const { subject: { model }, baseline, graphs } of contests) {
@@ -103,13 +101,13 @@ test("plannedDecisions() an absolute gate is one for each subject, its graphs in
   }
 });
 
-test("plannedDecisions() an upgrade gate does not decide the baseline itself", () => {
+Deno.test("plannedDecisions() an upgrade gate does not decide the baseline itself", () => {
   const expected = [["a", "b"], ["c", "b"]];
   assertEquals(matchesOf(PLAN.trials, { baseline: "b" }), expected);
   assertEquals(matchesOf(PLAN.trials, { baseline: { model: "b" } }), expected);
 });
 
-test("plannedDecisions() an upgrade gate takes what the baseline leaves out from the candidate", () => {
+Deno.test("plannedDecisions() an upgrade gate takes what the baseline leaves out from the candidate", () => {
   const planned = withStrategy("restate");
   assertEquals(matchesOf(planned, { baseline: "b" }), [
     ["a", "b"],
@@ -131,7 +129,7 @@ test("plannedDecisions() an upgrade gate takes what the baseline leaves out from
   ]);
 });
 
-test("plannedDecisions() decides a model also against its own results from a file", () => {
+Deno.test("plannedDecisions() decides a model also against its own results from a file", () => {
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const file = { file: "b.json" };
   // A file with one model need not be told which.
@@ -145,7 +143,7 @@ test("plannedDecisions() decides a model also against its own results from a fil
   assertEquals(matchesOf(own, { baseline: { ...file, model: "b" } }, all), [["a", "b"]]);
 });
 
-test("Scores finds the baseline's trials of the same run, graph by graph", () => {
+Deno.test("FinishedTrials finds the baseline's trials of the same run, graph by graph", () => {
   const [contest] = plannedDecisions(PLAN.trials, { baseline: "b" });
   const scores = new FinishedTrials(true);
   for (const planned of PLAN.trials) scores.add(finish(planned));
@@ -158,7 +156,7 @@ test("Scores finds the baseline's trials of the same run, graph by graph", () =>
   }
 });
 
-test("Scores keeps results of a file apart from those of the run, even of the same model", () => {
+Deno.test("FinishedTrials keeps results of a file apart from those of the run, even of the same model", () => {
   const own = PLAN.trials.filter(({ model }) => model === "a");
   const file = { trials: own.map((planned) => finish(planned, { outcome: "wrong_answer" })) };
   const [contest] = plannedDecisions(own, { baseline: { file: "b.json" } }, file);
@@ -170,7 +168,7 @@ test("Scores keeps results of a file apart from those of the run, even of the sa
   }
 });
 
-test("Scores.unit() counts missing trials as planned, and invalid ones as not valid", () => {
+Deno.test("FinishedTrials.unit() counts missing trials as planned, and invalid ones as not valid", () => {
   const trials = records(["solved", "wrong_answer", "invalid"]);
   const scores = new FinishedTrials(false);
   for (const trial of trials) scores.add(trial);
@@ -180,7 +178,7 @@ test("Scores.unit() counts missing trials as planned, and invalid ones as not va
   assertEquals(names.map((name) => scores.has(name)), [true, true, true, false]);
 });
 
-test("Scores.unit() counts what it is told to, of valid trials alone", () => {
+Deno.test("FinishedTrials.unit() counts what it is told to, of valid trials alone", () => {
   const failures = [failureOf("incorrect_value")];
   const trials = [
     record({ seed: 1, failures }),
@@ -196,7 +194,7 @@ test("Scores.unit() counts what it is told to, of valid trials alone", () => {
   assertEquals(unit, { solved: 1, valid: 2, trials: 3 });
 });
 
-test("Scores.namesOf() are the names under which a planned trial will be found", () => {
+Deno.test("FinishedTrials.namesOf() are the names under which a planned trial will be found", () => {
   for (const keyed of [true, false]) {
     const scores = new FinishedTrials(keyed);
     for (const planned of PLAN.trials) {
@@ -208,7 +206,7 @@ test("Scores.namesOf() are the names under which a planned trial will be found",
   }
 });
 
-test("labelOf() is the model, what is not usual about it, and that it is simulated", () => {
+Deno.test("variantLabel() is the model, what is not usual about it, and that it is simulated", () => {
   const usual = { model: "m", strategy: "baseline", perturbation: "none" };
   assertEquals(variantLabel(usual, false), "m");
   assertEquals(variantLabel({ ...usual, strategy: "restate" }, true), "m + restate (simulated)");

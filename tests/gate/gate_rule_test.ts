@@ -5,7 +5,6 @@ import type { Unit } from "../../lib/gate/evidence.ts";
 import { decide } from "../../lib/gate/decide.ts";
 import { completePolicy, type RatePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
-import { test } from "../support/generated.ts";
 import { once } from "../support/records.ts";
 
 /** A sequential gate and its rule, with so many cells. */
@@ -20,7 +19,7 @@ function allBut(every: number, count: number): Unit[] {
   return Array.from({ length: count }, (_, place) => place % every === 0 ? failed : solved);
 }
 
-test("decide() by a rule stops at the look that decides, and looks at no graph after it", () => {
+Deno.test("decide() by a rule stops at the look that decides, and looks at no graph after it", () => {
   const { policy, rule } = sequential(6);
   for (const [units, kind] of [[allBut(20, 900), "pass"], [allBut(2, 900), "fail"]] as const) {
     const verdict = decide(units, policy, { rule });
@@ -38,7 +37,7 @@ test("decide() by a rule stops at the look that decides, and looks at no graph a
   }
 });
 
-test("decide() by a rule leaves out an incomplete last block", () => {
+Deno.test("decide() by a rule leaves out an incomplete last block", () => {
   const { policy, rule } = sequential(6);
   const whole = decide(allBut(5, 24), policy, { rule });
   assertEquals(whole.evidence?.graphs, 24);
@@ -47,7 +46,7 @@ test("decide() by a rule leaves out an incomplete last block", () => {
   }
 });
 
-test("decide() by a rule is invalid where the run was interrupted", () => {
+Deno.test("decide() by a rule is invalid where the run was interrupted", () => {
   const { policy, rule } = sequential(6);
   const verdict = decide(allBut(5, 24), policy, { rule });
   assert(verdict.kind === "invalid");
@@ -58,7 +57,7 @@ test("decide() by a rule is invalid where the run was interrupted", () => {
   assertEquals(decide(once(5, 0), policy, { rule }).kind, "invalid");
 });
 
-test("decide() by a rule is undecided at its largest size, and never looks beyond", () => {
+Deno.test("decide() by a rule is undecided at its largest size, and never looks beyond", () => {
   const { policy, rule } = sequential(6);
   // Seven in nine lie between the two rates.
   const open = Array.from({ length: rule.largestSize }, (_, place) =>
@@ -74,7 +73,7 @@ test("decide() by a rule is undecided at its largest size, and never looks beyon
   }
 });
 
-test("decide() by a rule is undecided where a budget ended the run before it had decided", () => {
+Deno.test("decide() by a rule is undecided where a budget ended the run before it had decided", () => {
   const { policy, rule } = sequential(6);
   const stopped = "the budget of 9 tokens was reached";
   const open = decide(allBut(5, 24), policy, { rule, stopped });
@@ -85,7 +84,7 @@ test("decide() by a rule is undecided where a budget ended the run before it had
   assertEquals(decide(good, policy, { rule, stopped }), decide(good, policy, { rule }));
 });
 
-test("decide() by a rule takes what is unknown for the worst case of each bet", () => {
+Deno.test("decide() by a rule takes what is unknown for the worst case of each bet", () => {
   const { policy, rule } = sequential(1, { successRate: 0.9, coverage: 0.5 });
   const hidden = Array.from(
     { length: rule.largestSize },
@@ -99,7 +98,7 @@ test("decide() by a rule takes what is unknown for the worst case of each bet", 
   );
 });
 
-test("decide() by a rule asks for coverage of the graphs that it looked at, and of no others", () => {
+Deno.test("decide() by a rule asks for coverage of the graphs that it looked at, and of no others", () => {
   const { policy, rule } = sequential(1);
   const decided = decide(once(400, 0), policy, { rule }).evidence!.graphs;
   const after = [...once(decided, 0), ...once(0, 0, 400)];

@@ -3,7 +3,6 @@
 
 import { assertEquals, assertGreater, assertGreaterOrEqual, assertLessOrEqual } from "@std/assert";
 import type { Prng } from "@std/random";
-import fc from "fast-check";
 import { type Pair, pairSample, type Unit, unitSample } from "../../lib/gate/evidence.ts";
 import { decide, decideUpgrade, type Verdict } from "../../lib/gate/decide.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
@@ -28,7 +27,7 @@ import { rateSampleSize } from "../../lib/statistics/sample_size.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { record } from "../support/records.ts";
 
 const SEED = 20261121;
@@ -305,7 +304,7 @@ const RATE_WORLDS: Record<string, RateWorld> = {
 
 for (const [gate, share] of Object.entries(RATE_GATES)) {
   for (const [way, worldOf] of Object.entries(RATE_WORLDS)) {
-    test(`decide() errs in at most 5% of gates ${gate}: ${way}`, () => {
+    Deno.test(`decide() errs in at most 5% of gates ${gate}: ${way}`, () => {
       for (const point of RATES) {
         const { rate } = point;
         const { prng } = fork(SEED, gate, way, rate);
@@ -317,7 +316,7 @@ for (const [gate, share] of Object.entries(RATE_GATES)) {
   }
 
   for (const [way, worldOf] of Object.entries({ once: hidden, twice: hiddenRepeated })) {
-    test(`decide() errs in at most 5% of gates ${gate}: one outcome is often invalid, run ${way}`, () => {
+    Deno.test(`decide() errs in at most 5% of gates ${gate}: one outcome is often invalid, run ${way}`, () => {
       for (const point of [RATES[1], RATES[3], RATES[4]]) {
         const { rate } = point;
         const { prng } = fork(SEED, gate, "invalid", way, rate);
@@ -328,7 +327,7 @@ for (const [gate, share] of Object.entries(RATE_GATES)) {
     });
   }
 
-  test(`decide() passes most models that are just good enough in gates ${gate}`, () => {
+  Deno.test(`decide() passes most models that are just good enough in gates ${gate}`, () => {
     // A gate that never decides errs never.
     for (const [way, worldOf] of Object.entries(RATE_WORLDS)) {
       const { prng } = fork(SEED, gate, way, "power");
@@ -338,7 +337,7 @@ for (const [gate, share] of Object.entries(RATE_GATES)) {
   });
 }
 
-test("decide() over as many graphs as are planned passes what is good enough in 95% of gates", () => {
+Deno.test("decide() over as many graphs as are planned passes what is good enough in 95% of gates", () => {
   for (const successRate of [0.7, 0.9]) {
     const { prng } = fork(SEED, "planned", successRate);
     const policy = { successRate, margin: 0.05 };
@@ -383,7 +382,7 @@ const PAIR_WORLDS: Record<string, PairWorld> = {
 
 for (const [gate, share] of Object.entries(UPGRADE_GATES)) {
   for (const [way, worldOf] of Object.entries(PAIR_WORLDS)) {
-    test(`decideUpgrade() errs in at most 5% of gates ${gate}: ${way}`, () => {
+    Deno.test(`decideUpgrade() errs in at most 5% of gates ${gate}: ${way}`, () => {
       for (const [discordance, margin] of DISCORDANCES) {
         const { prng } = fork(SEED, "upgrade", gate, way, discordance);
         const policy = { baseline: "itself", margin, discordance };
@@ -395,7 +394,7 @@ for (const [gate, share] of Object.entries(UPGRADE_GATES)) {
     });
   }
 
-  test(`decideUpgrade() errs in at most 5% of gates ${gate}: another discordance than planned`, () => {
+  Deno.test(`decideUpgrade() errs in at most 5% of gates ${gate}: another discordance than planned`, () => {
     for (const [planned, discordance] of [[0.2, 0.3], [0.2, 0.4], [0.4, 0.2]] as const) {
       const { prng } = fork(SEED, "upgrade", gate, planned, discordance);
       const policy = { baseline: "itself", margin: 0.15, discordance: planned };
@@ -406,7 +405,7 @@ for (const [gate, share] of Object.entries(UPGRADE_GATES)) {
     }
   });
 
-  test(`decideUpgrade() errs in at most 5% of gates ${gate}: one change is often invalid`, () => {
+  Deno.test(`decideUpgrade() errs in at most 5% of gates ${gate}: one change is often invalid`, () => {
     const { prng } = fork(SEED, "upgrade", gate, "invalid");
     const policy = { baseline: "itself", margin: 0.2, discordance: 0.4, coverage: 0.01 };
     const passed = share("pass", pairedHidden(prng, 0.4, -0.2, LOST), policy);
@@ -415,7 +414,7 @@ for (const [gate, share] of Object.entries(UPGRADE_GATES)) {
     assertErrors(failed, "fails");
   });
 
-  test(`decideUpgrade() passes most models that are as good in gates ${gate}`, () => {
+  Deno.test(`decideUpgrade() passes most models that are as good in gates ${gate}`, () => {
     for (const [way, worldOf] of Object.entries(PAIR_WORLDS)) {
       const { prng } = fork(SEED, "upgrade", gate, way, "power");
       const policy = { baseline: "itself", margin: 0.2, discordance: 0.4 };
@@ -425,7 +424,7 @@ for (const [gate, share] of Object.entries(UPGRADE_GATES)) {
   });
 }
 
-test("decideUpgrade() over as many pairs as are planned passes what is as good in 95% of gates", () => {
+Deno.test("decideUpgrade() over as many pairs as are planned passes what is as good in 95% of gates", () => {
   for (const discordance of [0.1, 0.2]) {
     const { prng } = fork(SEED, "upgrade", "planned", discordance);
     const policy = { baseline: "itself", margin: 0.05, discordance };
@@ -438,7 +437,7 @@ test("decideUpgrade() over as many pairs as are planned passes what is as good i
   }
 });
 
-test("decide() and decideUpgrade() decide a sequential gate as its bets do", () => {
+Deno.test("decide() and decideUpgrade() decide a sequential gate as its bets do", () => {
   const gates = 100;
   const { prng } = fork(SEED, "bets");
   const compare = <T>(
@@ -485,7 +484,7 @@ test("decide() and decideUpgrade() decide a sequential gate as its bets do", () 
   }
 });
 
-test("decide() and decideUpgrade() never decide worse where one graph is better", () => {
+Deno.test("decide() and decideUpgrade() never decide worse where one graph is better", () => {
   // On this the simulations rely when they skip what is known.
   const kinds = ["fail", "undecided", "pass"];
   const compare = <T>(world: World<T>, decideOver: (units: T[]) => Verdict) =>
@@ -520,7 +519,7 @@ test("decide() and decideUpgrade() never decide worse where one graph is better"
 
 // What follows shows that these simulations notice when a gate does what it must not.
 
-test("decide() would err in far more than 5% of gates if repetitions counted as graphs", () => {
+Deno.test("decide() would err in far more than 5% of gates if repetitions counted as graphs", () => {
   const { prng } = fork(SEED, "independent");
   const policy = { successRate: 0.7, margin: 0.15 };
   const size = { most: rateSizeOf(policy) };
@@ -537,7 +536,7 @@ test("decide() would err in far more than 5% of gates if repetitions counted as 
   assertGreater(naive, 3 * 0.05);
 });
 
-test("decide() would err in far more than 5% of gates if fixed bounds were stopped at will", () => {
+Deno.test("decide() would err in far more than 5% of gates if fixed bounds were stopped at will", () => {
   const { prng } = fork(SEED, "peeking");
   const policy = { successRate: 0.7, margin: 0.15 };
   const size = { most: 1.5 * rateSizeOf(policy), every: EVERY / 2 };
@@ -550,7 +549,7 @@ test("decide() would err in far more than 5% of gates if fixed bounds were stopp
   assertGreater(naive, 3 * 0.05);
 });
 
-test("decide() would pass almost any model in sequential gates if easy cells came first", () => {
+Deno.test("decide() would pass almost any model in sequential gates if easy cells came first", () => {
   const { prng } = fork(SEED, "easy first");
   const complete = completePolicy({ successRate: 0.7, margin: 0.15 });
   const rule = sequentialRule(complete, 1);
@@ -677,7 +676,7 @@ class Followed {
   }
 }
 
-test("Stopping decides in plan order with 32 workers, however long failures take", () => {
+Deno.test("Stopping decides in plan order with 32 workers, however long failures take", () => {
   const gate = { successRate: 0.8, margin: 0.1, coverage: 0.01 };
   const plan = planOf(gate, ["m"]);
   const records = recordsOf(plan);
@@ -716,7 +715,7 @@ test("Stopping decides in plan order with 32 workers, however long failures take
   }
 });
 
-test("Stopping decides in plan order with 32 workers between two models", () => {
+Deno.test("Stopping decides in plan order with 32 workers between two models", () => {
   const gate = { baseline: "old", margin: 0.15, discordance: 0.2 };
   const plan = planOf(gate, ["new", "old"]);
   const records = recordsOf(plan);

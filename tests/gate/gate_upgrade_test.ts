@@ -8,7 +8,6 @@ import {
   assertLess,
   assertNotEquals,
 } from "@std/assert";
-import fc from "fast-check";
 import { normalQuantile } from "../../lib/statistics/distributions.ts";
 import {
   type DifferenceEvidence,
@@ -21,7 +20,7 @@ import { completePolicy, type UpgradePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule, stakesOf } from "../../lib/gate/sequential.ts";
 import { bettingLowerBound } from "../../lib/statistics/betting_bound.ts";
 import { mcNemar, tango, tangoStatistic } from "../../lib/statistics/proportions.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { pairsOf } from "../support/records.ts";
 
 const POLICY: UpgradePolicy = { baseline: "old" };
@@ -61,7 +60,7 @@ function graph(trials: fc.Arbitrary<number>): fc.Arbitrary<Pair> {
   return fc.record({ candidate: unit, baseline: unit });
 }
 
-test("decideUpgrade() passes, and fails, from exactly the counts on that Tango's score allows", () => {
+Deno.test("decideUpgrade() passes, and fails, from exactly the counts on that Tango's score allows", () => {
   const z = normalQuantile(0.95);
   const pairs = 40;
   const kinds = new Set<string>();
@@ -84,7 +83,7 @@ test("decideUpgrade() passes, and fails, from exactly the counts on that Tango's
   assertEquals(kinds.size, 3);
 });
 
-test("decideUpgrade() passes when the lower bound is exactly the margin, not a hair below it", () => {
+Deno.test("decideUpgrade() passes when the lower bound is exactly the margin, not a hair below it", () => {
   const pairs = pairsOf({ both: 150, gained: 20, lost: 25, neither: 55 });
   const { lower, upper } = tango(20, 25, 250, 0.95);
   assertEquals(decideUpgrade(pairs, { ...POLICY, margin: -lower }).kind, "pass");
@@ -92,7 +91,7 @@ test("decideUpgrade() passes when the lower bound is exactly the margin, not a h
   assertGreater(upper, 0);
 });
 
-test("decideUpgrade() shows its evidence", () => {
+Deno.test("decideUpgrade() shows its evidence", () => {
   const verdict = decideUpgrade(pairsOf({ both: 60, gained: 8, lost: 4, neither: 28 }), {
     ...POLICY,
     margin: 0.1,
@@ -116,14 +115,14 @@ test("decideUpgrade() shows its evidence", () => {
   });
 });
 
-test("decideUpgrade() prefers pass where both bounds would decide", () => {
+Deno.test("decideUpgrade() prefers pass where both bounds would decide", () => {
   // The candidate is proved to be worse, and to be worse by less than the margin.
   const pairs = pairsOf({ both: 9_900, lost: 100 });
   assertEquals(decideUpgrade(pairs, POLICY).kind, "pass");
   assertEquals(decideUpgrade(pairs, { ...POLICY, margin: 0 }).kind, "fail");
 });
 
-test("decideUpgrade() with margin 0 asks for proof that the candidate is no worse", () => {
+Deno.test("decideUpgrade() with margin 0 asks for proof that the candidate is no worse", () => {
   const policy = { ...POLICY, margin: 0 };
   assertEquals(decideUpgrade(pairsOf({ both: 100, gained: 20, lost: 5 }), policy).kind, "pass");
   assertEquals(decideUpgrade(pairsOf({ both: 100, gained: 5, lost: 20 }), policy).kind, "fail");
@@ -132,7 +131,7 @@ test("decideUpgrade() with margin 0 asks for proof that the candidate is no wors
   assertEquals(alike.moreTrials, null);
 });
 
-test("decideUpgrade() of mirrored pairs has the mirrored bounds, whatever the pairs", () => {
+Deno.test("decideUpgrade() of mirrored pairs has the mirrored bounds, whatever the pairs", () => {
   for (const trials of [fc.constant(1), fc.integer({ min: 1, max: 3 })]) {
     fc.assert(
       fc.property(fc.array(graph(trials), { minLength: 1, maxLength: 60 }), (pairs) => {
@@ -152,12 +151,12 @@ test("decideUpgrade() of mirrored pairs has the mirrored bounds, whatever the pa
         assertAlmostEquals(turned.lower, -seen.upper, 1e-12);
         assertAlmostEquals(turned.upper, -seen.lower, 1e-12);
       }),
-      { numRuns: 150, seed: 1 },
+      { numRuns: 150 },
     );
   }
 });
 
-test("decideUpgrade() comes to ordered bounds for all pairs there can be", () => {
+Deno.test("decideUpgrade() comes to ordered bounds for all pairs there can be", () => {
   fc.assert(
     fc.property(
       fc.array(graph(fc.constant(1)), { minLength: 1, maxLength: 12 }),
@@ -170,7 +169,7 @@ test("decideUpgrade() comes to ordered bounds for all pairs there can be", () =>
         assert(evidence.lower >= -1 && evidence.upper <= 1, JSON.stringify(evidence));
       },
     ),
-    { numRuns: 500, seed: 1 },
+    { numRuns: 500 },
   );
   // All pairs tell the two apart, so that halves of both kinds are rounded up.
   for (let gained = 0; gained <= 12; gained++) {
@@ -180,7 +179,7 @@ test("decideUpgrade() comes to ordered bounds for all pairs there can be", () =>
   }
 });
 
-test("decideUpgrade() takes what is unknown on either side for the worst case of each bound", () => {
+Deno.test("decideUpgrade() takes what is unknown on either side for the worst case of each bound", () => {
   const policy = { ...POLICY, coverage: 0.5 };
   const known = pairsOf({ both: 60, gained: 10, lost: 12, neither: 18 });
   const spoiled: Pair[] = [
@@ -203,7 +202,7 @@ test("decideUpgrade() takes what is unknown on either side for the worst case of
   assertEquals([seen.graphs, seen.valid, seen.unknown], [115, 214, 16]);
 });
 
-test("decideUpgrade() does not pass on what infrastructure hid, of either model", () => {
+Deno.test("decideUpgrade() does not pass on what infrastructure hid, of either model", () => {
   const hidden = (pair: Pair) => [...pairsOf({ both: 400 }), ...new Array(40).fill(pair)];
   const policy = { ...POLICY, coverage: 0.9 };
   assertEquals(decideUpgrade(pairsOf({ both: 440 }), policy).kind, "pass");
@@ -222,7 +221,7 @@ test("decideUpgrade() does not pass on what infrastructure hid, of either model"
   );
 });
 
-test("decideUpgrade() is invalid without trials, and where no graph has a valid one of both", () => {
+Deno.test("decideUpgrade() is invalid without trials, and where no graph has a valid one of both", () => {
   assertEquals(decideUpgrade([], POLICY), { kind: "invalid", reason: "there are no trials" });
   const never = new Array(3).fill({ candidate: UNKNOWN, baseline: UNKNOWN });
   assertEquals(decideUpgrade(never, POLICY), {
@@ -239,7 +238,7 @@ test("decideUpgrade() is invalid without trials, and where no graph has a valid 
   });
 });
 
-test("decideUpgrade() counts the trials of both against the coverage", () => {
+Deno.test("decideUpgrade() counts the trials of both against the coverage", () => {
   const some = (unknown: number): Pair[] => [
     ...pairsOf({ both: 400 - unknown }),
     ...new Array(unknown).fill({ candidate: SOLVED, baseline: UNKNOWN }),
@@ -254,7 +253,7 @@ test("decideUpgrade() counts the trials of both against the coverage", () => {
   assertEquals(verdict.evidence?.unknown, 41);
 });
 
-test("decideUpgrade() bets on graph means as soon as one graph was repeated, by either model", () => {
+Deno.test("decideUpgrade() bets on graph means as soon as one graph was repeated, by either model", () => {
   const twice = { solved: 2, valid: 2, trials: 2 };
   for (
     const pair of [{ candidate: twice, baseline: SOLVED }, { candidate: SOLVED, baseline: twice }]
@@ -264,7 +263,7 @@ test("decideUpgrade() bets on graph means as soon as one graph was repeated, by 
   }
 });
 
-test("decideUpgrade() bets the stakes of its policy, on differences that are brought to 0..1", () => {
+Deno.test("decideUpgrade() bets the stakes of its policy, on differences that are brought to 0..1", () => {
   const twice = (solved: number): Unit => ({ solved, valid: 2, trials: 2 });
   const pairs: Pair[] = Array.from({ length: 200 }, (_, place) => ({
     candidate: twice(place % 10 === 0 ? 1 : 2),
@@ -281,7 +280,7 @@ test("decideUpgrade() bets the stakes of its policy, on differences that are bro
   assertAlmostEquals(upper, -lowest(shares.map((share) => -share), -lambda.fail), 1e-12);
 });
 
-test("decideUpgrade() does not take repetitions of a graph for independent graphs", () => {
+Deno.test("decideUpgrade() does not take repetitions of a graph for independent graphs", () => {
   const often = (pairs: readonly Pair[], times: number): Pair[] =>
     pairs.map((pair) => {
       const repeat = ({ solved }: Unit) => ({
@@ -298,7 +297,7 @@ test("decideUpgrade() does not take repetitions of a graph for independent graph
   assertEquals([two!.difference, two!.gained, two!.lost], [0, 15, 15]);
 });
 
-test("decideUpgrade() takes each graph for as much as any other, however often it was run", () => {
+Deno.test("decideUpgrade() takes each graph for as much as any other, however often it was run", () => {
   const pairs: Pair[] = [
     { candidate: { solved: 1, valid: 4, trials: 4 }, baseline: SOLVED },
     { candidate: SOLVED, baseline: { solved: 1, valid: 2, trials: 2 } },
@@ -311,7 +310,7 @@ test("decideUpgrade() takes each graph for as much as any other, however often i
   assertEquals([seen.gained, seen.lost], [1, 1]);
 });
 
-test("pairSample() is the difference of the shares, at its worst and at its best", () => {
+Deno.test("pairSample() is the difference of the shares, at its worst and at its best", () => {
   const some = (solved: number, valid: number, trials: number) => ({ solved, valid, trials });
   assertEquals(pairSample({ candidate: SOLVED, baseline: FAILED }), { worst: 1, best: 1 });
   assertEquals(pairSample({ candidate: some(1, 2, 4), baseline: some(2, 3, 4) }), {
@@ -321,7 +320,7 @@ test("pairSample() is the difference of the shares, at its worst and at its best
   assertEquals(pairSample({ candidate: UNKNOWN, baseline: UNKNOWN }), { worst: -1, best: 1 });
 });
 
-test("decideUpgrade() of a run that a budget stopped bets, as it was not ended by its plan", () => {
+Deno.test("decideUpgrade() of a run that a budget stopped bets, as it was not ended by its plan", () => {
   const pairs = pairsOf({ both: 100, gained: 8, lost: 8, neither: 40 });
   const stopped = "the budget of 9 tokens was reached";
   const verdict = decideUpgrade(pairs, POLICY, { stopped });
@@ -332,7 +331,7 @@ test("decideUpgrade() of a run that a budget stopped bets, as it was not ended b
   assertEquals(decideUpgrade(pairs, { ...POLICY, margin: 0.15 }, { stopped }).kind, "pass");
 });
 
-test("decideUpgrade() by a rule stops at the look that decides, and looks at no pair after it", () => {
+Deno.test("decideUpgrade() by a rule stops at the look that decides, and looks at no pair after it", () => {
   const policy = { ...POLICY, sequential: true };
   const rule = sequentialRule(completePolicy(policy), 5);
   const good = decideUpgrade(pairsOf({ both: rule.largestSize }), policy, { rule });
@@ -353,7 +352,7 @@ test("decideUpgrade() by a rule stops at the look that decides, and looks at no 
   }
 });
 
-test("decideUpgrade() by a rule does not pass on what infrastructure hid", () => {
+Deno.test("decideUpgrade() by a rule does not pass on what infrastructure hid", () => {
   const policy = { ...POLICY, sequential: true, coverage: 0.5 };
   const rule = sequentialRule(completePolicy(policy), 1);
   const hidden = Array.from(

@@ -11,7 +11,6 @@ import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
 import { parseWith } from "../../lib/base/input.ts";
-import { test } from "../support/generated.ts";
 import { finish, manyRecords, planOf, record } from "../support/records.ts";
 
 const SMALL: Suite = {
@@ -31,7 +30,7 @@ function refusal(changes: Partial<Suite>): string {
   return assertThrows(() => planned(changes), InputError).message;
 }
 
-test("suites name perturbations by their ids, and say which there are", () => {
+Deno.test("suites name perturbations by their ids, and say which there are", () => {
   const perturbations = ["none", "RD", "RP_F+CF", "rename"];
   assertEquals(parseWith(SUITE, { ...SMALL, perturbations }, "it").perturbations, perturbations);
   for (const wrong of ["rd", "RD+", "RD+RD", ""]) {
@@ -43,12 +42,12 @@ test("suites name perturbations by their ids, and say which there are", () => {
   }
 });
 
-test("no perturbation at all is none", () => {
+Deno.test("no perturbation at all is none", () => {
   const empty = parseWith(SUITE, { ...SMALL, perturbations: [] }, "it");
   assertEquals(planSuite(empty), planSuite(SMALL));
 });
 
-test("each task is there under each perturbation, which shares its graph", () => {
+Deno.test("each task is there under each perturbation, which shares its graph", () => {
   const { trials } = planned({ perturbations: ["none", "RD", "CF"], repetitions: 2 });
   assertEquals(trials.length, 3 * 3 * 2);
   const [first] = trials;
@@ -58,7 +57,7 @@ test("each task is there under each perturbation, which shares its graph", () =>
   );
 });
 
-test("a gate refuses perturbations under which nothing can be solved", () => {
+Deno.test("a gate refuses perturbations under which nothing can be solved", () => {
   for (const gate of [POLICY, { baseline: { perturbation: "none" } }] satisfies GatePolicy[]) {
     for (const removing of ["RP_F", "RP_L", "RD+RP_L"]) {
       assertStringIncludes(
@@ -70,14 +69,14 @@ test("a gate refuses perturbations under which nothing can be solved", () => {
   assertEquals(planned({ perturbations: ["none", "RP_F"] }).trials.length, 6);
 });
 
-test("probes are never perturbed", () => {
+Deno.test("probes are never perturbed", () => {
   assertStringIncludes(
     refusal({ tasks: [{ case: "oracle" }], perturbations: ["RD"] }),
     "Cannot plan suite small as probes are never perturbed",
   );
 });
 
-test("a ceiling of flips needs a check, and what it is compared with", () => {
+Deno.test("a ceiling of flips needs a check, and what it is compared with", () => {
   const gate = { ...POLICY, atMost: { flips: 0.1 } };
   for (const perturbations of [["none"], ["rename"], ["none", "RD"]]) {
     assertStringIncludes(refusal({ gate, perturbations }), "gate.atMost.flips compares checks");
@@ -85,7 +84,7 @@ test("a ceiling of flips needs a check, and what it is compared with", () => {
   assertEquals(planned({ gate, perturbations: ["none", "rename"] }).trials.length, 6);
 });
 
-test("a sequential gate needs perturbations that change every task", () => {
+Deno.test("a sequential gate needs perturbations that change every task", () => {
   const gate = { ...POLICY, margin: 0.2, sequential: true };
   const { graphs: _, ...suite } = SMALL;
   const plan = (perturbation: string) =>
@@ -97,7 +96,7 @@ test("a sequential gate needs perturbations that change every task", () => {
   assertEquals(plan("RD").resolved.perturbations, ["RD"]);
 });
 
-test("plans warn of perturbations that find nothing to change", () => {
+Deno.test("plans warn of perturbations that find nothing to change", () => {
   const perturbations = ["none", "RD", "AP", "UK"];
   const tasks = [{ core: [1, 3], depth: [0, 2] }];
   assertEquals(planWarnings(planned({ perturbations, tasks })), [
@@ -114,7 +113,7 @@ test("plans warn of perturbations that find nothing to change", () => {
   ]);
 });
 
-test("a gate leaves out what was not changed, as if it had not been planned", () => {
+Deno.test("a gate leaves out what was not changed, as if it had not been planned", () => {
   const own = manyRecords(57, 60, { perturbation: "AP" });
   const unchanged = manyRecords(0, 40, { perturbation: "AP" }).map((trial): Trial => ({
     ...trial,
@@ -154,7 +153,7 @@ function ceilingsOf(trials: readonly TrialSummary[], limit: number) {
     );
 }
 
-test("a gate fails where flips are proved to be above their ceiling", () => {
+Deno.test("a gate fails where flips are proved to be above their ceiling", () => {
   const [none, check] = ceilingsOf(checked(30, 100), 0.1);
   assertEquals(none, ["none", "pass", []]);
   assertEquals(check!.slice(0, 2), ["rename", "fail"]);
@@ -166,7 +165,7 @@ test("a gate fails where flips are proved to be above their ceiling", () => {
   assertEquals(ceilingsOf(checked(0, 100), 0.1)[1]!.slice(0, 2), ["rename", "pass"]);
 });
 
-test("flips count both ways, trial by trial, and not what infrastructure spoiled", () => {
+Deno.test("flips count both ways, trial by trial, and not what infrastructure spoiled", () => {
   const pair = (seed: number, before: Trial["outcome"], after: Trial["outcome"]) => [
     record({ seed, outcome: before }),
     record({ seed, outcome: after, perturbation: "reorder" }),
@@ -183,7 +182,7 @@ test("flips count both ways, trial by trial, and not what infrastructure spoiled
   assertEquals(check.kind !== "invalid" && check.ceilings?.[0]?.seen, 2 / 4);
 });
 
-test("checks alone are held against flips", () => {
+Deno.test("checks alone are held against flips", () => {
   const other = manyRecords(10, 100, { perturbation: "RD" });
   const kinds = ceilingsOf([...checked(0, 100), ...other], 0);
   assertEquals(kinds.map(([name, , ceilings]) => [name, ceilings!.length]), [
@@ -193,7 +192,7 @@ test("checks alone are held against flips", () => {
   ]);
 });
 
-test("a gate bounds parameter failures by trials that have any", () => {
+Deno.test("a gate bounds parameter failures by trials that have any", () => {
   const trials = manyRecords(100, 100).map((trial): TrialSummary => ({
     ...summarize(trial),
     parameters: {
@@ -210,7 +209,7 @@ test("a gate bounds parameter failures by trials that have any", () => {
   assertEquals([ceiling?.ceiling, ceiling?.seen], ["parameterFailures.task_deviation", 0.4]);
 });
 
-test("parameter failures that are not known are not kept within their ceiling", () => {
+Deno.test("parameter failures that are not known are not kept within their ceiling", () => {
   const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 1 } } };
   const trials = manyRecords(100, 100);
   const verdictOf = (own: readonly TrialSummary[]) =>
@@ -255,7 +254,7 @@ test("parameter failures that are not known are not kept within their ceiling", 
   assertEquals(decideTrials(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
 });
 
-test("a gate cannot be asked of what cannot be solved, nor compare with it", () => {
+Deno.test("a gate cannot be asked of what cannot be solved, nor compare with it", () => {
   const removed = manyRecords(0, 60, { perturbation: "RP_F" });
   const usual = manyRecords(60, 60);
   const verdicts = (own: readonly Trial[], policy: GatePolicy) =>
@@ -269,7 +268,7 @@ test("a gate cannot be asked of what cannot be solved, nor compare with it", () 
   assertEquals(verdicts([...usual, ...removed], { baseline }), [["none", why]]);
 });
 
-test("flips of which none can be seen are not kept within their ceiling", () => {
+Deno.test("flips of which none can be seen are not kept within their ceiling", () => {
   const trials = [
     ...manyRecords(0, 50).map((trial): Trial => ({ ...trial, outcome: "invalid", solved: false })),
     ...manyRecords(50, 50, { perturbation: "rename" }),
@@ -282,14 +281,14 @@ test("flips of which none can be seen are not kept within their ceiling", () => 
   );
 });
 
-test("the same perturbations in another order are the same", () => {
+Deno.test("the same perturbations in another order are the same", () => {
   assertStringIncludes(
     refusal({ perturbations: ["FK+CF", "CF+FK"] }),
     "perturbations must have distinct names: FK+CF is there twice",
   );
 });
 
-test("a sequential gate with a ceiling of flips still needs the unperturbed trials", () => {
+Deno.test("a sequential gate with a ceiling of flips still needs the unperturbed trials", () => {
   const { graphs: _, ...suite } = SMALL;
   const gate = { successRate: 0.9, margin: 0.3, sequential: true, atMost: { flips: 0.1 } };
   const plan = planSuite({ ...suite, gate, perturbations: ["none", "rename"] });

@@ -6,7 +6,6 @@ import { planSuite } from "../../lib/runs/plan.ts";
 import { type BaselineChoice, completePolicy } from "../../lib/gate/policy.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { test } from "../support/generated.ts";
 
 const UNSIZED: Suite = {
   name: "small",
@@ -18,7 +17,7 @@ const SMALL: Suite = { ...UNSIZED, graphs: 3 };
 
 const SEQUENTIAL = { successRate: 0.9, margin: 0.2, sequential: true };
 
-test("planSuite() lets a sequential gate set the number of graphs: its largest size", () => {
+Deno.test("planSuite() lets a sequential gate set the number of graphs: its largest size", () => {
   for (const core of [[3], [3, 5], [3, 4, 5]]) {
     const suite = { ...UNSIZED, tasks: [{ core, depth: 2 }], gate: SEQUENTIAL, repetitions: 2 };
     const { gate, rule, resolved, trials } = planSuite(suite);
@@ -32,7 +31,7 @@ test("planSuite() lets a sequential gate set the number of graphs: its largest s
   }
 });
 
-test("planSuite() refuses a number of graphs beside a sequential gate", () => {
+Deno.test("planSuite() refuses a number of graphs beside a sequential gate", () => {
   const error = assertThrows(() => planSuite({ ...SMALL, gate: SEQUENTIAL }), InputError);
   assertEquals(
     error.message,
@@ -41,7 +40,7 @@ test("planSuite() refuses a number of graphs beside a sequential gate", () => {
   );
 });
 
-test("planSuite() plans the fixed size for shards, none of which sees enough to stop", () => {
+Deno.test("planSuite() plans the fixed size for shards, none of which sees enough to stop", () => {
   for (const core of [[3], [3, 5], [3, 4, 5]]) {
     const suite = { ...UNSIZED, tasks: [{ core, depth: 2 }], gate: SEQUENTIAL };
     const { rule: whole } = planSuite(suite);
@@ -56,7 +55,7 @@ test("planSuite() plans the fixed size for shards, none of which sees enough to 
   }
 });
 
-test("planSuite() says why a sequential gate cannot be planned, and of which suite", () => {
+Deno.test("planSuite() says why a sequential gate cannot be planned, and of which suite", () => {
   for (const gate of [SEQUENTIAL, { baseline: "a", sequential: true }]) {
     const error = assertThrows(
       () => planSuite({ ...UNSIZED, gate: { ...gate, margin: 0.00001 } }),
@@ -67,7 +66,7 @@ test("planSuite() says why a sequential gate cannot be planned, and of which sui
   }
 });
 
-test("planSuite() refuses a plan of more than a million trials", () => {
+Deno.test("planSuite() refuses a plan of more than a million trials", () => {
   const error = assertThrows(
     () => planSuite({ ...SMALL, graphs: 100_000, repetitions: 3 }),
     InputError,
@@ -80,7 +79,7 @@ test("planSuite() refuses a plan of more than a million trials", () => {
   assertThrows(() => planSuite({ ...UNSIZED, gate }), InputError, "at most 1000000 trials: it has");
 });
 
-test("planSuite() takes a model of the suite for a baseline, by its name in results", () => {
+Deno.test("planSuite() takes a model of the suite for a baseline, by its name in results", () => {
   const models = ["a", { model: "b", name: "old b" }];
   for (const baseline of ["a", "old b", { model: "old b" }]) {
     const { gate } = planSuite({ ...SMALL, models, gate: { baseline } });
@@ -97,7 +96,7 @@ test("planSuite() takes a model of the suite for a baseline, by its name in resu
   );
 });
 
-test("planSuite() refuses a baseline that nothing is compared with: such a gate would pass", () => {
+Deno.test("planSuite() refuses a baseline that nothing is compared with: such a gate would pass", () => {
   const alone: [models: string[], baseline: string | BaselineChoice][] = [
     [["a"], "a"],
     [["a", "b"], { strategy: "baseline" }],
@@ -114,14 +113,14 @@ test("planSuite() refuses a baseline that nothing is compared with: such a gate 
   }
 });
 
-test("planSuite() takes a file for a baseline whatever the models", () => {
+Deno.test("planSuite() takes a file for a baseline whatever the models", () => {
   for (const baseline of [{ file: "b.json" }, { file: "b.json", model: "gone" }]) {
     const { gate } = planSuite({ ...SMALL, models: ["a"], gate: { baseline } });
     assertEquals(gate, completePolicy({ baseline }));
   }
 });
 
-test("planSuite() needs a price of every model for budgets and ceilings in dollars", () => {
+Deno.test("planSuite() needs a price of every model for budgets and ceilings in dollars", () => {
   const prices = { a: { input: 1, output: 2 }, "old b": { input: 1, output: 2 } };
   const models = ["a", { model: "b", name: "old b" }];
   const dollars = [
@@ -137,7 +136,7 @@ test("planSuite() needs a price of every model for budgets and ceilings in dolla
   planSuite({ ...SMALL, budget: { tokens: 5 }, gate: { successRate: 0.9, atMost: { tokens: 9 } } });
 });
 
-test("planSuite() needs a price of models that strategies ask aside, too", () => {
+Deno.test("planSuite() needs a price of models that strategies ask aside, too", () => {
   const prices = { a: { input: 1, output: 2 }, b: { input: 1, output: 2 } };
   const strategies = [
     "baseline",
@@ -169,7 +168,7 @@ test("planSuite() needs a price of models that strategies ask aside, too", () =>
   planSuite({ ...suite, prices });
 });
 
-test("planSuite() takes a strategy of the suite for a baseline, by its name in results", () => {
+Deno.test("planSuite() takes a strategy of the suite for a baseline, by its name in results", () => {
   const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "mend" }];
   const suite = { ...SMALL, strategies };
   for (const strategy of ["baseline", "mend"]) {
@@ -183,7 +182,7 @@ test("planSuite() takes a strategy of the suite for a baseline, by its name in r
   );
 });
 
-test("planSuite() hands on budget and prices, where there are any", () => {
+Deno.test("planSuite() hands on budget and prices, where there are any", () => {
   const given: Partial<Suite> = {
     budget: { tokens: 5 },
     prices: { a: { input: 1, output: 2 } },

@@ -10,7 +10,6 @@ import {
   isUpgrade,
   SIGNS,
 } from "../../lib/gate/policy.ts";
-import { test } from "../support/generated.ts";
 
 const RATE = { successRate: 0.9 };
 const UPGRADE = { baseline: "gpt-5" };
@@ -20,7 +19,7 @@ function faultOf(policy: unknown): string {
   return assertThrows(() => parseWith(GATE_POLICY, policy, "it"), InputError).message;
 }
 
-test("completePolicy() fills in the defaults of an absolute gate, and keeps what is given", () => {
+Deno.test("completePolicy() fills in the defaults of an absolute gate, and keeps what is given", () => {
   assertEquals(completePolicy(RATE), {
     successRate: 0.9,
     margin: 0.05,
@@ -44,7 +43,7 @@ test("completePolicy() fills in the defaults of an absolute gate, and keeps what
   assertEquals(completePolicy(policy), policy);
 });
 
-test("completePolicy() fills in the defaults of an upgrade gate, and spells out its baseline", () => {
+Deno.test("completePolicy() fills in the defaults of an upgrade gate, and spells out its baseline", () => {
   assertEquals(completePolicy(UPGRADE), {
     baseline: { model: "gpt-5" },
     discordance: 0.2,
@@ -62,12 +61,12 @@ test("completePolicy() fills in the defaults of an upgrade gate, and spells out 
   assertEquals([complete.baseline, complete.discordance], [baseline, 0.3]);
 });
 
-test("completePolicy() takes the confidence for the power, unless that is given", () => {
+Deno.test("completePolicy() takes the confidence for the power, unless that is given", () => {
   assertEquals(completePolicy({ ...RATE, confidence: 0.99 }).power, 0.99);
   assertEquals(completePolicy({ ...UPGRADE, confidence: 0.99, power: 0.8 }).power, 0.8);
 });
 
-test("completePolicy() changes nothing of a complete policy, which plans keep", () => {
+Deno.test("completePolicy() changes nothing of a complete policy, which plans keep", () => {
   for (const policy of [RATE, UPGRADE, { ...RATE, sequential: true, power: 0.8 }]) {
     const complete = completePolicy(policy as GatePolicy);
     assertEquals(completePolicy(complete), complete);
@@ -75,13 +74,13 @@ test("completePolicy() changes nothing of a complete policy, which plans keep", 
   }
 });
 
-test("isUpgrade() tells the two kinds of policies apart, complete or not", () => {
+Deno.test("isUpgrade() tells the two kinds of policies apart, complete or not", () => {
   for (const complete of [(policy: GatePolicy) => policy, completePolicy]) {
     assertEquals([isUpgrade(complete(RATE)), isUpgrade(complete(UPGRADE))], [false, true]);
   }
 });
 
-test("hypothesesOf() are the rate and the margin below it, or no difference and the margin", () => {
+Deno.test("hypothesesOf() are the rate and the margin below it, or no difference and the margin", () => {
   assertEquals(hypothesesOf(completePolicy({ successRate: 0.75, margin: 0.25 })), {
     pass: 0.5,
     fail: 0.75,
@@ -89,11 +88,11 @@ test("hypothesesOf() are the rate and the margin below it, or no difference and 
   assertEquals(hypothesesOf(completePolicy({ ...UPGRADE, margin: 0.1 })), { pass: -0.1, fail: 0 });
 });
 
-test("SIGNS are the behaviours, and solved without the target's return", () => {
+Deno.test("SIGNS are the behaviours, and solved without the target's return", () => {
   assertEquals(SIGNS, ["aversion", "ignored_result", "silent", "forced_loop", "ungrounded"]);
 });
 
-test("GATE_POLICY accepts every value at the edge of its range", () => {
+Deno.test("GATE_POLICY accepts every value at the edge of its range", () => {
   const policies: GatePolicy[] = [
     { successRate: 1 },
     { successRate: 0.051 },
@@ -113,7 +112,7 @@ test("GATE_POLICY accepts every value at the edge of its range", () => {
   for (const policy of policies) assertEquals(parseWith(GATE_POLICY, policy, "it"), policy);
 });
 
-test("GATE_POLICY accepts a ceiling for every failure type, sign and mean", () => {
+Deno.test("GATE_POLICY accepts a ceiling for every failure type, sign and mean", () => {
   const shares = <K extends string>(names: readonly K[]) =>
     Object.fromEntries(names.map((name, place) => [name, place % 2]));
   const atMost = {
@@ -195,7 +194,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   ],
 ];
 
-test("GATE_POLICY names the path and the rule of every value that is not usable", () => {
+Deno.test("GATE_POLICY names the path and the rule of every value that is not usable", () => {
   for (const [policy, path, rule] of FAULTS) {
     const message = faultOf(policy);
     const wrong = `${JSON.stringify(policy)}: ${message}`;
@@ -205,7 +204,7 @@ test("GATE_POLICY names the path and the rule of every value that is not usable"
   }
 });
 
-test("GATE_POLICY tells all faults at once", () => {
+Deno.test("GATE_POLICY tells all faults at once", () => {
   const policy = { successRate: 2, margin: -1, confidence: 0.2, coverage: 0, undecided: "x" };
   const message = faultOf(policy);
   for (const name of Object.keys(policy)) assertStringIncludes(message, `at ${name}: `);

@@ -10,7 +10,6 @@ import type { GatePolicy } from "../../lib/gate/policy.ts";
 import { fork } from "../../lib/base/random.ts";
 import { type Check, type Outcomes, selfCheck } from "../../lib/gate/self_check.ts";
 import { wilson } from "../../lib/statistics/proportions.ts";
-import { test } from "../support/generated.ts";
 
 const GATES = 400;
 
@@ -33,7 +32,7 @@ function most(allowed: number, gates = GATES): number {
   return allowed + 3 * Math.sqrt(allowed * (1 - allowed) / gates);
 }
 
-test("selfCheck() of an upgrade gate finds it to keep both errors on one model's own trials", () => {
+Deno.test("selfCheck() of an upgrade gate finds it to keep both errors on one model's own trials", () => {
   for (const rate of [0.5, 0.8]) {
     const checks = check(graphs(120, rate), { baseline: "itself", margin: 0.1 });
     assertEquals(checks.map(({ truth, error, allowed }) => [truth, error, allowed.toFixed(2)]), [
@@ -46,7 +45,7 @@ test("selfCheck() of an upgrade gate finds it to keep both errors on one model's
   }
 });
 
-test("selfCheck() of an absolute gate moves the rate to where it just holds, and just does not", () => {
+Deno.test("selfCheck() of an absolute gate moves the rate to where it just holds, and just does not", () => {
   const checks = check(graphs(150, 0.7, 1), { successRate: 0.99, margin: 0.1 });
   assertEquals(checks.map(({ truth, error }) => [truth, error]), [
     ["the success rate is just what is asked for", "fail"],
@@ -58,7 +57,7 @@ test("selfCheck() of an absolute gate moves the rate to where it just holds, and
   }
 });
 
-test("selfCheck() sees a gate that errs too often", () => {
+Deno.test("selfCheck() sees a gate that errs too often", () => {
   // A gate at a confidence of 60% stands for a broken one that promised 95%.
   for (
     const [policy, trials] of [[{ baseline: "itself" }, 2], [{ successRate: 0.9 }, 1]] as const
@@ -71,7 +70,7 @@ test("selfCheck() sees a gate that errs too often", () => {
   }
 });
 
-test("selfCheck() compares two trials of a graph, and never one with itself", () => {
+Deno.test("selfCheck() compares two trials of a graph, and never one with itself", () => {
   // One of two is solved always: each pair tells the two apart.
   const [alike] = check(new Array(50).fill([true, false]), { baseline: "itself", margin: 0 });
   assertGreater(alike!.rate, 0.01);
@@ -80,7 +79,7 @@ test("selfCheck() compares two trials of a graph, and never one with itself", ()
   assertEquals(same!.gates, { pass: GATES, fail: 0, undecided: 0, invalid: 0 });
 });
 
-test("selfCheck() takes repetitions of a graph together, half of them in each arm", () => {
+Deno.test("selfCheck() takes repetitions of a graph together, half of them in each arm", () => {
   // Graphs that are always or never solved: their trials say no more than one would.
   const extreme = Array.from({ length: 60 }, (_, place) => new Array(8).fill(place % 4 > 0));
   const [alike] = check(extreme, { baseline: "itself", margin: 0.1 });
@@ -90,7 +89,7 @@ test("selfCheck() takes repetitions of a graph together, half of them in each ar
   assertGreater(just!.gates.undecided, 0.5 * GATES, "60 graphs are not 480");
 });
 
-test("selfCheck() draws as many graphs of each cell, however many each has", () => {
+Deno.test("selfCheck() draws as many graphs of each cell, however many each has", () => {
   // Of the easy cell a tenth was left; by graphs it would hardly count.
   const cells = [new Array(90).fill([false]), new Array(9).fill([true])];
   const [just] = selfCheck(cells, { successRate: 0.99, margin: 0.05 }, { gates: 50 });
@@ -98,7 +97,7 @@ test("selfCheck() draws as many graphs of each cell, however many each has", () 
   assertEquals(just!.gates, { pass: 0, fail: 0, undecided: 50, invalid: 0 });
 });
 
-test("selfCheck() counts every gate, and gives the share that erred with its interval", () => {
+Deno.test("selfCheck() counts every gate, and gives the share that erred with its interval", () => {
   for (const { gates, rate, interval, error } of check(graphs(60, 0.8), { successRate: 0.5 })) {
     assertEquals(gates.pass + gates.fail + gates.undecided + gates.invalid, GATES);
     assertEquals(gates.invalid, 0);
@@ -107,7 +106,7 @@ test("selfCheck() counts every gate, and gives the share that erred with its int
   }
 });
 
-test("selfCheck() of a sequential gate draws as many graphs as that may need", () => {
+Deno.test("selfCheck() of a sequential gate draws as many graphs as that may need", () => {
   const policy = { successRate: 0.9, margin: 0.2, sequential: true, power: 0.8 };
   const [just, lower] = check(graphs(20, 0.7), policy);
   // Twenty graphs at hand would leave most gates open.
@@ -127,7 +126,7 @@ test("selfCheck() of a sequential gate draws as many graphs as that may need", (
   assertGreater(alike!.gates.pass, 0.7 * GATES);
 });
 
-test("selfCheck() draws as many graphs as there are", () => {
+Deno.test("selfCheck() draws as many graphs as there are", () => {
   const decided = (count: number) => {
     const [one] = check(graphs(count, 0.8), { successRate: 0.5, margin: 0.2 }, 200);
     return 200 - one!.gates.undecided;
@@ -136,7 +135,7 @@ test("selfCheck() draws as many graphs as there are", () => {
   assertLess(decided(20), 100);
 });
 
-test("selfCheck() gives the same checks for the same seed, and others for another", () => {
+Deno.test("selfCheck() gives the same checks for the same seed, and others for another", () => {
   const of = (seed?: number) =>
     selfCheck([graphs(60, 0.8)], { baseline: "itself" }, {
       gates: 200,
@@ -146,7 +145,7 @@ test("selfCheck() gives the same checks for the same seed, and others for anothe
   assertNotEquals(of(2), of(1));
 });
 
-test("selfCheck() leaves out truths that cannot be", () => {
+Deno.test("selfCheck() leaves out truths that cannot be", () => {
   const truths = (rate: readonly Outcomes[], policy: GatePolicy) =>
     check(rate, policy, 10).map(({ error }) => error);
   const [all, none] = [new Array(20).fill([true, true]), new Array(20).fill([false, false])];
@@ -158,7 +157,7 @@ test("selfCheck() leaves out truths that cannot be", () => {
   assertEquals(truths(graphs(40, 0.1), { successRate: 0.9, margin: 0.5 }), ["pass"]);
 });
 
-test("selfCheck() needs a valid trial, and two of a graph to compare", () => {
+Deno.test("selfCheck() needs a valid trial, and two of a graph to compare", () => {
   const once: Outcomes[] = [[true], [false], []];
   assertThrows(
     () => selfCheck([once], { baseline: "itself" }),

@@ -9,9 +9,8 @@ import {
   assertNotEquals,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
-import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
+import { parseWith } from "../../lib/base/input.ts";
 import { completePolicy, type GatePolicy, hypothesesOf, isUpgrade } from "../../lib/gate/policy.ts";
 import { fork } from "../../lib/base/random.ts";
 import {
@@ -35,7 +34,7 @@ import {
   SEED,
   simulatePower,
 } from "../bench/power.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 const SOLVED: Sample = { worst: 1, best: 1 };
 const FAILED: Sample = { worst: 0, best: 0 };
@@ -61,7 +60,7 @@ function lookAll(bets: Bets, samples: readonly Sample[], blockSize = 1): Bets {
   return bets;
 }
 
-test("sequentialRule() knows the fixed sizes", () => {
+Deno.test("sequentialRule() knows the fixed sizes", () => {
   const sizes: [GatePolicy, number][] = [
     [{ successRate: 0.7 }, 960],
     [{ successRate: 0.8 }, 756],
@@ -72,7 +71,7 @@ test("sequentialRule() knows the fixed sizes", () => {
   for (const [policy, fixedSize] of sizes) assertEquals(ruleOf(policy).fixedSize, fixedSize);
 });
 
-test("sequentialRule() ends at 1.5 times the fixed size, in whole blocks", () => {
+Deno.test("sequentialRule() ends at 1.5 times the fixed size, in whole blocks", () => {
   for (const policy of [{ successRate: 0.9 }, { baseline: "old", margin: 0.1 }]) {
     for (const blockSize of [1, 2, 5, 7, 12, 24, 1_000]) {
       const rule = ruleOf(policy, blockSize);
@@ -82,7 +81,7 @@ test("sequentialRule() ends at 1.5 times the fixed size, in whole blocks", () =>
   }
 });
 
-test("sequentialRule() takes its errors from confidence and power, as round numbers", () => {
+Deno.test("sequentialRule() takes its errors from confidence and power, as round numbers", () => {
   const { alpha, beta } = ruleOf({ successRate: 0.8, confidence: 0.95, power: 0.9 });
   assertEquals([alpha, beta], [0.05, 0.1]);
   const strict = ruleOf({ successRate: 0.8, confidence: 0.99 });
@@ -90,7 +89,7 @@ test("sequentialRule() takes its errors from confidence and power, as round numb
   assertGreater(strict.fixedSize, 756);
 });
 
-test("sequentialRule() refuses a margin of 0", () => {
+Deno.test("sequentialRule() refuses a margin of 0", () => {
   for (const policy of [{ successRate: 0.8, margin: 0 }, { baseline: "old", margin: 0 }]) {
     assertThrows(
       () => ruleOf(policy),
@@ -100,7 +99,7 @@ test("sequentialRule() refuses a margin of 0", () => {
   }
 });
 
-test("stakesOf() bets Wald's likelihood ratio on rates", () => {
+Deno.test("stakesOf() bets Wald's likelihood ratio on rates", () => {
   for (
     const [successRate, margin] of [[0.1, 0.05], [0.5, 0.05], [0.7, 0.1], [0.95, 0.05]] as const
   ) {
@@ -114,7 +113,7 @@ test("stakesOf() bets Wald's likelihood ratio on rates", () => {
   }
 });
 
-test("stakesOf() bets the edge over the second moment on differences", () => {
+Deno.test("stakesOf() bets the edge over the second moment on differences", () => {
   const { pass, fail } = stakesOf(
     completePolicy({ baseline: "old", margin: 0.05, discordance: 0.2 }),
   );
@@ -133,7 +132,7 @@ const POLICIES: fc.Arbitrary<GatePolicy> = fc.tuple(
     : { baseline: "old", discordance: whole, margin: whole * part }
 );
 
-test("stakesOf() never risks all of the capital", () => {
+Deno.test("stakesOf() never risks all of the capital", () => {
   fc.assert(fc.property(POLICIES, (policy) => {
     const complete = completePolicy(policy);
     const { pass, fail } = stakesOf(complete);
@@ -145,7 +144,7 @@ test("stakesOf() never risks all of the capital", () => {
   }));
 });
 
-test("Bets ends with whichever capital is multiplied first", () => {
+Deno.test("Bets ends with whichever capital is multiplied first", () => {
   const policy = { successRate: 0.7 };
   const gains = [Math.log(0.7 / 0.65), Math.log(0.35 / 0.3)] as const;
   const [toPass, toFail] = gains.map((gain) => Math.ceil(Math.log(20) / gain));
@@ -156,14 +155,14 @@ test("Bets ends with whichever capital is multiplied first", () => {
   assertEquals([failed.decision, failed.units], ["fail", 20]);
 });
 
-test("Bets changes nothing any more after its decision", () => {
+Deno.test("Bets changes nothing any more after its decision", () => {
   const bets = lookAll(betsOf({ successRate: 0.7 }), times(41, SOLVED));
   assertEquals(bets.decision, "pass");
   for (let more = 0; more < 500; more++) assertEquals(bets.look([FAILED]), "pass");
   assertEquals([bets.decision, bets.units], ["pass", 41]);
 });
 
-test("Bets looks only after whole blocks", () => {
+Deno.test("Bets looks only after whole blocks", () => {
   const policy = { successRate: 0.7 };
   // Enough for a pass by itself, if somebody looked in between.
   const block = [...times(45, SOLVED), ...times(15, FAILED)];
@@ -173,7 +172,7 @@ test("Bets looks only after whole blocks", () => {
   assertEquals([bets.decision, bets.units], [undefined, 60]);
 });
 
-test("Bets takes what is unknown as the worst case of either bet", () => {
+Deno.test("Bets takes what is unknown as the worst case of either bet", () => {
   const policy = { successRate: 0.7 };
   assertEquals(lookAll(betsOf(policy), times(1_000, UNKNOWN)).decision, undefined);
   // What just suffices to decide does so no more beside two of them.
@@ -185,7 +184,7 @@ test("Bets takes what is unknown as the worst case of either bet", () => {
   assertEquals(lookAll(betsOf(policy), [...unknown, ...failing]).decision, undefined);
 });
 
-test("Bets fails a model that should solve all at its first failure", () => {
+Deno.test("Bets fails a model that should solve all at its first failure", () => {
   const policy = { successRate: 1 };
   const failed = lookAll(betsOf(policy), [...times(10, SOLVED), FAILED, ...times(90, SOLVED)]);
   assertEquals([failed.decision, failed.units], ["fail", 11]);
@@ -238,7 +237,7 @@ function leastOf(policy: GatePolicy): 0 | -1 {
   return "baseline" in policy ? -1 : 0;
 }
 
-test("sequentialBounds() reach the hypotheses exactly when the bets end", () => {
+Deno.test("sequentialBounds() reach the hypotheses exactly when the bets end", () => {
   const ends = new Set<string | undefined>();
   fc.assert(
     fc.property(COURSES, (course) => {
@@ -265,7 +264,7 @@ test("sequentialBounds() reach the hypotheses exactly when the bets end", () => 
   assertEquals(ends.size, 3);
 });
 
-test("sequentialBounds() only come closer with every look", () => {
+Deno.test("sequentialBounds() only come closer with every look", () => {
   fc.assert(
     fc.property(COURSES, (course) => {
       const rule = openRule(course.policy, course.blockSize);
@@ -282,7 +281,7 @@ test("sequentialBounds() only come closer with every look", () => {
   );
 });
 
-test("sequentialBounds() contain what never changes", () => {
+Deno.test("sequentialBounds() contain what never changes", () => {
   fc.assert(
     fc.property(COURSES, ({ policy, blockSize, mean }) => {
       const value = leastOf(policy) + (1 - leastOf(policy)) * mean;
@@ -299,7 +298,7 @@ test("sequentialBounds() contain what never changes", () => {
   );
 });
 
-test("sequentialBounds() know nothing without a look", () => {
+Deno.test("sequentialBounds() know nothing without a look", () => {
   const rule = ruleOf({ successRate: 0.7 });
   const { lower, upper } = sequentialBounds([], rule, 0);
   assertAlmostEquals(lower, 0, 1e-12);
@@ -309,7 +308,7 @@ test("sequentialBounds() know nothing without a look", () => {
   assertAlmostEquals(differences.upper, 1, 1e-12);
 });
 
-test("simulateGates() draws cell after cell, and the same from the same seed", () => {
+Deno.test("simulateGates() draws cell after cell, and the same from the same seed", () => {
   const policy = completePolicy({ successRate: 0.8, margin: 0.1 });
   const rule = sequentialRule(policy, 3);
   const places: number[] = [];
@@ -328,7 +327,7 @@ test("simulateGates() draws cell after cell, and the same from the same seed", (
   assertNotEquals(simulate(2), chances);
 });
 
-test("simulateGates() ends undecided at the largest size", () => {
+Deno.test("simulateGates() ends undecided at the largest size", () => {
   const policy = completePolicy({ successRate: 0.8, margin: 0.1 });
   const rule = sequentialRule(policy, 5);
   assertEquals(simulateGates(rule, policy, 3, () => UNKNOWN), {
@@ -339,7 +338,7 @@ test("simulateGates() ends undecided at the largest size", () => {
   });
 });
 
-test("drawOutcome() and drawDifference() draw what they are asked for", () => {
+Deno.test("drawOutcome() and drawDifference() draw what they are asked for", () => {
   const draws = 20_000;
   const { prng } = fork(3, "draws");
   const countOf = (draw: () => Sample) => {
@@ -356,14 +355,14 @@ test("drawOutcome() and drawDifference() draw what they are asked for", () => {
   assertAlmostEquals(differences(0), 0.7, 0.01);
 });
 
-test("SEQUENTIAL_RULE reads what plans hold", () => {
+Deno.test("SEQUENTIAL_RULE reads what plans hold", () => {
   for (const policy of [{ successRate: 0.7 }, { successRate: 1 }, { baseline: "old" }]) {
     const rule = ruleOf(policy, 6);
     assertEquals(parseWith(SEQUENTIAL_RULE, JSON.parse(JSON.stringify(rule)), "it"), rule);
   }
 });
 
-test("SEQUENTIAL_RULE refuses what is none", () => {
+Deno.test("SEQUENTIAL_RULE refuses what is none", () => {
   const rule = ruleOf({ successRate: 0.7 }, 6);
   const { lambda } = rule;
   const faults: [string, unknown][] = [
@@ -389,7 +388,7 @@ function powers(): Power[] {
   return simulated ??= simulatePower();
 }
 
-test("powerOf() tells what simulateGates() does", () => {
+Deno.test("powerOf() tells what simulateGates() does", () => {
   for (const policy of [{ successRate: 0.7, margin: 0.1 }, { baseline: "old", margin: 0.1 }]) {
     const complete = completePolicy(policy);
     const { pass, fail } = hypothesesOf(complete);
@@ -408,14 +407,14 @@ function noise(share: number): number {
   return 3 * Math.sqrt(share * (1 - share) / GATES);
 }
 
-test("sequentialRule() keeps both errors, however large blocks are", () => {
+Deno.test("sequentialRule() keeps both errors, however large blocks are", () => {
   for (const { good, worse } of powers()) {
     for (const { fail } of good) assertLessOrEqual(fail, 0.05 + noise(0.05));
     for (const { pass } of worse) assertLessOrEqual(pass, 0.05 + noise(0.05));
   }
 });
 
-test("sequentialRule() saves half of the graphs of a suite with one cell, and nearly always decides", () => {
+Deno.test("sequentialRule() saves half of the graphs of a suite with one cell, and nearly always decides", () => {
   for (const { policy, fixedSize, good, worse } of powers()) {
     // Where margin and discordance are closest, a model that is as good is undecided more often.
     const most = isUpgrade(policy) && policy.discordance < 0.2 ? 0.05 : 0.03;
@@ -426,7 +425,7 @@ test("sequentialRule() saves half of the graphs of a suite with one cell, and ne
   }
 });
 
-test("powerTables() are what the README of the benchmarks shows", async () => {
+Deno.test("powerTables() are what the README of the benchmarks shows", async () => {
   const readme = await Deno.readTextFile(new URL("../bench/README.md", import.meta.url));
   assert(readme.includes(`${powerTables(powers())}\n`), "run deno task power");
   assert(readme.includes(`${GATES.toLocaleString("en-US")} gates, seed ${SEED}`));

@@ -13,14 +13,13 @@ import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
 import { unitNames } from "../../lib/gate/unit_names.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import type { CallMode } from "../../lib/tasks/questions/scoring.ts";
-import { test } from "../support/generated.ts";
 import { once, planOf, record } from "../support/records.ts";
 
 const GRAPH = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
 const QUESTION: TaskSpec = { set: "s", question: "q", difficulty: "easy", mode: "tools" };
 const PROBE: TaskSpec = { case: "oracle", seed: 1 };
 
-test("unitNames() names what all tasks are, else tasks", () => {
+Deno.test("unitNames() names what all tasks are, else tasks", () => {
   const words = (...tasks: object[]) => {
     const { one, whole, same, option } = unitNames(tasks);
     return [one, whole, same, option];
@@ -51,7 +50,7 @@ function trialsOfCase(solved: number, all: number) {
     }));
 }
 
-test("verdicts over a case speak of its trials, and those over questions of questions", () => {
+Deno.test("verdicts over a case speak of its trials, and those over questions of questions", () => {
   const told = (trials: ReturnType<typeof trialsOfCase>, policy: GatePolicy) => {
     const [verdict] =
       reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy).verdicts;
@@ -76,7 +75,7 @@ test("verdicts over a case speak of its trials, and those over questions of ques
   assertMatch(few, /^UNDECIDED: .* further trials would decide\.$/m);
 });
 
-test("verdicts over two models name what these share", () => {
+Deno.test("verdicts over two models name what these share", () => {
   const pairs = once(80, 20).map((candidate) => ({ candidate, baseline: candidate }));
   const policy = { baseline: "b", margin: 0.1 };
   const unit = unitNames([PROBE]);
@@ -90,7 +89,7 @@ test("verdicts over two models name what these share", () => {
   assertStringIncludes(numbers.join("\n"), "with so few questions Tango's bounds");
 });
 
-test("decide() speaks of its units in reasons, too", () => {
+Deno.test("decide() speaks of its units in reasons, too", () => {
   const unit = unitNames([PROBE]);
   const solved = { solved: 1, valid: 1, trials: 1 };
   const missing = { solved: 0, valid: 0, trials: 1 };
@@ -109,7 +108,7 @@ function caseSuite(more: Partial<Suite>): Suite {
   return { name: "s", seed: 1, tasks: [], models: ["m"], ...more };
 }
 
-test("forecast() speaks of trials of one case, and names the option that sets how many", () => {
+Deno.test("forecast() speaks of trials of one case, and names the option that sets how many", () => {
   const plan = planSuite(
     caseSuite({ graphs: 20, gate: { successRate: 0.8, margin: 0.05 } }),
     { tasks: CASE_SOURCE },
@@ -144,7 +143,7 @@ function questionPlan(more: Partial<Suite>, mode: readonly CallMode[] = ["parame
   return planSuite(suite, { tasks: questionSource(suite.tasks, (path) => path)! });
 }
 
-test("forecast() speaks of the questions of a call set, of which there are no more", () => {
+Deno.test("forecast() speaks of the questions of a call set, of which there are no more", () => {
   const { lines, warnings } = forecast(
     questionPlan({ gate: { successRate: 0.8, margin: 0.01 } }, ["parameters"]),
   )!;
@@ -155,7 +154,7 @@ test("forecast() speaks of the questions of a call set, of which there are no mo
   );
 });
 
-test("planWarnings() tells of perturbations that change no question", () => {
+Deno.test("planWarnings() tells of perturbations that change no question", () => {
   const warnings = planWarnings(questionPlan({ perturbations: ["none", "RD", "reorder"] }));
   assertEquals(warnings, [
     "RD finds nothing to change in 16 of the first 16 tasks, one a cell: such trials are left out of all rates",

@@ -17,7 +17,6 @@ import { completePolicy, type RatePolicy, type UpgradePolicy } from "../../lib/g
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import { percent, points } from "../../lib/base/numbers.ts";
-import { test } from "../support/generated.ts";
 import { once, pairsOf } from "../support/records.ts";
 
 const RATE = { successRate: 0.9 };
@@ -63,7 +62,7 @@ function check(ceiling: string, limit: number, seen: number, lower: number | nul
 
 const TOKENS = check("tokens", 10, 12, null);
 
-test("describeVerdict() of a pass says what is proved, and how often that is wrong", () => {
+Deno.test("describeVerdict() of a pass says what is proved, and how often that is wrong", () => {
   assertEquals(
     told([190, 10]).text,
     "PASS: the true success rate is at least 85.0%, which is 90.0% less a margin of 5 points. " +
@@ -71,7 +70,7 @@ test("describeVerdict() of a pass says what is proved, and how often that is wro
   );
 });
 
-test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => {
+Deno.test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => {
   const policy = { successRate: 0.9, margin: 0, confidence: 0.99 };
   assertEquals(
     told([80, 20], policy).text,
@@ -84,7 +83,7 @@ test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => 
   );
 });
 
-test("describeVerdict() of an undecided gate says how many more trials would probably decide", () => {
+Deno.test("describeVerdict() of an undecided gate says how many more trials would probably decide", () => {
   const verdict = decide(once(45, 5), RATE);
   assert(verdict.kind === "undecided");
   assertEquals(
@@ -100,7 +99,7 @@ test("describeVerdict() of an undecided gate says how many more trials would pro
   );
 });
 
-test("describeVerdict() of an invalid gate gives the reason alone", () => {
+Deno.test("describeVerdict() of an invalid gate gives the reason alone", () => {
   assertEquals(
     told([0, 0, 5]).text,
     "INVALID: nothing can be said, as none of 5 planned trials is valid.",
@@ -112,7 +111,7 @@ test("describeVerdict() of an invalid gate gives the reason alone", () => {
   );
 });
 
-test("describeVerdict() of an upgrade gate compares with the baseline by its name", () => {
+Deno.test("describeVerdict() of an upgrade gate compares with the baseline by its name", () => {
   const alike = decideUpgrade(pairsOf({ both: 700, gained: 40, lost: 40, neither: 100 }), UPGRADE);
   assertEquals(
     describeVerdict(alike, UPGRADE, { baseline: "old + restate" }),
@@ -131,7 +130,7 @@ test("describeVerdict() of an upgrade gate compares with the baseline by its nam
   );
 });
 
-test("describeVerdict() of a sequential gate tells its own error of failing", () => {
+Deno.test("describeVerdict() of a sequential gate tells its own error of failing", () => {
   const { policy, rule } = sequential({ power: 0.8 });
   const passed = describeVerdict(decide(once(400, 0), policy, { rule }), policy);
   assertStringIncludes(passed, "would pass in at most 5.0% of runs.");
@@ -139,7 +138,7 @@ test("describeVerdict() of a sequential gate tells its own error of failing", ()
   assertStringIncludes(failed, "would fail in at most 20.0% of runs.");
 });
 
-test("describeVerdict() of shards of a sequential gate tells the error of the bounds that decided", () => {
+Deno.test("describeVerdict() of shards of a sequential gate tells the error of the bounds that decided", () => {
   // Without the rule it is the confidence that holds, on either side.
   const { policy } = sequential({ power: 0.99 });
   const failed = decide(once(0, 400), policy);
@@ -150,7 +149,7 @@ test("describeVerdict() of shards of a sequential gate tells the error of the bo
   assert(advice.endsWith(`about ${open.moreTrials} further trials would decide.`), advice);
 });
 
-test("describeVerdict() of a sequential gate that ends undecided tells why it goes no further", () => {
+Deno.test("describeVerdict() of a sequential gate that ends undecided tells why it goes no further", () => {
   const { policy, rule } = sequential();
   const middle = Array.from(
     { length: rule.largestSize },
@@ -170,7 +169,7 @@ test("describeVerdict() of a sequential gate that ends undecided tells why it go
   );
 });
 
-test("describeVerdict() tells why not all was run, whatever the verdict", () => {
+Deno.test("describeVerdict() tells why not all was run, whatever the verdict", () => {
   const ending = ` Not all of the plan was run: ${BUDGET}.`;
   for (
     const [solved, failed, kind] of [[200, 0, "PASS"], [0, 50, "FAIL"], [
@@ -186,7 +185,7 @@ test("describeVerdict() tells why not all was run, whatever the verdict", () => 
   assert(describeVerdict(verdict, RATE).endsWith(ending));
 });
 
-test("describeVerdict() of a pass and of a fail says when the other is proved too, or nearly so", () => {
+Deno.test("describeVerdict() of a pass and of a fail says when the other is proved too, or nearly so", () => {
   const less =
     "It is also proved that the true success rate is below 94.0%, but by less than the margin.";
   assert(told([4_600, 400], { successRate: 0.94 }).text.endsWith(less));
@@ -199,7 +198,7 @@ test("describeVerdict() of a pass and of a fail says when the other is proved to
   assert(upgrade.endsWith(within), upgrade);
 });
 
-test("describeVerdict() names every ceiling that is exceeded, in its own unit", () => {
+Deno.test("describeVerdict() names every ceiling that is exceeded, in its own unit", () => {
   const ceilings = [
     check("failures.incorrect_value", 0.1, 0.2, 0.15),
     check("failureShifts.function_not_found", 0, 0.02, 0.01),
@@ -222,7 +221,7 @@ test("describeVerdict() names every ceiling that is exceeded, in its own unit", 
   );
 });
 
-test("describeVerdict() of an exceeded ceiling says what the gate alone would have come to", () => {
+Deno.test("describeVerdict() of an exceeded ceiling says what the gate alone would have come to", () => {
   const ends = [
     ["pass", "Without that it would pass."],
     ["undecided", "Without that it would be undecided."],
@@ -235,7 +234,7 @@ test("describeVerdict() of an exceeded ceiling says what the gate alone would ha
   }
 });
 
-test("describeVerdict() and verdictNumbers() claim no more of a ceiling than is proved", () => {
+Deno.test("describeVerdict() and verdictNumbers() claim no more of a ceiling than is proved", () => {
   const ceilings = [
     check("failures.incorrect_value", 0.1, 0.2, 0.1499),
     check("failureShifts.incorrect_value", 0.1, 0.2, 0.1499),
@@ -255,7 +254,7 @@ test("describeVerdict() and verdictNumbers() claim no more of a ceiling than is 
   );
 });
 
-test("describeVerdict() never rounds a confidence or a wanted rate up to 100%", () => {
+Deno.test("describeVerdict() never rounds a confidence or a wanted rate up to 100%", () => {
   const policy = { successRate: 0.9996, margin: 0, confidence: 0.9999 };
   for (const counts of [[90, 10], [100_000, 0]] as const) {
     const { text } = told([...counts], policy);
@@ -263,7 +262,7 @@ test("describeVerdict() never rounds a confidence or a wanted rate up to 100%", 
   }
 });
 
-test("verdictNumbers() of an absolute gate: what was solved, the bounds and their method", () => {
+Deno.test("verdictNumbers() of an absolute gate: what was solved, the bounds and their method", () => {
   assertEquals(told([190, 10]).numbers, [
     "solved: 190 of 200 valid trials (95.0%), 200 graphs",
     "true rate: at least 91.6%, at most 97.3%, each with 95.0% confidence (exact, Clopper-Pearson)",
@@ -275,7 +274,7 @@ test("verdictNumbers() of an absolute gate: what was solved, the bounds and thei
   );
 });
 
-test("verdictNumbers() of an upgrade gate: both rates, the difference, McNemar and the bounds", () => {
+Deno.test("verdictNumbers() of an upgrade gate: both rates, the difference, McNemar and the bounds", () => {
   assertEquals(compared({ both: 700, gained: 60, lost: 40, neither: 75 }).numbers, [
     "solved: candidate 86.9%, baseline 84.6%, 875 graphs",
     "difference: 2.3 points; better on 60 graphs, worse on 40",
@@ -292,7 +291,7 @@ test("verdictNumbers() of an upgrade gate: both rates, the difference, McNemar a
   }
 });
 
-test("verdictNumbers() of repeated graphs has no McNemar, which knows no repetitions", () => {
+Deno.test("verdictNumbers() of repeated graphs has no McNemar, which knows no repetitions", () => {
   const twice = { solved: 2, valid: 2, trials: 2 };
   const pairs = new Array(300).fill({ candidate: twice, baseline: twice });
   const numbers = verdictNumbers(decideUpgrade(pairs, UPGRADE), UPGRADE);
@@ -300,7 +299,7 @@ test("verdictNumbers() of repeated graphs has no McNemar, which knows no repetit
   assertMatch(numbers[2]!, /^true difference: .* \(by bets on graphs\)$/);
 });
 
-test("verdictNumbers() tells of unknown trials, also under an invalid verdict", () => {
+Deno.test("verdictNumbers() tells of unknown trials, also under an invalid verdict", () => {
   const line = "invalid or missing trials, which count as the worst case of each bound: 10";
   const { text, numbers } = told([81, 9, 10]);
   assertMatch(text, /^INVALID/);
@@ -311,7 +310,7 @@ test("verdictNumbers() tells of unknown trials, also under an invalid verdict", 
   assertEquals(told([190, 10]).numbers.length, 2);
 });
 
-test("verdictNumbers() tell of every ceiling whether it was kept", () => {
+Deno.test("verdictNumbers() tell of every ceiling whether it was kept", () => {
   const ceilings = [
     { ...check("failures.incorrect_value", 0.1, 0.05, 0.01), exceeded: false },
     { ...check("failures.function_not_found", 0.1, 0.12, 0.05), exceeded: false },
@@ -331,19 +330,19 @@ test("verdictNumbers() tell of every ceiling whether it was kept", () => {
   ]);
 });
 
-test("verdictNumbers() warn of few graphs, where Tango's bounds are but approximate", () => {
+Deno.test("verdictNumbers() warn of few graphs, where Tango's bounds are but approximate", () => {
   const warning = "with so few graphs Tango's bounds may err up to twice as often as they say";
   assertEquals(compared({ both: 49 }).numbers.includes(warning), true);
   assertEquals(compared({ both: 50 }).numbers.includes(warning), false);
   assertEquals(told([20, 0]).numbers.includes(warning), false);
 });
 
-test("verdictNumbers() of a verdict without evidence are none", () => {
+Deno.test("verdictNumbers() of a verdict without evidence are none", () => {
   assertEquals(told([0, 0, 5]).numbers, []);
   assertEquals(verdictNumbers({ kind: "invalid", reason: "it is" }, UPGRADE), []);
 });
 
-test("verdictNumbers() of a sequential gate tell both confidences, and when it had decided", () => {
+Deno.test("verdictNumbers() of a sequential gate tell both confidences, and when it had decided", () => {
   const { policy, rule } = sequential({ power: 0.8 });
   const decided = decide(once(400, 0), policy, { rule });
   const [solved, bounds, after] = verdictNumbers(decided, policy);
@@ -366,7 +365,7 @@ test("verdictNumbers() of a sequential gate tell both confidences, and when it h
   );
 });
 
-test("verdictNumbers() do not say that a sequential gate had decided which a ceiling ended", () => {
+Deno.test("verdictNumbers() do not say that a sequential gate had decided which a ceiling ended", () => {
   const { policy, rule } = sequential();
   const open = decide(once(10, 2), policy, { rule, stopped: BUDGET });
   const failed = withCeilings(open, [TOKENS]);
@@ -374,7 +373,7 @@ test("verdictNumbers() do not say that a sequential gate had decided which a cei
   assertNotMatch(verdictNumbers(failed, policy).join("\n"), /gate decided/);
 });
 
-test("verdictNumbers() round bounds outward, so that none looks better than it is", () => {
+Deno.test("verdictNumbers() round bounds outward, so that none looks better than it is", () => {
   const shown = (lower: number, upper: number, of: "rate" | "difference") => {
     const evidence = (of === "rate" ? { ...EVIDENCE, lower, upper } : {
       ...decideUpgrade(pairsOf({ both: 10 }), UPGRADE).evidence!,
@@ -403,14 +402,14 @@ test("verdictNumbers() round bounds outward, so that none looks better than it i
   assertEquals(shown(-0.0099, -0.00001, "difference"), ["-0.99 points", "-0.001 points"]);
 });
 
-test("percent() has as many decimals as it takes not to look like all or none", () => {
+Deno.test("percent() has as many decimals as it takes not to look like all or none", () => {
   assertEquals(
     [0, 1, 0.5, 0.9994, 0.9996, 0.99999, 0.0004, 0.00004].map(percent),
     ["0.0%", "100.0%", "50.0%", "99.9%", "99.96%", "99.999%", "0.04%", "0.004%"],
   );
 });
 
-test("points() has no sign at zero, no plural at one, and more decimals below one", () => {
+Deno.test("points() has no sign at zero, no plural at one, and more decimals below one", () => {
   assertEquals(
     [0, -0, -0.000001, -0.0012, 0.01, -0.01, 0.05, 0.123, -0.123].map(points),
     [

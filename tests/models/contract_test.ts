@@ -30,7 +30,6 @@ import {
   said,
   serversOf,
   status,
-  test as sanitized,
   whole,
   WIRES,
 } from "../support/wire_servers.ts";
@@ -83,7 +82,7 @@ const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 2, seed: 11 };
 for (const api of APIS) {
   const { parallel, reply, cut } = serverOf(api);
   const { serving, breaking } = serversOf(isTextFormat(api) ? "chat" : api);
-  const test: typeof sanitized = (name, fn, more) => sanitized(`${api}: ${name}`, fn, more);
+  const test = (name: string, fn: () => Promise<void>) => Deno.test(`${api}: ${name}`, fn);
 
   /** Uses a model at a server made by hand, connected as those of suites are. */
   const ask = async <T>(

@@ -23,7 +23,6 @@ import {
   type Raw,
   serving,
   status,
-  test,
   whole,
 } from "../support/wire_servers.ts";
 
@@ -51,7 +50,7 @@ function echo(
   };
 }
 
-test("completionsScorer() asks for an echo with log-probabilities, and for one token more", async () => {
+Deno.test("completionsScorer() asks for an echo with log-probabilities, and for one token more", async () => {
   await using words = serveWords();
   await scorerAt(words.baseURL).score("a b");
   assertEquals(words.received, [{
@@ -59,7 +58,7 @@ test("completionsScorer() asks for an echo with log-probabilities, and for one t
   }]);
 });
 
-test("completionsScorer() gives the tokens of the prompt alone, each with its probability", async () => {
+Deno.test("completionsScorer() gives the tokens of the prompt alone, each with its probability", async () => {
   for (const opening of [undefined, "<s>"]) {
     await using words = serveWords(opening === undefined ? {} : { opening });
     const tokens = await scorerAt(words.baseURL).score("one two one");
@@ -71,25 +70,25 @@ test("completionsScorer() gives the tokens of the prompt alone, each with its pr
   }
 });
 
-test("completionsScorer() names itself after the model unless told otherwise", () => {
+Deno.test("completionsScorer() names itself after the model unless told otherwise", () => {
   assertEquals(scorerAt("http://127.0.0.1:1").name, "words");
   assertEquals(scorerAt("http://127.0.0.1:1", { name: "other" }).name, "other");
 });
 
-test("completionsScorer() sends further fields, which win", async () => {
+Deno.test("completionsScorer() sends further fields, which win", async () => {
   await using words = serveWords();
   await scorerAt(words.baseURL, { body: { max_tokens: 0, seed: 7 } }).score("a");
   const [{ max_tokens, seed, echo: echoed }] = words.received as [JsonObject];
   assertEquals([max_tokens, seed, echoed], [0, 7, true]);
 });
 
-test("completionsScorer() asks nobody about nothing", async () => {
+Deno.test("completionsScorer() asks nobody about nothing", async () => {
   await using words = serveWords();
   assertEquals(await scorerAt(words.baseURL).score(""), []);
   assertEquals(words.received.length, 0);
 });
 
-test("completionsScorer() refuses texts with half a character, and streams", async () => {
+Deno.test("completionsScorer() refuses texts with half a character, and streams", async () => {
   await assertRejects(
     () => scorerAt("http://127.0.0.1:1").score("\ud800"),
     InputError,
@@ -123,7 +122,7 @@ const SOUND: Readonly<Record<string, JsonObject>> = {
 };
 
 for (const [name, answer] of Object.entries(SOUND)) {
-  test(`completionsScorer() understands ${name}`, async () => {
+  Deno.test(`completionsScorer() understands ${name}`, async () => {
     await using server = serving(answering(answer));
     assertEquals(await scorerOf(server).score("a b"), [
       { start: 0, end: 1, logProbability: null },
@@ -132,7 +131,7 @@ for (const [name, answer] of Object.entries(SOUND)) {
   });
 }
 
-test("completionsScorer() takes a probability a little above 1 for 1", async () => {
+Deno.test("completionsScorer() takes a probability a little above 1 for 1", async () => {
   await using server = serving(answering(echo(["a", " b"], [null, 1e-7])));
   assertEquals((await scorerOf(server).score("a b"))[1]!.logProbability, 0);
 });
@@ -179,7 +178,7 @@ const UNUSABLE: readonly (readonly [name: string, answer: unknown, message: RegE
 ];
 
 for (const [name, answer, message] of UNUSABLE) {
-  test(`completionsScorer() refuses ${name}, and asks again`, async () => {
+  Deno.test(`completionsScorer() refuses ${name}, and asks again`, async () => {
     await using server = serving(answering(answer));
     const error = await assertRejects(
       () => scorerOf(server, { retries: 1 }).score("a b"),
@@ -194,7 +193,7 @@ for (const [name, answer, message] of UNUSABLE) {
   });
 }
 
-test("completionsScorer() refuses what nests too deep", async () => {
+Deno.test("completionsScorer() refuses what nests too deep", async () => {
   const deep = `{"error":${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}`;
   await using server = serving(() =>
     new Response(deep, { headers: { "content-type": "application/json" } })
@@ -251,7 +250,7 @@ const FAULTS:
     ];
 
 for (const [name, answer, message, attempts] of FAULTS) {
-  test(`completionsScorer() tells of ${name}, after ${attempts} attempts`, async () => {
+  Deno.test(`completionsScorer() tells of ${name}, after ${attempts} attempts`, async () => {
     await using server = serving(answer);
     const error = await assertRejects(
       () => scorerOf(server, { retries: 2 }).score("a b"),
@@ -273,7 +272,7 @@ const BROKEN: readonly (readonly [name: string, raw: Raw, message: RegExp])[] = 
 ];
 
 for (const [name, raw, message] of BROKEN) {
-  test(`completionsScorer() tells of a server that ${name}`, async () => {
+  Deno.test(`completionsScorer() tells of a server that ${name}`, async () => {
     await using server = breaking(raw);
     const error = await assertRejects(
       () => scorerOf(server, { retries: 0, requestTimeout: 200 }).score("a b"),
@@ -283,7 +282,7 @@ for (const [name, raw, message] of BROKEN) {
   });
 }
 
-test("completionsScorer() gets over faults that pass", async () => {
+Deno.test("completionsScorer() gets over faults that pass", async () => {
   await using server = serving(
     status(503),
     answering(null),
@@ -293,7 +292,7 @@ test("completionsScorer() gets over faults that pass", async () => {
   assertEquals(server.received.length, 3);
 });
 
-test("completionsScorer() stops as soon as its signal aborts", async () => {
+Deno.test("completionsScorer() stops as soon as its signal aborts", async () => {
   await using server = breaking({ bytes: "", stall: true });
   const controller = new AbortController();
   const scored = scorerOf(server).score("a b", { signal: controller.signal });

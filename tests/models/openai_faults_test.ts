@@ -19,7 +19,6 @@ import {
   refusedBy,
   serversOf,
   status,
-  test as sanitized,
   whole,
   WIRES,
 } from "../support/wire_servers.ts";
@@ -28,8 +27,11 @@ const head = rawHead(1_000);
 
 for (const { api, replyName, hello, calling } of WIRES) {
   const { serving, breaking } = serversOf(api);
-  const test: typeof sanitized = (name, fn, more) =>
-    sanitized(name.replace("openai()", `openai() by ${api}`), fn, more);
+  const test = (
+    name: string,
+    fn: () => Promise<void>,
+    permissions: Deno.PermissionOptions = "inherit",
+  ) => Deno.test(name.replace("openai()", `openai() by ${api}`), { permissions }, fn);
   const sound = () => Response.json(hello());
   const SOUND = whole(JSON.stringify(hello()));
 
@@ -313,7 +315,7 @@ for (const { api, replyName, hello, calling } of WIRES) {
     const error = await assertRejects(() => model.reply(asked()), InfrastructureError);
     assertEquals(error.retryable, false);
     assertStringIncludes(error.message, "--allow-net=127.0.0.1:4321 (1 attempt)");
-  }, { permissions: { net: false } });
+  }, { net: false });
 
   // Secrets.
 

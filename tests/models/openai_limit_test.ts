@@ -8,7 +8,6 @@ import {
   KEY,
   rawHead,
   serversOf,
-  test,
   whole,
   WIRES,
 } from "../support/wire_servers.ts";
@@ -61,7 +60,7 @@ async function packed(text: string): Promise<Uint8Array<ArrayBuffer>> {
 for (const { api, hello } of WIRES) {
   const { serving, breaking } = serversOf(api);
 
-  test(`openai() by ${api} reads no body that is announced as too long, and asks again`, async () => {
+  Deno.test(`openai() by ${api} reads no body that is announced as too long, and asks again`, async () => {
     // Nothing follows: whoever waited for it would wait for ever.
     await using server = breaking(
       { bytes: rawHead(LIMIT + 1), stall: true },
@@ -70,7 +69,7 @@ for (const { api, hello } of WIRES) {
     assertEquals((await server.model().reply(asked())).text, "hello");
   });
 
-  test(`openai() by ${api} says that a body is too long`, async () => {
+  Deno.test(`openai() by ${api} says that a body is too long`, async () => {
     await using server = breaking({ bytes: rawHead(20 * MiB), stall: true });
     assertMatch(
       await refusal(server.model({ retries: 1 }).reply(asked())),
@@ -78,7 +77,7 @@ for (const { api, hello } of WIRES) {
     );
   });
 
-  test(`openai() by ${api} takes a packed body by what it holds`, async () => {
+  Deno.test(`openai() by ${api} takes a packed body by what it holds`, async () => {
     const sound = JSON.stringify(hello());
     const bodies = await Promise.all(
       [sound + " ".repeat(20 * MiB), sound, sound + " ".repeat(LIMIT - sound.length)].map(packed),
@@ -99,7 +98,7 @@ for (const { api, hello } of WIRES) {
   });
 }
 
-test("openai() stops reading a body without a length as soon as too much has come", async () => {
+Deno.test("openai() stops reading a body without a length as soon as too much has come", async () => {
   await using server = pouring(Infinity, JSON.stringify(completion()));
   assertMatch(await refusal(server.model().reply(asked())), /more than that came/);
   await server.cancelled;
@@ -107,13 +106,13 @@ test("openai() stops reading a body without a length as soon as too much has com
   assertLess(server.poured[0]!, LIMIT + 16 * MiB);
 });
 
-test("openai() stops reading the body of an error as soon as too much has come", async () => {
+Deno.test("openai() stops reading the body of an error as soon as too much has come", async () => {
   await using server = pouring(Infinity, '{"error":', { status: 503 });
   assertMatch(await refusal(server.model().reply(asked())), /more than that came/);
   await server.cancelled;
 });
 
-test("openai() reads bodies without a length up to the limit", async () => {
+Deno.test("openai() reads bodies without a length up to the limit", async () => {
   const sound = JSON.stringify(completion());
   await using server = pouring(8 * MiB, sound);
   assertEquals((await server.model().reply(asked())).text, "hello");

@@ -19,7 +19,6 @@ import {
   spentUsage,
   trialCost,
 } from "../../lib/models/prices.ts";
-import { test } from "../support/generated.ts";
 import { HOSTILE, record, STEERING } from "../support/records.ts";
 
 const TABLE: Prices = { m: { input: 1.25, output: 10 }, free: { input: 0, output: 0 } };
@@ -38,14 +37,14 @@ function spender(
   return record({ usage: { inputTokens, outputTokens }, outcome });
 }
 
-test("costOf() is by the million tokens, read and written each at its price", () => {
+Deno.test("costOf() is by the million tokens, read and written each at its price", () => {
   assertAlmostEquals(costOf({ inputTokens: 1_000_000, outputTokens: 0 }, "m", TABLE), 1.25, 1e-12);
   assertAlmostEquals(costOf({ inputTokens: 0, outputTokens: 1_000_000 }, "m", TABLE), 10, 1e-12);
   assertAlmostEquals(costOf({ inputTokens: 8000, outputTokens: 1000 }, "m", TABLE), 0.02, 1e-12);
   assertEquals(costOf({ inputTokens: 8000, outputTokens: 1000 }, "free", TABLE), 0);
 });
 
-test("costOf() of a model without a price is an error, not zero", () => {
+Deno.test("costOf() of a model without a price is an error, not zero", () => {
   const usage = { inputTokens: 0, outputTokens: 0 };
   const error = assertThrows(() => costOf(usage, "other", TABLE), InputError);
   assertEquals(
@@ -80,13 +79,13 @@ const STAGED: Spender = {
   stages: [stage(30, 3), stage(20, 2)],
 };
 
-test("trialCost() prices other models that took part by their own names, and the rest by its own", () => {
+Deno.test("trialCost() prices other models that took part by their own names, and the rest by its own", () => {
   assertAlmostEquals(trialCost(STAGED, DOLLARS), 60 + 600, 1e-9);
   assertAlmostEquals(trialCost({ ...STAGED, stages: [] }, DOLLARS), 120, 1e-9);
   assertEquals(trialCost(record(), { m: { input: 1e6, output: 0 } }), 10);
 });
 
-test("trialCost() has spoiled tries at the price of the trial's own model", () => {
+Deno.test("trialCost() has spoiled tries at the price of the trial's own model", () => {
   assertAlmostEquals(
     trialCost({ ...STAGED, replaced: usageOf(7, 1) }, DOLLARS),
     60 + 600 + 9,
@@ -96,19 +95,19 @@ test("trialCost() has spoiled tries at the price of the trial's own model", () =
   assertEquals(spentUsage(STAGED), STAGED.usage);
 });
 
-test("trialCost() gives nothing back where stages took more than there was", () => {
+Deno.test("trialCost() gives nothing back where stages took more than there was", () => {
   const odd = { ...STAGED, stages: [stage(200, 0)], replaced: usageOf(1, 0) };
   assertAlmostEquals(trialCost(odd, DOLLARS), 20 + 2000 + 1, 1e-9);
 });
 
-test("trialCost() needs the price of every model that took part", () => {
+Deno.test("trialCost() needs the price of every model that took part", () => {
   for (const name of ["small", "large"]) {
     const { [name]: _, ...partial } = DOLLARS;
     assertThrows(() => trialCost(STAGED, partial), InputError, `the cost of model ${name} as`);
   }
 });
 
-test("costOfAll() is the sum of what each trial costs, or not known at all", () => {
+Deno.test("costOfAll() is the sum of what each trial costs, or not known at all", () => {
   const own = { ...STAGED, stages: [] };
   assertAlmostEquals(costOfAll([STAGED, own, own], DOLLARS)!, 660 + 2 * 120, 1e-9);
   assertEquals(costOfAll([], {}), 0);
@@ -119,7 +118,7 @@ test("costOfAll() is the sum of what each trial costs, or not known at all", () 
   assertEquals(costOfAll([named], DOLLARS), null);
 });
 
-test("assertPriced() names the first model that the table lacks, in printable words", () => {
+Deno.test("assertPriced() names the first model that the table lacks, in printable words", () => {
   assertPriced([], {});
   assertPriced(["free", "m"], TABLE);
   assertThrows(() => assertPriced(["m", "x", "y"], TABLE), InputError, "the cost of model x as");
@@ -128,7 +127,7 @@ test("assertPriced() names the first model that the table lacks, in printable wo
   assertNotMatch(message, STEERING);
 });
 
-test("PRICES accepts tables, and names the path and the rule of what is none", () => {
+Deno.test("PRICES accepts tables, and names the path and the rule of what is none", () => {
   assertEquals(parseWith(PRICES, TABLE, "it"), TABLE);
   assertEquals(parseWith(PRICES, {}, "it"), {});
   const faults: [unknown, path: string, rule: string][] = [
@@ -148,7 +147,7 @@ test("PRICES accepts tables, and names the path and the rule of what is none", (
   }
 });
 
-test("BUDGET accepts budgets, and names the path and the rule of what is none", () => {
+Deno.test("BUDGET accepts budgets, and names the path and the rule of what is none", () => {
   for (const budget of [{}, { tokens: 1 }, { usd: 0.01 }, { tokens: 10, usd: 2 }]) {
     assertEquals(parseWith(BUDGET, budget, "it"), budget);
   }
@@ -166,7 +165,7 @@ test("BUDGET accepts budgets, and names the path and the rule of what is none", 
   }
 });
 
-test("Spending.reached is told from the trial on that reaches a budget of tokens", () => {
+Deno.test("Spending.reached is told from the trial on that reaches a budget of tokens", () => {
   const spending = new Spending({ tokens: 100 });
   assertEquals(spending.reached, undefined);
   spending.add(spender(60, 39));
@@ -177,7 +176,7 @@ test("Spending.reached is told from the trial on that reaches a budget of tokens
   assertEquals(spending.reached, "the budget of 100 tokens was reached");
 });
 
-test("Spending.reached is told from the trial on that reaches a budget of dollars", () => {
+Deno.test("Spending.reached is told from the trial on that reaches a budget of dollars", () => {
   const spending = new Spending({ usd: 0.02 }, TABLE);
   spending.add(spender(8000, 999));
   assertEquals(spending.reached, undefined);
@@ -185,13 +184,13 @@ test("Spending.reached is told from the trial on that reaches a budget of dollar
   assertEquals(spending.reached, "the budget of $0.02 was reached");
 });
 
-test("Spending.add() counts invalid trials too: they are paid for", () => {
+Deno.test("Spending.add() counts invalid trials too: they are paid for", () => {
   const spending = new Spending({ tokens: 100 });
   spending.add(spender(100, 0, "invalid"));
   assertStringIncludes(spending.reached!, "100 tokens");
 });
 
-test("Spending.add() counts tokens of stages once, at their own price, and spoiled tries", () => {
+Deno.test("Spending.add() counts tokens of stages once, at their own price, and spoiled tries", () => {
   const cases: [Partial<Spender>, tokens: number, usd: number][] = [
     [{}, 110, 660],
     [{ replaced: usageOf(7, 1) }, 118, 669],
@@ -207,7 +206,7 @@ test("Spending.add() counts tokens of stages once, at their own price, and spoil
   }
 });
 
-test("Spending.add() counts what a judge took, at the judge's own price", () => {
+Deno.test("Spending.add() counts what a judge took, at the judge's own price", () => {
   const judging = { model: { requested: "large" }, usage: usageOf(3, 2) };
   for (const over of [0, 1e-6]) {
     const [small, large] = [DOLLARS["small"]!, DOLLARS["large"]!];
@@ -220,7 +219,7 @@ test("Spending.add() counts what a judge took, at the judge's own price", () => 
   }
 });
 
-test("Spending.add() needs prices for a budget of dollars only", () => {
+Deno.test("Spending.add() needs prices for a budget of dollars only", () => {
   new Spending({ tokens: 100 }).add(spender(1, 1));
   new Spending({}).add(spender(1, 1));
   assertThrows(
@@ -230,7 +229,7 @@ test("Spending.add() needs prices for a budget of dollars only", () => {
   );
 });
 
-test("Spending.reached without a budget is never told", () => {
+Deno.test("Spending.reached without a budget is never told", () => {
   const spending = new Spending({}, TABLE);
   spending.add(spender(Number.MAX_SAFE_INTEGER, 1));
   assertEquals(spending.reached, undefined);

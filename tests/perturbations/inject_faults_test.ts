@@ -1,7 +1,6 @@
 // Putting faults in the way of calls: which are hit, what is said, and the same for tools of one's own.
 
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { parseAnswer } from "../../lib/trials/executors/answer.ts";
 import { type FaultKind, FAULTS } from "../../lib/tools/fault.ts";
 import {
@@ -16,7 +15,7 @@ import { tool } from "../../lib/tools/define_tool.ts";
 import { errorOfResult } from "../../lib/tools/references/symbol_table.ts";
 import { isApart, schemaOf, type Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** What comes of so many calls of a tool. */
 function kindsOf(faults: readonly AimedFault[], calls: readonly string[], seed = 1) {
@@ -27,7 +26,7 @@ function kindsOf(faults: readonly AimedFault[], calls: readonly string[], seed =
 const hitsAll = () => true;
 const hits = (name: string) => (tool: string) => tool === name;
 
-test("injectorOf() hits the first calls of the tools that it is told of", () => {
+Deno.test("injectorOf() hits the first calls of the tools that it is told of", () => {
   const faults = [{ kind: "timeout", times: 2, hits: hits("a") }] as const;
   assertEquals(kindsOf(faults, ["b", "a", "b", "a", "a", "b"]), [
     ...["-", "timeout", "-", "timeout", "-", "-"],
@@ -42,7 +41,7 @@ test("injectorOf() hits the first calls of the tools that it is told of", () => 
   );
 });
 
-test("injectorOf() lets a fault count only what the ones before it let through", () => {
+Deno.test("injectorOf() lets a fault count only what the ones before it let through", () => {
   const faults = [
     { kind: "timeout", times: 2, hits: hits("a") },
     { kind: "rate_limit", times: 1, hits: hits("a") },
@@ -50,7 +49,7 @@ test("injectorOf() lets a fault count only what the ones before it let through",
   assertEquals(kindsOf(faults, ["a", "a", "a", "a"]), ["timeout", "timeout", "rate_limit", "-"]);
 });
 
-test("injectorOf() with the same seed gives the same faults, whatever the order of calls", () => {
+Deno.test("injectorOf() with the same seed gives the same faults, whatever the order of calls", () => {
   const fault = fc.record({
     kind: fc.constantFrom(...FAULTS),
     times: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
@@ -87,7 +86,7 @@ test("injectorOf() with the same seed gives the same faults, whatever the order 
   );
 });
 
-test("injectorOf() draws as often as it is told, and otherwise for other seeds and tools", () => {
+Deno.test("injectorOf() draws as often as it is told, and otherwise for other seeds and tools", () => {
   const flaky = (rate?: number) =>
     [{
       kind: "flaky",
@@ -111,7 +110,7 @@ const CONTENTS = FAULTS.filter((kind) => kind !== "slow").map((kind) => {
   return { ...fault, content: fault.content! };
 });
 
-test("injectorOf() says what went wrong as tools of one's own say it, and never a number", () => {
+Deno.test("injectorOf() says what went wrong as tools of one's own say it, and never a number", () => {
   for (const { kind, content, error } of CONTENTS) {
     assertEquals(parseAnswer(content, "xyz"), null, content);
     assertEquals(/\d/.test(content), false, content);
@@ -128,7 +127,7 @@ test("injectorOf() says what went wrong as tools of one's own say it, and never 
   assertMatch(said["flaky"]!, /temporarily unavailable/i);
 });
 
-test("injectorOf() lets slow calls run late", () => {
+Deno.test("injectorOf() lets slow calls run late", () => {
   const inject = injectorOf([{ kind: "slow", hits: hitsAll }], { seed: 1 });
   assertEquals([inject("a"), inject("a")], [{ kind: "slow", delay: 100 }, undefined]);
 });
@@ -158,7 +157,7 @@ async function resultsOf({ execute }: Tool, calls: number): Promise<unknown[]> {
   return results;
 }
 
-test("withFaults() gives plain tools, which do not run where they fail", async () => {
+Deno.test("withFaults() gives plain tools, which do not run where they fail", async () => {
   const { tool: weather, runs } = counting();
   const [failing] = withFaults([weather], [{ kind: "timeout", times: 2 }], { seed: 7 });
   assertEquals(schemaOf(failing!), schemaOf(weather));
@@ -167,7 +166,7 @@ test("withFaults() gives plain tools, which do not run where they fail", async (
   assertEquals(runs(), 2);
 });
 
-test("withFaults() aims at the tools that are named, else at each", async () => {
+Deno.test("withFaults() aims at the tools that are named, else at each", async () => {
   const tools = [counting("a").tool, counting("b").tool];
   const aimed = withFaults(tools, [{ kind: "not_found", tool: "b" }], { seed: 7 });
   assertEquals(await resultsOf(aimed[0]!, 1), [{ run: 1 }]);
@@ -179,7 +178,7 @@ test("withFaults() aims at the tools that are named, else at each", async () => 
   }
 });
 
-test("withFaults() says what it is told to say", async () => {
+Deno.test("withFaults() says what it is told to say", async () => {
   const said = async (fault: ToolFault) => {
     const [failing] = withFaults([counting().tool], [fault], { seed: 7 });
     return await failing!.execute({ city: "Rome" });
@@ -194,7 +193,7 @@ test("withFaults() says what it is told to say", async () => {
   assertEquals(await said({ kind: "timeout", rate: 0 }), '{"run":1}');
 });
 
-test("withFaults() lets a call that does not conform go on to the tool, and does not count it", async () => {
+Deno.test("withFaults() lets a call that does not conform go on to the tool, and does not count it", async () => {
   let asked = 0;
   const strict: Tool = {
     ...counting().tool,
@@ -212,7 +211,7 @@ test("withFaults() lets a call that does not conform go on to the tool, and does
   assertMatch(await failing!.execute({ city: "Rome" }), /timed out/);
 });
 
-test("withFaults() hands on the signal, which ends a delay: then the tool is not run", async () => {
+Deno.test("withFaults() hands on the signal, which ends a delay: then the tool is not run", async () => {
   const signals: unknown[] = [];
   const own = tool({
     name: "own",
@@ -232,7 +231,7 @@ test("withFaults() hands on the signal, which ends a delay: then the tool is not
   assertEquals(signals, [other]);
 });
 
-test("withFaults() begins anew in each run, and leaves what a tool throws as it is", async () => {
+Deno.test("withFaults() begins anew in each run, and leaves what a tool throws as it is", async () => {
   const weather = tool({
     name: "weather",
     description: "Tells the weather",
@@ -262,7 +261,7 @@ test("withFaults() begins anew in each run, and leaves what a tool throws as it 
   await assertRejects(() => own!.execute({ city: "Rome" }), Error, "broken");
 });
 
-test("withFaults() refuses what is no fault of these tools", () => {
+Deno.test("withFaults() refuses what is no fault of these tools", () => {
   const wrong: [unknown, string][] = [
     [{ kind: "outage" }, "kind must be one of timeout, rate_limit, "],
     [{}, "at faults[0] it is undefined"],

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { createExecutor } from "../../lib/trials/executors/generated.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject } from "../../lib/base/json.ts";
@@ -9,7 +8,8 @@ import { PERTURBED } from "../../lib/perturbations/methods.ts";
 import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
 import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { applyChanges, applyTextChanges } from "../support/changes.ts";
-import { surfacedSpecs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { surfacedSpecs } from "../support/generated.ts";
 
 const RICH = {
   core: 5,
@@ -52,20 +52,20 @@ function clausesUnder(id: string, task: Task = TASK): { before: Clause[]; after:
 
 const sorted = <T>(items: Iterable<T>) => [...items].map((item) => JSON.stringify(item)).toSorted();
 
-test("none leaves a task as it is", () => {
+Deno.test("none leaves a task as it is", () => {
   const { task, prompt, tools, given, changed, unsolvable, steps } = perturbTask(TASK, "none");
   assertEquals(task, TASK);
   assertEquals([prompt, tools, given], [TASK.prompt, TASK.tools, TASK.inputs]);
   assertEquals([changed, unsolvable, steps], [true, false, []]);
 });
 
-test("RD takes the types of all inputs away", () => {
+Deno.test("RD takes the types of all inputs away", () => {
   for (const { before, after } of clausesUnder("RD")) {
     assertEquals(after, before.map(({ name }) => ({ name, types: "" })));
   }
 });
 
-test("WD gives inputs types that no function of the task has", () => {
+Deno.test("WD gives inputs types that no function of the task has", () => {
   const known = new Set(
     TASK.functions.flatMap(({ parameters, output }) =>
       [...parameters, output].flatMap(({ type, subtype }) => [type, subtype])
@@ -80,7 +80,7 @@ test("WD gives inputs types that no function of the task has", () => {
   }
 });
 
-test("SD swaps the types of two inputs, where there are two", () => {
+Deno.test("SD swaps the types of two inputs, where there are two", () => {
   for (const { before, after } of clausesUnder("SD")) {
     assertEquals(after.map(({ name }) => name), before.map(({ name }) => name));
     assertEquals(sorted(after.map(({ types }) => types)), sorted(before.map(({ types }) => types)));
@@ -89,14 +89,14 @@ test("SD swaps the types of two inputs, where there are two", () => {
   }
 });
 
-test("CO brings inputs into another order, each with its own types", () => {
+Deno.test("CO brings inputs into another order, each with its own types", () => {
   for (const { before, after } of clausesUnder("CO")) {
     assertEquals(sorted(after), sorted(before));
     if (before.length > 1) assertNotEquals(after, before);
   }
 });
 
-test("WT declares other types than whole numbers, and RE takes the examples away", () => {
+Deno.test("WT declares other types than whole numbers, and RE takes the examples away", () => {
   const types = perturbTask(TASK, "WT").tools.flatMap(({ parameters, description }, place) => {
     assertEquals(description, TASK.tools[place]!.description);
     const properties = parameters["properties"] as Record<string, JsonObject>;
@@ -111,7 +111,7 @@ test("WT declares other types than whole numbers, and RE takes the examples away
   assert(perturbTask(TASK, "RE").tools.every(({ examples }) => examples === undefined));
 });
 
-test("RP_F and RP_L take a variable's line away, and the sentence that all is there", () => {
+Deno.test("RP_F and RP_L take a variable's line away, and the sentence that all is there", () => {
   const inputs = [...TASK.inputs];
   for (const [id, place] of [["RP_F", 0], ["RP_L", inputs.length - 1]] as const) {
     const { prompt, given, unsolvable, tools } = perturbTask(TASK, id);
@@ -126,7 +126,7 @@ test("RP_F and RP_L take a variable's line away, and the sentence that all is th
   }
 });
 
-test("CP writes each number in another way", () => {
+Deno.test("CP writes each number in another way", () => {
   const { prompt, told, given, unsolvable } = perturbTask(TASK, "CP");
   // It is told, and no number says so: what lists given numbers cannot list these.
   assertEquals([told, given, unsolvable], [TASK.inputs, new Map(), false]);
@@ -138,7 +138,7 @@ test("CP writes each number in another way", () => {
   }
 });
 
-test("AN adds a variable for each given one, with nearly its name and a value of none", () => {
+Deno.test("AN adds a variable for each given one, with nearly its name and a value of none", () => {
   const { prompt, given } = perturbTask(TASK, "AN");
   assert(prompt.startsWith(TASK.prompt));
   const added = prompt.slice(TASK.prompt.length).split("\n").filter((line) => line.trim() !== "");
@@ -157,7 +157,7 @@ test("AN adds a variable for each given one, with nearly its name and a value of
   }
 });
 
-test("methods on returns change what goes back, and neither question nor functions", () => {
+Deno.test("methods on returns change what goes back, and neither question nor functions", () => {
   const { output } = TASK.functions.find(({ output }) => output.name.endsWith("_id"))!;
   const value = TASK.values.get(output.name)!;
   const word = output.name.split("_")[0];
@@ -177,7 +177,7 @@ test("methods on returns change what goes back, and neither question nor functio
   }
 });
 
-test("what finds nothing to change says so", () => {
+Deno.test("what finds nothing to change says so", () => {
   const plain = generateTask({ core: 3, depth: 2, connected: 0, disconnected: 0, seed: 1 });
   const unchanged = PERTURBATIONS.filter((id) => !perturbTask(plain, id).changed);
   assertEquals(unchanged.filter((id) => id !== "SD" && id !== "CO"), ["RE", "AP", "CK", "UK"]);
@@ -201,7 +201,7 @@ test("what finds nothing to change says so", () => {
   assert(PERTURBATIONS.every((id) => perturbTask(TASK, id).changed));
 });
 
-test("any task: unrelated leaves the functions of the task as they are, and in their order", () => {
+Deno.test("any task: unrelated leaves the functions of the task as they are, and in their order", () => {
   fc.assert(fc.property(surfacedSpecs(12), (spec) => {
     const task = generateTask(spec);
     const { task: more, prompt, tools } = perturbTask(task, "unrelated");
@@ -221,7 +221,7 @@ test("any task: unrelated leaves the functions of the task as they are, and in t
   }));
 });
 
-test("unrelated adds functions, rename changes all names, reorder the order", () => {
+Deno.test("unrelated adds functions, rename changes all names, reorder the order", () => {
   const more = perturbTask(TASK, "unrelated").task;
   assertEquals(more.functions.length, TASK.functions.length + 5);
   assertEquals([more.prompt, more.target], [TASK.prompt, TASK.target]);
@@ -275,7 +275,7 @@ async function solve(task: Task, perturbation: string) {
 const ID = fc.subarray([...PERTURBATIONS], { minLength: 1, maxLength: 3 })
   .map((ids) => ids.join("+"));
 
-test("any perturbation of any task: right calls are right, whatever the model was shown", async () => {
+Deno.test("any perturbation of any task: right calls are right, whatever the model was shown", async () => {
   await fc.assert(
     fc.asyncProperty(surfacedSpecs(12), ID, async (spec, id) => {
       const { outcome, failed } = await solve(generateTask(spec), id);
@@ -286,7 +286,7 @@ test("any perturbation of any task: right calls are right, whatever the model wa
   );
 });
 
-test("any perturbation of any task is the same whenever it is made, and tells what it changed", () => {
+Deno.test("any perturbation of any task is the same whenever it is made, and tells what it changed", () => {
   fc.assert(fc.property(surfacedSpecs(12), ID, (spec, id) => {
     const task = generateTask(spec);
     const before = JSON.stringify(task.tools);
@@ -299,7 +299,7 @@ test("any perturbation of any task is the same whenever it is made, and tells wh
   }));
 });
 
-test("one perturbation of any task: the changes told make of what was what is", () => {
+Deno.test("one perturbation of any task: the changes told make of what was what is", () => {
   fc.assert(fc.property(surfacedSpecs(12), fc.constantFrom(...PERTURBATIONS), (spec, id) => {
     const task = generateTask(spec);
     const { prompt, tools, steps: [step] } = perturbTask(task, id);
@@ -320,7 +320,7 @@ test("one perturbation of any task: the changes told make of what was what is", 
   }));
 });
 
-test("any task: what counts as changed is what the task needs", () => {
+Deno.test("any task: what counts as changed is what the task needs", () => {
   fc.assert(fc.property(surfacedSpecs(12), fc.constantFrom("SD", "CO"), (spec, id) => {
     const task = generateTask(spec);
     const { tools, changed } = perturbTask(task, id);
@@ -331,7 +331,7 @@ test("any task: what counts as changed is what the task needs", () => {
   }));
 });
 
-test("any task: no number by which another is told is a value of the task", () => {
+Deno.test("any task: no number by which another is told is a value of the task", () => {
   fc.assert(
     fc.property(surfacedSpecs(30), (spec) => {
       const task = generateTask(spec);
@@ -348,7 +348,7 @@ test("any task: no number by which another is told is a value of the task", () =
   );
 });
 
-test("unrelated puts its functions anywhere among the others", () => {
+Deno.test("unrelated puts its functions anywhere among the others", () => {
   const places = new Set(
     Array.from({ length: 40 }, (_, seed) => {
       const task = generateTask({ ...RICH, seed });
@@ -360,13 +360,13 @@ test("unrelated puts its functions anywhere among the others", () => {
   assert(places.size > 2, `always at ${[...places]}`);
 });
 
-test("a perturbation that there is not is refused", () => {
+Deno.test("a perturbation that there is not is refused", () => {
   for (const id of ["rd", "", "RD+", "RD+RD", "none+RD", "__proto__"]) {
     assertThrows(() => perturbTask(TASK, id), InputError, "Cannot use the perturbation as it must");
   }
 });
 
-test("ids of trials keep a rich surface and a perturbation", () => {
+Deno.test("ids of trials keep a rich surface and a perturbation", () => {
   const key = {
     model: "m",
     strategy: "baseline",

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { removedWith } from "../../lib/perturbations/removal.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** What is left of a text. */
 function rest(text: string, spans: readonly { start: number; end: number }[]): string {
@@ -14,12 +13,12 @@ function rest(text: string, spans: readonly { start: number; end: number }[]): s
   return left + text.slice(from);
 }
 
-test("parts that are removed take what dangles along, also where the next one begins at a point", () => {
+Deno.test("parts that are removed take what dangles along, also where the next one begins at a point", () => {
   const text = "a. X : Y b";
   assertEquals(rest(text, [{ start: 3, end: 4 }, { start: 5, end: 8 }]), "a. b");
 });
 
-test("any parts of any text are removed, and the work ends", () => {
+Deno.test("any parts of any text are removed, and the work ends", () => {
   const character = fc.constantFrom(..."ab .,;:!?-()[]\"'\n\tXé😀");
   const texts = fc.array(character, { maxLength: 30 }).map((own) => own.join(""));
   const places = fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 4 });

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { JsonValue } from "../../lib/base/json.ts";
 import {
   PERTURBATION_METHODS,
@@ -8,7 +7,7 @@ import {
 } from "../../lib/perturbations/methods.ts";
 import { perturbReturn } from "../../lib/perturbations/returns.ts";
 import { applyChanges, applyTextChanges } from "../support/changes.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 const ON_RETURNS = PERTURBATION_METHODS.filter((id): id is ReturnMethod =>
   PERTURBED[id] === "return"
@@ -109,7 +108,7 @@ const CASES: readonly (readonly [
 ];
 
 for (const [what, text, after] of CASES) {
-  test(`each method, of ${what}`, () => {
+  Deno.test(`each method, of ${what}`, () => {
     for (const method of ON_RETURNS) {
       const { value, changed } = perturbReturn(method, text);
       assertEquals([method, value], [method, after[method] ?? text]);
@@ -118,7 +117,7 @@ for (const [what, text, after] of CASES) {
   });
 }
 
-test("changes are told by where things were", () => {
+Deno.test("changes are told by where things were", () => {
   const text = '{"user_id":7,"list":[{"a/b_c":1,"~_d":"x"}]}';
   assertEquals(perturbReturn("CK", text).changes, [
     { kind: "key", path: "", before: "user_id", after: "userId" },
@@ -134,7 +133,7 @@ test("changes are told by where things were", () => {
   ]);
 });
 
-test("texts that are long or nest deep are no trouble", () => {
+Deno.test("texts that are long or nest deep are no trouble", () => {
   const deep = 5000;
   const nested = `${'{"a_b":['.repeat(deep)}1${"]}".repeat(deep)}`;
   assertEquals(perturbReturn("CK", nested).value, nested.replaceAll("a_b", "aB"));
@@ -185,7 +184,7 @@ function keyCounts(value: JsonValue): number[] {
   return [...own, ...Object.values(value).flatMap((inner) => keyCounts(inner as JsonValue))];
 }
 
-test("any return: the changes told are those made, and nothing else differs", () => {
+Deno.test("any return: the changes told are those made, and nothing else differs", () => {
   fc.assert(fc.property(METHOD, WRITTEN, (method, text) => {
     const { value, changed, changes } = perturbReturn(method, text);
     assertEquals(changed, changes.length > 0);
@@ -196,7 +195,7 @@ test("any return: the changes told are those made, and nothing else differs", ()
   }));
 });
 
-test("any return: no key is lost, and only names of keys change, or values of ids", () => {
+Deno.test("any return: no key is lost, and only names of keys change, or values of ids", () => {
   const scalars = (text: string) => text.replaceAll(/"(?:[^"\\]|\\.)*"(?=\s*:)/g, '"key"');
   fc.assert(fc.property(fc.constantFrom(...ON_KEYS), WRITTEN, (method, text) => {
     const { value } = perturbReturn(method, text);
@@ -208,7 +207,7 @@ test("any return: no key is lost, and only names of keys change, or values of id
   }));
 });
 
-test("any return: other keys come once, and stay when it is done again", () => {
+Deno.test("any return: other keys come once, and stay when it is done again", () => {
   fc.assert(fc.property(fc.constantFrom(...ON_KEYS), WRITTEN, (method, text) => {
     const { value } = perturbReturn(method, text);
     const again = perturbReturn(method, value);
@@ -217,7 +216,7 @@ test("any return: other keys come once, and stay when it is done again", () => {
   }));
 });
 
-test("any text: nothing throws, and what is no JSON is changed by CF alone", () => {
+Deno.test("any text: nothing throws, and what is no JSON is changed by CF alone", () => {
   fc.assert(fc.property(METHOD, fc.string({ unit: "binary" }), (method, text) => {
     const { value, changed } = perturbReturn(method, text);
     assertEquals(perturbReturn(method, text).value, value);

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { summarizeJob } from "../../lib/reports/job_summary.ts";
 import { deno, ROOT } from "../support/child.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 
 const VARIABLE = "GITHUB_STEP_SUMMARY";
 
@@ -23,7 +22,7 @@ function summarize(path: string | undefined, markdown: string): string[] {
   return told;
 }
 
-test("summarizeJob() appends to the file that the variable names, as a job may have several", () => {
+Deno.test("summarizeJob() appends to the file that the variable names, as a job may have several", () => {
   using folder = new Folder();
   const path = folder.write("summary.md", "# Before\n");
   assertEquals(summarize(path, "### one\n"), []);
@@ -31,17 +30,17 @@ test("summarizeJob() appends to the file that the variable names, as a job may h
   assertEquals(folder.read("summary.md"), "# Before\n### one\n\n### two\n\n");
 });
 
-test("summarizeJob() makes the file where there is none yet", () => {
+Deno.test("summarizeJob() makes the file where there is none yet", () => {
   using folder = new Folder();
   assertEquals(summarize(folder.file("summary.md"), "### one\n"), []);
   assertEquals(folder.read("summary.md"), "### one\n\n");
 });
 
-test("summarizeJob() does nothing where the variable is not set, or empty", () => {
+Deno.test("summarizeJob() does nothing where the variable is not set, or empty", () => {
   for (const path of [undefined, ""]) assertEquals(summarize(path, "### one\n"), []);
 });
 
-test("summarizeJob() tells when it cannot write, and goes on", () => {
+Deno.test("summarizeJob() tells when it cannot write, and goes on", () => {
   using folder = new Folder();
   folder.write("file", "");
   const reasons = [
@@ -56,7 +55,7 @@ test("summarizeJob() tells when it cannot write, and goes on", () => {
   }
 });
 
-test("summarizeJob() asks for no permission that it was not given", async () => {
+Deno.test("summarizeJob() asks for no permission that it was not given", async () => {
   using folder = new Folder();
   const script = folder.write(
     "script.ts",

@@ -6,7 +6,6 @@ import { Run } from "../../lib/runs/run.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import type { ScoredEvent } from "../../lib/calls/trace.ts";
 import { cityPlan } from "../support/call_sets.ts";
-import { test } from "../support/generated.ts";
 
 const TASK: QuestionSpec = { set: "s", question: "q", difficulty: "easy", mode: "parameters" };
 const EVENT: ScoredEvent = {
@@ -29,7 +28,7 @@ function faults(output: string, task: Partial<QuestionSpec> = {}): string[] {
   return told.slice(2).map((line) => line.trim());
 }
 
-test("describeQuestion() tells where an answer differs from the truth", () => {
+Deno.test("describeQuestion() tells where an answer differs from the truth", () => {
   const calls = (API: unknown, parameters: unknown) => JSON.stringify({ API, parameters });
   assertEquals(faults(calls(["tour", "taxi"], [{ day: "Tuesday" }, { at: "9" }])), [
     'call 1 tour: arguments.day is different: expected "Monday", but it is "Tuesday"',
@@ -59,7 +58,7 @@ test("describeQuestion() tells where an answer differs from the truth", () => {
   ]);
 });
 
-test("describeQuestion() is brief and printable, whatever models and sets say", () => {
+Deno.test("describeQuestion() is brief and printable, whatever models and sets say", () => {
   const hostile = `\u001b[31m\n::error::${"x".repeat(10_000)}`;
   const parameters = [
     Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}${hostile}`, hostile])),
@@ -76,7 +75,7 @@ test("describeQuestion() is brief and printable, whatever models and sets say", 
   }
 });
 
-test("describeTrial() says of a question what is true", async () => {
+Deno.test("describeTrial() says of a question what is true", async () => {
   const plan = cityPlan({ difficulty: "easy" });
   using run = new Run(plan, { connect: () => scripted("m", [{ text: "{}" }]) });
   const trial = await run.trial(0);

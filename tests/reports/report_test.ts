@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
-import fc from "fast-check";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { lackNote, makeReport, provenance, type Report } from "../../lib/reports/report.ts";
@@ -7,7 +6,7 @@ import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import { percent } from "../../lib/base/numbers.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import {
   crossed,
   HOSTILE,
@@ -24,7 +23,7 @@ function leavesOf(value: unknown): unknown[] {
   return Object.values(value).flatMap(leavesOf);
 }
 
-test("makeReport() has exactly the promised fields, in this order", () => {
+Deno.test("makeReport() has exactly the promised fields, in this order", () => {
   const report = makeReport(manyRecords(3, 4), { suite: "s", seed: 7, planned: 5 });
   assertEquals(Object.keys(report), [
     ...["v", "kind", "suite", "seed", "planned", "trials", "unit", "began", "notes", "gates"],
@@ -44,7 +43,7 @@ test("makeReport() has exactly the promised fields, in this order", () => {
   ]);
 });
 
-test("makeReport() is JSON and nothing else, whatever the trials, and reads back as it was", () => {
+Deno.test("makeReport() is JSON and nothing else, whatever the trials, and reads back as it was", () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -85,11 +84,11 @@ test("makeReport() is JSON and nothing else, whatever the trials, and reads back
         assertEquals(tablesOf(read as Report), tablesOf(report));
       },
     ),
-    { numRuns: 100, seed: 1 },
+    { numRuns: 100 },
   );
 });
 
-test("makeReport() holds what its tables show", () => {
+Deno.test("makeReport() holds what its tables show", () => {
   const trials = ["a", "b"].flatMap((model) =>
     [5, 10].flatMap((core) =>
       [1, 2, 3].map((seed) =>
@@ -113,7 +112,7 @@ test("makeReport() holds what its tables show", () => {
   }
 });
 
-test("makeReport() says first that figures of simulated models say nothing about any LLM", () => {
+Deno.test("makeReport() says first that figures of simulated models say nothing about any LLM", () => {
   const { notes } = makeReport([record(), record({ model: "sim:a", simulated: true })], {
     suite: "s",
     notes: ["another"],
@@ -123,13 +122,13 @@ test("makeReport() says first that figures of simulated models say nothing about
   assertEquals(makeReport([record()], { suite: "s" }).notes, []);
 });
 
-test("makeReport() says how many trials are invalid", () => {
+Deno.test("makeReport() says how many trials are invalid", () => {
   const { notes } = makeReport(records(["solved", "invalid", "invalid"]), { suite: "s" });
   assertEquals(notes.length, 1);
   assertMatch(notes[0]!, /^2 of 3 trials are invalid: infrastructure spoiled them\./);
 });
 
-test("makeReport() tells that figures mix several served models, and which", () => {
+Deno.test("makeReport() tells that figures mix several served models, and which", () => {
   const notesOf = (served: readonly string[], traits: TrialTraits = {}) =>
     makeReport(served.map((name, seed) => record({ seed, served: name, ...traits })), {
       suite: "s",
@@ -147,7 +146,7 @@ test("makeReport() tells that figures mix several served models, and which", () 
   assertEquals(notes.filter((note) => note.includes("served")), []);
 });
 
-test("makeReport() tells apart what each of several models was served as", () => {
+Deno.test("makeReport() tells apart what each of several models was served as", () => {
   const trials = [["a", "a-1"], ["b", "x"], ["a", "a-1"], ["b", "y"], ["c", "x"]]
     .map(([model, served], seed) => record({ model: model!, served: served!, seed }));
   assertEquals(makeReport(trials, { suite: "s" }).notes, [
@@ -155,7 +154,7 @@ test("makeReport() tells apart what each of several models was served as", () =>
   ]);
 });
 
-test("makeReport() tells how many trials are on tasks of other tools", () => {
+Deno.test("makeReport() tells how many trials are on tasks of other tools", () => {
   const task = { case: "refunds" } as unknown as Trial["task"];
   const partial = { core: 3, depth: 2 } as unknown as Trial["task"];
   const trials = [record(), record({ task, id: "1" }), record({ task: partial, id: "2" })];
@@ -164,7 +163,7 @@ test("makeReport() tells how many trials are on tasks of other tools", () => {
   ]);
 });
 
-test("makeReport() has no note on probes, which nobody looks for among sizes", () => {
+Deno.test("makeReport() has no note on probes, which nobody looks for among sizes", () => {
   const probe = record({ task: { case: "oracle", seed: 1 } });
   assertEquals(makeReport([probe, record()], { suite: "s" }).notes, []);
   const other = record({ task: { case: "refunds" } as unknown as Trial["task"], id: "1" });
@@ -175,7 +174,7 @@ test("makeReport() has no note on probes, which nobody looks for among sizes", (
   assertEquals(makeReport([probe, other], { suite: "s" }).notes, []);
 });
 
-test("makeReport() of nothing says so, and has no figure", () => {
+Deno.test("makeReport() of nothing says so, and has no figure", () => {
   const report = makeReport([], { suite: "s", planned: 4, notes: ["torn"] });
   assertEquals(report.notes, ["No trial has ended yet: there is nothing to tell.", "torn"]);
   assertEquals([report.subjects, report.breakdowns, report.began, report.trials], [
@@ -186,14 +185,14 @@ test("makeReport() of nothing says so, and has no figure", () => {
   ]);
 });
 
-test("makeReport() tells when the first and the last trial began, whatever their order", () => {
+Deno.test("makeReport() tells when the first and the last trial began, whatever their order", () => {
   const starts = ["2026-01-02T00:00:00.000Z", "", "2026-01-01T00:00:00.000Z"];
   const trials = starts.map((startedAt, seed) => record({ seed, startedAt }));
   assertEquals(makeReport(trials, { suite: "s" }).began, [starts[2]!, starts[0]!]);
   assertEquals(makeReport([trials[1]!], { suite: "s" }).began, null);
 });
 
-test("provenance() is what is known of where the trials come from", () => {
+Deno.test("provenance() is what is known of where the trials come from", () => {
   const trials = [record({ startedAt: "2026-01-01T12:30:59.123Z" })];
   assertEquals(
     provenance(makeReport(trials, { suite: "s", seed: 0, planned: 3 })),
@@ -206,7 +205,7 @@ test("provenance() is what is known of where the trials come from", () => {
   assertEquals(provenance(makeReport([], { suite: "s" })), "0 trials");
 });
 
-test("lackNote() says why trials are not there", () => {
+Deno.test("lackNote() says why trials are not there", () => {
   const verdicts = (kinds: readonly [number, number][]) =>
     reportVerdicts(
       "s",
@@ -246,7 +245,7 @@ test("lackNote() says why trials are not there", () => {
   }
 });
 
-test("makeReport() knows costs by the model's price alone", () => {
+Deno.test("makeReport() knows costs by the model's price alone", () => {
   const usage = { inputTokens: 2_000_000, outputTokens: 1_000_000 };
   const trials = [record({ model: "a", usage }), record({ model: "constructor", usage })];
   const { subjects } = makeReport(trials, {
@@ -257,7 +256,7 @@ test("makeReport() knows costs by the model's price alone", () => {
   assertNotMatch(JSON.stringify(makeReport(trials, { suite: "s" })), /"cost":\d/);
 });
 
-test("makeReport() compares strategies with the baseline, at the prices that are known", () => {
+Deno.test("makeReport() compares strategies with the baseline, at the prices that are known", () => {
   const trials = [...crossed({ both: 3, gained: 2 }), ...crossed({ lost: 1 }, { model: "n" })];
   const prices = { m: { input: 1, output: 1 } };
   const { comparisons } = makeReport(trials, { suite: "s", prices });
@@ -267,7 +266,7 @@ test("makeReport() compares strategies with the baseline, at the prices that are
   assertEquals(makeReport(manyRecords(3, 4), { suite: "s" }).comparisons, []);
 });
 
-test("makeReport() tells how many trials were not changed, apart from invalid ones", () => {
+Deno.test("makeReport() tells how many trials were not changed, apart from invalid ones", () => {
   const traits = { perturbation: "RD", changed: false } as const;
   const { notes } = makeReport([
     record(),
@@ -283,7 +282,7 @@ test("makeReport() tells how many trials were not changed, apart from invalid on
   assertEquals(notes.length, 2);
 });
 
-test("makeReport() has what perturbations did", () => {
+Deno.test("makeReport() has what perturbations did", () => {
   const report = makeReport(
     [record(), record({ perturbation: "RD", outcome: "no_answer" }), record({ model: "b" })],
     { suite: "s" },

@@ -12,7 +12,6 @@ import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { describeFailure, describeTrial, summarize } from "../../lib/reports/story.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";
-import { test } from "../support/generated.ts";
 import {
   callEvent,
   callEvents,
@@ -24,7 +23,7 @@ import {
   wrongValue,
 } from "../support/records.ts";
 
-test("summarize() says how the trial ended, and what was wrong", () => {
+Deno.test("summarize() says how the trial ended, and what was wrong", () => {
   assertEquals(summarize(record()), "solved after 3 calls (fewest 3)");
   assertEquals(summarize(record({ minimumCalls: null })), "solved after 3 calls");
   const wrong = traced([
@@ -42,13 +41,13 @@ test("summarize() says how the trial ended, and what was wrong", () => {
   );
 });
 
-test("summarize() blames infrastructure for an invalid trial, in printable words", () => {
+Deno.test("summarize() blames infrastructure for an invalid trial, in printable words", () => {
   const text = summarize(record({ outcome: "invalid", reason: `502 ${HOSTILE}` }));
   assertStringIncludes(text, "invalid after 3 calls (fewest 3); infrastructure: 502 evil");
   assertNotMatch(text, STEERING);
 });
 
-test("describeTrial() names the first root failure, not a cascade before it", () => {
+Deno.test("describeTrial() names the first root failure, not a cascade before it", () => {
   const story = describeTrial(traced(callEvents(4, {
     2: { ...wrongValue(4, 1), root: false },
     3: { ...NOT_FOUND, root: true },
@@ -62,7 +61,7 @@ test("describeTrial() names the first root failure, not a cascade before it", ()
   assertStringIncludes(story, "further wrong calls: 2, cascades among them: 1");
 });
 
-test("describeTrial() lists the calls with arguments, returns and marks", () => {
+Deno.test("describeTrial() lists the calls with arguments, returns and marks", () => {
   const story = describeTrial(traced([
     callEvent(1),
     callEvent(2, { role: "connected" }),
@@ -81,7 +80,7 @@ test("describeTrial() lists the calls with arguments, returns and marks", () => 
   assertMatch(story, / {2}said "I say 12\."$/);
 });
 
-test("describeTrial() shows the text of a refused call, and arguments that are no object as written", () => {
+Deno.test("describeTrial() shows the text of a refused call, and arguments that are no object as written", () => {
   const { returned: _, ...refused } = callEvent(1, {
     arguments: "{oops",
     result: '{"error":"malformed"}',
@@ -99,7 +98,7 @@ test("describeTrial() shows the text of a refused call, and arguments that are n
   assertStringIncludes(story, "the arguments are not a JSON object");
 });
 
-test("describeTrial() tells why a trial was stopped", () => {
+Deno.test("describeTrial() tells why a trial was stopped", () => {
   const story = describeTrial(
     traced([...callEvents(1), { kind: "stop", reason: "step_limit", message: "3 replies" }], {
       outcome: "step_limit",
@@ -108,7 +107,7 @@ test("describeTrial() tells why a trial was stopped", () => {
   assertMatch(story, / {2}stopped: 3 replies$/);
 });
 
-test("describeTrial() cuts a long trace around the first root failure", () => {
+Deno.test("describeTrial() cuts a long trace around the first root failure", () => {
   for (
     const [count, root] of [[40, 1], [40, 11], [40, 20], [40, 40], [13, 12], [12, 12]] as const
   ) {
@@ -128,13 +127,13 @@ test("describeTrial() cuts a long trace around the first root failure", () => {
   }
 });
 
-test("describeTrial() shows a short trace whole", () => {
+Deno.test("describeTrial() shows a short trace whole", () => {
   const story = describeTrial(traced(callEvents(12)));
   assertEquals(story.includes("..."), false);
   assertEquals(story.match(/\d+\. step/g)?.length, 12);
 });
 
-test("describeTrial() marks simulated models", () => {
+Deno.test("describeTrial() marks simulated models", () => {
   assertMatch(
     describeTrial(record({ model: "sim:noisy", simulated: true })),
     /^sim:noisy \(simulated\): /,
@@ -142,7 +141,7 @@ test("describeTrial() marks simulated models", () => {
   assertMatch(describeTrial(record()), /^m: solved/);
 });
 
-test("describeTrial() lets no escape sequence through, wherever a model put it", () => {
+Deno.test("describeTrial() lets no escape sequence through, wherever a model put it", () => {
   const { returned: _, ...refused } = callEvent(1, {
     function: HOSTILE,
     arguments: HOSTILE,
@@ -162,7 +161,7 @@ test("describeTrial() lets no escape sequence through, wherever a model put it",
   assertEquals(story.split("\n").length, 5, story);
 });
 
-test("describeTrial() tells also of a trial whose events another tool wrote, but not its failures", () => {
+Deno.test("describeTrial() tells also of a trial whose events another tool wrote, but not its failures", () => {
   const line = record({ outcome: "wrong_answer" });
   const parsed = (brief: unknown) =>
     parseWith(TRIAL_LINE, JSON.parse(JSON.stringify(brief)), "the line");
@@ -181,12 +180,12 @@ test("describeTrial() tells also of a trial whose events another tool wrote, but
   }
 });
 
-test("describeTrial() quotes what the model said as it said it, escaped once", () => {
+Deno.test("describeTrial() quotes what the model said as it said it, escaped once", () => {
   const story = describeTrial(traced([{ kind: "answer", text: 'a "b"\nc', value: null }]));
   assertStringIncludes(story, String.raw`said "a \"b\"\nc"`);
 });
 
-test("describeFailure() says where, what and why, for each type", () => {
+Deno.test("describeFailure() says where, what and why, for each type", () => {
   const where = { call: 4, step: 2, function: "func_xyz", root: true };
   const wrong = { parameter: "para", variable: "vari", given: 7 };
   const cases: [FailureCause, string][] = [

@@ -12,7 +12,6 @@ import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { renderGate, renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { test } from "../support/generated.ts";
 import {
   callEvents,
   crossed,
@@ -29,7 +28,7 @@ import {
   wrongValue,
 } from "../support/records.ts";
 
-test("renderTables() shows each cell's trials, rate, interval, calls and invalid trials", () => {
+Deno.test("renderTables() shows each cell's trials, rate, interval, calls and invalid trials", () => {
   const text = renderTables([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]);
   const [title, , header, row] = text.split("\n");
   assertEquals(title, "m");
@@ -40,7 +39,7 @@ test("renderTables() shows each cell's trials, rate, interval, calls and invalid
   assertMatch(row!, /^core 3, .* 11 +80\.0% +49\.0% to 94\.3% +3\.0 +3\.0 +3\.0 +1$/);
 });
 
-test("renderTables() sums up all cells only when there are several", () => {
+Deno.test("renderTables() sums up all cells only when there are several", () => {
   const one = manyRecords(8, 10);
   const other = manyRecords(2, 10).map((trial) => ({
     ...trial,
@@ -50,11 +49,11 @@ test("renderTables() sums up all cells only when there are several", () => {
   assertMatch(renderTables([...one, ...other]), /^all +20 +50\.0%/m);
 });
 
-test("renderTables() shows a dash where there is nothing to tell", () => {
+Deno.test("renderTables() shows a dash where there is nothing to tell", () => {
   assertMatch(renderTables(records(["invalid"])), / 1 +- +- +- +- +- +1$/m);
 });
 
-test("renderTables() aligns columns, whatever the width of the characters", () => {
+Deno.test("renderTables() aligns columns, whatever the width of the characters", () => {
   const wide = { case: "退款流程" } as unknown as Trial["task"];
   const narrow = { case: "refund" } as unknown as Trial["task"];
   const text = renderTables([record({ task: wide, id: "1" }), record({ task: narrow, id: "2" })]);
@@ -63,7 +62,7 @@ test("renderTables() aligns columns, whatever the width of the characters", () =
   assertEquals(new Set(rows.map((row) => stringWidth(row))).size, 1, text);
 });
 
-test("renderTables() shows the share of each failure type, roots and cascades", () => {
+Deno.test("renderTables() shows the share of each failure type, roots and cascades", () => {
   const root = { ...NOT_FOUND, root: true };
   const text = renderTables([
     traced(callEvents(5, {
@@ -79,17 +78,17 @@ test("renderTables() shows the share of each failure type, roots and cascades", 
   assertMatch(text, /^incorrect_value +3 +75\.0% +1 +2$/m);
 });
 
-test("renderTables() says when no call was wrong", () => {
+Deno.test("renderTables() says when no call was wrong", () => {
   assertStringIncludes(renderTables([record()]), "no call was wrong");
 });
 
-test("renderTables() names behaviours, and leaves the line out without any", () => {
+Deno.test("renderTables() names behaviours, and leaves the line out without any", () => {
   const text = renderTables([record({ behaviours: ["silent"], grounded: false })]);
   assertStringIncludes(text, "behaviours (trials): silent 1, ungrounded 1");
   assertEquals(renderTables([record()]).includes("behaviours"), false);
 });
 
-test("renderTables() marks simulated models, and only them", () => {
+Deno.test("renderTables() marks simulated models, and only them", () => {
   const text = renderTables([
     record({ model: "sim:planner", simulated: true }),
     record({ model: "real" }),
@@ -98,7 +97,7 @@ test("renderTables() marks simulated models, and only them", () => {
   assertMatch(text, /^real$/m);
 });
 
-test("renderTables() lets no escape sequence of a hostile name through", () => {
+Deno.test("renderTables() lets no escape sequence of a hostile name through", () => {
   const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
   const task = { case: HOSTILE, [HOSTILE]: 1 } as unknown as Trial["task"];
   const text = renderTables([
@@ -108,7 +107,7 @@ test("renderTables() lets no escape sequence of a hostile name through", () => {
   assertStringIncludes(text, "evil\\u001b[2J");
 });
 
-test("renderTables() tells of repeated graphs how often one, and how often all trials solve", () => {
+Deno.test("renderTables() tells of repeated graphs how often one, and how often all trials solve", () => {
   const trials = [2, 1, 0, 2].flatMap((solved, seed) =>
     [1, 2].map((repetition) =>
       record({ seed, repetition, outcome: repetition <= solved ? "solved" : "no_answer" })
@@ -136,7 +135,7 @@ function onCells(cells: number, traits: TrialTraits = {}): Trial[] {
     }));
 }
 
-test("renderReport() begins with the suite and what to know, then the tables", () => {
+Deno.test("renderReport() begins with the suite and what to know, then the tables", () => {
   const text = rendered(manyRecords(3, 4, { model: "sim:a", simulated: true }), ["torn"]);
   const [title, notes, subject] = text.split("\n\n");
   assertEquals(title, "quick");
@@ -144,11 +143,11 @@ test("renderReport() begins with the suite and what to know, then the tables", (
   assertEquals(subject, "sim:a  (simulated: a program, no language model)");
 });
 
-test("renderReport() of nothing says so", () => {
+Deno.test("renderReport() of nothing says so", () => {
   assertEquals(rendered([]), "quick\n\n* No trial has ended yet: there is nothing to tell.");
 });
 
-test("renderReport() shows up to 24 cells, and their sums where there are more", () => {
+Deno.test("renderReport() shows up to 24 cells, and their sums where there are more", () => {
   const few = rendered(onCells(24));
   assertEquals(few.match(/^core \d, depth/gm)!.length, 24);
   assertNotMatch(few, /Success by|over \d+ cells/);
@@ -167,7 +166,7 @@ test("renderReport() shows up to 24 cells, and their sums where there are more",
   );
 });
 
-test("renderReport() has several models side by side, each in a row", () => {
+Deno.test("renderReport() has several models side by side, each in a row", () => {
   const trials = ["a", "sim:b"].flatMap((model) =>
     onCells(4, { model, simulated: model === "sim:b" })
   );
@@ -185,7 +184,7 @@ test("renderReport() has several models side by side, each in a row", () => {
   assertNotMatch(text, /Fig\. 6/);
 });
 
-test("renderReport() is about as wide as terminals are, and no longer than a few screens", () => {
+Deno.test("renderReport() is about as wide as terminals are, and no longer than a few screens", () => {
   const trials = ["gpt-5", "gpt-5-mini"].flatMap((model) =>
     [5, 10, 20].flatMap((core) =>
       Array.from({ length: core - 1 }, (_, depth) => depth + 1).flatMap((depth) =>
@@ -207,7 +206,7 @@ test("renderReport() is about as wide as terminals are, and no longer than a few
   }
 });
 
-test("renderReport() lets no escape sequence through, wherever it stands", () => {
+Deno.test("renderReport() lets no escape sequence through, wherever it stands", () => {
   const behaviours = [HOSTILE] as unknown as Trial["behaviours"];
   const sized = (core: number) => ({ core, depth: 1, connected: 0, disconnected: 0, seed: 1 });
   const trials = [HOSTILE, `${HOSTILE}2`].flatMap((model) =>
@@ -230,7 +229,7 @@ test("renderReport() lets no escape sequence through, wherever it stands", () =>
 const STRATEGIES =
   /^Strategies against the baseline\n\(on the same tasks .*\)\nstrategy +tasks +.*\n/m;
 
-test("renderTables() has strategies against the baseline where there are several", () => {
+Deno.test("renderTables() has strategies against the baseline where there are several", () => {
   const trials = crossed({ both: 20, gained: 10, lost: 2, neither: 8 });
   const text = renderTables(trials);
   assertMatch(text, STRATEGIES);
@@ -241,7 +240,7 @@ test("renderTables() has strategies against the baseline where there are several
   assertNotMatch(renderTables(manyRecords(3, 4)), /Strategies/);
 });
 
-test("renderReport() has strategies against the baseline once, at the report's prices", () => {
+Deno.test("renderReport() has strategies against the baseline once, at the report's prices", () => {
   const trials = crossed({ both: 3, gained: 1 }, { model: "sim:m", simulated: true });
   const prices = { "sim:m": { input: 100, output: 0 } };
   const text = renderReport(makeReport(trials, { suite: "s", prices }));
@@ -249,7 +248,7 @@ test("renderReport() has strategies against the baseline once, at the report's p
   assertMatch(text, /^sim:m \+ restate \(simulated\) +4 .* -\$0\.000333$/m);
 });
 
-test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
+Deno.test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
   const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
   const policy = { successRate: 0.8 };
   const judged = decideTrials(trials, planOf(trials), policy);
@@ -304,7 +303,7 @@ function printed(trials: readonly Trial[]): string[] {
   ];
 }
 
-test("up to six models have tables of their own, more stand side by side", () => {
+Deno.test("up to six models have tables of their own, more stand side by side", () => {
   for (const text of printed(ofModels(6))) {
     assertEquals(text.match(/^model \d$/gm)?.length, 6);
     assertEquals(text.match(/^spent: /gm)?.length, 6);
@@ -335,7 +334,7 @@ test("up to six models have tables of their own, more stand side by side", () =>
   }
 });
 
-test("many models without a wrong call, a habit or a repetition have no empty tables", () => {
+Deno.test("many models without a wrong call, a habit or a repetition have no empty tables", () => {
   const trials = Array.from({ length: 7 }, (_, place) => record({ model: `model ${place}` }));
   for (const text of printed(trials)) {
     assertMatch(text, /^no call was wrong$/m);
@@ -344,7 +343,7 @@ test("many models without a wrong call, a habit or a repetition have no empty ta
   assertNotMatch(printed(ofModels(7))[0]!, /no call was wrong/);
 });
 
-test("simulated models are called so where many stand side by side", () => {
+Deno.test("simulated models are called so where many stand side by side", () => {
   const trials = Array.from(
     { length: 7 },
     (_, place) => record({ model: `sim:${place}`, simulated: place === 3 }),
@@ -353,7 +352,7 @@ test("simulated models are called so where many stand side by side", () => {
   assertNotMatch(renderTables(trials), /^sim:2 \(simulated\)/m);
 });
 
-test("success along a size that is one for all is not told again of many models", () => {
+Deno.test("success along a size that is one for all is not told again of many models", () => {
   const sized = (models: number, sizes: readonly (readonly [number, number])[]) =>
     rendered(
       Array.from({ length: models }, (_, place) => `model ${place}`).flatMap((model) =>
@@ -370,7 +369,7 @@ test("success along a size that is one for all is not told again of many models"
   assertEquals(has(sized(7, [[5, 2]])), [false, false]);
 });
 
-test("perturbations of one size are told once each before what they did", () => {
+Deno.test("perturbations of one size are told once each before what they did", () => {
   const ids = ["none", "RD", "RE", "WD", "WT", "SD", "CO", "CF"];
   const titles = rendered(
     ids.map((perturbation) => record({ perturbation, behaviours: ["silent"] })),
@@ -382,7 +381,7 @@ test("perturbations of one size are told once each before what they did", () => 
   ]);
 });
 
-test("renderReport() has strategies last of all, and what they did before them", () => {
+Deno.test("renderReport() has strategies last of all, and what they did before them", () => {
   const work = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
   const trials = [3, 5].flatMap((core) => {
     const task = { core, depth: 2, connected: 0, disconnected: 0, seed: 1 };

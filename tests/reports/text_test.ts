@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertNotMatch } from "@std/assert";
 import stringWidth from "string-width";
 import { alignedTable } from "../../lib/reports/text.ts";
-import { test } from "../support/generated.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 
 /** How names are shown in front of a number, without the space behind them. */
@@ -10,22 +9,22 @@ function shownNames(names: readonly string[]): string[] {
     .map((line) => line.replace(/ +1$/, ""));
 }
 
-test("alignedTable() puts the first column to the left, and others to the right", () => {
+Deno.test("alignedTable() puts the first column to the left, and others to the right", () => {
   assertEquals(alignedTable([["a", "b"], ["日本", "10"]]), "a      b\n日本  10");
 });
 
-test("alignedTable() keeps both ends of a long name", () => {
+Deno.test("alignedTable() keeps both ends of a long name", () => {
   const [shown] = shownNames([`start ${"x".repeat(300)} end`]);
   assertMatch(shown!, /^start x+…x+ end$/);
   assert(shown!.length <= 100, shown);
 });
 
-test("alignedTable() shows names of up to 100 characters whole", () => {
+Deno.test("alignedTable() shows names of up to 100 characters whole", () => {
   const names = ["x".repeat(99), "x".repeat(100)];
   assertEquals(shownNames(names), names);
 });
 
-test("alignedTable() tells long names apart that differ at either end", () => {
+Deno.test("alignedTable() tells long names apart that differ at either end", () => {
   for (const length of [100, 101, 150, 999, 1000, 1001, 5000]) {
     const long = "sim:noisy?".padEnd(length, "x");
     const names = [`${long}1`, `${long}2`, `1${long}`, `2${long}`];
@@ -33,7 +32,7 @@ test("alignedTable() tells long names apart that differ at either end", () => {
   }
 });
 
-test("alignedTable() cuts no character in two, and lets none steer", () => {
+Deno.test("alignedTable() cuts no character in two, and lets none steer", () => {
   for (let before = 40; before < 60; before++) {
     const [shown] = shownNames([`${"x".repeat(before)}${"🜁".repeat(60)}${"y".repeat(before)}`]);
     assert(shown!.isWellFormed(), shown);

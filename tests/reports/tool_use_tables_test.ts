@@ -1,7 +1,6 @@
 // The tables of formats, of recovery and of the five dimensions: when they are there, and what stands in them.
 
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import type { FaultKind } from "../../lib/tools/fault.ts";
 import type { Api } from "../../lib/models/model.ts";
 import type { ParseCounts } from "../../lib/calls/parse_counts.ts";
@@ -15,7 +14,7 @@ import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { renderReport, renderTables } from "../../lib/reports/terminal.ts";
 import type { TrialDimensions } from "../../lib/trials/dimension_scores.ts";
 import { summarize, type TrialSummary } from "../../lib/trials/summary.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { HOSTILE, record, STEERING, type TrialTraits } from "../support/records.ts";
 
 const STRICT: ParseCounts = { strict: 4, repaired: 0, unreadable: 0, repairs: [] };
@@ -46,7 +45,7 @@ function plain(dimensions: TrialDimensions, traits: TrialTraits = {}): TrialSumm
 
 const told = (trials: readonly TrialSummary[]) => makeReport(trials, { suite: "s" });
 
-test("formatTables() is nothing where every reply of one format could be read as it stood", () => {
+Deno.test("formatTables() is nothing where every reply of one format could be read as it stood", () => {
   assertEquals(formatTables(told([parsed(STRICT), parsed(STRICT, { model: "b" })])), []);
   assertEquals(formatTables(told([record()])), []);
   const ids = (trials: readonly TrialSummary[]) => formatTables(told(trials)).map(({ id }) => id);
@@ -55,7 +54,7 @@ test("formatTables() is nothing where every reply of one format could be read as
   assertEquals(ids([parsed(STRICT), parsed(STRICT, { model: "b" }, "react")]), ["formats"]);
 });
 
-test("formatTables() has a row for each model and format, and the commonest repairs", () => {
+Deno.test("formatTables() has a row for each model and format, and the commonest repairs", () => {
   const repairs = ["a", "b", "c", "d"].map((repair) => ({ repair, replies: 1 }));
   const [formats, commonest, ...others] = formatTables(told([
     parsed(BROKEN, { model: "sim:a", simulated: true, seed: 1 }, "react"),
@@ -81,7 +80,7 @@ test("formatTables() has a row for each model and format, and the commonest repa
   ]);
 });
 
-test("recoveryTables() has a row for each fault, and one for all of them but slow ones", () => {
+Deno.test("recoveryTables() has a row for each fault, and one for all of them but slow ones", () => {
   assertEquals(recoveryTables(told([record()])), []);
   const [table, ...others] = recoveryTables(told([
     faulted(["recovered"], { seed: 1 }),
@@ -110,7 +109,7 @@ const MEASURED = [
   faulted(["recovered", "recovered"], { seed: 2 }),
 ];
 
-test("dimensionTables() is there where faults were met, and says what was not measured", () => {
+Deno.test("dimensionTables() is there where faults were met, and says what was not measured", () => {
   assertEquals(dimensionTables(told(MEASURED.slice(0, 2))), []);
   const [wide] = dimensionTables(told(MEASURED));
   assertEquals(wide!.rows, [
@@ -144,7 +143,7 @@ test("dimensionTables() is there where faults were met, and says what was not me
   }
 });
 
-test("scoreText() has two digits, and never rounds to nothing or to all", () => {
+Deno.test("scoreText() has two digits, and never rounds to nothing or to all", () => {
   const scores = [0, 1, 0.5, 0.994, 0.9951, 0.99999, 0.004, 0.0049, 1e-5];
   assertEquals(scores.map(scoreText), [
     ...["0.00", "1.00", "0.50", "0.99", "0.995", "0.99999", "0.004", "0.005", "0.00001"],
@@ -156,7 +155,7 @@ test("scoreText() has two digits, and never rounds to nothing or to all", () => 
   }));
 });
 
-test("the terminal, Markdown and the tables of a run tell all of it; ordinary reports nothing", () => {
+Deno.test("the terminal, Markdown and the tables of a run tell all of it; ordinary reports nothing", () => {
   const trials = [...MEASURED, parsed(BROKEN, { seed: 1, repetition: 2 }, "react")];
   const titles = ["Five dimensions of tool use", "Recovery from faults", "Formats"];
   for (
@@ -174,7 +173,7 @@ test("the terminal, Markdown and the tables of a run tell all of it; ordinary re
   }
 });
 
-test("the tables of tool use are at peace with hostile names, repairs and perturbations", () => {
+Deno.test("the tables of tool use are at peace with hostile names, repairs and perturbations", () => {
   const names = fc.constantFrom("m", HOSTILE, "__proto__", "constructor", "");
   const trial = fc.tuple(names, names, names).map(([model, repair, perturbation]) => ({
     ...parsed({ ...BROKEN, repairs: [{ repair, replies: 1 }] }, { model, perturbation }),

@@ -11,7 +11,6 @@ import * as views from "../../lib/reports/verdicts.ts";
 import { selfCheck } from "../../lib/gate/self_check.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
-import { test } from "../support/generated.ts";
 import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 
 const POLICY = { successRate: 0.8 };
@@ -43,7 +42,7 @@ function verdictsToMarkdown(
   return views.verdictsToMarkdown(reportVerdicts(suite, judged, policy));
 }
 
-test("renderVerdicts() has one paragraph a subject, and its numbers under it", () => {
+Deno.test("renderVerdicts() has one paragraph a subject, and its numbers under it", () => {
   const judged = judgedOf([...manyRecords(95, 100), ...manyRecords(9, 100, { model: "bad" })]);
   const [good, bad, ...others] = renderVerdicts(judged, POLICY).split("\n\n");
   assertMatch(good!, /^m: PASS: .*\n {2}solved: 95 of 100 .*\n {2}true rate: .*$/);
@@ -51,7 +50,7 @@ test("renderVerdicts() has one paragraph a subject, and its numbers under it", (
   assertEquals(others, []);
 });
 
-test("renderVerdicts() names the baseline, and marks what is simulated", () => {
+Deno.test("renderVerdicts() names the baseline, and marks what is simulated", () => {
   const trials = ["sim:new", "sim:old"].flatMap((model) =>
     manyRecords(400, 400, { model, simulated: true })
   );
@@ -63,7 +62,7 @@ test("renderVerdicts() names the baseline, and marks what is simulated", () => {
   );
 });
 
-test("renderVerdicts() of an invalid verdict is its reason alone, unless there is evidence", () => {
+Deno.test("renderVerdicts() of an invalid verdict is its reason alone, unless there is evidence", () => {
   const invalid = judgedOf(records(["invalid"], { reason: "502" }));
   assertEquals(
     renderVerdicts(invalid, POLICY),
@@ -73,12 +72,12 @@ test("renderVerdicts() of an invalid verdict is its reason alone, unless there i
   assertEquals(renderVerdicts([], POLICY), "");
 });
 
-test("renderVerdicts() lets no escape sequence of a model's name through", () => {
+Deno.test("renderVerdicts() lets no escape sequence of a model's name through", () => {
   const trials = manyRecords(95, 100, { model: HOSTILE, id: "x" });
   assertNotMatch(renderVerdicts(judgedOf(trials), POLICY), STEERING);
 });
 
-test("renderVerdicts() lets no escape sequence of a baseline's name through, or of its file's", () => {
+Deno.test("renderVerdicts() lets no escape sequence of a baseline's name through, or of its file's", () => {
   const trials = ["m", HOSTILE].flatMap((model) => manyRecords(90, 100, { model }));
   const policy = { baseline: HOSTILE };
   const text = renderVerdicts(judgedOf(trials, policy), policy);
@@ -92,14 +91,14 @@ test("renderVerdicts() lets no escape sequence of a baseline's name through, or 
   assertNotMatch(renderVerdicts(judged, gate), STEERING);
 });
 
-test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
+Deno.test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
   const trials = [...manyRecords(5, 5), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
   const text = renderVerdicts(judgedOf(trials), POLICY);
   assertStringIncludes(text, "the served model changed on the way");
   assertNotMatch(text, STEERING);
 });
 
-test("verdictsToJson() has the worst kind, its exit code, the whole policy and every verdict", () => {
+Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy and every verdict", () => {
   const judged = judgedOf([...manyRecords(95, 100), ...manyRecords(9, 100, { model: "bad" })]);
   const json = verdictsToJson("tool calling", judged, POLICY);
   const { verdicts, ...head } = json;
@@ -128,7 +127,7 @@ test("verdictsToJson() has the worst kind, its exit code, the whole policy and e
   ]);
 });
 
-test("verdictsToJson() names the baseline, and the reason of an invalid verdict", () => {
+Deno.test("verdictsToJson() names the baseline, and the reason of an invalid verdict", () => {
   const policy = { baseline: "old" };
   const trials = [...manyRecords(9, 10), ...records(["invalid"], { model: "old", seed: 99 })];
   const [verdict] = verdictsToJson(
@@ -143,12 +142,12 @@ test("verdictsToJson() names the baseline, and the reason of an invalid verdict"
   ]);
 });
 
-test("verdictsToJson() of no verdicts is invalid", () => {
+Deno.test("verdictsToJson() of no verdicts is invalid", () => {
   const { verdict, exitCode, verdicts } = verdictsToJson("s", [], POLICY);
   assertEquals([verdict, exitCode, verdicts], ["invalid", 3, []]);
 });
 
-test("verdictsToJson() is JSON and nothing else, whatever the verdict", () => {
+Deno.test("verdictsToJson() is JSON and nothing else, whatever the verdict", () => {
   const never = {
     candidate: { solved: 1, valid: 1, trials: 1 },
     baseline: { solved: 0, valid: 0, trials: 1 },
@@ -161,7 +160,7 @@ test("verdictsToJson() is JSON and nothing else, whatever the verdict", () => {
   assertNotMatch(JSON.stringify(json), /NaN|null/);
 });
 
-test("verdictsToMarkdown() is a heading, and for each subject a heading, a paragraph and a list", () => {
+Deno.test("verdictsToMarkdown() is a heading, and for each subject a heading, a paragraph and a list", () => {
   const judged = judgedOf([
     ...manyRecords(95, 100),
     ...records(["invalid"], { model: "none", reason: "[502](x)" }),
@@ -188,7 +187,7 @@ function shown(text: string): string {
   return text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
 }
 
-test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", () => {
+Deno.test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", () => {
   const names = [
     "<script>alert(1)</script>",
     "<!-- comment -->",
@@ -217,7 +216,7 @@ test("verdictsToMarkdown() lets no hostile name become Markdown or HTML", () => 
   }
 });
 
-test("verdictsToMarkdown() lets no line break or escape sequence of a name through", () => {
+Deno.test("verdictsToMarkdown() lets no line break or escape sequence of a name through", () => {
   const model = `c\n\n# d\r\n- e ${HOSTILE}`;
   const text = verdictsToMarkdown("a\n# b", judgedOf(manyRecords(95, 100, { model })), POLICY);
   assertNotMatch(text, STEERING);
@@ -225,7 +224,7 @@ test("verdictsToMarkdown() lets no line break or escape sequence of a name throu
   assertEquals(starts, ["###", "####", "**PASS**:", "-", "-"]);
 });
 
-test("reportProblem() and its Markdown are an invalid verdict over all, with the reason", () => {
+Deno.test("reportProblem() and its Markdown are an invalid verdict over all, with the reason", () => {
   assertEquals(reportProblem("s", "shards are missing: 1/2"), {
     v: 1,
     suite: "s",
@@ -242,7 +241,7 @@ test("reportProblem() and its Markdown are an invalid verdict over all, with the
   );
 });
 
-test("renderChecks() is a table of what was true, what may happen and what did", () => {
+Deno.test("renderChecks() is a table of what was true, what may happen and what did", () => {
   const checks = selfCheck([new Array(90).fill([true, true])], { baseline: "itself" }, {
     gates: 50,
   });

@@ -16,7 +16,6 @@ import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 import { REPEATED as SUITE } from "../support/suites.ts";
 import { accept, linesOf, writeJournal } from "../support/journals.ts";
 import { finish, planOf, record } from "../support/records.ts";
@@ -31,7 +30,7 @@ function writeChanged(folder: Folder, change: (file: BaselineFile) => object): s
   return folder.write("changed.json", JSON.stringify({ ...content, checksum }));
 }
 
-test("readBaseline() reads a journal as it is, and tells of its torn line", () => {
+Deno.test("readBaseline() reads a journal as it is, and tells of its torn line", () => {
   using folder = new Folder();
   const journal = writeJournal(folder, PLAN);
   const bytes = Deno.readFileSync(journal);
@@ -45,14 +44,14 @@ test("readBaseline() reads a journal as it is, and tells of its torn line", () =
   assertThrows(() => accept(folder, torn), InputError, "1 of 24 trials were not run");
 });
 
-test("readBaseline() reads journals of other tools, which have no plan", () => {
+Deno.test("readBaseline() reads journals of other tools, which have no plan", () => {
   using folder = new Folder();
   const path = folder.write("other.jsonl", linesOf([record({ seed: 1 }), record({ seed: 2 })]));
   const { plan, trials } = readBaseline(path);
   assertEquals([plan, trials.length], [undefined, 2]);
 });
 
-test("readBaseline() refuses what no verdict can rest on, and names the file", () => {
+Deno.test("readBaseline() refuses what no verdict can rest on, and names the file", () => {
   using folder = new Folder();
   const refused = (path: string, words: string) => {
     const { message } = assertThrows(() => readBaseline(path), InputError);
@@ -70,7 +69,7 @@ test("readBaseline() refuses what no verdict can rest on, and names the file", (
   refused(folder.write("1.jsonl", linesOf([planLine(PLAN, shard)])), "shards are missing: 2/2");
 });
 
-test("readBaseline() refuses a baseline that was changed, be it by an outcome", () => {
+Deno.test("readBaseline() refuses a baseline that was changed, be it by an outcome", () => {
   using folder = new Folder();
   const text = Deno.readTextFileSync(accept(folder, writeJournal(folder, PLAN)));
   const slips = [
@@ -95,7 +94,7 @@ test("readBaseline() refuses a baseline that was changed, be it by an outcome", 
   assertEquals(readBaseline(layout).trials.length, 24);
 });
 
-test("readBaseline() refuses a baseline whose plan does not agree with its hash", () => {
+Deno.test("readBaseline() refuses a baseline whose plan does not agree with its hash", () => {
   const resolved = (change: object) => (file: BaselineFile) => ({
     ...file,
     resolved: { ...file.resolved, ...change },
@@ -122,7 +121,7 @@ test("readBaseline() refuses a baseline whose plan does not agree with its hash"
   }
 });
 
-test("readBaseline() refuses a plan that is too large to list", () => {
+Deno.test("readBaseline() refuses a plan that is too large to list", () => {
   using folder = new Folder();
   const path = writeChanged(folder, (file) => {
     const resolved = { ...file.resolved, graphs: 10 ** 12 };
@@ -132,7 +131,7 @@ test("readBaseline() refuses a plan that is too large to list", () => {
   assertThrows(() => readBaseline(path), InputError, "a model has at most 1000000 trials: it has");
 });
 
-test("readBaseline() names the path and the rule of what is wrong in a baseline", () => {
+Deno.test("readBaseline() names the path and the rule of what is wrong in a baseline", () => {
   const first = (file: BaselineFile, change: object) => {
     const [subject, ...others] = file.subjects;
     return { ...file, subjects: [{ ...subject, ...change }, ...others] };
@@ -160,7 +159,7 @@ test("readBaseline() names the path and the rule of what is wrong in a baseline"
   }
 });
 
-test("readBaseline() refuses a subject with more trials than its plan has", () => {
+Deno.test("readBaseline() refuses a subject with more trials than its plan has", () => {
   using folder = new Folder();
   const path = writeChanged(folder, (file) => ({
     ...file,
@@ -176,7 +175,7 @@ test("readBaseline() refuses a subject with more trials than its plan has", () =
   );
 });
 
-test("assertComparable() lets models, strategies and the name differ, and nothing else", () => {
+Deno.test("assertComparable() lets models, strategies and the name differ, and nothing else", () => {
   using folder = new Folder();
   const journal = writeJournal(folder, PLAN);
   const changes: [Partial<Suite>, fields: string | undefined][] = [
@@ -209,7 +208,7 @@ test("assertComparable() lets models, strategies and the name differ, and nothin
   }
 });
 
-test("assertComparable() refuses a baseline of another version of the generator", () => {
+Deno.test("assertComparable() refuses a baseline of another version of the generator", () => {
   using folder = new Folder();
   const older = { ...PLAN, resolved: { ...PLAN.resolved, generator: 0 } };
   const journal = writeJournal(folder, older);
@@ -222,7 +221,7 @@ test("assertComparable() refuses a baseline of another version of the generator"
   }
 });
 
-test("assertComparable() without a plan on either side asks for the very same graphs", () => {
+Deno.test("assertComparable() without a plan on either side asks for the very same graphs", () => {
   using folder = new Folder();
   const trials = [1, 2, 3].map((seed) => record({ seed }));
   const baseline = readBaseline(folder.write("other.jsonl", linesOf(trials)));
@@ -250,7 +249,7 @@ test("assertComparable() without a plan on either side asks for the very same gr
   assertComparable(planful, undefined, PLAN.trials);
 });
 
-test("assertOtherRun() refuses to compare trials with themselves: anything would pass", () => {
+Deno.test("assertOtherRun() refuses to compare trials with themselves: anything would pass", () => {
   using folder = new Folder();
   const trials = PLAN.trials.map((planned) => finish(planned));
   const journal = writeJournal(folder, PLAN, trials);
@@ -271,7 +270,7 @@ test("assertOtherRun() refuses to compare trials with themselves: anything would
   }
 });
 
-test("baselineOfGate() reads the file that a gate names, where there is one", () => {
+Deno.test("baselineOfGate() reads the file that a gate names, where there is one", () => {
   using folder = new Folder();
   accept(folder, writeJournal(folder, PLAN));
   const inFolder = (file: string) => folder.file(file);
@@ -286,7 +285,7 @@ test("baselineOfGate() reads the file that a gate names, where there is one", ()
   assertThrows(() => of({ file: "." }), InputError, "Cannot read");
 });
 
-test("missingBaseline() says how to make the baseline that is not there", () => {
+Deno.test("missingBaseline() says how to make the baseline that is not there", () => {
   using folder = new Folder();
   const gate = { baseline: { file: "b.json" } };
   assertEquals(

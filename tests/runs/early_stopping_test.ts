@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from "@std/assert";
-import fc from "fast-check";
 import { byGraph } from "../../lib/gate/variant.ts";
 import { type BaselineTrials, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
@@ -8,7 +7,7 @@ import { type Needless, Stopping } from "../../lib/runs/early_stopping.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { finish, HOSTILE, STEERING } from "../support/records.ts";
 
 /** A gate that decides after a few graphs: margins are wide. */
@@ -78,7 +77,7 @@ const SUITES: [name: string, Plan, ofFile: boolean][] = [
 ];
 
 for (const [name, plan, ofFile] of SUITES) {
-  test(`Stopping leaves decideTrials() the verdict of all trials, whatever the order they end in: ${name}`, () => {
+  Deno.test(`Stopping leaves decideTrials() the verdict of all trials, whatever the order they end in: ${name}`, () => {
     const kinds = new Set<string>();
     let spared = 0;
     fc.assert(
@@ -113,7 +112,7 @@ for (const [name, plan, ofFile] of SUITES) {
           }
         },
       ),
-      { numRuns: 60, seed: 1 },
+      { numRuns: 60 },
     );
     assert(kinds.has("pass") && kinds.has("fail"), [...kinds].join());
     assertGreater(spared, 0);
@@ -125,7 +124,7 @@ function all(plan: Plan, outcome: Trial["outcome"]): Trial[] {
   return plan.trials.map((planned) => finish(planned, { outcome }));
 }
 
-test("Stopping looks in plan order: a block waits for those before it", () => {
+Deno.test("Stopping looks in plan order: a block waits for those before it", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const stopping = new Stopping(plan);
   const trials = all(plan, "solved");
@@ -146,7 +145,7 @@ test("Stopping looks in plan order: a block waits for those before it", () => {
   });
 });
 
-test("Stopping looks at whole blocks alone: a cell is not decided before the others", () => {
+Deno.test("Stopping looks at whole blocks alone: a cell is not decided before the others", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const trials = all(plan, "solved");
   const { evidence } =
@@ -158,7 +157,7 @@ test("Stopping looks at whole blocks alone: a cell is not decided before the oth
   assertEquals(stopping.needless(plan.trials.at(-1)!)?.by, "gate");
 });
 
-test("Stopping needs all repetitions of a graph", () => {
+Deno.test("Stopping needs all repetitions of a graph", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"], repetitions: 2 }));
   const { needless } = run(plan, all(plan, "solved"));
   const graphs = byGraph([...needless.keys()]);
@@ -166,7 +165,7 @@ test("Stopping needs all repetitions of a graph", () => {
   assert(graphs.every(({ length }) => length === 2));
 });
 
-test("Stopping decides each model for itself", () => {
+Deno.test("Stopping decides each model for itself", () => {
   const plan = planSuite(suite({ gate: RATE }));
   // One is good, one bad; one is so near the edge that its gate goes on.
   const trials = plan.trials.map((planned) =>
@@ -186,7 +185,7 @@ test("Stopping decides each model for itself", () => {
   }
 });
 
-test("Stopping needs a baseline's trials until all who are compared with it are decided", () => {
+Deno.test("Stopping needs a baseline's trials until all who are compared with it are decided", () => {
   const plan = planSuite(suite({ gate: UPGRADE }));
   // One candidate fails at once, the other differs now and then.
   const trials = plan.trials.map(({ ...planned }) =>
@@ -211,7 +210,7 @@ test("Stopping needs a baseline's trials until all who are compared with it are 
   );
 });
 
-test("Stopping spares what a baseline from a file cannot be compared with", () => {
+Deno.test("Stopping spares what a baseline from a file cannot be compared with", () => {
   const plan = planSuite(suite({ gate: FILE, models: ["b"] }));
   const old = planSuite(suite({ gate: UPGRADE }));
   const baseline = resultsOf(all(old, "solved"), "a", 3);
@@ -226,7 +225,7 @@ test("Stopping spares what a baseline from a file cannot be compared with", () =
   assertEquals(judged!.verdict.stopped, "the baseline ends after 6 graphs");
 });
 
-test("Stopping spares nothing without a rule: a gate of fixed size needs all trials", () => {
+Deno.test("Stopping spares nothing without a rule: a gate of fixed size needs all trials", () => {
   for (const gate of [undefined, { successRate: 0.9, margin: 0.3 }, { baseline: "a" }]) {
     const plan = planSuite(suite({ graphs: 60, ...(gate === undefined ? {} : { gate }) }));
     const { stopping, needless } = run(plan, all(plan, "no_answer"), { concurrency: 4 });
@@ -234,7 +233,7 @@ test("Stopping spares nothing without a rule: a gate of fixed size needs all tri
   }
 });
 
-test("Stopping spares nothing that no gate decides on", () => {
+Deno.test("Stopping spares nothing that no gate decides on", () => {
   // Trials of a run that was made before, as resume records them, and one that is not planned.
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const { stopping } = run(plan, all(plan, "solved"));
@@ -242,7 +241,7 @@ test("Stopping spares nothing that no gate decides on", () => {
   assertEquals(stopping.needless(stranger!), undefined);
 });
 
-test("Stopping withholds trials once a budget of tokens is reached, and tells which", () => {
+Deno.test("Stopping withholds trials once a budget of tokens is reached, and tells which", () => {
   const plan = planSuite(suite({ graphs: 5, models: ["a"], budget: { tokens: 36 } }));
   const { stopping, finished, needless } = run(plan, all(plan, "solved"));
   // Each takes 12 tokens.
@@ -254,13 +253,13 @@ test("Stopping withholds trials once a budget of tokens is reached, and tells wh
   assertEquals(stopping.stopped, reason);
 });
 
-test("Stopping lets trials in flight end when a budget is reached", () => {
+Deno.test("Stopping lets trials in flight end when a budget is reached", () => {
   const plan = planSuite(suite({ graphs: 5, models: ["a"], budget: { tokens: 36 } }));
   const { finished, needless } = run(plan, all(plan, "solved"), { concurrency: 4 });
   assertEquals([finished.length, needless.size], [6, 4]);
 });
 
-test("Stopping withholds trials once a budget of dollars is reached, invalid ones counted", () => {
+Deno.test("Stopping withholds trials once a budget of dollars is reached, invalid ones counted", () => {
   const prices = { a: { input: 1_000, output: 10_000 } };
   const plan = planSuite(suite({ graphs: 5, models: ["a"], budget: { usd: 0.1 }, prices }));
   // Each takes 3 cents.
@@ -271,7 +270,7 @@ test("Stopping withholds trials once a budget of dollars is reached, invalid one
   }
 });
 
-test("Stopping does not blame a budget that withheld nothing", () => {
+Deno.test("Stopping does not blame a budget that withheld nothing", () => {
   const whole = planSuite(suite({ graphs: 5, models: ["a"], budget: { tokens: 120 } }));
   const ended = run(whole, all(whole, "solved"));
   assertEquals([ended.finished.length, ended.stopping.stopped], [10, undefined]);
@@ -286,7 +285,7 @@ test("Stopping does not blame a budget that withheld nothing", () => {
   assertEquals(less.stopping.stopped, `the budget of ${budget.tokens - 12} tokens was reached`);
 });
 
-test("Stopping.record() counts a trial once, however often it is told of it", () => {
+Deno.test("Stopping.record() counts a trial once, however often it is told of it", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const stopping = new Stopping(plan);
   // One cell alone, told of twice, is no whole block.
@@ -295,7 +294,7 @@ test("Stopping.record() counts a trial once, however often it is told of it", ()
   assertEquals(stopping.needless(plan.trials.at(-1)!), undefined);
 });
 
-test("Stopping.charge() counts what other runs have cost, and nothing else of their trials", () => {
+Deno.test("Stopping.charge() counts what other runs have cost, and nothing else of their trials", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"], budget: { tokens: 24 } }));
   const stopping = new Stopping(plan);
   const [first, second] = all(plan, "invalid");
@@ -309,7 +308,7 @@ test("Stopping.charge() counts what other runs have cost, and nothing else of th
   assertEquals(stopping.stopped, reached);
 });
 
-test("Stopping names models in printable words", () => {
+Deno.test("Stopping names models in printable words", () => {
   const plan = planSuite(suite({ gate: RATE, models: [HOSTILE] }));
   const { needless } = run(plan, all(plan, "solved"));
   assertGreater(needless.size, 0);

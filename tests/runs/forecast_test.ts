@@ -23,7 +23,6 @@ import { pairedDetectableEffect } from "../../lib/statistics/paired_sample_size.
 import { rateDetectableEffect } from "../../lib/statistics/sample_size.ts";
 import type { ModelEntry } from "../../lib/models/entry.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { test } from "../support/generated.ts";
 import { HOSTILE, STEERING } from "../support/records.ts";
 
 const RATE = { successRate: 0.8 };
@@ -46,11 +45,11 @@ function forecastOf(gate: GatePolicy, traits: Partial<Suite> = {}): Forecast {
   return forecast(planOf(gate, traits))!;
 }
 
-test("forecast() of a plan without a gate is none", () => {
+Deno.test("forecast() of a plan without a gate is none", () => {
   assertEquals(forecast(planOf(undefined)), undefined);
 });
 
-test("forecast() tells what so many graphs can tell apart", () => {
+Deno.test("forecast() tells what so many graphs can tell apart", () => {
   const { graphs, detectable, lines, warnings } = forecastOf(RATE, { graphs: 378 });
   assertEquals([graphs, detectable, warnings], [756, rateDetectableEffect(756, 0.8), []]);
   assertEquals(lines, [
@@ -61,7 +60,7 @@ test("forecast() tells what so many graphs can tell apart", () => {
   assertEquals(none.lines, ["2 graphs of a model tell a success rate of 10.0% from no lower one"]);
 });
 
-test("forecast() tells what so many graphs show of two models that are alike", () => {
+Deno.test("forecast() tells what so many graphs show of two models that are alike", () => {
   const { graphs, detectable, lines, warnings } = forecastOf(UPGRADE, { graphs: 438 });
   assertEquals([graphs, detectable, warnings], [876, pairedDetectableEffect(876, 0.2), []]);
   assertEquals(lines, [
@@ -75,7 +74,7 @@ test("forecast() tells what so many graphs show of two models that are alike", (
   ]);
 });
 
-test("forecast() warns of a gate that cannot pass, and says how many graphs would do", () => {
+Deno.test("forecast() warns of a gate that cannot pass, and says how many graphs would do", () => {
   const [warning, ...others] = forecastOf(RATE, { graphs: 5 }).warnings;
   assertEquals([warning, others], [
     "the gate cannot pass: not even if all 10 graphs were solved. It takes graphs: 378 (756 over " +
@@ -93,7 +92,7 @@ test("forecast() warns of a gate that cannot pass, and says how many graphs woul
   assertEquals([cannot(10), cannot(11)], [true, false]);
 });
 
-test("forecast() warns of a gate that a good model would seldom pass", () => {
+Deno.test("forecast() warns of a gate that a good model would seldom pass", () => {
   assertEquals(forecastOf(RATE, { graphs: 50 }).warnings, [
     "the gate is too small for its margin of 5 points: a model at exactly 80.0% would pass with " +
     "27.1%, fail with 3.4% and be undecided with 69.5%. It takes graphs: 378 (756 over 2 cells), " +
@@ -106,7 +105,7 @@ test("forecast() warns of a gate that a good model would seldom pass", () => {
   ]);
 });
 
-test("forecast() has nothing to warn of where its own advice was taken", () => {
+Deno.test("forecast() has nothing to warn of where its own advice was taken", () => {
   const policies: GatePolicy[] = [
     RATE,
     { successRate: 0.95, margin: 0.02, confidence: 0.9 },
@@ -122,13 +121,13 @@ test("forecast() has nothing to warn of where its own advice was taken", () => {
   }
 });
 
-test("forecast() counts a single cell once, and says so more briefly", () => {
+Deno.test("forecast() counts a single cell once, and says so more briefly", () => {
   const tasks = [{ core: 2, depth: 1 }];
   const [warning] = forecastOf(RATE, { tasks, graphs: 5 }).warnings;
   assert(warning!.includes("It takes graphs: 756, or a larger margin"), warning);
 });
 
-test("forecast() does not take repetitions for further graphs", () => {
+Deno.test("forecast() does not take repetitions for further graphs", () => {
   const { graphs, detectable, lines, warnings } = forecastOf(RATE, { graphs: 20, repetitions: 3 });
   assertEquals([graphs, detectable, warnings], [40, rateDetectableEffect(40, 0.8), []]);
   assert(lines[0]!.endsWith(" lower, at least if their repetitions differ"), lines[0]);
@@ -136,7 +135,7 @@ test("forecast() does not take repetitions for further graphs", () => {
   assert(few.warnings[0]!.startsWith("the gate cannot pass: not even if all 4 graphs"));
 });
 
-test("forecast() promises no number of graphs where none is sure to do", () => {
+Deno.test("forecast() promises no number of graphs where none is sure to do", () => {
   for (const gate of [{ ...RATE, margin: 0 }, { ...UPGRADE, margin: 0 }]) {
     const [warning] = forecastOf(gate, { graphs: 50 }).warnings;
     assert(warning!.endsWith("With margin 0 no number of graphs is sure to do"), warning);
@@ -148,7 +147,7 @@ test("forecast() promises no number of graphs where none is sure to do", () => {
   }
 });
 
-test("forecast() of a sequential gate tells its size, and what it will probably take", () => {
+Deno.test("forecast() of a sequential gate tells its size, and what it will probably take", () => {
   for (const gate of [{ ...RATE, sequential: true }, { ...UPGRADE, sequential: true }]) {
     const plan = planOf(gate);
     const { fixedSize, largestSize } = plan.rule!;
@@ -168,7 +167,7 @@ test("forecast() of a sequential gate tells its size, and what it will probably 
   }
 });
 
-test("sequentialChances() are those at the two hypotheses, and keep their errors", () => {
+Deno.test("sequentialChances() are those at the two hypotheses, and keep their errors", () => {
   for (const gate of [{ successRate: 0.9, power: 0.8 }, { ...UPGRADE, margin: 0.1 }]) {
     const policy = completePolicy({ ...gate, sequential: true } as GatePolicy);
     const rule = sequentialRule(policy, 1);
@@ -185,7 +184,7 @@ test("sequentialChances() are those at the two hypotheses, and keep their errors
   }
 });
 
-test("estimateUsage() grows with the tasks, and does not depend on models and repetitions", () => {
+Deno.test("estimateUsage() grows with the tasks, and does not depend on models and repetitions", () => {
   const usageOf = (core: number, traits: Partial<Suite> = {}) =>
     estimateUsage(planOf(undefined, { tasks: [{ core, depth: 1 }], ...traits }));
   const [small, large] = [usageOf(2), usageOf(12)];
@@ -209,7 +208,7 @@ test("estimateUsage() grows with the tasks, and does not depend on models and re
   assertGreater(faulty.inputTokens, small.inputTokens);
 });
 
-test("forecastCost() is a line a model, by its own price and its share of the trials", () => {
+Deno.test("forecastCost() is a line a model, by its own price and its share of the trials", () => {
   const prices = { a: { input: 1, output: 10 }, named: { input: 0, output: 0.001 } };
   const models = ["a", { model: "b", name: "named" }];
   const plan = planOf(undefined, { graphs: 50, models, prices });
@@ -219,7 +218,7 @@ test("forecastCost() is a line a model, by its own price and its share of the tr
   ]);
 });
 
-test("forecastCost() of a sequential gate tells what it will probably take, and the most", () => {
+Deno.test("forecastCost() of a sequential gate tells what it will probably take, and the most", () => {
   const prices = { a: { input: 1, output: 10 }, b: { input: 0, output: 0 } };
   const plan = planOf({ ...RATE, sequential: true }, { prices });
   const told = forecast(plan)!;
@@ -235,19 +234,19 @@ test("forecastCost() of a sequential gate tells what it will probably take, and 
   assertEquals(forecastCost(plan, USAGE)[0], line);
 });
 
-test("forecastCost() names models in printable words", () => {
+Deno.test("forecastCost() names models in printable words", () => {
   const prices = { [HOSTILE]: { input: 1, output: 1 } };
   const lines = forecastCost(planOf(undefined, { models: [HOSTILE], prices }), USAGE);
   assertNotMatch(lines.join(""), STEERING);
 });
 
-test("forecastCost() is none without prices, and an error where one is missing", () => {
+Deno.test("forecastCost() is none without prices, and an error where one is missing", () => {
   assertEquals(forecastCost(planOf(undefined), USAGE), []);
   const plan = planOf(undefined, { prices: { a: { input: 1, output: 1 } } });
   assertThrows(() => forecastCost(plan, USAGE), InputError, "the cost of model b");
 });
 
-test("planWarnings() tells of models that must or may not call", () => {
+Deno.test("planWarnings() tells of models that must or may not call", () => {
   const warningsOf = (entry: ModelEntry, tasks: Suite["tasks"] = [{ core: 3, depth: 1 }]) =>
     planWarnings(planSuite({ name: "s", seed: 1, tasks, models: [entry] }));
   assertEquals(warningsOf({ model: "m" }), []);

@@ -13,10 +13,10 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import { type ModelEntry, modelName } from "../../lib/models/entry.ts";
 import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
-import { generatedFrom, seedOf, test } from "../support/generated.ts";
+import { generatedFrom, seedOf } from "../support/generated.ts";
 import { sizesOf, SMALL } from "../support/suites.ts";
 
-test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
+Deno.test("planSuite() lists balanced blocks: one graph of every cell, for every model", () => {
   const { trials } = planSuite({ ...SMALL, repetitions: 2 });
   assertEquals(
     trials.map(({ block, task, model, repetition }) =>
@@ -31,7 +31,7 @@ test("planSuite() lists balanced blocks: one graph of every cell, for every mode
   assertEquals(trials.map(({ index }) => index), trials.map((_, index) => index));
 });
 
-test("planSuite() has five graphs a cell, baseline, no perturbation, once, unless told otherwise", () => {
+Deno.test("planSuite() has five graphs a cell, baseline, no perturbation, once, unless told otherwise", () => {
   const { trials, resolved, gate } = planSuite({
     name: "usual",
     seed: 1,
@@ -50,7 +50,7 @@ test("planSuite() has five graphs a cell, baseline, no perturbation, once, unles
   });
 });
 
-test("planSuite() gives every trial an id of its own, which says all of it", () => {
+Deno.test("planSuite() gives every trial an id of its own, which says all of it", () => {
   const { trials } = planSuite({
     ...SMALL,
     tasks: [{ core: [3, 5], depth: "all", connected: [0, 2], linking: ["types", "names"] }],
@@ -60,7 +60,7 @@ test("planSuite() gives every trial an id of its own, which says all of it", () 
   for (const { id, index: _, block: __, ...key } of trials) assertEquals(parseTrialId(id), key);
 });
 
-test("planSuite() gives every graph a seed of its own", () => {
+Deno.test("planSuite() gives every graph a seed of its own", () => {
   const { trials } = planSuite({
     ...SMALL,
     graphs: 200,
@@ -71,7 +71,7 @@ test("planSuite() gives every graph a seed of its own", () => {
   assert(trials.every(({ task }) => Number.isSafeInteger(seedOf(task)) && seedOf(task) >= 0));
 });
 
-test("planSuite() lets models and repetitions share graphs", () => {
+Deno.test("planSuite() lets models and repetitions share graphs", () => {
   const { trials } = planSuite({ ...SMALL, repetitions: 2 });
   const seeds = (model: string, repetition: number) =>
     trials.filter((trial) => trial.model === model && trial.repetition === repetition)
@@ -79,7 +79,7 @@ test("planSuite() lets models and repetitions share graphs", () => {
   assertEquals(seeds("a", 1), seeds("b", 2));
 });
 
-test("planSuite() gives a cell the same graphs whatever else is in the suite", () => {
+Deno.test("planSuite() gives a cell the same graphs whatever else is in the suite", () => {
   const seedsOf = (suite: Suite) =>
     planSuite(suite).trials.filter(({ task, model }) =>
       generatedFrom(task).core === 5 && model === "b"
@@ -99,7 +99,7 @@ test("planSuite() gives a cell the same graphs whatever else is in the suite", (
   assertNotEquals(seedsOf({ ...SMALL, seed: 2 }), seeds);
 });
 
-test("planSuite() makes the same plan from the same suite, and pins its seeds", () => {
+Deno.test("planSuite() makes the same plan from the same suite, and pins its seeds", () => {
   assertEquals(planSuite(SMALL), planSuite(structuredClone(SMALL)));
   assertEquals(
     planSuite({ ...SMALL, models: ["a"], graphs: 2 }).trials.map(({ task }) => seedOf(task)),
@@ -107,14 +107,14 @@ test("planSuite() makes the same plan from the same suite, and pins its seeds", 
   );
 });
 
-test("planSuite() draws a fresh seed each time, which repeats the plan", () => {
+Deno.test("planSuite() draws a fresh seed each time, which repeats the plan", () => {
   const fresh = planSuite({ ...SMALL, seed: "fresh" });
   const again = planSuite({ ...SMALL, seed: "fresh" });
   assertNotEquals(fresh.resolved.seed, again.resolved.seed);
   assertEquals(planSuite({ ...SMALL, seed: fresh.resolved.seed }), fresh);
 });
 
-test("planSuite() takes a cell that two grids have once", () => {
+Deno.test("planSuite() takes a cell that two grids have once", () => {
   const { resolved, trials } = planSuite({
     ...SMALL,
     tasks: [{ core: [3, 5], depth: 2 }, { core: 5, depth: [1, 2], linking: "types" }],
@@ -123,19 +123,19 @@ test("planSuite() takes a cell that two grids have once", () => {
   assertEquals(trials.length, 3 * 3 * 2);
 });
 
-test("planSuite() counts the skipped crossings of all grids", () => {
+Deno.test("planSuite() counts the skipped crossings of all grids", () => {
   const tasks = [{ core: [2, 3], depth: [1, 2] }, { core: 3, depth: [2, 3, 4] }];
   assertEquals(planSuite({ ...SMALL, tasks }).skipped, 3);
 });
 
-test("planSuite() names the grid of which nothing is left", () => {
+Deno.test("planSuite() names the grid of which nothing is left", () => {
   const tasks = [{ core: 3, depth: 2 }, { core: 3, depth: 7 }];
   const error = assertThrows(() => planSuite({ ...SMALL, tasks }), InputError);
   assertStringIncludes(error.message, "Cannot plan suite small: at tasks[1]: ");
   assertStringIncludes(error.message, "core is 3, depth is 7");
 });
 
-test("planSuite() names its source in every fault, where it is told", () => {
+Deno.test("planSuite() names its source in every fault, where it is told", () => {
   for (const wrong of [{ tasks: [{ core: 3, depth: 7 }] }, { models: ["a", "a"] }]) {
     const error = assertThrows(
       () => planSuite({ ...SMALL, ...wrong }, { source: "s.jsonc" }),
@@ -145,7 +145,7 @@ test("planSuite() names its source in every fault, where it is told", () => {
   }
 });
 
-test("planSuite() refuses two models of one name, unless they are given others", () => {
+Deno.test("planSuite() refuses two models of one name, unless they are given others", () => {
   const one = { model: "a", temperature: 0 };
   assertThrows(
     () => planSuite({ ...SMALL, models: ["a", one] }),
@@ -157,7 +157,7 @@ test("planSuite() refuses two models of one name, unless they are given others",
   assertEquals(modelName({ model: "a", name: "a cold" }), "a cold");
 });
 
-test("planSuite() refuses a strategy or a perturbation that is there twice", () => {
+Deno.test("planSuite() refuses a strategy or a perturbation that is there twice", () => {
   // Their trials would have the same ids.
   for (
     const twice of [{ strategies: ["baseline", "baseline"] }, { perturbations: ["none", "none"] }]
@@ -166,7 +166,7 @@ test("planSuite() refuses a strategy or a perturbation that is there twice", () 
   }
 });
 
-test("planSuite() tells strategies apart by their names, and keeps what is set of them", () => {
+Deno.test("planSuite() tells strategies apart by their names, and keeps what is set of them", () => {
   const strategies = [
     "baseline",
     "restate+repair",
@@ -183,12 +183,12 @@ test("planSuite() tells strategies apart by their names, and keeps what is set o
   assertEquals([...new Set(trials.map(({ model }) => model))], ["a", "b"], "c is asked aside");
 });
 
-test("planSuite() takes a strategy of which nothing is set for its id", () => {
+Deno.test("planSuite() takes a strategy of which nothing is set for its id", () => {
   const { resolved } = planSuite({ ...SMALL, strategies: [{ strategy: "restate" }] });
   assertEquals(resolved.strategies, ["restate"]);
 });
 
-test("planSuite() refuses two strategies of one name, unless they are given others", () => {
+Deno.test("planSuite() refuses two strategies of one name, unless they are given others", () => {
   const one = { strategy: "repair", attempts: 1 };
   for (
     const strategies of [
@@ -207,7 +207,7 @@ test("planSuite() refuses two strategies of one name, unless they are given othe
   planSuite({ ...SMALL, strategies: ["repair", { ...one, name: "repair once" }] });
 });
 
-test("planSuite() refuses one name for models that are asked in different ways", () => {
+Deno.test("planSuite() refuses one name for models that are asked in different ways", () => {
   const warm = { model: "a", temperature: 1 };
   const planning = (model: string | ModelEntry, name: string): StrategyEntry => ({
     strategy: "plan_then_call",
@@ -239,7 +239,7 @@ test("planSuite() refuses one name for models that are asked in different ways",
   assertEquals(planSuite({ ...SMALL, strategies: fine }).trials.length, 3 * 2 * 2 * 3);
 });
 
-test("planSuite() plans probes as it plans sizes, crossed with everything", () => {
+Deno.test("planSuite() plans probes as it plans sizes, crossed with everything", () => {
   const suite: Suite = { ...SMALL, tasks: [{ case: "all" }, { core: 3, depth: 2 }] };
   const { trials, resolved } = planSuite(suite);
   const probes = PROBES.map((probe) => ({ case: probe }));
@@ -261,14 +261,14 @@ test("planSuite() plans probes as it plans sizes, crossed with everything", () =
   );
 });
 
-test("planSuite() takes a probe that two entries have once", () => {
+Deno.test("planSuite() takes a probe that two entries have once", () => {
   const tasks = [{ case: "oracle" }, { case: ["oracle", "forced_choice"] }, {
     case: "all",
   }] as const;
   assertEquals(planSuite({ ...SMALL, tasks }).resolved.cells.length, PROBES.length);
 });
 
-test("listTrials() lists the trials of the resolved suite alone", () => {
+Deno.test("listTrials() lists the trials of the resolved suite alone", () => {
   const strategies = ["baseline", { strategy: "repair", attempts: 1, name: "once" }];
   const tasks = [...SMALL.tasks, { case: "all" as const }];
   for (const suite of [SMALL, { ...SMALL, strategies, tasks }]) {
@@ -319,7 +319,7 @@ const CHANGES: [string, Partial<Suite>, plan: boolean, comparison: boolean][] = 
   ["the limits", { limits: { calls: 3 } }, true, true],
 ];
 
-test("planHash() moves with everything that decides the trials, and with nothing else", () => {
+Deno.test("planHash() moves with everything that decides the trials, and with nothing else", () => {
   const before = planHash(planSuite(SMALL));
   assertMatch(before, /^[0-9a-f]{64}$/);
   for (const [what, change, moves] of CHANGES) {
@@ -327,21 +327,21 @@ test("planHash() moves with everything that decides the trials, and with nothing
   }
 });
 
-test("comparisonHash() moves as planHash() does, but for name, models and strategies", () => {
+Deno.test("comparisonHash() moves as planHash() does, but for name, models and strategies", () => {
   const before = comparisonHash(planSuite(SMALL));
   for (const [what, change, , moves] of CHANGES) {
     assertEquals(comparisonHash(planSuite({ ...SMALL, ...change })) !== before, moves, what);
   }
 });
 
-test("planHash() and comparisonHash() do not depend on the order of keys", () => {
+Deno.test("planHash() and comparisonHash() do not depend on the order of keys", () => {
   const one = planSuite({ ...SMALL, limits: { calls: 3, steps: 4 } });
   const other = planSuite({ ...SMALL, limits: { steps: 4, calls: 3 } });
   assertEquals(planHash(one), planHash(other));
   assertEquals(comparisonHash(one), comparisonHash(other));
 });
 
-test("planHash() moves with everything that is set of a strategy", () => {
+Deno.test("planHash() moves with everything that is set of a strategy", () => {
   const entry: StrategyEntry = {
     strategy: "backward+repair",
     attempts: 1,

@@ -12,12 +12,11 @@ import { SUITE } from "../../lib/runs/suite.ts";
 import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
 import { CITY, CITY_PATH, cityPlan, citySuite, writing } from "../support/call_sets.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 
 const questionsOf = (plan: ReturnType<typeof cityPlan>) =>
   plan.trials.map(({ task }) => isQuestion(task) ? task.question : "");
 
-test("questionSource() asks every question once in each way", () => {
+Deno.test("questionSource() asks every question once in each way", () => {
   assertEquals(questionsOf(cityPlan()), CITY.questions.map(({ id }) => id));
   const ways = cityPlan({ mode: ["parameters", "routing", "tools"], output: ["json", "yaml"] });
   // Names have no other form, and calls that are made have none at all.
@@ -30,7 +29,7 @@ test("questionSource() asks every question once in each way", () => {
   }
 });
 
-test("questionSource() chooses by difficulty and domain, and draws samples by the seed", () => {
+Deno.test("questionSource() chooses by difficulty and domain, and draws samples by the seed", () => {
   const [domain] = CITY.domains.keys();
   const chosen = questionsOf(cityPlan({ difficulty: "easy", domain: domain! }));
   assertEquals(
@@ -46,12 +45,12 @@ test("questionSource() chooses by difficulty and domain, and draws samples by th
   assert([2, 3, 4, 5, 6].some((seed) => `${sample(seed)}` !== `${sample(1)}`));
 });
 
-test("a fresh seed is drawn only where something is drawn", () => {
+Deno.test("a fresh seed is drawn only where something is drawn", () => {
   assertEquals(cityPlan({}, { seed: "fresh" }).resolved.seed, 0);
   assertNotEquals(cityPlan({ sample: 1 }, { seed: "fresh" }).resolved.seed, 0);
 });
 
-test("plans know what the sets hold: the hash covers it, and not where they lie", () => {
+Deno.test("plans know what the sets hold: the hash covers it, and not where they lie", () => {
   using folder = new Folder();
   const copy = folder.file("city.jsonc");
   Deno.writeTextFileSync(copy, Deno.readTextFileSync(`${CITY_PATH}.jsonc`));
@@ -67,7 +66,7 @@ test("plans know what the sets hold: the hash covers it, and not where they lie"
   assertEquals(comparisonHash(plan), comparisonHash(cityPlan()));
 });
 
-test("planSuite() refuses what questions cannot have", () => {
+Deno.test("planSuite() refuses what questions cannot have", () => {
   const gate = { successRate: 0.5 };
   for (
     const [entry, others, message] of [
@@ -104,7 +103,7 @@ test("planSuite() refuses what questions cannot have", () => {
   );
 });
 
-test("SUITE tells what is wrong with the entry of a set or a judge", () => {
+Deno.test("SUITE tells what is wrong with the entry of a set or a judge", () => {
   for (
     const [entry, message] of [
       [{ tasks: [{ set: CITY_PATH, mode: "paramters" }] }, /mode/],
@@ -118,7 +117,7 @@ test("SUITE tells what is wrong with the entry of a set or a judge", () => {
   }
 });
 
-test("a journal of questions is continued, replayed, and refused once its set has changed", async () => {
+Deno.test("a journal of questions is continued, replayed, and refused once its set has changed", async () => {
   using folder = new Folder();
   const copy = folder.file("city.jsonc");
   const whole = Deno.readTextFileSync(`${CITY_PATH}.jsonc`);

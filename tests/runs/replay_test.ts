@@ -5,7 +5,6 @@ import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 import { linesOf, writeJournal } from "../support/journals.ts";
 import { SMALL } from "../support/suites.ts";
 
@@ -19,21 +18,21 @@ const PLAN = planSuite({
   prices: { a: { input: 1, output: 2 } },
 });
 
-test("trialToReplay() gives the planned trial, in its place", () => {
+Deno.test("trialToReplay() gives the planned trial, in its place", () => {
   for (const planned of PLAN.trials.slice(0, 9)) {
     assertEquals(trialToReplay(PLAN, planned.id), planned);
     assertEquals(trialToReplay(PLAN, `  ${planned.id.replaceAll(" ", "   ")}\n`), planned);
   }
 });
 
-test("trialToReplay() takes a task that the plan does not have from the id alone", () => {
+Deno.test("trialToReplay() takes a task that the plan does not have from the id alone", () => {
   const { id: _, index: __, block: ___, ...key } = PLAN.trials[3]!;
   const other = { ...key, task: { ...key.task, seed: 4711 }, repetition: 9 };
   const id = trialId(other);
   assertEquals(trialToReplay(PLAN, id), { ...other, id, index: 0, block: 0 });
 });
 
-test("trialToReplay() refuses what is no id of this plan, and says what there is", () => {
+Deno.test("trialToReplay() refuses what is no id of this plan, and says what there is", () => {
   const { id } = PLAN.trials[0]!;
   for (
     const [text, message] of [
@@ -49,19 +48,19 @@ test("trialToReplay() refuses what is no id of this plan, and says what there is
   }
 });
 
-test("planOfJournal() gives the plan that was run, with all its options", () => {
+Deno.test("planOfJournal() gives the plan that was run, with all its options", () => {
   using folder = new Folder();
   const { skipped: _, ...plan } = PLAN;
   assertEquals(planOfJournal(writeJournal(folder, PLAN, [])), plan);
 });
 
-test("planOfJournal() reads nothing but the plan", () => {
+Deno.test("planOfJournal() reads nothing but the plan", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", linesOf([planLine(PLAN), { kind: "trial" }]) + "torn");
   assertEquals(planOfJournal(path).trials, PLAN.trials);
 });
 
-test("planOfJournal() refuses a journal without a plan, and one that was changed", () => {
+Deno.test("planOfJournal() refuses a journal without a plan, and one that was changed", () => {
   using folder = new Folder();
   const line = planLine(PLAN);
   for (
@@ -77,7 +76,7 @@ test("planOfJournal() refuses a journal without a plan, and one that was changed
   }
 });
 
-test("planOfJournal() refuses tasks of another generator, whatever the line says beside its hash", () => {
+Deno.test("planOfJournal() refuses tasks of another generator, whatever the line says beside its hash", () => {
   using folder = new Folder();
   const resolved = { ...PLAN.resolved, generator: 2 };
   const { skipped: _, ...plan } = PLAN;
@@ -93,14 +92,14 @@ test("planOfJournal() refuses tasks of another generator, whatever the line says
   }
 });
 
-test("planOfJournal() keeps the server of models that name none", () => {
+Deno.test("planOfJournal() keeps the server of models that name none", () => {
   using folder = new Folder();
   const baseURL = "http://127.0.0.1:9/v1";
   assertEquals(planOfJournal(writeJournal(folder, { ...PLAN, baseURL }, [])).baseURL, baseURL);
   assertEquals(planLine(PLAN).planHash, planLine({ ...PLAN, baseURL }).planHash);
 });
 
-test("planOfJournal() refuses a journal whose models or agent are code of a benchmark's file", () => {
+Deno.test("planOfJournal() refuses a journal whose models or agent are code of a benchmark's file", () => {
   using folder = new Folder();
   const journal = folder.write("own.jsonl", linesOf([planLine({ ...PLAN, ownCode: true })]));
   assertThrows(
@@ -110,7 +109,7 @@ test("planOfJournal() refuses a journal whose models or agent are code of a benc
   );
 });
 
-test("trialToReplay() of a journal takes no trial that its plan does not have", () => {
+Deno.test("trialToReplay() of a journal takes no trial that its plan does not have", () => {
   const { id } = PLAN.trials[0]!;
   assertEquals(trialToReplay(PLAN, id, { strict: true }).id, id);
   const other = id.replace(/seed=\d+/, "seed=4711");

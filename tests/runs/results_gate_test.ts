@@ -10,7 +10,6 @@ import { readResults } from "../../lib/runs/journal/results.ts";
 import { sequentialRule } from "../../lib/gate/sequential.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 import { finish } from "../support/records.ts";
 
 const SEQUENTIAL = { successRate: 0.9, margin: 0.2, sequential: true };
@@ -44,7 +43,7 @@ function write(
   return folder.write("a.jsonl", JSON.stringify(change(planLine(plan))) + "\n");
 }
 
-test("planLine() has the rule of a sequential gate beside the policy, in one object", () => {
+Deno.test("planLine() has the rule of a sequential gate beside the policy, in one object", () => {
   const plan = planOf(SEQUENTIAL);
   const policy = completePolicy(SEQUENTIAL);
   const rule = sequentialRule(policy, 2);
@@ -69,7 +68,7 @@ test("planLine() has the rule of a sequential gate beside the policy, in one obj
   assertEquals([gate!.alpha, gate!.beta, gate!.blockSize], [0.05, 0.05, 2]);
 });
 
-test("planLine() has budget and prices, where there are any", () => {
+Deno.test("planLine() has budget and prices, where there are any", () => {
   const prices = { a: { input: 1, output: 2 }, b: { input: 0, output: 0 } };
   const line = planLine(planOf(undefined, { budget: { usd: 3, tokens: 9 }, prices }));
   assertEquals([line.budget, line.prices], [{ usd: 3, tokens: 9 }, prices]);
@@ -78,7 +77,7 @@ test("planLine() has budget and prices, where there are any", () => {
 });
 
 for (const [name, plan] of PLANS) {
-  test(`splitGate() gives policy and rule back as they were planned: ${name}`, () => {
+  Deno.test(`splitGate() gives policy and rule back as they were planned: ${name}`, () => {
     const { gate, rule } = plan;
     const expected = {
       ...(gate === undefined ? {} : { gate }),
@@ -92,7 +91,7 @@ for (const [name, plan] of PLANS) {
   });
 }
 
-test("readJournalFile() reads budget and prices back", () => {
+Deno.test("readJournalFile() reads budget and prices back", () => {
   using folder = new Folder();
   const prices = { a: { input: 1, output: 2 }, b: { input: 0, output: 0 } };
   const plan = planOf(undefined, { budget: { tokens: 9 }, prices });
@@ -102,7 +101,7 @@ test("readJournalFile() reads budget and prices back", () => {
   assertEquals(readResults([path]).prices, prices);
 });
 
-test("readJournalFile() fills in what the gate of an older journal lacks", () => {
+Deno.test("readJournalFile() fills in what the gate of an older journal lacks", () => {
   using folder = new Folder();
   const older = {
     successRate: 0.5,
@@ -119,7 +118,7 @@ test("readJournalFile() fills in what the gate of an older journal lacks", () =>
   assertEquals(readResults([path]).problem, undefined);
 });
 
-test("readJournalFile() names the path and the rule of what is wrong in a planned gate", () => {
+Deno.test("readJournalFile() names the path and the rule of what is wrong in a planned gate", () => {
   const { gate } = planLine(planOf(SEQUENTIAL));
   const { alpha: _, ...incomplete } = gate!;
   const faults: [gate: object, path: string, rule: string][] = [
@@ -148,7 +147,7 @@ test("readJournalFile() names the path and the rule of what is wrong in a planne
   }
 });
 
-test("readJournalFile() names the path of what is wrong in a planned budget or table of prices", () => {
+Deno.test("readJournalFile() names the path of what is wrong in a planned budget or table of prices", () => {
   const faults: [object, path: string][] = [
     [{ budget: { tokens: 0 } }, "budget.tokens"],
     [{ budget: { euros: 1 } }, "budget"],
@@ -161,7 +160,7 @@ test("readJournalFile() names the path of what is wrong in a planned budget or t
   }
 });
 
-test("readResults() finds shards whose rules differ: neither may win silently", () => {
+Deno.test("readResults() finds shards whose rules differ: neither may win silently", () => {
   using folder = new Folder();
   const plan = planOf(SEQUENTIAL);
   const paths = [1, 2].map((index) => {
@@ -172,7 +171,7 @@ test("readResults() finds shards whose rules differ: neither may win silently", 
   assertMatch(readResults(paths).problem!, /1\.jsonl and .*2\.jsonl declare different gates$/);
 });
 
-test("readResults() finds a rule that does not fit its policy: it was not fixed in advance", () => {
+Deno.test("readResults() finds a rule that does not fit its policy: it was not fixed in advance", () => {
   for (const gate of [SEQUENTIAL, { ...UPGRADE, sequential: true }]) {
     const plan = planOf(gate);
     const { alpha, beta, blockSize, largestSize, lambda } = plan.rule!;
@@ -215,7 +214,7 @@ function writeTrials(folder: Folder, plan: Plan, count: number, ended: number[],
 
 const WHOLE = { index: 1, of: 1 };
 
-test("readResults() tells why trials are missing, where the last line says so", () => {
+Deno.test("readResults() tells why trials are missing, where the last line says so", () => {
   using folder = new Folder();
   const plan = planOf(undefined, { graphs: 3 });
   const stopped = (count: number, ended: number[]) =>
@@ -230,7 +229,7 @@ test("readResults() tells why trials are missing, where the last line says so", 
   assertEquals(readResults([writeTrials(folder, plan, 5, [])]).notices, []);
 });
 
-test("readResults() names shards that ended early, why, and how many trials they lack", () => {
+Deno.test("readResults() names shards that ended early, why, and how many trials they lack", () => {
   using folder = new Folder();
   const plan = planOf(undefined, { graphs: 3 });
   const shards = [1, 2, 3].map((index) => ({ index, of: 3 }));
@@ -249,7 +248,7 @@ test("readResults() names shards that ended early, why, and how many trials they
   assertEquals(readResults(paths.slice(1)).notices, [second, third]);
 });
 
-test("readResults() of shards tells why trials are missing only where each that lacks some does", () => {
+Deno.test("readResults() of shards tells why trials are missing only where each that lacks some does", () => {
   using folder = new Folder();
   const plan = planOf(undefined, { graphs: 3 });
   const [one, two] = [1, 2].map((index) => ({ index, of: 2 }));

@@ -11,7 +11,6 @@ import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions } from "../../lib/runs/run.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 import { finish } from "../support/records.ts";
 
 const SEQUENTIAL = { successRate: 0.9, margin: 0.3, sequential: true };
@@ -48,7 +47,7 @@ function verdictOf(path: string, plan: Plan) {
 
 const GATED = planOf({ gate: SEQUENTIAL });
 
-test("Run ends when its sequential gate has decided, and says which trials were needless", async () => {
+Deno.test("Run ends when its sequential gate has decided, and says which trials were needless", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const { asked, connect } = shrugging();
@@ -69,7 +68,7 @@ test("Run ends when its sequential gate has decided, and says which trials were 
   assertEquals(folder.read("a.jsonl").trimEnd().split("\n").length, 1 + trials.length);
 });
 
-test("Run comes to the same verdict however many trials run at a time", async () => {
+Deno.test("Run comes to the same verdict however many trials run at a time", async () => {
   const verdicts = await Promise.all([1, 3, 20].map(async (concurrency) => {
     const { connect } = shrugging();
     using run = new Run(GATED, { connect, concurrency });
@@ -79,7 +78,7 @@ test("Run comes to the same verdict however many trials run at a time", async ()
   for (const verdict of verdicts) assertEquals(verdict, verdicts[0]);
 });
 
-test("Run with a sequential gate begins trials in plan order, though they are asked for shuffled", async () => {
+Deno.test("Run with a sequential gate begins trials in plan order, though they are asked for shuffled", async () => {
   const { asked, connect } = shrugging();
   using run = new Run(GATED, { connect, concurrency: 2, slowStart: true });
   const last = GATED.trials.length - 1;
@@ -90,7 +89,7 @@ test("Run with a sequential gate begins trials in plan order, though they are as
   assertEquals(asked, [last, ...asked.slice(1).keys()].map((place) => ids[place]));
 });
 
-test("Run with resume of a run that its gate has ended carries out nothing", async () => {
+Deno.test("Run with resume of a run that its gate has ended carries out nothing", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -105,7 +104,7 @@ test("Run with resume of a run that its gate has ended carries out nothing", asy
   assertEquals(folder.read("a.jsonl"), before);
 });
 
-test("Run with resume of an interrupted run goes on to the verdict of a whole one", async () => {
+Deno.test("Run with resume of an interrupted run goes on to the verdict of a whole one", async () => {
   using folder = new Folder();
   const [whole, cut] = [folder.file("whole.jsonl"), folder.file("cut.jsonl")];
   {
@@ -120,7 +119,7 @@ test("Run with resume of an interrupted run goes on to the verdict of a whole on
   assertEquals(verdictOf(cut, GATED), verdictOf(whole, GATED));
 });
 
-test("Run of a shard, or of chosen trials, does not know what the whole gate needs", async () => {
+Deno.test("Run of a shard, or of chosen trials, does not know what the whole gate needs", async () => {
   const shard = { index: 1, of: 2 };
   const parts: Partial<RunOptions>[] = [{ shard }, { only: GATED.trials.slice(0, 30) }];
   for (const [place, part] of parts.entries()) {
@@ -130,7 +129,7 @@ test("Run of a shard, or of chosen trials, does not know what the whole gate nee
   }
 });
 
-test("Run compares with the baseline that it is given", async () => {
+Deno.test("Run compares with the baseline that it is given", async () => {
   const gate = {
     baseline: { file: "b.json", model: "old" },
     margin: 0.3,
@@ -150,7 +149,7 @@ test("Run compares with the baseline that it is given", async () => {
 const BUDGETED = planOf({ graphs: 5, budget: { tokens: 36 }, gate: { successRate: 0.9 } });
 const REACHED = "the budget of 36 tokens was reached";
 
-test("Run ends when its budget is reached; those in flight end, and the journal says why", async () => {
+Deno.test("Run ends when its budget is reached; those in flight end, and the journal says why", async () => {
   for (const concurrency of [1, 4]) {
     using folder = new Folder();
     const journal = folder.file("a.jsonl");
@@ -171,7 +170,7 @@ test("Run ends when its budget is reached; those in flight end, and the journal 
   }
 });
 
-test("Run has one budget for all of its models, those of stages too", async () => {
+Deno.test("Run has one budget for all of its models, those of stages too", async () => {
   const planned = { strategy: "plan_then_call", models: { plan: "planner" } };
   const budget = { tokens: 20 * 12 };
   const plan = planOf({ graphs: 20, models: ["one", "two"], strategies: [planned], budget });
@@ -186,7 +185,7 @@ test("Run has one budget for all of its models, those of stages too", async () =
   }
 });
 
-test("Run does not say that it was stopped when its budget went with the last trial", async () => {
+Deno.test("Run does not say that it was stopped when its budget went with the last trial", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const plan = { ...BUDGETED, budget: { tokens: 120 } };
@@ -195,13 +194,13 @@ test("Run does not say that it was stopped when its budget went with the last tr
   assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
 });
 
-test("Run of a part keeps to the budget all the same", async () => {
+Deno.test("Run of a part keeps to the budget all the same", async () => {
   using run = new Run(BUDGETED, { ...shrugging(), shard: { index: 1, of: 2 }, concurrency: 1 });
   assertEquals((await run.all()).length, 3);
   assertEquals(run.stopped, REACHED);
 });
 
-test("Run with resume counts what the journal has cost, invalid trials that are run again too", async () => {
+Deno.test("Run with resume counts what the journal has cost, invalid trials that are run again too", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const trials = BUDGETED.trials.slice(0, 2).map((planned, place) =>
@@ -219,7 +218,7 @@ test("Run with resume counts what the journal has cost, invalid trials that are 
   }
 });
 
-test("Run with resume goes on under a larger budget", async () => {
+Deno.test("Run with resume goes on under a larger budget", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -232,7 +231,7 @@ test("Run with resume goes on under a larger budget", async () => {
   assertEquals([run.stopped, readResults([journal]).stopped], [undefined, undefined]);
 });
 
-test("Run lets its gate end it before its budget does, and the budget before its gate", async () => {
+Deno.test("Run lets its gate end it before its budget does, and the budget before its gate", async () => {
   using first = new Run(GATED, { ...shrugging(), concurrency: 1 });
   const needed = (await first.all()).length;
   for (const [more, stopped] of [[0, false], [-1, true]] as const) {
@@ -244,7 +243,7 @@ test("Run lets its gate end it before its budget does, and the budget before its
   assertGreater(needed, 1);
 });
 
-test("Run counts an invalid trial for the worst case of each bet", async () => {
+Deno.test("Run counts an invalid trial for the worst case of each bet", async () => {
   const invalid = GATED.trials.slice(0, 2).map(({ id }) => id);
   const { connect } = shrugging(invalid);
   using run = new Run(GATED, { connect, concurrency: 1 });

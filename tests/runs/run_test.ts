@@ -25,7 +25,6 @@ import type { StrategyEntry } from "../../lib/trials/strategies/entry.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { Folder } from "../support/folders.ts";
-import { test } from "../support/generated.ts";
 import { type Habit, habitual } from "../support/probing.ts";
 
 const SUITE: Suite = {
@@ -81,7 +80,7 @@ function cutAfter(path: string, lines: number): void {
   Deno.writeTextFileSync(path, kept.map((line) => line + "\n").join(""));
 }
 
-test("Run.all() carries out every trial once, in plan order", async () => {
+Deno.test("Run.all() carries out every trial once, in plan order", async () => {
   const { asked, connect } = shrugging();
   using run = new Run(PLAN, { connect });
   const trials = await run.all();
@@ -91,7 +90,7 @@ test("Run.all() carries out every trial once, in plan order", async () => {
   assertEquals(trials[2]!.suite, "run");
 });
 
-test("Run.trial() gives the trial at its place, and carries it out once", async () => {
+Deno.test("Run.trial() gives the trial at its place, and carries it out once", async () => {
   const { asked, connect } = shrugging();
   using run = new Run(PLAN, { connect, slowStart: true });
   assertEquals((await finishedTrial(run, 2)).id, PLAN.trials[2]!.id);
@@ -99,7 +98,7 @@ test("Run.trial() gives the trial at its place, and carries it out once", async 
   assertEquals(asked, [PLAN.trials[2]!.id]);
 });
 
-test("Run.scores() has all trials in plan order, also those that were let go of", async () => {
+Deno.test("Run.scores() has all trials in plan order, also those that were let go of", async () => {
   const { asked, connect } = shrugging();
   using run = new Run(PLAN, { connect, slowStart: true });
   assertEquals(run.score(2), undefined);
@@ -112,7 +111,7 @@ test("Run.scores() has all trials in plan order, also those that were let go of"
   assertEquals(asked.length, ids.length);
 });
 
-test("Run makes each model once, and only those that are used", async () => {
+Deno.test("Run makes each model once, and only those that are used", async () => {
   const { connected, connect } = shrugging();
   const plan = planSuite({ ...SUITE, models: ["one", "two", "three"] });
   const only = plan.trials.filter((trial) => trial.model !== "three");
@@ -121,7 +120,7 @@ test("Run makes each model once, and only those that are used", async () => {
   assertEquals(connected.toSorted(), ["one", "two"]);
 });
 
-test("Run hands the limits of the plan to its trials", async () => {
+Deno.test("Run hands the limits of the plan to its trials", async () => {
   const plan = planSuite({ ...SUITE, graphs: 1, limits: { steps: 2 } });
   const connect = () => scripted("shrug", () => ({ calls: [{ name: "no_such", arguments: {} }] }));
   using run = new Run(plan, { connect });
@@ -129,7 +128,7 @@ test("Run hands the limits of the plan to its trials", async () => {
   assertEquals([trial!.outcome, trial!.calls], ["step_limit", 2]);
 });
 
-test("Run.trial() resolves only when the trial stands in the journal", async () => {
+Deno.test("Run.trial() resolves only when the trial stands in the journal", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   using run = new Run(PLAN, { ...shrugging(), journal, concurrency: 1 });
@@ -139,7 +138,7 @@ test("Run.trial() resolves only when the trial stands in the journal", async () 
   }
 });
 
-test("Run writes the plan first, then a line for each trial", async () => {
+Deno.test("Run writes the plan first, then a line for each trial", async () => {
   using folder = new Folder();
   const path = await finishedJournal(folder);
   const [plan, ...trials] = linesOf(Deno.readTextFileSync(path));
@@ -149,7 +148,7 @@ test("Run writes the plan first, then a line for each trial", async () => {
   assertEquals(readResults([path]).trials.length, 4);
 });
 
-test("Run writes nothing before it is opened or asked", () => {
+Deno.test("Run writes nothing before it is opened or asked", () => {
   using folder = new Folder();
   using run = new Run(PLAN, { ...shrugging(), journal: folder.file("a.jsonl") });
   assertEquals([...Deno.readDirSync(folder.path)], []);
@@ -157,7 +156,7 @@ test("Run writes nothing before it is opened or asked", () => {
   assertEquals(linesOf(folder.read("a.jsonl")).length, 1);
 });
 
-test("Run.open() fails before anything is run when the journal cannot be written", async () => {
+Deno.test("Run.open() fails before anything is run when the journal cannot be written", async () => {
   using folder = new Folder();
   const { asked, connect } = shrugging();
   using run = new Run(PLAN, { connect, journal: folder.file("file/deep/a.jsonl") });
@@ -167,7 +166,7 @@ test("Run.open() fails before anything is run when the journal cannot be written
   assertEquals(asked, [], "no model is asked for what cannot be kept");
 });
 
-test("Run.connect() fails before anything is run or written when a model cannot be had", () => {
+Deno.test("Run.connect() fails before anything is run or written when a model cannot be had", () => {
   using folder = new Folder();
   const plan = planSuite({ ...SUITE, models: ["one", "two"] });
   const { asked, connect } = shrugging();
@@ -183,7 +182,7 @@ test("Run.connect() fails before anything is run or written when a model cannot 
   assertEquals([...Deno.readDirSync(folder.path)], []);
 });
 
-test("Run.trial() rejects when the disk of the journal is full", async () => {
+Deno.test("Run.trial() rejects when the disk of the journal is full", async () => {
   using folder = new Folder();
   const { connect } = shrugging();
   using run = new Run(PLAN, { connect, journal: folder.file("a.jsonl"), slowStart: true });
@@ -199,7 +198,7 @@ test("Run.trial() rejects when the disk of the journal is full", async () => {
   }
 });
 
-test("Run refuses a journal that is there, unless it is to be resumed", async () => {
+Deno.test("Run refuses a journal that is there, unless it is to be resumed", async () => {
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const before = Deno.readTextFileSync(journal);
@@ -211,7 +210,7 @@ test("Run refuses a journal that is there, unless it is to be resumed", async ()
   assertEquals(Deno.readTextFileSync(journal), before);
 });
 
-test("Run with resume carries out the missing trials, and none again", async () => {
+Deno.test("Run with resume carries out the missing trials, and none again", async () => {
   for (const kept of [1, 2, 4, 5]) {
     using folder = new Folder();
     const journal = await finishedJournal(folder);
@@ -233,7 +232,7 @@ test("Run with resume carries out the missing trials, and none again", async () 
   }
 });
 
-test("Run with resume of a torn journal drops the torn line, says so, and runs it again", async () => {
+Deno.test("Run with resume of a torn journal drops the torn line, says so, and runs it again", async () => {
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const bytes = Deno.readFileSync(journal);
@@ -248,7 +247,7 @@ test("Run with resume of a torn journal drops the torn line, says so, and runs i
   assertEquals(readResults([journal]).notices, []);
 });
 
-test("Run with resume begins a journal that is not there, is empty, or has a torn plan only", async () => {
+Deno.test("Run with resume begins a journal that is not there, is empty, or has a torn plan only", async () => {
   const torn = JSON.stringify(planLine(PLAN)).slice(0, 100);
   for (const text of [undefined, "", torn]) {
     using folder = new Folder();
@@ -262,7 +261,7 @@ test("Run with resume begins a journal that is not there, is empty, or has a tor
   }
 });
 
-test("Run with resume keeps invalid trials, unless told to run them again", async () => {
+Deno.test("Run with resume keeps invalid trials, unless told to run them again", async () => {
   for (const retryInvalid of [false, true]) {
     using folder = new Folder();
     const journal = folder.file("a.jsonl");
@@ -293,7 +292,7 @@ test("Run with resume keeps invalid trials, unless told to run them again", asyn
   }
 });
 
-test("Run refuses to resume the journal of another plan, and names what differs", async () => {
+Deno.test("Run refuses to resume the journal of another plan, and names what differs", async () => {
   const others: [Suite, string][] = [
     [{ ...SUITE, seed: 2 }, "seed"],
     [{ ...SUITE, name: "other" }, "suite"],
@@ -318,7 +317,7 @@ test("Run refuses to resume the journal of another plan, and names what differs"
   assertEquals(Deno.readTextFileSync(journal), before);
 });
 
-test("Run refuses to resume the journal of another shard", () => {
+Deno.test("Run refuses to resume the journal of another shard", () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -339,7 +338,7 @@ test("Run refuses to resume the journal of another shard", () => {
   );
 });
 
-test("Run refuses to resume a journal without a plan", () => {
+Deno.test("Run refuses to resume a journal without a plan", () => {
   using folder = new Folder();
   const journal = folder.write(
     "a.jsonl",
@@ -362,7 +361,7 @@ test("Run refuses to resume a journal without a plan", () => {
   );
 });
 
-test("Run of a shard carries out that part, and shards together the whole plan", async () => {
+Deno.test("Run of a shard carries out that part, and shards together the whole plan", async () => {
   using folder = new Folder();
   const paths: string[] = [];
   for (const index of [1, 2, 3]) {
@@ -378,7 +377,7 @@ test("Run of a shard carries out that part, and shards together the whole plan",
   assertEquals(trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
 });
 
-test("Run holds its journal alone: another run cannot resume it meanwhile", async () => {
+Deno.test("Run holds its journal alone: another run cannot resume it meanwhile", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   using run = new Run(PLAN, { ...shrugging(), journal });
@@ -388,7 +387,7 @@ test("Run holds its journal alone: another run cannot resume it meanwhile", asyn
   await run.all();
 });
 
-test("Run with an aborted signal leaves no line, and rejects with the signal's reason", async () => {
+Deno.test("Run with an aborted signal leaves no line, and rejects with the signal's reason", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const controller = new AbortController();
@@ -421,7 +420,7 @@ test("Run with an aborted signal leaves no line, and rejects with the signal's r
   assertEquals(asked.length, 3);
 });
 
-test("Run keeps an agent's trials as it keeps a model's", async () => {
+Deno.test("Run keeps an agent's trials as it keeps a model's", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const { asked, connect } = shrugging();
@@ -436,7 +435,7 @@ test("Run keeps an agent's trials as it keeps a model's", async () => {
   assertEquals(readResults([journal]).trials.length, 4);
 });
 
-test("Run.forget() lets go of a trial that the journal has", async () => {
+Deno.test("Run.forget() lets go of a trial that the journal has", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   using run = new Run(PLAN, { ...shrugging(), journal });
@@ -447,7 +446,7 @@ test("Run.forget() lets go of a trial that the journal has", async () => {
   assertEquals(readResults([journal]).trials.length, 4);
 });
 
-test("seedToResume() gives the seed of a journal, and none where there is no journal", async () => {
+Deno.test("seedToResume() gives the seed of a journal, and none where there is no journal", async () => {
   using folder = new Folder();
   const fresh = planSuite({ ...SUITE, seed: "fresh" });
   const journal = folder.file("a.jsonl");
@@ -465,7 +464,7 @@ test("seedToResume() gives the seed of a journal, and none where there is no jou
   assert(parseTrialId(run.trials[0]!.id) !== undefined);
 });
 
-test("Run refuses to resume under another gate: the old one would decide", async () => {
+Deno.test("Run refuses to resume under another gate: the old one would decide", async () => {
   using folder = new Folder();
   const gated = planSuite({ ...SUITE, gate: { successRate: 0.5 } });
   const journal = folder.file("a.jsonl");
@@ -481,14 +480,14 @@ test("Run refuses to resume under another gate: the old one would decide", async
   );
 });
 
-test("Run never cuts a file that is no journal", () => {
+Deno.test("Run never cuts a file that is no journal", () => {
   using folder = new Folder();
   const journal = folder.write("notes.txt", "my only copy of something dear");
   assertThrows(() => new Run(PLAN, { ...shrugging(), journal, resume: true }), InputError);
   assertEquals(folder.read("notes.txt"), "my only copy of something dear");
 });
 
-test("Run refuses to resume a journal whose trials are not those of their ids", async () => {
+Deno.test("Run refuses to resume a journal whose trials are not those of their ids", async () => {
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const changed = folder.read("a.jsonl").replace('"repetition":1', '"repetition":7');
@@ -503,7 +502,7 @@ test("Run refuses to resume a journal whose trials are not those of their ids", 
   assertEquals(readResults([journal]).problem, undefined);
 });
 
-test("Run tells of each trial as soon as it has ended and is kept, and how many are in flight", async () => {
+Deno.test("Run tells of each trial as soon as it has ended and is kept, and how many are in flight", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const replies = new Map<string, () => void>();
@@ -533,7 +532,7 @@ test("Run tells of each trial as soon as it has ended and is kept, and how many 
   assertEquals(seen, [1, 2, 0, 3].map((place) => [ids[place]!, false]));
 });
 
-test("Run with resume tells of the journal's trials at once, and of no invalid one that is run again", async () => {
+Deno.test("Run with resume tells of the journal's trials at once, and of no invalid one that is run again", async () => {
   using folder = new Folder();
   const journal = await finishedJournal(folder);
   const lines = folder.read("a.jsonl").split("\n");
@@ -553,7 +552,7 @@ test("Run with resume tells of the journal's trials at once, and of no invalid o
   assert(seen.some(([id, resumed]) => id === invalid && !resumed));
 });
 
-test("Run with resume gives whole trials, with everything that the journal has of them", async () => {
+Deno.test("Run with resume gives whole trials, with everything that the journal has of them", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   let before: readonly Trial[] = [];
@@ -635,7 +634,7 @@ const MENDING_COUNTS = {
   "thrice, by another: mender for repair": 6,
 };
 
-test("Run works by the strategy of each trial, with what is set of it, whatever its name", async () => {
+Deno.test("Run works by the strategy of each trial, with what is set of it, whatever its name", async () => {
   const { asked, connected, connect } = mending();
   using run = new Run(MENDING_PLAN, { connect });
   const trials = await run.all();
@@ -657,7 +656,7 @@ test("Run works by the strategy of each trial, with what is set of it, whatever 
   }
 });
 
-test("Run asks with the texts that are set of a strategy", async () => {
+Deno.test("Run asks with the texts that are set of a strategy", async () => {
   const prompts: string[] = [];
   using run = new Run(MENDING_PLAN, {
     connect: (entry) => {
@@ -676,7 +675,7 @@ test("Run asks with the texts that are set of a strategy", async () => {
   assertEquals(prompts.filter((prompt) => prompt.includes("has invalid arguments")).length, 2);
 });
 
-test("Run connects a model that is of the suite and of a stage once", async () => {
+Deno.test("Run connects a model that is of the suite and of a stage once", async () => {
   const { connected, asked, connect } = mending();
   const plan = planSuite({
     ...MENDING,
@@ -691,7 +690,7 @@ test("Run connects a model that is of the suite and of a stage once", async () =
   assertEquals(countsOf(asked)["thrice, by another: mender for repair"], 12);
 });
 
-test("Run.connect() fails before anything is run when the model of a stage cannot be had", () => {
+Deno.test("Run.connect() fails before anything is run when the model of a stage cannot be had", () => {
   using folder = new Folder();
   const { asked, connect } = mending();
   using run = new Run(MENDING_PLAN, {
@@ -706,7 +705,7 @@ test("Run.connect() fails before anything is run when the model of a stage canno
   assertEquals([...Deno.readDirSync(folder.path)], []);
 });
 
-test("Run with resume goes on with the strategies as they are set", async () => {
+Deno.test("Run with resume goes on with the strategies as they are set", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -737,7 +736,7 @@ test("Run with resume goes on with the strategies as they are set", async () => 
   );
 });
 
-test("Run refuses to resume a journal whose strategies were set in another way", async () => {
+Deno.test("Run refuses to resume a journal whose strategies were set in another way", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -760,7 +759,7 @@ test("Run refuses to resume a journal whose strategies were set in another way",
   }
 });
 
-test("Run replays a trial of a journal with the strategy as it was set", async () => {
+Deno.test("Run replays a trial of a journal with the strategy as it was set", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   {
@@ -793,7 +792,7 @@ const PROBING = planSuite({
   models: ["follows", "never calls"],
 });
 
-test("Run carries out probes, keeps them, and goes on where it ended", async () => {
+Deno.test("Run carries out probes, keeps them, and goes on where it ended", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);
@@ -820,7 +819,7 @@ test("Run carries out probes, keeps them, and goes on where it ended", async () 
   }
 });
 
-test("Run replays a probe of a journal, and one that the plan does not have", async () => {
+Deno.test("Run replays a probe of a journal, and one that the plan does not have", async () => {
   using folder = new Folder();
   const journal = folder.file("a.jsonl");
   const connect: RunOptions["connect"] = (entry) => habitual(entry.model as Habit);

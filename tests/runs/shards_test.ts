@@ -1,12 +1,11 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../lib/base/errors.ts";
 import { sha256 } from "../../lib/base/hash.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { type Plan, planSuite, type ResolvedSuite } from "../../lib/runs/plan.ts";
 import { assignShards, expectedCost, parseShard, shardOf } from "../../lib/runs/shards.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { SMALL } from "../support/suites.ts";
 
 const STRATEGIES = ["baseline", "restate", "backward", "plan_then_call", "repair+restate"];
@@ -69,12 +68,12 @@ function spreadOf(counts: readonly number[]): number {
     counts.reduce((least, count) => Math.min(least, count));
 }
 
-test("parseShard() reads I/N", () => {
+Deno.test("parseShard() reads I/N", () => {
   assertEquals(parseShard("2/5"), { index: 2, of: 5 });
   assertEquals(parseShard("1/1"), { index: 1, of: 1 });
 });
 
-test("parseShard() refuses what is no shard, and names it", () => {
+Deno.test("parseShard() refuses what is no shard, and names it", () => {
   for (
     const text of [
       "",
@@ -96,7 +95,7 @@ test("parseShard() refuses what is no shard, and names it", () => {
   }
 });
 
-test("shardOf() splits a plan exactly: every trial is in one shard, in order", () => {
+Deno.test("shardOf() splits a plan exactly: every trial is in one shard, in order", () => {
   fc.assert(
     fc.property(PLANS, fc.integer({ min: 1, max: 12 }), (plan, of) => {
       const shards = Array.from(
@@ -113,7 +112,7 @@ test("shardOf() splits a plan exactly: every trial is in one shard, in order", (
   );
 });
 
-test("assignShards() gives each shard its share of all trials that are alike, within one", () => {
+Deno.test("assignShards() gives each shard its share of all trials that are alike, within one", () => {
   fc.assert(
     fc.property(PLANS, SHARDS, (plan, of) => {
       const shards = assignShards(plan, of);
@@ -132,7 +131,7 @@ test("assignShards() gives each shard its share of all trials that are alike, wi
   );
 });
 
-test("assignShards() gives no shard more than another by more than the costliest trial", () => {
+Deno.test("assignShards() gives no shard more than another by more than the costliest trial", () => {
   fc.assert(
     fc.property(PLANS, SHARDS, (plan, of) => {
       const shards = assignShards(plan, of);
@@ -145,7 +144,7 @@ test("assignShards() gives no shard more than another by more than the costliest
   );
 });
 
-test("assignShards() comes to the same from the plan line of a journal, whatever else it holds", () => {
+Deno.test("assignShards() comes to the same from the plan line of a journal, whatever else it holds", () => {
   fc.assert(
     fc.property(PLANS, SHARDS, (plan, of) => {
       const line = planLine({
@@ -160,7 +159,7 @@ test("assignShards() comes to the same from the plan line of a journal, whatever
   );
 });
 
-test("assignShards() is what it was: shards of one run may be run, and read, by several releases", () => {
+Deno.test("assignShards() is what it was: shards of one run may be run, and read, by several releases", () => {
   const plan = planSuite({
     ...SMALL,
     tasks: [{ core: [3, 5, 8], depth: 2, connected: [0, 5] }],
@@ -170,7 +169,7 @@ test("assignShards() is what it was: shards of one run may be run, and read, by 
   assertEquals(sha256([...assignShards(plan, 5)].join(" ")).slice(0, 16), "686f80f7fc5a7a44");
 });
 
-test("assignShards() shares out models where each task is there once", () => {
+Deno.test("assignShards() shares out models where each task is there once", () => {
   const { suite, resolved } = planSuite({
     ...SMALL,
     graphs: 1,
@@ -183,7 +182,7 @@ test("assignShards() shares out models where each task is there once", () => {
   assertEquals([ofModel(0), ofModel(1)], [[1, 1, 2, 2], [1, 1, 2, 2]]);
 });
 
-test("assignShards() gives costly trials to one shard, and as many cheap ones as weigh that up to others", () => {
+Deno.test("assignShards() gives costly trials to one shard, and as many cheap ones as weigh that up to others", () => {
   const plan = planSuite({
     ...SMALL,
     graphs: 1,
@@ -194,7 +193,7 @@ test("assignShards() gives costly trials to one shard, and as many cheap ones as
   assertEquals(shards.map(({ length }) => length).sort(), [1, 8]);
 });
 
-test("assignShards() expects more of strategies that ask more, and of faults", () => {
+Deno.test("assignShards() expects more of strategies that ask more, and of faults", () => {
   for (
     const [cheap, costly] of [
       [{}, { strategies: ["plan_then_call"] }],
@@ -211,7 +210,7 @@ test("assignShards() expects more of strategies that ask more, and of faults", (
   }
 });
 
-test("expectedCost() of questions is less where calls are only written down", () => {
+Deno.test("expectedCost() of questions is less where calls are only written down", () => {
   const question = { set: "s", question: "q", difficulty: "easy" } as const;
   const [tools, parameters, routing] = (["tools", "parameters", "routing"] as const).map((mode) =>
     expectedCost({ ...question, mode }, "baseline", "none")
@@ -220,7 +219,7 @@ test("expectedCost() of questions is less where calls are only written down", ()
   assertEquals(routing, parameters);
 });
 
-test("expectedCost() is a whole number that can be added up, whatever a journal holds", () => {
+Deno.test("expectedCost() is a whole number that can be added up, whatever a journal holds", () => {
   for (const core of [1e300, Infinity, NaN, -5, "3", null, {}]) {
     const cell = { core, depth: 1, connected: 0, disconnected: 0 } as never;
     const cost = expectedCost(cell, "backward+restate", "flaky:0.9");
@@ -228,7 +227,7 @@ test("expectedCost() is a whole number that can be added up, whatever a journal 
   }
 });
 
-test("assignShards() begins with another shard for another suite", () => {
+Deno.test("assignShards() begins with another shard for another suite", () => {
   const first = new Set(
     ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) =>
       assignShards(planSuite({ ...SMALL, name }), 4)[0]!
@@ -237,7 +236,7 @@ test("assignShards() begins with another shard for another suite", () => {
   assert(first.size > 1, "the first test of each file is of the same shard");
 });
 
-test("assignShards() takes plans of another version as they are", () => {
+Deno.test("assignShards() takes plans of another version as they are", () => {
   const resolved = (traits: object) =>
     ({ ...planSuite(SMALL).resolved, ...traits }) as unknown as ResolvedSuite;
   for (
@@ -258,7 +257,7 @@ test("assignShards() takes plans of another version as they are", () => {
   }
 });
 
-test("assignShards() of a million trials and as many shards ends", () => {
+Deno.test("assignShards() of a million trials and as many shards ends", () => {
   const { suite, resolved } = planSuite({ ...SMALL, models: ["a"] });
   const large = { suite, resolved: { ...resolved, graphs: 500_000 } };
   for (const count of [2, 999_999]) {

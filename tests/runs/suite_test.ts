@@ -3,10 +3,10 @@ import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { grid, SUITE, type Suite } from "../../lib/runs/suite.ts";
-import { generatedFrom, test } from "../support/generated.ts";
+import { generatedFrom } from "../support/generated.ts";
 import { sizesOf, SMALL } from "../support/suites.ts";
 
-test("grid() crosses all lists, in the order in which they are given", () => {
+Deno.test("grid() crosses all lists, in the order in which they are given", () => {
   const { cells, skipped } = grid({
     core: [3, 4],
     depth: [1, 2],
@@ -26,14 +26,14 @@ test("grid() crosses all lists, in the order in which they are given", () => {
   assertEquals(skipped, 0);
 });
 
-test("grid() takes single sizes, and none of irrelevant functions", () => {
+Deno.test("grid() takes single sizes, and none of irrelevant functions", () => {
   assertEquals(grid({ core: 3, depth: 2 }), {
     cells: [{ core: 3, depth: 2, connected: 0, disconnected: 0 }],
     skipped: 0,
   });
 });
 
-test("grid() skips and counts crossings that cannot be", () => {
+Deno.test("grid() skips and counts crossings that cannot be", () => {
   const { cells, skipped } = grid({ core: [1, 2, 5], depth: [0, 1, 4], connected: [0, 1] });
   assertEquals(sizesOf(cells), [
     "1 0 0 0",
@@ -48,13 +48,13 @@ test("grid() skips and counts crossings that cannot be", () => {
   assertEquals(skipped, 3 * 3 * 2 - 8);
 });
 
-test('grid() takes depth "all" for every depth that a core can have', () => {
+Deno.test('grid() takes depth "all" for every depth that a core can have', () => {
   const { cells, skipped } = grid({ core: [1, 2, 4], depth: "all" });
   assertEquals(sizesOf(cells), ["1 0 0 0", "2 1 0 0", "4 1 0 0", "4 2 0 0", "4 3 0 0"]);
   assertEquals(skipped, 0);
 });
 
-test("grid() pairs irrelevant counts with their kind, as the paper does", () => {
+Deno.test("grid() pairs irrelevant counts with their kind, as the paper does", () => {
   const { cells } = grid({
     core: 3,
     depth: 2,
@@ -72,19 +72,19 @@ test("grid() pairs irrelevant counts with their kind, as the paper does", () => 
   ]);
 });
 
-test("grid() crosses linkings, and names only the unusual", () => {
+Deno.test("grid() crosses linkings, and names only the unusual", () => {
   const { cells } = grid({ core: 3, depth: 2, linking: ["types", "names"] });
   assertEquals(cells.map((cell) => generatedFrom(cell).linking), [undefined, "names"]);
 });
 
-test("grid() hands on what is not crossed", () => {
+Deno.test("grid() hands on what is not crossed", () => {
   const { cells } = grid({ core: 3, depth: 2, types: 7, inputs: [2, 3], extraEdges: 0 });
   assertEquals(cells, [
     { core: 3, depth: 2, connected: 0, disconnected: 0, types: 7, inputs: [2, 3], extraEdges: 0 },
   ]);
 });
 
-test("grid() has a cell for each probe, in the order that is given, each once", () => {
+Deno.test("grid() has a cell for each probe, in the order that is given, each once", () => {
   assertEquals(grid({ case: "oracle" }), { cells: [{ case: "oracle" }], skipped: 0 });
   assertEquals(grid({ case: ["oracle", "forced_choice", "oracle"] }).cells, [
     { case: "oracle" },
@@ -93,7 +93,7 @@ test("grid() has a cell for each probe, in the order that is given, each once", 
   assertEquals(grid({ case: "all" }).cells, PROBES.map((probe) => ({ case: probe })));
 });
 
-test("grid() refuses more crossings than any plan has trials, before it makes them", () => {
+Deno.test("grid() refuses more crossings than any plan has trials, before it makes them", () => {
   const many = Array.from({ length: 1_001 }, (_, place) => place + 1);
   for (
     const [sizes, crossings] of [
@@ -114,7 +114,7 @@ test("grid() refuses more crossings than any plan has trials, before it makes th
   }
 });
 
-test("grid() refuses sizes of which nothing is left, and names them", () => {
+Deno.test("grid() refuses sizes of which nothing is left, and names them", () => {
   for (const [core, depth] of [[3, 3], [[2, 3], [5, 9]], [4, 0], [1, 1]] as const) {
     const error = assertThrows(() => grid({ core, depth }), InputError);
     assertStringIncludes(error.message, "Cannot make a grid as core must be at least 1 and depth");
@@ -125,7 +125,7 @@ test("grid() refuses sizes of which nothing is left, and names them", () => {
   }
 });
 
-test("SUITE accepts every field", () => {
+Deno.test("SUITE accepts every field", () => {
   const suite = {
     $schema: "./suite.json",
     name: "all",
@@ -381,7 +381,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [{ graph: 3 }, "the top", '"graph"'],
 ];
 
-test("SUITE names the path and the rule of every fault", () => {
+Deno.test("SUITE names the path and the rule of every fault", () => {
   for (const [change, path, rule] of FAULTS) {
     const wrong = JSON.stringify(change);
     const error = assertThrows(
@@ -394,7 +394,7 @@ test("SUITE names the path and the rule of every fault", () => {
   }
 });
 
-test("SUITE tells the faults of the kind that a value is nearest to, and no others", () => {
+Deno.test("SUITE tells the faults of the kind that a value is nearest to, and no others", () => {
   const faults: [Record<string, unknown>, string][] = [
     [{ tasks: [{ core: 3 }] }, "at tasks[0].depth: expected number"],
     [{ tasks: [{ core: 3, depth: 1, kore: 3 }] }, 'at tasks[0]: Unrecognized key: "kore"'],
@@ -414,7 +414,7 @@ test("SUITE tells the faults of the kind that a value is nearest to, and no othe
   }
 });
 
-test("SUITE says what a value may be where it may be of several kinds", () => {
+Deno.test("SUITE says what a value may be where it may be of several kinds", () => {
   const faults: [Record<string, unknown>, string][] = [
     [{ tasks: [{ core: "three", depth: 1 }] }, "number"],
     [{ tasks: [{ core: 3, depth: "most" }] }, '"all"'],
@@ -433,7 +433,7 @@ test("SUITE says what a value may be where it may be of several kinds", () => {
   assertEquals(vague, []);
 });
 
-test("SUITE takes no secrets, as plans are kept in journals", () => {
+Deno.test("SUITE takes no secrets, as plans are kept in journals", () => {
   for (
     const entry of [
       { model: "m", baseURL: "https://user:hunter22@example.com/v1" },

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import { expectedUsage, type TrialSetting } from "../../lib/runs/usage_estimate.ts";
-import { test } from "../support/generated.ts";
 
 const SIZE = { question: 1000, calls: 4, given: 2 };
 
@@ -8,12 +7,12 @@ function usageOf(setting: Partial<TrialSetting> = {}, size = SIZE) {
   return expectedUsage(size, { strategies: ["baseline"], faults: [], ...setting });
 }
 
-test("expectedUsage() reads the question at each step, and the calls made so far", () => {
+Deno.test("expectedUsage() reads the question at each step, and the calls made so far", () => {
   assertEquals(usageOf(), { inputTokens: 5 * 1000 + 40 * (1 + 2 + 3 + 4), outputTokens: 100 });
   assertEquals(usageOf({}, { ...SIZE, calls: 0 }), { inputTokens: 1000, outputTokens: 20 });
 });
 
-test("expectedUsage() of strategies is that of what they ask and tell besides", () => {
+Deno.test("expectedUsage() of strategies is that of what they ask and tell besides", () => {
   const { inputTokens } = usageOf();
   // A plan is asked for once, and read at each step.
   assertEquals(usageOf({ strategies: ["plan_then_call"] }), {
@@ -28,7 +27,7 @@ test("expectedUsage() of strategies is that of what they ask and tell besides", 
   assertEquals(both, restate! + backward!);
 });
 
-test("expectedUsage() of faults is that of the calls of which nothing comes", () => {
+Deno.test("expectedUsage() of faults is that of the calls of which nothing comes", () => {
   const more = (calls: number) => usageOf({}, { ...SIZE, calls });
   assertEquals(usageOf({ faults: ["timeout"] }), more(5));
   assertEquals(usageOf({ faults: ["timeout:3"] }), more(7));

@@ -1,7 +1,6 @@
 // Simulated models that break the form of their calls, at stated rates and in ways that are told.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import fc from "fast-check";
 import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Api, Model } from "../../lib/models/model.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
@@ -14,7 +13,7 @@ import { fork } from "../../lib/base/random.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { callsOf, type Parse, type ReplyEvent } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { assertRate, makePrompt, makeTool } from "../support/simulated_world.ts";
 
 const CALLS = fc.array(
@@ -34,7 +33,7 @@ const CALLS = fc.array(
 
 const PARSED: Readonly<Record<Break, Parse>> = { mendable: "repaired", hopeless: "unreadable" };
 
-test("breakText() writes what can be mended without a loss, or not at all", () => {
+Deno.test("breakText() writes what can be mended without a loss, or not at all", () => {
   for (const id of TEXT_FORMATS) {
     const format = formatOf(id);
     const repairs = new Set<string>();
@@ -74,7 +73,7 @@ test("breakText() writes what can be mended without a loss, or not at all", () =
   }
 });
 
-test("sim:noisy breaks calls of its own in several ways, whichever of them it is", () => {
+Deno.test("sim:noisy breaks calls of its own in several ways, whichever of them it is", () => {
   const names = ["b", "c", "d"];
   const tools = names.map((name) =>
     makeTool(`func_${name}`, `Processes variable a to produce variable ${name}`, ["a"])
@@ -136,7 +135,7 @@ function attemptsIn({ events }: Trial): ReplyEvent[] {
 const RATES = { breakFormat: 0.4, hopeless: 0.4 };
 
 for (const api of APIS) {
-  test(`sim:noisy breaks just the replies in ${api} that drawBreak() tells`, async () => {
+  Deno.test(`sim:noisy breaks just the replies in ${api} that drawBreak() tells`, async () => {
     await using server = startSimulatedServer();
     const model = modelAt(server.url, "sim:noisy?breakFormat=.4&hopeless=.4&seed=5", api);
     const seen: Record<Parse, number> = { strict: 0, repaired: 0, unreadable: 0 };
@@ -166,7 +165,7 @@ for (const api of APIS) {
   });
 }
 
-test("sim:noisy breaks nothing else at the same seed", async () => {
+Deno.test("sim:noisy breaks nothing else at the same seed", async () => {
   await using server = startSimulatedServer();
   const mistakes = "early=.2&stale=.2&distract=.2&hallucinate=.1&arity=.1";
   for (const api of ["chat", "xml", "hermes"] as const) {
@@ -193,7 +192,7 @@ test("sim:noisy breaks nothing else at the same seed", async () => {
   }
 });
 
-test("sim:noisy gives up what it cannot get across, and ends", async () => {
+Deno.test("sim:noisy gives up what it cannot get across, and ends", async () => {
   await using server = startSimulatedServer();
   for (const api of APIS) {
     const model = modelAt(server.url, "sim:noisy?breakFormat=1&hopeless=1", api);
@@ -203,7 +202,7 @@ test("sim:noisy gives up what it cannot get across, and ends", async () => {
   }
 });
 
-test("drawBreak() draws for each seed, repetition, question, step and attempt by itself", () => {
+Deno.test("drawBreak() draws for each seed, repetition, question, step and attempt by itself", () => {
   const rates = { breakFormat: 0.5, hopeless: 0.5 };
   const draws = { rates, seed: 1, repetition: 1 };
   const some = (of: (n: number) => Break | undefined) =>

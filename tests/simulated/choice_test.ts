@@ -6,7 +6,6 @@ import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { startSimulatedServer } from "../../lib/simulated/server.ts";
 import { openai } from "../../lib/models/openai/openai.ts";
 import { InfrastructureError } from "../../lib/models/model.ts";
-import { test } from "../support/generated.ts";
 import {
   execute,
   makePrompt,
@@ -38,7 +37,7 @@ function callsIn(model: SimulatedModel, world: World, choice: unknown, replies: 
   });
 }
 
-test("sim:planner that must call solves a task, and goes on with its last call", () => {
+Deno.test("sim:planner that must call solves a task, and goes on with its last call", () => {
   for (let seed = 0; seed < 30; seed++) {
     const world = makeWorld({ core: 5, seed });
     const steps = callsIn(planner, world, "required", world.depth + 6);
@@ -54,7 +53,7 @@ test("sim:planner that must call solves a task, and goes on with its last call",
   }
 });
 
-test("sim:planner that must call one function calls it and nothing else", () => {
+Deno.test("sim:planner that must call one function calls it and nothing else", () => {
   const world = makeWorld({ core: 6, shape: "path", connected: 1, seed: 1 });
   for (const { name, parameters } of world.functions.values()) {
     const known = new Map(world.inputs);
@@ -79,7 +78,7 @@ function firstCall(prompt: string, tools: readonly ChatTool[], choice: unknown) 
   return message.tool_calls?.map(({ function: called }) => `${called.name}${called.arguments}`);
 }
 
-test("sim:planner that must call does so where nothing is known", () => {
+Deno.test("sim:planner that must call does so where nothing is known", () => {
   const tools = [
     makeTool("func_a", "Processes variable e to produce variable a", ["e"]),
     makeTool("func_b", "Processes variable a to produce variable b", ["a"]),
@@ -98,7 +97,7 @@ test("sim:planner that must call does so where nothing is known", () => {
   assertEquals(firstCall(given, tools, "auto"), undefined);
 });
 
-test("sim:noisy that must call never quits", () => {
+Deno.test("sim:noisy that must call never quits", () => {
   const world = makeWorld({ core: 4, connected: 2, seed: 2 });
   const rates = "quit=1&arity=.5&hallucinate=.3&stale=.5&early=.5&distract=.5&copy=.5&memory=2";
   const target = [...world.functions.values()].find(({ output }) => output === world.target)!;
@@ -110,7 +109,7 @@ test("sim:noisy that must call never quits", () => {
   }
 });
 
-test("openai() makes simulated models call, and is told of a function that is not on offer", async () => {
+Deno.test("openai() makes simulated models call, and is told of a function that is not on offer", async () => {
   await using server = startSimulatedServer();
   const world = makeWorld({ core: 3, shape: "path", seed: 4 });
   const tools = world.tools.map(({ function: { name, description = "", parameters = {} } }) => ({

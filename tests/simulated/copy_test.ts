@@ -4,7 +4,6 @@ import { assert, assertEquals, assertGreater } from "@std/assert";
 import type { ChatMessage } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { hash64 } from "../../lib/base/random.ts";
-import { test } from "../support/generated.ts";
 import { assertRate, makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
 
 /** A world of a seed, with distractors. */
@@ -13,7 +12,7 @@ function worldOf(seed: number) {
   return makeWorld({ core: 10, connected: 4, disconnected: 2, linking, seed });
 }
 
-test("copy= changes one digit of an argument, at its rate", () => {
+Deno.test("copy= changes one digit of an argument, at its rate", () => {
   const model = parseSimulatedModel("sim:noisy?copy=0.15&distract=.5");
   let wrong = 0;
   let opportunities = 0;
@@ -48,7 +47,7 @@ function copiesOf(value: number): Set<number> {
   }));
 }
 
-test("copy= keeps sign and length, and begins no number with a zero", () => {
+Deno.test("copy= keeps sign and length, and begins no number with a zero", () => {
   const every = (value: number) => {
     const digits = `${Math.abs(value)}`;
     const copies = [...digits].flatMap((digit, place) =>
@@ -63,7 +62,7 @@ test("copy= keeps sign and length, and begins no number with a zero", () => {
   for (const value of [731, -42, 5, 0, 100, 123456]) assertEquals(copiesOf(value), every(value));
 });
 
-test("copy= leaves the other mistakes of a model as they were drawn", () => {
+Deno.test("copy= leaves the other mistakes of a model as they were drawn", () => {
   const mistakes = "hallucinate=.2&arity=.2&distract=.4&early=.2&quit=.05&seed=3";
   let differ = 0;
   for (let seed = 0; seed < 40; seed++) {
@@ -83,7 +82,7 @@ function valuesOf({ arguments: given }: { arguments: ReadonlyMap<string, number>
   return [...given.values()];
 }
 
-test("copy= spoils no call that another mistake has spoiled", () => {
+Deno.test("copy= spoils no call that another mistake has spoiled", () => {
   const model = parseSimulatedModel("sim:noisy?copy=1&stale=.5");
   const seen = { stale: 0, copied: 0 };
   for (let seed = 0; seed < 60; seed++) {
@@ -103,7 +102,7 @@ test("copy= spoils no call that another mistake has spoiled", () => {
   assertGreater(seen.copied, 50);
 });
 
-test("copy= changes what is given to functions that are not needed, and nothing misread", () => {
+Deno.test("copy= changes what is given to functions that are not needed, and nothing misread", () => {
   const tools = [
     makeTool("func_a", "Processes variable e to produce variable a", ["e"]),
     makeTool("func_b", "Processes variable a, variable e to produce variable b", ["a", "e"]),
@@ -142,7 +141,7 @@ const PINNED: readonly (readonly [name: string, hash: string])[] = [
   ["sim:noisy?early=1&distract=1", "5b495c48357bdc27"],
 ];
 
-test("parseSimulatedModel() gives the answers that it has always given", () => {
+Deno.test("parseSimulatedModel() gives the answers that it has always given", () => {
   for (const [name, hash] of PINNED) {
     const model = parseSimulatedModel(name);
     const answers = Array.from({ length: 40 }, (_, seed) => {

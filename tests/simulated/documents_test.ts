@@ -2,7 +2,6 @@
 // show in what they do (Butterfly, section 4).
 
 import { assert, assertEquals, assertGreater, assertLess, assertNotMatch } from "@std/assert";
-import fc from "fast-check";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import type { ChatTool } from "../../lib/simulated/wire.ts";
@@ -13,7 +12,8 @@ import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/generated/task.ts";
 import type { ResultWriter, ToolSchema } from "../../lib/tools/tool.ts";
-import { rightArguments, specs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { rightArguments, specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 import { makePrompt, makeTool } from "../support/simulated_world.ts";
 import { EVERY, type Work, work, type WorkOptions } from "../support/strategy_runs.ts";
@@ -49,7 +49,7 @@ function written(value: number | string, tool: ChatTool, name = "a"): string | u
   return given.arguments[0]?.slice(`{"${name}":`.length, -1);
 }
 
-test("sim:planner follows the declared type of a parameter", () => {
+Deno.test("sim:planner follows the declared type of a parameter", () => {
   const items = { type: "integer" };
   const object = (properties: JsonObject, required?: string[]) => ({
     type: "object",
@@ -114,7 +114,7 @@ test("sim:planner follows the declared type of a parameter", () => {
   assertEquals(written(-4, toolOf({ type: "string" })), '"-4"');
 });
 
-test("sim:planner copes with hostile schemas", () => {
+Deno.test("sim:planner copes with hostile schemas", () => {
   const inside = (name: string) => ({
     type: "object",
     properties: Object.fromEntries([[name, {}]]),
@@ -136,7 +136,7 @@ test("sim:planner copes with hostile schemas", () => {
   }
 });
 
-test("sim:planner asks a question in the declared type too", () => {
+Deno.test("sim:planner asks a question in the declared type too", () => {
   const question = "What is 17 * 3?\nState it as: x = number.";
   const ask = (schema: JsonValue) => begin(question, [toolOf(schema)]).arguments;
   assertEquals(ask({ type: "string" }), ['{"a":"17 * 3"}']);
@@ -144,7 +144,7 @@ test("sim:planner asks a question in the declared type too", () => {
   assertEquals(ask({ anyOf: [{ type: "array" }, { type: "string" }] }), ['{"a":"17 * 3"}']);
 });
 
-test("sim:planner lists values in the declared types", () => {
+Deno.test("sim:planner lists values in the declared types", () => {
   const { function: { name, description, parameters } } = toolOf({
     type: "array",
     items: { type: "integer" },
@@ -159,7 +159,7 @@ test("sim:planner lists values in the declared types", () => {
 const CLAUSE = "variable goril (type_beo with subtype_dej)";
 const OTHER = "variable tipor (type_uxe with subtype_muw)";
 
-test("sim:planner follows the types of a sentence, not the places of its clauses", () => {
+Deno.test("sim:planner follows the types of a sentence, not the places of its clauses", () => {
   const sources = [
     makeTool(
       "func_one",
@@ -207,7 +207,7 @@ test("sim:planner follows the types of a sentence, not the places of its clauses
   );
 });
 
-test("sim:planner is not confused by what stands behind a sentence", () => {
+Deno.test("sim:planner is not confused by what stands behind a sentence", () => {
   const one = "Processes variable e to produce variable one";
   const tail = 'Example: {"e":111,"variable e (type_x with subtype_y)":" to produce variable two"}';
   const prompt = makePrompt("one", new Map([["e", 3]]));
@@ -230,7 +230,7 @@ test("sim:planner is not confused by what stands behind a sentence", () => {
   }
 });
 
-test("sim:planner names what is not given, without a number", () => {
+Deno.test("sim:planner names what is not given, without a number", () => {
   const names = Array.from(
     { length: 30 },
     (_, place) => `in_${"abcdefghijklmnopqrstuvwxyzABCD"[place]}`,
@@ -253,7 +253,7 @@ test("sim:planner names what is not given, without a number", () => {
   assertEquals(ask(names).match(/not given/g)!.length, 20);
 });
 
-test("readInputs() understands sums, and no words", () => {
+Deno.test("readInputs() understands sums, and no words", () => {
   const table: [text: string, value: unknown][] = [
     ["700 + 31", 731],
     ["700+31", 731],
@@ -287,7 +287,7 @@ test("readInputs() understands sums, and no words", () => {
   }
 });
 
-test("readValue() takes names that differ in letter case and underscores, and guesses nothing else", () => {
+Deno.test("readValue() takes names that differ in letter case and underscores, and guesses nothing else", () => {
   const table: [variable: string, text: string, value: unknown][] = [
     ["bujxe_id", '{"bujxe_id":512}', 512],
     ["bujxe_id", '{"bujxeId":512}', 512],
@@ -322,7 +322,7 @@ test("readValue() takes names that differ in letter case and underscores, and gu
   }
 });
 
-test("inventNames() invents names for names of every kind, and knows what they stand for", () => {
+Deno.test("inventNames() invents names for names of every kind, and knows what they stand for", () => {
   const names = ["func_yep", "getUser", "get_user_ID", "F7", "bujxe_id", "a_"];
   const { inventedNames, meant } = inventNames(new Map(names.map((name) => [name, 1])));
   const invented = names.map((name) => inventedNames.get(name)!);
@@ -413,7 +413,7 @@ function targetFunction({ functions, target }: Task): TaskFunction {
   return functions.find(({ output }) => output.name === target.variable)!;
 }
 
-test("RD and WD: a parameter without its types has no producer, and nothing is made up", async () => {
+Deno.test("RD and WD: a parameter without its types has no producer, and nothing is made up", async () => {
   const others = ["", " (type_nn with subtype_mm)"];
   await fc.assert(
     fc.asyncProperty(TASKS, fc.constantFrom(...others), async (task, other) => {
@@ -430,7 +430,7 @@ test("RD and WD: a parameter without its types has no producer, and nothing is m
   );
 });
 
-test("CO: the order of clauses is of no account", async () => {
+Deno.test("CO: the order of clauses is of no account", async () => {
   await fc.assert(
     fc.asyncProperty(TASKS, async (task) => {
       assertPerfect(task, await attempt(withClauses(task, (clauses) => clauses.toReversed())));
@@ -439,7 +439,7 @@ test("CO: the order of clauses is of no account", async () => {
   );
 });
 
-test("RP_F and RP_L: what was removed is named, and nothing is made up", async () => {
+Deno.test("RP_F and RP_L: what was removed is named, and nothing is made up", async () => {
   await fc.assert(
     fc.asyncProperty(TASKS, fc.boolean(), async (task, isFirst) => {
       const given = [...task.inputs.keys()];
@@ -451,7 +451,7 @@ test("RP_F and RP_L: what was removed is named, and nothing is made up", async (
   );
 });
 
-test("CP: sums are understood, and number words are not", async () => {
+Deno.test("CP: sums are understood, and number words are not", async () => {
   await fc.assert(
     fc.asyncProperty(TASKS, fc.integer({ min: 1, max: 99 }), async (task, part) => {
       const sums = withLines(
@@ -473,7 +473,7 @@ test("CP: sums are understood, and number words are not", async () => {
   );
 });
 
-test("AN: variables with nearly the same names mislead nobody", async () => {
+Deno.test("AN: variables with nearly the same names mislead nobody", async () => {
   for (const task of tasks(20)) {
     const noise = [...task.inputs.keys()].flatMap((name) => [
       `Variable ${name.replace(/^./, (letter) => letter === "q" ? "z" : "q")} = 999`,
@@ -497,7 +497,7 @@ const keyed = (change: (key: string) => string) => (text: string) =>
   text.replace(/"(\w+)":/, (_, key) => `"${change(key)}":`);
 const cut = (text: string) => `${text.slice(0, -1)}...`;
 
-test("CK, UK and CF: returns are understood all the same", async () => {
+Deno.test("CK, UK and CF: returns are understood all the same", async () => {
   await fc.assert(
     fc.asyncProperty(
       TASKS,
@@ -512,7 +512,7 @@ test("CK, UK and CF: returns are understood all the same", async () => {
   );
 });
 
-test("FK: a value under another name says nothing, and its call is given up", async () => {
+Deno.test("FK: a value under another name says nothing, and its call is given up", async () => {
   const fuzz = returning(keyed(() => "Object_1"));
   await fc.assert(
     fc.asyncProperty(TASKS, async (task) => {
@@ -536,7 +536,7 @@ test("FK: a value under another name says nothing, and its call is given up", as
   );
 });
 
-test("AP: an id with letters before it is no number", async () => {
+Deno.test("AP: an id with letters before it is no number", async () => {
   const prefix = returning((text) => text.replace(/"(\w*(?:_id|Id))":(\d+)/, '"$1":"ID_$2"'));
   for (const task of tasks(20)) {
     const done = await attempt(task, prefix);
@@ -617,7 +617,7 @@ function assertConforming({ tools }: Task, { calls }: Work, some = false): void 
   }
 }
 
-test("WT: sim:planner gives the right values in the types that it is told", async () => {
+Deno.test("WT: sim:planner gives the right values in the types that it is told", async () => {
   await fc.assert(
     fc.asyncProperty(TASKS, fc.subarray([...WRONG], { minLength: 1 }), async (task, types) => {
       const perturbed = withTypes(task, types);
@@ -637,7 +637,7 @@ test("WT: sim:planner gives the right values in the types that it is told", asyn
   );
 });
 
-test("WT: sim:noisy errs as it always does, and writes what it means in the types that it is told", async () => {
+Deno.test("WT: sim:noisy errs as it always does, and writes what it means in the types that it is told", async () => {
   const mistakes = "early=.3&stale=.2&distract=.5&hallucinate=.2&copy=.3&memory=4&quit=.02";
   let wrong = 0;
   for (const task of tasks(25)) {
@@ -656,7 +656,7 @@ test("WT: sim:noisy errs as it always does, and writes what it means in the type
   assertGreater(wrong, 25, "there were mistakes of all kinds");
 });
 
-test("WT: sim:noisy drops an argument, and writes the others as ever", async () => {
+Deno.test("WT: sim:noisy drops an argument, and writes the others as ever", async () => {
   let left = 0;
   for (const task of tasks(10)) {
     const perturbed = withTypes(task, WRONG);
@@ -671,7 +671,7 @@ test("WT: sim:noisy drops an argument, and writes the others as ever", async () 
   assertGreater(left, 10);
 });
 
-test("WT: it hurts where arguments are refused, and not where names stand for values", async () => {
+Deno.test("WT: it hurts where arguments are refused, and not where names stand for values", async () => {
   for (const task of tasks(15)) {
     const perturbed = withTypes(task, [WRONG[0]!, WRONG[1]!, WRONG[3]!]);
     const refused = await attempt(perturbed);
@@ -689,7 +689,7 @@ test("WT: it hurts where arguments are refused, and not where names stand for va
   }
 });
 
-test("a rich surface: sim:planner solves every task, whatever the strategy", async () => {
+Deno.test("a rich surface: sim:planner solves every task, whatever the strategy", async () => {
   for (const strategy of EVERY) {
     for (const linking of ["types", "names"] as const) {
       for (const task of tasks(4, { linking })) {
@@ -699,7 +699,7 @@ test("a rich surface: sim:planner solves every task, whatever the strategy", asy
   }
 });
 
-test("a rich surface: sim:noisy invents names, forgets and is reminded as on a plain one", async () => {
+Deno.test("a rich surface: sim:noisy invents names, forgets and is reminded as on a plain one", async () => {
   const rates = { forgetful: 0, reminded: 0 };
   const all = tasks(20);
   for (const task of all) {

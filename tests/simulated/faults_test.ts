@@ -1,11 +1,10 @@
 // Simulated models whose tools fail: they try again, give up or invent, at stated rates.
 
 import { assert, assertEquals, assertNotMatch, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import type { ChatMessage, SimulatedModel } from "../../lib/simulated/wire.ts";
 import { drawReaction, type Reaction } from "../../lib/simulated/reactions.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import {
   assertRate,
   execute,
@@ -83,7 +82,7 @@ function coreOf(world: World): string[] {
   return [...world.functions.values()].flatMap(({ role, name }) => role === "core" ? [name] : []);
 }
 
-test("sim:planner calls what fails at most twice more", () => {
+Deno.test("sim:planner calls what fails at most twice more", () => {
   for (const [place, fault] of FAULTS.entries()) {
     for (const restate of [false, true]) {
       for (let seed = 0; seed < 6; seed++) {
@@ -109,7 +108,7 @@ test("sim:planner calls what fails at most twice more", () => {
   }
 });
 
-test("sim:planner does not call again what it may not use", () => {
+Deno.test("sim:planner does not call again what it may not use", () => {
   for (const model of [planner, parseSimulatedModel("sim:noisy?giveup=.5&invent=0&seed=3")]) {
     for (let seed = 0; seed < 20; seed++) {
       const world = makeWorld({ core: 5, seed });
@@ -139,7 +138,7 @@ function shown(world: World, hit: string, { made, text }: ReturnType<typeof work
   return "invent";
 }
 
-test("sim:noisy gives up and invents as drawReaction() tells, at its rates", () => {
+Deno.test("sim:noisy gives up and invents as drawReaction() tells, at its rates", () => {
   const rates = { giveup: 0.3, invent: 0.2 };
   const model = parseSimulatedModel("sim:noisy?giveup=0.3&invent=0.2&seed=11");
   const seen = { retry: 0, giveup: 0, invent: 0 };
@@ -176,7 +175,7 @@ test("sim:noisy gives up and invents as drawReaction() tells, at its rates", () 
   assert(spread > answers.length / 3, `any number can be invented: ${answers.join(" ")}`);
 });
 
-test("sim:noisy invents what is denied as well, and believes it", () => {
+Deno.test("sim:noisy invents what is denied as well, and believes it", () => {
   const model = parseSimulatedModel("sim:noisy?invent=1");
   for (let seed = 0; seed < 30; seed++) {
     const world = makeWorld({ core: 4, shape: "path", seed });
@@ -189,7 +188,7 @@ test("sim:noisy invents what is denied as well, and believes it", () => {
   }
 });
 
-test("sim:noisy does not take the refusal of a wrong call for a tool that fails", () => {
+Deno.test("sim:noisy does not take the refusal of a wrong call for a tool that fails", () => {
   for (const mistakes of ["arity=.4", "hallucinate=.4", "stale=.3&early=.3&distract=.3"]) {
     for (let seed = 0; seed < 40; seed++) {
       const world = makeWorld({ core: 5, connected: 2, seed });
@@ -202,7 +201,7 @@ test("sim:noisy does not take the refusal of a wrong call for a tool that fails"
   }
 });
 
-test("sim:noisy that must call does not give up", () => {
+Deno.test("sim:noisy that must call does not give up", () => {
   const world = makeWorld({ core: 3, shape: "path", seed: 1 });
   const model = parseSimulatedModel("sim:noisy?giveup=1");
   const messages: ChatMessage[] = [{ role: "user", content: world.prompt }];
@@ -217,7 +216,7 @@ test("sim:noisy that must call does not give up", () => {
   assertEquals(model.reply(request).choices[0].finish_reason, "tool_calls");
 });
 
-test("sim:noisy does not give up what it has had", () => {
+Deno.test("sim:noisy does not give up what it has had", () => {
   const world = makeWorld({ core: 1, seed: 1 });
   const model = parseSimulatedModel("sim:noisy?giveup=1");
   const messages: ChatMessage[] = [{ role: "user", content: world.prompt }];
@@ -241,7 +240,7 @@ const tools = [{
   },
 }];
 
-test("sim:noisy reacts to a tool that answers questions", () => {
+Deno.test("sim:noisy reacts to a tool that answers questions", () => {
   const say = (options: string) => {
     const model = parseSimulatedModel(`sim:noisy?${options}`);
     const messages: ChatMessage[] = [{ role: "user", content: QUESTION }];
@@ -255,7 +254,7 @@ test("sim:noisy reacts to a tool that answers questions", () => {
   assertEquals(say("seed=1").tool_calls?.length, 1);
 });
 
-test("sim:planner asks a tool that answers questions again where it fails", () => {
+Deno.test("sim:planner asks a tool that answers questions again where it fails", () => {
   for (
     const [fault, asked] of [
       [FAULTS[0]!, 3],
@@ -283,7 +282,7 @@ test("sim:planner asks a tool that answers questions again where it fails", () =
   }
 });
 
-test("drawReaction() draws for each seed, repetition, question and function by itself", () => {
+Deno.test("drawReaction() draws for each seed, repetition, question and function by itself", () => {
   fc.assert(fc.property(
     fc.string(),
     fc.string(),
@@ -313,7 +312,7 @@ test("drawReaction() draws for each seed, repetition, question and function by i
   assertEquals(some((n) => drawReaction("p", `f${n}`, { rates, seed: 1, repetition: 1 })), 2);
 });
 
-test("parseSimulatedModel() takes giveup and invent up to 1 together", () => {
+Deno.test("parseSimulatedModel() takes giveup and invent up to 1 together", () => {
   parseSimulatedModel("sim:noisy?giveup=.4&invent=.6");
   assertThrows(
     () => parseSimulatedModel("sim:noisy?giveup=.5&invent=.6"),

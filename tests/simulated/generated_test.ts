@@ -1,11 +1,11 @@
 // Simulated models on real generated tasks, over HTTP and through the client that real ones use.
 
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import fc from "fast-check";
 import { Connections } from "../../lib/models/connect.ts";
 import type { FailureType } from "../../lib/calls/failure_types.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
-import { BIG_SPECS, specs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { BIG_SPECS, specs } from "../support/generated.ts";
 
 function assertPerfect({ outcome, grounded, calls, minimumCalls, failures }: Trial): void {
   assertEquals({ outcome, grounded, calls, failures }, {
@@ -16,7 +16,7 @@ function assertPerfect({ outcome, grounded, calls, minimumCalls, failures }: Tri
   });
 }
 
-test("sim:planner solves every generated task with the fewest calls and no failure", async () => {
+Deno.test("sim:planner solves every generated task with the fewest calls and no failure", async () => {
   await using connections = new Connections();
   const model = connections.model({ model: "sim:planner" });
   await fc.assert(
@@ -25,7 +25,7 @@ test("sim:planner solves every generated task with the fewest calls and no failu
   );
 });
 
-test("sim:planner solves the largest tasks", async () => {
+Deno.test("sim:planner solves the largest tasks", async () => {
   await using connections = new Connections();
   const model = connections.model({ model: "sim:planner" });
   for (const spec of BIG_SPECS) assertPerfect(await runTrial(spec, model));
@@ -51,7 +51,7 @@ const TYPES: Readonly<Record<string, FailureType>> = {
 };
 
 for (const [mistake, type] of Object.entries(TYPES)) {
-  test(`sim:noisy?${mistake}= comes out as ${type}, at its rate`, async () => {
+  Deno.test(`sim:noisy?${mistake}= comes out as ${type}, at its rate`, async () => {
     const [rate, count] = [0.1, 150];
     const trials = await trialsOf(`sim:noisy?${mistake}=${rate}&seed=5`, count);
     const roots = trials.flatMap(({ failures }) => failures.filter(({ root }) => root));
@@ -69,14 +69,14 @@ for (const [mistake, type] of Object.entries(TYPES)) {
   });
 }
 
-test("sim:noisy?distract= shows as calls and never as failures", async () => {
+Deno.test("sim:noisy?distract= shows as calls and never as failures", async () => {
   const trials = await trialsOf("sim:noisy?distract=0.3&seed=5", 60);
   for (const { solved, failures } of trials) assertEquals([solved, failures], [true, []]);
   const extra = trials.reduce((sum, { calls, minimumCalls }) => sum + calls - minimumCalls!, 0);
   assertGreater(extra, 10);
 });
 
-test("sim:noisy?quit= shows as no answer", async () => {
+Deno.test("sim:noisy?quit= shows as no answer", async () => {
   const trials = await trialsOf("sim:noisy?quit=0.1&seed=5", 60);
   const outcomes = new Set(trials.map(({ outcome }) => outcome));
   assertEquals(outcomes, new Set(["solved", "no_answer"] as const));

@@ -6,7 +6,6 @@ import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
-import { test } from "../support/generated.ts";
 import {
   execute,
   makePrompt,
@@ -108,7 +107,7 @@ function* worlds(count: number, connected = 2): Generator<World> {
   }
 }
 
-test("sim:planner solves every task in names, each call with a name of its own", () => {
+Deno.test("sim:planner solves every task in names, each call with a name of its own", () => {
   for (const restate of [false, true]) {
     for (const parameter of ["result", "result_name"]) {
       for (const world of worlds(60)) {
@@ -130,7 +129,7 @@ function isCore({ role }: { role: string }): boolean {
   return role === "core";
 }
 
-test("sim:planner gives a refused call another name", () => {
+Deno.test("sim:planner gives a refused call another name", () => {
   const world = makeWorld({ core: 3, shape: "path", seed: 1 });
   const { text, calls } = talkInNames(planner, world, { refused: (count) => count <= 2 });
   const [first] = calls;
@@ -144,7 +143,7 @@ test("sim:planner gives a refused call another name", () => {
   assertEquals(text, `${world.target} = @${world.target}`);
 });
 
-test("readConversation() reads names where values are hidden", () => {
+Deno.test("readConversation() reads names where values are hidden", () => {
   const tools = [symbolic(makeTool("func_a", "Processes variable a to produce variable b", ["a"]))];
   const ask = (result: string) =>
     readConversation({
@@ -188,7 +187,7 @@ test("readConversation() reads names where values are hidden", () => {
   for (const [text, value, restated] of table) assertEquals(read(text), [value, restated], text);
 });
 
-test("sim:noisy confuses names as it confuses values, and believes what it gets", () => {
+Deno.test("sim:noisy confuses names as it confuses values, and believes what it gets", () => {
   const table: [options: string, restate: boolean, least: number, most: number][] = [
     ["stale=1", false, 0, 0.2],
     ["memory=2", false, 0, 0.5],
@@ -217,7 +216,7 @@ test("sim:noisy confuses names as it confuses values, and believes what it gets"
   }
 });
 
-test("sim:noisy?arity= leaves out the name of the result too", () => {
+Deno.test("sim:noisy?arity= leaves out the name of the result too", () => {
   const model = parseSimulatedModel("sim:noisy?arity=.5");
   let unnamed = 0;
   for (const world of worlds(60)) {
@@ -227,7 +226,7 @@ test("sim:noisy?arity= leaves out the name of the result too", () => {
   assert(unnamed > 20, `${unnamed}`);
 });
 
-test("sim:noisy names two results of one reply differently", () => {
+Deno.test("sim:noisy names two results of one reply differently", () => {
   const one = "Processes variable a to produce variable b";
   const tools = ["func_a", "func_b"].map((name) => symbolic(makeTool(name, one, ["a"])));
   const content = hide(makePrompt("b", new Map([["a", 1]])));
@@ -243,7 +242,7 @@ test("sim:noisy names two results of one reply differently", () => {
   );
 });
 
-test("sim:planner answers in values where it is given values", () => {
+Deno.test("sim:planner answers in values where it is given values", () => {
   const world = makeWorld({ core: 4, seed: 1 });
   const messages: ChatMessage[] = [{ role: "user", content: world.prompt }];
   const { message } =

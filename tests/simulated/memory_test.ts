@@ -7,7 +7,6 @@ import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
-import { test } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 import { isFaithful, makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
 
@@ -65,7 +64,7 @@ function misread(given: Record<string, number>): string[] {
   });
 }
 
-test("memory=k misreads what more than k messages came after, and nothing else", () => {
+Deno.test("memory=k misreads what more than k messages came after, and nothing else", () => {
   const expected: [string, string[]][] = [
     ["memory=1", ["given", "alpha", "beta"]],
     ["memory=2", ["given", "alpha"]],
@@ -87,7 +86,7 @@ test("memory=k misreads what more than k messages came after, and nothing else",
   assertEquals(new Set(guesses), new Set([202, 303, 404]), "which value it reads is drawn");
 });
 
-test("memory=k takes the last return for the value, and its message for its place", () => {
+Deno.test("memory=k takes the last return for the value, and its message for its place", () => {
   const again: ChatMessage[] = [
     ...MESSAGES.slice(0, 4),
     assistant(["a2", "func_a"], ["c", "func_c"]),
@@ -97,7 +96,7 @@ test("memory=k takes the last return for the value, and its message for its plac
   assertEquals(misread(nextArguments("memory=2", again)), ["given", "beta"]);
 });
 
-test("memory=k reads what the last result restates, and only that", () => {
+Deno.test("memory=k reads what the last result restates, and only that", () => {
   const restating = (content: string) => MESSAGES.with(-1, { ...MESSAGES.at(-1)!, content });
   const table: [string, string[]][] = [
     ['{"gamma":404,"known_variables":{"given":101,"alpha":202,"beta":303,"gamma":404}}', []],
@@ -117,7 +116,7 @@ test("memory=k reads what the last result restates, and only that", () => {
   assertEquals(misread(nextArguments("memory=1", earlier)), ["given", "alpha", "beta"]);
 });
 
-test("memory=k gives the right value where there is no other to mistake it for", () => {
+Deno.test("memory=k gives the right value where there is no other to mistake it for", () => {
   const messages: ChatMessage[] = [
     MESSAGES[0]!,
     assistant(["x", "func_nix"]),
@@ -143,7 +142,7 @@ function agesIn(messages: readonly ChatMessage[]): Map<string, number> {
   return ages;
 }
 
-test("memory=k misreads whatever it calls: needed, early or irrelevant functions", () => {
+Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant functions", () => {
   const model = parseSimulatedModel("sim:noisy?memory=4&early=.3&distract=1");
   const seen = { fresh: 0, old: 0, irrelevant: 0 };
   for (let seed = 0; seed < 100; seed++) {
@@ -166,7 +165,7 @@ test("memory=k misreads whatever it calls: needed, early or irrelevant functions
   for (const [what, count] of Object.entries(seen)) assertGreater(count, 40, what);
 });
 
-test("memory=k misreads nothing where every result restates all", () => {
+Deno.test("memory=k misreads nothing where every result restates all", () => {
   const model = parseSimulatedModel("sim:noisy?memory=1&distract=.5");
   for (let seed = 0; seed < 60; seed++) {
     const world = makeWorld({ core: 10, connected: 4, seed });
@@ -176,7 +175,7 @@ test("memory=k misreads nothing where every result restates all", () => {
   }
 });
 
-test("memory=k leaves the other mistakes of a model as they were drawn", () => {
+Deno.test("memory=k leaves the other mistakes of a model as they were drawn", () => {
   const mistakes = "hallucinate=.2&early=.3&distract=.4&seed=3";
   for (let seed = 0; seed < 30; seed++) {
     const world = makeWorld({ core: 8, connected: 3, seed });
@@ -194,7 +193,7 @@ test("memory=k leaves the other mistakes of a model as they were drawn", () => {
 const DEPTHS = [1, 3, 5, 7, 9];
 const KINDS = ["connected", "disconnected"] as const;
 
-test("memory=k fails with depth and with connected functions that are called; restate mends it", async () => {
+Deno.test("memory=k fails with depth and with connected functions that are called; restate mends it", async () => {
   const model = inProcess("sim:noisy?memory=12&distract=1");
   const { trials: plan } = planSuite({
     name: "memory",

@@ -5,7 +5,6 @@ import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/reading.ts";
 import { makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
 
-const sanitize = { sanitizeOps: true, sanitizeResources: true };
 const planner = parseSimulatedModel("sim:planner");
 
 /** The example of FuncBenchGen, appendix B.2, with a distractor. */
@@ -58,7 +57,7 @@ function textOf(body: ChatRequest): string {
   return planner.reply(body).choices[0].message.content;
 }
 
-Deno.test("parseSimulatedModel() plans the paper's example", sanitize, () => {
+Deno.test("parseSimulatedModel() plans the paper's example", () => {
   const first = planner.reply(request([{ role: "user", content: PROMPT }]));
   const choice = first.choices[0];
   assertEquals(choice.finish_reason, "tool_calls");
@@ -71,7 +70,7 @@ Deno.test("parseSimulatedModel() plans the paper's example", sanitize, () => {
   assertEquals(callsOf(answered('{"aargww":55}')), [["func_ayj", { riivq: 55, unomo: -4 }]]);
 });
 
-Deno.test("parseSimulatedModel() estimates tokens as characters by four", sanitize, () => {
+Deno.test("parseSimulatedModel() estimates tokens as characters by four", () => {
   const body = request([{ role: "user", content: PROMPT }]);
   const { usage, choices } = planner.reply(body);
   const [call] = choices[0].message.tool_calls!;
@@ -85,7 +84,7 @@ Deno.test("parseSimulatedModel() estimates tokens as characters by four", saniti
 });
 
 for (const linking of ["types", "names"] as const) {
-  Deno.test(`parseSimulatedModel() solves random tasks linked by ${linking}`, sanitize, () => {
+  Deno.test(`parseSimulatedModel() solves random tasks linked by ${linking}`, () => {
     for (let seed = 0; seed < 100; seed++) {
       const core = 1 + seed % 25;
       const world = makeWorld({ core, connected: seed % 7, disconnected: seed % 4, linking, seed });
@@ -97,7 +96,7 @@ for (const linking of ["types", "names"] as const) {
   });
 }
 
-Deno.test("parseSimulatedModel() copes with 1,200 functions", sanitize, () => {
+Deno.test("parseSimulatedModel() copes with 1,200 functions", () => {
   for (const shape of ["random", "path"] as const) {
     const core = shape === "path" ? 120 : 700;
     const world = makeWorld({ core, shape, connected: 1100 - core, disconnected: 100, seed: 1 });
@@ -109,14 +108,14 @@ Deno.test("parseSimulatedModel() copes with 1,200 functions", sanitize, () => {
   assertEquals(callsOf(request([{ role: "user", content: deep.prompt }], deep.tools)).length, 1);
 });
 
-Deno.test("parseSimulatedModel() calls one function a reply where it must", sanitize, () => {
+Deno.test("parseSimulatedModel() calls one function a reply where it must", () => {
   const world = makeWorld({ core: 12, seed: 3 });
   const body = request([{ role: "user", content: world.prompt }], world.tools);
   assert(callsOf(body).length > 1);
   assertEquals(callsOf({ ...body, parallel_tool_calls: false }).length, 1);
 });
 
-Deno.test("parseSimulatedModel() says that a value cannot be determined", sanitize, () => {
+Deno.test("parseSimulatedModel() says that a value cannot be determined", () => {
   const [ayj, yep] = TOOLS as [ChatTool, ChatTool];
   const loop = makeTool("func_lop", "Processes variable sjyav to produce variable sjyav", [
     "sjyav",
@@ -140,7 +139,7 @@ Deno.test("parseSimulatedModel() says that a value cannot be determined", saniti
   }
 });
 
-Deno.test("parseSimulatedModel() retries a refused call twice, then gives up", sanitize, () => {
+Deno.test("parseSimulatedModel() retries a refused call twice, then gives up", () => {
   const world = makeWorld({ core: 5, shape: "path", seed: 4 });
   const second = [...world.functions.keys()][1]!;
   const { calls, text } = talk(planner, world, { broken: (name) => name === second });
@@ -148,7 +147,7 @@ Deno.test("parseSimulatedModel() retries a refused call twice, then gives up", s
   assert(text.startsWith("I cannot determine"));
 });
 
-Deno.test("parseSimulatedModel() reads results tolerantly", sanitize, () => {
+Deno.test("parseSimulatedModel() reads results tolerantly", () => {
   const right = [["func_ayj", { riivq: 55, unomo: -4 }]] as [string, unknown][];
   for (
     const result of [
@@ -180,7 +179,7 @@ Deno.test("parseSimulatedModel() reads results tolerantly", sanitize, () => {
   ) assertEquals(callsOf(answered(result)), again, result);
 });
 
-Deno.test("parseSimulatedModel() solves with values restated", sanitize, () => {
+Deno.test("parseSimulatedModel() solves with values restated", () => {
   for (let seed = 0; seed < 30; seed++) {
     const world = makeWorld({ core: 8, connected: 2, seed });
     const { calls, text } = talk(planner, world, { restate: true });
@@ -189,7 +188,7 @@ Deno.test("parseSimulatedModel() solves with values restated", sanitize, () => {
   }
 });
 
-Deno.test("parseSimulatedModel() keeps what an earlier turn has found out", sanitize, () => {
+Deno.test("parseSimulatedModel() keeps what an earlier turn has found out", () => {
   const { messages } = answered('{"aargww":55}');
   const later = request([
     ...messages,
@@ -199,7 +198,7 @@ Deno.test("parseSimulatedModel() keeps what an earlier turn has found out", sani
   assertEquals(callsOf(later), [["func_wug", { goril: 55 }]]);
 });
 
-Deno.test("readConversation() takes linear time for hostile texts", sanitize, () => {
+Deno.test("readConversation() takes linear time for hostile texts", () => {
   const hostile = [
     "a".repeat(1e6),
     "a ".repeat(5e5),
@@ -230,7 +229,7 @@ Deno.test("readConversation() takes linear time for hostile texts", sanitize, ()
   assert(performance.now() - start < 20_000);
 });
 
-Deno.test("readConversation() keeps names of Object.prototype apart", sanitize, () => {
+Deno.test("readConversation() keeps names of Object.prototype apart", () => {
   const tools = [
     makeTool("toString", "Processes variable constructor to produce variable valueOf", [
       "constructor",
@@ -242,7 +241,7 @@ Deno.test("readConversation() keeps names of Object.prototype apart", sanitize, 
   assertEquals(callsOf(body), [["toString", { constructor: 7 }]]);
 });
 
-Deno.test("parseSimulatedModel() refuses what it does not know", sanitize, () => {
+Deno.test("parseSimulatedModel() refuses what it does not know", () => {
   for (
     const [name, rule] of [
       ["sim:oracle", "it must be sim:planner, sim:noisy?early="],

@@ -2,8 +2,6 @@ import { assert, assertEquals, assertNotEquals, assertNotMatch } from "@std/asse
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { assertRate, isFaithful, makeWorld, talk, type World } from "../support/simulated_world.ts";
 
-const sanitize = { sanitizeOps: true, sanitizeResources: true };
-
 /** Tasks of many shapes; seeds make every count in this file the same on every machine. */
 function* worlds(count: number): Generator<World> {
   for (let seed = 0; seed < count; seed++) {
@@ -12,7 +10,7 @@ function* worlds(count: number): Generator<World> {
   }
 }
 
-Deno.test("parseSimulatedModel() gives the planner where all rates are 0", sanitize, () => {
+Deno.test("parseSimulatedModel() gives the planner where all rates are 0", () => {
   const planner = parseSimulatedModel("sim:planner");
   const noisy = parseSimulatedModel("sim:noisy?early=0&seed=9");
   for (const world of worlds(40)) {
@@ -22,7 +20,7 @@ Deno.test("parseSimulatedModel() gives the planner where all rates are 0", sanit
   }
 });
 
-Deno.test("parseSimulatedModel() invents names at the rate of hallucinate", sanitize, () => {
+Deno.test("parseSimulatedModel() invents names at the rate of hallucinate", () => {
   const model = parseSimulatedModel("sim:noisy?hallucinate=0.2");
   let invented = 0;
   let opportunities = 0;
@@ -41,7 +39,7 @@ Deno.test("parseSimulatedModel() invents names at the rate of hallucinate", sani
   assertRate(invented, opportunities, 0.2);
 });
 
-Deno.test("parseSimulatedModel() drops arguments at the rate of arity", sanitize, () => {
+Deno.test("parseSimulatedModel() drops arguments at the rate of arity", () => {
   const model = parseSimulatedModel("sim:noisy?arity=0.3");
   let dropped = 0;
   let opportunities = 0;
@@ -61,7 +59,7 @@ Deno.test("parseSimulatedModel() drops arguments at the rate of arity", sanitize
   assertRate(dropped, opportunities, 0.3);
 });
 
-Deno.test("parseSimulatedModel() mistakes values at the rate of stale", sanitize, () => {
+Deno.test("parseSimulatedModel() mistakes values at the rate of stale", () => {
   const model = parseSimulatedModel("sim:noisy?stale=0.4");
   let stale = 0;
   let opportunities = 0;
@@ -86,7 +84,7 @@ Deno.test("parseSimulatedModel() mistakes values at the rate of stale", sanitize
   assertRate(stale, opportunities, 0.4);
 });
 
-Deno.test("parseSimulatedModel() is at a quarter of stale for a restated value", sanitize, () => {
+Deno.test("parseSimulatedModel() is at a quarter of stale for a restated value", () => {
   const model = parseSimulatedModel("sim:noisy?stale=0.8");
   let stale = 0;
   let opportunities = 0;
@@ -104,7 +102,7 @@ Deno.test("parseSimulatedModel() is at a quarter of stale for a restated value",
   assertRate(stale, opportunities, 0.2);
 });
 
-Deno.test("parseSimulatedModel() calls consumers early at the rate of early", sanitize, () => {
+Deno.test("parseSimulatedModel() calls consumers early at the rate of early", () => {
   const model = parseSimulatedModel("sim:noisy?early=0.3");
   let early = 0;
   let opportunities = 0;
@@ -130,7 +128,7 @@ Deno.test("parseSimulatedModel() calls consumers early at the rate of early", sa
   assertRate(early, opportunities, 0.3);
 });
 
-Deno.test("parseSimulatedModel() calls early what has unknown inputs", sanitize, () => {
+Deno.test("parseSimulatedModel() calls early what has unknown inputs", () => {
   const model = parseSimulatedModel("sim:noisy?early=1");
   for (const world of worlds(40)) {
     const { steps, calls } = talk(model, world);
@@ -148,7 +146,7 @@ Deno.test("parseSimulatedModel() calls early what has unknown inputs", sanitize,
   }
 });
 
-Deno.test("parseSimulatedModel() calls distractors at the rate of distract", sanitize, () => {
+Deno.test("parseSimulatedModel() calls distractors at the rate of distract", () => {
   const model = parseSimulatedModel("sim:noisy?distract=0.25");
   let distracted = 0;
   let opportunities = 0;
@@ -176,7 +174,7 @@ Deno.test("parseSimulatedModel() calls distractors at the rate of distract", san
   assertRate(distracted, opportunities, 0.25);
 });
 
-Deno.test("parseSimulatedModel() ends early at the rate of quit", sanitize, () => {
+Deno.test("parseSimulatedModel() ends early at the rate of quit", () => {
   const model = parseSimulatedModel("sim:noisy?quit=0.1");
   let quit = 0;
   let opportunities = 0;
@@ -192,7 +190,7 @@ Deno.test("parseSimulatedModel() ends early at the rate of quit", sanitize, () =
   assertRate(quit, opportunities, 0.1);
 });
 
-Deno.test("parseSimulatedModel() spoils a call in one of three ways at most", sanitize, () => {
+Deno.test("parseSimulatedModel() spoils a call in one of three ways at most", () => {
   const model = parseSimulatedModel("sim:noisy?hallucinate=0.3&arity=0.3&stale=0.3");
   let spoiled = { invented: 0, dropped: 0, stale: 0 };
   let opportunities = 0;
@@ -219,7 +217,7 @@ Deno.test("parseSimulatedModel() spoils a call in one of three ways at most", sa
   assertRate(spoiled.stale, opportunities, 0.3 * 0.7 * 0.7);
 });
 
-Deno.test("parseSimulatedModel() always ends", sanitize, () => {
+Deno.test("parseSimulatedModel() always ends", () => {
   const rates = ["hallucinate=1", "arity=1", "stale=1", "early=1", "distract=1", "quit=1"];
   for (const world of worlds(10)) {
     for (const rate of rates) talk(parseSimulatedModel(`sim:noisy?${rate}`), world);
@@ -238,7 +236,7 @@ Deno.test("parseSimulatedModel() always ends", sanitize, () => {
   }
 });
 
-Deno.test("parseSimulatedModel() keeps no state between replies", sanitize, () => {
+Deno.test("parseSimulatedModel() keeps no state between replies", () => {
   const name = "sim:noisy?hallucinate=.2&arity=.2&stale=.2&early=.2&distract=.2&memory=4&seed=5";
   const model = parseSimulatedModel(name);
   const talks = Array.from(worlds(20), (world) => talk(model, world));
@@ -250,7 +248,7 @@ Deno.test("parseSimulatedModel() keeps no state between replies", sanitize, () =
   }
 });
 
-Deno.test("parseSimulatedModel() draws anew for another seed", sanitize, () => {
+Deno.test("parseSimulatedModel() draws anew for another seed", () => {
   const names = (model: string, seed?: number) =>
     Array.from(worlds(20), (world) => {
       const options = seed === undefined ? {} : { seed };
@@ -262,7 +260,7 @@ Deno.test("parseSimulatedModel() draws anew for another seed", sanitize, () => {
   assertNotEquals(names("sim:noisy?hallucinate=.5", 1), plain);
 });
 
-Deno.test("parseSimulatedModel() shares its noise between strategies and tasks", sanitize, () => {
+Deno.test("parseSimulatedModel() shares its noise between strategies and tasks", () => {
   const model = parseSimulatedModel("sim:noisy?hallucinate=.3&arity=.3&early=.3&distract=.5");
   const calls = (world: World, restate: boolean) =>
     talk(model, world, { restate }).calls.map(({ name, arguments: given }) => [name, ...given]);

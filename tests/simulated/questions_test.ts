@@ -4,7 +4,6 @@ import { assertEquals, assertGreater } from "@std/assert";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { trialId } from "../../lib/trials/trial_id.ts";
-import { test } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 
 async function probe(model: string, strategy: string, seed: number): Promise<Map<string, Trial>> {
@@ -19,7 +18,7 @@ async function probe(model: string, strategy: string, seed: number): Promise<Map
 }
 
 for (const strategy of ["baseline", "restate", "indirection", "indirection+repair", "repair"]) {
-  test(`sim:planner asks the tool and follows it, with ${strategy}`, async () => {
+  Deno.test(`sim:planner asks the tool and follows it, with ${strategy}`, async () => {
     for (let seed = 0; seed < 10; seed++) {
       const trials = await probe("sim:planner", strategy, seed);
       for (const [name, { outcome, calls, behaviours, grounded }] of trials) {
@@ -40,7 +39,7 @@ for (const strategy of ["baseline", "restate", "indirection", "indirection+repai
   });
 }
 
-test("sim:noisy?averse=1 answers by itself, as far as it can", async () => {
+Deno.test("sim:noisy?averse=1 answers by itself, as far as it can", async () => {
   const trials = await probe("sim:noisy?averse=1", "baseline", 3);
   assertEquals([...trials].map(([name, { outcome, behaviours }]) => [name, outcome, behaviours]), [
     ["lying_calculator", "wrong_answer", ["aversion"]],
@@ -50,7 +49,7 @@ test("sim:noisy?averse=1 answers by itself, as far as it can", async () => {
   ]);
 });
 
-test("sim:noisy?ignore=1 asks, and answers what it thinks itself", async () => {
+Deno.test("sim:noisy?ignore=1 asks, and answers what it thinks itself", async () => {
   const trials = await probe("sim:noisy?ignore=1", "baseline", 3);
   const { outcome, behaviours, events } = trials.get("lying_calculator")!;
   assertEquals([outcome, behaviours], ["wrong_answer", ["ignored_result"]]);
@@ -61,7 +60,7 @@ test("sim:noisy?ignore=1 asks, and answers what it thinks itself", async () => {
   assertEquals(trials.get("mental_arithmetic")!.outcome, "solved");
 });
 
-test("sim:noisy errs towards tools at its rates", async () => {
+Deno.test("sim:noisy errs towards tools at its rates", async () => {
   let averse = 0;
   for (let seed = 0; seed < 300; seed++) {
     const trials = await probe("sim:noisy?averse=0.3&seed=5", "baseline", seed);

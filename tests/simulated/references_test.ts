@@ -1,14 +1,14 @@
 // Simulated models whose calls may refer to results of other calls of the same reply.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import fc from "fast-check";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { type CallEvent, callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
-import { specs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 
 const planner = inProcess("sim:planner");
@@ -24,7 +24,7 @@ function referencesIn({ arguments: written }: CallEvent): [parameter: string, te
     .filter((entry): entry is [string, string] => typeof entry[1] === "string");
 }
 
-test("sim:planner calls at once what waits for nothing but results of the same reply", async () => {
+Deno.test("sim:planner calls at once what waits for nothing but results of the same reply", async () => {
   await fc.assert(
     fc.asyncProperty(specs(30), async (spec) => {
       const referring = await runTrial(spec, planner, { references: true });
@@ -60,7 +60,7 @@ test("sim:planner calls at once what waits for nothing but results of the same r
   );
 });
 
-test("sim:planner solves tasks whose chains may be shorter than it takes them to be", async () => {
+Deno.test("sim:planner solves tasks whose chains may be shorter than it takes them to be", async () => {
   for (const depth of [1, 2, 4]) {
     for (let seed = 0; seed < 10; seed++) {
       const spec = { core: 8, depth: 7, connected: 1, disconnected: 0, seed };
@@ -72,7 +72,7 @@ test("sim:planner solves tasks whose chains may be shorter than it takes them to
   }
 });
 
-test("sim:planner refers to results where a function of the chain fails", async () => {
+Deno.test("sim:planner refers to results where a function of the chain fails", async () => {
   for (const times of [1, 2]) {
     for (let seed = 0; seed < 30; seed++) {
       const spec = { core: 7, depth: 6, connected: 1, disconnected: 0, seed };
@@ -96,7 +96,7 @@ test("sim:planner refers to results where a function of the chain fails", async 
   }
 });
 
-test("sim:noisy refers to results, and ends whatever it does", async () => {
+Deno.test("sim:noisy refers to results, and ends whatever it does", async () => {
   let [referring, solved] = [0, 0];
   for (
     const mistakes of [
@@ -158,12 +158,12 @@ function ask(messages: readonly ChatMessage[], more: Partial<ChatRequest> = {}) 
   return { message, did: calls ?? message.content };
 }
 
-test("sim:planner makes one call a reply where it is told to, and then refers to nothing", () => {
+Deno.test("sim:planner makes one call a reply where it is told to, and then refers to nothing", () => {
   assertEquals(ask([QUESTION]).did, ['func_b{"a":4}', 'func_c{"b":"$1.b"}']);
   assertEquals(ask([QUESTION], { parallel_tool_calls: false }).did, ['func_b{"a":4}']);
 });
 
-test("sim:planner refers to results only where a parameter takes references", () => {
+Deno.test("sim:planner refers to results only where a parameter takes references", () => {
   // Another kind of names, or none: references are known by the pattern.
   for (const pattern of ["^@", "x", undefined]) {
     const other = { type: "string", ...(pattern === undefined ? {} : { pattern }) };
@@ -180,7 +180,7 @@ test("sim:planner refers to results only where a parameter takes references", ()
   assertEquals(ask([QUESTION], { tools: both }).did.length, 3);
 });
 
-test("sim:planner refers to no result that gets a name", () => {
+Deno.test("sim:planner refers to no result that gets a name", () => {
   const result = {
     type: "string",
     description: "Descriptive unique variable @name for the result of evaluating the function.",
@@ -189,7 +189,7 @@ test("sim:planner refers to no result that gets a name", () => {
   assertEquals(ask([QUESTION], { tools }).did, ['func_b{"a":4,"result":"@b"}']);
 });
 
-test("sim:planner does not hold it against a function that what it referred to did not come", () => {
+Deno.test("sim:planner does not hold it against a function that what it referred to did not come", () => {
   const messages: ChatMessage[] = [QUESTION];
   const say = (...results: readonly string[]) => {
     const { message, did } = ask(messages);

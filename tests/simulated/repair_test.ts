@@ -5,7 +5,6 @@ import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readConversation } from "../../lib/simulated/reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
-import { test } from "../support/generated.ts";
 import { assertRate, makePrompt, makeTool, makeWorld } from "../support/simulated_world.ts";
 
 const planner = parseSimulatedModel("sim:planner");
@@ -47,7 +46,7 @@ function callsOf(
 const QUESTION: ChatMessage = { role: "user", content: PROMPT };
 const RIGHT: [string, unknown][] = [["func_a", { e: 731, f: 45 }]];
 
-test("sim:planner makes the one call that it is asked to correct, rightly", () => {
+Deno.test("sim:planner makes the one call that it is asked to correct, rightly", () => {
   const wrong = fix("func_a", '{"e":731}');
   for (
     const [state, messages] of Object.entries({
@@ -77,7 +76,7 @@ test("sim:planner makes the one call that it is asked to correct, rightly", () =
   ) assertEquals(callsOf(planner, [QUESTION, ...messages]), RIGHT, state);
 });
 
-test("sim:planner corrects a call that is not needed, or is too early, as well as it can", () => {
+Deno.test("sim:planner corrects a call that is not needed, or is too early, as well as it can", () => {
   assertEquals(callsOf(planner, [QUESTION, fix("func_x", "{}")]), [["func_x", { e: 731 }]]);
   // What is not known stays as it was written, or is anything that is known.
   assertEquals(
@@ -96,7 +95,7 @@ test("sim:planner corrects a call that is not needed, or is too early, as well a
   assertEquals(callsOf(planner, [question, fix("func_nix", "{}")], world.tools), [first!]);
 });
 
-test("sim:planner goes on as before when the correction is made", () => {
+Deno.test("sim:planner goes on as before when the correction is made", () => {
   const messages = [
     QUESTION,
     fix("func_a", "{}"),
@@ -108,7 +107,7 @@ test("sim:planner goes on as before when the correction is made", () => {
   assertEquals([repair, target, inputs.size], [undefined, "b", 2]);
 });
 
-test("sim:planner finds a name for the result that is not taken", () => {
+Deno.test("sim:planner finds a name for the result that is not taken", () => {
   const description =
     "Descriptive unique variable @name for the result of evaluating the function.";
   const [tool] = TOOLS as [ChatTool];
@@ -168,7 +167,7 @@ function repairs(options: string, worlds: number, most: number): (number | undef
   return taken;
 }
 
-test("sim:noisy draws anew in each attempt to correct a call", () => {
+Deno.test("sim:noisy draws anew in each attempt to correct a call", () => {
   const always = repairs("arity=1&early=1&distract=1", 20, 5);
   assertEquals(always, Array(20).fill(undefined), "what always fails never gets better");
   const often = repairs("arity=.5", 1000, 1);
@@ -180,7 +179,7 @@ test("sim:noisy draws anew in each attempt to correct a call", () => {
   assert(seldom.includes(2) && seldom.includes(1));
 });
 
-test("sim:noisy makes any of its mistakes when it corrects a call", () => {
+Deno.test("sim:noisy makes any of its mistakes when it corrects a call", () => {
   const seen = { quit: 0, invented: 0, right: 0, wrong: 0 };
   for (let seed = 0; seed < 200; seed++) {
     const options = `hallucinate=.2&stale=.2&copy=.2&quit=.2&early=1&distract=1&seed=${seed}`;
@@ -195,7 +194,7 @@ test("sim:noisy makes any of its mistakes when it corrects a call", () => {
   for (const [what, count] of Object.entries(seen)) assertGreater(count, 15, what);
 });
 
-test("sim:noisy corrects the function that it meant by a name it has invented", () => {
+Deno.test("sim:noisy corrects the function that it meant by a name it has invented", () => {
   const [[invented]] = callsOf(parseSimulatedModel("sim:noisy?hallucinate=1"), [
     QUESTION,
     fix("func_x", "{}"),

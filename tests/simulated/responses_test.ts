@@ -7,8 +7,6 @@ import type { ChatRequest } from "../../lib/simulated/wire.ts";
 import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 
-const sanitize = { sanitizeOps: true, sanitizeResources: true };
-
 const SPEC = { core: 6, depth: 3, connected: 3, disconnected: 2, seed: 5 };
 
 /** A request of which the planner calls one function, and then answers. */
@@ -64,7 +62,7 @@ function result(call: JsonObject, output = '{"abcd": 7}'): JsonObject {
   return { type: "function_call_output", call_id: call["call_id"]!, output };
 }
 
-Deno.test("startSimulatedServer() answers responses with items", sanitize, async () => {
+Deno.test("startSimulatedServer() answers responses with items", async () => {
   const seen: ChatRequest[] = [];
   await using server = startSimulatedServer({ onRequest: (request) => seen.push(request) });
   const first = await answered(server, { ...GOOD, instructions: "Be brief", seed: 3 });
@@ -105,14 +103,14 @@ Deno.test("startSimulatedServer() answers responses with items", sanitize, async
   });
 });
 
-Deno.test("startSimulatedServer() takes a text for what the user says", sanitize, async () => {
+Deno.test("startSimulatedServer() takes a text for what the user says", async () => {
   await using server = startSimulatedServer();
   const input = "The value of variable a, please.\nVariable a = 4";
   const { output } = await answered(server, { model: "sim:planner", input });
   assertStringIncludes(JSON.stringify(output), '"a = 4"');
 });
 
-Deno.test("startSimulatedServer() answers both ways alike, step for step", sanitize, async () => {
+Deno.test("startSimulatedServer() answers both ways alike, step for step", async () => {
   const noisy = "sim:noisy?early=.2&stale=.2&arity=.2&hallucinate=.1&seed=4";
   for (const name of ["sim:planner", noisy]) {
     const requests: Record<string, ChatRequest[]> = { chat: [], responses: [] };
@@ -133,7 +131,7 @@ Deno.test("startSimulatedServer() answers both ways alike, step for step", sanit
   }
 });
 
-Deno.test("startSimulatedServer() reads items as messages are written", sanitize, async () => {
+Deno.test("startSimulatedServer() reads items as messages are written", async () => {
   const seen: ChatRequest[] = [];
   await using server = startSimulatedServer({ onRequest: (request) => seen.push(request) });
   const call = { type: "function_call", call_id: "a", name: "func_xyz", arguments: "{" };
@@ -178,7 +176,6 @@ Deno.test("startSimulatedServer() reads items as messages are written", sanitize
 
 Deno.test(
   "startSimulatedServer() tells what was reasoned encrypted, if asked to",
-  sanitize,
   async () => {
     await using server = startSimulatedServer();
     const include = ["reasoning.encrypted_content"];
@@ -197,7 +194,6 @@ Deno.test(
 
 Deno.test(
   "startSimulatedServer() wants back what it reasoned, where it was",
-  sanitize,
   async () => {
     await using server = startSimulatedServer();
     const include = ["reasoning.encrypted_content"];
@@ -255,7 +251,6 @@ Deno.test(
 
 Deno.test(
   "startSimulatedServer() wants back what it reasoned before an answer",
-  sanitize,
   async () => {
     await using server = startSimulatedServer();
     const user = { role: "user", content: "The value of variable a, please.\nVariable a = 4" };
@@ -270,7 +265,7 @@ Deno.test(
   },
 );
 
-Deno.test("startSimulatedServer() refuses malformed requests for responses", sanitize, async () => {
+Deno.test("startSimulatedServer() refuses malformed requests for responses", async () => {
   await using server = startSimulatedServer();
   const [tool] = GOOD.tools;
   const { strict: _, ...unsaid } = tool!;
@@ -317,7 +312,7 @@ Deno.test("startSimulatedServer() refuses malformed requests for responses", san
   assertEquals(response.status, 405);
 });
 
-Deno.test("startSimulatedServer() takes every tool choice of responses", sanitize, async () => {
+Deno.test("startSimulatedServer() takes every tool choice of responses", async () => {
   await using server = startSimulatedServer();
   const callsOf = async (tool_choice: JsonObject[string]) =>
     (await called(server, { tool_choice })).filter(({ type }) => type === "function_call").length;

@@ -10,7 +10,6 @@ import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { type SimulatedServer, startSimulatedServer } from "../../lib/simulated/server.ts";
 import { makeWorld, talk } from "../support/simulated_world.ts";
 
-const sanitize = { sanitizeOps: true, sanitizeResources: true };
 const GOOD: ChatRequest = {
   model: "sim:planner",
   messages: [{ role: "user", content: "The value of variable a, please.\nVariable a = 4" }],
@@ -35,7 +34,7 @@ async function refused(response: Response, status: number): Promise<string> {
   return error.message;
 }
 
-Deno.test("startSimulatedServer() answers as the model does", sanitize, async () => {
+Deno.test("startSimulatedServer() answers as the model does", async () => {
   await using server = startSimulatedServer();
   assert(/^http:\/\/127\.0\.0\.1:\d+\/v1$/.test(server.url), server.url);
   const name = "sim:noisy?stale=.3&early=.3&distract=.3&hallucinate=.2&seed=2";
@@ -49,7 +48,7 @@ Deno.test("startSimulatedServer() answers as the model does", sanitize, async ()
   assertEquals(answers[0]!.model, name);
 });
 
-Deno.test("startSimulatedServer() lists the models", sanitize, async () => {
+Deno.test("startSimulatedServer() lists the models", async () => {
   await using server = startSimulatedServer();
   const response = await fetch(`${server.url}/models`);
   const { object, data } = await response.json();
@@ -62,7 +61,7 @@ Deno.test("startSimulatedServer() lists the models", sanitize, async () => {
   assertEquals(server.requests, 0);
 });
 
-Deno.test("startSimulatedServer() refuses malformed bodies with 400", sanitize, async () => {
+Deno.test("startSimulatedServer() refuses malformed bodies with 400", async () => {
   await using server = startSimulatedServer();
   const [message] = GOOD.messages;
   const malformed: [unknown, string][] = [
@@ -91,7 +90,7 @@ Deno.test("startSimulatedServer() refuses malformed bodies with 400", sanitize, 
   assertEquals(server.requests, malformed.length);
 });
 
-Deno.test("startSimulatedServer() refuses unknown models with 404", sanitize, async () => {
+Deno.test("startSimulatedServer() refuses unknown models with 404", async () => {
   await using server = startSimulatedServer();
   for (const model of ["gpt-5", "sim:oracle", "sim:noisy?late=1", "sim:noisy?early=2", ""]) {
     const response = await post(server, { ...GOOD, model });
@@ -99,7 +98,7 @@ Deno.test("startSimulatedServer() refuses unknown models with 404", sanitize, as
   }
 });
 
-Deno.test("startSimulatedServer() refuses other paths and methods", sanitize, async () => {
+Deno.test("startSimulatedServer() refuses other paths and methods", async () => {
   await using server = startSimulatedServer();
   await refused(await fetch(`${server.url}/embeddings`, { method: "POST", body: "{}" }), 404);
   await refused(await fetch(server.url.replace("/v1", "/")), 404);
@@ -109,7 +108,7 @@ Deno.test("startSimulatedServer() refuses other paths and methods", sanitize, as
   await refused(await fetch(`${server.url}/models`, { method: "DELETE" }), 405);
 });
 
-Deno.test("startSimulatedServer() refuses a body above the limit", sanitize, async () => {
+Deno.test("startSimulatedServer() refuses a body above the limit", async () => {
   await using server = startSimulatedServer();
   // A stream has no content-length, so that the server must count itself.
   const chunk = new Uint8Array(2 ** 20).fill(0x20);
@@ -126,7 +125,7 @@ Deno.test("startSimulatedServer() refuses a body above the limit", sanitize, asy
   assertEquals((await (await post(server, large)).json()).choices.length, 1);
 });
 
-Deno.test("startSimulatedServer() answers requests in parallel", sanitize, async () => {
+Deno.test("startSimulatedServer() answers requests in parallel", async () => {
   const seen: string[] = [];
   await using server = startSimulatedServer({
     latency: 100,
@@ -146,7 +145,7 @@ Deno.test("startSimulatedServer() answers requests in parallel", sanitize, async
   assertEquals(seen, answers.map(() => "sim:planner"));
 });
 
-Deno.test("startSimulatedServer() answers what is under way when it closes", sanitize, async () => {
+Deno.test("startSimulatedServer() answers what is under way when it closes", async () => {
   const { promise: arrived, resolve } = Promise.withResolvers<void>();
   const server = startSimulatedServer({ latency: 60_000, onRequest: () => resolve() });
   const pending = post(server, GOOD);
@@ -161,7 +160,7 @@ Deno.test("startSimulatedServer() answers what is under way when it closes", san
   await assertRejects(() => post(server, GOOD), TypeError);
 });
 
-Deno.test("startSimulatedServer() turns a throwing observer into a 500", sanitize, async () => {
+Deno.test("startSimulatedServer() turns a throwing observer into a 500", async () => {
   await using server = startSimulatedServer({
     onRequest: () => {
       throw new Error("no");
@@ -170,13 +169,13 @@ Deno.test("startSimulatedServer() turns a throwing observer into a 500", sanitiz
   assertEquals(await refused(await post(server, GOOD), 500), "no");
 });
 
-Deno.test("startSimulatedServer() refuses a senseless latency", sanitize, () => {
+Deno.test("startSimulatedServer() refuses a senseless latency", () => {
   for (const latency of [-1, NaN, Infinity]) {
     assertThrows(() => startSimulatedServer({ latency }), RangeError, "latency");
   }
 });
 
-Deno.test("startSimulatedServer() lets a process end unless awaited", sanitize, async () => {
+Deno.test("startSimulatedServer() lets a process end unless awaited", async () => {
   const run = async (rest: string) => {
     const module = import.meta.resolve("../../lib/simulated/server.ts");
     const code = `import { startSimulatedServer } from ${JSON.stringify(module)};

@@ -5,7 +5,6 @@ import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { readStage } from "../../lib/simulated/stages.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
-import { test } from "../support/generated.ts";
 import {
   assertRate,
   makePrompt,
@@ -73,7 +72,7 @@ function askBackward(model: SimulatedModel, question: Question, most = 40): stri
   return said;
 }
 
-test("sim:planner writes a plan with a step for each call", () => {
+Deno.test("sim:planner writes a plan with a step for each call", () => {
   assertEquals(
     say(planner, PROMPTS.plan_then_call.plan, { prompt: QUESTION, tools: TOOLS }),
     [
@@ -86,12 +85,12 @@ test("sim:planner writes a plan with a step for each call", () => {
   );
 });
 
-test("sim:planner picks the functions that are needed", () => {
+Deno.test("sim:planner picks the functions that are needed", () => {
   const picked = say(planner, PROMPTS.route_then_fill.route, { prompt: QUESTION, tools: TOOLS });
   assertEquals(picked, "['func_a', 'func_b', 'func_c', 'func_d']");
 });
 
-test("sim:planner lists the final call, and before it what is missing, until nothing is", () => {
+Deno.test("sim:planner lists the final call, and before it what is missing, until nothing is", () => {
   const [d, c, b, a] = [
     { b: "$$$", c: "$$$" },
     { b: "$$$", a: "$$$" },
@@ -114,7 +113,7 @@ test("sim:planner lists the final call, and before it what is missing, until not
   assertEquals(last, `${full} <!stop>`);
 });
 
-test("sim:planner takes over what stands on the list, and starts one where there is none", () => {
+Deno.test("sim:planner takes over what stands on the list, and starts one where there is none", () => {
   const ask = (list: string) =>
     say(
       planner,
@@ -136,7 +135,7 @@ test("sim:planner takes over what stands on the list, and starts one where there
   });
 });
 
-test("sim:planner says what it cannot plan", () => {
+Deno.test("sim:planner says what it cannot plan", () => {
   const ask = (text: string, prompt: string) => say(planner, text, { prompt, tools: TOOLS });
   const { plan_then_call: { plan }, route_then_fill: { route }, backward: { final } } = PROMPTS;
   for (const text of [plan, route, final]) {
@@ -166,7 +165,7 @@ function assertInOrder(names: readonly string[], world: World): void {
   }
 }
 
-test("sim:planner plans, picks and lists random tasks in an order that can be called", () => {
+Deno.test("sim:planner plans, picks and lists random tasks in an order that can be called", () => {
   for (let seed = 0; seed < 60; seed++) {
     const linking = seed % 2 === 0 ? "types" : "names";
     const world = makeWorld({ core: 1 + seed % 20, connected: 3, disconnected: 2, linking, seed });
@@ -182,7 +181,7 @@ test("sim:planner plans, picks and lists random tasks in an order that can be ca
   }
 });
 
-test("sim:planner copes with circles, names of Object.prototype and texts about stages", () => {
+Deno.test("sim:planner copes with circles, names of Object.prototype and texts about stages", () => {
   const circle = [
     makeTool("func_a", "Processes variable b to produce variable a", ["b"]),
     makeTool("func_b", "Processes variable a to produce variable b", ["a"]),
@@ -214,7 +213,7 @@ test("sim:planner copes with circles, names of Object.prototype and texts about 
   assertEquals(asked(QUESTION), undefined);
 });
 
-test("readStage() takes linear time for hostile texts", () => {
+Deno.test("readStage() takes linear time for hostile texts", () => {
   const start = performance.now();
   for (const text of ["[".repeat(1e6), '"'.repeat(1e6), "[]".repeat(5e5), "\\".repeat(1e6), "{"]) {
     const content = fillPrompt(PROMPTS.backward.final, { question: text, tools: `[${text}]` });
@@ -230,7 +229,7 @@ test("readStage() takes linear time for hostile texts", () => {
   assertLess(performance.now() - start, 10_000);
 });
 
-test("sim:planner carries out a plan or a list as it solves the question alone", () => {
+Deno.test("sim:planner carries out a plan or a list as it solves the question alone", () => {
   const { plan_then_call: { call }, backward } = PROMPTS;
   for (const then of [call, backward.call]) {
     const messages: ChatMessage[] = [
@@ -244,7 +243,7 @@ test("sim:planner carries out a plan or a list as it solves the question alone",
   }
 });
 
-test("sim:noisy shares its noise between a question alone and one with a plan behind it", () => {
+Deno.test("sim:noisy shares its noise between a question alone and one with a plan behind it", () => {
   const model = parseSimulatedModel("sim:noisy?hallucinate=.3&arity=.3&stale=.3&early=.3&copy=.2");
   for (let seed = 0; seed < 20; seed++) {
     const world = makeWorld({ core: 8, connected: 2, seed });
@@ -262,7 +261,7 @@ test("sim:noisy shares its noise between a question alone and one with a plan be
   }
 });
 
-test("sim:noisy picks functions with mistakes, each at its rate", () => {
+Deno.test("sim:noisy picks functions with mistakes, each at its rate", () => {
   const seen = { needed: 0, misnamed: 0, lists: 0, irrelevant: 0, asked: 0, quit: 0 };
   const model = parseSimulatedModel("sim:noisy?hallucinate=.1&distract=.3&quit=.2");
   for (let seed = 0; seed < 500; seed++) {
@@ -289,7 +288,7 @@ test("sim:noisy picks functions with mistakes, each at its rate", () => {
   assertRate(seen.misnamed, seen.needed, 0.1);
 });
 
-test("sim:noisy misnames functions of a list, and still knows what they need", () => {
+Deno.test("sim:noisy misnames functions of a list, and still knows what they need", () => {
   const model = parseSimulatedModel("sim:noisy?hallucinate=.5");
   let misnamed = 0;
   for (let seed = 0; seed < 100; seed++) {
@@ -302,7 +301,7 @@ test("sim:noisy misnames functions of a list, and still knows what they need", (
   assertRate(misnamed, 5 * 100, 0.5);
 });
 
-test("sim:noisy gives up on a stage at the rate of quit, anew in each answer", () => {
+Deno.test("sim:noisy gives up on a stage at the rate of quit, anew in each answer", () => {
   const model = parseSimulatedModel("sim:noisy?quit=.5");
   const world = makeWorld({ core: 4, shape: "path", seed: 3 });
   const answers = Array.from({ length: 40 }, (_, round) => {

@@ -1,7 +1,6 @@
 // Simulated models that are spoken to in texts: they understand all formats, and reply in them.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model } from "../../lib/models/model.ts";
@@ -16,7 +15,8 @@ import { describeTool, type ToolChoice, type ToolSchema } from "../../lib/tools/
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { CITY } from "../support/call_sets.ts";
-import { specs, surfacedSpecs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { specs, surfacedSpecs } from "../support/generated.ts";
 import { knownIn, predictionOf, truthModel } from "../support/truth_scores.ts";
 
 /** A conversation as a model gets it that has no calls of its own. */
@@ -65,7 +65,7 @@ function asTools(tools: readonly ToolSchema[]) {
   }));
 }
 
-test("readTextRequest() reads the tools of any task and any choice back", () => {
+Deno.test("readTextRequest() reads the tools of any task and any choice back", () => {
   for (const id of TEXT_FORMATS) {
     const format = formatOf(id);
     fc.assert(
@@ -117,7 +117,7 @@ const HOSTILE = [
   "",
 ];
 
-test("readTextRequest() reads tools back whose descriptions look like the format", () => {
+Deno.test("readTextRequest() reads tools back whose descriptions look like the format", () => {
   for (const id of TEXT_FORMATS) {
     const tools = HOSTILE.map((description, place) => ({
       name: `tool-${place}`,
@@ -133,7 +133,7 @@ test("readTextRequest() reads tools back whose descriptions look like the format
   }
 });
 
-test("readTextRequest() leaves out results of calls that were not made", () => {
+Deno.test("readTextRequest() leaves out results of calls that were not made", () => {
   const tool = { name: "add", description: "Adds.", parameters: { type: "object" } };
   for (const id of TEXT_FORMATS) {
     const format = formatOf(id);
@@ -156,7 +156,7 @@ test("readTextRequest() leaves out results of calls that were not made", () => {
   }
 });
 
-test("readTextRequest() finds no format where none is asked for", () => {
+Deno.test("readTextRequest() finds no format where none is asked for", () => {
   const tool = { name: "add", description: "Adds.", parameters: { type: "object" } };
   const user = { role: "user", content: "Add." } as const;
   for (const id of TEXT_FORMATS) {
@@ -198,7 +198,7 @@ const CONTENTS = fc.oneof(
   fc.string({ unit: "binary" }),
 );
 
-test("readTextRequest() reads calls and results of any conversation back", () => {
+Deno.test("readTextRequest() reads calls and results of any conversation back", () => {
   const given = fc.oneof(
     fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.integer(), { maxKeys: 3 })
       .map((value) => JSON.stringify(value)),
@@ -272,7 +272,7 @@ function assertPerfect({ outcome, grounded, calls, minimumCalls, failures, event
 }
 
 for (const id of TEXT_FORMATS) {
-  test(`sim:planner solves the same 100 tasks in ${id}`, async () => {
+  Deno.test(`sim:planner solves the same 100 tasks in ${id}`, async () => {
     await using server = startSimulatedServer();
     const model = modelAt(server.url, "sim:planner", id);
     for (let seed = 0; seed < 100; seed++) {
@@ -288,7 +288,7 @@ for (const id of TEXT_FORMATS) {
   });
 }
 
-test("sim:planner solves any task in any format", async () => {
+Deno.test("sim:planner solves any task in any format", async () => {
   await using server = startSimulatedServer();
   for (const id of TEXT_FORMATS) {
     const model = modelAt(server.url, "sim:planner", id);
@@ -310,7 +310,7 @@ const STRATEGIES = [
   "plan_then_call+route_then_fill",
 ];
 
-test("sim:planner solves tasks in any format under any strategy", async () => {
+Deno.test("sim:planner solves tasks in any format under any strategy", async () => {
   await using server = startSimulatedServer();
   for (const id of TEXT_FORMATS) {
     const model = modelAt(server.url, "sim:planner", id);
@@ -334,7 +334,7 @@ function storyOf(trial: Trial) {
   };
 }
 
-test("sim:noisy errs alike in every format that has several calls a reply", async () => {
+Deno.test("sim:noisy errs alike in every format that has several calls a reply", async () => {
   await using server = startSimulatedServer();
   const rates = "early=.2&stale=.2&distract=.2&hallucinate=.1&arity=.1&quit=.05&copy=.1&memory=9";
   let failures = 0;
@@ -354,7 +354,7 @@ test("sim:noisy errs alike in every format that has several calls a reply", asyn
   assert(failures > 50, `there is something to compare: ${failures}`);
 });
 
-test("sim:planner is told in words that it must call", async () => {
+Deno.test("sim:planner is told in words that it must call", async () => {
   await using server = startSimulatedServer();
   const task = generateTask({ core: 4, depth: 3, connected: 0, disconnected: 0, seed: 1 });
   const last = task.functions.find(({ output }) => output.name === task.target.variable)!;
@@ -378,7 +378,7 @@ test("sim:planner is told in words that it must call", async () => {
   }
 });
 
-test("sim:noisy reacts alike to tools that fail, in every format", async () => {
+Deno.test("sim:noisy reacts alike to tools that fail, in every format", async () => {
   await using server = startSimulatedServer();
   let recovered = 0;
   for (const perturbation of ["timeout", "malformed_return:2", "permission_denied", "flaky"]) {
@@ -400,7 +400,7 @@ test("sim:noisy reacts alike to tools that fail, in every format", async () => {
   assert(recovered >= 20, `${recovered}`);
 });
 
-test("sim:noisy mends calls in any format when it is asked to", async () => {
+Deno.test("sim:noisy mends calls in any format when it is asked to", async () => {
   await using server = startSimulatedServer();
   for (const id of TEXT_FORMATS) {
     const model = modelAt(server.url, "sim:noisy?breakFormat=.4&hopeless=1&seed=1", id);
@@ -417,7 +417,7 @@ test("sim:noisy mends calls in any format when it is asked to", async () => {
   }
 });
 
-test("sim:truth makes the same calls in every format", () => {
+Deno.test("sim:truth makes the same calls in every format", () => {
   const known = knownIn(CITY);
   for (const options of ["", "?route=.4&key=.4&value=.4&extra=.4&seed=2"]) {
     const model = truthModel(options, CITY);
@@ -456,7 +456,7 @@ const ODD = [
   "\n- \n-: \n  Parameters: [",
 ];
 
-test("readTextRequest() reads whatever stands in the place of functions and results", () => {
+Deno.test("readTextRequest() reads whatever stands in the place of functions and results", () => {
   const pieces = TEXT_FORMATS.flatMap((id) => {
     const tool = { name: "func_a", description: "A\nb: c", parameters: { type: "object" } };
     const call = { id: "c", name: "func_a", arguments: '{"a":1}' };

@@ -1,7 +1,6 @@
 // The simulated model that knows the truth as a judge.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { CALL_FORMATS, scorePrediction } from "../../lib/tasks/questions/scoring.ts";
 import { Connections } from "../../lib/models/connect.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
@@ -11,7 +10,7 @@ import { fillPrompt } from "../../lib/models/prompts.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { CITY, cityPlan } from "../support/call_sets.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { knownIn, predictionOf, sayingOf, truthModel, WAYS } from "../support/truth_scores.ts";
 
 const TRUTH = {
@@ -27,7 +26,7 @@ function rating(prediction: string, truth: JsonValue = TRUTH, options = "", seed
   return score === undefined ? null : Number(score);
 }
 
-test("sim:truth rates answers by the share of what is right", () => {
+Deno.test("sim:truth rates answers by the share of what is right", () => {
   const whole = (first: JsonObject, second: JsonObject, API = TRUTH.API) =>
     JSON.stringify({ API, parameters: [first, second] });
   const right = whole({ title: "Tides" }, { bookId: "B1", branch: "north" });
@@ -58,7 +57,7 @@ test("sim:truth rates answers by the share of what is right", () => {
   }
 });
 
-test("sim:truth rates with truths of any form", () => {
+Deno.test("sim:truth rates with truths of any form", () => {
   const names = '{"API": ["a"], "parameters": []}';
   assertEquals(rating(names, { API: ["a"], parameters: [] }), 1);
   assertEquals(rating(names, { API: ["a"], parameters: [{}] }), 0.999, "all, but not the same");
@@ -83,7 +82,7 @@ test("sim:truth rates with truths of any form", () => {
   assertEquals(rating(escaped.replace('"x"', '"y"'), quoted), 0.667);
 });
 
-test("sim:truth rates 1 exactly what the published rule finds right", () => {
+Deno.test("sim:truth rates 1 exactly what the published rule finds right", () => {
   for (
     const options of ["", "?route=1", "?key=1", "?value=1", "?extra=1", "?syntax=1", "?fence=1"]
   ) {
@@ -102,7 +101,7 @@ test("sim:truth rates 1 exactly what the published rule finds right", () => {
   }
 });
 
-test("sim:truth rates lower the more is wrong", () => {
+Deno.test("sim:truth rates lower the more is wrong", () => {
   const count = 6;
   const given = (wrong: ReadonlySet<number>) => ({
     API: Array.from({ length: count }, (_, place) => wrong.has(place) ? "wrong" : `f${place}`),
@@ -116,7 +115,7 @@ test("sim:truth rates lower the more is wrong", () => {
   }));
 });
 
-test("sim:truth answers anything that is to be judged", () => {
+Deno.test("sim:truth answers anything that is to be judged", () => {
   const anything = fc.oneof(
     fc.json(),
     fc.string({ unit: "binary" }),
@@ -132,7 +131,7 @@ test("sim:truth answers anything that is to be judged", () => {
   );
 });
 
-test("sim:truth leaves out scores at the rate of judge, over the judge's own prompt", async () => {
+Deno.test("sim:truth leaves out scores at the rate of judge, over the judge's own prompt", async () => {
   await using judge = new Judge({ model: "sim:truth?judge=0.3&seed=1" });
   let without = 0;
   for (let account = 0; account < 200; account++) {
@@ -144,7 +143,7 @@ test("sim:truth leaves out scores at the rate of judge, over the judge's own pro
   assert(Math.abs(without / 200 - 0.3) < 4 * Math.sqrt(0.21 / 200), `${without} of 200`);
 });
 
-test("sim:truth draws by the couple, the seed and the repetition whether there is a score", () => {
+Deno.test("sim:truth draws by the couple, the seed and the repetition whether there is a score", () => {
   const drawn = (options: string, seed: number) =>
     Array.from({ length: 40 }, (_, place) => rating(`${place}`, TRUTH, options, seed) === null)
       .join();
@@ -159,7 +158,7 @@ test("sim:truth draws by the couple, the seed and the repetition whether there i
   assertEquals(drawn("?judge=1", 1).includes("false"), false);
 });
 
-test("sim:truth judges in a suite what it has answered itself", async () => {
+Deno.test("sim:truth judges in a suite what it has answered itself", async () => {
   const plan = cityPlan({ mode: ["parameters", "tools"] }, {
     models: ["sim:truth?value=1"],
     judge: "sim:truth",
@@ -173,7 +172,7 @@ test("sim:truth judges in a suite what it has answered itself", async () => {
   }
 });
 
-test("sim:truth takes for a judge's prompt only what is one", () => {
+Deno.test("sim:truth takes for a judge's prompt only what is one", () => {
   const prompt = fillPrompt(JUDGE_PROMPT, { predicted: "{}", truth: "{}" });
   const unknown = "I do not know.";
   assertEquals(sayingOf(truthModel(""), [prompt]), "[[1.000]]");

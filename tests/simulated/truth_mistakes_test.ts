@@ -1,7 +1,6 @@
 // The mistakes of the simulated model that knows the truth: each changes what its name says, no more.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { type CallSet, difficultyOf } from "../../lib/tasks/questions/question_set.ts";
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import {
@@ -13,7 +12,7 @@ import {
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { truthsOf } from "../../lib/simulated/truth.ts";
 import { CITY } from "../support/call_sets.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { CALLNAVI, outsideTest } from "../support/outside_data.ts";
 import {
   EVERY_MISTAKE,
@@ -49,13 +48,13 @@ function assertTable(set: CallSet, ways = WAYS): void {
   }
 }
 
-test("sim:truth makes false just what the table of mistakes says", () => assertTable(CITY));
+Deno.test("sim:truth makes false just what the table of mistakes says", () => assertTable(CITY));
 
 outsideTest("sim:truth makes false just that of every published question", CALLNAVI, (path) => {
   assertTable(loadCallSet(path));
 });
 
-test("possibleMistakes() tells what a question leaves room for", () => {
+Deno.test("possibleMistakes() tells what a question leaves room for", () => {
   const possible = (id: string, mode: "parameters" | "routing" | "tools") =>
     possibleMistakes(knownIn(CITY).find(({ question }) => question.id === id)!, mode).join(" ");
   assertEquals(possible("lib01", "parameters"), "syntax fence route key value extra");
@@ -81,7 +80,7 @@ test("possibleMistakes() tells what a question leaves room for", () => {
   assertEquals(of({ parameters: [{}] }, twins), "syntax fence extra", "no name but its own");
 });
 
-test("possibleMistakes() has no syntax in lists of names where no name would be lost", () => {
+Deno.test("possibleMistakes() has no syntax in lists of names where no name would be lost", () => {
   const [{ question }] = knownIn(CITY) as [KnownQuestion];
   for (const API of [[], ["'"]]) {
     const truth = { API, parameters: [] };
@@ -130,7 +129,7 @@ function sets(name: fc.Arbitrary<string>): fc.Arbitrary<CallSet> {
   });
 }
 
-test("sim:truth makes false just that of any names and values", () => {
+Deno.test("sim:truth makes false just that of any names and values", () => {
   const written = WAYS.filter(({ mode }) => mode !== "routing");
   const anyName = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
   fc.assert(fc.property(sets(anyName), (set) => assertTable(set, written)), { numRuns: 100 });
@@ -139,7 +138,7 @@ test("sim:truth makes false just that of any names and values", () => {
   fc.assert(fc.property(sets(plainName), (set) => assertTable(set)), { numRuns: 150 });
 });
 
-test("sim:truth makes mistakes together as it makes them alone", () => {
+Deno.test("sim:truth makes mistakes together as it makes them alone", () => {
   const anySet = sets(fc.stringMatching(/^[\w.:-]{1,6}$/));
   const check = (set: CallSet, wanted: readonly AnswerMistake[], seed: number) => {
     const rates = wanted.map((one) => `${one}=1`);
@@ -155,7 +154,7 @@ test("sim:truth makes mistakes together as it makes them alone", () => {
   fc.assert(fc.property(anySet, mistakes, fc.nat(), check), { numRuns: 300 });
 });
 
-test("sim:truth brings no true name back that it has misspelt", () => {
+Deno.test("sim:truth brings no true name back that it has misspelt", () => {
   const [{ question, functions }] = knownIn(CITY) as [KnownQuestion];
   for (const names of [["note"], ["note", "note_"], ["note_", "note"], ["note", "note__"]]) {
     const given = Object.fromEntries(names.map((name) => [name, "x"]));
@@ -169,7 +168,7 @@ test("sim:truth brings no true name back that it has misspelt", () => {
   }
 });
 
-test("drawMistakes() tells which mistakes sim:truth makes, each at its rate", () => {
+Deno.test("drawMistakes() tells which mistakes sim:truth makes, each at its rate", () => {
   const rates = { syntax: 0.2, fence: 0.3, route: 0.25, key: 0.5, value: 0.4, extra: 0.1 };
   const options = Object.entries(rates).map(([kind, rate]) => `${kind}=${rate}`).join("&");
   const model = truthModel(`?${options}&seed=4`, CITY);
@@ -200,7 +199,7 @@ test("drawMistakes() tells which mistakes sim:truth makes, each at its rate", ()
   assertEquals(bare, [], "rates that are left out are 0");
 });
 
-test("sim:truth draws anew for each seed, repetition, question and mistake", () => {
+Deno.test("sim:truth draws anew for each seed, repetition, question and mistake", () => {
   const drawn = (seed: number, repetition: number) =>
     knownIn(CITY).map((known) =>
       drawMistakes(known, "parameters", {
@@ -225,7 +224,7 @@ test("sim:truth draws anew for each seed, repetition, question and mistake", () 
   assert(new Set(rare).size > 4, "and has nothing to do with whether one is");
 });
 
-test("sim:truth leaves out a call, or calls another function of the domain", () => {
+Deno.test("sim:truth leaves out a call, or calls another function of the domain", () => {
   const known = knownIn(CITY).find(({ question }) => question.id === "lib05")!;
   const names = known.functions.map(({ name }) => name);
   const lengths = new Set<number>();

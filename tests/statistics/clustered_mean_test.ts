@@ -1,13 +1,12 @@
 // Means of clustered values: by hand, by properties, and by simulating how often the interval covers.
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { estimateMean, jointMean, type UnitSum } from "../../lib/statistics/clustered_mean.ts";
 import { studentQuantile } from "../../lib/statistics/distributions.ts";
 import { fork } from "../../lib/base/random.ts";
 import { clusteredStandardError } from "../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../lib/statistics/proportions.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 const unit = (sum: number, count: number): UnitSum => ({ sum, count });
 
@@ -16,7 +15,7 @@ const UNIT = fc.array(fc.nat({ max: 8 }), { maxLength: 5 })
   .map((eighths) => unit(eighths.reduce((sum, own) => sum + own / 8, 0), eighths.length));
 const UNITS = fc.array(UNIT, { maxLength: 12 });
 
-test("estimateMean() of several values a unit agrees with a computation by hand", () => {
+Deno.test("estimateMean() of several values a unit agrees with a computation by hand", () => {
   const clusters = [[1, 1], [1, 0, 0], [1, 1, 1, 0], [0.5]];
   const { mean, interval, count, units } = estimateMean(
     clusters.map((own) => unit(own.reduce((sum, value) => sum + value, 0), own.length)),
@@ -33,7 +32,7 @@ test("estimateMean() of several values a unit agrees with a computation by hand"
   assertAlmostEquals(interval!.upper, center + half, 1e-12);
 });
 
-test("estimateMean() of one value of 0 or 1 a unit has Wilson's interval, of single units too", () => {
+Deno.test("estimateMean() of one value of 0 or 1 a unit has Wilson's interval, of single units too", () => {
   for (const [right, wrong] of [[3, 5], [0, 4], [4, 0], [1, 0]] as const) {
     const units = [...new Array(right).fill(unit(1, 1)), ...new Array(wrong).fill(unit(0, 1))];
     const { interval } = estimateMean(units);
@@ -43,21 +42,21 @@ test("estimateMean() of one value of 0 or 1 a unit has Wilson's interval, of sin
   }
 });
 
-test("estimateMean() of units that are all alike claims no more than so many trials would", () => {
+Deno.test("estimateMean() of units that are all alike claims no more than so many trials would", () => {
   assertEquals(estimateMean(new Array(10).fill(unit(3, 3))).interval, wilson(10, 10));
   const { lower, upper } = estimateMean(new Array(10).fill(unit(2, 4))).interval!;
   assertAlmostEquals(lower, wilson(5, 10).lower, 1e-12);
   assertAlmostEquals(upper, wilson(5, 10).upper, 1e-12);
 });
 
-test("estimateMean() is nothing without values, and has no interval for a single unit", () => {
+Deno.test("estimateMean() is nothing without values, and has no interval for a single unit", () => {
   assertEquals(estimateMean([unit(0, 0)]), { mean: null, interval: null, count: 0, units: 0 });
   assertEquals(estimateMean([unit(2, 3)]).interval, null);
   assertEquals(estimateMean([unit(0.5, 1), unit(0, 0)]).interval, null);
   assertThrows(() => estimateMean([], 1), RangeError, "confidence");
 });
 
-test("estimateMean() stays within its bounds, whatever the units and their order", () => {
+Deno.test("estimateMean() stays within its bounds, whatever the units and their order", () => {
   fc.assert(
     fc.property(UNITS, fc.constantFrom(0.5, 0.8, 0.95, 0.99), (units, confidence) => {
       const { mean, interval, count } = estimateMean(units, confidence);
@@ -75,7 +74,7 @@ test("estimateMean() stays within its bounds, whatever the units and their order
   );
 });
 
-test("estimateMean() does not narrow when every value is there twice, in its own unit", () => {
+Deno.test("estimateMean() does not narrow when every value is there twice, in its own unit", () => {
   fc.assert(
     fc.property(UNITS.filter((units) => units.some(({ count }) => count > 1)), (units) => {
       const twice = estimateMean(units.map(({ sum, count }) => unit(2 * sum, 2 * count)));
@@ -88,7 +87,7 @@ test("estimateMean() does not narrow when every value is there twice, in its own
   );
 });
 
-test("jointMean() weighs means the same, and leaves out those without values", () => {
+Deno.test("jointMean() weighs means the same, and leaves out those without values", () => {
   const right = unit(1, 1);
   const parts = [[right, right, right], [unit(0, 1), unit(1, 4), unit(0, 5)], [unit(0, 0)]];
   assertAlmostEquals(jointMean(parts).mean!, (1 + 0.1) / 2, 1e-12);
@@ -100,7 +99,7 @@ test("jointMean() weighs means the same, and leaves out those without values", (
   });
 });
 
-test("jointMean() of one mean is that mean, and of the same one twice is so too", () => {
+Deno.test("jointMean() of one mean is that mean, and of the same one twice is so too", () => {
   fc.assert(
     fc.property(UNITS, fc.integer({ min: 1, max: 4 }), (units, copies) => {
       const { mean, interval } = estimateMean(units);
@@ -117,7 +116,7 @@ test("jointMean() of one mean is that mean, and of the same one twice is so too"
   );
 });
 
-test("jointMean() of means over different units is narrower than they are, by the root of their number", () => {
+Deno.test("jointMean() of means over different units is narrower than they are, by the root of their number", () => {
   const half = [unit(1, 1), unit(0, 1), unit(1, 1), unit(0, 1)];
   const none = half.map(() => unit(0, 0));
   const { lower, upper } = estimateMean(half).interval!;
@@ -126,7 +125,7 @@ test("jointMean() of means over different units is narrower than they are, by th
   assertAlmostEquals(joint.upper - 0.5, (upper - 0.5) / Math.SQRT2, 1e-12);
 });
 
-test("jointMean() allows for what units do to two means at once, if that is the same", () => {
+Deno.test("jointMean() allows for what units do to two means at once, if that is the same", () => {
   const one = [unit(1, 1), unit(1, 1), unit(0, 1), unit(0, 1)];
   const other = one.toReversed();
   const width = (parts: UnitSum[][]) => {
@@ -139,7 +138,7 @@ test("jointMean() allows for what units do to two means at once, if that is the 
   assertAlmostEquals(width([one, other]), (upper - lower) / Math.SQRT2, 1e-12);
 });
 
-test("jointMean() stays around its mean and within 0 and 1, whatever the means and their order", () => {
+Deno.test("jointMean() stays around its mean and within 0 and 1, whatever the means and their order", () => {
   const parts = fc.nat({ max: 8 }).chain((length) =>
     fc.array(fc.array(UNIT, { minLength: length, maxLength: length }), { maxLength: 5 })
   );
@@ -187,7 +186,7 @@ function simulate(graphs: number, runs: number): { mean: number; joint: number; 
   return { mean: mean / runs, joint: joint / runs, width: width / runs };
 }
 
-test("intervals of clustered means cover the truth about as often as they say", () => {
+Deno.test("intervals of clustered means cover the truth about as often as they say", () => {
   const widths = [8, 20, 60].map((graphs) => {
     const { mean, joint, width } = simulate(graphs, 1000);
     assert(mean > 0.925 && mean < 0.995, `${mean} of one mean over ${graphs} graphs`);

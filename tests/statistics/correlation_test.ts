@@ -1,7 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { pearson } from "../../lib/statistics/correlation.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** Table 4 of the CallNavi paper, all 17 rows in order: "All Avg." and "GPT Score". */
 const EXACT = [
@@ -13,7 +12,7 @@ const JUDGED = [
   ...[0.488, 0.422, 0.554, 0.271, 0.353, 0.002, 0.254, 0.518],
 ];
 
-test("pearson() of the paper's table is what the paper says, over all of its rows", () => {
+Deno.test("pearson() of the paper's table is what the paper says, over all of its rows", () => {
   const { r, p, n } = pearson(EXACT, JUDGED)!;
   assertEquals([r.toFixed(3), p.toExponential(2), n], ["0.934", "4.40e-8", 17]);
   // Without any one of the rows it is another p.
@@ -23,7 +22,7 @@ test("pearson() of the paper's table is what the paper says, over all of its row
   }
 });
 
-test("pearson() agrees with scipy", () => {
+Deno.test("pearson() agrees with scipy", () => {
   const range = (length: number, of: (place: number) => number) =>
     Array.from({ length }, (_, place) => of(place));
   const known: [number[], number[], r: number, p: number][] = [
@@ -57,7 +56,7 @@ test("pearson() agrees with scipy", () => {
   }
 });
 
-test("pearson() is null where nothing can correlate", () => {
+Deno.test("pearson() is null where nothing can correlate", () => {
   const nothing: [number[], number[]][] = [
     [[], []],
     [[1, 2], [1, 2]],
@@ -67,7 +66,7 @@ test("pearson() is null where nothing can correlate", () => {
   for (const [xs, ys] of nothing) assertEquals(pearson(xs, ys), null);
 });
 
-test("pearson() refuses lists that are no pairs of numbers", () => {
+Deno.test("pearson() refuses lists that are no pairs of numbers", () => {
   assertThrows(() => pearson([1, 2, 3], [1, 2]), RangeError, "equally long: they have 3 and 2");
   for (const wrong of [NaN, Infinity, -Infinity]) {
     assertThrows(() => pearson([1, 2, wrong], [1, 2, 3]), RangeError, `there is ${wrong}`);
@@ -75,7 +74,7 @@ test("pearson() refuses lists that are no pairs of numbers", () => {
   }
 });
 
-test("pearson() is 1 or -1, surely, along a line", () => {
+Deno.test("pearson() is 1 or -1, surely, along a line", () => {
   for (const slope of [2, -0.5]) {
     const xs = [3, 1, 4, 1.5, 9];
     const { r, p } = pearson(xs, xs.map((x) => slope * x + 7))!;
@@ -95,7 +94,7 @@ const numbers = fc.array(
   },
 );
 
-test("pearson() stays the same when lists are swapped, shifted or scaled, and turns when one is", () => {
+Deno.test("pearson() stays the same when lists are swapped, shifted or scaled, and turns when one is", () => {
   fc.assert(fc.property(numbers, fc.constantFrom(1e-200, 0.25, 3, 1e200), (pairs, scale) => {
     const [xs, ys] = [pairs.map(([x]) => x), pairs.map(([, y]) => y)];
     const found = pearson(xs, ys);

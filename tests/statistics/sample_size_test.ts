@@ -9,7 +9,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { binomialProbability, normalQuantile } from "../../lib/statistics/distributions.ts";
 import {
   pairedDetectableEffect,
@@ -24,7 +23,7 @@ import {
   unpairedSampleSize,
 } from "../../lib/statistics/sample_size.ts";
 import { clopperPearson, tango, tangoStatistic } from "../../lib/statistics/proportions.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** The chances of all counts, by no more than the single chance. */
 function countChances(trials: number, rate: number): number[] {
@@ -41,7 +40,7 @@ const errors = fc.record({
   power: fc.constantFrom(0.4, 0.5, 0.8, 0.9, 0.95),
 });
 
-test("rateSampleSize() agrees with a scan of all sizes in SciPy", () => {
+Deno.test("rateSampleSize() agrees with a scan of all sizes in SciPy", () => {
   // scipy.stats.binom: every n from 1 on, every count at each n; up to 100,000 with isf for the count.
   const golden = [
     [0.7, 0.05, 0.95, 0.95, 960],
@@ -65,13 +64,13 @@ test("rateSampleSize() agrees with a scan of all sizes in SciPy", () => {
   }
 });
 
-test("rateSampleSize() agrees with a published table", () => {
+Deno.test("rateSampleSize() agrees with a published table", () => {
   // A'Hern 2001, as quoted in the abstract of Khan, Sarker and Hackshaw, "Smaller Sample Sizes for
   // Phase II Trials Based on Exact Tests with Actual Error Rates", 2012: 10% against 20%.
   assertEquals(rateSampleSize(0.2, 0.1, { power: 0.8 }), 78);
 });
 
-test("rateSampleSize() is at 95% and 95% unless told otherwise", () => {
+Deno.test("rateSampleSize() is at 95% and 95% unless told otherwise", () => {
   assertEquals(
     rateSampleSize(0.7, 0.1),
     rateSampleSize(0.7, 0.1, { confidence: 0.95, power: 0.95 }),
@@ -80,7 +79,7 @@ test("rateSampleSize() is at 95% and 95% unless told otherwise", () => {
   assertLess(rateSampleSize(0.7, 0.1, { confidence: 0.8 }), rateSampleSize(0.7, 0.1));
 });
 
-test("rateSampleSize() is the first size with a count that meets both errors", () => {
+Deno.test("rateSampleSize() is the first size with a count that meets both errors", () => {
   const rates = fc.integer({ min: 4, max: 20 }).map((part) => part / 20);
   fc.assert(
     fc.property(
@@ -103,11 +102,11 @@ test("rateSampleSize() is the first size with a count that meets both errors", (
         else assertGreaterOrEqual(found, 150);
       },
     ),
-    { numRuns: 100, seed: 1 },
+    { numRuns: 100 },
   );
 });
 
-test("rateDetectableEffect() takes what has exactly the power", () => {
+Deno.test("rateDetectableEffect() takes what has exactly the power", () => {
   // At 1/2 every odd number of trials has a count that is reached with a chance of exactly 1/2.
   for (let trials = 1; trials < 2_000; trials += 2) {
     const margin = rateDetectableEffect(trials, 0.5, { power: 0.5 });
@@ -116,7 +115,7 @@ test("rateDetectableEffect() takes what has exactly the power", () => {
   }
 });
 
-test("rateDetectableEffect() agrees with SciPy", () => {
+Deno.test("rateDetectableEffect() agrees with SciPy", () => {
   // scipy.stats: the largest count with binom.sf(count - 1) >= power, and beta.ppf of it.
   const golden = [
     [960, 0.7, 0.95, 0.95, 0.04970178125667879],
@@ -132,7 +131,7 @@ test("rateDetectableEffect() agrees with SciPy", () => {
   assertEquals(rateDetectableEffect(2, 0.7), null);
 });
 
-test("rateDetectableEffect() is the margin from which on a fixed size is enough", () => {
+Deno.test("rateDetectableEffect() is the margin from which on a fixed size is enough", () => {
   const rates = fc.integer({ min: 1, max: 20 }).map((part) => part / 20);
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), rates, errors, (trials, rate, options) => {
@@ -151,11 +150,11 @@ test("rateDetectableEffect() is the margin from which on a fixed size is enough"
       assert(meets(Math.min(rate, margin + 1e-9)));
       assert(!meets(margin - 1e-9));
     }),
-    { numRuns: 150, seed: 1 },
+    { numRuns: 150 },
   );
 });
 
-test("rateDetectableEffect() of what rateSampleSize() asks for is the margin, or less", () => {
+Deno.test("rateDetectableEffect() of what rateSampleSize() asks for is the margin, or less", () => {
   for (const [rate, margin] of [[0.7, 0.05], [0.8, 0.05], [1, 0.05], [0.7, 0.1]] as const) {
     const size = rateSampleSize(rate, margin);
     assertLessOrEqual(rateDetectableEffect(size, rate)!, margin);
@@ -163,7 +162,7 @@ test("rateDetectableEffect() of what rateSampleSize() asks for is the margin, or
   }
 });
 
-test("rateGateChances() agrees with SciPy", () => {
+Deno.test("rateGateChances() agrees with SciPy", () => {
   // scipy.stats: beta.ppf for the bounds of every count, and sums of binom.pmf.
   const golden = [
     [960, 0.7, 0.7, 0.05, 0.95, 0.9502592592638863, 0.04974074073611405],
@@ -182,7 +181,7 @@ test("rateGateChances() agrees with SciPy", () => {
   }
 });
 
-test("rateGateChances() adds up what every count decides", () => {
+Deno.test("rateGateChances() adds up what every count decides", () => {
   const parts = fc.integer({ min: 0, max: 40 }).map((part) => part / 40);
   fc.assert(
     fc.property(
@@ -205,11 +204,11 @@ test("rateGateChances() adds up what every count decides", () => {
         }
       },
     ),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   );
 });
 
-test("rateGateChances() of a planned size keep what was planned", () => {
+Deno.test("rateGateChances() of a planned size keep what was planned", () => {
   const gate = { rate: 0.8, margin: 0.05, confidence: 0.95 };
   const size = rateSampleSize(0.8, 0.05);
   assertGreaterOrEqual(rateGateChances(size, 0.8, gate).pass, 0.95);
@@ -223,13 +222,13 @@ test("rateGateChances() of a planned size keep what was planned", () => {
   }
 });
 
-test("unpairedSampleSize() agrees with the formula worked out with 50 digits", () => {
+Deno.test("unpairedSampleSize() agrees with the formula worked out with 50 digits", () => {
   // (z + z')^2 2 p (1 - p) / m^2: 10.8221739... 0.42 / 0.0025 = 1818.13, and 8.5638474... 42 = 359.68.
   assertEquals(unpairedSampleSize(0.7, 0.05), 1_819);
   assertEquals(unpairedSampleSize(0.7, 0.1, { power: 0.9 }), 360);
 });
 
-test("unpairedDetectableEffect() undoes unpairedSampleSize()", () => {
+Deno.test("unpairedDetectableEffect() undoes unpairedSampleSize()", () => {
   const shares = fc.double({ min: 0.01, max: 0.99, noNaN: true });
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 100_000 }), shares, errors, (trials, rate, options) => {
@@ -240,17 +239,17 @@ test("unpairedDetectableEffect() undoes unpairedSampleSize()", () => {
       assertLessOrEqual(unpairedSampleSize(rate, margin * 1.000001, options), trials);
       assertGreater(unpairedSampleSize(rate, margin * 0.999999, options), trials);
     }),
-    { numRuns: 200, seed: 1 },
+    { numRuns: 200 },
   );
 });
 
-test("unpairedSampleSize() asks for more where pairs would do with less", () => {
+Deno.test("unpairedSampleSize() asks for more where pairs would do with less", () => {
   // Two models of 70% that agree as if by chance are discordant on 42% of their pairs.
   assertLess(pairedSampleSize(0.05, 0.2), unpairedSampleSize(0.7, 0.05));
   assertAlmostEquals(pairedSampleSize(0.05, 0.42) / unpairedSampleSize(0.7, 0.05), 1, 0.03);
 });
 
-test("pairedGatePower() agrees with sums over all outcomes in SciPy", () => {
+Deno.test("pairedGatePower() agrees with sums over all outcomes in SciPy", () => {
   // numpy and scipy.special: trinomial chances of every (gained, lost) within ten standard deviations
   // whose statistic, by Tango's formulas, reaches norm.ppf(confidence).
   const golden = [
@@ -295,7 +294,7 @@ function slowPower(
   return sum;
 }
 
-test("pairedGatePower() adds up what every outcome decides", () => {
+Deno.test("pairedGatePower() adds up what every outcome decides", () => {
   const shares = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
     fc.property(
@@ -313,11 +312,11 @@ test("pairedGatePower() adds up what every outcome decides", () => {
         );
       },
     ),
-    { numRuns: 200, seed: 1 },
+    { numRuns: 200 },
   );
 });
 
-test("pairedGatePower() is what Tango's bounds decide", () => {
+Deno.test("pairedGatePower() is what Tango's bounds decide", () => {
   for (const [pairs, margin] of [[12, 0.13], [30, 0.07]] as const) {
     let sum = 0;
     for (let gained = 0; gained <= pairs; gained++) {
@@ -331,7 +330,7 @@ test("pairedGatePower() is what Tango's bounds decide", () => {
   }
 });
 
-test("pairedGatePower() grows with the difference and the margin, and falls with confidence", () => {
+Deno.test("pairedGatePower() grows with the difference and the margin, and falls with confidence", () => {
   const power = (margin: number, difference: number, confidence: number) =>
     pairedGatePower(500, margin, 0.2, difference, confidence);
   for (let step = -0.19; step < 0.175; step += 0.02) {
@@ -348,7 +347,7 @@ function allowed(confidence: number): number {
   return 1.1 * (1 - confidence);
 }
 
-test("pairedSampleSize() agrees with a scan of all sizes in SciPy", () => {
+Deno.test("pairedSampleSize() agrees with a scan of all sizes in SciPy", () => {
   // numpy and scipy.special: every n from 1 on, with both sums over all outcomes.
   const golden = [
     [0.05, 0.2, 0.95, 0.95, 875],
@@ -370,7 +369,7 @@ test("pairedSampleSize() agrees with a scan of all sizes in SciPy", () => {
   }
 });
 
-test("pairedSampleSize() is the first size that meets both errors", () => {
+Deno.test("pairedSampleSize() is the first size that meets both errors", () => {
   const shares = fc.double({ min: 0.15, max: 0.95, noNaN: true });
   fc.assert(
     fc.property(shares, shares, errors, (discordance, share, options) => {
@@ -383,11 +382,11 @@ test("pairedSampleSize() is the first size that meets both errors", () => {
       while (size < 40 && !meets(size)) size++;
       if (size < 40) assertEquals(pairedSampleSize(margin, discordance, options), size);
     }),
-    { numRuns: 60, seed: 1 },
+    { numRuns: 60 },
   );
 });
 
-test("pairedSampleSize() keeps both errors where margins are small", () => {
+Deno.test("pairedSampleSize() keeps both errors where margins are small", () => {
   for (const [margin, discordance] of [[0.01, 0.2], [0.005, 0.05], [0.02, 0.9]] as const) {
     const power = (pairs: number) => pairedGatePower(pairs, margin, discordance, 0, 0.95);
     const error = (pairs: number) => pairedGatePower(pairs, margin, discordance, -margin, 0.95);
@@ -404,7 +403,7 @@ test("pairedSampleSize() keeps both errors where margins are small", () => {
   }
 });
 
-test("pairedSampleSize() lets Tango's test err up to a tenth more than stated", () => {
+Deno.test("pairedSampleSize() lets Tango's test err up to a tenth more than stated", () => {
   // numpy and scipy.special: at n = 861 the power is 0.950008 and the error 0.050271. At that size
   // and at all larger ones it errs with a chance of 0.0500 to 0.0504.
   assertEquals(pairedSampleSize(0.1, 0.8), 861);
@@ -416,7 +415,7 @@ test("pairedSampleSize() lets Tango's test err up to a tenth more than stated", 
   assertAlmostEquals(pairedGatePower(68, 0.3, 1, -0.3, 0.9), 0.1169129768335131, 1e-10);
 });
 
-test("pairedSampleSize() says so where Tango's test errs even more than that", () => {
+Deno.test("pairedSampleSize() says so where Tango's test errs even more than that", () => {
   // numpy and scipy.special: from n = 15 on the power is there, and up to n = 1,060 it errs with a
   // chance of 0.01149 at least.
   const { message } = assertThrows(
@@ -430,7 +429,7 @@ test("pairedSampleSize() says so where Tango's test errs even more than that", (
   }
 });
 
-test("pairedDetectableEffect() agrees with an enumeration of all margins that matter", () => {
+Deno.test("pairedDetectableEffect() agrees with an enumeration of all margins that matter", () => {
   // scipy: between the margins at which an outcome begins to pass (brentq on the statistic), the error
   // falls steadily; the first of them, or of the zeros between them, at which both errors are met.
   const golden = [
@@ -452,7 +451,7 @@ test("pairedDetectableEffect() agrees with an enumeration of all margins that ma
   assertEquals(pairedDetectableEffect(30, 0.2), null);
 });
 
-test("pairedDetectableEffect() meets both errors, and no margin before it does", () => {
+Deno.test("pairedDetectableEffect() meets both errors, and no margin before it does", () => {
   const sizes = fc.integer({ min: 1, max: 60 });
   const shares = fc.double({ min: 0.1, max: 1, noNaN: true });
   fc.assert(
@@ -466,11 +465,11 @@ test("pairedDetectableEffect() meets both errors, and no margin before it does",
       const end = found === null ? discordance : found - 1e-9;
       for (let step = 1; step < 200; step++) assert(!meets(end * step / 200), `${step}`);
     }),
-    { numRuns: 60, seed: 1 },
+    { numRuns: 60 },
   );
 });
 
-test("pairedDetectableEffect() of what pairedSampleSize() asks for is the margin, or less", () => {
+Deno.test("pairedDetectableEffect() of what pairedSampleSize() asks for is the margin, or less", () => {
   for (const [margin, discordance] of [[0.05, 0.2], [0.01, 0.2], [0.1, 0.3]] as const) {
     const size = pairedSampleSize(margin, discordance);
     const found = pairedDetectableEffect(size, discordance)!;
@@ -480,7 +479,7 @@ test("pairedDetectableEffect() of what pairedSampleSize() asks for is the margin
   assertAlmostEquals(pairedDetectableEffect(100_000, 0.2)!, 0.00465, 1e-5);
 });
 
-test("sizing refuses shares that are none, and names them", () => {
+Deno.test("sizing refuses shares that are none, and names them", () => {
   for (const value of [0, 1, -0.1, 1.1, NaN]) {
     for (const name of ["confidence", "power"]) {
       const options = { [name]: value };
@@ -508,7 +507,7 @@ test("sizing refuses shares that are none, and names them", () => {
   assertThrows(() => rateSampleSize(0.7, 0.1, coin), RangeError, "must sum to more than 1");
 });
 
-test("sizing refuses sizes that are none, and names them", () => {
+Deno.test("sizing refuses sizes that are none, and names them", () => {
   for (const size of [0, -1, 1.5, NaN, Infinity]) {
     for (
       const plan of [
@@ -522,7 +521,7 @@ test("sizing refuses sizes that are none, and names them", () => {
   }
 });
 
-test("sizing refuses margins, rates and differences that do not go together", () => {
+Deno.test("sizing refuses margins, rates and differences that do not go together", () => {
   for (
     const [rate, margin] of [
       [0.7, 0],
@@ -567,7 +566,7 @@ test("sizing refuses margins, rates and differences that do not go together", ()
   assertThrows(() => pairedGatePower(10, -0.1, 0.2, 0, 0.95), RangeError, "it is -0.1");
 });
 
-test("sizing refuses what nobody could run", () => {
+Deno.test("sizing refuses what nobody could run", () => {
   for (const plan of [() => rateSampleSize(0.5, 1e-5), () => pairedSampleSize(1e-5, 0.2)]) {
     assertThrows(plan, RangeError, "at most 10000000 trials");
   }

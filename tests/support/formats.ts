@@ -3,13 +3,12 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { TextFormat, WrittenCall } from "../../lib/models/formats/format.ts";
 import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import type { ToolSchema } from "../../lib/tools/tool.ts";
 import type { Parse } from "../../lib/calls/trace.ts";
-import { test } from "./generated.ts";
+import fc from "./fast_check.ts";
 
 /** All formats. */
 export const ALL_FORMATS: readonly TextFormat[] = TEXT_FORMATS.map(formatOf);
@@ -140,7 +139,7 @@ export interface Sample {
 /** One test for each sample. */
 export function testSamples(format: TextFormat, samples: readonly Sample[]): void {
   for (const { what, reply, parsed, calls, text = "", repairs = [] } of samples) {
-    test(`${format.id} reads ${what}`, () => {
+    Deno.test(`${format.id} reads ${what}`, () => {
       const reading = format.read(reply, NAMES);
       const read = reading.calls.map((
         { name, arguments: given },

@@ -1,29 +1,16 @@
 /**
- * What fuzz tests share: properties whose seed is another one in each run, and inputs near real ones.
+ * What fuzz tests share: a test of a property, and inputs near real ones.
  */
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../lib/base/json.ts";
+import fc, { SEED } from "./fast_check.ts";
 
 /** How many times as often as usual each property is checked: `deno task soak` sets it. */
-const TIMES = whole("TOOLGATE_FUZZ_RUNS") ?? 1;
-
-/** The seed of this run of a file, which is told before anything is checked. */
-const SEED = whole("TOOLGATE_FUZZ_SEED") ?? crypto.getRandomValues(new Int32Array(1))[0]!;
-
-/** Where a failure was found, to begin there again. */
-const PATH = Deno.env.get("TOOLGATE_FUZZ_PATH");
+const TIMES = Number(Deno.env.get("TOOLGATE_FUZZ_RUNS") ?? 1);
 
 /** Whoever waits so long for one input takes it for a hang, in milliseconds. */
 const LONGEST = 30_000;
-
-function whole(variable: string): number | undefined {
-  const text = Deno.env.get(variable);
-  if (text === undefined || text === "") return undefined;
-  assert(/^-?\d+$/.test(text), `${variable} must be a whole number: it is ${text}`);
-  return Number(text);
-}
 
 /** Options of {@linkcode fuzz}. */
 export interface FuzzOptions {
@@ -33,7 +20,7 @@ export interface FuzzOptions {
 
 /**
  * A test of a property over random inputs. It fails with the seed, the path and the smallest input that was
- * found; `TOOLGATE_FUZZ_SEED` and, with `--filter` for one property, `TOOLGATE_FUZZ_PATH` repeat it.
+ * found.
  */
 export function fuzz<T>(
   name: string,
@@ -43,10 +30,9 @@ export function fuzz<T>(
 ): void {
   Deno.test({
     name,
-    sanitizeOps: true,
-    sanitizeResources: true,
     async fn() {
       const numRuns = Math.max(1, Math.round(runs * TIMES));
+      // Before anything is checked: an input that hangs or ends the process is found by it as well.
       console.log(`TOOLGATE_FUZZ_SEED=${SEED}: ${numRuns} inputs`);
       const property = fc.asyncProperty(inputs, async (input) => {
         const [before, started] = [builtIns(), performance.now()];
@@ -55,11 +41,7 @@ export function fuzz<T>(
         const taken = performance.now() - started;
         assert(taken < LONGEST, `it took ${Math.round(taken / 1000)} s`);
       });
-      await fc.assert(property, {
-        numRuns,
-        seed: SEED,
-        ...(PATH === undefined ? {} : { path: PATH }),
-      });
+      await fc.assert(property, { numRuns });
     },
   });
 }

@@ -3,16 +3,11 @@
  * and tasks, worked out anew and slowly, so that they can be held against the code.
  */
 
-import fc from "fast-check";
 import { type GraphSpec, LINKINGS, SURFACES } from "../../lib/tasks/generated/graph.ts";
 import type { Cell } from "../../lib/runs/suite.ts";
 import type { Task, TaskFunction } from "../../lib/tasks/generated/task.ts";
 import type { TaskSpec } from "../../lib/trials/executors/task_kind.ts";
-
-/** A test that may leave no operation and no resource behind. */
-export function test(name: string, fn: () => void | Promise<void>): void {
-  Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true });
-}
+import fc from "./fast_check.ts";
 
 /** What a task is generated from, where no other kind of task can be. */
 export function generatedFrom<Spec extends TaskSpec | Cell>(

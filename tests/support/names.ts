@@ -2,9 +2,9 @@
  * What the tests of names for values share.
  */
 
-import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import type { ToolSchema } from "../../lib/tools/tool.ts";
+import fc from "./fast_check.ts";
 
 /** A tool that takes what `properties` says, and needs all of it. */
 export function toolOf(properties: JsonObject, others: JsonObject = {}): ToolSchema {

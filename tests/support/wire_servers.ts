@@ -326,12 +326,3 @@ export function refusedBy(
 ): Promise<InfrastructureError> {
   return assertRejects(() => server.model(options).reply(asked()), InfrastructureError);
 }
-
-/** A test that leaves nothing open. */
-export function test(
-  name: string,
-  fn: () => void | Promise<void>,
-  more: { ignore?: boolean; permissions?: Deno.PermissionOptions } = {},
-): void {
-  Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true, ...more });
-}

@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type Flags, parseFlags } from "../../lib/testing/flags.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { test } from "../support/generated.ts";
 
 const NONE: Flags = {
   only: undefined,
@@ -22,11 +21,11 @@ function faultOf(...flags: string[]): string {
   return assertThrows(() => parseFlags(flags), InputError).message;
 }
 
-test("parseFlags() of nothing sets nothing", () => {
+Deno.test("parseFlags() of nothing sets nothing", () => {
   assertEquals(parseFlags([]), NONE);
 });
 
-test("parseFlags() reads every flag, its value behind = or as the next word", () => {
+Deno.test("parseFlags() reads every flag, its value behind = or as the next word", () => {
   const values = {
     only: ["core=3 depth=2", { only: "core=3 depth=2" }],
     shard: ["2/5", { shard: { index: 2, of: 5 } }],
@@ -52,7 +51,7 @@ test("parseFlags() reads every flag, its value behind = or as the next word", ()
   });
 });
 
-test("parseFlags() takes whole numbers in their range alone", () => {
+Deno.test("parseFlags() takes whole numbers in their range alone", () => {
   const names = ["concurrency", "max-tokens", "requests-per-minute", "tokens-per-minute"];
   for (const [name, least] of [["seed", 0], ...names.map((name) => [name, 1] as const)] as const) {
     for (const value of [`${least - 1}`, "1.5", "1e3", "x", "9007199254740993", "0x10", " 1"]) {
@@ -64,7 +63,7 @@ test("parseFlags() takes whole numbers in their range alone", () => {
   }
 });
 
-test("parseFlags() takes dollars above 0, in plain decimals", () => {
+Deno.test("parseFlags() takes dollars above 0, in plain decimals", () => {
   const amounts = [["5", 5], ["0.05", 0.05], [".5", 0.5], ["10.00", 10]] as const;
   for (const [text, usd] of amounts) {
     assertEquals(parseFlags([`--max-usd=${text}`]).budget, { usd });
@@ -77,7 +76,7 @@ test("parseFlags() takes dollars above 0, in plain decimals", () => {
   }
 });
 
-test("parseFlags() refuses a flag whose value is missing", () => {
+Deno.test("parseFlags() refuses a flag whose value is missing", () => {
   for (
     const name of [
       "only",
@@ -97,20 +96,20 @@ test("parseFlags() refuses a flag whose value is missing", () => {
   }
 });
 
-test("parseFlags() refuses what is no shard", () => {
+Deno.test("parseFlags() refuses what is no shard", () => {
   assertEquals(
     faultOf("--shard=6/5"),
     "Cannot use shard 6/5 as it must be I/N with 1 <= I <= N, such as 2/5",
   );
 });
 
-test("parseFlags() leaves alone what may well be the user's own", () => {
+Deno.test("parseFlags() leaves alone what may well be the user's own", () => {
   for (const flag of ["--speed=2", "--send", "--self", "--share=1", "--reporter=x", "--verbose"]) {
     assertEquals(parseFlags([flag, "--seed=7"]).seed, 7, flag);
   }
 });
 
-test("parseFlags() takes a flag that differs by a letter or two for a slip", () => {
+Deno.test("parseFlags() takes a flag that differs by a letter or two for a slip", () => {
   const slips = {
     "--concurency=4": ["concurency", "concurrency"],
     "--resum": ["resum", "resume"],
@@ -127,7 +126,7 @@ test("parseFlags() takes a flag that differs by a letter or two for a slip", () 
   }
 });
 
-test("parseFlags() leaves alone what belongs to the user's own tests, and says so", () => {
+Deno.test("parseFlags() leaves alone what belongs to the user's own tests, and says so", () => {
   const own = ["--update", "--env=staging", "-o", "file.ts", "only"];
   const told: string[] = [];
   const { error } = console;

@@ -3,10 +3,9 @@
 import { assertThrows } from "@std/assert";
 import { assertOptions } from "../../lib/testing/options.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { test } from "../support/generated.ts";
 import { HOSTILE } from "../support/records.ts";
 
-test("assertOptions() says where an option that there is not belongs", () => {
+Deno.test("assertOptions() says where an option that there is not belongs", () => {
   const deep = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`);
   const table: [options: object, message: string][] = [
     [{ modle: "m" }, "as there is no option modle: there are model, tasks, seed, "],

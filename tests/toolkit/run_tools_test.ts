@@ -8,7 +8,6 @@ import { runTools, type RunToolsOptions } from "../../lib/toolkit/run_tools.ts";
 import { findParameters } from "../../lib/perturbations/queries/parameters.ts";
 import type { Tool, ToolSchema } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
-import { test } from "../support/generated.ts";
 
 const ORDER = { id: 7, total: 30, customer: { name: "Ann" } };
 const DOUBLE: Tool = {
@@ -61,7 +60,7 @@ async function faultOf(
   return message;
 }
 
-test("runTools() gives the answer and the whole conversation", async () => {
+Deno.test("runTools() gives the answer and the whole conversation", async () => {
   const { model, requests } = listening(
     { text: "Let me see.", ...call("double", { x: 21 }) },
     { text: "It is 42." },
@@ -80,7 +79,7 @@ test("runTools() gives the answer and the whole conversation", async () => {
   assertEquals(answer, { role: "assistant", content: "It is 42.", calls: [] });
 });
 
-test("runTools() goes on with a conversation", async () => {
+Deno.test("runTools() goes on with a conversation", async () => {
   const first = await runTools(
     scripted("script", [call("double", { x: 21 }), { text: "It is 42." }]),
     TOOLS,
@@ -101,7 +100,7 @@ test("runTools() goes on with a conversation", async () => {
   ]);
 });
 
-test("runTools() goes on with the names of a conversation", async () => {
+Deno.test("runTools() goes on with the names of a conversation", async () => {
   const options = { strategy: "indirection", given: { x: 21 } };
   const one = listening(call("find", { result: "@Order" }), { text: "It is @Order.total." });
   const first = await runTools(one.model, TOOLS, { ...options, messages: "Find it. x = 21" });
@@ -134,7 +133,7 @@ test("runTools() goes on with the names of a conversation", async () => {
   assert(!/30|60|Ann|21/.test(JSON.stringify(two.requests.map(({ messages }) => messages))));
 });
 
-test("runTools() keeps what a strategy says beside a conversation out of it", async () => {
+Deno.test("runTools() keeps what a strategy says beside a conversation out of it", async () => {
   const script: ScriptedReply[] = [{ text: "1. double(x = 21)" }, call("double", { x: 21 }), {
     text: "42",
   }];
@@ -152,7 +151,7 @@ test("runTools() keeps what a strategy says beside a conversation out of it", as
   assertEquals(restated.given, { x: 1 });
 });
 
-test("runTools() lists names of objects by these names, not by a field", async () => {
+Deno.test("runTools() lists names of objects by these names, not by a field", async () => {
   const total: Tool = { ...FIND, execute: () => Promise.resolve('{"total":30}') };
   const run = await runTools(
     scripted("script", [call("find", { result: "@Order" }), { text: "@Order.total" }]),
@@ -163,7 +162,7 @@ test("runTools() lists names of objects by these names, not by a field", async (
   assertEquals(run.ending.kind === "answer" && run.ending.text, "30");
 });
 
-test("runTools() gives the conversation up to a limit", async () => {
+Deno.test("runTools() gives the conversation up to a limit", async () => {
   const script = [{ calls: new Array(3).fill({ name: "double", arguments: { x: 1 } }) }];
   const run = await runTools(scripted("script", script), TOOLS, {
     messages: "Go on",
@@ -173,7 +172,7 @@ test("runTools() gives the conversation up to a limit", async () => {
   assertEquals(run.messages.map(({ role }) => role), ["user", "assistant", "tool", "tool", "tool"]);
 });
 
-test("runTools() asks other models by stage", async () => {
+Deno.test("runTools() asks other models by stage", async () => {
   const plan = listening({ text: "1. double" });
   const { ending, stages } = await runTools(scripted("script", [{ text: "42" }]), TOOLS, {
     messages: "Twice 21?",
@@ -195,7 +194,7 @@ test("runTools() asks other models by stage", async () => {
   );
 });
 
-test("runTools() refuses options that there are not", async () => {
+Deno.test("runTools() refuses options that there are not", async () => {
   const { length } = await faultOf({ stageModels: new Map() });
   assert(length < 300);
   assertEquals(
@@ -210,7 +209,7 @@ test("runTools() refuses options that there are not", async () => {
   assertStringIncludes(await faultOf({ attempts: 3 }), "goes with repair only");
 });
 
-test("runTools() refuses a tool choice that is none", async () => {
+Deno.test("runTools() refuses a tool choice that is none", async () => {
   for (
     const [toolChoice, words] of [
       ["any", "it is any"],
@@ -235,7 +234,7 @@ test("runTools() refuses a tool choice that is none", async () => {
   }
 });
 
-test("runTools() refuses given values and messages that are none", async () => {
+Deno.test("runTools() refuses given values and messages that are none", async () => {
   for (const given of [new Map([["x", 1]]), [], null, { x: undefined }, { x: new Date() }]) {
     assertStringIncludes(await faultOf({ given }), "Cannot use what is given as it must be");
   }
@@ -269,7 +268,7 @@ test("runTools() refuses given values and messages that are none", async () => {
   }
 });
 
-test("runTools() perturbs what the model sees, and checks calls by the tools as they are", async () => {
+Deno.test("runTools() perturbs what the model sees, and checks calls by the tools as they are", async () => {
   const seen: ModelRequest[] = [];
   const tool = {
     name: "weather",

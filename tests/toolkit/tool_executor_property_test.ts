@@ -1,7 +1,6 @@
 // Tool executors under whatever tools do and options say.
 
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
-import fc from "fast-check";
 import type { JsonObject } from "../../lib/base/json.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
@@ -9,7 +8,7 @@ import { TOOL_ERRORS, ToolError } from "../../lib/toolkit/execution/tool_error.t
 import type { Execution } from "../../lib/toolkit/execution/result.ts";
 import { createToolExecutor } from "../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../lib/toolkit/execution/options.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** What one run of a tool does, after a while. */
@@ -134,7 +133,7 @@ async function run(
 
 const MOST_ALTERNATIVES = 5;
 
-test("createToolExecutor() keeps to its policy, whatever tools and models do", async () => {
+Deno.test("createToolExecutor() keeps to its policy, whatever tools and models do", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(part, { minLength: 1, maxLength: 8 }),
@@ -220,7 +219,7 @@ test("createToolExecutor() keeps to its policy, whatever tools and models do", a
   );
 });
 
-test("createToolExecutor() gives up only for a reason", async () => {
+Deno.test("createToolExecutor() gives up only for a reason", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(part, { minLength: 1, maxLength: 8 }),
@@ -257,7 +256,7 @@ test("createToolExecutor() gives up only for a reason", async () => {
   );
 });
 
-test("createToolExecutor() ends in the moment in which it is cancelled", async () => {
+Deno.test("createToolExecutor() ends in the moment in which it is cancelled", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(part, { minLength: 1, maxLength: 8 }),
@@ -293,7 +292,7 @@ test("createToolExecutor() ends in the moment in which it is cancelled", async (
   );
 });
 
-test("ToolExecutor.executeAll() keeps order and bound under any delays", async () => {
+Deno.test("ToolExecutor.executeAll() keeps order and bound under any delays", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.nat({ max: 500 }), { maxLength: 40 }),

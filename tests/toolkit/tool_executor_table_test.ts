@@ -9,7 +9,6 @@ import type { Tool } from "../../lib/tools/tool.ts";
 import { ToolError, type ToolErrorCategory } from "../../lib/toolkit/execution/tool_error.ts";
 import { createToolExecutor } from "../../lib/toolkit/execution/executor.ts";
 import type { ToolExecutorOptions } from "../../lib/toolkit/execution/options.ts";
-import { test } from "../support/generated.ts";
 import { VirtualClock } from "../support/virtual_clock.ts";
 
 /** So many calls of each kind. */
@@ -105,7 +104,7 @@ function assertShare(solved: number, share: number): void {
   assert(Math.abs(solved - CALLS * share) <= slack, `${solved} is not ${CALLS * share} ± ${slack}`);
 }
 
-test("createToolExecutor() fills the table of error handling strategies", async () => {
+Deno.test("createToolExecutor() fills the table of error handling strategies", async () => {
   const cells = new Map<string, Awaited<ReturnType<typeof cell>>>();
   const table: Record<string, number[]> = {};
   for (const row of ROWS) {

@@ -5,7 +5,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { DefinitionError, runDefinition } from "../../lib/toolkit/definitions/run.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
@@ -19,7 +18,7 @@ import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { indirect, restate } from "../../lib/toolkit/wrap_tools.ts";
 import { ARITHMETIC, EVAL } from "../support/arithmetic_tools.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 /** A tool that answers as it is told. */
 function tool(
@@ -43,7 +42,7 @@ const ANY = { value: {} };
 /** Gives back what it gets, as JSON. */
 const ECHO = tool("echo", ({ value }) => JSON.stringify(value), ANY);
 
-test("restate() lists what was given and returned, keys of objects and others by number of call", async () => {
+Deno.test("restate() lists what was given and returned, keys of objects and others by number of call", async () => {
   const tools = restate([
     tool("weather", () => '{"degrees":21,"sky":"blue"}'),
     tool("say", ({ value }) => String(value)),
@@ -67,7 +66,7 @@ test("restate() lists what was given and returned, keys of objects and others by
   );
 });
 
-test("restate() lets the last return win, and counts calls that brought nothing", async () => {
+Deno.test("restate() lets the last return win, and counts calls that brought nothing", async () => {
   let count = 0;
   const tools = restate([tool("next", () => {
     count++;
@@ -88,7 +87,7 @@ test("restate() lets the last return win, and counts calls that brought nothing"
   assertEquals(await known(), { "next.count": 4, "next#5": "five" });
 });
 
-test("restate() lists results of calls that are made together in each of them", async () => {
+Deno.test("restate() lists results of calls that are made together in each of them", async () => {
   const [echo] = restate([ECHO]) as [Tool];
   const texts = await Promise.all([1, 2, 3].map((value) => echo.execute({ value })));
   const known = { "echo#1": 1, "echo#2": 2, "echo#3": 3 };
@@ -98,7 +97,7 @@ test("restate() lists results of calls that are made together in each of them", 
   );
 });
 
-test("restate() numbers calls as they were made, whichever returns first", async () => {
+Deno.test("restate() numbers calls as they were made, whichever returns first", async () => {
   const wait = Promise.withResolvers<string>();
   const [slow] = restate([tool("slow", ({ value }) => value === 1 ? wait.promise : "b")]) as [Tool];
   const first = slow.execute({ value: 1 });
@@ -107,7 +106,7 @@ test("restate() numbers calls as they were made, whichever returns first", async
   assertEquals(await first, 'a\n{"known_variables":{"slow#2":"b","slow#1":"a"}}');
 });
 
-test("restate() leaves tools as they are, and keeps hostile names", async () => {
+Deno.test("restate() leaves tools as they are, and keeps hostile names", async () => {
   const strict = { ...ECHO, strict: true };
   const [echo, plain] = restate([strict, ECHO], {
     given: JSON.parse('{"__proto__":1,"constructor":2}'),
@@ -119,7 +118,7 @@ test("restate() leaves tools as they are, and keeps hostile names", async () => 
   );
 });
 
-test("restate() counts as a Toolbox does, so that a model reads the same in production", async () => {
+Deno.test("restate() counts as a Toolbox does, so that a model reads the same in production", async () => {
   const tools = [tool("a", () => "1"), tool("fails", () => '{"error":"no"}')];
   const order = ["a", "fails", "a", "a"];
   const restating = restate(tools, { given: { x: 0 } });
@@ -135,7 +134,7 @@ test("restate() counts as a Toolbox does, so that a model reads the same in prod
   assertEquals(said, '1\n{"known_variables":{"x":0,"a#1":1,"a#3":1,"a#4":1}}');
 });
 
-test("restate() and indirect() refuse what is given as anything but a JSON object", () => {
+Deno.test("restate() and indirect() refuse what is given as anything but a JSON object", () => {
   for (
     const [given, words] of [
       [new Map([["x", 1]]), "it is of type Map"],
@@ -154,7 +153,7 @@ test("restate() and indirect() refuse what is given as anything but a JSON objec
   }
 });
 
-test("indirect() holds the article's conversation", async () => {
+Deno.test("indirect() holds the article's conversation", async () => {
   const { tools, symbols, resolve, render, trace } = indirect([EVAL]);
   const [evaluate] = tools as [Tool];
   assertEquals(await evaluate.execute({ expression: "1+2", result: "@Sum" }), "@Sum");
@@ -175,7 +174,7 @@ test("indirect() holds the article's conversation", async () => {
   ]);
 });
 
-test("indirect() offers tools as Symbols does, and does not run what it cannot read", async () => {
+Deno.test("indirect() offers tools as Symbols does, and does not run what it cannot read", async () => {
   let calls = 0;
   const counted = tool("count", () => String(++calls), { by: { type: "integer" } });
   const { tools, symbols, trace } = indirect([{ ...counted, strict: true }], { given: { X: 1 } });
@@ -205,7 +204,7 @@ test("indirect() offers tools as Symbols does, and does not run what it cannot r
   assertEquals(await count.execute({ by: "@X", result: "@A" }), "@A");
 });
 
-test("indirect() passes values of any type through names", async () => {
+Deno.test("indirect() passes values of any type through names", async () => {
   const value = fc.jsonValue({ maxDepth: 3 }).map((one) => JSON.parse(JSON.stringify(one)));
   await fc.assert(
     fc.asyncProperty(value, async (given) => {
@@ -226,11 +225,11 @@ test("indirect() passes values of any type through names", async () => {
       assertEquals(seen.map((one) => JSON.stringify(one)), [JSON.stringify(given), text, text]);
       assertEquals(JSON.stringify(symbols.get("A")), JSON.stringify(given));
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   );
 });
 
-test("indirect() neither knows nor frees the name of a call that still runs", async () => {
+Deno.test("indirect() neither knows nor frees the name of a call that still runs", async () => {
   const wait = Promise.withResolvers<string>();
   const { tools, symbols, trace } = indirect([tool("slow", () => wait.promise), ECHO]);
   const slow = named(tools, "slow").execute({ result: "@A" });
@@ -250,7 +249,7 @@ test("indirect() neither knows nor frees the name of a call that still runs", as
   assertEquals(trace.map((step) => "result" in step && step.result), ["A", "B", "C"]);
 });
 
-test("indirect() keeps names of one reply apart", async () => {
+Deno.test("indirect() keeps names of one reply apart", async () => {
   const { tools: [echo], symbols } = indirect([ECHO]);
   const texts = await Promise.all([
     echo!.execute({ value: 1, result: "@A" }),
@@ -262,7 +261,7 @@ test("indirect() keeps names of one reply apart", async () => {
   assertEquals([symbols.get("A"), symbols.names()], [1, ["A"]]);
 });
 
-test("indirect() lets go of a name whose call failed: errors of tools are theirs", async () => {
+Deno.test("indirect() lets go of a name whose call failed: errors of tools are theirs", async () => {
   let count = 0;
   const flaky = tool("flaky", () => {
     count++;
@@ -279,7 +278,7 @@ test("indirect() lets go of a name whose call failed: errors of tools are theirs
 
 const ORDER = { id: 7, total: 30, customer: { name: "Ann" }, lines: [{ sku: "pen" }] };
 
-test("indirect() takes parts of what a tool returned, which it does not show", async () => {
+Deno.test("indirect() takes parts of what a tool returned, which it does not show", async () => {
   const paid: JsonObject[] = [];
   const tools = indirect([
     tool("find", () => JSON.stringify(ORDER)),
@@ -310,7 +309,7 @@ test("indirect() takes parts of what a tool returned, which it does not show", a
   ]);
 });
 
-test("indirect() calls no tool with what does not conform to its schema", async () => {
+Deno.test("indirect() calls no tool with what does not conform to its schema", async () => {
   let calls = 0;
   const strict: Tool = {
     ...tool("strict", () => String(++calls)),
@@ -346,7 +345,7 @@ test("indirect() calls no tool with what does not conform to its schema", async 
   assertEquals(calls, 1);
 });
 
-test("indirect() refuses a tool whose schema is none when it is wrapped", () => {
+Deno.test("indirect() refuses a tool whose schema is none when it is wrapped", () => {
   const broken = { ...ECHO, parameters: { type: "objekt" } };
   assertThrows(
     () => indirect([ECHO, broken]),
@@ -355,7 +354,7 @@ test("indirect() refuses a tool whose schema is none when it is wrapped", () => 
   );
 });
 
-test("indirect() says to a model what the strategy says", async () => {
+Deno.test("indirect() says to a model what the strategy says", async () => {
   const own = tool("own", () => "1", { result: {} });
   for (const tools of [[], [ECHO], [ECHO, own]]) {
     const given = { x: 3, Text: "a", __proto: 1 };
@@ -388,7 +387,7 @@ test("indirect() says to a model what the strategy says", async () => {
   );
 });
 
-test("indirect() binds what `read` makes of a result", async () => {
+Deno.test("indirect() binds what `read` makes of a result", async () => {
   const { tools: [it], symbols } = indirect([tool("task", () => '{"var":512}')], {
     read: (text, { name }) => [name, JSON.parse(text).var],
   });
@@ -396,7 +395,7 @@ test("indirect() binds what `read` makes of a result", async () => {
   assertEquals(symbols.get("A"), ["task", 512]);
 });
 
-test("indirect() has a parameter of another name where a tool has a result of its own", async () => {
+Deno.test("indirect() has a parameter of another name where a tool has a result of its own", async () => {
   const own = tool("own", ({ result }) => String(result), { result: { type: "integer" } });
   const { tools: [it], symbols, trace } = indirect([own], { given: { X: 7 } });
   assertEquals(await it!.execute({ result: "@X", result_name: "@A" }), "@A");
@@ -404,7 +403,7 @@ test("indirect() has a parameter of another name where a tool has a result of it
   assertEquals(trace, [{ tool: "own", arguments: { result: "@X" }, result: "A" }]);
 });
 
-test("indirect() shows a value by dereference() when allowed, and records that", async () => {
+Deno.test("indirect() shows a value by dereference() when allowed, and records that", async () => {
   assertEquals(indirect([EVAL]).tools.length, 1);
   const { tools, trace } = indirect([EVAL], { given: { X: [1, "a"] }, dereference: true });
   const look = named(tools, "dereference");
@@ -423,13 +422,13 @@ test("indirect() shows a value by dereference() when allowed, and records that",
   assertEquals(twice.map(({ name }) => name), ["dereference", "dereference_2"]);
 });
 
-test("indirect() refuses what is given under no name", () => {
+Deno.test("indirect() refuses what is given under no name", () => {
   assertThrows(() => indirect([], { given: { "first name": 1 } }), InputError, "first name");
   const { symbols } = indirect([], { given: JSON.parse('{"__proto__":1,"toString":2}') });
   assertEquals(symbols.names(), ["__proto__", "toString"]);
 });
 
-test("what indirect() recorded runs again on other inputs, and looks are no loophole", async () => {
+Deno.test("what indirect() recorded runs again on other inputs, and looks are no loophole", async () => {
   const { tools, trace } = indirect(ARITHMETIC, { given: { X: 3, Y: 8 }, dereference: true });
   const call = (name: string, input: JsonObject) => named(tools, name).execute(input);
   await call("eval", { expression: "@X+@Y", result: "@SumXY" });
@@ -453,7 +452,7 @@ test("what indirect() recorded runs again on other inputs, and looks are no loop
   assertThrows(() => defineFrom(trace, options("Copied")), InputError, "follows names only");
 });
 
-test("what was done with parts of values runs again on other values", async () => {
+Deno.test("what was done with parts of values runs again on other values", async () => {
   const find = tool("find", ({ id }) => JSON.stringify({ ...ORDER, total: Number(id) * 10 }), {
     id: { type: "integer" },
   });
@@ -485,7 +484,7 @@ test("what was done with parts of values runs again on other values", async () =
   );
 });
 
-test("restate() and indirect() stand on each other", async () => {
+Deno.test("restate() and indirect() stand on each other", async () => {
   const { tools: [it] } = indirect([EVAL], { given: { X: 3 } });
   const [listed] = restate([it!]) as [Tool];
   assertEquals(

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { z } from "zod";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
@@ -8,7 +7,7 @@ import { argumentCheck } from "../../lib/tools/schema/validate.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 const NAMED = { name: "own", description: "Does something" };
 
@@ -34,7 +33,7 @@ async function sentBack(execute: () => unknown): Promise<[content: string, error
   return call!.error === undefined ? [result!.content] : [result!.content, call!.error];
 }
 
-test("tool() gives what a zod schema makes of the arguments: defaults and transformations", async () => {
+Deno.test("tool() gives what a zod schema makes of the arguments: defaults and transformations", async () => {
   const own = echo(z.object({
     text: z.string().trim().toLowerCase(),
     limit: z.int().default(10),
@@ -55,7 +54,7 @@ test("tool() gives what a zod schema makes of the arguments: defaults and transf
   assertEquals((properties as Record<string, JsonObject>)["when"], { type: "string" });
 });
 
-test("tool() takes no argument from what every object has", async () => {
+Deno.test("tool() takes no argument from what every object has", async () => {
   const own = echo(z.object({
     constructor: z.string().optional(),
     within: z.object({ toString: z.int().optional(), valueOf: z.int().default(1) }).optional(),
@@ -70,7 +69,7 @@ test("tool() takes no argument from what every object has", async () => {
   for (const [given, got] of table) assertEquals(await resultOf(own, given), got);
 });
 
-test("tool() takes a JSON Schema as it is", async () => {
+Deno.test("tool() takes a JSON Schema as it is", async () => {
   const parameters = { type: "object", properties: { x: { type: "number", default: 1 } } };
   const own = echo(parameters);
   assert(own.parameters === parameters);
@@ -78,7 +77,7 @@ test("tool() takes a JSON Schema as it is", async () => {
   assertMatch(await resultOf(own, { x: "1" }), /\/x must be number/);
 });
 
-test("tool() refuses what the schema does not take, before it runs", async () => {
+Deno.test("tool() refuses what the schema does not take, before it runs", async () => {
   let runs = 0;
   const own = tool({
     ...NAMED,
@@ -111,7 +110,7 @@ test("tool() refuses what the schema does not take, before it runs", async () =>
   assertEquals(await resultOf(own, { from: "a", to: "b" }), "0");
 });
 
-test("tool() checks arguments whoever calls it, and not only recorders", async () => {
+Deno.test("tool() checks arguments whoever calls it, and not only recorders", async () => {
   const own = echo(z.object({ x: z.int().refine((x) => x !== 7, "must not be 7") }));
   assertEquals(await own.execute({ x: 1 }), '{"x":1}');
   await assertRejects(() => own.execute({ x: 1.5 }), Error, "/x must be integer");
@@ -119,7 +118,7 @@ test("tool() checks arguments whoever calls it, and not only recorders", async (
   await assertRejects(() => own.execute({ x: 7 }), Error, "x: must not be 7");
 });
 
-test("tool() hands its function the signal that it is called with, and nothing else", async () => {
+Deno.test("tool() hands its function the signal that it is called with, and nothing else", async () => {
   const given: unknown[] = [];
   const own = tool({
     ...NAMED,
@@ -133,7 +132,7 @@ test("tool() hands its function the signal that it is called with, and nothing e
   assertEquals(given, [{ signal }, {}, {}]);
 });
 
-test("tool() names the arguments that a zod schema refuses beyond its JSON Schema", async () => {
+Deno.test("tool() names the arguments that a zod schema refuses beyond its JSON Schema", async () => {
   const own = echo(z.object({
     day: z.string().refine((day) => day.startsWith("2026"), "must be in 2026"),
     guests: z.array(z.string().refine((name) => name !== "", "must have a name")),
@@ -153,7 +152,7 @@ test("tool() names the arguments that a zod schema refuses beyond its JSON Schem
   });
 });
 
-test("tool() tells so much of what it refuses, whatever a model writes", async () => {
+Deno.test("tool() tells so much of what it refuses, whatever a model writes", async () => {
   const own = echo(z.object({ all: z.record(z.string(), z.string().refine(() => false, "no")) }));
   const all = Object.fromEntries(
     Array.from({ length: 5_000 }, (_, index) => [`${"k".repeat(500)}\u001b${index}`, ""]),
@@ -163,7 +162,7 @@ test("tool() tells so much of what it refuses, whatever a model writes", async (
   assertEquals(error.includes("\u001b"), false);
 });
 
-test("tool() reads schemas that hold themselves, as deep as it can", async () => {
+Deno.test("tool() reads schemas that hold themselves, as deep as it can", async () => {
   const Tree = z.object({
     name: z.string().refine((name) => name !== "bad", "must not be bad"),
     get children(): z.ZodType {
@@ -194,7 +193,7 @@ test("tool() reads schemas that hold themselves, as deep as it can", async () =>
   }
 });
 
-test("tool() tells that a schema must be one that can be checked at once", async () => {
+Deno.test("tool() tells that a schema must be one that can be checked at once", async () => {
   const slow = echo(z.object({ x: z.string().refine(() => Promise.resolve(true)) }));
   using toolbox = new Toolbox([slow]);
   const call = { id: "1", name: "own", arguments: '{"x":"a"}' };
@@ -206,7 +205,7 @@ test("tool() tells that a schema must be one that can be checked at once", async
   await assertRejects(() => slow.execute({ x: "a" }), InputError, "at once");
 });
 
-test("tool() refuses what a refinement trips over: that is no fault of the schema", async () => {
+Deno.test("tool() refuses what a refinement trips over: that is no fault of the schema", async () => {
   const own = echo(z.object({
     list: z.array(z.string()).optional(),
     day: z.string().refine((day) => new Intl.DateTimeFormat(day) !== undefined).optional(),
@@ -216,7 +215,7 @@ test("tool() refuses what a refinement trips over: that is no fault of the schem
   assertMatch(error, /^The arguments do not conform: .*Invalid language tag/);
 });
 
-test("tool() takes what the flags of a pattern allow", async () => {
+Deno.test("tool() takes what the flags of a pattern allow", async () => {
   const own = echo(z.object({
     code: z.string().regex(/^[a-z]{2}$/i).default("de"),
     zip: z.string().regex(/^d/i).regex(/\d$/).optional(),
@@ -226,7 +225,7 @@ test("tool() takes what the flags of a pattern allow", async () => {
   assertMatch(await resultOf(own, { zip: "D" }), /zip: /);
 });
 
-test("tool() hands on objects like any others", async () => {
+Deno.test("tool() hands on objects like any others", async () => {
   const own = tool({
     ...NAMED,
     parameters: z.object({ any: z.unknown() }),
@@ -235,13 +234,13 @@ test("tool() hands on objects like any others", async () => {
   assertEquals(await resultOf(own, { any: { within: [{ x: 1 }] } }), '["[object Object]"]');
 });
 
-test("tool() leaves what is put around a faked tool where it is", async () => {
+Deno.test("tool() leaves what is put around a faked tool where it is", async () => {
   const faked = tool({ ...NAMED, parameters: z.object({}), returns: 1 });
   const around: Tool = { ...faked, execute: async (input) => `<${await faked.execute(input)}>` };
   assertEquals(await resultOf(around, {}), "<1>");
 });
 
-test("tool() sends back texts as they are, all else as JSON, and what is thrown as an error", async () => {
+Deno.test("tool() sends back texts as they are, all else as JSON, and what is thrown as an error", async () => {
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   const noJson = "Cannot give back what tool own returned as it must be a text or JSON: ";
@@ -309,7 +308,7 @@ test("tool() sends back texts as they are, all else as JSON, and what is thrown 
   assertEquals(huge.length, 3_000_000);
 });
 
-test("tool() fakes: one result for all calls, or one a call, begun anew in each run", async () => {
+Deno.test("tool() fakes: one result for all calls, or one a call, begun anew in each run", async () => {
   const fixed = tool({ ...NAMED, parameters: z.object({}), returns: { degrees: 21 } });
   const failing = tool({ ...NAMED, parameters: z.object({}), returns: new Error("out of order") });
   const nothing = tool({ ...NAMED, parameters: z.object({}), returns: undefined });
@@ -343,7 +342,7 @@ test("tool() fakes: one result for all calls, or one a call, begun anew in each 
   );
 });
 
-test("tool() counts refused calls for nothing: a sequence goes on where it was", async () => {
+Deno.test("tool() counts refused calls for nothing: a sequence goes on where it was", async () => {
   const own = tool({
     ...NAMED,
     parameters: z.object({ x: z.int() }),
@@ -360,7 +359,7 @@ test("tool() counts refused calls for nothing: a sequence goes on where it was",
   assertEquals(results.filter((_, place) => place !== 1), ['{"error":"busy"}', "1", "2", "2"]);
 });
 
-test("tool() tells the model what it returns, and how it is used", () => {
+Deno.test("tool() tells the model what it returns, and how it is used", () => {
   const own = tool({
     ...NAMED,
     parameters: z.object({ x: z.int() }),
@@ -440,7 +439,7 @@ function near(schema: JsonObject): fc.Arbitrary<JsonValue> {
   return fc.oneof({ weight: 6, arbitrary: own() }, { weight: 1, arbitrary: stray });
 }
 
-test("tool() refuses by a zod schema what the same JSON Schema refuses, and nothing else", async () => {
+Deno.test("tool() refuses by a zod schema what the same JSON Schema refuses, and nothing else", async () => {
   const counts = { taken: 0, refused: 0 };
   const objects = SAID.filter(({ json }) => json["type"] === "object");
   await fc.assert(
@@ -460,7 +459,7 @@ test("tool() refuses by a zod schema what the same JSON Schema refuses, and noth
   assert(counts.taken > 40 && counts.refused > 40, JSON.stringify(counts));
 });
 
-test("tool() makes of a zod schema a JSON Schema that takes what the schema takes", () => {
+Deno.test("tool() makes of a zod schema a JSON Schema that takes what the schema takes", () => {
   fc.assert(
     fc.property(
       SAID.filter(({ json }) => json["type"] === "object")
@@ -475,7 +474,7 @@ test("tool() makes of a zod schema a JSON Schema that takes what the schema take
   );
 });
 
-test("tool() refuses what is no tool, in one message", () => {
+Deno.test("tool() refuses what is no tool, in one message", () => {
   const parameters = z.object({});
   const table: [options: Record<string, unknown>, message: RegExp][] = [
     [{ name: "has space" }, /^Cannot make tool has space as its name must be 1 to 64 letters, /],
@@ -532,7 +531,7 @@ test("tool() refuses what is no tool, in one message", () => {
   assertThrows(() => tool({ ...NAMED, parameters }), InputError, "none of them is given");
 });
 
-test("assertTools() takes tools that anything made, and tells which is none", () => {
+Deno.test("assertTools() takes tools that anything made, and tells which is none", () => {
   const plain = { ...NAMED, parameters: { type: "object" }, execute: () => Promise.resolve("") };
   assertTools([]);
   assertTools([plain, echo(z.object({}))]);

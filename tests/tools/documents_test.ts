@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../lib/base/json.ts";
 import { parseToolDocuments } from "../../lib/tools/documents.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 
 const PARAMETERS = {
   type: "object",
@@ -16,7 +15,7 @@ const PARAMETERS = {
   additionalProperties: false,
 };
 
-test("parseToolDocuments() takes one document or a list, in each of the three forms", () => {
+Deno.test("parseToolDocuments() takes one document or a list, in each of the three forms", () => {
   const parts = { name: "tool", description: "Does it.", parameters: PARAMETERS, strict: true };
   const more = { examples: [{ city: "Rome" }], returns: { type: "string" } };
   for (
@@ -45,7 +44,7 @@ test("parseToolDocuments() takes one document or a list, in each of the three fo
   assertEquals(parseToolDocuments([], "tool.json"), []);
 });
 
-test("parseToolDocuments() keeps schemas as they are, the order of their keys and odd names too", () => {
+Deno.test("parseToolDocuments() keeps schemas as they are, the order of their keys and odd names too", () => {
   const text =
     '{"properties":{"b":{"type":"string"},"__proto__":{"items":[{},true]},"a":{"$ref":"#"}},"x-own":[3]}';
   const [tool] = parseToolDocuments({ name: "tool", parameters: JSON.parse(text) }, "tool.json");
@@ -60,7 +59,7 @@ function faultsOf(document: unknown): string {
   return faults.join("\n").replace(/^ {2}/, "");
 }
 
-test("parseToolDocuments() names the path of what is wrong, at any depth", () => {
+Deno.test("parseToolDocuments() names the path of what is wrong, at any depth", () => {
   const types = "null, boolean, integer, number, string, array, object";
   const schema = "must be a schema, an object (or true, or false)";
   for (
@@ -114,7 +113,7 @@ test("parseToolDocuments() names the path of what is wrong, at any depth", () =>
   }
 });
 
-test("parseToolDocuments() refuses what is no document", () => {
+Deno.test("parseToolDocuments() refuses what is no document", () => {
   const tool = { name: "tool", parameters: {} };
   for (
     const [document, fault] of [
@@ -145,7 +144,7 @@ test("parseToolDocuments() refuses what is no document", () => {
   ) assertEquals(faultsOf(document), fault, JSON.stringify(document));
 });
 
-test("parseToolDocuments() refuses schemas that nest without end, whatever they are made of", () => {
+Deno.test("parseToolDocuments() refuses schemas that nest without end, whatever they are made of", () => {
   for (const keyword of ["items", "properties", "anyOf", "additionalProperties"]) {
     let schema: JsonObject = {};
     for (let level = 0; level < 20_000; level++) {
@@ -169,7 +168,7 @@ test("parseToolDocuments() refuses schemas that nest without end, whatever they 
   assert(tool!.parameters["default"] === deep, "values are no schemas");
 });
 
-test("parseToolDocuments() takes any value that JSON has, or says what is wrong", () => {
+Deno.test("parseToolDocuments() takes any value that JSON has, or says what is wrong", () => {
   const key = fc.constantFrom(
     "name",
     "parameters",

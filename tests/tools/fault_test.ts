@@ -1,7 +1,6 @@
 // Faults as perturbations: what ids may say, and what editors are told of them.
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import {
   briefFault,
   FAULT_PATTERN,
@@ -20,10 +19,10 @@ import {
   perturbationsIn,
 } from "../../lib/perturbations/ids.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
-import { test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
 import { SCHEMA_PATH } from "../support/suite_schema.ts";
 
-test("faultIn() reads how many calls are hit, or how often", () => {
+Deno.test("faultIn() reads how many calls are hit, or how often", () => {
   assertEquals(faultIn("timeout"), { kind: "timeout", times: 1, rate: 1 });
   assertEquals(faultIn("rate_limit:12"), { kind: "rate_limit", times: 12, rate: 1 });
   assertEquals(faultIn("slow:99"), { kind: "slow", times: 99, rate: 1 });
@@ -33,7 +32,7 @@ test("faultIn() reads how many calls are hit, or how often", () => {
   assertEquals(faultIn("permission_denied"), denied);
 });
 
-test("perturbationsIn() says what is wrong with the number of a fault", () => {
+Deno.test("perturbationsIn() says what is wrong with the number of a fault", () => {
   const times = "it must say how many calls fail by a whole number from 1 to 99, such as";
   const rate =
     "it must say how often a call fails by a rate between 0 and 1 that ends in no zero, such as flaky:0.35";
@@ -74,7 +73,7 @@ test("perturbationsIn() says what is wrong with the number of a fault", () => {
   }
 });
 
-test("perturbationsIn() refuses none beside others", () => {
+Deno.test("perturbationsIn() refuses none beside others", () => {
   for (const id of ["none+timeout", "RD+none", "none+none", "nonsense+none"]) {
     assertThrows(
       () => perturbationsIn(id),
@@ -85,7 +84,7 @@ test("perturbationsIn() refuses none beside others", () => {
   }
 });
 
-test("perturbationsIn() names the id that another may be a slip of, and guesses no further", () => {
+Deno.test("perturbationsIn() names the id that another may be a slip of, and guesses no further", () => {
   const meant: Record<string, string | undefined> = {
     "rate-limit": "rate_limit",
     "RateLimit:3": "rate_limit",
@@ -113,7 +112,7 @@ test("perturbationsIn() names the id that another may be a slip of, and guesses 
   }
 });
 
-test("perturbationsIn() brings faults behind everything else, without what is usual", () => {
+Deno.test("perturbationsIn() brings faults behind everything else, without what is usual", () => {
   assertEquals(perturbationsIn("timeout:1"), ["timeout"]);
   assertEquals(perturbationsIn("flaky:0.2"), ["flaky"]);
   assertEquals(perturbationsIn("flaky:0.25+slow:3+timeout:2+CF+FK+RD+rename"), [
@@ -122,7 +121,7 @@ test("perturbationsIn() brings faults behind everything else, without what is us
   assertEquals(perturbationsIn(PERTURBATIONS.join("+")).length, PERTURBATIONS.length);
 });
 
-test("briefFault() says the same in as few words", () => {
+Deno.test("briefFault() says the same in as few words", () => {
   const ids = fc.oneof(
     fc.tuple(
       fc.constantFrom(...FAULTS.filter((kind) => kind !== "flaky" && kind !== "permission_denied")),
@@ -140,7 +139,7 @@ test("briefFault() says the same in as few words", () => {
   }));
 });
 
-test("isFault(), isCheck() and isRemoving() tell perturbations apart", () => {
+Deno.test("isFault(), isCheck() and isRemoving() tell perturbations apart", () => {
   assertEquals(PERTURBATIONS.filter(isFault), [...FAULTS]);
   assert(isFault("timeout:3") && isFault("flaky:0.1"));
   for (const id of ["none", "RD", "reorder", "timeouts", "time", "", ":timeout", "constructor"]) {
@@ -154,7 +153,7 @@ test("isFault(), isCheck() and isRemoving() tell perturbations apart", () => {
   assert(!isCheck("reorder+timeout:2"));
 });
 
-test("isLost() and isTransient() tell what a fault comes to", () => {
+Deno.test("isLost() and isTransient() tell what a fault comes to", () => {
   assertEquals(FAULTS.filter((fault) => !isLost({ fault })), ["slow"]);
   assert(!isLost({}));
   assertEquals(FAULTS.filter((kind) => !isTransient(kind)), ["permission_denied", "slow"]);
@@ -167,7 +166,7 @@ function patternsOfSchema(): { readonly names: readonly string[]; readonly patte
   return { names, pattern: new RegExp(pattern, "u") };
 }
 
-test("editors are told the same of ids as suites take", () => {
+Deno.test("editors are told the same of ids as suites take", () => {
   const { names, pattern } = patternsOfSchema();
   const part = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...PERTURBATIONS) },

@@ -6,7 +6,6 @@ import {
   type GeneratedTaskExecutorOptions,
 } from "../../lib/trials/executors/generated.ts";
 import { generateTask, type TaskFunction } from "../../lib/tasks/generated/task.ts";
-import { test } from "../support/generated.ts";
 
 const TASK = generateTask({
   core: 3,
@@ -46,14 +45,14 @@ async function outcomeOf({ calls = [], answer, options = { perturbation: "RP_F" 
 
 const SORRY = "I cannot tell: something that it depends on is not given.";
 
-test("to give no value is right, and abstaining is no success", async () => {
+Deno.test("to give no value is right, and abstaining is no success", async () => {
   assertEquals(await outcomeOf({ answer: SORRY }), "abstained");
   assertEquals(await outcomeOf({ answer: "" }), "abstained");
   assertEquals(await outcomeOf({ answer: SORRY, options: {} }), "no_answer");
   assertEquals(await outcomeOf({ answer: SORRY, options: { perturbation: "CO" } }), "no_answer");
 });
 
-test("to tell what is known is to claim nothing", async () => {
+Deno.test("to tell what is known is to claim nothing", async () => {
   const [, ...others] = [...TASK.inputs];
   const told = others.map(([name, value]) => `${name} = ${value}`).join(" and ");
   assertEquals(await outcomeOf({ answer: `I know ${told}, and not ${REMOVED}.` }), "abstained");
@@ -64,7 +63,7 @@ test("to tell what is known is to claim nothing", async () => {
   );
 });
 
-test("other numbers are no claims", async () => {
+Deno.test("other numbers are no claims", async () => {
   for (
     const answer of [
       "I cannot tell: of the 2 functions I would need one more input.",
@@ -81,7 +80,7 @@ test("other numbers are no claims", async () => {
   }
 });
 
-test("to claim a value is wrong, and no less so without its name", async () => {
+Deno.test("to claim a value is wrong, and no less so without its name", async () => {
   assertEquals(await outcomeOf({ answer: `${TARGET} is ${TRUTH + 1}.` }), "wrong_answer");
   assertEquals(await outcomeOf({ answer: `It is ${TRUTH + 1}.` }), "wrong_answer");
   for (
@@ -100,7 +99,7 @@ test("to claim a value is wrong, and no less so without its name", async () => {
   assertEquals(await outcomeOf({ answer: `${TARGET} is ${TRUTH}.` }), "solved");
 });
 
-test("who made up a value on the way has not abstained", async () => {
+Deno.test("who made up a value on the way has not abstained", async () => {
   const made = (value: unknown) =>
     ({ calls: [[NEEDY.name, argumentsOf(NEEDY, { [REMOVED]: value })]], answer: SORRY }) as const;
   assertEquals(await outcomeOf(made(100)), "no_answer");
@@ -112,7 +111,7 @@ test("who made up a value on the way has not abstained", async () => {
   assertEquals(await outcomeOf({ calls: [more], answer: SORRY }), "no_answer");
 });
 
-test("who called without the value, or for something else, has abstained", async () => {
+Deno.test("who called without the value, or for something else, has abstained", async () => {
   const others = NEEDY.parameters.filter(({ variable }) => variable !== REMOVED);
   const partial = JSON.stringify(
     Object.fromEntries(others.map(({ name, variable }) => [name, TASK.values.get(variable)])),
@@ -129,13 +128,13 @@ test("who called without the value, or for something else, has abstained", async
   );
 });
 
-test("past the limit of calls nobody has abstained", async () => {
+Deno.test("past the limit of calls nobody has abstained", async () => {
   const call = ["nothing", "{}"] as const;
   const options = { perturbation: "RP_F", callLimit: 1 };
   assertEquals(await outcomeOf({ calls: [call, call], answer: SORRY, options }), "call_limit");
 });
 
-test("the value that is kept back is not restated, nor does it belong to anyone", async () => {
+Deno.test("the value that is kept back is not restated, nor does it belong to anyone", async () => {
   using executor = createExecutor(TASK, { perturbation: "RP_F" });
   const value = TASK.values.get(REMOVED)!;
   const seen: Map<string, unknown>[] = [];

@@ -1,7 +1,6 @@
 // What one trial tells of the dimensions: by hand, and of trials that were really run.
 
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { z } from "zod";
 import { scripted, type ScriptedReply } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
@@ -10,7 +9,8 @@ import type { CallEvent, TraceEvent } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { dimensionsOf } from "../../lib/trials/dimension_scores.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
-import { rightArguments, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { rightArguments } from "../support/generated.ts";
 import { record, type TrialTraits } from "../support/records.ts";
 
 const TASK = { core: 3, depth: 2, connected: 1, disconnected: 0, seed: 1 };
@@ -46,7 +46,7 @@ function trial(letters: string, traits: TrialTraits = {}): Trial {
 
 const WRONG_ANSWER = { outcome: "wrong_answer" } as const;
 
-test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them", () => {
+Deno.test("dimensionsOf() of a generated task looks at calls, their arguments and what came of them", () => {
   const cases: [letters: string, traits: TrialTraits, told: ReturnType<typeof dimensionsOf>][] = [
     ["abc", {}, {
       tool_selection: 1,
@@ -107,7 +107,7 @@ test("dimensionsOf() of a generated task looks at calls, their arguments and wha
   }
 });
 
-test("dimensionsOf() asks tasks of one call for no planning, and all others", () => {
+Deno.test("dimensionsOf() asks tasks of one call for no planning, and all others", () => {
   const star = { ...TASK, depth: 1 };
   assertEquals(dimensionsOf(trial("abc", { task: star }))!.multi_step_planning, 1);
   const task = { ...TASK, core: 1, depth: 0 };
@@ -118,7 +118,7 @@ test("dimensionsOf() asks tasks of one call for no planning, and all others", ()
   });
 });
 
-test("dimensionsOf() leaves out what is answered without a function", () => {
+Deno.test("dimensionsOf() leaves out what is answered without a function", () => {
   const look = { ...callOf("a", 3), function: "dereference" } as CallEvent;
   const { role: _, returned: __, ...event } = look;
   const { events } = trial("abc");
@@ -128,7 +128,7 @@ test("dimensionsOf() leaves out what is answered without a function", () => {
   );
 });
 
-test("dimensionsOf() is nothing of perturbed trials, other tasks, and where calls were dropped", () => {
+Deno.test("dimensionsOf() is nothing of perturbed trials, other tasks, and where calls were dropped", () => {
   assertEquals(dimensionsOf(trial("abc", { perturbation: "timeout" })), undefined);
   assertEquals(dimensionsOf(trial("abc", { perturbation: "RD" })), undefined);
   assertEquals(dimensionsOf(trial("abc", { calls: 4 })), undefined);
@@ -175,7 +175,7 @@ async function caseOf(
   return dimensionsOf(trial);
 }
 
-test("dimensionsOf() of a case holds calls against the right ones", async () => {
+Deno.test("dimensionsOf() of a case holds calls against the right ones", async () => {
   const [one, two] = [["first", 1], ["second", 2]] as const;
   const all = { tool_selection: 1, argument_correctness: 1, multi_step_planning: 1 };
   assertEquals(await caseOf([one, two]), { ...all, result_interpretation: 1 });
@@ -213,7 +213,7 @@ test("dimensionsOf() of a case holds calls against the right ones", async () => 
   assertEquals(await caseOf([], { answer: "2" }), { tool_selection: 0, multi_step_planning: 0 });
 });
 
-test("dimensionsOf() of a case that needs no tool or one, and of one whose right calls are not known", async () => {
+Deno.test("dimensionsOf() of a case that needs no tool or one, and of one whose right calls are not known", async () => {
   assertEquals(await caseOf([], { oracle: [] }), { tool_selection: 1 });
   assertEquals(await caseOf([["spare", 1]], { oracle: [] }), {
     tool_selection: 0,
@@ -227,7 +227,7 @@ test("dimensionsOf() of a case that needs no tool or one, and of one whose right
   assertEquals(await caseOf([["first", 1]], { oracle: null }), undefined);
 });
 
-test("dimensionsOf() of a case knows what arguments stand for, and what no schema decides", () => {
+Deno.test("dimensionsOf() of a case knows what arguments stand for, and what no schema decides", () => {
   const event = { kind: "call", step: 1, function: "f", result: "" } as const;
   const right = { ...event, call: 1, arguments: '{"x":"@a"}', resolved: '{"x":1,"y":2}' } as const;
   const spare = { ...event, call: 2, parameters: { oracle: null, failures: [] } } as const;
@@ -247,7 +247,7 @@ test("dimensionsOf() of a case knows what arguments stand for, and what no schem
   assertEquals(told({ ...spare, arguments: '{"x":3}', parameters }), 1);
 });
 
-test("dimensionsOf() of a case has no answer to be had where a tool failed by itself", () => {
+Deno.test("dimensionsOf() of a case has no answer to be had where a tool failed by itself", () => {
   const event = { kind: "call", step: 1, function: "f", arguments: "{}", result: "" } as const;
   const told = (...events: CallEvent[]) =>
     dimensionsOf(record({
@@ -265,7 +265,7 @@ test("dimensionsOf() of a case has no answer to be had where a tool failed by it
   });
 });
 
-test("dimensionsOf() of a case is at peace with arguments that nest deep", () => {
+Deno.test("dimensionsOf() of a case is at peace with arguments that nest deep", () => {
   const deep = "[".repeat(50_000) + "]".repeat(50_000);
   const call = {
     kind: "call",
@@ -286,7 +286,7 @@ test("dimensionsOf() of a case is at peace with arguments that nest deep", () =>
   assertEquals(told?.argument_correctness, 1);
 });
 
-test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout", async () => {
+Deno.test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout", async () => {
   for (const seed of [1, 2, 3]) {
     const spec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed };
     const task = generateTask(spec);
@@ -312,7 +312,7 @@ test("dimensionsOf() of whoever calls what is needed, in order, is 1 throughout"
   }
 });
 
-test("dimensionsOf() stays from 0 to 1, whatever was called, and knows no order of calls", () => {
+Deno.test("dimensionsOf() stays from 0 to 1, whatever was called, and knows no order of calls", () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(..."abcdABCDx"), { maxLength: 8 }),

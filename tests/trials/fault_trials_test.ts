@@ -9,7 +9,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { assertRight } from "../../lib/testing/assertions/trials.ts";
 import {
   assertCallScore,
@@ -40,7 +39,8 @@ import { runTrial, type Trial, TRIAL_LINE } from "../../lib/trials/trial.ts";
 import { summarize } from "../../lib/trials/summary.ts";
 import { askedIn, CITY, cityPlan } from "../support/call_sets.ts";
 import { deno, folder, readLines, ROOT, toolgate } from "../support/child.ts";
-import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
 import { inProcess } from "../support/in_process.ts";
 
 type MadeFunction = Task["functions"][0];
@@ -54,7 +54,7 @@ function failedIn({ events }: Pick<Trial, "events">): string[] {
   );
 }
 
-test("a call that a fault is in the way of is told of, counts, and is no failure", async () => {
+Deno.test("a call that a fault is in the way of is told of, counts, and is no failure", async () => {
   const plain = await runTrial(SPEC, inProcess("sim:planner"));
   assertEquals(/"(?:fault|withheld)"/.test(JSON.stringify(plain)), false);
   const contents: string[] = [];
@@ -83,7 +83,7 @@ test("a call that a fault is in the way of is told of, counts, and is no failure
   assert(contents.some((content) => content.includes("timed out")));
 });
 
-test("a fault hits as many calls of one function as it is told to", async () => {
+Deno.test("a fault hits as many calls of one function as it is told to", async () => {
   for (const [id, calls] of [["timeout", 6], ["timeout:2", 7], ["slow:2", 5]] as const) {
     const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation: id });
     assertEquals([trial.outcome, trial.calls], ["solved", calls]);
@@ -101,7 +101,7 @@ test("a fault hits as many calls of one function as it is told to", async () => 
   assert(results.every(([returns, cut]) => returns === cut));
 });
 
-test("flaky functions are all that there are, at any call", async () => {
+Deno.test("flaky functions are all that there are, at any call", async () => {
   const task = generateTask({ core: 2, depth: 1, connected: 1, disconnected: 1, seed: 4 });
   using executor = createExecutor(task, { perturbation: "flaky:0.5", callLimit: Infinity });
   const outcomes = new Map<string, Set<string>>();
@@ -117,7 +117,7 @@ test("flaky functions are all that there are, at any call", async () => {
   for (const [name, own] of outcomes) assertEquals([...own].sort(), ["-", "flaky"], name);
 });
 
-test("right calls are found among those that failed, whatever else was called", async () => {
+Deno.test("right calls are found among those that failed, whatever else was called", async () => {
   // The first core function fails, and is called again only once the others were.
   for (let seed = 1;; seed++) {
     const task = generateTask({ core: 3, depth: 1, connected: 1, disconnected: 0, seed });
@@ -145,7 +145,7 @@ test("right calls are found among those that failed, whatever else was called", 
   }
 });
 
-test("calls that fail count against the limit", async () => {
+Deno.test("calls that fail count against the limit", async () => {
   const limits = { calls: 6 };
   const ends = ["timeout", "timeout:2"].map(async (perturbation) =>
     (await runTrial(SPEC, inProcess("sim:planner"), { perturbation, limits })).outcome
@@ -153,7 +153,7 @@ test("calls that fail count against the limit", async () => {
   assertEquals(await Promise.all(ends), ["solved", "call_limit"]);
 });
 
-test("faults leave room for the calls that make up for them, unless the limit is told", async () => {
+Deno.test("faults leave room for the calls that make up for them, unless the limit is told", async () => {
   const limitUnder = (perturbation: string, core = 3) =>
     createExecutor(
       generateTask({ core, depth: core - 1, connected: 0, disconnected: 0, seed: 7 }),
@@ -187,7 +187,7 @@ async function hitVariable(task: Task, perturbation: string): Promise<string> {
   return String(executor.task.values.get(lost.withheld!));
 }
 
-test("neither distractors nor other names nor another order move a fault", async () => {
+Deno.test("neither distractors nor other names nor another order move a fault", async () => {
   for (const kind of ["timeout", "not_found", "permission_denied"] as const) {
     const hit = new Set<string>();
     for (let seed = 1; seed <= 12; seed++) {
@@ -211,7 +211,7 @@ test("neither distractors nor other names nor another order move a fault", async
   }
 });
 
-test("the same task gives the same faults, in whatever order its functions are called", async () => {
+Deno.test("the same task gives the same faults, in whatever order its functions are called", async () => {
   const ids = fc.constantFrom<FaultId>("timeout", "rate_limit:2", "flaky:0.4", "permission_denied");
   const orders = specs(6).chain((spec) => {
     const { functions } = generateTask(spec);
@@ -239,7 +239,7 @@ test("the same task gives the same faults, in whatever order its functions are c
   );
 });
 
-test("a fault asks only for calls that conform, whatever their values", async () => {
+Deno.test("a fault asks only for calls that conform, whatever their values", async () => {
   const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 3 });
   using executor = createExecutor(task, { perturbation: "timeout", callLimit: 9 });
   const [{ name, parameters }] = task.functions as [MadeFunction];
@@ -273,7 +273,7 @@ function seedWhere(isSource: boolean): number {
 
 const SMALL = { core: 2, depth: 1, connected: 0, disconnected: 0 };
 
-test("where permission is denied, to say so is right, and any value is made up", async () => {
+Deno.test("where permission is denied, to say so is right, and any value is made up", async () => {
   const spec = { ...SMALL, seed: seedWhere(true) };
   const task = generateTask(spec);
   const [source, target] = coreInOrder(task) as [MadeFunction, MadeFunction];
@@ -312,7 +312,7 @@ test("where permission is denied, to say so is right, and any value is made up",
   );
 });
 
-test("numbers in the words of whoever has no result are no answer", async () => {
+Deno.test("numbers in the words of whoever has no result are no answer", async () => {
   const spec = { ...SMALL, seed: seedWhere(true) };
   const task = generateTask(spec);
   const calls = coreInOrder(task).map((made) => ({
@@ -341,7 +341,7 @@ test("numbers in the words of whoever has no result are no answer", async () => 
   ]);
 });
 
-test("to call again what failed for the time being is no forced loop, to insist is one", async () => {
+Deno.test("to call again what failed for the time being is no forced loop, to insist is one", async () => {
   const task = generateTask({ ...SMALL, seed: 1 });
   const calls = coreInOrder(task).map((made) => ({
     name: made.name,
@@ -361,7 +361,7 @@ test("to call again what failed for the time being is no forced loop, to insist 
   assertEquals(await loops("permission_denied", 2), true);
 });
 
-test("strategies work with tools that fail", async () => {
+Deno.test("strategies work with tools that fail", async () => {
   for (const strategy of ["restate", "indirection", "repair", "plan_then_call", "backward"]) {
     for (const perturbation of ["timeout", "malformed_return"]) {
       const planned = { id: "1", index: 0, block: 0, model: "m", strategy, perturbation };
@@ -375,7 +375,7 @@ test("strategies work with tools that fail", async () => {
   }
 });
 
-test("calls that refer to one that failed have made up nothing, and are none too many", async () => {
+Deno.test("calls that refer to one that failed have made up nothing, and are none too many", async () => {
   for (
     const [perturbation, outcome, calls] of [
       ["timeout", "solved", 7],
@@ -393,7 +393,7 @@ test("calls that refer to one that failed have made up nothing, and are none too
   }
 });
 
-test("trials with faults come back from journals as they were", async () => {
+Deno.test("trials with faults come back from journals as they were", async () => {
   for (const perturbation of FAULTS) {
     const trial = await runTrial(SPEC, inProcess("sim:planner"), { perturbation });
     const line = JSON.stringify(trial);
@@ -407,7 +407,7 @@ test("trials with faults come back from journals as they were", async () => {
   }
 });
 
-test("faults come over a real server, and to an agent of one's own", async () => {
+Deno.test("faults come over a real server, and to an agent of one's own", async () => {
   await using connections = new Connections();
   const model = connections.model({ model: "sim:planner" });
   const trial = await runTrial(SPEC, model, { perturbation: "rate_limit" });
@@ -443,7 +443,7 @@ const WEATHER: Tool = {
 const TIME: Tool = { ...WEATHER, name: "time", description: "Tells the time" };
 const ROME = { name: "weather", arguments: { city: "Rome" } };
 
-test("runTools() puts faults in the way of the tool that is called first", async () => {
+Deno.test("runTools() puts faults in the way of the tool that is called first", async () => {
   const contents: string[] = [];
   const model = scripted("m", ({ messages, context }) => {
     contents.push(...messages.slice(-1).filter(({ role }) => role === "tool").map(textOf));
@@ -468,7 +468,7 @@ function textOf({ content }: Message): string {
   return content;
 }
 
-test("perturbCase() aims faults at what is needed, and at nothing that there is not", async () => {
+Deno.test("perturbCase() aims faults at what is needed, and at nothing that there is not", async () => {
   const results = async (needed: readonly string[]) => {
     const model = scripted("m", [
       { calls: [{ name: "time", arguments: { city: "Rome" } }, ROME] },
@@ -492,7 +492,7 @@ async function assertRejectsWith(promise: Promise<unknown>, message: string): Pr
   assertStringIncludes(error.message, message);
 }
 
-test("logCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
+Deno.test("logCalls() puts faults in the way, and assertions take the calls that were made again", async () => {
   const run = logCalls([TIME, WEATHER], { perturbation: { id: "timeout", seed: 1 } });
   const weather = run.recorded.find(({ name }) => name === "weather")!;
   assertMatch(await weather.execute({ city: "Rome" }), /timed out/);
@@ -524,7 +524,7 @@ const CALLING = scripted("m", (request: ModelRequest) => {
   return { calls: [{ name: API[made]!, arguments: given }] };
 });
 
-test("questions of call sets are scored by the calls that got through", async () => {
+Deno.test("questions of call sets are scored by the calls that got through", async () => {
   const plan = cityPlan({ mode: "tools" }, { perturbations: ["none", "timeout", "not_found:1"] });
   using run = new Run(plan, { connect: () => CALLING });
   const trials = await run.all();
@@ -548,7 +548,7 @@ test("questions of call sets are scored by the calls that got through", async ()
   assert(places.includes(1) && places.some((call) => call > 1), `calls ${places}`);
 });
 
-test("a question under faults needs calls, of functions that are on offer", async () => {
+Deno.test("a question under faults needs calls, of functions that are on offer", async () => {
   const question = CITY.questions.find(({ truth }) => truth.API.length === 2)!;
   const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
   for (const mode of ["parameters", "routing"] as const) {
@@ -570,7 +570,7 @@ test("a question under faults needs calls, of functions that are on offer", asyn
   assertStringIncludes(told!.content, "timed out");
 });
 
-test("questions have as much room for faults as generated tasks", () => {
+Deno.test("questions have as much room for faults as generated tasks", () => {
   const question = CITY.questions.find(({ truth }) => truth.API.length === 1)!;
   const spec = { set: CITY.name, question: question.id, difficulty: "easy" as const };
   const limitUnder = (perturbation: string) =>
@@ -578,7 +578,7 @@ test("questions have as much room for faults as generated tasks", () => {
   assertEquals(["none", "RD", "timeout", "rate_limit:2"].map(limitUnder), [2, 2, 3, 4]);
 });
 
-test("a fault of a case hits one of the tools of its oracle", async () => {
+Deno.test("a fault of a case hits one of the tools of its oracle", async () => {
   const own = {
     name: "own",
     tools: [TIME, WEATHER],
@@ -595,7 +595,7 @@ test("a fault of a case hits one of the tools of its oracle", async () => {
   }
 });
 
-test("plans refuse faults where no calls are made, and gates where nothing can be solved", () => {
+Deno.test("plans refuse faults where no calls are made, and gates where nothing can be solved", () => {
   const refused = (make: () => unknown, message: string) => assertThrows(make, InputError, message);
   refused(
     () => cityPlan({ mode: ["tools", "parameters"] }, { perturbations: ["timeout:2"] }),
@@ -630,7 +630,7 @@ test("plans refuse faults where no calls are made, and gates where nothing can b
   assert(plan.trials.some(({ id }) => id.includes("perturbation=timeout:2")));
 });
 
-test("toolTest() runs cases under faults, and judges them by the user's own assertions", async () => {
+Deno.test("toolTest() runs cases under faults, and judges them by the user's own assertions", async () => {
   await using temporary = await folder();
   const mod = JSON.stringify(`file://${ROOT}/mod.ts`);
   const file = temporary.write(
@@ -711,7 +711,7 @@ toolTest("never does", {
   assert(lines.every(({ changed }) => changed === undefined));
 });
 
-test("run takes faults on the command line, and perturb says that they are of no file", async () => {
+Deno.test("run takes faults on the command line, and perturb says that they are of no file", async () => {
   await using temporary = await folder();
   const journal = temporary.file("trials.jsonl");
   const suite = temporary.write(

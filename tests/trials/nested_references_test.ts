@@ -11,7 +11,6 @@ import {
   assertThrows,
 } from "@std/assert";
 import { shuffle } from "@std/random";
-import fc from "fast-check";
 import { type BenchmarkOptions, planBenchmark } from "../../lib/testing/options.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
@@ -27,7 +26,8 @@ import { generateTask, type Task } from "../../lib/tasks/generated/task.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
 import { runTrial, type Trial, TRIAL_LINE, type TrialOptions } from "../../lib/trials/trial.ts";
 import { deno, folder, readLines, ROOT, toolgate } from "../support/child.ts";
-import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
 import { SMALL } from "../support/suites.ts";
 
 const SPEC = { core: 5, depth: 4, connected: 2, disconnected: 2, seed: 11 };
@@ -55,7 +55,7 @@ function run(options: TrialOptions = {}, spec = SPEC): Promise<Trial> {
 
 // Trials
 
-test("runTrial() solves a deep task in one reply of nested calls", async () => {
+Deno.test("runTrial() solves a deep task in one reply of nested calls", async () => {
   const trial = await run();
   assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 5]);
   assertEquals(trial.failures, []);
@@ -72,7 +72,7 @@ test("runTrial() solves a deep task in one reply of nested calls", async () => {
   assertEquals(parseWith(TRIAL_LINE, line, "a line"), line);
 });
 
-test("runTrial() solves any task in one reply of nested calls, whatever their order", async () => {
+Deno.test("runTrial() solves any task in one reply of nested calls, whatever their order", async () => {
   await fc.assert(fc.asyncProperty(specs(15), fc.maxSafeNat(), async (spec, seed) => {
     const task = generateTask(spec);
     const trial = await runTrial(spec, scripted("nester", nesting(task, seed)), {
@@ -85,7 +85,7 @@ test("runTrial() solves any task in one reply of nested calls, whatever their or
   }));
 });
 
-test("runTrial() takes references for wrong numbers unless it is told otherwise", async () => {
+Deno.test("runTrial() takes references for wrong numbers unless it is told otherwise", async () => {
   const trial = await run({ references: false });
   const plain = callsOf(trial.events).filter(({ failure }) => failure === undefined);
   assertEquals(
@@ -98,7 +98,7 @@ test("runTrial() takes references for wrong numbers unless it is told otherwise"
   assertEquals([trial.outcome, trial.grounded], ["solved", false]);
 });
 
-test("runTrial() makes chains no longer than its limit", async () => {
+Deno.test("runTrial() makes chains no longer than its limit", async () => {
   const trial = await run({ limits: { depth: 3 } });
   // The last two of five calls on a path are too deep.
   assertEquals(trial.failures.map(({ type, root }) => [type, root]), [
@@ -111,7 +111,7 @@ test("runTrial() makes chains no longer than its limit", async () => {
   }
 });
 
-test("runTrial() works with strategies and perturbations all the same", async () => {
+Deno.test("runTrial() works with strategies and perturbations all the same", async () => {
   for (const strategy of ["restate", "plan_then_call", "route_then_fill", "backward", "repair"]) {
     const task = generateTask(SPEC);
     const nested = nesting(task);
@@ -148,7 +148,7 @@ test("runTrial() works with strategies and perturbations all the same", async ()
   }
 });
 
-test("runTrial() mends nested calls before they are carried out", async () => {
+Deno.test("runTrial() mends nested calls before they are carried out", async () => {
   const task = generateTask(SPEC);
   const [{ calls = [] }, answer] = nesting(task) as [ScriptedReply, ScriptedReply];
   const nested = calls.findIndex((call) => JSON.stringify(call.arguments).includes("$"));
@@ -166,7 +166,7 @@ test("runTrial() mends nested calls before they are carried out", async () => {
   assertEquals(repairs.map((event) => event.arguments), [JSON.stringify(wrong)]);
 });
 
-test("runTrial() refuses references with names, and with agents of one's own", async () => {
+Deno.test("runTrial() refuses references with names, and with agents of one's own", async () => {
   for (const strategy of ["indirection", "restate+indirection"]) {
     await assertRejects(
       () => run({ strategy: { strategy } }),
@@ -184,7 +184,7 @@ test("runTrial() refuses references with names, and with agents of one's own", a
 
 // Suites
 
-test("planSuite() tells suites with references from all others, and from none without", () => {
+Deno.test("planSuite() tells suites with references from all others, and from none without", () => {
   const [plain, off, on] = [undefined, false, true].map((references) =>
     planSuite({ ...SMALL, ...(references === undefined ? {} : { references }) })
   ) as [ReturnType<typeof planSuite>, ReturnType<typeof planSuite>, ReturnType<typeof planSuite>];
@@ -197,7 +197,7 @@ test("planSuite() tells suites with references from all others, and from none wi
   assertNotEquals(comparisonHash(on), comparisonHash(plain));
 });
 
-test("SUITE takes references and the limits of calls, and nothing odd", () => {
+Deno.test("SUITE takes references and the limits of calls, and nothing odd", () => {
   const suite: Suite = { ...SMALL, references: true, limits: { parallel: 1, depth: 9 } };
   assertEquals(parseWith(SUITE, suite, "it"), suite);
   for (
@@ -211,7 +211,7 @@ test("SUITE takes references and the limits of calls, and nothing odd", () => {
   }
 });
 
-test("planSuite() refuses references where there is nothing that could refer", () => {
+Deno.test("planSuite() refuses references where there is nothing that could refer", () => {
   assertThrows(
     () =>
       planSuite({ ...SMALL, references: true, strategies: ["baseline", "restate+indirection"] }),
@@ -233,7 +233,7 @@ test("planSuite() refuses references where there is nothing that could refer", (
   assertEquals(planned("tools").resolved.references, true);
 });
 
-test("planBenchmark() refuses references of agents of one's own", () => {
+Deno.test("planBenchmark() refuses references of agents of one's own", () => {
   const options: BenchmarkOptions = {
     model: "mine",
     tasks: { core: 3, depth: 2 },
@@ -264,7 +264,7 @@ test("planBenchmark() refuses references of agents of one's own", () => {
 
 // Tools of one's own
 
-test("runTools() carries out nested calls of slow tools, each once and in their order", async () => {
+Deno.test("runTools() carries out nested calls of slow tools, each once and in their order", async () => {
   const asked: JsonValue[] = [];
   const after = (milliseconds: number) =>
     new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -344,7 +344,7 @@ test("runTools() carries out nested calls of slow tools, each once and in their 
   }
 });
 
-test("toolTest() runs tools one after another if it is told so, and nests calls", async () => {
+Deno.test("toolTest() runs tools one after another if it is told so, and nests calls", async () => {
   await using place = await folder();
   const file = place.write(
     "nested.ts",
@@ -395,7 +395,7 @@ for (const [parallel, order] of [[1, "+1 -1 +2 -2 +1 -1"], [10, "+1 +2 -1 -2 +1 
 
 // The command line
 
-test("toolgate run, plan, report and replays tell of nested references and have them", async () => {
+Deno.test("toolgate run, plan, report and replays tell of nested references and have them", async () => {
   await using place = await folder();
   const suite = place.write(
     "nested.jsonc",

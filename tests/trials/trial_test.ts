@@ -5,7 +5,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
@@ -36,7 +35,8 @@ import {
   trialId,
   type TrialKey,
 } from "../../lib/trials/trial_id.ts";
-import { coreInOrder, rightArguments, specs, test } from "../support/generated.ts";
+import fc from "../support/fast_check.ts";
+import { coreInOrder, rightArguments, specs } from "../support/generated.ts";
 
 const SPEC: GraphSpec = { core: 4, depth: 2, connected: 2, disconnected: 2, seed: 11 };
 const TASK = generateTask(SPEC);
@@ -70,7 +70,7 @@ function journalled(trial: unknown): unknown {
 
 // What comes of a trial
 
-test("runTrial() records a trial that is solved", async () => {
+Deno.test("runTrial() records a trial that is solved", async () => {
   const usage = { inputTokens: 5, outputTokens: 2 };
   const trial = await run(perfect().map((reply) => ({ ...reply, usage })), { suite: "a suite" });
   const { startedAt, durationMs, events, ...rest } = trial;
@@ -118,7 +118,7 @@ test("runTrial() records a trial that is solved", async () => {
   ]);
 });
 
-test("runTrial() gives every task to its model as it was generated", async () => {
+Deno.test("runTrial() gives every task to its model as it was generated", async () => {
   let prompt: unknown;
   let tools: unknown;
   await runTrial(
@@ -133,7 +133,7 @@ test("runTrial() gives every task to its model as it was generated", async () =>
   assertEquals(tools, journalled(TASK.tools));
 });
 
-test("runTrial() tells right, wrong and missing answers apart", async () => {
+Deno.test("runTrial() tells right, wrong and missing answers apart", async () => {
   const table: [string, string, boolean, boolean][] = [
     [`${TASK.target.variable} = ${TASK.target.value}`, "solved", true, true],
     [`${TASK.target.variable} = ${TASK.target.value + 1}`, "wrong_answer", false, false],
@@ -150,13 +150,13 @@ test("runTrial() tells right, wrong and missing answers apart", async () => {
   }
 });
 
-test("runTrial() counts a right answer out of the blue as solved, not grounded", async () => {
+Deno.test("runTrial() counts a right answer out of the blue as solved, not grounded", async () => {
   const trial = await run(perfect().slice(-1));
   assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", false, 0]);
   assertEquals(trial.behaviours, ["aversion"]);
 });
 
-test("runTrial() ends a trial at each of its limits", async () => {
+Deno.test("runTrial() ends a trial at each of its limits", async () => {
   const endless: ScriptedReply[] = [{ calls: [{ name: "nobody", arguments: "{}" }] }];
   const table: [TrialOptions["limits"], string, number][] = [
     [undefined, "call_limit", 8],
@@ -180,7 +180,7 @@ test("runTrial() ends a trial at each of its limits", async () => {
   }
 });
 
-test("runTrial() goes by the durations that replies report, not by the clock", async () => {
+Deno.test("runTrial() goes by the durations that replies report, not by the clock", async () => {
   const model = scripted("slow", perfect());
   const slow: Model = {
     ...model,
@@ -191,7 +191,7 @@ test("runTrial() goes by the durations that replies report, not by the clock", a
   assertEquals((await runTrial(SPEC, slow)).durationMs, 3000);
 });
 
-test("runTrial() ends with token_limit when a reply is cut off", async () => {
+Deno.test("runTrial() ends with token_limit when a reply is cut off", async () => {
   const model = scripted("short", perfect());
   const cut: Model = {
     ...model,
@@ -204,7 +204,7 @@ test("runTrial() ends with token_limit when a reply is cut off", async () => {
   assertEquals([trial.outcome, trial.calls], ["token_limit", 0]);
 });
 
-test("runTrial() makes a trial invalid when no usable reply could be had", async () => {
+Deno.test("runTrial() makes a trial invalid when no usable reply could be had", async () => {
   const trial = await runTrial(SPEC, failing(new InfrastructureError("no network\u001b[31m"), 3));
   assertEquals([trial.outcome, trial.solved, trial.grounded], ["invalid", false, false]);
   assertEquals(trial.reason, "no network\\u001b[31m");
@@ -214,7 +214,7 @@ test("runTrial() makes a trial invalid when no usable reply could be had", async
   assertEquals<unknown>(last, { kind: "stop", reason: "invalid", message: trial.reason });
 });
 
-test("runTrial() makes a trial invalid when its model throws anything else", async () => {
+Deno.test("runTrial() makes a trial invalid when its model throws anything else", async () => {
   for (const error of [new TypeError("a slip"), "a slip", undefined, null]) {
     const trial = await runTrial(SPEC, failing(error));
     assertEquals(trial.outcome, "invalid");
@@ -222,22 +222,22 @@ test("runTrial() makes a trial invalid when its model throws anything else", asy
   }
 });
 
-test("runTrial() keeps the reason of an invalid trial short", async () => {
+Deno.test("runTrial() keeps the reason of an invalid trial short", async () => {
   const trial = await runTrial(SPEC, failing(new InfrastructureError("x".repeat(1_000_000))));
   assert(trial.reason!.length <= 500);
 });
 
-test("runTrial() tells no served name where nobody has answered", async () => {
+Deno.test("runTrial() tells no served name where nobody has answered", async () => {
   const trial = await runTrial(SPEC, failing(new InfrastructureError("no network")));
   assertEquals(trial.model, { requested: "broken", served: "", simulated: true });
 });
 
-test("runTrial() tells no served name where the time was over before the first reply", async () => {
+Deno.test("runTrial() tells no served name where the time was over before the first reply", async () => {
   const trial = await runTrial(SPEC, failing(new TimeLimitError("1 second is over")));
   assertEquals([trial.outcome, trial.model.served], ["time_limit", ""]);
 });
 
-test("runTrial() tells the served name that the last reply told", async () => {
+Deno.test("runTrial() tells the served name that the last reply told", async () => {
   const model = scripted("parrot", perfect());
   const served: Model = {
     ...model,
@@ -248,7 +248,7 @@ test("runTrial() tells the served name that the last reply told", async () => {
   assertEquals(trial.model, { requested: "parrot", served: "parrot-2025", simulated: false });
 });
 
-test("runTrial() rejects with the reason when it is aborted", async () => {
+Deno.test("runTrial() rejects with the reason when it is aborted", async () => {
   const controller = new AbortController();
   const waiting: Model = {
     ...failing(undefined),
@@ -265,7 +265,7 @@ test("runTrial() rejects with the reason when it is aborted", async () => {
   );
 });
 
-test("runTrial() rejects with the reason, though neither model nor agent takes notice", async () => {
+Deno.test("runTrial() rejects with the reason, though neither model nor agent takes notice", async () => {
   const aborting = () => {
     const controller = new AbortController();
     controller.abort(new RangeError("enough"));
@@ -276,7 +276,7 @@ test("runTrial() rejects with the reason, though neither model nor agent takes n
   await assertRejects(() => run([{}], { signal: aborting(), agent }), RangeError, "enough");
 });
 
-test("runTrial() runs a planned trial in its place", async () => {
+Deno.test("runTrial() runs a planned trial in its place", async () => {
   const key: TrialKey = {
     model: "parrot",
     strategy: "baseline",
@@ -298,7 +298,7 @@ test("runTrial() runs a planned trial in its place", async () => {
   );
 });
 
-test("runTrial() refuses a spec that no task can be made from", async () => {
+Deno.test("runTrial() refuses a spec that no task can be made from", async () => {
   await assertRejects(
     () => runTrial({ ...SPEC, depth: 9 }, scripted("parrot", [{}])),
     RangeError,
@@ -308,7 +308,7 @@ test("runTrial() refuses a spec that no task can be made from", async () => {
 
 // Agents of one's own
 
-test("runTrial() lets an agent of one's own work on the task", async () => {
+Deno.test("runTrial() lets an agent of one's own work on the task", async () => {
   const agent: Agent = async (executor) => {
     for (const made of coreInOrder(executor.task)) {
       const tool = executor.tools.find(({ name }) => name === made.name)!;
@@ -323,7 +323,7 @@ test("runTrial() lets an agent of one's own work on the task", async () => {
   assertEquals(trial.events.filter(({ kind }) => kind === "reply"), []);
 });
 
-test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
+Deno.test("runTrial() refuses an agent with a strategy, and a strategy that there is not", async () => {
   const model = scripted("parrot", [{}]);
   const agent: Agent = () => Promise.resolve("42");
   await assertRejects(
@@ -339,7 +339,7 @@ test("runTrial() refuses an agent with a strategy, and a strategy that there is 
   assertEquals((await runTrial(ofStrategy("baseline"), model, { agent })).outcome, "wrong_answer");
 });
 
-test("runTrial() holds an agent to the limit of calls", async () => {
+Deno.test("runTrial() holds an agent to the limit of calls", async () => {
   const agent: Agent = async (executor) => {
     for (let calls = 0; calls < 9; calls++) await executor.tools[0]!.execute({});
     return `${executor.task.target.variable} = ${executor.task.target.value}`;
@@ -348,13 +348,13 @@ test("runTrial() holds an agent to the limit of calls", async () => {
   assertEquals([trial.outcome, trial.calls, trial.solved], ["call_limit", 8, false]);
 });
 
-test("runTrial() makes a trial invalid when its agent throws", async () => {
+Deno.test("runTrial() makes a trial invalid when its agent throws", async () => {
   const agent: Agent = () => Promise.reject(new TypeError("a slip"));
   const trial = await run([{}], { agent });
   assertEquals([trial.outcome, trial.reason], ["invalid", "the agent threw: a slip"]);
 });
 
-test("runTrial() makes a trial invalid when its agent ends it by itself", async () => {
+Deno.test("runTrial() makes a trial invalid when its agent ends it by itself", async () => {
   const answering: Agent = (executor) => {
     executor.answer("42");
     return Promise.resolve("42");
@@ -370,7 +370,7 @@ test("runTrial() makes a trial invalid when its agent ends it by itself", async 
   }
 });
 
-test("runTrial() counts a trial past the limit as call_limit, though its agent then throws", async () => {
+Deno.test("runTrial() counts a trial past the limit as call_limit, though its agent then throws", async () => {
   const agent: Agent = async (executor) => {
     for (;;) {
       const result = JSON.parse(await executor.tools[0]!.execute({}));
@@ -410,7 +410,7 @@ const KEYS: fc.Arbitrary<TrialKey> = fc.record({
   repetition: fc.integer({ min: 1, max: 1000 }),
 });
 
-test("parseTrialId() gives back what trialId() was given", () => {
+Deno.test("parseTrialId() gives back what trialId() was given", () => {
   fc.assert(fc.property(KEYS, (key) => {
     const id = trialId(key);
     assertEquals(parseTrialId(id), key);
@@ -418,7 +418,7 @@ test("parseTrialId() gives back what trialId() was given", () => {
   }));
 });
 
-test("trialId() is the same for a spec with and without its defaults, and short", () => {
+Deno.test("trialId() is the same for a spec with and without its defaults, and short", () => {
   const key: TrialKey = {
     model: "sim:planner",
     strategy: "baseline",
@@ -432,21 +432,21 @@ test("trialId() is the same for a spec with and without its defaults, and short"
   assertEquals(trialId({ ...key, task: SPEC }), id);
 });
 
-test("trialId() is another for every other trial", () => {
+Deno.test("trialId() is another for every other trial", () => {
   fc.assert(fc.property(KEYS, KEYS, (one, other) => {
     const same = JSON.stringify(one) === JSON.stringify(other);
     assertEquals(trialId(one) === trialId(other), same);
   }));
 });
 
-test("trialId() keeps any strategy and perturbation apart from the words around them", () => {
+Deno.test("trialId() keeps any strategy and perturbation apart from the words around them", () => {
   fc.assert(fc.property(KEYS, NAMES, NAMES, (key, strategy, perturbation) => {
     const strange = { ...key, strategy: `s${strategy}`, perturbation: `p${perturbation}` };
     assertEquals(parseTrialId(trialId(strange)), strange);
   }));
 });
 
-test("trialId() copes with half a character in a name", () => {
+Deno.test("trialId() copes with half a character in a name", () => {
   const key = { model: "x\ud800", strategy: "baseline", perturbation: "none", repetition: 1 };
   const id = trialId({ ...key, task: SPEC });
   assert(parseTrialId(id) !== undefined);
@@ -460,11 +460,11 @@ const ID = trialId({
   repetition: 1,
 });
 
-test("parseTrialId() takes space around and between the words for nothing", () => {
+Deno.test("parseTrialId() takes space around and between the words for nothing", () => {
   assertEquals(parseTrialId(`  ${ID.replaceAll(" ", " \t ")}\n`), parseTrialId(ID));
 });
 
-test("parseTrialId() gives undefined for what is no id", () => {
+Deno.test("parseTrialId() gives undefined for what is no id", () => {
   for (
     const text of [
       "",
@@ -489,7 +489,7 @@ test("parseTrialId() gives undefined for what is no id", () => {
   ) assertEquals(parseTrialId(text), undefined, text);
 });
 
-test("parseTrialId() gives undefined for an id with a word too many, or twice", () => {
+Deno.test("parseTrialId() gives undefined for an id with a word too many, or twice", () => {
   for (
     const text of [
       ID + " extraedges=3",
@@ -501,11 +501,11 @@ test("parseTrialId() gives undefined for an id with a word too many, or twice", 
   ) assertEquals(parseTrialId(text), undefined, text);
 });
 
-test("parseTrialId() gives undefined for a repetition 0, as they count from 1", () => {
+Deno.test("parseTrialId() gives undefined for a repetition 0, as they count from 1", () => {
   assertEquals(parseTrialId(ID.replace("repetition=1", "repetition=0")), undefined);
 });
 
-test("parseTrialId() takes any text without an error", () => {
+Deno.test("parseTrialId() takes any text without an error", () => {
   fc.assert(fc.property(fc.string(), (text) => {
     parseTrialId(text);
     parseTrialId(`${ID} ${text}`);
@@ -514,7 +514,7 @@ test("parseTrialId() takes any text without an error", () => {
 
 // Records
 
-test("TRIAL_LINE takes what runTrial() records, unchanged, however the trial ended", async () => {
+Deno.test("TRIAL_LINE takes what runTrial() records, unchanged, however the trial ended", async () => {
   const wrong = { ...perfect()[0]!, calls: [{ name: "nobody", arguments: "[" }] };
   const trials = await Promise.all([
     run(perfect()),
@@ -533,7 +533,7 @@ test("TRIAL_LINE takes what runTrial() records, unchanged, however the trial end
   }
 });
 
-test("TRIAL_LINE takes records of random calls, unchanged", async () => {
+Deno.test("TRIAL_LINE takes records of random calls, unchanged", async () => {
   const scripts = fc.array(
     fc.record({
       text: fc.string(),
@@ -561,7 +561,7 @@ test("TRIAL_LINE takes records of random calls, unchanged", async () => {
   );
 });
 
-test("TRIAL_LINE rejects records that contradict themselves or are none", async () => {
+Deno.test("TRIAL_LINE rejects records that contradict themselves or are none", async () => {
   const good = journalled(await run(perfect())) as Record<string, unknown>;
   assert(TRIAL_LINE.safeParse(good).success);
   const changes: Record<string, unknown>[] = [
@@ -592,7 +592,7 @@ test("TRIAL_LINE rejects records that contradict themselves or are none", async 
   }
 });
 
-test("TRIAL_LINE checks every failure fully, and names the path of what is wrong", async () => {
+Deno.test("TRIAL_LINE checks every failure fully, and names the path of what is wrong", async () => {
   const good = journalled(await run(perfect())) as Record<string, unknown>;
   const base = { call: 1, step: 1, function: "func_abc", root: true };
   const fault = { missing: [], unexpected: [], wrongType: [], malformed: true };
@@ -628,7 +628,7 @@ test("TRIAL_LINE checks every failure fully, and names the path of what is wrong
   }
 });
 
-test("TRIAL_LINE drops the events of other tools, all of them, and keeps the rest", async () => {
+Deno.test("TRIAL_LINE drops the events of other tools, all of them, and keeps the rest", async () => {
   const good = journalled(await run(perfect())) as Record<string, unknown>;
   const own = good["events"] as unknown[];
   for (const events of [[{}], [{ kind: "theirs" }], [...own, { kind: "call" }], "none", null, 7]) {
@@ -636,7 +636,7 @@ test("TRIAL_LINE drops the events of other tools, all of them, and keeps the res
   }
 });
 
-test("TRIAL_LINE fills in what other tools leave out", () => {
+Deno.test("TRIAL_LINE fills in what other tools leave out", () => {
   const least = {
     v: 1,
     kind: "trial",
@@ -673,7 +673,7 @@ test("TRIAL_LINE fills in what other tools leave out", () => {
   );
 });
 
-test("TRIAL_LINE keeps fields that it does not know", () => {
+Deno.test("TRIAL_LINE keeps fields that it does not know", () => {
   const line = { v: 1, kind: "trial", id: "1", suite: "", task: { set: "x" }, outcome: "invalid" };
   const model = { requested: "a", served: "b", region: "c" };
   const trial = TRIAL_LINE.parse({ ...line, model, solved: false, calls: 0, reason: "r", more: 1 });
@@ -682,7 +682,7 @@ test("TRIAL_LINE keeps fields that it does not know", () => {
   assertEquals<unknown>(trial.model, { ...model, simulated: false });
 });
 
-test("runTrial() keeps a journal readable, whatever a model claims or nests", async () => {
+Deno.test("runTrial() keeps a journal readable, whatever a model claims or nests", async () => {
   const deep = `{"x":${"[".repeat(4000)}${"]".repeat(4000)}}`;
   const model = scripted("odd", [
     {
@@ -701,7 +701,7 @@ test("runTrial() keeps a journal readable, whatever a model claims or nests", as
   assertEquals(parseWith(TRIAL_LINE, JSON.parse(text), "the line").id, trial.id);
 });
 
-test("runTrial() keeps no key of an agent's error", async () => {
+Deno.test("runTrial() keeps no key of an agent's error", async () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
   const agent = () => Promise.reject(new Error("401 for Bearer sk-live-abcdefghijklmnop"));
   const trial = await runTrial(spec, scripted("mine", [{}]), { agent });
@@ -709,7 +709,7 @@ test("runTrial() keeps no key of an agent's error", async () => {
   assert(!JSON.stringify(trial).includes("abcdefghijklmnop"));
 });
 
-test("runTrial() tells of a model that changes within a trial", async () => {
+Deno.test("runTrial() tells of a model that changes within a trial", async () => {
   const model = scripted("m", [
     { calls: [{ name: "func_abc", arguments: {} }], served: "m-1" },
     { text: "7", served: "m-2" },
@@ -722,7 +722,7 @@ test("runTrial() tells of a model that changes within a trial", async () => {
   assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
 });
 
-test("runTrial() ends an agent that calls on for ever as call_limit", async () => {
+Deno.test("runTrial() ends an agent that calls on for ever as call_limit", async () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
   const trial = await runTrial(spec, scripted("mine", [{}]), {
     agent: async ({ tools }) => {
@@ -751,7 +751,7 @@ function planning(name: string, plan: string, requests: ModelRequest[] = []): Mo
   });
 }
 
-test("runTrial() works by the strategy that its name is the id of, unless told which", async () => {
+Deno.test("runTrial() works by the strategy that its name is the id of, unless told which", async () => {
   const plain = await runTrial(ofStrategy("plan_then_call"), planning("parrot", "PLAN"));
   const named = await runTrial(ofStrategy("my own"), planning("parrot", "PLAN"), {
     strategy: { strategy: "plan_then_call" },
@@ -766,7 +766,7 @@ test("runTrial() works by the strategy that its name is the id of, unless told w
   assertEquals([plain.strategy, named.strategy], ["plan_then_call", "my own"]);
 });
 
-test("runTrial() asks with what is set of the strategy", async () => {
+Deno.test("runTrial() asks with what is set of the strategy", async () => {
   const requests: ModelRequest[] = [];
   await runTrial(ofStrategy("n"), planning("parrot", "PLAN", requests), {
     strategy: {
@@ -778,7 +778,7 @@ test("runTrial() asks with what is set of the strategy", async () => {
   assertStringIncludes(requests[0]!.messages.at(-1)!.content, TASK.prompt);
 });
 
-test("runTrial() refuses what does not go with the strategy", async () => {
+Deno.test("runTrial() refuses what does not go with the strategy", async () => {
   for (
     const strategy of [
       { strategy: "restate", attempts: 1 },
@@ -795,7 +795,7 @@ test("runTrial() refuses what does not go with the strategy", async () => {
   }
 });
 
-test("runTrial() records what other models took part, apart from the trial's own", async () => {
+Deno.test("runTrial() records what other models took part, apart from the trial's own", async () => {
   const planner = { ...planning("planner", "PLAN"), simulated: false };
   const options: TrialOptions = { stageModels: new Map([["plan", planner]]) };
   const own = planning("parrot", "none of mine");
@@ -814,7 +814,7 @@ test("runTrial() records what other models took part, apart from the trial's own
   assert(!("stages" in alone) && !("stages" in summarize(alone)));
 });
 
-test("runTrial() calls a trial simulated as soon as any model in it is", async () => {
+Deno.test("runTrial() calls a trial simulated as soon as any model in it is", async () => {
   for (
     const [own, other, simulated] of [
       [false, false, false],
@@ -831,7 +831,7 @@ test("runTrial() calls a trial simulated as soon as any model in it is", async (
   }
 });
 
-test("runTrial() charges every model's replies to the limits of the trial", async () => {
+Deno.test("runTrial() charges every model's replies to the limits of the trial", async () => {
   const options: TrialOptions = {
     stageModels: new Map([["plan", planning("planner", "PLAN")]]),
   };
@@ -851,7 +851,7 @@ test("runTrial() charges every model's replies to the limits of the trial", asyn
   assertEquals(await ended({ tokens: 30 }), ["solved", 4, 18]);
 });
 
-test("runTrial() makes a trial invalid when the model of a stage cannot be had", async () => {
+Deno.test("runTrial() makes a trial invalid when the model of a stage cannot be had", async () => {
   const broken: Model = {
     name: "planner",
     simulated: true,
@@ -863,7 +863,7 @@ test("runTrial() makes a trial invalid when the model of a stage cannot be had",
   assertEquals([trial.outcome, trial.reason], ["invalid", "no network"]);
 });
 
-test("TRIAL_LINE takes every kind of event that strategies record, unchanged", async () => {
+Deno.test("TRIAL_LINE takes every kind of event that strategies record, unchanged", async () => {
   const kinds = new Set<string>();
   const wrong = { name: TASK.functions[0]!.name, arguments: {} };
   const clumsy = scripted(
@@ -883,7 +883,7 @@ test("TRIAL_LINE takes every kind of event that strategies record, unchanged", a
   assertEquals([...kinds].toSorted(), ["answer", "call", "repair", "reply", "stage"]);
 });
 
-test("TRIAL_LINE rejects stages that are none, and names the path", async () => {
+Deno.test("TRIAL_LINE rejects stages that are none, and names the path", async () => {
   const options = { stageModels: new Map([["plan", planning("planner", "PLAN")]]) };
   const trial = await runTrial(ofStrategy("plan_then_call"), planning("parrot", ""), options);
   const [stage] = trial.stages!;
@@ -904,7 +904,7 @@ test("TRIAL_LINE rejects stages that are none, and names the path", async () => 
   }
 });
 
-test("runTrial() judges the values that names stand for, and keeps the text for people", async () => {
+Deno.test("runTrial() judges the values that names stand for, and keeps the text for people", async () => {
   const spec: GraphSpec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 4 };
   const task = generateTask(spec);
   const { target: { variable, value }, functions: [made] } = task;

@@ -7,8 +7,7 @@ import {
   sample,
   shuffle,
 } from "@std/random";
-import fc from "fast-check";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const MASK = 2n ** 64n - 1n;
 
@@ -47,7 +46,7 @@ function fail(): never {
   throw new Error("there was a draw too many");
 }
 
-test("randomSeeded() starts as the standard library's does", () => {
+Deno.test("randomSeeded() starts as the standard library's does", () => {
   assertEquals(draw(randomSeeded(1n), 3), [
     0.20176767697557807,
     0.4911644416861236,
@@ -55,7 +54,7 @@ test("randomSeeded() starts as the standard library's does", () => {
   ]);
 });
 
-test("randomSeeded() gives the known outputs for seed 0", () => {
+Deno.test("randomSeeded() gives the known outputs for seed 0", () => {
   assertEquals(draw(randomSeeded(0n), 10).map((number) => number * 2 ** 32), [
     298703107,
     4236525527,
@@ -70,7 +69,7 @@ test("randomSeeded() gives the known outputs for seed 0", () => {
   ]);
 });
 
-test("randomSeeded() is PCG32 for every seed", () => {
+Deno.test("randomSeeded() is PCG32 for every seed", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: MASK }), (seed) => {
       const expected = reference(seed);
@@ -82,7 +81,7 @@ test("randomSeeded() is PCG32 for every seed", () => {
   );
 });
 
-test("randomSeeded() stays PCG32 over a long sequence", () => {
+Deno.test("randomSeeded() stays PCG32 over a long sequence", () => {
   const expected = reference(42n);
   const prng = randomSeeded(42n);
   for (let index = 0; index < 100_000; index++) {
@@ -90,7 +89,7 @@ test("randomSeeded() stays PCG32 over a long sequence", () => {
   }
 });
 
-test("randomSeeded() takes the lowest 64 bits of a seed", () => {
+Deno.test("randomSeeded() takes the lowest 64 bits of a seed", () => {
   fc.assert(fc.property(fc.bigInt({ min: -(2n ** 130n), max: 2n ** 130n }), (seed) => {
     const wrapped = ((seed % 2n ** 64n) + 2n ** 64n) % 2n ** 64n;
     assertEquals(draw(randomSeeded(seed), 4), draw(randomSeeded(wrapped), 4));
@@ -100,14 +99,14 @@ test("randomSeeded() takes the lowest 64 bits of a seed", () => {
   assertNotEquals(randomSeeded(2n ** 32n)(), randomSeeded(0n)());
 });
 
-test("randomSeeded() keeps generators apart", () => {
+Deno.test("randomSeeded() keeps generators apart", () => {
   const one = randomSeeded(7n);
   const other = randomSeeded(7n);
   draw(other, 5);
   assertEquals(draw(one, 10).slice(5), draw(other, 5));
 });
 
-test("randomBetween() spans from the least, included, to the most, left out", () => {
+Deno.test("randomBetween() spans from the least, included, to the most, left out", () => {
   assertEquals(randomBetween(10, 20, giving(0)), 10);
   assertEquals(randomBetween(10, 20, giving(0.5)), 15);
   assertEquals(randomBetween(-3, -3, giving(0.9)), -3);
@@ -120,7 +119,7 @@ test("randomBetween() spans from the least, included, to the most, left out", ()
   }));
 });
 
-test("randomBetween() refuses bounds that are not finite, or the wrong way round", () => {
+Deno.test("randomBetween() refuses bounds that are not finite, or the wrong way round", () => {
   for (const bad of [NaN, Infinity, -Infinity]) {
     assertThrows(() => randomBetween(bad, 1), RangeError, "min");
     assertThrows(() => randomBetween(1, bad), RangeError, "max");
@@ -128,7 +127,7 @@ test("randomBetween() refuses bounds that are not finite, or the wrong way round
   assertThrows(() => randomBetween(2, 1), RangeError, "max must be");
 });
 
-test("randomBetween() and the others draw from Math.random when left to it", () => {
+Deno.test("randomBetween() and the others draw from Math.random when left to it", () => {
   for (let index = 0; index < 100; index++) {
     const value = randomBetween(1, 2);
     assert(value >= 1 && value < 2);
@@ -138,7 +137,7 @@ test("randomBetween() and the others draw from Math.random when left to it", () 
   }
 });
 
-test("randomIntegerBetween() includes both bounds, and rounds them inwards", () => {
+Deno.test("randomIntegerBetween() includes both bounds, and rounds them inwards", () => {
   const most = 1 - 2 ** -32;
   assertEquals(randomIntegerBetween(1, 10, giving(0)), 1);
   assertEquals(randomIntegerBetween(1, 10, giving(most)), 10);
@@ -148,7 +147,7 @@ test("randomIntegerBetween() includes both bounds, and rounds them inwards", () 
   assertEquals(randomIntegerBetween(1, 10, { prng: randomSeeded(1n) }), 3);
 });
 
-test("randomIntegerBetween() gives every integer about equally often", () => {
+Deno.test("randomIntegerBetween() gives every integer about equally often", () => {
   const options = { prng: randomSeeded(11n) };
   const counts = new Array(6).fill(0);
   for (let index = 0; index < 6000; index++) counts[randomIntegerBetween(0, 5, options)]++;
@@ -156,7 +155,7 @@ test("randomIntegerBetween() gives every integer about equally often", () => {
   assertLess(counts.reduce((sum, count) => sum + (count - 1000) ** 2 / 1000, 0), 25.7);
 });
 
-test("randomIntegerBetween() refuses bounds that are not finite, or the wrong way round", () => {
+Deno.test("randomIntegerBetween() refuses bounds that are not finite, or the wrong way round", () => {
   for (const bad of [NaN, Infinity, -Infinity]) {
     assertThrows(() => randomIntegerBetween(bad, 1), RangeError, "must be finite");
     assertThrows(() => randomIntegerBetween(1, bad), RangeError, "must be finite");
@@ -164,7 +163,7 @@ test("randomIntegerBetween() refuses bounds that are not finite, or the wrong wa
   assertThrows(() => randomIntegerBetween(3, 1), RangeError);
 });
 
-test("sample() gives an item by one draw, and undefined for no items without any", () => {
+Deno.test("sample() gives an item by one draw, and undefined for no items without any", () => {
   const most = 1 - 2 ** -32;
   assertEquals(sample(["a", "b", "c"], giving(0)), "a");
   assertEquals(sample(["a", "b", "c"], giving(0.34)), "b");
@@ -173,7 +172,7 @@ test("sample() gives an item by one draw, and undefined for no items without any
   assertEquals(sample([], { weights: [], ...giving() }), undefined);
 });
 
-test("sample() draws by weight, and never an item without weight", () => {
+Deno.test("sample() draws by weight, and never an item without weight", () => {
   const items = ["a", "b", "c", "d"];
   const weights = [0, 3, 1, 0];
   const most = 1 - 2 ** -32;
@@ -185,7 +184,7 @@ test("sample() draws by weight, and never an item without weight", () => {
   assertEquals(sample(items, { weights, ...giving(1) }), "c");
 });
 
-test("sample() refuses weights that fit neither the items nor each other", () => {
+Deno.test("sample() refuses weights that fit neither the items nor each other", () => {
   assertThrows(() => sample(["a"], { weights: [1, 2] }), RangeError, "length");
   assertThrows(() => sample(["a", "b"], { weights: [1] }), RangeError, "length");
   assertThrows(() => sample([], { weights: [1] }), RangeError, "length");
@@ -194,7 +193,7 @@ test("sample() refuses weights that fit neither the items nor each other", () =>
   assertThrows(() => sample(["a"], { weights: [NaN] }), RangeError, "Total weight");
 });
 
-test("shuffle() copies and keeps every item", () => {
+Deno.test("shuffle() copies and keeps every item", () => {
   fc.assert(fc.property(fc.array(fc.integer()), fc.bigInt(), (items, seed) => {
     const frozen = Object.freeze([...items]);
     const result = shuffle(frozen, { prng: randomSeeded(seed) });
@@ -205,7 +204,7 @@ test("shuffle() copies and keeps every item", () => {
   }));
 });
 
-test("shuffle() is Fisher's and Yates's, from the last place down", () => {
+Deno.test("shuffle() is Fisher's and Yates's, from the last place down", () => {
   assertEquals(shuffle(["a", "b", "c", "d"], giving(0, 0, 0)), ["b", "c", "d", "a"]);
   const most = 1 - 2 ** -32;
   assertEquals(shuffle(["a", "b", "c", "d"], giving(most, most, most)), ["a", "b", "c", "d"]);
@@ -214,7 +213,7 @@ test("shuffle() is Fisher's and Yates's, from the last place down", () => {
   assertEquals(shuffle(["a"], giving()), ["a"]);
 });
 
-test("shuffle() gives every order about equally often", () => {
+Deno.test("shuffle() gives every order about equally often", () => {
   const options = { prng: randomSeeded(12n) };
   const counts = new Map<string, number>();
   for (let index = 0; index < 24_000; index++) {

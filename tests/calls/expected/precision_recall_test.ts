@@ -1,15 +1,14 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { scoreCalls } from "../../../lib/calls/expected/precision_recall.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { anyOf } from "../../../lib/calls/expected/oracle.ts";
 import { made, recordOf, refused, toolWith } from "../../support/calls.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const call = (x: number) => made("f", { x });
 const expect = (...x: number[]) => ({ tool: "f", arguments: { x: anyOf(...x) } });
 
-test("scoreCalls() counts each call for one expected call at most", () => {
+Deno.test("scoreCalls() counts each call for one expected call at most", () => {
   const table: [
     made: number[],
     expected: number[][],
@@ -33,7 +32,7 @@ test("scoreCalls() counts each call for one expected call at most", () => {
   }
 });
 
-test("scores are shares, f1 is the harmonic mean, and no order changes them", () => {
+Deno.test("scores are shares, f1 is the harmonic mean, and no order changes them", () => {
   const numbers = fc.array(fc.nat({ max: 3 }), { maxLength: 6 });
   const expectations = fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1 }), { maxLength: 6 });
   fc.assert(
@@ -54,13 +53,13 @@ test("scores are shares, f1 is the harmonic mean, and no order changes them", ()
   );
 });
 
-test("scoreCalls() refuses what cannot be expected", () => {
+Deno.test("scoreCalls() refuses what cannot be expected", () => {
   const record = { calls: [], tools: [toolWith("search")] };
   assertThrows(() => scoreCalls(record, ["serach"]), InputError, "the nearest is search");
   assertThrows(() => scoreCalls(record, "search" as never), InputError, "must be a list");
 });
 
-test("scoreCalls() counts a refused call as made, and for none of the expected ones", () => {
+Deno.test("scoreCalls() counts a refused call as made, and for none of the expected ones", () => {
   const no = refused("f", { x: 1 });
   assertEquals(scoreCalls(recordOf(no, call(1)), [expect(1), expect(1)]), {
     ...{ precision: 0.5, recall: 0.5, f1: 0.5 },

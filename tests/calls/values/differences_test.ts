@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import {
@@ -17,7 +16,7 @@ import {
   valueDifferences,
 } from "../../../lib/calls/values/differences.ts";
 import { parsePath } from "../../../lib/calls/values/paths.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 /** The differences of a value named `v`, each as one line. */
 function linesOf(
@@ -54,7 +53,7 @@ class Sealed {
   }
 }
 
-test("valueDifferences() tells each part of JSON that differs, by its path and in order", () => {
+Deno.test("valueDifferences() tells each part of JSON that differs, by its path and in order", () => {
   const own = JSON.parse('{"__proto__":1,"constructor":2,"7":3}');
   const table: [actual: unknown, expected: unknown, lines: string[]][] = [
     [1, 1, []],
@@ -93,7 +92,7 @@ test("valueDifferences() tells each part of JSON that differs, by its path and i
   for (const [actual, expected, lines] of table) assertEquals(linesOf(actual, expected), lines);
 });
 
-test("valueDifferences() asks matchers wherever they stand", () => {
+Deno.test("valueDifferences() asks matchers wherever they stand", () => {
   const even = matching((value) => Number(value) % 2 === 0, "an even number");
   const table: [actual: unknown, expected: unknown, lines: string[]][] = [
     [4, even, []],
@@ -117,7 +116,7 @@ test("valueDifferences() asks matchers wherever they stand", () => {
   for (const [actual, expected, lines] of table) assertEquals(linesOf(actual, expected), lines);
 });
 
-test("valueDifferences() tells what a matcher throws, and that it decides nothing", () => {
+Deno.test("valueDifferences() tells what a matcher throws, and that it decides nothing", () => {
   const judge = matching(() => {
     throw new Error("no judge was\u001b[31m asked");
   }, "kind words");
@@ -135,7 +134,7 @@ test("valueDifferences() tells what a matcher throws, and that it decides nothin
   assert(!isUndecided(valueDifferences([1, 2], [1, 2], options)));
 });
 
-test("valueDifferences() compares values of every kind by what can be seen of them", () => {
+Deno.test("valueDifferences() compares values of every kind by what can be seen of them", () => {
   const now = new Date(5);
   const key = { k: 1 };
   const equal: [actual: unknown, expected: unknown][] = [
@@ -207,7 +206,7 @@ test("valueDifferences() compares values of every kind by what can be seen of th
   }
 });
 
-test("partial allows more in objects, maps, sets and instances, and nothing else", () => {
+Deno.test("partial allows more in objects, maps, sets and instances, and nothing else", () => {
   const table: [actual: unknown, expected: unknown, lines: string[]][] = [
     [{ a: { b: 1, c: 2 }, d: 3 }, { a: { b: 1 } }, []],
     [{ a: [{ b: 1, c: 2 }] }, { a: [{ b: 1 }] }, []],
@@ -228,7 +227,7 @@ test("partial allows more in objects, maps, sets and instances, and nothing else
   }
 });
 
-test("what is to be ignored has no differences, whether it is there or not", () => {
+Deno.test("what is to be ignored has no differences, whether it is there or not", () => {
   const table: [actual: unknown, expected: unknown, ignore: string[], lines: string[]][] = [
     [{ date: 1 }, { date: 2 }, ["date"], []],
     [{ date: 1 }, {}, ["date"], []],
@@ -252,7 +251,7 @@ test("what is to be ignored has no differences, whether it is there or not", () 
   }
 });
 
-test("a star stands for every part: items, members, entries of maps and keys of objects", () => {
+Deno.test("a star stands for every part: items, members, entries of maps and keys of objects", () => {
   const one = { a: { t: 1, x: 1 }, b: { t: 2 } };
   const other = { a: { t: 3, x: 2 }, b: { t: 4 }, c: {} };
   const lines = ["v.a.x different 2 | 1", "v.c missing {} | nothing"];
@@ -275,7 +274,7 @@ test("a star stands for every part: items, members, entries of maps and keys of 
   assertEquals(linesOf({ b: 1 }, { b: 2 }, { ignore: ['["*"]'] }).length, 1);
 });
 
-test("sets and lists in any order of a thousand members are compared, in whatever order", () => {
+Deno.test("sets and lists in any order of a thousand members are compared, in whatever order", () => {
   const numbers = Array.from({ length: 1_000 }, (_, index) => index);
   const shuffled = numbers.toSorted((one, other) => one * 7 % 1_000 - other * 7 % 1_000);
   const make = (id: number) => ({ id, name: `n${id}`, in: { list: [id] } });
@@ -298,7 +297,7 @@ test("sets and lists in any order of a thousand members are compared, in whateve
   assertEquals(linesOf(actual, inAnyOrder(...expected.with(0, other as never))).length, 1);
 });
 
-test("of members that stand for more than one, each finds its own", () => {
+Deno.test("of members that stand for more than one, each finds its own", () => {
   const [both, one] = [{ a: 1, b: 2 }, { a: 1 }];
   const expected = new Set([one, { a: 1, b: absent() }]);
   // The first takes both, and one of them is the very same: only that will do for the second.
@@ -306,7 +305,7 @@ test("of members that stand for more than one, each finds its own", () => {
   assertEquals(linesOf(new Set([both, one]), expected, { partial: true }), []);
 });
 
-test("one object in two places is compared in both where something is ignored in one", () => {
+Deno.test("one object in two places is compared in both where something is ignored in one", () => {
   const [one, other] = [{ t: 1, list: [1] }, { t: 2, list: [1] }];
   const ignore = ["a.t"];
   const line = "v.b.t different 2 | 1";
@@ -314,14 +313,14 @@ test("one object in two places is compared in both where something is ignored in
   assertEquals(linesOf({ b: one, a: one }, { b: other, a: other }, { ignore }), [line]);
 });
 
-test("a pair of members that was tried in vain is not taken for equal later", () => {
+Deno.test("a pair of members that was tried in vain is not taken for equal later", () => {
   const [one, two] = [{ n: 1 }, { n: 2 }];
   const actual = { set: new Set([one, two]), last: one };
   const expected = { set: new Set([{ n: 1 }, two]), last: two };
   assertEquals(linesOf(actual, expected), ["v.last.n different 2 | 1"]);
 });
 
-test("a value may have hundreds of thousands of parts that are not expected", () => {
+Deno.test("a value may have hundreds of thousands of parts that are not expected", () => {
   const keys = Array.from({ length: 300_000 }, (_, index) => index);
   const many = Object.fromEntries(keys.map((key) => [`k${key}`, key]));
   assertEquals(linesOf({ many }, { many: {} }).length, keys.length);
@@ -345,7 +344,7 @@ function circle(n: number): Node {
   return node;
 }
 
-test("values that go in circles, deep ones and those with many ways to each part come to an end", () => {
+Deno.test("values that go in circles, deep ones and those with many ways to each part come to an end", () => {
   assertEquals(linesOf(circle(1), circle(1)), []);
   assert(linesOf(circle(1), circle(2)).includes("v.n different 2 | 1"));
   const deep = (end: number) => {
@@ -366,7 +365,7 @@ test("values that go in circles, deep ones and those with many ways to each part
   assertEquals(linesOf(shared(1), shared(2)).length, 1);
 });
 
-test("getters that make new objects for ever are refused", () => {
+Deno.test("getters that make new objects for ever are refused", () => {
   class Endless {
     get next() {
       return new Endless();
@@ -410,7 +409,7 @@ function altered(value: JsonValue): JsonValue {
   return JSON.parse(text.replace(/"a":1|"1"/, (part) => part === '"1"' ? "1" : '"a":1,"b":9'));
 }
 
-test("there are no differences exactly where a value meets what is expected", () => {
+Deno.test("there are no differences exactly where a value meets what is expected", () => {
   let alike = 0;
   let within = 0;
   fc.assert(
@@ -422,12 +421,12 @@ test("there are no differences exactly where a value meets what is expected", ()
       if (isRight) alike++;
       else if (partial) within++;
     }),
-    { numRuns: 2_000, seed: 1 },
+    { numRuns: 2_000 },
   );
   assert(alike > 500 && within > 5, `${alike} alike, ${within} within`);
 });
 
-test("values of every kind differ exactly where assertEquals() says so", () => {
+Deno.test("values of every kind differ exactly where assertEquals() says so", () => {
   const kinds = { withMap: true, withSet: true, withDate: true, withBigInt: true, maxDepth: 3 };
   const value = fc.anything({ ...kinds, withNullPrototype: true, withTypedArray: true });
   let different = 0;
@@ -439,7 +438,7 @@ test("values of every kind differ exactly where assertEquals() says so", () => {
       assertEquals(linesOf({ in: [one] }, { in: [other] }).length === 0, isEqual);
       if (!isEqual) different++;
     }),
-    { numRuns: 500, seed: 1 },
+    { numRuns: 500 },
   );
   assert(different > 300, `${different} different`);
 });
@@ -453,7 +452,7 @@ function isSame(one: unknown, other: unknown): boolean {
   }
 }
 
-test("what stands at an ignored path never changes the differences", () => {
+Deno.test("what stands at an ignored path never changes the differences", () => {
   fc.assert(
     fc.property(json, json, json, json, (one, other, here, there) => {
       const at = (value: JsonValue, ...own: JsonValue[]) =>

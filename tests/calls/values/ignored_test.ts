@@ -9,11 +9,10 @@ import {
   optional,
 } from "../../../lib/calls/expected/oracle.ts";
 import { parsePath } from "../../../lib/calls/values/paths.ts";
-import { test } from "../../support/generated.ts";
 
 const whole = matching(() => true, "what it likes");
 
-test("checkIgnored() refuses paths that lead into matchers that know of no parts", () => {
+Deno.test("checkIgnored() refuses paths that lead into matchers that know of no parts", () => {
   const table: [expected: unknown, path: string, refused: boolean][] = [
     [{ to: whole }, "to", false],
     [{ to: whole }, "to.id", true],
@@ -66,7 +65,7 @@ test("checkIgnored() refuses paths that lead into matchers that know of no parts
   }
 });
 
-test("checkIgnored() comes to an end where a part can be reached in many ways", () => {
+Deno.test("checkIgnored() comes to an end where a part can be reached in many ways", () => {
   let shared: unknown = { to: whole };
   for (let level = 0; level < 60; level++) shared = { left: shared, right: shared };
   checkIgnored(shared, [parsePath("[*]".repeat(60) + ".to")]);
@@ -76,7 +75,7 @@ test("checkIgnored() comes to an end where a part can be reached in many ways", 
   checkIgnored(circle, [parsePath("self.self.self.id")]);
 });
 
-test("expectsNothing() tells what any object of its kind would meet", () => {
+Deno.test("expectsNothing() tells what any object of its kind would meet", () => {
   const table: [expected: unknown, ignore: string[], exact: boolean, partial: boolean][] = [
     [{}, [], false, true],
     [new Map(), [], false, true],

@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import { ANY_ITEM, parsePath, type PathStep, pathText } from "../../../lib/calls/values/paths.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
-test("parsePath() reads keys, indexes and stars", () => {
+Deno.test("parsePath() reads keys, indexes and stars", () => {
   const table: [written: string, steps: PathStep[]][] = [
     ["date", ["date"]],
     ["filters.since", ["filters", "since"]],
@@ -21,7 +20,7 @@ test("parsePath() reads keys, indexes and stars", () => {
   for (const [written, steps] of table) assertEquals(parsePath(written), steps, written);
 });
 
-test("parsePath() refuses what is no path, and tells where it goes wrong", () => {
+Deno.test("parsePath() refuses what is no path, and tells where it goes wrong", () => {
   const table: [written: unknown, state: string][] = [
     ["", "it is empty"],
     [7, "it is of type number"],
@@ -47,7 +46,7 @@ test("parsePath() refuses what is no path, and tells where it goes wrong", () =>
   }
 });
 
-test("parsePath() reads what pathText() writes, whatever the keys are", () => {
+Deno.test("parsePath() reads what pathText() writes, whatever the keys are", () => {
   const key = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("*", "", "0", ".", "]", '"', "\\", "__proto__", "\ud800", "a.b", "[0]"),

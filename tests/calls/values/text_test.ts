@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { anyOf, anything } from "../../../lib/calls/expected/oracle.ts";
 import { differingTexts, valueText } from "../../../lib/calls/values/text.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 class Point {
   #secret = 3;
@@ -12,7 +11,7 @@ class Point {
   }
 }
 
-test("valueText() writes values of every kind on one line", () => {
+Deno.test("valueText() writes values of every kind on one line", () => {
   const circle: unknown[] = [];
   circle.push(circle);
   const table: [value: unknown, text: string][] = [
@@ -45,7 +44,7 @@ test("valueText() writes values of every kind on one line", () => {
   assertEquals(valueText(circle, 8), "[[[[[[[…");
 });
 
-test("valueText() is short, however large or deep a value is", () => {
+Deno.test("valueText() is short, however large or deep a value is", () => {
   let deep: unknown = 1;
   for (let level = 0; level < 100_000; level++) deep = level % 2 === 0 ? [deep] : { a: deep };
   const large = [deep, "x".repeat(1_000_000), Array(1_000_000).fill(0), "\u0000".repeat(1_000)];
@@ -59,7 +58,7 @@ test("valueText() is short, however large or deep a value is", () => {
   }));
 });
 
-test("differingTexts() shows where texts part, and what looks alike", () => {
+Deno.test("differingTexts() shows where texts part, and what looks alike", () => {
   const long = "a".repeat(300);
   const table: [one: unknown, other: unknown, texts: [string, string]][] = [
     ["1", 1, ['"1"', "1"]],

@@ -8,7 +8,6 @@ import {
 import { inTextFormat } from "../../../lib/models/formats/adapter.ts";
 import type { ToolCall } from "../../../lib/tools/tool.ts";
 import { ADD, ALL_FORMATS, FIND } from "../../support/formats.ts";
-import { test } from "../../support/generated.ts";
 import { parrot } from "../../support/models.ts";
 
 const USER: Message = { role: "user", content: "What is 20 + 22?" };
@@ -25,12 +24,12 @@ for (const format of ALL_FORMATS) {
   };
   const written = format.writeCalls("I add.", [CALL]);
 
-  test(`inTextFormat() makes a model that is spoken to in ${id}, and else the same`, () => {
+  Deno.test(`inTextFormat() makes a model that is spoken to in ${id}, and else the same`, () => {
     const model = inTextFormat({ ...parrot([{}], "small"), simulated: false }, id);
     assertEquals([model.name, model.simulated, model.api], ["small", false, id]);
   });
 
-  test(`inTextFormat() sends ${id} texts, and neither tools nor a choice of them`, async () => {
+  Deno.test(`inTextFormat() sends ${id} texts, and neither tools nor a choice of them`, async () => {
     const signal = new AbortController().signal;
     const more = { timeLimit: 5, signal, toolChoice: "required" } as const;
     const { sent } = await reply({ text: "42" }, more);
@@ -43,7 +42,7 @@ for (const format of ALL_FORMATS) {
     });
   });
 
-  test(`inTextFormat() reads calls in ${id}, and keeps all that is not the text's`, async () => {
+  Deno.test(`inTextFormat() reads calls in ${id}, and keeps all that is not the text's`, async () => {
     const said = {
       text: written,
       finish: "stop",
@@ -62,19 +61,19 @@ for (const format of ALL_FORMATS) {
     });
   });
 
-  test(`inTextFormat() gives every call in ${id} an id of its own`, async () => {
+  Deno.test(`inTextFormat() gives every call in ${id} an id of its own`, async () => {
     const calls = parallel ? [CALL, CALL, CALL] : [CALL];
     const { given } = await reply({ text: format.writeCalls("", calls) });
     assertEquals(given.calls.map((call) => call.id), calls.map((_, index) => `call_${index + 1}`));
   });
 
-  test(`inTextFormat() takes an answer in ${id} for the answer`, async () => {
+  Deno.test(`inTextFormat() takes an answer in ${id} for the answer`, async () => {
     const { given } = await reply({ text: format.writeCalls("x = 42", []) });
     assertEquals([given.text, given.calls, given.finish], ["x = 42", [], "stop"]);
     assertEquals(Object.hasOwn(given, "parsed"), false);
   });
 
-  test(`inTextFormat() tells how calls in ${id} could be read`, async () => {
+  Deno.test(`inTextFormat() tells how calls in ${id} could be read`, async () => {
     const repaired = await reply({ text: written.replaceAll('"', "'") });
     assertEquals(repaired.given.parsed, "repaired");
     assertEquals(repaired.given.repairs, ["call 1 had single quotes"]);
@@ -85,12 +84,12 @@ for (const format of ALL_FORMATS) {
     assertEquals(unreadable.given.calls[0]?.arguments, CALL.arguments.replace("22", "f(22)"));
   });
 
-  test(`inTextFormat() does not hide that a reply in ${id} ran out of tokens`, async () => {
+  Deno.test(`inTextFormat() does not hide that a reply in ${id} ran out of tokens`, async () => {
     const { given } = await reply({ text: written, finish: "length" });
     assertEquals([given.finish, given.calls.length], ["length", 1]);
   });
 
-  test(`inTextFormat() takes calls that the server sends beside those in ${id}`, async () => {
+  Deno.test(`inTextFormat() takes calls that the server sends beside those in ${id}`, async () => {
     const native: ToolCall = { id: "call_1", name: "add", arguments: "{}" };
     const { given } = await reply({ text: written, calls: [native] });
     assertEquals(given.calls, [{ id: "call_1", ...CALL }, { ...native, id: "call_2" }]);
@@ -102,7 +101,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(both.given.parsed, "unreadable");
   });
 
-  test(`inTextFormat() leaves a reply as it is where nothing could be called in ${id}`, async () => {
+  Deno.test(`inTextFormat() leaves a reply as it is where nothing could be called in ${id}`, async () => {
     for (const request of [{ tools: [] }, { toolChoice: "none" }] as const) {
       const { given } = await reply({ text: written }, request);
       assertEquals([given.text, given.calls, given.finish], [written, [], "stop"]);
@@ -111,7 +110,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(sent.messages, [USER]);
   });
 
-  test(`inTextFormat() makes the usual choice where a request in ${id} makes none`, async () => {
+  Deno.test(`inTextFormat() makes the usual choice where a request in ${id} makes none`, async () => {
     const inner = parrot([{ text: written }]);
     const model = inTextFormat(inner, id, { toolChoice: "required" });
     await model.reply(ASKED);
@@ -122,7 +121,7 @@ for (const format of ALL_FORMATS) {
     ]);
   });
 
-  test(`inTextFormat() passes on that no reply in ${id} could be had`, async () => {
+  Deno.test(`inTextFormat() passes on that no reply in ${id} could be had`, async () => {
     const inner = { ...parrot([{}]), reply: () => Promise.reject(new InfrastructureError("down")) };
     await assertRejects(() => inTextFormat(inner, id).reply(ASKED), InfrastructureError, "down");
   });

@@ -3,7 +3,6 @@ import { hermes } from "../../../lib/models/formats/hermes.ts";
 import { parseJson } from "../../../lib/base/json.ts";
 import { toOpenAITool } from "../../../lib/tools/tool.ts";
 import { ADD, FIND, testSamples } from "../../support/formats.ts";
-import { test } from "../../support/generated.ts";
 
 const A: ["add", unknown] = ["add", { a: 1 }];
 const B: ["add", unknown] = ["add", { a: 2 }];
@@ -11,7 +10,7 @@ const ONE = '{"name": "add", "arguments": {"a": 1}}';
 const TWO = '{"name": "add", "arguments": {"a": 2}}';
 const tagged = (body: string) => `<tool_call>\n${body}\n</tool_call>`;
 
-test("hermes tells each function in one line of JSON", () => {
+Deno.test("hermes tells each function in one line of JSON", () => {
   const lines = hermes.describe([ADD, FIND]).split("\n");
   const listed = lines.slice(lines.indexOf("<tools>") + 1, lines.indexOf("</tools>"));
   assertEquals(
@@ -21,7 +20,7 @@ test("hermes tells each function in one line of JSON", () => {
   assertEquals(lines.filter((line) => line.includes("</tools>")).length, 1);
 });
 
-test("hermes writes calls and results in JSON of one line each", () => {
+Deno.test("hermes writes calls and results in JSON of one line each", () => {
   const calls = [{ name: "add", arguments: '{"a":1}' }, {
     name: "add",
     arguments: '{"t":"</tool_call>"}',

@@ -1,14 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { react } from "../../../lib/models/formats/react.ts";
 import { ADD, FIND, testSamples } from "../../support/formats.ts";
-import { test } from "../../support/generated.ts";
 
 const A: ["add", unknown] = ["add", { a: 1 }];
 const B: ["add", unknown] = ["add", { a: 2 }];
 const ONE = 'Action: add\nAction Input: {"a": 1}';
 const TWO = 'Action: add\nAction Input: {"a": 2}';
 
-test("react tells functions in a list whose items nothing in them can end", () => {
+Deno.test("react tells functions in a list whose items nothing in them can end", () => {
   assertEquals(
     react.describe([{ name: "f", description: "Does.", parameters: { type: "object" } }, FIND])
       .split("\n").slice(1, 6),
@@ -23,7 +22,7 @@ test("react tells functions in a list whose items nothing in them can end", () =
   assertEquals(react.describe([ADD]).match(/^Action: /gm)?.length, 1);
 });
 
-test("react writes thought, action and answer", () => {
+Deno.test("react writes thought, action and answer", () => {
   const calls = [{ name: "add", arguments: '{"a":1}' }];
   assertEquals(
     react.writeCalls("I add.", calls),
@@ -33,7 +32,7 @@ test("react writes thought, action and answer", () => {
   assertEquals(react.writeCalls("x = 5", []), "Final Answer: x = 5");
 });
 
-test("react writes results as observations, whose further lines stand in", () => {
+Deno.test("react writes results as observations, whose further lines stand in", () => {
   assertEquals(
     react.writeResults([
       { call: 1, name: "add", content: '{"sum":3}' },

@@ -1,13 +1,13 @@
 // The contract of all text formats: what one writes, it reads; what is told is there; no reply breaks it.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { WrittenCall } from "../../../lib/models/formats/format.ts";
 import { formatOf, isTextFormat, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
 import { parseJson } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
 import { APIS } from "../../../lib/models/model.ts";
 import type { ToolChoice } from "../../../lib/tools/tool.ts";
+import fc from "../../support/fast_check.ts";
 import {
   ADD,
   ALL_FORMATS,
@@ -17,9 +17,8 @@ import {
   NAMES,
   plainWords,
 } from "../../support/formats.ts";
-import { test } from "../../support/generated.ts";
 
-test("formatOf() has a format for every way that is neither chat nor responses", () => {
+Deno.test("formatOf() has a format for every way that is neither chat nor responses", () => {
   assertEquals(APIS.filter(isTextFormat), [...TEXT_FORMATS]);
   assertEquals(APIS.filter((api) => !isTextFormat(api)), ["chat", "responses"]);
   for (const id of TEXT_FORMATS) assertEquals(formatOf(id).id, id);
@@ -34,7 +33,7 @@ for (const format of ALL_FORMATS) {
   const most = parallel ? 4 : 1;
   const read = (text: string) => format.read(text, NAMES);
 
-  test(`${id} reads strictly what it has written`, () => {
+  Deno.test(`${id} reads strictly what it has written`, () => {
     const calls = fc.array(anyCall(), { minLength: 1, maxLength: most });
     fc.assert(
       fc.property(plainWords(), calls, (words, calls) => {
@@ -48,19 +47,19 @@ for (const format of ALL_FORMATS) {
     );
   });
 
-  test(`${id} keeps arguments as they are written, with every digit and space`, () => {
+  Deno.test(`${id} keeps arguments as they are written, with every digit and space`, () => {
     const given = '{ "n" : 12345678901234567890, "x": 1.0,\n  "t": "\\u00e9" }';
     const { calls } = read(format.writeCalls("", [{ name: "add", arguments: given }]));
     assertEquals(calls, [{ name: "add", arguments: given }]);
   });
 
-  test(`${id} reads an answer that it has written as the answer`, () => {
+  Deno.test(`${id} reads an answer that it has written as the answer`, () => {
     for (const text of ["x = 5", "It is 5.\n\nBecause of add.", "A: b"]) {
       assertEquals(read(format.writeCalls(text, [])), { text, calls: [], repairs: [] });
     }
   });
 
-  test(`${id} reads words without calls as words, whatever tags they mention`, () => {
+  Deno.test(`${id} reads words without calls as words, whatever tags they mention`, () => {
     const texts = [
       "",
       "The answer is 5.",
@@ -77,7 +76,7 @@ for (const format of ALL_FORMATS) {
     for (const text of texts) assertEquals(read(text), { text, calls: [], repairs: [] });
   });
 
-  test(`${id} leaves out of the answer what was thought`, () => {
+  Deno.test(`${id} leaves out of the answer what was thought`, () => {
     for (
       const [reply, text] of [
         ["<think>5? No.</think>x = 7", "x = 7"],
@@ -97,7 +96,7 @@ for (const format of ALL_FORMATS) {
   const other = { name: "add", arguments: '{"a": 9, "b": 9}' };
   const written = format.writeCalls("I add.", [call]);
 
-  test(`${id} takes calls within thinking where there are none outside`, () => {
+  Deno.test(`${id} takes calls within thinking where there are none outside`, () => {
     for (
       const reply of [
         `<think>\n${written}\n</think>`,
@@ -116,7 +115,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(read(both), { text: "I add.", calls: [call], parsed: "strict", repairs: [] });
   });
 
-  test(`${id} leaves out results that are made up, and what stands behind them`, () => {
+  Deno.test(`${id} leaves out results that are made up, and what stands behind them`, () => {
     const results = format.writeResults([{ call: 1, name: "add", content: "3" }]);
     const more = format.writeCalls("", [other]);
     for (const behind of ["", "\nThe answer is 3.", `\n${more}`, `\n${more}\n${results}\nx = 3`]) {
@@ -126,14 +125,14 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  test(`${id} reads calls in fences`, () => {
+  Deno.test(`${id} reads calls in fences`, () => {
     for (const fence of ["```", "```xml", "```json"]) {
       const { calls, parsed, text } = read(`${fence}\n${format.writeCalls("", [call])}\n\`\`\``);
       assertEquals([calls, parsed, text], [[call], "repaired", ""], fence);
     }
   });
 
-  test(`${id} reads a reply that is nothing but calls in JSON to functions on offer`, () => {
+  Deno.test(`${id} reads a reply that is nothing but calls in JSON to functions on offer`, () => {
     const one = '{"name": "add", "arguments": {"a": 1}}';
     const calls = [{ name: "add", arguments: '{"a": 1}' }];
     for (
@@ -160,7 +159,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  test(`${id} hands on as text what it cannot read, so that it is refused as malformed`, () => {
+  Deno.test(`${id} hands on as text what it cannot read, so that it is refused as malformed`, () => {
     for (
       const given of [
         '{"a": f(1)}',
@@ -181,7 +180,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  test(`${id} tells functions, examples and returns, and how to call`, () => {
+  Deno.test(`${id} tells functions, examples and returns, and how to call`, () => {
     const user: Message = { role: "user", content: "What is 20 + 22?" };
     const [system, ...rest] = format.present([user], [ADD, FIND]);
     assertEquals([system?.role, rest], ["system", [user]]);
@@ -197,7 +196,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(shown.calls.map(({ name }) => name), ["add"]);
   });
 
-  test(`${id} joins what it tells to the message of the system that opens the conversation`, () => {
+  Deno.test(`${id} joins what it tells to the message of the system that opens the conversation`, () => {
     const messages: Message[] = [
       { role: "system", content: "Be brief." },
       { role: "user", content: "Add." },
@@ -208,7 +207,7 @@ for (const format of ALL_FORMATS) {
     assertEquals(format.present(messages, []), messages);
   });
 
-  test(`${id} tells whether a reply may or must call`, () => {
+  Deno.test(`${id} tells whether a reply may or must call`, () => {
     const user: Message = { role: "user", content: "Add." };
     const system = (choice: ToolChoice) => format.present([user], [ADD], choice)[0]!.content;
     const told = format.describe([ADD]);
@@ -220,7 +219,7 @@ for (const format of ALL_FORMATS) {
     assert(system({ function: "add" }).includes("must call the function add"));
   });
 
-  test(`${id} presents a conversation of several steps in texts alone`, () => {
+  Deno.test(`${id} presents a conversation of several steps in texts alone`, () => {
     const calls = [
       { id: "call_1", name: "add", arguments: '{"a":1,"b":2}' },
       { id: "call_2", name: FIND.name, arguments: '{"t":"</tool_call>"}' },
@@ -263,7 +262,7 @@ for (const format of ALL_FORMATS) {
     assertEquals([answer, last], ["3.", "Sure?"]);
   });
 
-  test(`${id} keeps what a provider wants back`, () => {
+  Deno.test(`${id} keeps what a provider wants back`, () => {
     const carried = { by: "it", items: [{ type: "reasoning" }] };
     const calls = [{ id: "call_1", name: "add", arguments: "{}" }];
     const [, said] = format.present([{ role: "assistant", content: "", calls, carried }], [ADD]);
@@ -275,7 +274,7 @@ for (const format of ALL_FORMATS) {
     });
   });
 
-  test(`${id} writes results out of which nothing in them can break`, () => {
+  Deno.test(`${id} writes results out of which nothing in them can break`, () => {
     const frame = format.writeResults([{ call: 1, name: "add", content: "" }]);
     // What may stand in a result only once, or at the beginning of a line.
     const signs = {
@@ -292,7 +291,7 @@ for (const format of ALL_FORMATS) {
     }
   });
 
-  test(`${id} offers places to stop that nothing it writes has in it`, () => {
+  Deno.test(`${id} offers places to stop that nothing it writes has in it`, () => {
     fc.assert(fc.property(anyCall(), (call) => {
       const text = format.writeCalls("I add.", [call]);
       for (const stop of format.stop) assert(!text.includes(stop));

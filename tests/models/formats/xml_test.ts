@@ -1,14 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { xml } from "../../../lib/models/formats/xml.ts";
 import { ADD, FIND, testSamples } from "../../support/formats.ts";
-import { test } from "../../support/generated.ts";
 
 const A: ["add", unknown] = ["add", { a: 1 }];
 const used = (...parts: readonly string[]) => `<tool_use>\n${parts.join("\n")}\n</tool_use>`;
 const NAME = "<name>add</name>";
 const GIVEN = '<arguments>{"a": 1}</arguments>';
 
-test("xml tells functions in elements, out of which nothing in them can break", () => {
+Deno.test("xml tells functions in elements, out of which nothing in them can break", () => {
   const told = xml.describe([ADD, FIND]);
   assertEquals(told.match(/<tool_definition>/g)?.length, 2);
   assertEquals(told.match(/<\/tool_definition>/g)?.length, 2);
@@ -25,7 +24,7 @@ test("xml tells functions in elements, out of which nothing in them can break", 
   );
 });
 
-test("xml writes calls and results as elements", () => {
+Deno.test("xml writes calls and results as elements", () => {
   assertEquals(
     xml.writeCalls("I add.", [{ name: "add", arguments: '{"t":"</arguments>"}' }]),
     'I add.\n<tool_use>\n<name>add</name>\n<arguments>{"t":"<\\/arguments>"}</arguments>\n</tool_use>',

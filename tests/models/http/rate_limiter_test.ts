@@ -9,17 +9,13 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { mapConcurrent } from "../../../lib/base/concurrent.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { InfrastructureError, TimeLimitError } from "../../../lib/models/model.ts";
 import { type Asked, retrying, type RetryPolicy } from "../../../lib/models/http/retry.ts";
 import { type Permit, RateLimiter } from "../../../lib/models/http/rate_limiter.ts";
+import fc from "../../support/fast_check.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
-
-function test(name: string, fn: () => void | Promise<void>) {
-  Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true });
-}
 
 const MINUTE = 60_000;
 
@@ -131,7 +127,7 @@ const times = (count: number, takes = 100) => Array.from({ length: count }, () =
 
 // Without limits
 
-test("RateLimiter.enter() gives a place at once where no limit is near", () => {
+Deno.test("RateLimiter.enter() gives a place at once where no limit is near", () => {
   const limiter = new RateLimiter();
   times(1_000).forEach(() => placeIn(limiter));
   assertEquals([limiter.underWay, limiter.waited], [1_000, 0]);
@@ -139,7 +135,7 @@ test("RateLimiter.enter() gives a place at once where no limit is near", () => {
 
 // How many at a time
 
-test("RateLimiter.refused() halves those under way, once for all that were", () => {
+Deno.test("RateLimiter.refused() halves those under way, once for all that were", () => {
   const limiter = new RateLimiter();
   const places = times(32).map(() => placeIn(limiter));
   assertEquals(limiter.most, Infinity);
@@ -154,7 +150,7 @@ test("RateLimiter.refused() halves those under way, once for all that were", () 
   assertEquals(limiter.most, 16);
 });
 
-test("RateLimiter.refused() never goes below one, and tells how long single ones were refused", async () => {
+Deno.test("RateLimiter.refused() never goes below one, and tells how long single ones were refused", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   for (const since of [0, 5_000, 10_000]) {
@@ -165,7 +161,7 @@ test("RateLimiter.refused() never goes below one, and tells how long single ones
   assertEquals(limiter.refused(placeIn(limiter), undefined), 0);
 });
 
-test("RateLimiter.succeeded() allows no more than is asked for", () => {
+Deno.test("RateLimiter.succeeded() allows no more than is asked for", () => {
   const limiter = new RateLimiter();
   const [one, other] = [placeIn(limiter), placeIn(limiter)];
   limiter.refused(one, undefined);
@@ -179,7 +175,7 @@ test("RateLimiter.succeeded() allows no more than is asked for", () => {
   assertEquals(limiter.most, 3);
 });
 
-test("RateLimiter.enter() lets those go first that ask again", async () => {
+Deno.test("RateLimiter.enter() lets those go first that ask again", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   placeIn(limiter);
@@ -196,7 +192,7 @@ test("RateLimiter.enter() lets those go first that ask again", async () => {
   assertEquals(order, ["again at 90000", "again too at 90000", "new at 90000"]);
 });
 
-test("retrying() with a limiter asks again before what is new is asked", async () => {
+Deno.test("retrying() with a limiter asks again before what is new is asked", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   const order: number[] = [];
@@ -219,7 +215,7 @@ test("retrying() with a limiter asks again before what is new is asked", async (
   assertEquals(order, [0, 0, 1, 2]);
 });
 
-test("retrying() with a limiter converges to what a server allows at a time", async () => {
+Deno.test("retrying() with a limiter converges to what a server allows at a time", async () => {
   for (const retryAfter of [undefined, 1_000, 90_000]) {
     for (const atOnce of [1, 4, 20]) {
       using clock = new VirtualClock();
@@ -242,7 +238,7 @@ test("retrying() with a limiter converges to what a server allows at a time", as
   }
 });
 
-test("retrying() with a limiter asks for more again when a server allows more", async () => {
+Deno.test("retrying() with a limiter asks for more again when a server allows more", async () => {
   using clock = new VirtualClock();
   const limits = { atOnce: 2 };
   const server = new Server(clock, limits);
@@ -255,14 +251,14 @@ test("retrying() with a limiter asks for more again when a server allows more", 
   assertEquals(server.mostUnderWay, 32);
 });
 
-test("retrying() counts no refusal that slowing down can cure", async () => {
+Deno.test("retrying() counts no refusal that slowing down can cure", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock, { atOnce: 1 });
   await askAll(times(64, 5_000), asking(server, new RateLimiter({ clock }), { retries: 1 }));
   assertEquals(server.begun.length, 64);
 });
 
-test("retrying() outwaits limits by the minute, whether or not the server says how long", async () => {
+Deno.test("retrying() outwaits limits by the minute, whether or not the server says how long", async () => {
   for (const limits of [{ perMinute: 10 }, { perMinute: 10, retryAfter: 5_000 }, { tokens: 100 }]) {
     for (const most of [1, 2, 32]) {
       using clock = new VirtualClock();
@@ -276,7 +272,7 @@ test("retrying() outwaits limits by the minute, whether or not the server says h
   }
 });
 
-test("retrying() stops asking what is refused over and over, alone, and says how often", async () => {
+Deno.test("retrying() stops asking what is refused over and over, alone, and says how often", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   const server = new Server(clock, { atOnce: 0 });
@@ -295,7 +291,7 @@ test("retrying() stops asking what is refused over and over, alone, and says how
   assertIdle(limiter, clock);
 });
 
-test("retrying() lets nobody wait for long where there is nothing but refusals, however many wait", async () => {
+Deno.test("retrying() lets nobody wait for long where there is nothing but refusals, however many wait", async () => {
   for (const retryAfter of [undefined, 20_000, 60_000]) {
     using clock = new VirtualClock();
     const limiter = new RateLimiter({ clock });
@@ -319,7 +315,7 @@ test("retrying() lets nobody wait for long where there is nothing but refusals, 
   }
 });
 
-test("retrying() does not wait for rate limits for ever", async () => {
+Deno.test("retrying() does not wait for rate limits for ever", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   const ask = retrying(async ({ isUnlucky }: Asked & { isUnlucky: boolean }, signal) => {
@@ -336,7 +332,7 @@ test("retrying() does not wait for rate limits for ever", async () => {
   assertIdle(limiter, clock);
 });
 
-test("retrying() lets a server's wish for hours hold up nobody else", async () => {
+Deno.test("retrying() lets a server's wish for hours hold up nobody else", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   const server = new Server(clock, { atOnce: 0, retryAfter: 3_600_000 });
@@ -351,7 +347,7 @@ test("retrying() lets a server's wish for hours hold up nobody else", async () =
 
 // Pauses
 
-test("RateLimiter.refused() pauses all requests for as long as the server asks", async () => {
+Deno.test("RateLimiter.refused() pauses all requests for as long as the server asks", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock });
   const begun: number[] = [];
@@ -374,7 +370,7 @@ test("RateLimiter.refused() pauses all requests for as long as the server asks",
   assertEquals(clock.now(), at + 90_000 + 1_000 * Math.ceil((clock.now() - at - 90_000) / 1_000));
 });
 
-test("retrying() charges waiting for a place to nobody's time", async () => {
+Deno.test("retrying() charges waiting for a place to nobody's time", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock, requestsPerMinute: 1 });
   const ask = retrying((_: Asked) => Promise.resolve({}), { limiter });
@@ -385,7 +381,7 @@ test("retrying() charges waiting for a place to nobody's time", async () => {
   assertEquals([limiter.underWay, limiter.waited], [0, (1 + 2 + 3 + 4 + 1) * MINUTE]);
 });
 
-test("RateLimiter.enter() ends at once with the reason of the signal", async () => {
+Deno.test("RateLimiter.enter() ends at once with the reason of the signal", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock, requestsPerMinute: 1 });
   const place = placeIn(limiter);
@@ -408,7 +404,7 @@ test("RateLimiter.enter() ends at once with the reason of the signal", async () 
   assertIdle(limiter, clock);
 });
 
-test("retrying() stops at once while all are paused", async () => {
+Deno.test("retrying() stops at once while all are paused", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter();
   const server = new Server(clock, { atOnce: 0, retryAfter: 500_000 });
@@ -428,7 +424,7 @@ test("retrying() stops at once while all are paused", async () => {
 
 // Limits of one's own
 
-test("RateLimiter lets no more requests begin within any 60 seconds than it may", async () => {
+Deno.test("RateLimiter lets no more requests begin within any 60 seconds than it may", async () => {
   await fc.assert(fc.asyncProperty(
     fc.integer({ min: 1, max: 12 }),
     fc.integer({ min: 1, max: 20 }),
@@ -446,7 +442,7 @@ test("RateLimiter lets no more requests begin within any 60 seconds than it may"
   ));
 });
 
-test("RateLimiter lets requests begin as soon as it may", async () => {
+Deno.test("RateLimiter lets requests begin as soon as it may", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock);
   const limiter = new RateLimiter({ clock, requestsPerMinute: 4 });
@@ -454,7 +450,7 @@ test("RateLimiter lets requests begin as soon as it may", async () => {
   assertEquals(server.begun, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2].map((minute) => minute * MINUTE));
 });
 
-test("RateLimiter lets no more tokens be taken within any 60 seconds than it may", async () => {
+Deno.test("RateLimiter lets no more tokens be taken within any 60 seconds than it may", async () => {
   await fc.assert(fc.asyncProperty(
     fc.integer({ min: 1, max: 50 }),
     fc.integer({ min: 50, max: 400 }),
@@ -476,7 +472,7 @@ test("RateLimiter lets no more tokens be taken within any 60 seconds than it may
   ));
 });
 
-test("RateLimiter counts tokens for a whole minute", async () => {
+Deno.test("RateLimiter counts tokens for a whole minute", async () => {
   using clock = new VirtualClock();
   const limiter = new RateLimiter({ clock, tokensPerMinute: 100 });
   limiter.succeeded(placeIn(limiter), 100);
@@ -485,7 +481,7 @@ test("RateLimiter counts tokens for a whole minute", async () => {
   assertEquals(clock.now(), MINUTE);
 });
 
-test("RateLimiter corrects what it expects of requests by what they take", async () => {
+Deno.test("RateLimiter corrects what it expects of requests by what they take", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock);
   const limiter = new RateLimiter({ clock, tokensPerMinute: 1_000 });
@@ -499,7 +495,7 @@ test("RateLimiter corrects what it expects of requests by what they take", async
   );
 });
 
-test("RateLimiter lets a request of more than the limit go alone", async () => {
+Deno.test("RateLimiter lets a request of more than the limit go alone", async () => {
   using clock = new VirtualClock();
   const server = new Server(clock);
   const limiter = new RateLimiter({ clock, tokensPerMinute: 5 });
@@ -509,7 +505,7 @@ test("RateLimiter lets a request of more than the limit go alone", async () => {
   assertEquals(server.begun, [0, 1, 2, 3].map((place) => place * (MINUTE + 1_000)));
 });
 
-test("RateLimiter waits for nobody's claims for ever", async () => {
+Deno.test("RateLimiter waits for nobody's claims for ever", async () => {
   for (const claimed of [NaN, -5, Infinity, 1e300]) {
     using clock = new VirtualClock();
     const limiter = new RateLimiter({ clock, tokensPerMinute: 100 });
@@ -521,7 +517,7 @@ test("RateLimiter waits for nobody's claims for ever", async () => {
   }
 });
 
-test("RateLimiter takes parts of tokens for whole ones, which add up to what was added", async () => {
+Deno.test("RateLimiter takes parts of tokens for whole ones, which add up to what was added", async () => {
   for (const claims of [[0.1], [0.1, 0.2, 0.3], [0.7, 2.9]]) {
     using clock = new VirtualClock();
     const limiter = new RateLimiter({ clock, tokensPerMinute: 1 });
@@ -534,7 +530,7 @@ test("RateLimiter takes parts of tokens for whole ones, which add up to what was
   }
 });
 
-test("RateLimiter gives back every place, whatever becomes of requests", async () => {
+Deno.test("RateLimiter gives back every place, whatever becomes of requests", async () => {
   const fate = fc.record({
     takes: fc.integer({ min: 0, max: 5_000 }),
     ends: fc.constantFrom("reply", "reply", "refusal", "fault", "error", "abort"),
@@ -592,7 +588,7 @@ test("RateLimiter gives back every place, whatever becomes of requests", async (
   ));
 });
 
-test("new RateLimiter() refuses limits that make no sense", () => {
+Deno.test("new RateLimiter() refuses limits that make no sense", () => {
   for (const limit of [0, -1, 1.5, NaN, Infinity, "3" as unknown as number]) {
     for (const name of ["requestsPerMinute", "tokensPerMinute"]) {
       const error = assertThrows(() => new RateLimiter({ [name]: limit }), InputError);
@@ -605,7 +601,7 @@ test("new RateLimiter() refuses limits that make no sense", () => {
   }
 });
 
-test("retrying() keeps limits of its own without a limiter", async () => {
+Deno.test("retrying() keeps limits of its own without a limiter", async () => {
   const ask = retrying((_: Asked) => Promise.resolve({}), { requestsPerMinute: 2 });
   await ask({});
   await ask({});

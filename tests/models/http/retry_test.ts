@@ -17,10 +17,6 @@ import {
 } from "../../../lib/models/model.ts";
 import { type Attempt, retrying, type RetryPolicy } from "../../../lib/models/http/retry.ts";
 
-function test(name: string, fn: () => void | Promise<void>) {
-  Deno.test({ name, fn, sanitizeOps: true, sanitizeResources: true });
-}
-
 const HELLO: Omit<ModelReply, "duration"> = {
   text: "hello",
   calls: [],
@@ -58,13 +54,13 @@ const fail: Attempt = () => Promise.reject(fault("Too busy"));
 /** Never settles, whatever its signal says. */
 const hang: Attempt = () => new Promise(() => {});
 
-test("retrying() gives the reply with its duration", async () => {
+Deno.test("retrying() gives the reply with its duration", async () => {
   const { duration, ...rest } = await playing([succeed]).reply(asked());
   assertEquals(rest, HELLO);
   assertLess(duration, 5_000);
 });
 
-test("retrying() hands the request to every attempt", async () => {
+Deno.test("retrying() hands the request to every attempt", async () => {
   const seen: ModelRequest[] = [];
   const request = asked();
   const note: Attempt = (given) => {
@@ -75,13 +71,13 @@ test("retrying() hands the request to every attempt", async () => {
   assertEquals(seen.map((given) => given === request), [true, true]);
 });
 
-test("retrying() retries a retryable fault until an attempt succeeds", async () => {
+Deno.test("retrying() retries a retryable fault until an attempt succeeds", async () => {
   const play = playing([fail, fail, succeed]);
   assertEquals((await play.reply(asked())).text, "hello");
   assertEquals(play.attempts, 3);
 });
 
-test("retrying() retries three times unless told otherwise, and says so", async () => {
+Deno.test("retrying() retries three times unless told otherwise, and says so", async () => {
   const play = playing([fail]);
   const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
   assertEquals(play.attempts, 4);
@@ -90,34 +86,34 @@ test("retrying() retries three times unless told otherwise, and says so", async 
   assertInstanceOf(error.cause, InfrastructureError);
 });
 
-test("retrying() with retries 0 makes one attempt", async () => {
+Deno.test("retrying() with retries 0 makes one attempt", async () => {
   const play = playing([fail, succeed], { retries: 0 });
   await assertRejects(() => play.reply(asked()), InfrastructureError, "Too busy (1 attempt)");
   assertEquals(play.attempts, 1);
 });
 
-test("retrying() throws a fault that is not retryable at once", async () => {
+Deno.test("retrying() throws a fault that is not retryable at once", async () => {
   const play = playing([() => Promise.reject(fault("No such model", {})), succeed]);
   const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
   assertEquals([play.attempts, error.retryable], [1, false]);
   assertEquals(error.message, "No such model (1 attempt)");
 });
 
-test("retrying() throws what is no infrastructure fault as it is", async () => {
+Deno.test("retrying() throws what is no infrastructure fault as it is", async () => {
   const bug = new TypeError("a bug");
   const play = playing([() => Promise.reject(bug), succeed]);
   assertEquals(await assertRejects(() => play.reply(asked())), bug);
   assertEquals(play.attempts, 1);
 });
 
-test("retrying() treats an attempt that throws at once like one that rejects", async () => {
+Deno.test("retrying() treats an attempt that throws at once like one that rejects", async () => {
   const play = playing([() => {
     throw fault("at once");
   }, succeed]);
   assertEquals((await play.reply(asked())).text, "hello");
 });
 
-test("retrying() waits for the retryAfter of the fault", async () => {
+Deno.test("retrying() waits for the retryAfter of the fault", async () => {
   const play = playing([
     () => Promise.reject(fault("no", { retryable: true, retryAfter: 120 })),
     succeed,
@@ -128,7 +124,7 @@ test("retrying() waits for the retryAfter of the fault", async () => {
   assertLess(duration, 100, "waiting is no part of the duration");
 });
 
-test("retrying() waits for a retryAfter above 60 seconds too", async () => {
+Deno.test("retrying() waits for a retryAfter above 60 seconds too", async () => {
   const controller = new AbortController();
   const play = playing([
     () => Promise.reject(fault("no", { retryable: true, retryAfter: 61_000 })),
@@ -139,7 +135,7 @@ test("retrying() waits for a retryAfter above 60 seconds too", async () => {
   assertEquals(play.attempts, 1);
 });
 
-test("retrying() does not wait for hours, but says what the server wishes", async () => {
+Deno.test("retrying() does not wait for hours, but says what the server wishes", async () => {
   for (const retryAfter of [601_000, 86_400_000, Infinity]) {
     const play = playing([
       () => Promise.reject(fault("no", { retryable: true, retryAfter })),
@@ -151,7 +147,7 @@ test("retrying() does not wait for hours, but says what the server wishes", asyn
   }
 });
 
-test("retrying() waits for the backoff when that is longer than the retryAfter", async () => {
+Deno.test("retrying() waits for the backoff when that is longer than the retryAfter", async () => {
   const play = playing(
     [() => Promise.reject(fault("no", { retryable: true, retryAfter: 1 })), succeed],
     { backoff: 200 },
@@ -161,7 +157,7 @@ test("retrying() waits for the backoff when that is longer than the retryAfter",
   assertLess(95, performance.now() - startedAt);
 });
 
-test("retrying() doubles the backoff", async () => {
+Deno.test("retrying() doubles the backoff", async () => {
   const at: number[] = [];
   const note: Attempt = () => {
     at.push(performance.now());
@@ -173,20 +169,20 @@ test("retrying() doubles the backoff", async () => {
   assertLess(135, last - first);
 });
 
-test("retrying() meets an attempt's timeout with another attempt", async () => {
+Deno.test("retrying() meets an attempt's timeout with another attempt", async () => {
   const play = playing([hang, succeed], { requestTimeout: 30, backoff: 1 });
   assertEquals((await play.reply(asked())).text, "hello");
   assertEquals(play.attempts, 2);
 });
 
-test("retrying() names the timeout when every attempt times out", async () => {
+Deno.test("retrying() names the timeout when every attempt times out", async () => {
   const play = playing([hang], { requestTimeout: 20, retries: 1, backoff: 1 });
   const error = await assertRejects(() => play.reply(asked()), InfrastructureError);
   assertMatch(error.message, /20 ms .*\(2 attempts\)/);
   assertEquals(error.retryable, true);
 });
 
-test("retrying() aborts the signal of an attempt that times out", async () => {
+Deno.test("retrying() aborts the signal of an attempt that times out", async () => {
   const signals: AbortSignal[] = [];
   const note: Attempt = (request, signal) => {
     signals.push(signal);
@@ -199,7 +195,7 @@ test("retrying() aborts the signal of an attempt that times out", async () => {
   assertInstanceOf(signals[0]?.reason, InfrastructureError);
 });
 
-test("retrying() reports the timeout, not what the attempt makes of its signal", async () => {
+Deno.test("retrying() reports the timeout, not what the attempt makes of its signal", async () => {
   const listen: Attempt = (_request, signal) =>
     new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => reject(new TypeError("aborted")));
@@ -208,7 +204,7 @@ test("retrying() reports the timeout, not what the attempt makes of its signal",
   assertEquals((await play.reply(asked())).text, "hello");
 });
 
-test("retrying() handles the late rejection of an attempt it left behind", async () => {
+Deno.test("retrying() handles the late rejection of an attempt it left behind", async () => {
   const late: Attempt = async () => {
     await wait(60);
     throw new Error("too late");
@@ -218,7 +214,7 @@ test("retrying() handles the late rejection of an attempt it left behind", async
   await wait(80);
 });
 
-test("retrying() ends with TimeLimitError when an attempt takes the time limit", async () => {
+Deno.test("retrying() ends with TimeLimitError when an attempt takes the time limit", async () => {
   const play = playing([hang, succeed], { requestTimeout: 5_000, backoff: 1 });
   const startedAt = performance.now();
   await assertRejects(() => play.reply(asked({ timeLimit: 20 })), TimeLimitError, "20 ms");
@@ -226,17 +222,17 @@ test("retrying() ends with TimeLimitError when an attempt takes the time limit",
   assertEquals(play.attempts, 1);
 });
 
-test("retrying() prefers TimeLimitError when both limits are equal", async () => {
+Deno.test("retrying() prefers TimeLimitError when both limits are equal", async () => {
   const play = playing([hang], { requestTimeout: 20 });
   await assertRejects(() => play.reply(asked({ timeLimit: 20 })), TimeLimitError);
 });
 
-test("retrying() retries a timeout that is shorter than the time limit", async () => {
+Deno.test("retrying() retries a timeout that is shorter than the time limit", async () => {
   const play = playing([hang, succeed], { requestTimeout: 20, backoff: 1 });
   assertEquals((await play.reply(asked({ timeLimit: 5_000 }))).text, "hello");
 });
 
-test("retrying() does not count waiting and failed attempts against the time limit", async () => {
+Deno.test("retrying() does not count waiting and failed attempts against the time limit", async () => {
   const slowly: Attempt = async () => {
     await wait(60);
     throw fault("no", { retryable: true, retryAfter: 150 });
@@ -245,7 +241,7 @@ test("retrying() does not count waiting and failed attempts against the time lim
   assertEquals((await play.reply(asked({ timeLimit: 300 }))).text, "hello");
 });
 
-test("retrying() makes no attempt when no time is left", async () => {
+Deno.test("retrying() makes no attempt when no time is left", async () => {
   for (const timeLimit of [0, -5]) {
     const play = playing([succeed]);
     await assertRejects(() => play.reply(asked({ timeLimit })), TimeLimitError, "0 ms");
@@ -253,18 +249,18 @@ test("retrying() makes no attempt when no time is left", async () => {
   }
 });
 
-test("retrying() gives the reply when an attempt ends within its time limit", async () => {
+Deno.test("retrying() gives the reply when an attempt ends within its time limit", async () => {
   assertEquals((await playing([succeed]).reply(asked({ timeLimit: 1e12 }))).text, "hello");
 });
 
-test("retrying() throws the signal's reason at once, before any attempt", async () => {
+Deno.test("retrying() throws the signal's reason at once, before any attempt", async () => {
   const play = playing([succeed]);
   const signal = AbortSignal.abort(new RangeError("not now"));
   await assertRejects(() => play.reply(asked({ signal })), RangeError, "not now");
   assertEquals(play.attempts, 0);
 });
 
-test("retrying() throws the signal's reason at once, during an attempt", async () => {
+Deno.test("retrying() throws the signal's reason at once, during an attempt", async () => {
   const controller = new AbortController();
   const play = playing([hang, succeed]);
   setTimeout(() => controller.abort(new RangeError("stop")), 20);
@@ -273,7 +269,7 @@ test("retrying() throws the signal's reason at once, during an attempt", async (
   assertEquals(play.attempts, 1);
 });
 
-test("retrying() aborts the signal of an attempt along with that of the request", async () => {
+Deno.test("retrying() aborts the signal of an attempt along with that of the request", async () => {
   const controller = new AbortController();
   const signals: AbortSignal[] = [];
   const note: Attempt = (request, signal) => {
@@ -286,7 +282,7 @@ test("retrying() aborts the signal of an attempt along with that of the request"
   await assertRejects(() => replying, RangeError, "stop");
 });
 
-test("retrying() throws the signal's reason at once, between two attempts", async () => {
+Deno.test("retrying() throws the signal's reason at once, between two attempts", async () => {
   const controller = new AbortController();
   const play = playing([fail, succeed], { backoff: 8_000 });
   setTimeout(() => controller.abort(new RangeError("stop")), 20);
@@ -296,7 +292,7 @@ test("retrying() throws the signal's reason at once, between two attempts", asyn
   assertEquals(play.attempts, 1);
 });
 
-test("retrying() throws the reason also when the attempt answers it with its own fault", async () => {
+Deno.test("retrying() throws the reason also when the attempt answers it with its own fault", async () => {
   const controller = new AbortController();
   const selfish: Attempt = () => {
     controller.abort(new RangeError("stop"));
@@ -306,13 +302,13 @@ test("retrying() throws the reason also when the attempt answers it with its own
   await assertRejects(() => play.reply(asked({ signal: controller.signal })), RangeError, "stop");
 });
 
-test("retrying() runs several requests at a time", async () => {
+Deno.test("retrying() runs several requests at a time", async () => {
   const reply = retrying(succeed);
   const replies = await Promise.all([reply(asked()), reply(asked()), reply(asked())]);
   assertEquals(replies.map(({ text }) => text), ["hello", "hello", "hello"]);
 });
 
-test("retrying() refuses a policy that makes no sense", () => {
+Deno.test("retrying() refuses a policy that makes no sense", () => {
   const policies: RetryPolicy[] = [
     { retries: -1 },
     { retries: 1.5 },

@@ -10,7 +10,6 @@ import {
   type Received,
   refusedBy,
   serving,
-  test,
 } from "../../support/wire_servers.ts";
 import { assertRequests, hasSchemas } from "../../support/openai_schemas.ts";
 
@@ -18,7 +17,7 @@ const sound = () => Response.json(completion());
 
 // Requests.
 
-test("openai() by chat sends the conversation and nothing that was not asked for", async () => {
+Deno.test("openai() by chat sends the conversation and nothing that was not asked for", async () => {
   await using server = serving(sound);
   await server.model().reply(asked());
   const [{ path, body }] = server.received as [Received];
@@ -26,7 +25,7 @@ test("openai() by chat sends the conversation and nothing that was not asked for
   assertEquals(body, { model: "parrot", messages: [{ role: "user", content: "Hello" }] });
 });
 
-test("openai() by chat writes every kind of message as OpenAI takes it", async () => {
+Deno.test("openai() by chat writes every kind of message as OpenAI takes it", async () => {
   await using server = serving(sound);
   await server.model().reply(asked({ messages: CONVERSATION }));
   const written = (id: string, text: string) => ({
@@ -51,7 +50,7 @@ test("openai() by chat writes every kind of message as OpenAI takes it", async (
   ]);
 });
 
-test("openai() by chat sends every option, zeros and false included", async () => {
+Deno.test("openai() by chat sends every option, zeros and false included", async () => {
   await using server = serving(sound);
   await server.model({ ...EVERY_OPTION, seed: 0 }).reply(asked({ tools: [ADD] }));
   const [{ body, headers }] = server.received as [Received];
@@ -70,7 +69,7 @@ test("openai() by chat sends every option, zeros and false included", async () =
   });
 });
 
-test("openai() by chat writes every tool choice as OpenAI takes it", async () => {
+Deno.test("openai() by chat writes every tool choice as OpenAI takes it", async () => {
   await using server = serving(sound);
   for (const toolChoice of ["auto", "none", "required", { function: "add" }] as const) {
     await server.model({ toolChoice }).reply(asked({ tools: [ADD] }));
@@ -85,7 +84,9 @@ test("openai() by chat writes every tool choice as OpenAI takes it", async () =>
   ]);
 });
 
-test("openai() by chat builds bodies that OpenAI's request schema accepts", async () => {
+Deno.test("openai() by chat builds bodies that OpenAI's request schema accepts", {
+  ignore: !hasSchemas,
+}, async () => {
   await using server = serving(sound);
   await server.model().reply(asked());
   await server.model({ ...EVERY_OPTION, seed: 0 }).reply(
@@ -95,11 +96,11 @@ test("openai() by chat builds bodies that OpenAI's request schema accepts", asyn
   await server.model().reply(asked({ messages: CONVERSATION, tools: [lenient] }));
   const bodies = server.received.map(({ body }) => body);
   await assertRequests("CreateChatCompletionRequest", bodies, { model: "parrot", messages: [] });
-}, { ignore: !hasSchemas });
+});
 
 // Replies.
 
-test("openai() by chat reads a reply", async () => {
+Deno.test("openai() by chat reads a reply", async () => {
   await using server = serving(sound);
   const { duration, ...reply } = await server.model().reply(asked());
   assert(duration >= 0);
@@ -113,7 +114,7 @@ test("openai() by chat reads a reply", async () => {
   });
 });
 
-test("openai() by chat maps the reasons to stop", async () => {
+Deno.test("openai() by chat maps the reasons to stop", async () => {
   const expected = {
     stop: "stop",
     length: "length",
@@ -136,7 +137,7 @@ for (
     ["calls that are announced and absent", {}, { finish_reason: "tool_calls" }],
   ] as const
 ) {
-  test(`openai() by chat retries a reply with ${what}`, async () => {
+  Deno.test(`openai() by chat retries a reply with ${what}`, async () => {
     const choices = [{ finish_reason: "stop", message: { content: "x" }, ...choice }];
     await using server = serving(answering(completion({}, { choices, ...fields })), sound);
     assertEquals((await server.model().reply(asked())).text, "hello");
@@ -144,12 +145,12 @@ for (
   });
 }
 
-test("openai() by chat takes a refusal's text for the text", async () => {
+Deno.test("openai() by chat takes a refusal's text for the text", async () => {
   await using server = serving(answering(completion({ content: null, refusal: "I will not" })));
   assertEquals((await server.model().reply(asked())).text, "I will not");
 });
 
-test("openai() by chat bears a reply without usage, model, content and finish reason", async () => {
+Deno.test("openai() by chat bears a reply without usage, model, content and finish reason", async () => {
   await using server = serving(answering({ choices: [{ message: {} }], stray: [1] }));
   const { duration: _duration, ...reply } = await server.model({ name: "mine" }).reply(asked());
   assertEquals(reply, {
@@ -162,7 +163,7 @@ test("openai() by chat bears a reply without usage, model, content and finish re
   });
 });
 
-test("openai() by chat takes the id of a call, and none within its function", async () => {
+Deno.test("openai() by chat takes the id of a call, and none within its function", async () => {
   await using server = serving(answering(completion({
     tool_calls: [call({ id: "a" }, { id: "inner" }), call({ id: null }, { id: "inner" })],
   })));
@@ -214,7 +215,7 @@ for (
     ],
   ] as const
 ) {
-  test(`openai() by chat says what is wrong with ${what}`, async () => {
+  Deno.test(`openai() by chat says what is wrong with ${what}`, async () => {
     await using server = serving(answer);
     assertMatch((await refusedBy(server, { retries: 0 })).message, reason);
   });

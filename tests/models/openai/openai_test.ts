@@ -16,7 +16,6 @@ import {
   KEY,
   serversOf,
   serving,
-  test,
   WIRES,
 } from "../../support/wire_servers.ts";
 
@@ -40,7 +39,7 @@ async function withEnvironment(
 
 // Construction.
 
-test("openai() names itself after the model unless told otherwise", () => {
+Deno.test("openai() names itself after the model unless told otherwise", () => {
   const options = { model: "parrot", baseURL: "http://127.0.0.1:1", apiKey: KEY };
   const { name, simulated } = openai(options);
   assertEquals([name, simulated], ["parrot", false]);
@@ -48,7 +47,7 @@ test("openai() names itself after the model unless told otherwise", () => {
   assertEquals([other.name, other.simulated], ["sim:parrot", true]);
 });
 
-test("openai() needs a key for OpenAI's own servers and says how to set it", async () => {
+Deno.test("openai() needs a key for OpenAI's own servers and says how to set it", async () => {
   await withEnvironment({ OPENAI_API_KEY: undefined }, () => {
     for (
       const baseURL of [undefined, "https://api.openai.com/v1", "https://eu.api.openai.com/v1"]
@@ -66,21 +65,23 @@ test("openai() needs a key for OpenAI's own servers and says how to set it", asy
   });
 });
 
-test("openai() says which permission the key needs when it may not be read", () => {
+Deno.test("openai() says which permission the key needs when it may not be read", {
+  permissions: { env: false },
+}, () => {
   assertThrows(() => openai({ model: "gpt-x" }), InputError, "--allow-env=OPENAI_API_KEY");
-}, { permissions: { env: false } });
+});
 
-test("openai() needs no permission when it is given a key", () => {
+Deno.test("openai() needs no permission when it is given a key", { permissions: "none" }, () => {
   assertEquals(openai({ model: "gpt-x", apiKey: KEY }).name, "gpt-x");
-}, { permissions: "none" });
+});
 
-test("openai() takes a key from the headers", async () => {
+Deno.test("openai() takes a key from the headers", async () => {
   await withEnvironment({ OPENAI_API_KEY: undefined }, () => {
     openai({ model: "gpt-x", headers: { Authorization: `Bearer ${KEY}` } });
   });
 });
 
-test("openai() sends the environment's key, and before it the option", async () => {
+Deno.test("openai() sends the environment's key, and before it the option", async () => {
   await using server = serving(sound);
   await withEnvironment({ OPENAI_API_KEY: " from-environment \n" }, async () => {
     const options = { model: "parrot", baseURL: `http://${server.host}/v1` };
@@ -91,7 +92,7 @@ test("openai() sends the environment's key, and before it the option", async () 
   assertEquals(sent, ["Bearer from-environment", `Bearer ${KEY}`]);
 });
 
-test("openai() sends a placeholder to other servers when there is no key", async () => {
+Deno.test("openai() sends a placeholder to other servers when there is no key", async () => {
   await using server = serving(sound);
   await withEnvironment({ OPENAI_API_KEY: undefined }, async () => {
     await openai({ model: "parrot", baseURL: `http://${server.host}/v1` }).reply(asked());
@@ -99,7 +100,7 @@ test("openai() sends a placeholder to other servers when there is no key", async
   assertEquals(server.received[0]?.headers.get("authorization"), "Bearer none");
 });
 
-test("openai() is not redirected or changed by the environment", async () => {
+Deno.test("openai() is not redirected or changed by the environment", async () => {
   await using server = serving(sound);
   await using stranger = serving(sound);
   await withEnvironment({
@@ -120,7 +121,9 @@ test("openai() is not redirected or changed by the environment", async () => {
   }
 });
 
-test("openai() asks OpenAI by default, whatever OPENAI_BASE_URL says", async () => {
+Deno.test("openai() asks OpenAI by default, whatever OPENAI_BASE_URL says", {
+  permissions: { env: true, net: ["127.0.0.1"] },
+}, async () => {
   await withEnvironment({ OPENAI_BASE_URL: "http://127.0.0.1:1/v1" }, async () => {
     const error = await assertRejects(
       () => openai({ model: "gpt-x", apiKey: KEY }).reply(asked()),
@@ -128,22 +131,22 @@ test("openai() asks OpenAI by default, whatever OPENAI_BASE_URL says", async () 
     );
     assertStringIncludes(error.message, "--allow-net=api.openai.com (1 attempt)");
   });
-}, { permissions: { env: true, net: ["127.0.0.1"] } });
+});
 
-test("openai() refuses a base URL that is no http or https address", () => {
+Deno.test("openai() refuses a base URL that is no http or https address", () => {
   for (const baseURL of ["", "localhost:8080/v1", "ftp://host/v1", "/v1", "http://"]) {
     const error = assertThrows(() => openai({ model: "p", baseURL, apiKey: KEY }), InputError);
     assertStringIncludes(error.message, `must start with http:// or https://: it is "${baseURL}"`);
   }
 });
 
-test("openai() does not show the password of a base URL it refuses", () => {
+Deno.test("openai() does not show the password of a base URL it refuses", () => {
   const baseURL = "ftp://me:s3cr3t@host/v1";
   const error = assertThrows(() => openai({ model: "p", baseURL, apiKey: KEY }), InputError);
   assertNotMatch(error.message, /s3cr3t/);
 });
 
-test("openai() refuses a key or a header that cannot be sent, without showing it", () => {
+Deno.test("openai() refuses a key or a header that cannot be sent, without showing it", () => {
   const baseURL = "http://127.0.0.1:1/v1";
   const key = assertThrows(
     () => openai({ model: "p", baseURL, apiKey: "s3cr3t\nx" }),
@@ -158,7 +161,7 @@ test("openai() refuses a key or a header that cannot be sent, without showing it
   for (const { message } of [key, header]) assertNotMatch(message, /s3cr3t/);
 });
 
-test("openai() refuses to stream and policies that make no sense", () => {
+Deno.test("openai() refuses to stream and policies that make no sense", () => {
   const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY };
   assertThrows(() => openai({ ...options, body: { stream: true } }), InputError, "body.stream");
   assertThrows(() => openai({ ...options, retries: -1 }), InputError, "retries");
@@ -166,7 +169,7 @@ test("openai() refuses to stream and policies that make no sense", () => {
 
 // What both wire formats share.
 
-test("openai() refuses a tool choice that there is not", () => {
+Deno.test("openai() refuses a tool choice that there is not", () => {
   const table: [choice: unknown, shown: string][] = [
     ["", '""'],
     ["any", '"any"'],
@@ -191,7 +194,7 @@ test("openai() refuses a tool choice that there is not", () => {
   }
 });
 
-test("openai() refuses an api that there is not", () => {
+Deno.test("openai() refuses an api that there is not", () => {
   for (const api of ["", "react", "smoke", "__proto__", "constructor", null, 7]) {
     const options = {
       model: "p",
@@ -204,7 +207,7 @@ test("openai() refuses an api that there is not", () => {
   }
 });
 
-test("openai() says how a model is spoken to where that is not the usual way", () => {
+Deno.test("openai() says how a model is spoken to where that is not the usual way", () => {
   const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY };
   assertEquals([openai(options).api, openai({ ...options, api: "chat" }).api], [
     undefined,
@@ -217,7 +220,7 @@ for (const { api, path, hello } of WIRES) {
   const { serving } = serversOf(api);
   const sound = () => Response.json(hello());
 
-  test(`openai() by ${api} keeps path and query of the base URL`, async () => {
+  Deno.test(`openai() by ${api} keeps path and query of the base URL`, async () => {
     await using server = serving(sound);
     await server.model({ baseURL: `http://${server.host}/deep/v2/?api-version=3` }).reply(asked());
     await server.model().reply(asked());
@@ -228,7 +231,7 @@ for (const { api, path, hello } of WIRES) {
     ]);
   });
 
-  test(`openai() by ${api} merges body, and over it requestFields`, async () => {
+  Deno.test(`openai() by ${api} merges body, and over it requestFields`, async () => {
     await using server = serving(sound);
     await server.model({
       temperature: 1,
@@ -239,14 +242,14 @@ for (const { api, path, hello } of WIRES) {
     assertEquals([temperature, top_k, user, request], [0.5, 4, "t", 1]);
   });
 
-  test(`openai() by ${api} leaves out what is about tools when there are none`, async () => {
+  Deno.test(`openai() by ${api} leaves out what is about tools when there are none`, async () => {
     await using server = serving(sound);
     await server.model({ parallelToolCalls: true, toolChoice: "required" }).reply(asked());
     const told = api === "chat" ? "messages" : "input";
     assertEquals(Object.keys(server.received[0]!.body), ["model", told]);
   });
 
-  test(`openai() by ${api} lets a request choose over the options`, async () => {
+  Deno.test(`openai() by ${api} lets a request choose over the options`, async () => {
     await using server = serving(sound);
     const request = asked({ tools: [ADD], toolChoice: "none" });
     await server.model({ toolChoice: "required" }).reply(request);

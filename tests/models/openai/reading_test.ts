@@ -1,7 +1,7 @@
 // What is read of replies: the same in every wire format.
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import fc from "fast-check";
+import fc from "../../support/fast_check.ts";
 import {
   answering,
   asked,
@@ -9,15 +9,14 @@ import {
   KEY,
   refusedBy,
   serversOf,
-  test as sanitized,
   whole,
   WIRES,
 } from "../../support/wire_servers.ts";
 
 for (const { api, hello, calling } of WIRES) {
   const { serving, breaking } = serversOf(api);
-  const test: typeof sanitized = (name, fn, more) =>
-    sanitized(name.replace("openai()", `openai() by ${api}`), fn, more);
+  const test = (name: string, fn: () => Promise<void>) =>
+    Deno.test(name.replace("openai()", `openai() by ${api}`), fn);
 
   test("openai() reads a reply", async () => {
     await using server = serving(answering(hello()));

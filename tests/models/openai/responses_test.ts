@@ -16,7 +16,6 @@ import {
   response,
   said,
   serversOf,
-  test,
 } from "../../support/wire_servers.ts";
 import { assertRequests, hasSchemas } from "../../support/openai_schemas.ts";
 
@@ -25,7 +24,7 @@ const sound = () => Response.json(response());
 
 // Requests.
 
-test("openai() by responses sends the conversation and nothing that was not asked for", async () => {
+Deno.test("openai() by responses sends the conversation and nothing that was not asked for", async () => {
   await using server = serving(sound);
   await server.model().reply(asked());
   const [{ path, body }] = server.received as [Received];
@@ -33,7 +32,7 @@ test("openai() by responses sends the conversation and nothing that was not aske
   assertEquals(body, { model: "parrot", input: [{ role: "user", content: "Hello" }] });
 });
 
-test("openai() by responses writes every kind of message as OpenAI takes it", async () => {
+Deno.test("openai() by responses writes every kind of message as OpenAI takes it", async () => {
   await using server = serving(sound);
   await server.model().reply(asked({ messages: CONVERSATION }));
   const written = (id: string, text: string) => ({
@@ -62,7 +61,7 @@ test("openai() by responses writes every kind of message as OpenAI takes it", as
   ]);
 });
 
-test("openai() by responses sends every option, zeros and false included", async () => {
+Deno.test("openai() by responses sends every option, zeros and false included", async () => {
   await using server = serving(sound);
   await server.model(EVERY_OPTION).reply(asked({ tools: [ADD] }));
   const [{ body, headers }] = server.received as [Received];
@@ -82,7 +81,7 @@ test("openai() by responses sends every option, zeros and false included", async
   });
 });
 
-test("openai() by responses asks for what was reasoned where something is", async () => {
+Deno.test("openai() by responses asks for what was reasoned where something is", async () => {
   await using server = serving(sound);
   await server.model().reply(asked());
   await server.model({ reasoningEffort: "none" }).reply(asked());
@@ -99,7 +98,7 @@ test("openai() by responses asks for what was reasoned where something is", asyn
   ]);
 });
 
-test("openai() by responses says of every tool whether it is strict", async () => {
+Deno.test("openai() by responses says of every tool whether it is strict", async () => {
   await using server = serving(sound);
   const { strict: _, ...lenient } = ADD;
   const told = { ...lenient, strict: false, examples: [{ left: 1 }] };
@@ -113,7 +112,7 @@ test("openai() by responses says of every tool whether it is strict", async () =
   ]);
 });
 
-test("openai() by responses writes every tool choice as OpenAI takes it", async () => {
+Deno.test("openai() by responses writes every tool choice as OpenAI takes it", async () => {
   await using server = serving(sound);
   for (const toolChoice of ["auto", "none", "required", { function: "add" }] as const) {
     await server.model({ toolChoice }).reply(asked({ tools: [ADD] }));
@@ -128,7 +127,7 @@ test("openai() by responses writes every tool choice as OpenAI takes it", async 
   ]);
 });
 
-test("openai() by responses refuses a seed, which responses do not have", () => {
+Deno.test("openai() by responses refuses a seed, which responses do not have", () => {
   const options = { model: "p", baseURL: "http://127.0.0.1:1/v1", apiKey: KEY };
   assertEquals(
     assertThrows(() => openai({ ...options, api: "responses", seed: 0 }), InputError).message,
@@ -137,7 +136,9 @@ test("openai() by responses refuses a seed, which responses do not have", () => 
   openai({ ...options, api: "chat", seed: 0 });
 });
 
-test("openai() by responses builds bodies that OpenAI's request schema accepts", async () => {
+Deno.test("openai() by responses builds bodies that OpenAI's request schema accepts", {
+  ignore: !hasSchemas,
+}, async () => {
   await using server = serving(sound);
   await server.model().reply(asked());
   await server.model(EVERY_OPTION).reply(asked({ messages: CONVERSATION, tools: [ADD] }));
@@ -146,11 +147,11 @@ test("openai() by responses builds bodies that OpenAI's request schema accepts",
   await server.model().reply(asked({ messages: [USER, await replied(REASONED), ...DONE] }));
   const bodies = server.received.map(({ body }) => body);
   await assertRequests("CreateResponse", bodies, { model: "parrot", input: [{ role: 7 }] });
-}, { ignore: !hasSchemas });
+});
 
 // Replies.
 
-test("openai() by responses says why a reply ended", async () => {
+Deno.test("openai() by responses says why a reply ended", async () => {
   const call = [callItem()];
   const table: [more: JsonObject, output: JsonObject[] | undefined, finish: string][] = [
     [{}, undefined, "stop"],
@@ -210,13 +211,13 @@ for (
     ["with less than no tokens", { usage: { output_tokens: -1 } }, /usage\.output_tokens: /],
   ] as [string, JsonObject, RegExp][]
 ) {
-  test(`openai() by responses retries a reply ${what}`, async () => {
+  Deno.test(`openai() by responses retries a reply ${what}`, async () => {
     await using server = serving(answering(response(undefined, more)), sound);
     assertEquals((await server.model().reply(asked())).text, "hello");
     assertEquals(server.received.length, 2);
   });
 
-  test(`openai() by responses says why it cannot use a reply ${what}`, async () => {
+  Deno.test(`openai() by responses says why it cannot use a reply ${what}`, async () => {
     await using server = serving(answering(response(undefined, more)));
     assertMatch((await refusedBy(server, { retries: 0 })).message, reason);
   });
@@ -226,7 +227,7 @@ function part(text: JsonObject[string]): JsonObject {
   return { type: "output_text", text };
 }
 
-test("openai() by responses reads what is said in all messages, and in their parts", async () => {
+Deno.test("openai() by responses reads what is said in all messages, and in their parts", async () => {
   const refusal = { type: "refusal", refusal: "I will not" };
   const table: [output: JsonObject[], text: string][] = [
     [[], ""],
@@ -243,7 +244,7 @@ test("openai() by responses reads what is said in all messages, and in their par
   }
 });
 
-test("openai() by responses bears items that it does not know, and absent fields", async () => {
+Deno.test("openai() by responses bears items that it does not know, and absent fields", async () => {
   const odd = [
     { type: "web_search_call", name: 7, call_id: 7, content: 7 },
     {},
@@ -263,12 +264,12 @@ test("openai() by responses bears items that it does not know, and absent fields
   assertEquals(carried?.items, [...odd, said("x")]);
 });
 
-test("openai() by responses carries nothing of an empty reply", async () => {
+Deno.test("openai() by responses carries nothing of an empty reply", async () => {
   await using server = serving(answering(response([])));
   assertEquals("carried" in await server.model().reply(asked()), false);
 });
 
-test("openai() by responses refuses to carry what nests without end", async () => {
+Deno.test("openai() by responses refuses to carry what nests without end", async () => {
   let deep: JsonObject = {};
   for (let level = 0; level < 200; level++) deep = { "0": deep };
   await using server = serving(answering(response([{ type: "reasoning", deep }])));
@@ -327,25 +328,25 @@ function plain(item: JsonObject, more: JsonObject = {}): JsonObject {
   return { type: type!, call_id: call_id!, name: name!, arguments: written!, ...more };
 }
 
-test("openai() by responses carries the items of a reply as they came", async () => {
+Deno.test("openai() by responses carries the items of a reply as they came", async () => {
   const { carried } = await replied(REASONED);
   assertEquals(carried?.items, REASONED);
   assertEquals(await sentBack(await replied(REASONED)), REASONED);
 });
 
-test("openai() by responses carries items that it does not know", async () => {
+Deno.test("openai() by responses carries items that it does not know", async () => {
   const search = { id: "ws_1", type: "web_search_call", status: "completed" };
   const output = [reasoning("rs_1"), search, reasoning("rs_2"), ONE];
   assertEquals(await sentBack(await replied(output)), output);
 });
 
-test("openai() by responses knows its own by model and host", async () => {
+Deno.test("openai() by responses knows its own by model and host", async () => {
   await using server = serving(answering(response(REASONED)));
   const { carried } = await server.model().reply(asked());
   assertEquals(carried?.by, `parrot at ${server.host}`);
 });
 
-test("openai() by responses carries nothing to another model or host", async () => {
+Deno.test("openai() by responses carries nothing to another model or host", async () => {
   const message = await replied(REASONED);
   const expected = [{ role: "assistant", content: "I add" }, plain(ONE), plain(TWO)];
   assertEquals(await sentBack(message, "other"), expected);
@@ -356,7 +357,7 @@ test("openai() by responses carries nothing to another model or host", async () 
   assertEquals(await sentBack(bare), expected);
 });
 
-test("openai() by responses takes back what a recording has of its model, which knows no host", async () => {
+Deno.test("openai() by responses takes back what a recording has of its model, which knows no host", async () => {
   const message = await replied(REASONED);
   const { items } = message.carried!;
   assertEquals(await sentBack({ ...message, carried: { by: "parrot", items } }), REASONED);
@@ -364,7 +365,7 @@ test("openai() by responses takes back what a recording has of its model, which 
   assertEquals(other, [{ role: "assistant", content: "I add" }, plain(ONE), plain(TWO)]);
 });
 
-test("openai() by responses writes a call anew that was mended, without the id of the item", async () => {
+Deno.test("openai() by responses writes a call anew that was mended, without the id of the item", async () => {
   const message = await replied(REASONED);
   const [one, two] = message.calls;
   const mended = { ...message, calls: [one!, { ...two!, arguments: '{"left":3}' }] };
@@ -383,7 +384,7 @@ test("openai() by responses writes a call anew that was mended, without the id o
   ]);
 });
 
-test("openai() by responses leaves out calls that were dropped, and what led to them alone", async () => {
+Deno.test("openai() by responses leaves out calls that were dropped, and what led to them alone", async () => {
   const [rs1, rs2] = [reasoning("rs_1"), reasoning("rs_2")];
   const table: [output: JsonObject[], kept: string[], back: JsonObject[]][] = [
     [[rs1, ONE, TWO], ["two"], [rs1, TWO]],
@@ -403,7 +404,7 @@ test("openai() by responses leaves out calls that were dropped, and what led to 
   }
 });
 
-test("openai() by responses adds calls that the reply did not make, at its end", async () => {
+Deno.test("openai() by responses adds calls that the reply did not make, at its end", async () => {
   const message = await replied([reasoning("rs_1"), ONE]);
   const added = { id: "own", name: "add", arguments: "{}" };
   assertEquals(await sentBack({ ...message, calls: [added, ...message.calls] }), [
@@ -413,7 +414,7 @@ test("openai() by responses adds calls that the reply did not make, at its end",
   ]);
 });
 
-test("openai() by responses says what a message says now", async () => {
+Deno.test("openai() by responses says what a message says now", async () => {
   const message = await replied(REASONED);
   assertEquals(await sentBack({ ...message, content: "I multiply" }), [
     { role: "assistant", content: "I multiply" },
@@ -424,7 +425,7 @@ test("openai() by responses says what a message says now", async () => {
   assertEquals(await sentBack({ ...message, content: "" }), [reasoning("rs_1"), ONE, TWO]);
 });
 
-test("openai() by responses sends calls back under the ids that they were given", async () => {
+Deno.test("openai() by responses sends calls back under the ids that they were given", async () => {
   const message = await replied([reasoning("rs_1"), callItem({ id: "fc_1", call_id: null })]);
   assertEquals(message.calls[0]?.id, "call_1");
   const back = await sentBack(message) as JsonObject[];
@@ -432,7 +433,7 @@ test("openai() by responses sends calls back under the ids that they were given"
   assertEquals(back[0], reasoning("rs_1"));
 });
 
-test("openai() by responses writes arguments back as text", async () => {
+Deno.test("openai() by responses writes arguments back as text", async () => {
   const message = await replied([callItem({ call_id: "one", arguments: { left: 1 } })]);
   assertEquals(await sentBack(message), [
     plain(callItem({ call_id: "one", arguments: '{"left":1}' })),

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
@@ -15,6 +14,7 @@ import {
   recordingText,
 } from "../../../lib/models/recordings/file.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
+import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";
 
 /** Any text: half characters, line breaks of all kinds, empty ones. */

@@ -5,7 +5,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { judge } from "../../../lib/models/judge/judge.ts";
@@ -28,6 +27,7 @@ import { Recordings } from "../../../lib/models/recordings/recordings.ts";
 import { Run, type RunOptions } from "../../../lib/runs/run.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
+import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";
 import { assertLinear } from "../../support/growth.ts";
 import { inProcess } from "../../support/in_process.ts";

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../lib/base/json.ts";
 import {
@@ -18,7 +17,7 @@ import { fork } from "../../../lib/base/random.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import type { Tool, ToolSchema } from "../../../lib/tools/tool.ts";
 import { applyChanges } from "../../support/changes.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const DOCUMENT_METHODS = PERTURBATION_METHODS.filter((id): id is DocumentMethod =>
   isOn(id, "document")
@@ -67,7 +66,7 @@ function object(...entries: readonly (readonly [string, JsonValue])[]): JsonObje
 
 // RD
 
-test("perturbTools() by RD removes descriptions of required parameters, at each level by its own", () => {
+Deno.test("perturbTools() by RD removes descriptions of required parameters, at each level by its own", () => {
   const inner = { type: "object", description: "Whom.", properties: { city: CITY, day: DAY } };
   const tool = toolOf({
     city: CITY,
@@ -87,7 +86,7 @@ test("perturbTools() by RD removes descriptions of required parameters, at each 
   assertEquals(propertiesAfter("RD", tool)["city"], BARE);
 });
 
-test("perturbTools() by RD takes alternatives and definitions of required parameters along", () => {
+Deno.test("perturbTools() by RD takes alternatives and definitions of required parameters along", () => {
   const referring = { $ref: "#/$defs/city" };
   const tool = (required: string[]) =>
     toolOf({ a: { anyOf: [CITY, { type: "null" }] }, b: referring, c: referring }, {
@@ -104,7 +103,7 @@ test("perturbTools() by RD takes alternatives and definitions of required parame
 
 // RE
 
-test("perturbTools() by RE removes examples of the tool, of schemas, of texts and of what returns", () => {
+Deno.test("perturbTools() by RE removes examples of the tool, of schemas, of texts and of what returns", () => {
   const tool: ToolSchema = {
     name: "tool",
     description: "Tells the weather. Example: weather in Rome.",
@@ -137,7 +136,7 @@ test("perturbTools() by RE removes examples of the tool, of schemas, of texts an
   });
 });
 
-test("withoutExamples() removes what gives examples, and tidies what is around it", () => {
+Deno.test("withoutExamples() removes what gives examples, and tidies what is around it", () => {
   for (
     const [text, rest] of [
       ["The city. Example: Paris.", "The city."],
@@ -175,7 +174,7 @@ test("withoutExamples() removes what gives examples, and tidies what is around i
   ) assertEquals(withoutExamples(text), rest, text);
 });
 
-test("withoutExamples() leaves other texts alone", () => {
+Deno.test("withoutExamples() leaves other texts alone", () => {
   for (
     const text of [
       "",
@@ -191,7 +190,7 @@ test("withoutExamples() leaves other texts alone", () => {
   ) assertEquals(withoutExamples(text), text);
 });
 
-test("withoutExamples() leaves exactly the sentences that are no examples, and nothing anew", () => {
+Deno.test("withoutExamples() leaves exactly the sentences that are no examples, and nothing anew", () => {
   const plain = fc.constantFrom(
     "The city.",
     "It is required (always).",
@@ -224,7 +223,7 @@ test("withoutExamples() leaves exactly the sentences that are no examples, and n
 
 // WD
 
-test("perturbTools() by WD replaces every description of a parameter, each by another one", () => {
+Deno.test("perturbTools() by WD replaces every description of a parameter, each by another one", () => {
   const tool = toolOf({
     city: CITY,
     bare: BARE,
@@ -243,7 +242,7 @@ test("perturbTools() by WD replaces every description of a parameter, each by an
   assertEquals([bare, empty], [BARE, { type: "string", description: "" }]);
 });
 
-test("perturbTools() by WD gives no description that the tool had, and repeats only when out of others", () => {
+Deno.test("perturbTools() by WD gives no description that the tool had, and repeats only when out of others", () => {
   const all = UNRELATED_DESCRIPTIONS;
   assertEquals(new Set(all).size, all.length);
   assert(all.length >= 40);
@@ -261,7 +260,7 @@ test("perturbTools() by WD gives no description that the tool had, and repeats o
 
 // WT
 
-test("perturbTools() by WT changes a type to any that is outside of it, and to no other", () => {
+Deno.test("perturbTools() by WT changes a type to any that is outside of it, and to no other", () => {
   const targets = (schema: JsonValue) =>
     [...variants("WT", schema)].map((text) => JSON.parse(text).type as string).toSorted();
   const [a, b, i, o, s] = ["array", "boolean", "integer", "object", "string"] as const;
@@ -289,7 +288,7 @@ test("perturbTools() by WT changes a type to any that is outside of it, and to n
   ) assertEquals(targets(schema as unknown as JsonValue), [...types], JSON.stringify(schema));
 });
 
-test("perturbTools() by WT leaves alone what takes values of any type", () => {
+Deno.test("perturbTools() by WT leaves alone what takes values of any type", () => {
   for (
     const schema of [
       {},
@@ -311,7 +310,7 @@ test("perturbTools() by WT leaves alone what takes values of any type", () => {
   ) assertEquals(variants("WT", schema, { $defs: { any: {} } }), new Set([JSON.stringify(schema)]));
 });
 
-test("perturbTools() by WT drops what is of the old type, and says what providers need of the new one", () => {
+Deno.test("perturbTools() by WT drops what is of the old type, and says what providers need of the new one", () => {
   const schema = {
     title: "Count",
     minimum: 1,
@@ -339,7 +338,7 @@ test("perturbTools() by WT drops what is of the old type, and says what provider
   );
 });
 
-test("perturbTools() by WT keeps containers with their parts, and changes these", () => {
+Deno.test("perturbTools() by WT keeps containers with their parts, and changes these", () => {
   const kind = (schema: JsonValue, seed = 7) =>
     propertiesAfter("WT", toolOf({ x: schema }), seed)["x"] as JsonObject;
   const typesOf = (schema: JsonValue, ...path: string[]) =>
@@ -374,7 +373,7 @@ test("perturbTools() by WT keeps containers with their parts, and changes these"
   }
 });
 
-test("perturbTools() by WT leaves the schema of all arguments an object", () => {
+Deno.test("perturbTools() by WT leaves the schema of all arguments an object", () => {
   const root = { type: ["object", "null"], description: "All.", minProperties: 1 };
   for (const parameters of [root, { ...root, properties: {} }]) {
     const tool = { name: "tool", description: "", parameters };
@@ -382,7 +381,7 @@ test("perturbTools() by WT leaves the schema of all arguments an object", () => 
   }
 });
 
-test("perturbTools() by WT changes beside a container what is none", () => {
+Deno.test("perturbTools() by WT changes beside a container what is none", () => {
   const part = { type: "object", properties: { a: {} } };
   assertEquals(
     variants("WT", { ...part, type: ["null", "object"], default: null }),
@@ -404,7 +403,7 @@ test("perturbTools() by WT changes beside a container what is none", () => {
   }
 });
 
-test("perturbTools() by WT gives all that speaks of one value the same type", () => {
+Deno.test("perturbTools() by WT gives all that speaks of one value the same type", () => {
   const color = { type: "string", enum: ["red"] };
   const tool = toolOf(
     {
@@ -423,7 +422,7 @@ test("perturbTools() by WT gives all that speaks of one value the same type", ()
   assertEquals(types, new Set(["array", "integer", "object"]));
 });
 
-test("perturbTools() by WT keeps all that references lead to", () => {
+Deno.test("perturbTools() by WT keeps all that references lead to", () => {
   const referred: readonly (readonly [JsonObject, string])[] = [
     [{ anyOf: [{ type: "string" }, { type: "null" }] }, "#/properties/x/anyOf/0"],
     [{ type: "string", not: { const: "a" } }, "#/properties/x/not"],
@@ -457,7 +456,7 @@ test("perturbTools() by WT keeps all that references lead to", () => {
 
 // SD
 
-test("perturbTools() by SD swaps the descriptions of two parameters, at any depth", () => {
+Deno.test("perturbTools() by SD swaps the descriptions of two parameters, at any depth", () => {
   const tool = toolOf({ city: CITY, who: { type: "object", properties: { day: DAY } } });
   const { value: [changed], changes } = perturbTools("SD", [tool], 7);
   assertEquals(changed!.parameters["properties"], {
@@ -467,7 +466,7 @@ test("perturbTools() by SD swaps the descriptions of two parameters, at any dept
   assertEquals(changes.length, 2);
 });
 
-test("perturbTools() by SD moves a description where only one of two has one", () => {
+Deno.test("perturbTools() by SD moves a description where only one of two has one", () => {
   assertEquals(propertiesAfter("SD", toolOf({ city: CITY, x: BARE })), { city: BARE, x: CITY });
   for (const seed of SEEDS) {
     const tool = toolOf({ city: CITY, x: BARE, day: DAY });
@@ -479,7 +478,7 @@ test("perturbTools() by SD moves a description where only one of two has one", (
   }
 });
 
-test("choosePair() draws any pair that differs", () => {
+Deno.test("choosePair() draws any pair that differs", () => {
   const pairs = (...texts: (string | undefined)[]) =>
     new Set(SEEDS.map((seed) => String(choosePair(texts, fork(seed, "pair"))))).values().toArray()
       .toSorted();
@@ -493,7 +492,7 @@ test("choosePair() draws any pair that differs", () => {
 
 // CO
 
-test("perturbTools() by CO shows the parameters of each object in another order", () => {
+Deno.test("perturbTools() by CO shows the parameters of each object in another order", () => {
   const tool = toolOf({ a: BARE, b: { type: "object", properties: { c: BARE, d: BARE } } });
   assertEquals(
     JSON.stringify(propertiesAfter("CO", tool)),
@@ -510,7 +509,7 @@ test("perturbTools() by CO shows the parameters of each object in another order"
   ]);
 });
 
-test("perturbTools() by CO leaves keys where they are that cannot be moved", () => {
+Deno.test("perturbTools() by CO leaves keys where they are that cannot be moved", () => {
   const keys = (...names: string[]) =>
     new Set(
       SEEDS.map((seed) =>
@@ -528,7 +527,7 @@ test("perturbTools() by CO leaves keys where they are that cannot be moved", () 
   assertEquals(keys("__proto__", "a"), new Set(["a,__proto__"]));
 });
 
-test("newOrder() draws every order but the one there is", () => {
+Deno.test("newOrder() draws every order but the one there is", () => {
   const orders = (count: number) =>
     new Map(
       Object.entries(Object.groupBy(
@@ -546,7 +545,7 @@ test("newOrder() draws every order but the one there is", () => {
 
 // All of them
 
-test("perturbTools() leaves a tool alone that it can do nothing about", () => {
+Deno.test("perturbTools() leaves a tool alone that it can do nothing about", () => {
   for (const method of DOCUMENT_METHODS) {
     const tools = [toolOf({}), { name: "none", description: "", parameters: {} }];
     const result = perturbTools(method, tools, 7);
@@ -560,7 +559,7 @@ test("perturbTools() leaves a tool alone that it can do nothing about", () => {
   }
 });
 
-test("perturbTools() keeps what else a tool has", async () => {
+Deno.test("perturbTools() keeps what else a tool has", async () => {
   const tool: Tool = {
     ...toolOf({ city: CITY, day: DAY }, { required: ["city"] }),
     strict: true,
@@ -575,7 +574,7 @@ test("perturbTools() keeps what else a tool has", async () => {
   }
 });
 
-test("perturbTools() draws for each tool by itself", () => {
+Deno.test("perturbTools() draws for each tool by itself", () => {
   const properties = object(
     ..."abcdefgh".split("").map((key) =>
       [key, { type: "string", description: `The ${key}. (e.g. ${key})` }] as const
@@ -595,7 +594,7 @@ test("perturbTools() draws for each tool by itself", () => {
   }
 });
 
-test("perturbTools() takes parameters that are called like keywords for parameters", () => {
+Deno.test("perturbTools() takes parameters that are called like keywords for parameters", () => {
   const names = [
     "description",
     "examples",
@@ -624,7 +623,7 @@ test("perturbTools() takes parameters that are called like keywords for paramete
   assertEquals(changes.length, 2);
 });
 
-test("perturbTools() takes schemas that refer to themselves", () => {
+Deno.test("perturbTools() takes schemas that refer to themselves", () => {
   const tree = {
     type: "object",
     description: "A tree.",
@@ -647,7 +646,7 @@ test("perturbTools() takes schemas that refer to themselves", () => {
   }
 });
 
-test("perturbTools() copes with deep and with wide schemas, or refuses them", () => {
+Deno.test("perturbTools() copes with deep and with wide schemas, or refuses them", () => {
   const nested = (depth: number) => {
     let schema: JsonObject = { type: "string", description: "Deep." };
     for (let level = 0; level < depth; level++) {
@@ -854,7 +853,7 @@ function text(tools: readonly ToolSchema[]): string {
   return JSON.stringify(tools);
 }
 
-test("perturbTools() takes names that are halves of characters", () => {
+Deno.test("perturbTools() takes names that are halves of characters", () => {
   const tools = [toolOf({ "\ud800": CITY, "\udc00~/": DAY }, { required: ["\ud800"] })];
   for (const method of DOCUMENT_METHODS) {
     const { value, changed, changes } = perturbTools(method, tools, 7);
@@ -866,7 +865,7 @@ test("perturbTools() takes names that are halves of characters", () => {
   }
 });
 
-test("perturbTools() tells exactly what it changes, the same each time, on tools of every shape", () => {
+Deno.test("perturbTools() tells exactly what it changes, the same each time, on tools of every shape", () => {
   let changed = 0;
   everyCase(({ tool }, method, seed) => {
     const tools = [tool, { ...tool, name: "other" }];
@@ -893,7 +892,7 @@ function takes(tool: ToolSchema, value: JsonValue): boolean {
   return argumentCheck(tool)(value) === undefined;
 }
 
-test("perturbTools() changes no value that is taken, but by WT", () => {
+Deno.test("perturbTools() changes no value that is taken, but by WT", () => {
   everyCase(
     ({ tool, value }, method, seed) => {
       const perturbed = after(method, tool, seed);
@@ -915,7 +914,7 @@ test("perturbTools() changes no value that is taken, but by WT", () => {
   );
 });
 
-test("perturbTools() by WT makes schemas that take none of the right values", () => {
+Deno.test("perturbTools() by WT makes schemas that take none of the right values", () => {
   let typed = 0;
   everyCase(
     (given, method, seed) => {
@@ -929,7 +928,7 @@ test("perturbTools() by WT makes schemas that take none of the right values", ()
   assert(typed > 80, String(typed));
 });
 
-test("perturbTools() by RD and RE leaves nothing to do", () => {
+Deno.test("perturbTools() by RD and RE leaves nothing to do", () => {
   everyCase(({ tool }, method, seed) => {
     const once = perturbTools(method, [tool], seed).value;
     assertSame(perturbTools(method, once, seed).value, once);

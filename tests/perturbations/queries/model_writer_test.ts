@@ -6,7 +6,6 @@ import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
 import { WRITER } from "../../../lib/perturbations/queries/write.ts";
 import { modelWriter } from "../../../lib/perturbations/queries/model_writer.ts";
 import { fork } from "../../../lib/base/random.ts";
-import { test } from "../../support/generated.ts";
 
 const TEXT = "From Rome to Paris for 731 euros.";
 const QUERY: Query = {
@@ -34,7 +33,7 @@ async function faultOf(text: string, method: "CP" | "AN" = "CP"): Promise<string
   return writer.fallbacks[0]?.reason;
 }
 
-test("modelWriter() asks once for each parameter, and writes what it got", async () => {
+Deno.test("modelWriter() asks once for each parameter, and writes what it got", async () => {
   const phrases = ["the capital of Italy", "the city of light", "seven hundred and thirty-one"];
   const { model, requests } = saying(...phrases);
   const writer = await modelWriter(model, QUERY, "CP");
@@ -53,7 +52,7 @@ test("modelWriter() asks once for each parameter, and writes what it got", async
   }
 });
 
-test("modelWriter() asks for a sentence where one is to be appended", async () => {
+Deno.test("modelWriter() asks for a sentence where one is to be appended", async () => {
   const { model, requests } = saying("My sister went to Lyon.");
   const writer = await modelWriter(model, ONE, "AN", { trial: "t1" });
   assertEquals(
@@ -69,7 +68,7 @@ test("modelWriter() asks for a sentence where one is to be appended", async () =
   );
 });
 
-test("modelWriter() takes one printable line without any value of the query", async () => {
+Deno.test("modelWriter() takes one printable line without any value of the query", async () => {
   const usable = ["the city of light", "Σίτυ", "x".repeat(300), "it's a “city”"];
   for (const text of usable) assertEquals(await faultOf(text), undefined, text);
   const faults: [string, RegExp][] = [
@@ -93,7 +92,7 @@ test("modelWriter() takes one printable line without any value of the query", as
   assertEquals(writer.fallbacks.map(({ name }) => name), ["from", "to"]);
 });
 
-test("modelWriter() takes quotes away that stand around all of it", async () => {
+Deno.test("modelWriter() takes quotes away that stand around all of it", async () => {
   const cases: [string, string][] = [
     [' "the city of light" \n', "the city of light"],
     ["`the city`", "the city"],
@@ -107,7 +106,7 @@ test("modelWriter() takes quotes away that stand around all of it", async () => 
   }
 });
 
-test("modelWriter() with AN takes nothing that is there already", async () => {
+Deno.test("modelWriter() with AN takes nothing that is there already", async () => {
   assertEquals(await faultOf("for", "AN"), "it stands in the query already");
   assertEquals(await faultOf("for", "CP"), undefined);
   const { model } = saying("It was Lyon.", "It was Lyon.", "It was Milan.", "It was 700.");
@@ -118,13 +117,13 @@ test("modelWriter() with AN takes nothing that is there already", async () => {
   );
 });
 
-test("modelWriter() takes no text for two parameters", async () => {
+Deno.test("modelWriter() takes no text for two parameters", async () => {
   const { model } = saying("I cannot help.", "I cannot help.", "a city", "a city");
   const { fallbacks } = await modelWriter(model, QUERY, "CP", { retries: 0 });
   assertEquals(fallbacks, [{ name: "to", reason: "it is what it wrote for another parameter" }]);
 });
 
-test("modelWriter() asks again as often as it is told, and then falls back", async () => {
+Deno.test("modelWriter() asks again as often as it is told, and then falls back", async () => {
   const { model, requests } = saying("Paris", "in Paris", "", "never asked for");
   const writer = await modelWriter(model, ONE, "CP", { retries: 2 });
   assertEquals(requests.map(({ context }) => context.request), [1, 2, 3]);
@@ -136,7 +135,7 @@ test("modelWriter() asks again as often as it is told, and then falls back", asy
   assertEquals(good.complicate(PARIS!, fork(1)), "the city of light");
 });
 
-test("modelWriter() varies the sentences of those that it falls back for", async () => {
+Deno.test("modelWriter() varies the sentences of those that it falls back for", async () => {
   const text = "10:30, 12:15.";
   const query = {
     text,
@@ -150,7 +149,7 @@ test("modelWriter() varies the sentences of those that it falls back for", async
   }
 });
 
-test("modelWriter() does not use a text that was cut off, and sums up the tokens", async () => {
+Deno.test("modelWriter() does not use a text that was cut off, and sums up the tokens", async () => {
   const usage = { inputTokens: 10, outputTokens: 5 };
   const { model } = saying({ text: "the city of", finish: "length", usage }, {
     text: "a b",
@@ -164,7 +163,7 @@ test("modelWriter() does not use a text that was cut off, and sums up the tokens
   assertEquals(fallbacks, [{ name: "to", reason: "the model ran out of tokens" }]);
 });
 
-test("modelWriter() throws what the model throws, and passes the signal on", async () => {
+Deno.test("modelWriter() throws what the model throws, and passes the signal on", async () => {
   const failure = new InfrastructureError("no such server");
   const failing = scripted("double", () => {
     throw failure;
@@ -177,7 +176,7 @@ test("modelWriter() throws what the model throws, and passes the signal on", asy
   assert(requests[0]!.signal === controller.signal);
 });
 
-test("modelWriter() takes hostile names, values and queries", async () => {
+Deno.test("modelWriter() takes hostile names, values and queries", async () => {
   const text = "{value} {name} \ud800 Paris";
   const hostile: Query = {
     text,

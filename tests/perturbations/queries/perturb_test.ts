@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import type { Change, QueryMethod } from "../../../lib/perturbations/methods.ts";
@@ -8,7 +7,7 @@ import { findParameters, type Query } from "../../../lib/perturbations/queries/p
 import { perturbQuery } from "../../../lib/perturbations/queries/perturb.ts";
 import type { QueryWriter } from "../../../lib/perturbations/queries/write.ts";
 import { parseQuery } from "../../../lib/perturbations/queries/file.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const METHODS: readonly QueryMethod[] = ["RP_F", "RP_L", "CP", "AN"];
 
@@ -43,7 +42,7 @@ const at = (text: string, { start, end }: Span) => text.slice(start, end);
 
 // findParameters
 
-test("findParameters() finds texts and numbers at their places, in order", () => {
+Deno.test("findParameters() finds texts and numbers at their places, in order", () => {
   const text = "Book 2 seats from Rome to Paris on 2026-03-04, budget 731.5";
   const calls = { to: "Paris", from: "Rome", seats: 2, budget: 731.5, date: "2026-03-04" };
   assertEquals(findParameters(text, [{ arguments: calls }]), [
@@ -55,7 +54,7 @@ test("findParameters() finds texts and numbers at their places, in order", () =>
   ]);
 });
 
-test("findParameters() looks for the longest first, and claims each place once", () => {
+Deno.test("findParameters() looks for the longest first, and claims each place once", () => {
   assertEquals(found("From New York", { a: "York", b: "New York" }), ["b: 5 New York"]);
   assertEquals(found("York, New York", { a: "York", b: "New York" }), [
     "a: 0 York",
@@ -64,12 +63,12 @@ test("findParameters() looks for the longest first, and claims each place once",
   assertEquals(found("new york", { a: "York", b: "New York" }), ["b: 0 new york"]);
 });
 
-test("findParameters() gives all places of a value to the first parameter that has it", () => {
+Deno.test("findParameters() gives all places of a value to the first parameter that has it", () => {
   assertEquals(found("Rome, Rome", { a: "Rome", b: "Rome" }, { a: "Rome" }), ["a: 0 Rome, 6 Rome"]);
   assertEquals(found("5 or 5", { number: 5, text: "5" }), ["number: 0 5, 5 5"]);
 });
 
-test("findParameters() ignores case only where a value is not there as it is written", () => {
+Deno.test("findParameters() ignores case only where a value is not there as it is written", () => {
   assertEquals(found("PARIS", { city: "Paris" }), ["city: 0 PARIS"]);
   assertEquals(found("Tell us of the US", { country: "US" }), ["country: 15 US"]);
   assertEquals(found("paris or Paris", { city: "Paris" }), ["city: 9 Paris"]);
@@ -79,7 +78,7 @@ test("findParameters() ignores case only where a value is not there as it is wri
   assertEquals(found("İİİ paris", { city: "Paris" }), ["city: 4 paris"]);
 });
 
-test("findParameters() keeps to words, in any script", () => {
+Deno.test("findParameters() keeps to words, in any script", () => {
   const none: [string, JsonValue][] = [
     ["Parisian", "Paris"],
     ["snake_case", "case"],
@@ -99,7 +98,7 @@ test("findParameters() keeps to words, in any script", () => {
   assertEquals(found("2026年", { value: 2026 }), ["value: 0 2026"]);
 });
 
-test("findParameters() tells numbers from parts of numbers", () => {
+Deno.test("findParameters() tells numbers from parts of numbers", () => {
   for (const text of ["15", "0.5", "5.5", "-5", "(-5)", "5,000", "1.5.1"]) {
     assertEquals(found(text, { n: 5 }), [], text);
   }
@@ -113,7 +112,7 @@ test("findParameters() tells numbers from parts of numbers", () => {
   assertEquals(found("1,234,567.5", { n: 1234567.5 }), ["n: 0 1,234,567.5"]);
 });
 
-test("findParameters() names values within others by their paths", () => {
+Deno.test("findParameters() names values within others by their paths", () => {
   const arguments_ = { address: { city: "Rome", lines: ["Via Appia", { no: 12 }] } };
   assertEquals(found("Via Appia 12, Rome", arguments_), [
     "address.lines.0: 0 Via Appia",
@@ -122,12 +121,12 @@ test("findParameters() names values within others by their paths", () => {
   ]);
 });
 
-test("findParameters() leaves out what is empty, a single letter, no text, or not there", () => {
+Deno.test("findParameters() leaves out what is empty, a single letter, no text, or not there", () => {
   const arguments_ = { a: "", b: "x", c: true, d: null, e: "Lima", f: " ", g: "?", h: [], i: {} };
   assertEquals(found("x true null ?  Rome", arguments_), []);
 });
 
-test("findParameters() takes keys and values of any kind", () => {
+Deno.test("findParameters() takes keys and values of any kind", () => {
   const hostile = JSON.parse(
     '{"__proto__":"Rome","constructor":{"toString":"Lima"},"1":"(.*)+$","2":"\\ud800"}',
   );
@@ -141,7 +140,7 @@ test("findParameters() takes keys and values of any kind", () => {
   assertEquals(findParameters("Rome", [{ arguments: { deep } }]).length, 1);
 });
 
-test("findParameters() copes with long texts and many values", () => {
+Deno.test("findParameters() copes with long texts and many values", () => {
   const text = Array.from({ length: 10_000 }, (_, number) => `word${number % 500}`).join(" ");
   const arguments_ = Object.fromEntries(
     Array.from({ length: 500 }, (_, number) => [`p${number}`, `word${number}`]),
@@ -180,7 +179,7 @@ function without(marked: string): string {
   return value.text;
 }
 
-test("perturbQuery() with RP removes what would dangle", () => {
+Deno.test("perturbQuery() with RP removes what would dangle", () => {
   const cases: [string, string][] = [
     ["Book a flight to <Paris> tomorrow.", "Book a flight to tomorrow."],
     ["Book a flight to <Paris>.", "Book a flight to."],
@@ -236,7 +235,7 @@ test("perturbQuery() with RP removes what would dangle", () => {
   for (const [marked, left] of cases) assertEquals(without(marked), left, marked);
 });
 
-test("perturbQuery() with RP_F and RP_L goes by place, whatever the order of the parameters", () => {
+Deno.test("perturbQuery() with RP_F and RP_L goes by place, whatever the order of the parameters", () => {
   const query = queryOf("Rome to Paris to Lima", { z: "Lima", a: "Paris", m: "Rome" });
   const shuffled = { ...query, parameters: query.parameters.toReversed() };
   for (const one of [query, shuffled]) {
@@ -245,7 +244,7 @@ test("perturbQuery() with RP_F and RP_L goes by place, whatever the order of the
   }
 });
 
-test("perturbQuery() with RP removes all information of a parameter, and no other value", () => {
+Deno.test("perturbQuery() with RP removes all information of a parameter, and no other value", () => {
   const text = "Find x.\nVariable a = 731\nVariable b = 205";
   const query: Query = {
     text,
@@ -291,7 +290,7 @@ function spanned(value: JsonValue, start: number, end: number): QueryParameter {
   return { name: String(value), value, spans: [{ start, end }] };
 }
 
-test("perturbQuery() drops parameters whose place goes with another one", () => {
+Deno.test("perturbQuery() drops parameters whose place goes with another one", () => {
   const query = {
     text: "fly to Paris (France) now",
     parameters: [
@@ -313,7 +312,7 @@ function told(phrases: Readonly<Record<string, string>>): QueryWriter {
   return { complicate: write, distract: write };
 }
 
-test("perturbQuery() with CP puts phrases in all places of the values", () => {
+Deno.test("perturbQuery() with CP puts phrases in all places of the values", () => {
   const text = "Paris, then Rome, then Paris";
   const query = queryOf(text, { a: "Paris", b: "Rome" });
   const writer = told({ Paris: "the city of light" });
@@ -331,7 +330,7 @@ test("perturbQuery() with CP puts phrases in all places of the values", () => {
   ]);
 });
 
-test("perturbQuery() moves places that touch a change", () => {
+Deno.test("perturbQuery() moves places that touch a change", () => {
   const parameters = [spanned("a", 0, 1), spanned("b", 1, 2), spanned("c", 2, 3)];
   const writer = told({ b: "<second>" });
   assertEquals(perturbQuery("CP", { text: "abc", parameters }, { seed: 1, writer }).value, {
@@ -340,7 +339,7 @@ test("perturbQuery() moves places that touch a change", () => {
   });
 });
 
-test("perturbQuery() takes nothing from a writer that gives a value away", () => {
+Deno.test("perturbQuery() takes nothing from a writer that gives a value away", () => {
   const query = queryOf("Paris, IN, 731 and 5", { a: "Paris", b: "IN", c: 731, d: 5 });
   for (const leak of ["Parisian", "PARIS!", "in IN", "1731", "5 - 4", " "]) {
     const writer = told({ Paris: leak, IN: leak, 731: leak, 5: leak });
@@ -361,7 +360,7 @@ test("perturbQuery() takes nothing from a writer that gives a value away", () =>
   }
 });
 
-test("perturbQuery() takes nothing from a writer that gives a long value away", () => {
+Deno.test("perturbQuery() takes nothing from a writer that gives a long value away", () => {
   const address = "the second floor of the yellow house behind the old station, entrance ".repeat(
     2,
   );
@@ -387,7 +386,7 @@ test("perturbQuery() takes nothing from a writer that gives a long value away", 
   }
 });
 
-test("perturbQuery() asks a writer again while it gives a value away", () => {
+Deno.test("perturbQuery() asks a writer again while it gives a value away", () => {
   const query = queryOf("to Paris", { city: "Paris" });
   let asked = 0;
   const writer: QueryWriter = {
@@ -398,7 +397,7 @@ test("perturbQuery() asks a writer again while it gives a value away", () => {
   assertEquals(asked, 5);
 });
 
-test("perturbQuery() with AN appends a sentence for each parameter, and moves nothing", () => {
+Deno.test("perturbQuery() with AN appends a sentence for each parameter, and moves nothing", () => {
   const writer = told({ Paris: "Lyon is near.", Rome: "I was in Milan." });
   const cases: [string, string][] = [
     ["Rome to Paris.", " I was in Milan. Lyon is near."],
@@ -423,7 +422,7 @@ function formsOf(query: Query, seed: number, near: RegExp): string[] {
     .map((sentence) => sentence.replace(near, "X"));
 }
 
-test("perturbQuery() with AN says the same of two parameters only where nothing else is left", () => {
+Deno.test("perturbQuery() with AN says the same of two parameters only where nothing else is left", () => {
   const numbers = queryOf("731, 642, 553 and 464.", { a: 731, b: 642, c: 553, d: 464 });
   const words = queryOf("Ghent, quokka, zebra.", { a: "Ghent", b: "quokka", c: "zebra" });
   const times = queryOf("10:30, 12:15.", { a: "10:30", b: "12:15" });
@@ -446,7 +445,7 @@ test("perturbQuery() with AN says the same of two parameters only where nothing 
   for (const form of forms) assertEquals(forms.filter((one) => one === form).length, 2);
 });
 
-test("perturbQuery() with AN goes on with other sentences where some would give a value away", () => {
+Deno.test("perturbQuery() with AN goes on with other sentences where some would give a value away", () => {
   const text = "731 of my friend, mentioned before: 642, 553, 464.";
   const query = queryOf(text, { a: "friend", b: "mentioned", c: 731, d: 642, e: 553, f: 464 });
   for (let seed = 1; seed <= 20; seed++) {
@@ -457,7 +456,7 @@ test("perturbQuery() with AN goes on with other sentences where some would give 
   }
 });
 
-test("perturbQuery() with AN never says of one word what another parameter has", () => {
+Deno.test("perturbQuery() with AN never says of one word what another parameter has", () => {
   const text = "Ghent or Gheat, Ghest, Ghert or Ghept";
   const query = queryOf(text, { list: text.split(/,? or |, /) });
   assertEquals(query.parameters.length, 5);
@@ -469,7 +468,7 @@ test("perturbQuery() with AN never says of one word what another parameter has",
   }
 });
 
-test("perturbQuery() and findParameters() take time about linear in the number of parameters", () => {
+Deno.test("perturbQuery() and findParameters() take time about linear in the number of parameters", () => {
   const timeOf = (count: number, runs: number) => {
     const words = Array.from({ length: count }, (_, number) => `item ${number * 7919 % 100_003}x`);
     const text = words.join(", ");
@@ -492,7 +491,7 @@ test("perturbQuery() and findParameters() take time about linear in the number o
   assert(ratio < 64, `it takes ${ratio} times as long`);
 });
 
-test("perturbQuery() leaves a query without parameters as it is", () => {
+Deno.test("perturbQuery() leaves a query without parameters as it is", () => {
   const bare: Query = { text: "What time is it?", parameters: [] };
   const nowhere = { ...bare, parameters: [{ ...spanned("x", 3, 99) }, { ...spanned("y", 5, 5) }] };
   for (const query of [bare, nowhere]) {
@@ -504,7 +503,7 @@ test("perturbQuery() leaves a query without parameters as it is", () => {
   }
 });
 
-test("perturbQuery() draws for each parameter by itself", () => {
+Deno.test("perturbQuery() draws for each parameter by itself", () => {
   const many = queryOf("from 731 to 642 at 553", { a: 731, b: 642, c: 553 });
   const one = { ...many, parameters: many.parameters.slice(1, 2) };
   for (let seed = 1; seed <= 20; seed++) {
@@ -594,7 +593,7 @@ const QUERIES: fc.Arbitrary<Query> = TEXTS.chain((text) => {
 
 const METHOD = fc.constantFrom(...METHODS);
 
-test("perturbQuery() gives the text that its changes make, the same each time, whatever the query", () => {
+Deno.test("perturbQuery() gives the text that its changes make, the same each time, whatever the query", () => {
   fc.assert(
     fc.property(QUERIES, METHOD, fc.integer(), (query, method, seed) => {
       const before = structuredClone(query);
@@ -609,7 +608,7 @@ test("perturbQuery() gives the text that its changes make, the same each time, w
   );
 });
 
-test("perturbQuery() moves the places of parameters along", () => {
+Deno.test("perturbQuery() moves the places of parameters along", () => {
   fc.assert(
     fc.property(QUERIES, METHOD, fc.integer(), (query, method, seed) => {
       const { value, changes, changed } = perturbQuery(method, query, { seed });
@@ -636,7 +635,7 @@ test("perturbQuery() moves the places of parameters along", () => {
 /** Places at which nothing but spaces, points, brackets, quotes and marks of lists may go. */
 const DANGLING = /^[\s\p{Zs}()[\]{}"'`“”‘’«»„‚「」『』（）【】,;:.!?…、，；：。！？*•–-]*$/u;
 
-test("perturbQuery() with RP removes every place of one parameter, and else what dangles only", () => {
+Deno.test("perturbQuery() with RP removes every place of one parameter, and else what dangles only", () => {
   fc.assert(
     fc.property(QUERIES, fc.constantFrom<QueryMethod>("RP_F", "RP_L"), (query, method) => {
       const found = query.parameters.filter(({ spans, information }) =>
@@ -670,7 +669,7 @@ test("perturbQuery() with RP removes every place of one parameter, and else what
   );
 });
 
-test("perturbQuery() with RP leaves no word of the value", () => {
+Deno.test("perturbQuery() with RP leaves no word of the value", () => {
   const word = fc.constantFrom("Paris", "731", "Lima");
   const texts = fc.array(fc.constantFrom(...WORDS, "Lima", "Parisian"), {
     minLength: 1,
@@ -686,7 +685,7 @@ test("perturbQuery() with RP leaves no word of the value", () => {
   );
 });
 
-test("perturbQuery() with CP and AN writes no value of the query", () => {
+Deno.test("perturbQuery() with CP and AN writes no value of the query", () => {
   const values = fc.array(
     fc.oneof(
       fc.constantFrom<JsonValue>("Paris", "France", "2026-03-04", "10:30", "AB-1234", "x@y.org"),
@@ -721,7 +720,7 @@ test("perturbQuery() with CP and AN writes no value of the query", () => {
   );
 });
 
-test("perturbQuery() composes: what comes of a method can go through any other", () => {
+Deno.test("perturbQuery() composes: what comes of a method can go through any other", () => {
   fc.assert(
     fc.property(
       QUERIES,
@@ -755,7 +754,7 @@ test("perturbQuery() composes: what comes of a method can go through any other",
   });
 });
 
-test("perturbQuery() copes with long queries", () => {
+Deno.test("perturbQuery() copes with long queries", () => {
   const text = "Paris , ( Rome )\n".repeat(6_000);
   const query = queryOf(text, { a: "Paris", b: "Rome" });
   assertEquals(perturbQuery("RP_F", query, { seed: 1 }).value.text.includes("Paris"), false);
@@ -766,7 +765,7 @@ test("perturbQuery() copes with long queries", () => {
 
 // parseQuery
 
-test("parseQuery() reads values that are told with their places, named, or in calls", () => {
+Deno.test("parseQuery() reads values that are told with their places, named, or in calls", () => {
   const query = "Fly from Rome to the States on 2026-03-04, 2 seats";
   const parsed = parseQuery({
     query,
@@ -785,7 +784,7 @@ test("parseQuery() reads values that are told with their places, named, or in ca
   assertEquals(parseQuery({ query }, "q.json"), { text: query, parameters: [] });
 });
 
-test("parseQuery() refuses what it cannot use, with the path and the rule", () => {
+Deno.test("parseQuery() refuses what it cannot use, with the path and the rule", () => {
   const query = "To Paris 😀";
   const one = (more: JsonObject) => ({
     query,
@@ -829,7 +828,7 @@ test("parseQuery() refuses what it cannot use, with the path and the rule", () =
   }
 });
 
-test("parseQuery() takes any value that JSON has, or says what is wrong", () => {
+Deno.test("parseQuery() takes any value that JSON has, or says what is wrong", () => {
   fc.assert(fc.property(fc.jsonValue(), fc.string(), (value, query) => {
     for (const file of [value, { query, parameters: value }, { query, calls: value }]) {
       try {

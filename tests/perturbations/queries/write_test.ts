@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import type { JsonValue } from "../../../lib/base/json.ts";
 import { complicateNumber } from "../../../lib/perturbations/queries/numbers.ts";
 import { Forms, WRITER } from "../../../lib/perturbations/queries/write.ts";
 import { fork } from "../../../lib/base/random.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
 
@@ -57,7 +56,7 @@ function read(words: string): number {
   return Number(`${total + group}.${digits}e${power === undefined ? 0 : read(power)}`);
 }
 
-test("complicateNumber() gives words as people say them", () => {
+Deno.test("complicateNumber() gives words as people say them", () => {
   const words: [number, string][] = [
     [0, "zero"],
     [7, "seven"],
@@ -90,7 +89,7 @@ const NUMBERS = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
 );
 
-test("complicateNumber() says the number, by arithmetic or words, and never its digits", () => {
+Deno.test("complicateNumber() says the number, by arithmetic or words, and never its digits", () => {
   fc.assert(
     fc.property(NUMBERS, fc.nat(), (value, seed) => {
       const told = complicateNumber(value, fork(seed));
@@ -110,7 +109,7 @@ test("complicateNumber() says the number, by arithmetic or words, and never its 
   );
 });
 
-test("complicateNumber() uses sums, differences and words for most numbers", () => {
+Deno.test("complicateNumber() uses sums, differences and words for most numbers", () => {
   for (const value of [2, 9, 31, 731, 205, 3.14, 999_999]) {
     const kinds = SEEDS.map((seed) => complicateNumber(value, fork(seed)))
       .map((told) => / ([-+]) /.exec(told)?.[1] ?? "words");
@@ -118,7 +117,7 @@ test("complicateNumber() uses sums, differences and words for most numbers", () 
   }
 });
 
-test("complicateNumber() refuses what is no number", () => {
+Deno.test("complicateNumber() refuses what is no number", () => {
   for (const value of [NaN, Infinity, -Infinity]) {
     const error = assertThrows(() => complicateNumber(value, fork(1)), RangeError);
     assertEquals(
@@ -128,7 +127,7 @@ test("complicateNumber() refuses what is no number", () => {
   }
 });
 
-test("WRITER.complicate() says values by their kinds", () => {
+Deno.test("WRITER.complicate() says values by their kinds", () => {
   const cases: [JsonValue, string[]][] = [
     ["2026-03-04", ["the fourth of March 2026", "the day before the fifth of March 2026"]],
     ["2026/12/31", ["the day before the first of January 2027"]],
@@ -214,7 +213,7 @@ function dayTold(words: string, year: number): [number, number] | undefined {
   return [date.getUTCMonth(), date.getUTCDate()];
 }
 
-test("WRITER.complicate() tells a day without a year by what holds in every year that has it", () => {
+Deno.test("WRITER.complicate() tells a day without a year by what holds in every year that has it", () => {
   for (let place = Date.UTC(2024, 0, 1); place < Date.UTC(2025, 0, 1); place += 86_400_000) {
     const [month, day] = [new Date(place).getUTCMonth(), new Date(place).getUTCDate()];
     const all = said("complicate", `${day} ${MONTHS[month]}`);
@@ -234,7 +233,7 @@ test("WRITER.complicate() tells a day without a year by what holds in every year
   assert(said("complicate", "2024-02-28").has("two days before the first of March 2024"));
 });
 
-test("WRITER.distract() changes one letter of a single word, to one of its kind and case", () => {
+Deno.test("WRITER.distract() changes one letter of a single word, to one of its kind and case", () => {
   const kindOf = (letter: string) => "aeiou".includes(letter.toLowerCase()) ? "vowel" : "consonant";
   for (
     const word of ["Ghent", "bitcoin", "GHENTERS", "Zürich", "cat", "Xyz", "iPhone", "Cafe\u0301s"]
@@ -263,7 +262,7 @@ test("WRITER.distract() changes one letter of a single word, to one of its kind 
   }
 });
 
-test("Forms counts those that were written, and tries others before one comes again", () => {
+Deno.test("Forms counts those that were written, and tries others before one comes again", () => {
   const [one, other] = [(near: string) => `1 ${near}`, (near: string) => `2 ${near}`];
   const drawn = (isWritten: boolean) =>
     SEEDS.map((seed) => {
@@ -285,14 +284,14 @@ test("Forms counts those that were written, and tries others before one comes ag
   }
 });
 
-test("WRITER knows nothing of what is neither a text nor a number", () => {
+Deno.test("WRITER knows nothing of what is neither a text nor a number", () => {
   for (const value of [true, null, [], ["Paris"], { a: "Paris" }, "", " \n"]) {
     assertEquals([...said("complicate", value)], [undefined]);
     assertEquals([...said("distract", value)], [undefined]);
   }
 });
 
-test("WRITER.distract() tells another value of the same kind, in the same form", () => {
+Deno.test("WRITER.distract() tells another value of the same kind, in the same form", () => {
   const cases: [JsonValue, RegExp][] = [
     [731, /\b[678]\d\d\b/],
     [-5, /-\d\b/],
@@ -366,7 +365,7 @@ const VALUES: fc.Arbitrary<string | number> = fc.oneof(
   ),
 );
 
-test("WRITER never writes the value, says the same each time, and not at any length", () => {
+Deno.test("WRITER never writes the value, says the same each time, and not at any length", () => {
   fc.assert(
     fc.property(VALUES, fc.nat(), (value, seed) => {
       const parameter = { name: "p", value, spans: [] };
@@ -388,7 +387,7 @@ test("WRITER never writes the value, says the same each time, and not at any len
   );
 });
 
-test("WRITER.complicate() says most values of a kind in one way at least", () => {
+Deno.test("WRITER.complicate() says most values of a kind in one way at least", () => {
   fc.assert(
     fc.property(VALUES, fc.nat(), (value, seed) => {
       if (typeof value === "string" && [...value.trim()].length < 2) return;

@@ -5,7 +5,6 @@ import { drawDimensions } from "../../../lib/reports/figures/dimensions.ts";
 import { dimensionFigure } from "../../../lib/reports/page/figure_markup.ts";
 import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
-import { test } from "../../support/generated.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";
 
@@ -44,7 +43,7 @@ function marksOf(root: Element, kind: "symbol" | "rule" | "text") {
 
 const WIDTH = 360;
 
-test("drawDimensions() has a dot for each model in each dimension, and the score beside it", async () => {
+Deno.test("drawDimensions() has a dot for each model in each dimension, and the score beside it", async () => {
   const [one, two] = [[1, 0.9, 0.8, 0.7, 0.25, 0.73], [0.5, 0.4, null, 0.2, null, 0.3667]];
   const root = parseXml(await drawDimensions([metrics("sim:a", one!), metrics("b", two!)]));
   const dots = marksOf(root, "symbol");
@@ -77,7 +76,7 @@ test("drawDimensions() has a dot for each model in each dimension, and the score
   }
 });
 
-test("drawDimensions() draws whiskers where there are intervals, and none else", async () => {
+Deno.test("drawDimensions() draws whiskers where there are intervals, and none else", async () => {
   const bare = metrics("b", [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]);
   const all = [
     metrics("a", [0.5, null, 0.5, 0.5, 0.5, 0.5]),
@@ -87,7 +86,7 @@ test("drawDimensions() draws whiskers where there are intervals, and none else",
   assertEquals(whiskers.length, 5 + 5);
 });
 
-test("drawDimensions() is at peace with many models, and with hostile names", async () => {
+Deno.test("drawDimensions() is at peace with many models, and with hostile names", async () => {
   const means = [1, 0.9, 0.8, 0.7, 0.6, 0.8];
   const names = [HOSTILE, HOSTILE, "__proto__", "", "constructor", ...new Array(7).fill("m")];
   const text = await drawDimensions(names.map((name) => metrics(name, means)));
@@ -97,7 +96,7 @@ test("drawDimensions() is at peace with many models, and with hostile names", as
   for (const { name } of elementsOf(root)) assert(!/script|foreignobject|^a$/i.test(name), name);
 });
 
-test("dimensionFigure() is there where faults were met, and calls simulated models so", async () => {
+Deno.test("dimensionFigure() is there where faults were met, and calls simulated models so", async () => {
   const model = { requested: "sim:planner", served: "", simulated: true };
   const trial = { ...summarize(record()), model, dimensions: { tool_selection: 1 } };
   assertEquals(await dimensionFigure(makeReport([trial], { suite: "s" })), []);

@@ -12,7 +12,6 @@ import {
   isBroad,
 } from "../../../lib/reports/figures/figures.ts";
 import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
-import { test } from "../../support/generated.ts";
 import {
   crossed,
   failureOf,
@@ -108,7 +107,7 @@ function breakdownOf(
   };
 }
 
-test("drawBreakdown() puts points and whiskers where the shares are", async () => {
+Deno.test("drawBreakdown() puts points and whiskers where the shares are", async () => {
   const values = [1, 2, 4, 7, 9];
   const root = await drawn(drawBreakdown(breakdownOf(values, {
     up: SHARES,
@@ -135,7 +134,7 @@ test("drawBreakdown() puts points and whiskers where the shares are", async () =
   }
 });
 
-test("drawBreakdown() puts what belongs to one value nearer together than values are", async () => {
+Deno.test("drawBreakdown() puts what belongs to one value nearer together than values are", async () => {
   const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
   const root = await drawn(drawBreakdown(breakdownOf(
     [5, 6, 20],
@@ -148,7 +147,7 @@ test("drawBreakdown() puts what belongs to one value nearer together than values
   assertEquals(new Set(xs[0]!).size, 12, "whiskers must not cover each other");
 });
 
-test("drawBreakdown() leaves out what nobody has tried, and draws what is left", async () => {
+Deno.test("drawBreakdown() leaves out what nobody has tried, and draws what is left", async () => {
   const root = await drawn(drawBreakdown(breakdownOf([1, 2, 3], {
     whole: [1, 0.5, 0],
     gap: [1, null, 0],
@@ -165,7 +164,7 @@ test("drawBreakdown() leaves out what nobody has tried, and draws what is left",
   assertEquals(marksOf(await drawn(drawBreakdown(invalid)), "symbol"), []);
 });
 
-test("drawBreakdown() draws a single point, and a share without an interval", async () => {
+Deno.test("drawBreakdown() draws a single point, and a share without an interval", async () => {
   const root = await drawn(drawBreakdown(breakdownOf([5], { m: [0.5] })));
   const [point, ...others] = marksOf(root, "symbol");
   assertEquals(others, []);
@@ -178,7 +177,7 @@ test("drawBreakdown() draws a single point, and a share without an interval", as
   assertEquals(marksOf(await drawn(drawBreakdown(sure)), "symbol").length, 1);
 });
 
-test("drawBreakdown() draws 40 values along the axis, in their order", async () => {
+Deno.test("drawBreakdown() draws 40 values along the axis, in their order", async () => {
   const values = Array.from({ length: 40 }, (_, place) => place + 1);
   const rates = values.map((value) => value % 5 / 5);
   const root = await drawn(drawBreakdown(breakdownOf(values, { m: rates })));
@@ -193,7 +192,7 @@ test("drawBreakdown() draws 40 values along the axis, in their order", async () 
   assertEquals(bars.length, 40);
 });
 
-test("drawBreakdown() has bars over names, in groups and in the order of the series", async () => {
+Deno.test("drawBreakdown() has bars over names, in groups and in the order of the series", async () => {
   const names = ["no extra", "connected", "disconnected"];
   const series = { z: [1, 0.5, 0.1], a: [0.9, null, 0.5] };
   const root = await drawn(drawBreakdown(breakdownOf(names, series)));
@@ -238,7 +237,7 @@ const NAMES = [
   "\ud800",
 ];
 
-test("drawBreakdown() shows hostile names as text, each with marks of its own", async () => {
+Deno.test("drawBreakdown() shows hostile names as text, each with marks of its own", async () => {
   const rates = Object.fromEntries(NAMES.map((name) => [name, [0.5, 1]]));
   for (const [values, kind] of [[[1, 2], "symbol"], [["one", "two"], "rect"]] as const) {
     const breakdown = breakdownOf(values, rates);
@@ -251,14 +250,14 @@ test("drawBreakdown() shows hostile names as text, each with marks of its own", 
   }
 });
 
-test("drawBreakdown() shows hostile names along the axis as text, each with a bar", async () => {
+Deno.test("drawBreakdown() shows hostile names along the axis as text, each with a bar", async () => {
   const root = await drawn(drawBreakdown(breakdownOf(NAMES, { m: NAMES.map(() => 0.5) })));
   const bars = marksOf(root, "rect").map(barOf);
   assertEquals(bars.length, NAMES.length);
   assertEquals(new Set(bars.map(({ x }) => x)).size, NAMES.length, "a bar for each name");
 });
 
-test("drawBreakdown() never takes two series of one name for one", async () => {
+Deno.test("drawBreakdown() never takes two series of one name for one", async () => {
   const breakdown = breakdownOf([1, 2], {});
   const names = ["same", "same", "same #2", "same"];
   const series = names.map((name, place) => ({
@@ -271,7 +270,7 @@ test("drawBreakdown() never takes two series of one name for one", async () => {
   assertEquals(new Set(lines.map(({ attributes }) => attributes["stroke"])).size, 4);
 });
 
-test("drawBreakdown() gives each of 12 series a look of its own, as seriesMark() says", async () => {
+Deno.test("drawBreakdown() gives each of 12 series a look of its own, as seriesMark() says", async () => {
   const names = Array.from({ length: 12 }, (_, place) => `model ${place}`);
   const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8]]));
   const root = await drawn(drawBreakdown(breakdownOf([1, 2], rates)));
@@ -299,7 +298,7 @@ function unsure(traits: TrialTraits = {}): Tally {
   return one;
 }
 
-test("drawBreakdown() has no whisker where there is no interval", async () => {
+Deno.test("drawBreakdown() has no whisker where there is no interval", async () => {
   for (
     const [values, kind] of [[[1, 2, 3], "symbol"], [["one", "two", "three"], "rect"]] as const
   ) {
@@ -317,7 +316,7 @@ test("drawBreakdown() has no whisker where there is no interval", async () => {
   }
 });
 
-test("drawOverview() has no whisker where there is no interval", async () => {
+Deno.test("drawOverview() has no whisker where there is no interval", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "sure" }),
     ...[1, 2].map((repetition) => record({ model: "unsure", repetition })),
@@ -327,7 +326,7 @@ test("drawOverview() has no whisker where there is no interval", async () => {
   assertEquals(marksOf(root, "rule").length, 1);
 });
 
-test("bars of 20 series have a look each, as seriesMark() says", async () => {
+Deno.test("bars of 20 series have a look each, as seriesMark() says", async () => {
   const names = Array.from({ length: 20 }, (_, place) => `model ${place}`);
   const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8]]));
   const wrong = { ...failureOf("incorrect_value"), root: true } as Failure;
@@ -350,7 +349,7 @@ test("bars of 20 series have a look each, as seriesMark() says", async () => {
   }
 });
 
-test("seriesMark() has shapes that show when they are filled, each within its square", () => {
+Deno.test("seriesMark() has shapes that show when they are filled, each within its square", () => {
   const shapes = [...new Set(Array.from({ length: 20 }, (_, place) => seriesMark(place).shape))];
   assertEquals(shapes.length, 7);
   for (const shape of shapes.slice(1)) {
@@ -376,7 +375,7 @@ function areaOf(path: string): number {
   return Math.abs(twice.reduce((sum, one) => sum + one, 0)) / 2;
 }
 
-test("drawBreakdown() draws what breakDown() makes, the same way each time", async () => {
+Deno.test("drawBreakdown() draws what breakDown() makes, the same way each time", async () => {
   const trials = ["sim:a", HOSTILE].flatMap((model) =>
     ["baseline", "restate"].flatMap((strategy) =>
       [[3, 1, 0], [5, 2, 4], [5, 4, 2], [10, 2, 2]].map(([core, depth, connected], seed) =>
@@ -399,7 +398,7 @@ test("drawBreakdown() draws what breakDown() makes, the same way each time", asy
   }
 });
 
-test("drawOverview() has a point and a whisker for each model, in order, simulated ones named", async () => {
+Deno.test("drawOverview() has a point and a whisker for each model, in order, simulated ones named", async () => {
   const trials = [
     ...manyRecords(18, 20, { model: "good" }),
     ...manyRecords(2, 20, { model: "sim:bad", simulated: true }),
@@ -422,7 +421,7 @@ test("drawOverview() has a point and a whisker for each model, in order, simulat
   assert(points[0]!.y < points[1]!.y);
 });
 
-test("drawOverview() shows hostile names as text, and each of them", async () => {
+Deno.test("drawOverview() shows hostile names as text, and each of them", async () => {
   const trials = NAMES.map((model) => record({ model, id: model || "none" }));
   const root = await drawn(drawOverview(measure(trials)));
   const points = marksOf(root, "symbol");
@@ -430,7 +429,7 @@ test("drawOverview() shows hostile names as text, and each of them", async () =>
   assertEquals(new Set(points.map(({ y }) => y)).size, NAMES.length);
 });
 
-test("drawFailures() stacks roots and cascades to wrong calls a valid trial", async () => {
+Deno.test("drawFailures() stacks roots and cascades to wrong calls a valid trial", async () => {
   const of = (type: Failure["type"], root: boolean) => ({ ...failureOf(type), root }) as Failure;
   const trials = [
     record({
@@ -463,7 +462,7 @@ test("drawFailures() stacks roots and cascades to wrong calls a valid trial", as
   assertEquals(marksOf(root, "rect").length, 8 * (NAMES.length + 1));
 });
 
-test("drawComparisons() has points and whiskers around zero, in the colours that models have", async () => {
+Deno.test("drawComparisons() has points and whiskers around zero, in the colours that models have", async () => {
   const trials = [
     ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
     ...crossed({ lost: 6, both: 4 }, { model: "sim:n", simulated: true }),
@@ -498,7 +497,7 @@ test("drawComparisons() has points and whiskers around zero, in the colours that
   assertEquals(labels, ["\u221290", "\u221245", "0", "+45", "+90"]);
 });
 
-test("drawComparisons() shows hostile names as text, each of them, and what has no interval", async () => {
+Deno.test("drawComparisons() shows hostile names as text, each of them, and what has no interval", async () => {
   const trials = NAMES.flatMap((model) =>
     crossed({ gained: 1 }, { model }).flatMap((trial) => [trial, { ...trial, repetition: 2 }])
   );
@@ -511,7 +510,7 @@ test("drawComparisons() shows hostile names as text, each of them, and what has 
   assertEquals(marksOf(root, "rule"), []);
 });
 
-test("drawOverview() and drawComparisons() draw a part in the colours and on the axis of the whole", async () => {
+Deno.test("drawOverview() and drawComparisons() draw a part in the colours and on the axis of the whole", async () => {
   const trials = [
     ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
     ...crossed({ lost: 6, both: 4 }, { model: "n" }),
@@ -538,7 +537,7 @@ test("drawOverview() and drawComparisons() draw a part in the colours and on the
   for (const end of ["\u221290", "+90"]) assert(words(differences).includes(end), end);
 });
 
-test("bars and lines of many series have room", async () => {
+Deno.test("bars and lines of many series have room", async () => {
   const names = Array.from({ length: 30 }, (_, place) => `model ${place}`);
   const rates = Object.fromEntries(names.map((name) => [name, [0.2, 0.8, 0.4]]));
   const widthOf = async (image: Promise<string>) =>

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { instance } from "@viz-js/viz";
-import fc from "fast-check";
 import { callMarks, toDot, toMermaid, toSvg } from "../../../lib/reports/figures/graph_drawing.ts";
 import { generateTask, type Task } from "../../../lib/tasks/generated/task.ts";
 import type { CallEvent } from "../../../lib/calls/trace.ts";
-import { specs, test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
+import { specs } from "../../support/generated.ts";
 import { callEvent, HOSTILE } from "../../support/records.ts";
 
 const TASK = generateTask({ core: 5, depth: 2, connected: 2, disconnected: 4, seed: 7 });
@@ -42,7 +42,7 @@ function elementsOf(xml: string): string[] {
   return names;
 }
 
-test("toDot() draws every function and every edge, once", () => {
+Deno.test("toDot() draws every function and every edge, once", () => {
   for (const task of [TASK, ALONE]) {
     const dot = toDot(task);
     assertMatch(dot, /^digraph task \{\n[\s\S]*\n\}\n$/);
@@ -54,7 +54,7 @@ test("toDot() draws every function and every edge, once", () => {
   }
 });
 
-test("toDot() labels functions with their outputs, and gives each role a colour of its own", () => {
+Deno.test("toDot() labels functions with their outputs, and gives each role a colour of its own", () => {
   const dot = toDot(TASK);
   const colours = new Map<string, Set<string>>();
   for (const { name, role, output } of TASK.functions) {
@@ -67,11 +67,11 @@ test("toDot() labels functions with their outputs, and gives each role a colour 
   assertEquals([distinct.length, new Set(distinct).size], [3, 3]);
 });
 
-test("toDot() gives the target, and only that, a border of its own", () => {
+Deno.test("toDot() gives the target, and only that, a border of its own", () => {
   assertEquals(found(toDot(TASK), /^ {2}(func_\w+) \[.*penwidth=3\];$/gm), [targetOf(TASK)]);
 });
 
-test("toMermaid() draws every function and every edge, with its role", () => {
+Deno.test("toMermaid() draws every function and every edge, with its role", () => {
   for (const task of [TASK, ALONE]) {
     const text = toMermaid(task);
     assertMatch(text, /^flowchart TD\n[\s\S]*\n$/);
@@ -90,13 +90,13 @@ test("toMermaid() draws every function and every edge, with its role", () => {
   }
 });
 
-test("toMermaid() has no line of any other kind", () => {
+Deno.test("toMermaid() has no line of any other kind", () => {
   const known =
     /^( {2}func_\w+(\["[^"]*"\]:::\w+| --> func_\w+)| {2}classDef \w+ [\w#:,-]+|flowchart TD|)$/;
   for (const line of toMermaid(TASK).split("\n")) assertMatch(line, known);
 });
 
-test("toSvg() is a well-formed image with every function and every edge", async () => {
+Deno.test("toSvg() is a well-formed image with every function and every edge", async () => {
   for (const task of [TASK, ALONE]) {
     const svg = await toSvg(task);
     assert(elementsOf(svg).includes("svg"));
@@ -107,13 +107,13 @@ test("toSvg() is a well-formed image with every function and every edge", async 
   }
 });
 
-test("toSvg() shows the target's border, and runs nothing", async () => {
+Deno.test("toSvg() shows the target's border, and runs nothing", async () => {
   const svg = await toSvg(TASK);
   assertEquals(svg.match(/stroke-width="3"/g)?.length, 1);
   assertEquals(/<script|\son\w+=|href=/i.test(svg), false);
 });
 
-test("toDot(), toMermaid() and toSvg() draw the same task the same way", async () => {
+Deno.test("toDot(), toMermaid() and toSvg() draw the same task the same way", async () => {
   const again = generateTask(TASK.spec);
   assertEquals(toDot(again), toDot(TASK));
   assertEquals(toMermaid(again), toMermaid(TASK));
@@ -140,7 +140,7 @@ function callsOn(task: ReturnType<typeof generateTask>): fc.Arbitrary<CallEvent[
   );
 }
 
-test("callMarks() draws with every task each call once, failed ones with a cross", async () => {
+Deno.test("callMarks() draws with every task each call once, failed ones with a cross", async () => {
   const viz = await instance();
   fc.assert(
     fc.property(
@@ -175,18 +175,18 @@ test("callMarks() draws with every task each call once, failed ones with a cross
         }
       },
     ),
-    { numRuns: 25, seed: 1 },
+    { numRuns: 25 },
   );
 });
 
-test("callMarks() has no ribbon of a function that is called again and again", () => {
+Deno.test("callMarks() has no ribbon of a function that is called again and again", () => {
   const [{ name }] = TASK.functions as [Task["functions"][number]];
   const calls = Array.from({ length: 40 }, (_, place) => callEvent(place + 1, { function: name }));
   const rows = callMarks(TASK, calls).split("<BR/>").slice(2);
   assertEquals(rows.map((row) => row.match(/<B>/g)?.length), [6, 6, 6, 6, 6, 6, 4]);
 });
 
-test("callMarks() tells a call that a fault kept from its result from one that was late", () => {
+Deno.test("callMarks() tells a call that a fault kept from its result from one that was late", () => {
   const { name } = TASK.functions.find(({ role }) => role === "core")!;
   const calls = ([
     { fault: "timeout" },
@@ -200,12 +200,12 @@ test("callMarks() tells a call that a fault kept from its result from one that w
   assert(fault !== right);
 });
 
-test("callMarks() is nothing where nothing of the task was called", () => {
+Deno.test("callMarks() is nothing where nothing of the task was called", () => {
   assertEquals(callMarks(TASK, []), "");
   assertEquals(callMarks(TASK, [callEvent(1, { function: HOSTILE })]), "");
 });
 
-test("callMarks() has a colour for calls that are needed, one for others, one for failed ones", () => {
+Deno.test("callMarks() has a colour for calls that are needed, one for others, one for failed ones", () => {
   const failure = { type: "function_not_found", detail: { nearest: null }, root: true } as const;
   const calls = TASK.functions.flatMap(({ name }, place) => [
     callEvent(2 * place + 1, { function: name }),

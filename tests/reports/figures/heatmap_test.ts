@@ -10,7 +10,6 @@ import {
   highestRate,
 } from "../../../lib/reports/figures/heatmap.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
-import { test } from "../../support/generated.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 import { elementsOf, parseXml } from "../../support/xml.ts";
@@ -41,7 +40,7 @@ function read(svg: string) {
 /** Cells in a line of the matrix: of those with R, one has D in the same call and one later. */
 const PERTURBED = scoredAll(["RD", "R D", "R", "R", "M"], { perturbation: "RD" });
 
-test("drawTransfer() has a cell for each pair of types whose first is there, with its count", async () => {
+Deno.test("drawTransfer() has a cell for each pair of types whose first is there, with its count", async () => {
   const { cells, written } = read(await drawTransfer(only(PERTURBED)));
   // R, D and M occur; nothing is known of the two others.
   assertEquals([cells.length, written.length], [15, 15]);
@@ -53,7 +52,7 @@ test("drawTransfer() has a cell for each pair of types whose first is there, wit
   assert(!cells.some(({ label }) => label.includes("given: hallucination name")));
 });
 
-test("drawTransfer() names all types on both axes, in their order, data or none", async () => {
+Deno.test("drawTransfer() names all types on both axes, in their order, data or none", async () => {
   const { elements } = read(await drawTransfer(only(PERTURBED)));
   const texts = elements.filter(({ name }) => name === "text" || name === "tspan")
     .map(({ text }) => text);
@@ -64,7 +63,7 @@ test("drawTransfer() names all types on both axes, in their order, data or none"
   assertEquals(none.cells, []);
 });
 
-test("labels of heatmaps are whole", async () => {
+Deno.test("labels of heatmaps are whole", async () => {
   const ids = ["none", ...PERTURBATIONS, "unrelated+rename+RP_F"];
   const own = only(ids.flatMap((perturbation) => scoredAll(["NMRSD"], { perturbation })));
   for (const svg of [await drawTransfer(own), await drawFailureRates(own, 1)]) {
@@ -84,7 +83,7 @@ test("labels of heatmaps are whole", async () => {
   for (const line of [...lines, "unrelated+", "rename+"]) assert(rates.includes(line), line);
 });
 
-test("drawFailureRates() has a cell for each type and perturbation that is known", async () => {
+Deno.test("drawFailureRates() has a cell for each type and perturbation that is known", async () => {
   const trials = [...PERTURBED, record({ perturbation: "CF" })];
   const { cells, written } = read(await drawFailureRates(only(trials), 0.8));
   assertEquals(cells.map(({ label }) => /perturbation: (\w+)/.exec(label)![1]), [
@@ -98,7 +97,7 @@ test("drawFailureRates() has a cell for each type and perturbation that is known
   assertEquals(opacities[0], 0);
 });
 
-test("heatmaps keep hostile names as text, tell like ones apart, and draw the same again", async () => {
+Deno.test("heatmaps keep hostile names as text, tell like ones apart, and draw the same again", async () => {
   const ids = [HOSTILE, HOSTILE.slice(1), "constructor", "__proto__", "<b>&", "RD"];
   const own = only(ids.map((perturbation) => scored("R", { perturbation })));
   const svg = await drawFailureRates(own, 1);
@@ -111,13 +110,13 @@ test("heatmaps keep hostile names as text, tell like ones apart, and draw the sa
   }
 });
 
-test("drawFailureRates() has joined perturbations in lines of their own", async () => {
+Deno.test("drawFailureRates() has joined perturbations in lines of their own", async () => {
   const svg = await drawFailureRates(only([scored("", { perturbation: "CF+FK+RD" })]), 1);
   const lines = read(svg).elements.filter(({ name }) => name === "tspan").map(({ text }) => text);
   assertEquals(lines.filter((line) => /^(CF|FK|RD)/.test(line)), ["CF+", "FK+", "RD"]);
 });
 
-test("highestRate() is rounded up to a tenth, and no smaller than that", () => {
+Deno.test("highestRate() is rounded up to a tenth, and no smaller than that", () => {
   const rate = (...words: readonly string[]) =>
     highestRate([only(scoredAll(words, { perturbation: "RD" }))]);
   assertEquals(rate("", ""), 0.1);
@@ -131,7 +130,7 @@ test("highestRate() is rounded up to a tenth, and no smaller than that", () => {
   assertEquals(highestRate([]), 0.1);
 });
 
-test("perturbationFigures() has two figures a model, with captions that say what colours mean", async () => {
+Deno.test("perturbationFigures() has two figures a model, with captions that say what colours mean", async () => {
   const report = makeReport([
     ...PERTURBED,
     ...scoredAll(["R", "R"], { perturbation: "RD", model: "sim:a", simulated: true }),
@@ -157,13 +156,13 @@ test("perturbationFigures() has two figures a model, with captions that say what
   assertEquals(await perturbationFigures(makeReport([record()], { suite: "s" })), []);
 });
 
-test("hasBroadRates() gives many perturbations the room of two figures", () => {
+Deno.test("hasBroadRates() gives many perturbations the room of two figures", () => {
   const trials = ["RD", "RE", "WD", "WT", "SD"].map((perturbation) => scored("", { perturbation }));
   assert(!hasBroadRates(only(trials)));
   assert(hasBroadRates(only([...trials, record()])));
 });
 
-test("what is written in heatmaps can be read on light pages and on dark ones", async () => {
+Deno.test("what is written in heatmaps can be read on light pages and on dark ones", async () => {
   const css = await Deno.readTextFile(
     new URL("../../../lib/reports/page/page.css", import.meta.url),
   );

@@ -1,5 +1,4 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   type Brittleness,
   type BrittlenessColumn,
@@ -18,7 +17,7 @@ import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { tango, wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { scored, scoredAll, TYPES_BY_LETTER } from "../../support/parameter_scores.ts";
 import {
   failureOf,
@@ -63,7 +62,7 @@ function perturbed(...letters: readonly string[]): TrialSummary[] {
   return scoredAll(letters, { perturbation: "RD" });
 }
 
-test("measureBrittleness() has one entry for each model and strategy that was perturbed", () => {
+Deno.test("measureBrittleness() has one entry for each model and strategy that was perturbed", () => {
   const trials = [
     record({ model: "a" }),
     record({ model: "a", perturbation: "RD" }),
@@ -88,7 +87,7 @@ test("measureBrittleness() has one entry for each model and strategy that was pe
   assertEquals(measureBrittleness(records(["solved", "no_answer"])), []);
 });
 
-test("measureBrittleness() has columns by source, joined ones and checks behind, and flips of checks", () => {
+Deno.test("measureBrittleness() has columns by source, joined ones and checks behind, and flips of checks", () => {
   const ids = [
     "x",
     "RD+CF",
@@ -106,14 +105,14 @@ test("measureBrittleness() has columns by source, joined ones and checks behind,
   assertEquals(checks.map(({ perturbation }) => perturbation), ["reorder", "rename"]);
 });
 
-test("measureBrittleness() has failure rates of checks, with their differences", () => {
+Deno.test("measureBrittleness() has failure rates of checks, with their differences", () => {
   const trials = [...scoredAll(["", "R"]), ...scoredAll(["R", "R"], { perturbation: "rename" })];
   const { counted, failures } = column(trials, "rename");
   assertEquals([counted, failures.map(({ count }) => count)], [2, [0, 0, 2, 0, 0]]);
   assertEquals([failures[2]!.difference!.gained, failures[2]!.difference!.lost], [1, 0]);
 });
 
-test("measureBrittleness() takes a trial without calls for one without failures", () => {
+Deno.test("measureBrittleness() takes a trial without calls for one without failures", () => {
   const idle = column([
     scored("", { perturbation: "RD", calls: 0, outcome: "no_answer" }),
     scored("R", { perturbation: "RD", seed: 2 }),
@@ -121,7 +120,7 @@ test("measureBrittleness() takes a trial without calls for one without failures"
   assertEquals([rateOf(idle, "redundant_information").rate, idle.known], [0.5, 2]);
 });
 
-test("measureBrittleness() has failure rates of trials, however many of their calls failed", () => {
+Deno.test("measureBrittleness() has failure rates of trials, however many of their calls failed", () => {
   const own = column(perturbed("R R R", "R D", "", "D"));
   assertEquals(own.failures.map(({ type }) => type), [...PARAMETER_FAILURE_TYPES]);
   assertEquals(rateOf(own, "redundant_information"), {
@@ -136,7 +135,7 @@ test("measureBrittleness() has failure rates of trials, however many of their ca
   assertEquals(own.failures.map(({ count }) => count), [0, 0, 2, 0, 2]);
 });
 
-test("measureBrittleness() leaves invalid and unchanged trials out, and counts them", () => {
+Deno.test("measureBrittleness() leaves invalid and unchanged trials out, and counts them", () => {
   const rd = { perturbation: "RD" };
   const own = column([
     scored("R", { ...rd, seed: 1 }),
@@ -158,7 +157,7 @@ test("measureBrittleness() leaves invalid and unchanged trials out, and counts t
   ]);
 });
 
-test("measureBrittleness() takes trials without right calls for unknown, not for faultless", () => {
+Deno.test("measureBrittleness() takes trials without right calls for unknown, not for faultless", () => {
   const own = column([...perturbed("D"), ...manyRecords(1, 3, { perturbation: "RD" })]);
   const { counted, known, routing, solved } = own;
   assertEquals([counted, known, routing.of, solved.of], [4, 1, 1, 4]);
@@ -169,7 +168,7 @@ test("measureBrittleness() takes trials without right calls for unknown, not for
   ]);
 });
 
-test("measureBrittleness() leaves out of a type the trials for which it cannot be told", () => {
+Deno.test("measureBrittleness() leaves out of a type the trials for which it cannot be told", () => {
   const undecided = ["specification_mismatch", "task_deviation"] as const;
   const rd = (seed: number) => ({ perturbation: "RD", seed });
   const own = column([
@@ -185,7 +184,7 @@ test("measureBrittleness() leaves out of a type the trials for which it cannot b
   assertEquals([rateOf(own, "missing_information").of], [3]);
 });
 
-test("measureBrittleness() has clustered intervals where tasks were repeated", () => {
+Deno.test("measureBrittleness() has clustered intervals where tasks were repeated", () => {
   const trials = [["R", "R"], ["R", ""], ["", ""], ["R", ""]].flatMap((words, graph) =>
     words.map((word, at) => scored(word, { perturbation: "RD", seed: graph, repetition: at + 1 }))
   );
@@ -195,7 +194,7 @@ test("measureBrittleness() has clustered intervals where tasks were repeated", (
   );
 });
 
-test("measureBrittleness() tells how similar wrong texts are, and which calls were no right ones", () => {
+Deno.test("measureBrittleness() tells how similar wrong texts are, and which calls were no right ones", () => {
   const rd = (seed: number) => ({ perturbation: "RD", seed });
   const { similarTexts, routing } = column([
     scored("D", rd(1), { texts: { compared: 3, similar: 1 }, routing: 4 }),
@@ -206,7 +205,7 @@ test("measureBrittleness() tells how similar wrong texts are, and which calls we
   assertEquals([routing.count, routing.of, routing.rate], [1, 2, 0.5]);
 });
 
-test("measureBrittleness() has task accuracy, what abstained, and calls that were not refused", () => {
+Deno.test("measureBrittleness() has task accuracy, what abstained, and calls that were not refused", () => {
   const failures = (...types: Parameters<typeof failureOf>[0][]) => types.map(failureOf);
   const trials = [
     record({ calls: 5, failures: failures("function_not_found", "incorrect_value") }),
@@ -226,7 +225,7 @@ test("measureBrittleness() has task accuracy, what abstained, and calls that wer
   assertEquals(idle, { count: 0, of: 0, rate: null });
 });
 
-test("measureBrittleness() has differences to the same tasks unperturbed, and to no others", () => {
+Deno.test("measureBrittleness() has differences to the same tasks unperturbed, and to no others", () => {
   const trials = [
     ...scoredAll(["", "", "R", "R", "R", "R"]),
     ...scoredAll(["R", "R", "", "R"], { perturbation: "RD" }),
@@ -239,7 +238,7 @@ test("measureBrittleness() has differences to the same tasks unperturbed, and to
   assertEquals(rateOf(column(trials, "none"), "redundant_information").difference, null);
 });
 
-test("measureBrittleness() has differences over decided and known trials only", () => {
+Deno.test("measureBrittleness() has differences over decided and known trials only", () => {
   const undecided = ["task_deviation"] as const;
   const trials = [
     scored("", { seed: 1 }, { undecided }),
@@ -254,7 +253,7 @@ test("measureBrittleness() has differences over decided and known trials only", 
   assertEquals(of("missing_information")!.interval, tango(0, 0, 2, 0.975));
 });
 
-test("measureBrittleness() has the difference that strategies would have by the same failures", () => {
+Deno.test("measureBrittleness() has the difference that strategies would have by the same failures", () => {
   // The same mechanism: where having a failure is what solving is for strategies.
   const words = ["R", "", "R", "R", ""];
   const others = ["", "", "R", "", "R"];
@@ -271,7 +270,7 @@ test("measureBrittleness() has the difference that strategies would have by the 
   assertEquals(difference, comparison!.success);
 });
 
-test("measureBrittleness() tells what comes together in one call, and what later", () => {
+Deno.test("measureBrittleness() tells what comes together in one call, and what later", () => {
   const trials = perturbed("RD", "R D", "D R", "R", "D", "M");
   // Of four with R: one has D in the same call, one in a later call.
   assertEquals(cellOf(trials, "RD"), [4, 1, 1, 2]);
@@ -280,19 +279,19 @@ test("measureBrittleness() tells what comes together in one call, and what later
   assertEquals(cellOf(trials, "NM"), [0, 0, 0, 0]);
 });
 
-test("measureBrittleness() counts each trial once however often two failures meet", () => {
+Deno.test("measureBrittleness() counts each trial once however often two failures meet", () => {
   const trials = perturbed("RD RD D", "R RD");
   assertEquals(cellOf(trials, "RD"), [2, 2, 2, 2]);
   // After the first D of the first comes R once more; in the second trial nothing comes after D.
   assertEquals(cellOf(trials, "DR"), [2, 2, 1, 2]);
 });
 
-test("measureBrittleness() has a type with itself in later calls alone", () => {
+Deno.test("measureBrittleness() has a type with itself in later calls alone", () => {
   assertEquals(cellOf(perturbed("R", "R R", "RD D"), "RR"), [3, 0, 1, 1]);
   assertEquals(cellOf(perturbed("R", "R R", "RD D"), "DD"), [1, 0, 1, 1]);
 });
 
-test("measureBrittleness() has transfer over perturbed and unperturbed trials that count", () => {
+Deno.test("measureBrittleness() has transfer over perturbed and unperturbed trials that count", () => {
   const trials = [
     ...scoredAll(["RD"]),
     ...scoredAll(["RD", "R"], { perturbation: "RD" }),
@@ -352,7 +351,7 @@ function transferByHand(trials: readonly TrialSummary[], from: string, to: strin
   };
 }
 
-test("measureBrittleness() has the transfer that one finds call by call", () => {
+Deno.test("measureBrittleness() has the transfer that one finds call by call", () => {
   fc.assert(fc.property(TRIALS, (trials) => {
     for (const { transfer } of measureBrittleness(trials)) {
       assertEquals(
@@ -365,7 +364,7 @@ test("measureBrittleness() has the transfer that one finds call by call", () => 
   }));
 });
 
-test("measureBrittleness() gives every trial to one place, and does not hang on their order", () => {
+Deno.test("measureBrittleness() gives every trial to one place, and does not hang on their order", () => {
   fc.assert(fc.property(TRIALS, (trials) => {
     const all = measureBrittleness(trials);
     for (const { columns } of all) {
@@ -392,7 +391,7 @@ test("measureBrittleness() gives every trial to one place, and does not hang on 
   }));
 });
 
-test("measureBrittleness() counts flips both ways, of pairs alone", () => {
+Deno.test("measureBrittleness() counts flips both ways, of pairs alone", () => {
   const rename = { perturbation: "rename" };
   const own = flips([
     ...records(["solved", "solved", "no_answer", "no_answer", "solved", "invalid", "solved"]),
@@ -410,7 +409,7 @@ test("measureBrittleness() counts flips both ways, of pairs alone", () => {
   });
 });
 
-test("measureBrittleness() pairs repetitions by their numbers, and clusters them by task", () => {
+Deno.test("measureBrittleness() pairs repetitions by their numbers, and clusters them by task", () => {
   const repeated = (outcomes: readonly (readonly ("solved" | "no_answer")[])[], id: string) =>
     outcomes.flatMap((own, graph) =>
       own.map((outcome, at) =>
@@ -430,7 +429,7 @@ test("measureBrittleness() pairs repetitions by their numbers, and clusters them
   assertAlmostEquals(own.byChance!.rate!, 4 / 9, 1e-12);
 });
 
-test("measureBrittleness() takes chance from the tasks of the check alone", () => {
+Deno.test("measureBrittleness() takes chance from the tasks of the check alone", () => {
   const own = flips([
     record({ seed: 1, perturbation: "rename" }),
     ...[1, 2].map((repetition) => record({ seed: 1, repetition })),
@@ -441,7 +440,7 @@ test("measureBrittleness() takes chance from the tasks of the check alone", () =
   assertEquals(own.byChance, { count: 0, of: 1, rate: 0 });
 });
 
-test("measureBrittleness() never pairs models or strategies with each other", () => {
+Deno.test("measureBrittleness() never pairs models or strategies with each other", () => {
   const all = measureBrittleness([
     record({ model: "a" }),
     record({ model: "b", perturbation: "rename" }),
@@ -450,7 +449,7 @@ test("measureBrittleness() never pairs models or strategies with each other", ()
   assertEquals(all.map((one) => one.flips.map(({ pairs }) => pairs)), [[0], [0]]);
 });
 
-test("measureBrittleness() survives a round trip through JSON", () => {
+Deno.test("measureBrittleness() survives a round trip through JSON", () => {
   const all = measureBrittleness([...scoredAll(["R", ""]), ...perturbed("R D", "")]);
   assertEquals<unknown>(JSON.parse(JSON.stringify(all)), all);
 });

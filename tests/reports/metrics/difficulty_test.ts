@@ -1,15 +1,14 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { DIFFICULTIES } from "../../../lib/tasks/questions/question_set.ts";
 import { averageScores, type DifficultyScore } from "../../../lib/reports/metrics/difficulty.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 /** Scores of one difficulty. */
 function of(difficulty: DifficultyScore["difficulty"], ...values: DifficultyScore["value"][]) {
   return values.map((value) => ({ difficulty, value }));
 }
 
-test("averageScores() averages by difficulty, over all, and over difficulties", () => {
+Deno.test("averageScores() averages by difficulty, over all, and over difficulties", () => {
   const scores = [
     ...of("hard", false, 0.5),
     ...of("easy", true, true, false, 1),
@@ -25,7 +24,7 @@ test("averageScores() averages by difficulty, over all, and over difficulties", 
   });
 });
 
-test("averageScores() of what is not there is null", () => {
+Deno.test("averageScores() of what is not there is null", () => {
   const counts = { easy: 0, medium: 0, hard: 0, all: 0 };
   const none = { easy: null, medium: null, hard: null, all: null, macro: null, counts };
   assertEquals(averageScores([]), none);
@@ -34,7 +33,7 @@ test("averageScores() of what is not there is null", () => {
   assertEquals([two.easy, two.medium, two.hard, two.all, two.macro], [1, null, 0, 0.5, null]);
 });
 
-test("averageScores() of the paper's first row gives its averages", () => {
+Deno.test("averageScores() of the paper's first row gives its averages", () => {
   // GPT4o of Table 4: "All Avg." counts questions, "Macro Avg." difficulties.
   const rates = { easy: [456, 0.802], medium: [188, 0.638], hard: [85, 0.388] } as const;
   const scores = DIFFICULTIES.flatMap((difficulty) =>
@@ -44,7 +43,7 @@ test("averageScores() of the paper's first row gives its averages", () => {
   assertEquals([all!.toFixed(3), macro!.toFixed(3)], ["0.711", "0.609"]);
 });
 
-test("averageScores() lies among its scores, and counts every one", () => {
+Deno.test("averageScores() lies among its scores, and counts every one", () => {
   const score = fc.record({
     difficulty: fc.constantFrom(...DIFFICULTIES),
     value: fc.oneof(fc.boolean(), fc.constant(null), fc.double({ min: 0, max: 1, noNaN: true })),

@@ -1,12 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { estimateMean, jointMean } from "../../../lib/statistics/clustered_mean.ts";
 import { DIMENSIONS, measureDimensions } from "../../../lib/reports/metrics/dimensions.ts";
 import { type FaultKind, FAULTS } from "../../../lib/tools/fault.ts";
 import { RECOVERY_ENDS, type RecoveryEnd } from "../../../lib/calls/recovery.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import type { TrialDimensions } from "../../../lib/trials/dimension_scores.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 
 /** A trial without a fault. */
@@ -26,7 +25,7 @@ function faulted(
 
 const unit = (sum: number, count: number) => ({ sum, count });
 
-test("measureDimensions() takes the mean of each dimension over graphs, and of all of them", () => {
+Deno.test("measureDimensions() takes the mean of each dimension over graphs, and of all of them", () => {
   const all = { tool_selection: 1, argument_correctness: 0.5, multi_step_planning: 1 };
   const [metrics, ...others] = measureDimensions([
     plain({ ...all, result_interpretation: 1 }, { seed: 1 }),
@@ -60,7 +59,7 @@ test("measureDimensions() takes the mean of each dimension over graphs, and of a
   assertEquals(overall.interval, null, "one of them rests on a single graph");
 });
 
-test("measureDimensions() says what was not measured, and takes the mean of the others", () => {
+Deno.test("measureDimensions() says what was not measured, and takes the mean of the others", () => {
   const [metrics] = measureDimensions([
     plain({ tool_selection: 1 }, { seed: 1 }),
     plain({ tool_selection: 0, argument_correctness: 1 }, { seed: 2 }),
@@ -75,7 +74,7 @@ test("measureDimensions() says what was not measured, and takes the mean of the 
   assertEquals([mean, interval, count], [null, null, 0]);
 });
 
-test("measureDimensions() takes giving up for right where permission is denied, and slow for nothing", () => {
+Deno.test("measureDimensions() takes giving up for right where permission is denied, and slow for nothing", () => {
   const recoveryOf = (...trials: TrialSummary[]) =>
     measureDimensions(trials)[0]?.dimensions.at(-1)?.mean;
   assertEquals(recoveryOf(faulted(["gave_up"], {}, "permission_denied")), 1);
@@ -88,7 +87,7 @@ test("measureDimensions() takes giving up for right where permission is denied, 
   );
 });
 
-test("measureDimensions() counts faults alone, and not what else is perturbed", () => {
+Deno.test("measureDimensions() counts faults alone, and not what else is perturbed", () => {
   const ids = ["timeout:3", "timeout+flaky:0.5", "RD+timeout", "timeout+rename", "RD"];
   const counts = ids.map((perturbation) => {
     const [metrics] = measureDimensions([faulted(["recovered"], { perturbation })]);
@@ -97,7 +96,7 @@ test("measureDimensions() counts faults alone, and not what else is perturbed", 
   assertEquals(counts, [1, 1, 0, 0, 0]);
 });
 
-test("measureDimensions() leaves out trials that do not count", () => {
+Deno.test("measureDimensions() leaves out trials that do not count", () => {
   assertEquals(
     measureDimensions([
       plain({ tool_selection: 1 }, { outcome: "invalid" }),
@@ -108,7 +107,7 @@ test("measureDimensions() leaves out trials that do not count", () => {
   );
 });
 
-test("measureDimensions() keeps models and strategies apart, and faults of one with its other trials", () => {
+Deno.test("measureDimensions() keeps models and strategies apart, and faults of one with its other trials", () => {
   const all = measureDimensions([
     plain({ tool_selection: 1 }, { model: "a" }),
     plain({ tool_selection: 0 }, { model: "sim:b", simulated: true }),
@@ -128,7 +127,7 @@ test("measureDimensions() keeps models and strategies apart, and faults of one w
   );
 });
 
-test("measureDimensions() knows no order of trials, and stays from 0 to 1", () => {
+Deno.test("measureDimensions() knows no order of trials, and stays from 0 to 1", () => {
   const share = fc.nat({ max: 8 }).map((eighths) => eighths / 8);
   const hit = fc.constantFrom(0, 1);
   const dimensions = fc.record({

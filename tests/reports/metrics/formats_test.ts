@@ -1,12 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { estimateMean } from "../../../lib/statistics/clustered_mean.ts";
 import { measureFormats } from "../../../lib/reports/metrics/formats.ts";
 import type { Api } from "../../../lib/models/model.ts";
 import { type Parse, PARSES, type ReplyEvent } from "../../../lib/calls/trace.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 
 /** A trial whose replies could be read so: s, r and u. */
@@ -21,7 +20,7 @@ function trial(parses: string, traits: TrialTraits = {}, api?: Api): Trial {
   return { ...own, model: { ...own.model, ...(api === undefined ? {} : { api }) } };
 }
 
-test("measureFormats() gives shares of replies, with intervals over graphs", () => {
+Deno.test("measureFormats() gives shares of replies, with intervals over graphs", () => {
   const [formats, ...others] = measureFormats([
     trial("ssr", { seed: 1 }),
     trial("s", { seed: 1, repetition: 2 }),
@@ -47,7 +46,7 @@ test("measureFormats() gives shares of replies, with intervals over graphs", () 
   assertEquals(repairs, [{ repair: "call N had no end", replies: 2 }]);
 });
 
-test("measureFormats() keeps models, strategies, perturbations and formats apart", () => {
+Deno.test("measureFormats() keeps models, strategies, perturbations and formats apart", () => {
   const all = measureFormats([
     trial("s", { model: "a" }, "react"),
     trial("r", { model: "a" }, "xml"),
@@ -69,7 +68,7 @@ test("measureFormats() keeps models, strategies, perturbations and formats apart
   );
 });
 
-test("measureFormats() leaves out trials that do not count, or of which it is not known", () => {
+Deno.test("measureFormats() leaves out trials that do not count, or of which it is not known", () => {
   assertEquals(
     measureFormats([
       trial("sss", { outcome: "invalid" }),
@@ -82,7 +81,7 @@ test("measureFormats() leaves out trials that do not count, or of which it is no
   assertEquals(measureFormats([]), []);
 });
 
-test("measureFormats() says the same of scores, and of trials in any order", () => {
+Deno.test("measureFormats() says the same of scores, and of trials in any order", () => {
   const traits = fc.array(
     fc.record({
       parses: fc.array(fc.constantFrom<Parse>(...PARSES), { maxLength: 6 })

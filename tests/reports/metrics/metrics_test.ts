@@ -15,7 +15,7 @@ import type { TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
 import { summarize, type TrialSummary } from "../../../lib/trials/summary.ts";
 import { trialId } from "../../../lib/trials/trial_id.ts";
-import { seedOf, test } from "../../support/generated.ts";
+import { seedOf } from "../../support/generated.ts";
 import { manyRecords, record, records, stageOf } from "../../support/records.ts";
 
 const USED = { inputTokens: 1, outputTokens: 1 };
@@ -26,14 +26,14 @@ function failure(type: Failure["type"], root = true): Failure {
   return { type, root, call: 1, step: 1, function: "func_abc", detail: {} } as unknown as Failure;
 }
 
-test("tally() counts trials, valid ones and solved ones", () => {
+Deno.test("tally() counts trials, valid ones and solved ones", () => {
   const { trials, valid, solved, rate } = tally(
     records(["solved", "wrong_answer", "invalid", "no_answer", "solved", "call_limit"]),
   );
   assertEquals({ trials, valid, solved, rate }, { trials: 6, valid: 5, solved: 2, rate: 0.4 });
 });
 
-test("tally() has nothing to say of no trials, and of invalid ones alone", () => {
+Deno.test("tally() has nothing to say of no trials, and of invalid ones alone", () => {
   const nothing = {
     valid: 0,
     unchanged: 0,
@@ -49,7 +49,7 @@ test("tally() has nothing to say of no trials, and of invalid ones alone", () =>
   assertEquals(tally(records(["invalid", "invalid"])), { ...nothing, trials: 2, tokens: 24 });
 });
 
-test("tally() leaves out what was not changed, and counts it by itself", () => {
+Deno.test("tally() leaves out what was not changed, and counts it by itself", () => {
   const unchanged = { changed: false } as const;
   const own = tally([
     record({ seed: 1, calls: 4 }),
@@ -74,7 +74,7 @@ test("tally() leaves out what was not changed, and counts it by itself", () => {
   });
 });
 
-test("measure() leaves what was not changed out of everything but what it took", () => {
+Deno.test("measure() leaves what was not changed out of everything but what it took", () => {
   const traits = {
     perturbation: "RD",
     failures: [failure("incorrect_value")],
@@ -97,7 +97,7 @@ test("measure() leaves what was not changed out of everything but what it took",
   assertEquals(cells[0]!.tally.unchanged, 2);
 });
 
-test("shareInterval() is Wilson's of single tasks, and clustered of repeated ones", () => {
+Deno.test("shareInterval() is Wilson's of single tasks, and clustered of repeated ones", () => {
   const tasks = (seeds: readonly number[]) => seeds.map((seed) => record({ seed }));
   const first = ({ task }: Trial) => seedOf(task) === 1;
   assertEquals(shareInterval(tasks([1, 2, 3]), first), wilson(1, 3));
@@ -109,7 +109,7 @@ test("shareInterval() is Wilson's of single tasks, and clustered of repeated one
   assertEquals([shareInterval([], first), shareInterval(tasks([1, 1]), first)], [null, null]);
 });
 
-test("tally() has Wilson's interval when every graph was run once", () => {
+Deno.test("tally() has Wilson's interval when every graph was run once", () => {
   assertEquals(tally(manyRecords(8, 10)).interval, wilson(8, 10));
   assertEquals(
     tally([...manyRecords(8, 10), record({ seed: 99, outcome: "invalid" })]).interval,
@@ -117,7 +117,7 @@ test("tally() has Wilson's interval when every graph was run once", () => {
   );
 });
 
-test("tally() has the clustered interval when graphs were repeated", () => {
+Deno.test("tally() has the clustered interval when graphs were repeated", () => {
   // Four graphs of two trials: 2, 2, 0 and 1 solved. The mean is 5/8; the excess sums are 3/4, 3/4,
   // -5/4 and -1/4, their squares sum to 44/16; sqrt(4/3 * 44/16) / 8 = 0.239357.
   const solvedOf = [2, 2, 0, 1];
@@ -133,7 +133,7 @@ test("tally() has the clustered interval when graphs were repeated", () => {
   assertAlmostEquals(interval!.upper, Math.min(1, 0.625 + half), 1e-9);
 });
 
-test("tally() of repeated graphs that all go alike does not claim certainty", () => {
+Deno.test("tally() of repeated graphs that all go alike does not claim certainty", () => {
   const trials = [1, 2, 3, 4].flatMap((seed) => [
     record({ seed, repetition: 1 }),
     record({ seed, repetition: 2, outcome: "no_answer" }),
@@ -144,14 +144,14 @@ test("tally() of repeated graphs that all go alike does not claim certainty", ()
   assertAlmostEquals(interval!.upper, 0.85, 0.01);
 });
 
-test("measure() counts what spoiled tries of a trial took, too", () => {
+Deno.test("measure() counts what spoiled tries of a trial took, too", () => {
   const replaced = { inputTokens: 5_000_000, outputTokens: 3 };
   const [metrics] = measure([{ ...record(), replaced }], { m: { input: 1, output: 0 } });
   assertEquals(metrics!.usage, { inputTokens: 5_000_010, outputTokens: 5 });
   assertAlmostEquals(metrics!.cost!, 5.00001, 1e-9);
 });
 
-test("measure() prices other models that took part by their own names", () => {
+Deno.test("measure() prices other models that took part by their own names", () => {
   const usage = { inputTokens: 100, outputTokens: 0 };
   const trials = [record({ usage, stages: [stageOf("large", 40)] })];
   const prices = { m: { input: 1e6, output: 0 }, large: { input: 1e7, output: 0 } };
@@ -159,13 +159,13 @@ test("measure() prices other models that took part by their own names", () => {
   assertEquals(measure(trials, { m: prices.m })[0]!.cost, null);
 });
 
-test("tally() has no interval for repetitions of a single graph", () => {
+Deno.test("tally() has no interval for repetitions of a single graph", () => {
   const trials = [1, 2, 3].map((repetition) => record({ repetition }));
   assertEquals(tally(trials).rate, 1);
   assertEquals(tally(trials).interval, null);
 });
 
-test("tally() of repeated graphs that are all solved does not claim certainty", () => {
+Deno.test("tally() of repeated graphs that are all solved does not claim certainty", () => {
   const trials = [1, 2].flatMap((seed) =>
     [1, 2, 3].map((repetition) => record({ seed, repetition }))
   );
@@ -173,7 +173,7 @@ test("tally() of repeated graphs that are all solved does not claim certainty", 
   assert(interval === null || interval.lower < 1, "two graphs do not prove a rate of 100%");
 });
 
-test("tally() has the mean calls of solved and of failed trials, and the fewest", () => {
+Deno.test("tally() has the mean calls of solved and of failed trials, and the fewest", () => {
   const { callsSolved, callsFailed, minimumCalls } = tally([
     record({ seed: 1, calls: 3, minimumCalls: 3 }),
     record({ seed: 2, calls: 6, minimumCalls: 5 }),
@@ -188,18 +188,18 @@ test("tally() has the mean calls of solved and of failed trials, and the fewest"
   });
 });
 
-test("tally() does not know the fewest calls when one trial does not", () => {
+Deno.test("tally() does not know the fewest calls when one trial does not", () => {
   const trials = [record({ seed: 1 }), record({ seed: 2, minimumCalls: null })];
   assertEquals(tally(trials).minimumCalls, null);
 });
 
-test("tally() sums the tokens of all trials, as invalid ones cost too", () => {
+Deno.test("tally() sums the tokens of all trials, as invalid ones cost too", () => {
   const usage = { inputTokens: 100, outputTokens: 20 };
   const trials = [record({ usage }), record({ seed: 2, usage, outcome: "invalid" })];
   assertEquals(tally(trials).tokens, 240);
 });
 
-test("tally() has the mean duration of valid trials", () => {
+Deno.test("tally() has the mean duration of valid trials", () => {
   const trials = [
     record({ seed: 1, durationMs: 100 }),
     record({ seed: 2, durationMs: 300, outcome: "no_answer" }),
@@ -208,7 +208,7 @@ test("tally() has the mean duration of valid trials", () => {
   assertEquals(tally(trials).duration, 200);
 });
 
-test("measure() keeps subjects and cells apart, in the order in which they first occur", () => {
+Deno.test("measure() keeps subjects and cells apart, in the order in which they first occur", () => {
   const large = (seed: number) => ({ ...CELL, core: 8, seed });
   const small = (seed: number) => ({ ...CELL, seed });
   const trials = [
@@ -227,7 +227,7 @@ test("measure() keeps subjects and cells apart, in the order in which they first
   assertEquals(measured[1]!.total.trials, 1);
 });
 
-test("measure() counts failures by type, roots apart from cascades, all types in order", () => {
+Deno.test("measure() counts failures by type, roots apart from cascades, all types in order", () => {
   const trials = [
     record({
       seed: 1,
@@ -248,7 +248,7 @@ test("measure() counts failures by type, roots apart from cascades, all types in
   ]);
 });
 
-test("measure() counts no failure of an invalid trial, as it says nothing about the model", () => {
+Deno.test("measure() counts no failure of an invalid trial, as it says nothing about the model", () => {
   const trials = [
     record({ seed: 1 }),
     record({ seed: 2, outcome: "invalid", failures: [failure("incorrect_value")] }),
@@ -257,7 +257,7 @@ test("measure() counts no failure of an invalid trial, as it says nothing about 
   assertEquals(counts, [0, 0, 0, 0]);
 });
 
-test("measure() counts the trials that show a behaviour, and ungrounded solutions", () => {
+Deno.test("measure() counts the trials that show a behaviour, and ungrounded solutions", () => {
   const trials = [
     record({ seed: 1, behaviours: ["silent"] }),
     record({ seed: 2, behaviours: ["silent", "aversion"], outcome: "wrong_answer" }),
@@ -268,18 +268,18 @@ test("measure() counts the trials that show a behaviour, and ungrounded solution
   assertEquals({ ...measure(trials)[0]!.behaviours }, { silent: 2, aversion: 1, ungrounded: 1 });
 });
 
-test("measure() is not led astray by behaviours named like parts of an object", () => {
+Deno.test("measure() is not led astray by behaviours named like parts of an object", () => {
   const behaviours = ["constructor", "__proto__"] as unknown as Trial["behaviours"];
   const counted = measure([record({ behaviours })])[0]!.behaviours;
   assertEquals(Object.entries(counted), [["constructor", 1], ["__proto__", 1]]);
 });
 
-test("measure() marks programs that stand in for a model", () => {
+Deno.test("measure() marks programs that stand in for a model", () => {
   const trials = [record({ model: "sim:planner", simulated: true }), record({ model: "real" })];
   assertEquals(measure(trials).map(({ simulated }) => simulated), [true, false]);
 });
 
-test("measure() counts how trials ended, all ways in order", () => {
+Deno.test("measure() counts how trials ended, all ways in order", () => {
   const trials = records(["no_answer", "solved", "invalid", "no_answer", "step_limit"]);
   assertEquals(measure(trials)[0]!.outcomes, [
     { outcome: "solved", trials: 1 },
@@ -294,7 +294,7 @@ test("measure() counts how trials ended, all ways in order", () => {
   ]);
 });
 
-test("measure() has the cost of all trials of a model with a price, and of no other", () => {
+Deno.test("measure() has the cost of all trials of a model with a price, and of no other", () => {
   const usage = { inputTokens: 400_000, outputTokens: 50_000 };
   const trials = [
     ...records(["solved", "invalid"], { model: "a", usage }),
@@ -309,7 +309,7 @@ test("measure() has the cost of all trials of a model with a price, and of no ot
   assertEquals(measure(trials).map(({ cost }) => cost), [null, null, null]);
 });
 
-test("measure() takes more graphs than a call takes arguments", () => {
+Deno.test("measure() takes more graphs than a call takes arguments", () => {
   const [trial] = records(["solved"]);
   const trials = Array.from({ length: 140_000 }, (_, seed) => ({
     ...trial!,
@@ -319,7 +319,7 @@ test("measure() takes more graphs than a call takes arguments", () => {
   assertEquals([total.solved, repetition], [140_000, null]);
 });
 
-test("cellName() tells everything but the seed", () => {
+Deno.test("cellName() tells everything but the seed", () => {
   const inputs = [1, 3] as const;
   const trial = record({ task: { ...CELL, seed: 7, linking: "names", inputs } });
   assertEquals(
@@ -332,7 +332,7 @@ test("cellName() tells everything but the seed", () => {
   );
 });
 
-test("measure() sums what strategies did in valid trials, and has nothing where they did nothing", () => {
+Deno.test("measure() sums what strategies did in valid trials, and has nothing where they did nothing", () => {
   const work = { asked: 3, unusable: 1, sentBack: 2, mended: 1 };
   const trials = [
     { ...record({ seed: 1 }), work },
@@ -359,7 +359,7 @@ async function workIn(strategy: string, texts: readonly string[]) {
   return summarize(trial).work;
 }
 
-test("scoreOf() counts what was asked beside the loop, and what came to nothing", async () => {
+Deno.test("summarize() counts what was asked beside the loop, and what came to nothing", async () => {
   const usable = { asked: 1, unusable: 0, sentBack: 0, mended: 0 };
   const { functions: [some] } = generateTask({ ...CELL, seed: 1 });
   assertEquals(await workIn("plan_then_call", ["1. Call it."]), usable);
@@ -373,7 +373,7 @@ test("scoreOf() counts what was asked beside the loop, and what came to nothing"
   }
 });
 
-test("scoreOf() counts calls that went back, and those that were mended", () => {
+Deno.test("summarize() counts calls that went back, and those that were mended", () => {
   const repair = {
     ...{ kind: "repair" as const, function: "f", arguments: "{", error: "no JSON", attempts: 2 },
   };

@@ -1,5 +1,4 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   type CallSetMetrics,
   type CallSetRow,
@@ -12,7 +11,7 @@ import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { OUTCOMES, type Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
 
@@ -39,7 +38,7 @@ const TRIALS: readonly TrialSummary[] = [
   unanswered(question("q8", hard), { outcome: "wrong_answer" }),
 ];
 
-test("measureCallSets() averages scores by difficulty, and counts what is in no average", () => {
+Deno.test("measureCallSets() averages scores by difficulty, and counts what is in no average", () => {
   const row = onlyRow(TRIALS);
   const counts = { easy: 3, medium: 1, hard: 1, all: 5 };
   assertEquals(row.scores, {
@@ -87,7 +86,7 @@ test("measureCallSets() averages scores by difficulty, and counts what is in no 
   assertEquals([row.unrepaired, row.judging, row.stability], [null, null, null]);
 });
 
-test("measureCallSets() counts each limit as wrong, and no other end without an answer", () => {
+Deno.test("measureCallSets() counts each limit as wrong, and no other end without an answer", () => {
   const limited = OUTCOMES.filter((outcome) =>
     onlyRow([unanswered(question("q"), { outcome })]).limited === 1
   );
@@ -106,7 +105,7 @@ test("measureCallSets() counts each limit as wrong, and no other end without an 
   assertEquals([none, scores.routing.all, scores.exact.all], [0, 1, 0]);
 });
 
-test("measureCallSets() has no scores that a mode does not give", () => {
+Deno.test("measureCallSets() has no scores that a mode does not give", () => {
   const { scores } = onlyRow([answered(question("q", { mode: "routing" }), "routing")]);
   assertEquals(scores.routing.all, 1);
   for (const score of [scores.syntax, scores.structure, scores.exact]) {
@@ -114,7 +113,7 @@ test("measureCallSets() has no scores that a mode does not give", () => {
   }
 });
 
-test("measureCallSets() keeps apart each way of asking, and each subject", () => {
+Deno.test("measureCallSets() keeps apart each way of asking, and each subject", () => {
   const ways = [
     {},
     { mode: "tools" },
@@ -164,7 +163,7 @@ test("measureCallSets() keeps apart each way of asking, and each subject", () =>
   assertEquals(onlyRow([TRIALS[0]!, answered(question("q9", usual), "exact")]).trials, 2);
 });
 
-test("measureCallSets() has intervals from questions where these were repeated", () => {
+Deno.test("measureCallSets() has intervals from questions where these were repeated", () => {
   const worths = [["exact", "exact"], ["exact", "nothing"], ["nothing", "nothing"]] as const;
   const trials = worths.flatMap((own, place) =>
     own.map((worth, at) => answered(question(`q${place}`), worth, { repetition: at + 1 }))
@@ -175,7 +174,7 @@ test("measureCallSets() has intervals from questions where these were repeated",
   assertEquals([scores.exact.all, scores.exact.counts.all], [0.5, 6]);
 });
 
-test("measureCallSets() tells what answers were worth before they were repaired", () => {
+Deno.test("measureCallSets() tells what answers were worth before they were repaired", () => {
   const repaired = (id: string, worth: typeof WORTHS[number]) =>
     answered(question(id), "exact", { answer: { unrepaired: scoresOf(worth) } });
   const row = onlyRow([
@@ -200,7 +199,7 @@ function judged(pairs: readonly (readonly [exact: boolean, score: number | null]
   );
 }
 
-test("measureCallSets() correlates the judge's scores with exact answers, over trials", () => {
+Deno.test("measureCallSets() correlates the judge's scores with exact answers, over trials", () => {
   const trials = [
     ...judged([[true, 1], [true, 0.5], [false, 0], [false, 0.5], [true, null]]),
     answered(question("q9"), "exact", {
@@ -219,14 +218,14 @@ test("measureCallSets() correlates the judge's scores with exact answers, over t
   assertAlmostEquals(correlation!.p, 1 - Math.SQRT2 / 2, 1e-12);
 });
 
-test("measureCallSets() has no correlation where nothing varies", () => {
+Deno.test("measureCallSets() has no correlation where nothing varies", () => {
   const correlationOf = (trials: readonly TrialSummary[]) => onlyRow(trials).judging!.correlation;
   assertEquals(correlationOf(judged([[true, 1], [true, 0.5], [true, 0]])), null);
   assertEquals(correlationOf(judged([[true, 0.5], [false, 0.5], [true, 0.5]])), null);
   assertEquals(correlationOf(judged([[true, null], [false, null]])), null);
 });
 
-test("measureCallSets() holds the judge's scores against the functions in mode routing", () => {
+Deno.test("measureCallSets() holds the judge's scores against the functions in mode routing", () => {
   const routed = (
     worths: readonly ("routing" | "nothing")[],
     scores: readonly number[],
@@ -251,7 +250,7 @@ test("measureCallSets() holds the judge's scores against the functions in mode r
   assertAlmostEquals(metrics!.correlation!.r, 1, 1e-12);
 });
 
-test("measureCallSets() sets beside the judge's mean what is right of the answers with a score", () => {
+Deno.test("measureCallSets() sets beside the judge's mean what is right of the answers with a score", () => {
   const model = (name: string, exact: number, of: number, score: number) => [
     ...judged(
       Array.from({ length: of }, (_, at) => [at < exact, score] as const),
@@ -287,7 +286,7 @@ test("measureCallSets() sets beside the judge's mean what is right of the answer
   assertEquals([without.mean, without.right], [null, null]);
 });
 
-test("measureCallSets() counts answers that no judge could be asked about apart", () => {
+Deno.test("measureCallSets() counts answers that no judge could be asked about apart", () => {
   const why = "the judge could not be asked: the answer is longer than 200000 characters";
   const row = onlyRow([
     ...judged([[true, 1]]),
@@ -297,7 +296,7 @@ test("measureCallSets() counts answers that no judge could be asked about apart"
   assertEquals([count, unusable, unavailable, unfit, right], [1, 0, 0, 1, 1]);
 });
 
-test("measureCallSets() tells who judged, under which names, and what it took", () => {
+Deno.test("measureCallSets() tells who judged, under which names, and what it took", () => {
   const by = (requested: string, served: readonly string[], simulated = false) => ({
     model: { requested, served, simulated },
     usage: { inputTokens: 100, outputTokens: 10 },
@@ -324,7 +323,7 @@ test("measureCallSets() tells who judged, under which names, and what it took", 
   assertEquals(usage, { inputTokens: 700, outputTokens: 70 });
 });
 
-test("measureCallSets() correlates the judge's means with shares over three models or more", () => {
+Deno.test("measureCallSets() correlates the judge's means with shares over three models or more", () => {
   const trials = [
     ...judged([[true, 0.9], [true, 1]], "a"),
     ...judged([[true, 0.6], [false, 0.4]], "b"),
@@ -343,7 +342,7 @@ test("measureCallSets() correlates the judge's means with shares over three mode
   assertEquals(unjudged!.correlation, null);
 });
 
-test("measureCallSets() has the stability of repeated questions, as they are and normalized", () => {
+Deno.test("measureCallSets() has the stability of repeated questions, as they are and normalized", () => {
   const outputs = (id: string, texts: readonly string[]) =>
     texts.map((output, at) =>
       answered(question(id), "exact", { repetition: at + 1, answer: { output } })
@@ -364,7 +363,7 @@ test("measureCallSets() has the stability of repeated questions, as they are and
   assertEquals(normalized, { election: 1, levenshtein: 1 });
 });
 
-test("measureCallSets() compares later outputs with that of the first repetition", () => {
+Deno.test("measureCallSets() compares later outputs with that of the first repetition", () => {
   const texts = ["abcd", "abcd", "abxx"];
   const stabilityOf = (order: readonly number[]) =>
     onlyRow(
@@ -375,7 +374,7 @@ test("measureCallSets() compares later outputs with that of the first repetition
   for (const order of [[0, 1, 2], [2, 1, 0], [1, 2, 0]]) assertEquals(stabilityOf(order), 0.75);
 });
 
-test("measureCallSets() has no stability to tell where no repeated question has two outputs", () => {
+Deno.test("measureCallSets() has no stability to tell where no repeated question has two outputs", () => {
   const spoiled = { outcome: "invalid", repetition: 2 } as const;
   const { stability } = onlyRow([
     answered(question("q"), "exact"),
@@ -393,7 +392,7 @@ test("measureCallSets() has no stability to tell where no repeated question has 
   assertEquals(onlyRow(cut).stability!.cut, 1);
 });
 
-test("measureCallSets() leaves out other tasks, and what only looks like a question", () => {
+Deno.test("measureCallSets() leaves out other tasks, and what only looks like a question", () => {
   const others = [
     { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 1 },
     { case: "oracle", seed: 1 },
@@ -413,7 +412,7 @@ test("measureCallSets() leaves out other tasks, and what only looks like a quest
   assertEquals(measureCallSets([]), []);
 });
 
-test("measureCallSets() tells what __proto__ did from what constructor did", () => {
+Deno.test("measureCallSets() tells what __proto__ did from what constructor did", () => {
   const names = ["__proto__", "constructor", "7", "\ud800", ""];
   const trials = names.map((name) =>
     answered(question(name, { set: name }), "exact", { model: name, strategy: name })
@@ -434,7 +433,7 @@ function meanOf(values: readonly (boolean | null)[]): number | null {
   return count === 0 ? null : sum / count;
 }
 
-test("measureCallSets() agrees with averages that are worked out anew, for any trials", () => {
+Deno.test("measureCallSets() agrees with averages that are worked out anew, for any trials", () => {
   const traits = fc.record({
     id: fc.nat({ max: 6 }),
     difficulty: fc.constantFrom(...DIFFICULTIES),
@@ -504,7 +503,7 @@ const NAMES = [
   ["exact", "exact"],
 ] as const;
 
-test("cellName() names how a question is asked", () => {
+Deno.test("cellName() names how a question is asked", () => {
   const name = (traits: Parameters<typeof question>[1]) =>
     cellName({ task: question("q", traits) });
   assertEquals(name({}), "shop parameters, easy");
@@ -517,7 +516,7 @@ test("cellName() names how a question is asked", () => {
   assertEquals(name({ mode: "tools", rule: "strict" }), "shop tools, easy, strict");
 });
 
-test("tally() knows no calls where none could be made", () => {
+Deno.test("tally() knows no calls where none could be made", () => {
   const written = [answered(question("q1"), "exact"), answered(question("q2"), "nothing")];
   const { rate, valid, ...calls } = tally(written);
   assertEquals([rate, valid], [0.5, 2]);

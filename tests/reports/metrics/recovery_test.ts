@@ -11,7 +11,6 @@ import { clusteredInterval } from "../../../lib/statistics/pass_at_k.ts";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { runTrial, type Trial } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { record, type TrialTraits } from "../../support/records.ts";
 
@@ -26,7 +25,7 @@ function trial(
   return { ...record({ perturbation, ...traits }), recoveries };
 }
 
-test("measureRecovery() counts the ends of all episodes of valid trials", () => {
+Deno.test("measureRecovery() counts the ends of all episodes of valid trials", () => {
   const [metrics, ...others] = measureRecovery([
     trial(["recovered"], { seed: 1 }),
     trial(["hallucinated"], { seed: 2 }),
@@ -53,7 +52,7 @@ test("measureRecovery() counts the ends of all episodes of valid trials", () => 
   assertEquals(total, tally);
 });
 
-test("measureRecovery() takes giving up for right where permission is denied, and slow for no trial", () => {
+Deno.test("measureRecovery() takes giving up for right where permission is denied, and slow for no trial", () => {
   const [{ faults, total }] = measureRecovery([
     trial(["recovered"], { seed: 1 }, "slow"),
     trial(["gave_up"], { seed: 1 }, "permission_denied"),
@@ -71,7 +70,7 @@ test("measureRecovery() takes giving up for right where permission is denied, an
   assertEquals([total.right, total.episodes], [1, 3]);
 });
 
-test("measureRecovery() keeps models, strategies and perturbations apart", () => {
+Deno.test("measureRecovery() keeps models, strategies and perturbations apart", () => {
   const all = measureRecovery([
     trial(["recovered"], { model: "a" }),
     trial(["gave_up"], { model: "a", perturbation: "timeout:3" }),
@@ -92,7 +91,7 @@ test("measureRecovery() keeps models, strategies and perturbations apart", () =>
   );
 });
 
-test("measureRecovery() clusters episodes by their tasks", () => {
+Deno.test("measureRecovery() clusters episodes by their tasks", () => {
   const ends: RecoveryEnd[][] = [["recovered", "gave_up"], ["recovered", "recovered"], ["gave_up"]];
   const trials = ends.map((own, place) => trial(own, { seed: place + 1 }));
   const [{ faults: [timeout] }] = measureRecovery(trials) as [
@@ -116,7 +115,7 @@ async function trialsOf(model: Model, ids: readonly string[] = TRANSIENT): Promi
   return trials;
 }
 
-test("a simulated model that tries again recovers always, one that does not never", async () => {
+Deno.test("a simulated model that tries again recovers always, one that does not never", async () => {
   const single = TRANSIENT.filter((kind) => kind !== "flaky");
   const [planner] = measureRecovery(await trialsOf(inProcess("sim:planner"), single));
   const { total } = planner!;
@@ -138,7 +137,7 @@ test("a simulated model that tries again recovers always, one that does not neve
   }
 });
 
-test("a simulated model that gives up at times does so as it was drawn", async () => {
+Deno.test("a simulated model that gives up at times does so as it was drawn", async () => {
   const rates = { giveup: 0.3, invent: 0.2 };
   const trials = await trialsOf(inProcess("sim:noisy?giveup=0.3&invent=0.2&seed=5"), ["timeout"]);
   const drawn = { retry: "recovered", giveup: "gave_up", invent: "hallucinated" } as const;
@@ -155,7 +154,7 @@ test("a simulated model that gives up at times does so as it was drawn", async (
   assert(Object.values(ends).every((count) => count > 0), JSON.stringify(ends));
 });
 
-test("where permission is denied for good, only who says so is right", async () => {
+Deno.test("where permission is denied for good, only who says so is right", async () => {
   for (
     const [model, outcome, end] of [
       ["sim:planner", "abstained", "gave_up"],

@@ -20,7 +20,6 @@ import {
 import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
 import { describeTool, toOpenAITool } from "../../../lib/tools/tool.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
 import { HOSTILE, STEERING } from "../../support/records.ts";
 
 const SPEC = { core: 4, depth: 2, connected: 1, disconnected: 1, seed: 5 };
@@ -30,7 +29,7 @@ function known(task: Trial["task"]) {
   return taskOf({ task }, GENERATOR_VERSION)!;
 }
 
-test("taskOf() makes the task anew, unless that is not how it was made", () => {
+Deno.test("taskOf() makes the task anew, unless that is not how it was made", () => {
   assertEquals(known(SPEC), { kind: "generated", task: generateTask(SPEC) });
   assertEquals(taskOf({ task: SPEC }, GENERATOR_VERSION + 1), undefined);
   const odd = [
@@ -46,7 +45,7 @@ test("taskOf() makes the task anew, unless that is not how it was made", () => {
   }
 });
 
-test("viewTask() is the prompt, the tools as models see them, and the graph", () => {
+Deno.test("viewTask() is the prompt, the tools as models see them, and the graph", () => {
   const task = generateTask(SPEC);
   const { dot, probed, prompt, tools } = viewTask(known(SPEC));
   assertEquals([dot, probed, prompt], [toDot(task), undefined, task.prompt]);
@@ -57,7 +56,7 @@ test("viewTask() is the prompt, the tools as models see them, and the graph", ()
   assertEquals(rightAnswer(known(SPEC)), `${task.target.variable} = ${task.target.value}`);
 });
 
-test("viewTask() of a probe has no graph, and tells what is probed", () => {
+Deno.test("viewTask() of a probe has no graph, and tells what is probed", () => {
   const seen = new Set<string>();
   for (const probe of PROBES) {
     const spec: ProbeSpec = { case: probe, seed: 3 };
@@ -75,7 +74,7 @@ test("viewTask() of a probe has no graph, and tells what is probed", () => {
   assertEquals(seen.size, PROBES.length);
 });
 
-test("rightAnswer() of a probe is what counts as right, or the tool's result", async () => {
+Deno.test("rightAnswer() of a probe is what counts as right, or the tool's result", async () => {
   const told = Object.fromEntries(
     PROBES.map((probe) => [probe, rightAnswer(known({ case: probe, seed: 3 }))]),
   );
@@ -107,7 +106,7 @@ function perturbedBy(perturbation: string) {
   return taskOf({ task: SPEC, perturbation }, GENERATOR_VERSION)!;
 }
 
-test("viewTask() of a perturbed task is what the model got, and what was changed of it", () => {
+Deno.test("viewTask() of a perturbed task is what the model got, and what was changed of it", () => {
   const task = generateTask(SPEC);
   const { prompt, tools, changes, dot } = viewTask(perturbedBy("RP_F+RD+AP"));
   const seen = perturbTask(task, "RD+RP_F+AP");
@@ -130,7 +129,7 @@ test("viewTask() of a perturbed task is what the model got, and what was changed
   assertEquals(returns!.lines, []);
 });
 
-test("viewTask() of an unperturbed task tells of no changes, and so it is of unknown perturbations", () => {
+Deno.test("viewTask() of an unperturbed task tells of no changes, and so it is of unknown perturbations", () => {
   for (const perturbation of ["none", "WTX", HOSTILE, "__proto__", "RD+RD", ""]) {
     const known = perturbedBy(perturbation);
     assertEquals(known, { kind: "generated", task: generateTask(SPEC) });
@@ -138,7 +137,7 @@ test("viewTask() of an unperturbed task tells of no changes, and so it is of unk
   }
 });
 
-test("taskOf() has the graph and the answer by which a check is judged", () => {
+Deno.test("taskOf() has the graph and the answer by which a check is judged", () => {
   const known = perturbedBy("rename");
   const seen = perturbTask(generateTask(SPEC), "rename");
   assertEquals(viewTask(known).dot, toDot(seen.task));
@@ -146,7 +145,7 @@ test("taskOf() has the graph and the answer by which a check is judged", () => {
   assert(seen.task.target.variable !== generateTask(SPEC).target.variable);
 });
 
-test("rightAnswer() is none where what it needs was removed", () => {
+Deno.test("rightAnswer() is none where what it needs was removed", () => {
   assertEquals(
     rightAnswer(perturbedBy("RP_L")),
     "none: what it needs was taken from the question",
@@ -154,7 +153,7 @@ test("rightAnswer() is none where what it needs was removed", () => {
   assertMatch(rightAnswer(perturbedBy("CF")), /^\w+ = \d+$/);
 });
 
-test("viewTask() names the function of a change as the model got it, whatever came before", () => {
+Deno.test("viewTask() names the function of a change as the model got it, whatever came before", () => {
   for (const perturbation of ["rename+WT", "reorder+RE+SD", "unrelated+rename+reorder+RD"]) {
     const { tools, changes } = viewTask(perturbedBy(perturbation));
     const lines = changes!.flatMap((own) => own.lines).filter((line) => /, \/\d/.test(line));
@@ -166,7 +165,7 @@ test("viewTask() names the function of a change as the model got it, whatever ca
   }
 });
 
-test("viewTask() names no function of changes that are of none", () => {
+Deno.test("viewTask() names no function of changes that are of none", () => {
   const task = generateTask(SPEC);
   const linesOf = (id: "WT" | "CP" | "reorder", path: string) => {
     const change: Change = { kind: "value", path, before: 1 };
@@ -186,7 +185,7 @@ test("viewTask() names no function of changes that are of none", () => {
   assertEquals(linesOf("reorder", "/0"), ["/0: 1 \u2192 nothing"]);
 });
 
-test("viewTask() tells every kind of change, and the first hundred of very many", () => {
+Deno.test("viewTask() tells every kind of change, and the first hundred of very many", () => {
   const known = (changes: readonly Change[]): KnownTask => ({
     kind: "generated",
     task: generateTask(SPEC),

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { callMarks } from "../../../lib/reports/figures/graph_drawing.ts";
 import {
   createExecutor,
@@ -19,7 +18,7 @@ import {
   type TraceEvent,
 } from "../../../lib/calls/trace.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { callEvent, HOSTILE, record, STEERING, type TrialTraits } from "../../support/records.ts";
 
@@ -59,7 +58,7 @@ function textsOf(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, inner]) => [key, ...textsOf(inner)]);
 }
 
-test("viewTrial() tells what is known of a trial, and that its model is simulated", () => {
+Deno.test("viewTrial() tells what is known of a trial, and that its model is simulated", () => {
   const trial = traced([], {
     model: "sim:a",
     served: "served",
@@ -85,7 +84,7 @@ test("viewTrial() tells what is known of a trial, and that its model is simulate
   assertEquals([replay, events, dotMarks], ["deno test", [], ""]);
 });
 
-test("viewTrial() shows what happened in order, and says a final reply once", () => {
+Deno.test("viewTrial() shows what happened in order, and says a final reply once", () => {
   const reply = { inputTokens: 1, outputTokens: 1, durationMs: 1 };
   const { events } = viewTrial(
     traced([
@@ -113,7 +112,7 @@ test("viewTrial() shows what happened in order, and says a final reply once", ()
   ]);
 });
 
-test("viewTrial() shows the words of a reply that no answer came of", () => {
+Deno.test("viewTrial() shows the words of a reply that no answer came of", () => {
   const reply = { kind: "reply", inputTokens: 1, outputTokens: 1, durationMs: 1 } as const;
   for (const reason of ["token_limit", "time_limit"] as const) {
     const { events } = viewTrial(
@@ -138,7 +137,7 @@ test("viewTrial() shows the words of a reply that no answer came of", () => {
   }
 });
 
-test("viewTrial() shows what runs a trial again as it is, or not at all", () => {
+Deno.test("viewTrial() shows what runs a trial again as it is, or not at all", () => {
   const replayOf = (replay: string | undefined) => viewTrial(traced([]), replay, undefined).replay;
   for (const line of ["deno test", "it's \\ $(x)", "long ".repeat(600)]) {
     assertEquals(replayOf(line), line);
@@ -148,7 +147,7 @@ test("viewTrial() shows what runs a trial again as it is, or not at all", () => 
   }
 });
 
-test("viewTrial() tells what becomes of a call", async () => {
+Deno.test("viewTrial() tells what becomes of a call", async () => {
   const views = callViews(
     await eventsOf(async (executor) => {
       await executor.execute([SRC]);
@@ -169,7 +168,7 @@ test("viewTrial() tells what becomes of a call", async () => {
   assertEquals(views[0]!.inputs, [{ name: "given", value: "731" }]);
 });
 
-test("viewTrial() tells a wrong value at its parameter, and at no other", async () => {
+Deno.test("viewTrial() tells a wrong value at its parameter, and at no other", async () => {
   const [, , wrong] = callViews(
     await eventsOf(async (executor) => {
       await executor.execute([SRC]);
@@ -192,7 +191,7 @@ test("viewTrial() tells a wrong value at its parameter, and at no other", async 
   });
 });
 
-test("viewTrial() tells a value that came from an earlier wrong call, which is no root", async () => {
+Deno.test("viewTrial() tells a value that came from an earlier wrong call, which is no root", async () => {
   let returned = 0;
   const views = callViews(
     await eventsOf(async (executor) => {
@@ -210,7 +209,7 @@ test("viewTrial() tells a value that came from an earlier wrong call, which is n
   );
 });
 
-test("viewTrial() tells every fault of arguments that do not fit the schema", () => {
+Deno.test("viewTrial() tells every fault of arguments that do not fit the schema", () => {
   const fault = { missing: [], unexpected: [], wrongType: [], malformed: false };
   const type = "wrong_number_of_inputs";
   const both = failed(
@@ -237,7 +236,7 @@ test("viewTrial() tells every fault of arguments that do not fit the schema", ()
   assertEquals(malformed.failure!.cause, "the arguments are not a JSON object");
 });
 
-test("viewTrial() tells a wrong argument that is not among the inputs all the same", () => {
+Deno.test("viewTrial() tells a wrong argument that is not among the inputs all the same", () => {
   const wrong: WrongArgument = {
     parameter: "gone",
     variable: "vari",
@@ -249,14 +248,14 @@ test("viewTrial() tells a wrong argument that is not among the inputs all the sa
   assertStringIncludes(view.failure!.cause, "gone expects the value of vari but got 5");
 });
 
-test("viewTrial() names the function that may have been meant", () => {
+Deno.test("viewTrial() names the function that may have been meant", () => {
   const near = failed({ type: "function_not_found", detail: { nearest: "func_abc" } });
   assertEquals(near.failure!.cause, "there is no such function, the nearest is func_abc");
   const none = failed({ type: "function_not_found", detail: { nearest: null } });
   assertEquals(none.failure!.cause, "there is no such function");
 });
 
-test("viewTrial() shows what went back, where it says more than what was returned", () => {
+Deno.test("viewTrial() shows what went back, where it says more than what was returned", () => {
   const restated = `{"xyz":222}\n${"Known so far: abc = 111. ".repeat(10)}`;
   const [short, long, refused] = callViews([
     callEvent(1),
@@ -270,7 +269,7 @@ test("viewTrial() shows what went back, where it says more than what was returne
   ]);
 });
 
-test("viewTrial() shows what an argument stood for, and the name of what came back", () => {
+Deno.test("viewTrial() shows what an argument stood for, and the name of what came back", () => {
   const [call] = callViews([callEvent(1, {
     arguments: '{"abc":"@abc","text":"2 x @abc","plain":7,"result":"@xyz"}',
     resolved: '{"abc":111,"text":"2 x 111","plain":7}',
@@ -285,13 +284,13 @@ test("viewTrial() shows what an argument stood for, and the name of what came ba
   assertEquals(call!.returned, "@xyz = 222");
 });
 
-test("viewTrial() shows what nested arguments stood for as a whole", () => {
+Deno.test("viewTrial() shows what nested arguments stood for as a whole", () => {
   const written = '{"list":["@abc"]}';
   const [call] = callViews([callEvent(1, { arguments: written, resolved: '{"list":[111]}' })]);
   assertEquals([call!.inputs, call!.written], [[], `${written}\nstands for {"list":[111]}`]);
 });
 
-test("viewTrial() shows arguments whose meaning cannot be read as they were written", () => {
+Deno.test("viewTrial() shows arguments whose meaning cannot be read as they were written", () => {
   const deep = `{"abc":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
   for (const resolved of ["", "{", "[1]", "null", '{"other":1}', '{"__proto__":{"abc":1}}', deep]) {
     const [call] = callViews([callEvent(1, { arguments: '{"abc":"@abc"}', resolved })]);
@@ -302,7 +301,7 @@ test("viewTrial() shows arguments whose meaning cannot be read as they were writ
   }
 });
 
-test("viewTrial() shows what was restated, however short it is, and beside a name too", () => {
+Deno.test("viewTrial() shows what was restated, however short it is, and beside a name too", () => {
   const known = '{"known_variables":{"xyz":222}}';
   const views = callViews([
     callEvent(1, { result: '{"xyz":222,"known_variables":{"xyz":222}}' }),
@@ -318,7 +317,7 @@ test("viewTrial() shows what was restated, however short it is, and beside a nam
   ]);
 });
 
-test("viewTrial() says whether prompt and tools are what the model got", () => {
+Deno.test("viewTrial() says whether prompt and tools are what the model got", () => {
   const offerOf = (traits: TrialTraits) => viewTrial(traced([], traits), "", KNOWN).offer;
   assertEquals(offerOf({}), "prompt and tools, as the model got them");
   const over = (api: Api) => {
@@ -346,7 +345,7 @@ test("viewTrial() says whether prompt and tools are what the model got", () => {
   );
 });
 
-test("viewTrial() lists behaviours, and that an answer is ungrounded", () => {
+Deno.test("viewTrial() lists behaviours, and that an answer is ungrounded", () => {
   const behavioursOf = (traits: TrialTraits) =>
     viewTrial(traced([], traits), "", undefined).facts.find(([name]) => name === "behaviours")![1];
   assertEquals(behavioursOf({}), "none");
@@ -355,7 +354,7 @@ test("viewTrial() lists behaviours, and that an answer is ungrounded", () => {
   assertEquals(behavioursOf({ outcome: "wrong_answer", grounded: false }), "none");
 });
 
-test("viewTrial() of a probe has its right answer, no role for its tool, and no graph", () => {
+Deno.test("viewTrial() of a probe has its right answer, no role for its tool, and no graph", () => {
   const spec = { case: "lying_calculator", seed: 3 } as const;
   const known = taskOf({ task: spec }, GENERATOR_VERSION)!;
   const { role: _, ...call } = callEvent(1, { function: "eval", result: "971" });
@@ -366,7 +365,7 @@ test("viewTrial() of a probe has its right answer, no role for its tool, and no 
   assertEquals(JSON.stringify(view).includes("unknown"), false);
 });
 
-test("viewTrial() shows arguments that are named like parts of objects", () => {
+Deno.test("viewTrial() shows arguments that are named like parts of objects", () => {
   const written = '{"__proto__":1,"constructor":2,"toString":3}';
   const [view] = callViews([callEvent(1, { arguments: written })]);
   assertEquals(view!.inputs, [
@@ -376,7 +375,7 @@ test("viewTrial() shows arguments that are named like parts of objects", () => {
   ]);
 });
 
-test("viewTrial() makes hostile texts visible, wherever they stand", () => {
+Deno.test("viewTrial() makes hostile texts visible, wherever they stand", () => {
   const reply = { inputTokens: 1, outputTokens: 1, durationMs: 1 };
   const wrong = { parameter: HOSTILE, variable: HOSTILE, given: 5 };
   const hostileCall = (failure: FailureCause, written = JSON.stringify({ [HOSTILE]: HOSTILE })) =>
@@ -433,7 +432,7 @@ test("viewTrial() makes hostile texts visible, wherever they stand", () => {
   for (const text of texts) assertNotMatch(text, STEERING);
 });
 
-test("viewTrial() shows the events of other tools, whatever they look like", () => {
+Deno.test("viewTrial() shows the events of other tools, whatever they look like", () => {
   const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, -1, 1.5, "", "core"));
   const kinds = {
     reply: ["request", "text", "calls", "inputTokens", "outputTokens", "durationMs", "repairs"],
@@ -477,12 +476,12 @@ test("viewTrial() shows the events of other tools, whatever they look like", () 
       const view = viewTrial(traced([data]), "", KNOWN);
       assertEquals(JSON.parse(JSON.stringify(view)), view);
     }),
-    { numRuns: 1000, seed: 1 },
+    { numRuns: 1000 },
   );
   assert(read > 50, `${read} events were read`);
 });
 
-test("EVENT refuses failures that do not tell what their type must", () => {
+Deno.test("EVENT refuses failures that do not tell what their type must", () => {
   const of = (failure: unknown) => EVENT.safeParse({ ...callEvent(1), failure }).success;
   const detail = { missing: [], unexpected: [], wrongType: [], malformed: true };
   assertEquals(of({ type: "wrong_number_of_inputs", root: true, detail }), true);
@@ -504,7 +503,7 @@ test("EVENT refuses failures that do not tell what their type must", () => {
   ) assertEquals(of(failure), false, JSON.stringify(failure));
 });
 
-test("EVENT refuses what views could not show", () => {
+Deno.test("EVENT refuses what views could not show", () => {
   const reply = { request: 1, text: "", calls: 0, inputTokens: 0, outputTokens: 0, durationMs: 0 };
   const of = (value: unknown) => EVENT.safeParse(value).success;
   assertEquals(of({ kind: "reply", ...reply, repairs: ["a"] }), true);
@@ -516,7 +515,7 @@ test("EVENT refuses what views could not show", () => {
   assertEquals(of({ ...callEvent(1), role: "villain" }), false);
 });
 
-test("viewTrial() marks its own calls in the graph of its task", async () => {
+Deno.test("viewTrial() marks its own calls in the graph of its task", async () => {
   const events = await eventsOf(async (executor) => {
     await executor.execute([SRC]);
     await executor.execute([SRC]);
@@ -528,7 +527,7 @@ test("viewTrial() marks its own calls in the graph of its task", async () => {
   assertEquals(dotMarks.split("\n").length, 3);
 });
 
-test("viewTrial() says of each function that failed what became of it", () => {
+Deno.test("viewTrial() says of each function that failed what became of it", () => {
   const lost = (call: number, traits: Partial<CallEvent>) => {
     const { returned: _, ...event } = callEvent(call, { fault: "timeout", ...traits });
     return { ...event, error: "it failed" };
@@ -558,7 +557,7 @@ test("viewTrial() says of each function that failed what became of it", () => {
   assert(!STEERING.test(hostile!));
 });
 
-test("viewTrial() says of each perturbation whether it found anything to change", () => {
+Deno.test("viewTrial() says of each perturbation whether it found anything to change", () => {
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 5 };
   const factsOf = (perturbation: string, traits: TrialTraits = {}) => {
     const known = taskOf({ task: spec, perturbation }, GENERATOR_VERSION);
@@ -582,7 +581,7 @@ test("viewTrial() says of each perturbation whether it found anything to change"
   assertEquals(factsOf("none").fact, "none");
 });
 
-test("viewTrial() shows what went back as it was perturbed, and what the function returned", () => {
+Deno.test("viewTrial() shows what went back as it was perturbed, and what the function returned", () => {
   const [plain, changed] = callViews([
     callEvent(1),
     callEvent(2, { result: '{"Object_1":222}', unperturbed: '{"xyz":222}' }),
@@ -591,7 +590,7 @@ test("viewTrial() shows what went back as it was perturbed, and what the functio
   assertEquals([changed!.returned, changed!.unperturbed], ['{"Object_1":222}', '{"xyz":222}']);
 });
 
-test("viewTrial() tells what parameters are beside the right call", () => {
+Deno.test("viewTrial() tells what parameters are beside the right call", () => {
   const linesOf = (parameters: CallEvent["parameters"]) =>
     callViews([callEvent(1, parameters === undefined ? {} : { parameters })])[0]!.parameters;
   assertEquals(linesOf(undefined), undefined);
@@ -635,7 +634,7 @@ test("viewTrial() tells what parameters are beside the right call", () => {
   );
 });
 
-test("viewTrial() survives values that are nested deeper than the stack", () => {
+Deno.test("viewTrial() survives values that are nested deeper than the stack", () => {
   let value: JsonValue = [];
   for (let depth = 0; depth < 1_000_000; depth++) value = [value];
   const [view] = callViews([
@@ -650,7 +649,7 @@ test("viewTrial() survives values that are nested deeper than the stack", () => 
   assertStringIncludes(view!.parameters![0]!, "right would be 1");
 });
 
-test("viewTrial() tells how the model was spoken to, and how its replies could be read", () => {
+Deno.test("viewTrial() tells how the model was spoken to, and how its replies could be read", () => {
   const numbers = { calls: 1, inputTokens: 1, outputTokens: 1, durationMs: 1 };
   const reply = { kind: "reply", text: "", ...numbers } as const;
   const trial = traced([
@@ -679,7 +678,7 @@ test("viewTrial() tells how the model was spoken to, and how its replies could b
   assertEquals([others.has("format"), others.has("replies with calls")], [false, false]);
 });
 
-test("viewTrial() tells a fault that was put in the way of a call", () => {
+Deno.test("viewTrial() tells a fault that was put in the way of a call", () => {
   const { returned: _, ...event } = callEvent(1, { result: '{"error":"Timeout"}' });
   const [lost, slow, plain] = callViews([
     { ...event, fault: "timeout" },

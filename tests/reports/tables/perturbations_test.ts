@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { PERTURBATION_METHODS } from "../../../lib/perturbations/methods.ts";
 import { FAULTS } from "../../../lib/tools/fault.ts";
 import { METAMORPHIC_CHECKS } from "../../../lib/perturbations/ids.ts";
@@ -10,7 +9,7 @@ import { sourceText, type Table } from "../../../lib/reports/tables/table.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import { tango } from "../../../lib/statistics/proportions.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { failureOf, HOSTILE, record, records, STEERING } from "../../support/records.ts";
 
@@ -58,7 +57,7 @@ const TRIALS: readonly TrialSummary[] = [
   }, { routing: 1, texts: { compared: 4, similar: 1 } }),
 ];
 
-test("perturbationTables() has failure rates as in Table 1, briefly", () => {
+Deno.test("perturbationTables() has failure rates as in Table 1, briefly", () => {
   const { rows, paper, source, title } = tables(TRIALS, true).get("failure-rates-1")!;
   assertEquals([paper, source], ["Butterfly", "Table 1"]);
   assertEquals(title, "Failure rates under perturbations: m");
@@ -79,7 +78,7 @@ test("perturbationTables() has failure rates as in Table 1, briefly", () => {
   ]);
 });
 
-test("perturbationTables() has differences to none, what is perturbed, and exact shares at length", () => {
+Deno.test("perturbationTables() has differences to none, what is perturbed, and exact shares at length", () => {
   const table = tables(TRIALS).get("failure-rates-1")!;
   const columns = columnsOf(table);
   assertEquals(columns["changed"], ["-", "document", "query"]);
@@ -93,7 +92,7 @@ test("perturbationTables() has differences to none, what is perturbed, and exact
   assertStringIncludes(table.note!, "percentage points that it is above none");
 });
 
-test("perturbationTables() tells of what is unknown, undecided and invalid only where it is there", () => {
+Deno.test("perturbationTables() tells of what is unknown, undecided and invalid only where it is there", () => {
   const rd = { perturbation: "RD" };
   const undecided = ["task_deviation"] as const;
   const columns = columnsOf(
@@ -119,7 +118,7 @@ test("perturbationTables() tells of what is unknown, undecided and invalid only 
   }
 });
 
-test("perturbationTables() has a dash for rates that nobody knows", () => {
+Deno.test("perturbationTables() has a dash for rates that nobody knows", () => {
   const columns = columnsOf(
     tables(records(["solved", "no_answer"], { perturbation: "RD" })).get("failure-rates-1")!,
   );
@@ -127,7 +126,7 @@ test("perturbationTables() has a dash for rates that nobody knows", () => {
   assertEquals(columns["task accuracy"], ["50.0%"]);
 });
 
-test("perturbationTables() says where none abstained that should have", () => {
+Deno.test("perturbationTables() says where none abstained that should have", () => {
   const rows = rowsOf(
     tables([
       record({ perturbation: "RP_L+CF", outcome: "wrong_answer" }),
@@ -137,7 +136,7 @@ test("perturbationTables() says where none abstained that should have", () => {
   assertEquals(rows["abstained"], ["-", "0%"]);
 });
 
-test("perturbationTables() compares with none as strategies are compared with the baseline", () => {
+Deno.test("perturbationTables() compares with none as strategies are compared with the baseline", () => {
   const { rows } = tables(TRIALS).get("perturbations")!;
   assertEquals(rows, [
     [
@@ -148,7 +147,7 @@ test("perturbationTables() compares with none as strategies are compared with th
   ]);
 });
 
-test("perturbationTables() compares nothing with none after which no task can be solved", () => {
+Deno.test("perturbationTables() compares nothing with none after which no task can be solved", () => {
   const against = (...ids: readonly string[]) =>
     tables(["none", ...ids].map((perturbation) => record({ perturbation }))).get("perturbations");
   const namesOf = (table: Table | undefined) => table?.rows.slice(1).map(([name]) => name);
@@ -170,7 +169,7 @@ test("perturbationTables() compares nothing with none after which no task can be
   assertEquals(rows, tables(without).get("perturbations")!.rows);
 });
 
-test("notes of tables tell what could be misread", () => {
+Deno.test("notes of tables tell what could be misread", () => {
   const all = tables(TRIALS);
   const rates = all.get("failure-rates-1")!.note!;
   assertStringIncludes(rates, "a call that is none of the right ones, or one of them once more");
@@ -178,7 +177,7 @@ test("notes of tables tell what could be misread", () => {
   assertStringIncludes(all.get("transfer-1")!.note!, "on the diagonal: again in a later call");
 });
 
-test("perturbationTables() has checks among the failure rates, behind the methods", () => {
+Deno.test("perturbationTables() has checks among the failure rates, behind the methods", () => {
   const trials = [
     ...scoredAll(["R"], { perturbation: "rename" }),
     ...scoredAll(["R"], { perturbation: "RD+rename" }),
@@ -195,7 +194,7 @@ test("perturbationTables() has checks among the failure rates, behind the method
   ]);
 });
 
-test("perturbationTables() counts which failure goes with which, as in Fig. 4", () => {
+Deno.test("perturbationTables() counts which failure goes with which, as in Fig. 4", () => {
   const table = tables(TRIALS).get("transfer-1")!;
   assertEquals([table.paper, table.source], ["Butterfly", "Fig. 4"]);
   assertEquals(table.rows[0]!.slice(0, 3), ["given", "trials", "hallucination name"]);
@@ -204,7 +203,7 @@ test("perturbationTables() counts which failure goes with which, as in Fig. 4", 
   assertEquals(rows["hallucination name"], ["0", "-", "-", "-", "-", "-"]);
 });
 
-test("perturbationTables() has checks apart, with what chance does", () => {
+Deno.test("perturbationTables() has checks apart, with what chance does", () => {
   const check = { perturbation: "rename", model: "sim:a", simulated: true };
   const { perturbation: _, ...plain } = check;
   const all = tables([
@@ -227,11 +226,11 @@ test("perturbationTables() has checks apart, with what chance does", () => {
   assertEquals(repeated.get("checks")!.rows[1]!.at(-1), "100.0%");
 });
 
-test("perturbationTables() is nothing where nothing was perturbed", () => {
+Deno.test("perturbationTables() is nothing where nothing was perturbed", () => {
   assertEquals(tables(records(["solved", "no_answer"])).size, 0);
 });
 
-test("reports have the tables of perturbations in the terminal and in Markdown", () => {
+Deno.test("reports have the tables of perturbations in the terminal and in Markdown", () => {
   const report = makeReport(TRIALS, { suite: "s" });
   for (const text of [renderReport(report), renderTables(TRIALS)]) {
     assertStringIncludes(text, "Failure rates under perturbations: m (as in Butterfly, Table 1)");
@@ -245,7 +244,7 @@ test("reports have the tables of perturbations in the terminal and in Markdown",
   assertEquals(sourceText("Table 2"), "as in FuncBenchGen, Table 2");
 });
 
-test("reports of all methods stay within a terminal's reasonable width, and others not far off", () => {
+Deno.test("reports of all methods stay within a terminal's reasonable width, and others not far off", () => {
   const widest = (ids: readonly string[]) => {
     const text = renderTables(
       ["none", ...ids].flatMap((perturbation) => scoredAll(["NMRSD", "R"], { perturbation })),
@@ -264,7 +263,7 @@ test("reports of all methods stay within a terminal's reasonable width, and othe
   assert(faults <= 150, `${faults} columns`);
 });
 
-test("perturbationTables() is at peace with hostile names", () => {
+Deno.test("perturbationTables() is at peace with hostile names", () => {
   const names = fc.constantFrom(
     "none",
     "RD",
@@ -288,7 +287,7 @@ test("perturbationTables() is at peace with hostile names", () => {
   }));
 });
 
-test("wholePercent() never rounds something to nothing, nor a part to all", () => {
+Deno.test("wholePercent() never rounds something to nothing, nor a part to all", () => {
   assertEquals(
     [0, 0.001, 0.0051, 0.5, 0.994, 0.999, 1].map(wholePercent),
     ["0%", "<1%", "1%", "50%", "99%", ">99%", "100%"],

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { callSetTables } from "../../../lib/reports/tables/question_sets.ts";
@@ -9,7 +8,7 @@ import { tablesOf } from "../../../lib/reports/tables/tables.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { percent } from "../../../lib/base/numbers.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { answered, question, scoresOf, unanswered, WORTHS } from "../../support/question_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 
@@ -44,7 +43,7 @@ const interval = (count: number, of: number) => {
   return `${percent(lower)} to ${percent(upper)}`;
 };
 
-test("callSetTables() has what answers are worth in the columns of Table 4", () => {
+Deno.test("callSetTables() has what answers are worth in the columns of Table 4", () => {
   const { title, paper, source, section, rows } = tables(TRIALS).get("call-set-1")!;
   assertEquals([title, section], ["Right calls: shop parameters", "call sets"]);
   assertEquals([paper, source], ["CallNavi", "Table 4"]);
@@ -60,7 +59,7 @@ test("callSetTables() has what answers are worth in the columns of Table 4", () 
   ]);
 });
 
-test("callSetTables() has two tables where columns are dear", () => {
+Deno.test("callSetTables() has two tables where columns are dear", () => {
   const all = tables(TRIALS, true);
   assertEquals([...all.keys()], [
     ...["call-set-1-functions", "call-set-1", "call-set-errors", "call-set-judge"],
@@ -78,7 +77,7 @@ test("callSetTables() has two tables where columns are dear", () => {
   ]);
 });
 
-test("renderTables() tells of a call set as a whole, and of nothing that has no meaning there", () => {
+Deno.test("renderTables() tells of a call set as a whole, and of nothing that has no meaning there", () => {
   const told = renderTables(TRIALS.map((trial) => ({
     ...trial,
     model: { requested: "sim:m", served: "sim:m", simulated: true },
@@ -113,7 +112,7 @@ sim:m (simulated)  0.583       3         1            0  33.3%        0.945  0.2
   );
 });
 
-test("callSetTables() leaves out what no row has, and says what it cannot tell", () => {
+Deno.test("callSetTables() leaves out what no row has, and says what it cannot tell", () => {
   const easy = tables([answered(question("q1"), "exact")], true);
   assertEquals([...easy.keys()], ["call-set-1-functions", "call-set-1"]);
   assertEquals(easy.get("call-set-1")!.rows[0], [
@@ -134,7 +133,7 @@ test("callSetTables() leaves out what no row has, and says what it cannot tell",
   assertEquals(tables([]).size, 0);
 });
 
-test("callSetTables() counts trials that are in no share, or wrong for want of an answer", () => {
+Deno.test("callSetTables() counts trials that are in no share, or wrong for want of an answer", () => {
   const spoiled: readonly TrialSummary[] = [
     ...TRIALS,
     unanswered(question("q5"), { outcome: "call_limit" }),
@@ -159,7 +158,7 @@ test("callSetTables() counts trials that are in no share, or wrong for want of a
   assert(!usual.includes("limited") && !usual.includes("unscored"), usual);
 });
 
-test("callSetTables() has what answers were worth before they were repaired, apart", () => {
+Deno.test("callSetTables() has what answers were worth before they were repaired, apart", () => {
   const trials = [
     answered(question("q1"), "exact", {
       strategy: "repair",
@@ -179,7 +178,7 @@ test("callSetTables() has what answers were worth before they were repaired, apa
   assertEquals([...tables(trials.slice(1)).keys()], ["call-set-1", "call-set-judge"]);
 });
 
-test("callSetTables() compares JSON and YAML as in Table 8, where several were tried", () => {
+Deno.test("callSetTables() compares JSON and YAML as in Table 8, where several were tried", () => {
   const formats = [{}, { input: "yaml" }, { input: "yaml", output: "yaml" }] as const;
   const trials = formats.flatMap((way, at) => [
     answered(question("q1", way), WORTHS[4 - at]!),
@@ -214,13 +213,13 @@ test("callSetTables() compares JSON and YAML as in Table 8, where several were t
   ]);
 });
 
-test("callSetTables() points to Table 5 where functions were picked first", () => {
+Deno.test("callSetTables() points to Table 5 where functions were picked first", () => {
   const strategy = "route_then_fill";
   const both = [...TRIALS, answered(question("q1"), "exact", { strategy })];
   assertEquals(tables(both).get("call-set-1")!.source, "Tables 4 and 5");
 });
 
-test("callSetTables() tells ways of asking apart where there are several", () => {
+Deno.test("callSetTables() tells ways of asking apart where there are several", () => {
   const routing = answered(question("q1", { mode: "routing" }), "nothing", {
     answer: { errors: ["unexpected_formatting"], judged: { score: 0 } },
   });
@@ -241,7 +240,7 @@ test("callSetTables() tells ways of asking apart where there are several", () =>
   assertStringIncludes(all.get("call-set-2")!.note!, "judge: the mean score that a model gives");
 });
 
-test("callSetTables() correlates over models where there are three", () => {
+Deno.test("callSetTables() correlates over models where there are three", () => {
   const of = (model: string, exact: boolean, score: number) =>
     answered(question("q1"), exact ? "exact" : "routing", { model, answer: { judged: { score } } });
   const trials = [of("a", true, 1), of("b", false, 0.5), of("c", false, 0)];
@@ -283,7 +282,7 @@ function judgedBy(
   });
 }
 
-test("callSetTables() names the judge, and what it read and wrote", () => {
+Deno.test("callSetTables() names the judge, and what it read and wrote", () => {
   const mini = { requested: "sim:mini", served: ["sim:mini"], simulated: true };
   const trials = [
     judgedBy("q1", { requested: "big", served: ["big"] }),
@@ -317,7 +316,7 @@ test("callSetTables() names the judge, and what it read and wrote", () => {
   assertNotMatch(note!, /several names|unfit/);
 });
 
-test("callSetTables() says where a judge answered under several names, in one row or in two", () => {
+Deno.test("callSetTables() says where a judge answered under several names, in one row or in two", () => {
   const as = (name: string) => ({ requested: "big", served: [name] });
   const cells = (trials: readonly TrialSummary[]) => {
     const { rows, note } = tables(trials).get("call-set-judge")!;
@@ -334,7 +333,7 @@ test("callSetTables() says where a judge answered under several names, in one ro
   assertEquals(cells([one, judgedBy("q2", { requested: "big", served: [] })]), ["big", false]);
 });
 
-test("callSetTables() counts answers apart that no judge could be asked about", () => {
+Deno.test("callSetTables() counts answers apart that no judge could be asked about", () => {
   const judged = {
     score: null,
     why: "the judge could not be asked: too long",
@@ -349,7 +348,7 @@ test("callSetTables() counts answers apart that no judge could be asked about", 
   assertStringIncludes(note!, "unfit: answers that are too long or nest too deep for any judge");
 });
 
-test("callSetTables() has the stability of answers as in Table 7", () => {
+Deno.test("callSetTables() has the stability of answers as in Table 7", () => {
   const outputs = ["Yes", "yes", "no", "no"];
   const trials = outputs.map((output, at) =>
     answered(question(at < 2 ? "q1" : "q2"), "exact", {
@@ -380,7 +379,7 @@ test("callSetTables() has the stability of answers as in Table 7", () => {
   assertStringIncludes(longer.note!, "cut: answers of which only the first 10,000 characters");
 });
 
-test("reports have the tables of call sets in Markdown and among all tables", () => {
+Deno.test("reports have the tables of call sets in Markdown and among all tables", () => {
   const report = makeReport(TRIALS, { suite: "s" });
   const markdown = renderMarkdown(report);
   assertStringIncludes(markdown, "As in CallNavi, Table 4.");
@@ -393,7 +392,7 @@ test("reports have the tables of call sets in Markdown and among all tables", ()
   assertEquals(JSON.parse(JSON.stringify(report)).callSets[0].rows[0].scores.exact.easy, 0.5);
 });
 
-test("tables of perturbed questions leave out failures of calls, of which there are none", () => {
+Deno.test("tables of perturbed questions leave out failures of calls, of which there are none", () => {
   const written = ["none", "RD"].flatMap((perturbation) =>
     TRIALS.map((trial): TrialSummary => ({ ...trial, perturbation }))
   );
@@ -403,7 +402,7 @@ test("tables of perturbed questions leave out failures of calls, of which there 
   assert(tablesOf(makeReport(made, { suite: "s" })).some(({ id }) => id === "failure-rates-1"));
 });
 
-test("renderTables() says that no call was refused, not that none was wrong, where nobody knows", () => {
+Deno.test("renderTables() says that no call was refused, not that none was wrong, where nobody knows", () => {
   const made = question("q1", { mode: "tools" });
   const told = renderTables([answered(made, "routing", { calls: 1 })]);
   assertStringIncludes(told, "no call was refused");
@@ -423,7 +422,7 @@ test("renderTables() says that no call was refused, not that none was wrong, whe
   assertNotMatch(renderTables([own]), /fewest/);
 });
 
-test("tables of call sets stay within a terminal's reasonable width", () => {
+Deno.test("tables of call sets stay within a terminal's reasonable width", () => {
   const name = "a-model-of-some-length-2026-01 (high)";
   const trials = TRIALS.flatMap((trial) =>
     [1, 2].map((repetition): TrialSummary => ({
@@ -439,7 +438,7 @@ test("tables of call sets stay within a terminal's reasonable width", () => {
   assert(widest <= 140, `${widest} columns`);
 });
 
-test("callSetTables() is at peace with hostile names", () => {
+Deno.test("callSetTables() is at peace with hostile names", () => {
   const names = fc.constantFrom("shop", HOSTILE, "__proto__", "constructor", "|", "");
   const trials = fc.array(
     fc.record({ set: names, id: names, model: names, worth: fc.constantFrom(...WORTHS) }),

@@ -6,7 +6,7 @@ import type { Table } from "../../../lib/reports/tables/table.ts";
 import { breakdownTable, tablesOf } from "../../../lib/reports/tables/tables.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
-import { generatedFrom, test } from "../../support/generated.ts";
+import { generatedFrom } from "../../support/generated.ts";
 import { crossed, failureOf, record, records } from "../../support/records.ts";
 
 /** The tables of these trials, by their ids. */
@@ -47,7 +47,7 @@ const TRIALS: readonly Trial[] = [
   ),
 ];
 
-test("tablesOf() has success and calls by core size, as in Table 2", () => {
+Deno.test("tablesOf() has success and calls by core size, as in Table 2", () => {
   const { rows, source, note } = tables(TRIALS).get("core")!;
   assertEquals(source, "Table 2");
   assertEquals(note, "share solved and 95% interval, of n valid trials");
@@ -66,7 +66,7 @@ test("tablesOf() has success and calls by core size, as in Table 2", () => {
   ]);
 });
 
-test("tablesOf() has the same without irrelevant functions, as in Table 5", () => {
+Deno.test("tablesOf() has the same without irrelevant functions, as in Table 5", () => {
   const { rows, source } = tables(TRIALS).get("no-extra")!;
   assertEquals(source, "Table 5");
   assertEquals(rows.map((row) => row.slice(0, 4)), [
@@ -79,7 +79,7 @@ test("tablesOf() has the same without irrelevant functions, as in Table 5", () =
   assertEquals(tables(plain).has("no-extra"), false, "it would be the same once more");
 });
 
-test("tablesOf() has failures by type, of all and of roots and cascades, as in Table 3", () => {
+Deno.test("tablesOf() has failures by type, of all and of roots and cascades, as in Table 3", () => {
   const trials = [
     record({
       seed: 1,
@@ -108,7 +108,7 @@ test("tablesOf() has failures by type, of all and of roots and cascades, as in T
   ]);
 });
 
-test("tablesOf() begins with all models side by side, and tells what they took", () => {
+Deno.test("tablesOf() begins with all models side by side, and tells what they took", () => {
   const usage = { inputTokens: 1_234_567, outputTokens: 89 };
   const trials = [
     ...records(["solved", "no_answer", "invalid"], { model: "gpt-5", usage }),
@@ -131,7 +131,7 @@ test("tablesOf() begins with all models side by side, and tells what they took",
   ]]);
 });
 
-test("tablesOf() has costs where a price is known, also those of invalid trials", () => {
+Deno.test("tablesOf() has costs where a price is known, also those of invalid trials", () => {
   const usage = { inputTokens: 1_000_000, outputTokens: 100_000 };
   const trials = [
     ...records(["solved", "invalid"], { model: "gpt-5", usage }),
@@ -142,7 +142,7 @@ test("tablesOf() has costs where a price is known, also those of invalid trials"
   assertEquals(rows.map((row) => row.at(-1)), ["cost", "$4.50", "-"]);
 });
 
-test("tablesOf() has each strategy against the baseline of its model, on the same graphs", () => {
+Deno.test("tablesOf() has each strategy against the baseline of its model, on the same graphs", () => {
   const trials = [
     ...crossed({ both: 20, gained: 10, lost: 2, neither: 8 }),
     ...crossed({ lost: 5 }, { model: "sim:n", simulated: true }),
@@ -167,7 +167,7 @@ test("tablesOf() has each strategy against the baseline of its model, on the sam
   ]);
 });
 
-test("tablesOf() tells of strategies what is left out, and extra costs where they are known", () => {
+Deno.test("tablesOf() tells of strategies what is left out, and extra costs where they are known", () => {
   const dear = { usage: { inputTokens: 3_000_000, outputTokens: 0 } };
   const trials = [
     ...crossed({ both: 4 }).map((trial) =>
@@ -190,7 +190,7 @@ test("tablesOf() tells of strategies what is left out, and extra costs where the
   ]);
 });
 
-test("tablesOf() has no p of repeated graphs, and rounds no difference to none", () => {
+Deno.test("tablesOf() has no p of repeated graphs, and rounds no difference to none", () => {
   const repeated = ["baseline", "restate"].flatMap((strategy) =>
     [1, 2, 3].flatMap((seed) =>
       [1, 2].map((repetition) =>
@@ -210,12 +210,12 @@ test("tablesOf() has no p of repeated graphs, and rounds no difference to none",
   assertEquals(same!.slice(4, 6), ["0.0", "-27.8 to +27.8"]);
 });
 
-test("tablesOf() has no table of strategies without two to compare", () => {
+Deno.test("tablesOf() has no table of strategies without two to compare", () => {
   const other = records(["solved"], { model: "n", strategy: "restate" });
   assertEquals(tables([...records(["solved"]), ...other]).has("strategies"), false);
 });
 
-test("tablesOf() counts in its tables what breakdowns leave out", () => {
+Deno.test("tablesOf() counts in its tables what breakdowns leave out", () => {
   const task = { case: "refunds" } as unknown as Trial["task"];
   const found = tables([record({ task, id: "1" }), record({ outcome: "no_answer" })]);
   assertEquals(found.get("overview")!.rows[1]!.slice(0, 3), ["m", "2", "50.0%"]);
@@ -228,7 +228,7 @@ test("tablesOf() counts in its tables what breakdowns leave out", () => {
   ]);
 });
 
-test("tablesOf() says how trials ended, without ways in which none did", () => {
+Deno.test("tablesOf() says how trials ended, without ways in which none did", () => {
   const trials = [
     ...records(["invalid", "solved", "call_limit", "solved"]),
     ...records(["wrong_answer"], { model: "n" }),
@@ -240,7 +240,7 @@ test("tablesOf() says how trials ended, without ways in which none did", () => {
   ]);
 });
 
-test("tablesOf() has behaviours of all models, whatever they are called", () => {
+Deno.test("tablesOf() has behaviours of all models, whatever they are called", () => {
   const behaviours = ["silent", "constructor"] as unknown as Trial["behaviours"];
   const trials = [record({ behaviours }), record({ model: "n", grounded: false })];
   assertEquals(tables(trials).get("behaviours")!.rows, [
@@ -251,7 +251,7 @@ test("tablesOf() has behaviours of all models, whatever they are called", () => 
   assertEquals(tables([record()]).has("behaviours"), false);
 });
 
-test("tablesOf() has repetitions of models whose graphs were repeated", () => {
+Deno.test("tablesOf() has repetitions of models whose graphs were repeated", () => {
   const trials = [
     ...[2, 1, 0].flatMap((solved, seed) =>
       [1, 2].map((repetition) =>
@@ -269,7 +269,7 @@ test("tablesOf() has repetitions of models whose graphs were repeated", () => {
   ]);
 });
 
-test("tablesOf() has dashes where nothing can be said", () => {
+Deno.test("tablesOf() has dashes where nothing can be said", () => {
   const trials = [
     record({ model: "a", task: sized(5, 1), outcome: "invalid" }),
     record({ model: "b", task: sized(10, 1), minimumCalls: null }),
@@ -282,7 +282,7 @@ test("tablesOf() has dashes where nothing can be said", () => {
   assertEquals(found.get("overview")!.rows[1]!.slice(1, 7), ["1", "-", "-", "-", "-", "1"]);
 });
 
-test("tablesOf() has the fewest calls where those of any model are known, or all trials are invalid", () => {
+Deno.test("tablesOf() has the fewest calls where those of any model are known, or all trials are invalid", () => {
   const known = record({ model: "a" });
   const unknown = record({ model: "b", minimumCalls: null });
   const rowsOf = (...trials: Trial[]) => tables(trials).get("overview")!.rows;
@@ -294,11 +294,11 @@ test("tablesOf() has the fewest calls where those of any model are known, or all
   assert(rowsOf(record({ outcome: "invalid" }))[0]!.includes("fewest calls"));
 });
 
-test("tablesOf() of nothing has no table", () => {
+Deno.test("tablesOf() of nothing has no table", () => {
   assertEquals(tablesOf(makeReport([], { suite: "s" })), []);
 });
 
-test("tablesOf() calls simulated models simulated in every table that names models", () => {
+Deno.test("tablesOf() calls simulated models simulated in every table that names models", () => {
   const trials = TRIALS.flatMap((trial) =>
     ["baseline", "restate"].map((strategy) => ({
       ...trial,
@@ -316,14 +316,14 @@ test("tablesOf() calls simulated models simulated in every table that names mode
   }
 });
 
-test("breakdownTable() leaves intervals out where it is to be brief", () => {
+Deno.test("breakdownTable() leaves intervals out where it is to be brief", () => {
   const [core] = makeReport(TRIALS, { suite: "s" }).breakdowns;
   const { rows, note } = breakdownTable(core!, true);
   assertEquals(rows[1], ["a", "75.0%, n 4", "7.0", "13.0", "25.0%, n 4", "11.0", "16.0"]);
   assertEquals(note, "share solved, of n valid trials");
 });
 
-test("tablesOf() tells what strategies did, of those that did something", () => {
+Deno.test("tablesOf() tells what strategies did, of those that did something", () => {
   const work = (asked: number, sentBack = 0, mended = 0, unusable = 0) => ({
     work: { asked, unusable, sentBack, mended },
   });
@@ -348,7 +348,7 @@ test("tablesOf() tells what strategies did, of those that did something", () => 
   assertEquals(tables([record(), record({ strategy: "restate" })]).has("strategy-work"), false);
 });
 
-test("tablesOf() has no table of wrong calls where none was wrong", () => {
+Deno.test("tablesOf() has no table of wrong calls where none was wrong", () => {
   const wrong = record({ failures: [failureOf("incorrect_value")] });
   assertEquals(tables([record({ model: "n" }), wrong]).has("failures"), true);
   assertEquals(tables([record()]).has("failures"), false);
@@ -356,7 +356,7 @@ test("tablesOf() has no table of wrong calls where none was wrong", () => {
   assertEquals(tables([{ ...wrong, outcome: "invalid", solved: false }]).has("failures"), false);
 });
 
-test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
+Deno.test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
   const trials = ["baseline", "indirection"].flatMap((strategy) =>
     [1, 2].flatMap((seed) =>
       [1, 2].map((repetition) =>
@@ -372,7 +372,7 @@ test("tablesOf() of probes speaks of tasks, as they have no graphs", () => {
   assertEquals(/graph/.test(JSON.stringify([...found.values()])), false);
 });
 
-test("tablesOf() has a column of unchanged trials where there are any, and nowhere else", () => {
+Deno.test("tablesOf() has a column of unchanged trials where there are any, and nowhere else", () => {
   const rd = { perturbation: "RD" } as const;
   const trials = [
     record({ seed: 1, ...rd, failures: failuresOf({ incorrect_value: 1 }) }),

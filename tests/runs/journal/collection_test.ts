@@ -8,7 +8,6 @@ import { planLine } from "../../../lib/runs/journal/journal.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import { Folder } from "../../support/folders.ts";
-import { test } from "../../support/generated.ts";
 import { linesOf, writeJournal } from "../../support/journals.ts";
 import { finish, HOSTILE, record, STEERING } from "../../support/records.ts";
 import { SMALL } from "../../support/suites.ts";
@@ -42,7 +41,7 @@ function faultOf(...paths: string[]): string {
   return message;
 }
 
-test("readCollection() of one journal is its trials in plan order, whatever that of its lines", () => {
+Deno.test("readCollection() of one journal is its trials in plan order, whatever that of its lines", () => {
   using folder = new Folder();
   const trials = trialsOf(PLAN).toReversed();
   const { suite, planned, trials: read, runs } = readCollection([
@@ -52,7 +51,7 @@ test("readCollection() of one journal is its trials in plan order, whatever that
   assertEquals(read.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
 });
 
-test("readCollection() puts shards together in any order", () => {
+Deno.test("readCollection() puts shards together in any order", () => {
   using folder = new Folder();
   const names = [1, 2, 3].map((index) =>
     writeShard(folder, PLAN, { index, of: 3 }, `${index}.jsonl`)
@@ -66,7 +65,7 @@ test("readCollection() puts shards together in any order", () => {
   }
 });
 
-test("readCollection() reads what is there when a shard is missing, and which one is", () => {
+Deno.test("readCollection() reads what is there when a shard is missing, and which one is", () => {
   using folder = new Folder();
   const { runs, trials, planned } = readCollection([
     writeShard(folder, PLAN, { index: 1, of: 3 }, "1.jsonl"),
@@ -76,7 +75,7 @@ test("readCollection() reads what is there when a shard is missing, and which on
   assertEquals(runs[0]!.results.missing, "shards are missing: 2/3");
 });
 
-test("readCollection() puts models of several runs on the same tasks side by side", () => {
+Deno.test("readCollection() puts models of several runs on the same tasks side by side", () => {
   using folder = new Folder();
   const { runs, trials, planned, suite } = readCollection([
     writeSuite(folder, "a.jsonl", { models: ["a"] }),
@@ -93,7 +92,7 @@ test("readCollection() puts models of several runs on the same tasks side by sid
   }
 });
 
-test("readCollection() pairs strategies of several runs by their graphs", () => {
+Deno.test("readCollection() pairs strategies of several runs by their graphs", () => {
   using folder = new Folder();
   const plan = planSuite({ ...SMALL, models: ["a"], strategies: ["restate"] });
   const restated = trialsOf(plan).map((trial, place) =>
@@ -113,7 +112,7 @@ test("readCollection() pairs strategies of several runs by their graphs", () => 
   assertEquals([comparisons[0]!.success!.gained, comparisons[0]!.success!.lost], [0, 1]);
 });
 
-test("readCollection() puts shards of one run and another run together", () => {
+Deno.test("readCollection() puts shards of one run and another run together", () => {
   using folder = new Folder();
   const { runs, trials } = readCollection([
     writeShard(folder, PLAN, { index: 2, of: 2 }, "2.jsonl"),
@@ -124,7 +123,7 @@ test("readCollection() puts shards of one run and another run together", () => {
   assertEquals(trials.length, 18);
 });
 
-test("readCollection() reads journals of other tools, and does not know what was planned", () => {
+Deno.test("readCollection() reads journals of other tools, and does not know what was planned", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", linesOf([record(), record({ model: "n" })]));
   const { planned, trials, suite, runs } = readCollection([path]);
@@ -132,14 +131,14 @@ test("readCollection() reads journals of other tools, and does not know what was
   assertEquals(runs[0]!.results.notices.length, 1);
 });
 
-test("readCollection() reads an empty journal, and one whose run died in its plan", () => {
+Deno.test("readCollection() reads an empty journal, and one whose run died in its plan", () => {
   using folder = new Folder();
   for (const text of ["", '{"v":1,"kind":"pl']) {
     assertEquals(readCollection([folder.write("a.jsonl", text)]).trials, []);
   }
 });
 
-test("readCollection() takes an empty journal for that of a missing shard, and says so", () => {
+Deno.test("readCollection() takes an empty journal for that of a missing shard, and says so", () => {
   using folder = new Folder();
   const empty = folder.write("2.jsonl", "");
   const one = writeShard(folder, PLAN, { index: 1, of: 2 }, "1.jsonl");
@@ -150,7 +149,7 @@ test("readCollection() takes an empty journal for that of a missing shard, and s
   assertEquals(notices, [`${empty} is empty: its run died before its first line`]);
 });
 
-test("readCollection() refuses a trial that another shard was to run", () => {
+Deno.test("readCollection() refuses a trial that another shard was to run", () => {
   using folder = new Folder();
   const shard = { index: 2, of: 3 };
   const line = planLine(PLAN, { index: 1, of: 3 });
@@ -161,7 +160,7 @@ test("readCollection() refuses a trial that another shard was to run", () => {
   );
 });
 
-test("readCollection() refuses tasks that are not the same, and says in what they differ", () => {
+Deno.test("readCollection() refuses tasks that are not the same, and says in what they differ", () => {
   using folder = new Folder();
   const first = writeSuite(folder, "a.jsonl", { models: ["a"] });
   const cases: [Partial<Suite>, string][] = [
@@ -182,7 +181,7 @@ test("readCollection() refuses tasks that are not the same, and says in what the
   }
 });
 
-test("readCollection() refuses a trial that two journals have", () => {
+Deno.test("readCollection() refuses a trial that two journals have", () => {
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: ["a", "b"] });
   const other = writeSuite(folder, "b.jsonl", { models: ["b", "c"] });
@@ -192,7 +191,7 @@ test("readCollection() refuses a trial that two journals have", () => {
   assertStringIncludes(message, "model=b");
 });
 
-test("readCollection() refuses one journal twice, however it is named", () => {
+Deno.test("readCollection() refuses one journal twice, however it is named", () => {
   using folder = new Folder();
   const path = write(folder, PLAN);
   const copy = write(folder, PLAN, "copy.jsonl");
@@ -205,7 +204,7 @@ test("readCollection() refuses one journal twice, however it is named", () => {
   }
 });
 
-test("readCollection() refuses one name for models that are asked in different ways", () => {
+Deno.test("readCollection() refuses one name for models that are asked in different ways", () => {
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: [{ model: "m", temperature: 0 }] });
   const other = writeSuite(folder, "b.jsonl", {
@@ -219,7 +218,7 @@ test("readCollection() refuses one name for models that are asked in different w
   );
 });
 
-test("readCollection() refuses one name for strategies that work in different ways", () => {
+Deno.test("readCollection() refuses one name for strategies that work in different ways", () => {
   using folder = new Folder();
   const entry = (name: string, attempts: number) => ({ strategy: "repair", name, attempts });
   const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: [entry("mend", 1)] });
@@ -247,14 +246,14 @@ test("readCollection() refuses one name for strategies that work in different wa
   assertEquals(readCollection([one, named, plain]).runs.length, 3, "nothing is set of restate");
 });
 
-test("readCollection() may have a model and a strategy of one name", () => {
+Deno.test("readCollection() may have a model and a strategy of one name", () => {
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: ["a"], strategies: ["restate"] });
   const other = writeSuite(folder, "b.jsonl", { models: [{ model: "m", name: "restate" }] });
   assertEquals(readCollection([one, other]).runs.length, 2);
 });
 
-test("readCollection() refuses a journal with a plan beside one without", () => {
+Deno.test("readCollection() refuses a journal with a plan beside one without", () => {
   using folder = new Folder();
   const own = write(folder, PLAN);
   const foreign = folder.write("f.jsonl", linesOf([record()]));
@@ -266,7 +265,7 @@ test("readCollection() refuses a journal with a plan beside one without", () => 
   }
 });
 
-test("readCollection() refuses journals of several suites that have no plan", () => {
+Deno.test("readCollection() refuses journals of several suites that have no plan", () => {
   using folder = new Folder();
   const one = folder.write("a.jsonl", linesOf([record()]));
   const other = folder.write("b.jsonl", linesOf([record({ suite: "t", model: "n" })]));
@@ -276,7 +275,7 @@ test("readCollection() refuses journals of several suites that have no plan", ()
   );
 });
 
-test("readCollection() refuses what its plan does not have, and a plan that was changed", () => {
+Deno.test("readCollection() refuses what its plan does not have, and a plan that was changed", () => {
   using folder = new Folder();
   const trials = trialsOf(PLAN);
   const foreign = writeJournal(folder, PLAN, [...trials, record({ suite: "small" })], "f.jsonl");
@@ -298,7 +297,7 @@ test("readCollection() refuses what its plan does not have, and a plan that was 
   assertStringIncludes(faultOf(twice), "twice");
 });
 
-test("readCollection() refuses what is no journal, naming the file", () => {
+Deno.test("readCollection() refuses what is no journal, naming the file", () => {
   using folder = new Folder();
   const good = write(folder, PLAN);
   Deno.mkdirSync(folder.file("folder.jsonl"));
@@ -320,7 +319,7 @@ test("readCollection() refuses what is no journal, naming the file", () => {
   }
 });
 
-test("readCollection() lets nothing hostile of a journal into its messages", () => {
+Deno.test("readCollection() lets nothing hostile of a journal into its messages", () => {
   using folder = new Folder();
   const plans = [1, 2].map((seed) =>
     planSuite({ ...SMALL, name: HOSTILE, models: [HOSTILE], seed })
@@ -332,7 +331,7 @@ test("readCollection() lets nothing hostile of a journal into its messages", () 
   }
 });
 
-test("readCollection() takes different tasks where it may, if all models worked on all of them", () => {
+Deno.test("readCollection() takes different tasks where it may, if all models worked on all of them", () => {
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: ["a"] });
   const two = writeSuite(folder, "b.jsonl", { models: ["b"] });
@@ -349,7 +348,7 @@ test("readCollection() takes different tasks where it may, if all models worked 
   assertEquals(readCollection([one, two], different), readCollection([one, two]));
 });
 
-test("readCollection() refuses different tasks of which a model or a strategy lacks some", () => {
+Deno.test("readCollection() refuses different tasks of which a model or a strategy lacks some", () => {
   using folder = new Folder();
   const one = writeSuite(folder, "a.jsonl", { models: ["a", "b"] });
   const cases: [Partial<Suite>, string, "one" | "other"][] = [

@@ -10,7 +10,6 @@ import {
   tornNotice,
 } from "../../../lib/runs/journal/jsonl.ts";
 import { Folder } from "../../support/folders.ts";
-import { test } from "../../support/generated.ts";
 import { record } from "../../support/records.ts";
 
 interface JournalContent extends JournalEnd {
@@ -42,7 +41,7 @@ function realJournal(
   return { bytes: Deno.readFileSync(folder.file("real.jsonl")), values };
 }
 
-test("JournalWriter.create() begins a file that readJournal() gives back", () => {
+Deno.test("JournalWriter.create() begins a file that readJournal() gives back", () => {
   using folder = new Folder();
   const { bytes, values } = realJournal(folder);
   const content = readJournal(folder.file("real.jsonl"));
@@ -54,7 +53,7 @@ test("JournalWriter.create() begins a file that readJournal() gives back", () =>
   );
 });
 
-test("JournalWriter.write() has left the process when it returns", () => {
+Deno.test("JournalWriter.write() has left the process when it returns", () => {
   using folder = new Folder();
   using journal = JournalWriter.create(folder.file("a.jsonl"));
   journal.write({ a: 1 });
@@ -63,14 +62,14 @@ test("JournalWriter.write() has left the process when it returns", () => {
   assertEquals(folder.read("a.jsonl"), '{"a":1}\n{"b":"x\\ny"}\n');
 });
 
-test("JournalWriter.create() makes the folders on the way", () => {
+Deno.test("JournalWriter.create() makes the folders on the way", () => {
   using folder = new Folder();
   using journal = JournalWriter.create(folder.file("deep/er/a.jsonl"));
   journal.write(1);
   assertEquals(folder.read("deep/er/a.jsonl"), "1\n");
 });
 
-test("JournalWriter.create() never overwrites a file", () => {
+Deno.test("JournalWriter.create() never overwrites a file", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n');
   const error = assertThrows(() => JournalWriter.create(path), InputError);
@@ -79,7 +78,7 @@ test("JournalWriter.create() never overwrites a file", () => {
   assertEquals(folder.read("a.jsonl"), '{"a":1}\n');
 });
 
-test("JournalWriter.create() names a path that cannot be written", () => {
+Deno.test("JournalWriter.create() names a path that cannot be written", () => {
   using folder = new Folder();
   folder.write("file", "");
   for (const path of [folder.file("file/a.jsonl"), folder.file("file/deep/a.jsonl")]) {
@@ -88,7 +87,7 @@ test("JournalWriter.create() names a path that cannot be written", () => {
   }
 });
 
-test("JournalWriter.create() locks the file: nobody else can append to it", () => {
+Deno.test("JournalWriter.create() locks the file: nobody else can append to it", () => {
   using folder = new Folder();
   const path = folder.file("a.jsonl");
   const journal = JournalWriter.create(path);
@@ -102,7 +101,7 @@ test("JournalWriter.create() locks the file: nobody else can append to it", () =
   JournalWriter.append(path, content)[Symbol.dispose]();
 });
 
-test("JournalWriter.append() locks the file: nobody else can append to it", () => {
+Deno.test("JournalWriter.append() locks the file: nobody else can append to it", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n');
   const content = readJournal(path);
@@ -114,7 +113,7 @@ test("JournalWriter.append() locks the file: nobody else can append to it", () =
   );
 });
 
-test("JournalWriter.append() goes on after the last line", () => {
+Deno.test("JournalWriter.append() goes on after the last line", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n');
   using journal = JournalWriter.append(path, readJournal(path));
@@ -122,7 +121,7 @@ test("JournalWriter.append() goes on after the last line", () => {
   assertEquals(folder.read("a.jsonl"), '{"a":1}\n{"b":2}\n');
 });
 
-test("JournalWriter.append() refuses a file that has changed since it was read", () => {
+Deno.test("JournalWriter.append() refuses a file that has changed since it was read", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n');
   const content = readJournal(path);
@@ -135,7 +134,7 @@ test("JournalWriter.append() refuses a file that has changed since it was read",
   assertEquals(folder.read("a.jsonl"), '{"a":1}\n{"b":2}\n');
 });
 
-test("JournalWriter.append() names a file that is gone or cannot be written", () => {
+Deno.test("JournalWriter.append() names a file that is gone or cannot be written", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", "");
   const content = readJournal(path);
@@ -147,7 +146,7 @@ test("JournalWriter.append() names a file that is gone or cannot be written", ()
   );
 });
 
-test("JournalWriter.write() names the file when it cannot be written any more", () => {
+Deno.test("JournalWriter.write() names the file when it cannot be written any more", () => {
   using folder = new Folder();
   const path = folder.file("a.jsonl");
   const journal = JournalWriter.create(path);
@@ -199,27 +198,27 @@ function continueEverywhere(words: string): void {
 /** Characters of two, three and four bytes. */
 const WIDE = "é 日本 🜁";
 
-test("readJournal() loses nothing but the torn line, wherever a journal is cut", () => {
+Deno.test("readJournal() loses nothing but the torn line, wherever a journal is cut", () => {
   cutEverywhere("words");
 });
 
-test("readJournal() loses nothing but the torn line, also when a character is cut in two", () => {
+Deno.test("readJournal() loses nothing but the torn line, also when a character is cut in two", () => {
   cutEverywhere(WIDE);
 });
 
-test("JournalWriter.append() continues a journal wherever it was cut", () => {
+Deno.test("JournalWriter.append() continues a journal wherever it was cut", () => {
   continueEverywhere("words");
 });
 
-test("JournalWriter.append() continues a journal also when a character was cut in two", () => {
+Deno.test("JournalWriter.append() continues a journal also when a character was cut in two", () => {
   continueEverywhere(WIDE);
 });
 
-test("tornNotice() is what the design says", () => {
+Deno.test("tornNotice() is what the design says", () => {
   assertEquals(tornNotice("run.jsonl", 17), "Dropped a torn last line of run.jsonl (17 bytes)");
 });
 
-test("readJournal() of an empty file, or of line breaks alone, has no lines", () => {
+Deno.test("readJournal() of an empty file, or of line breaks alone, has no lines", () => {
   using folder = new Folder();
   for (const text of ["", "\n", "\n\n", "\r\n"]) {
     const { lines, tornBytes, wholeBytes } = readJournal(folder.write("a.jsonl", text));
@@ -227,7 +226,7 @@ test("readJournal() of an empty file, or of line breaks alone, has no lines", ()
   }
 });
 
-test("readJournal() takes CRLF line ends, and counts lines with empty ones between", () => {
+Deno.test("readJournal() takes CRLF line ends, and counts lines with empty ones between", () => {
   using folder = new Folder();
   const content = readJournal(folder.write("a.jsonl", '{"a":1}\r\n\r\n{"b":2}\r\n'));
   assertEquals(content.lines, [
@@ -237,20 +236,20 @@ test("readJournal() takes CRLF line ends, and counts lines with empty ones betwe
   assertEquals(content.tornBytes, 0);
 });
 
-test("readJournal() names file and line of a malformed line that is not the last", () => {
+Deno.test("readJournal() names file and line of a malformed line that is not the last", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n{"b":\n{"c":3}\n');
   const error = assertThrows(() => readJournal(path), InputError);
   assertEquals(error.message, `Cannot use ${path}: line 2 is not JSON`);
 });
 
-test("readJournal() takes a malformed last line with a line break for damage, not for torn", () => {
+Deno.test("readJournal() takes a malformed last line with a line break for damage, not for torn", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n{"b":\n');
   assertThrows(() => readJournal(path), InputError, `Cannot use ${path}: line 2 is not JSON`);
 });
 
-test("readJournal() names a file that is not there, or is a folder", () => {
+Deno.test("readJournal() names a file that is not there, or is a folder", () => {
   using folder = new Folder();
   const path = folder.file("none.jsonl");
   const error = assertThrows(() => readJournal(path), InputError);
@@ -272,7 +271,7 @@ function longJournal(folder: Folder, ends: string): { path: string; values: unkn
   return { path: folder.write("long.jsonl", text + ends), values };
 }
 
-test("readJournal() reads lines that are longer than what is read at once", () => {
+Deno.test("readJournal() reads lines that are longer than what is read at once", () => {
   using folder = new Folder();
   for (const [ends, torn] of [["\n", 0], ["", 0], ['\n{"half', 6]] as const) {
     const { path, values } = longJournal(folder, ends);
@@ -284,7 +283,7 @@ test("readJournal() reads lines that are longer than what is read at once", () =
   }
 });
 
-test("journalLines() may be left before the end, and leaves no file open", () => {
+Deno.test("journalLines() may be left before the end, and leaves no file open", () => {
   using folder = new Folder();
   const { path } = longJournal(folder, "\n");
   for (const { line } of journalLines(path)) if (line === 2) break;
@@ -298,7 +297,7 @@ test("journalLines() may be left before the end, and leaves no file open", () =>
   );
 });
 
-test("readLineAgain() gives the value of each line", () => {
+Deno.test("readLineAgain() gives the value of each line", () => {
   using folder = new Folder();
   const { path } = longJournal(folder, "\n");
   for (const { value, ...place } of journalLines(path)) {
@@ -306,7 +305,7 @@ test("readLineAgain() gives the value of each line", () => {
   }
 });
 
-test("readLineAgain() tells when the line is not there any more", () => {
+Deno.test("readLineAgain() tells when the line is not there any more", () => {
   using folder = new Folder();
   const path = folder.write("a.jsonl", '{"a":1}\n{"b":2}\n');
   const { lines } = readJournal(path);
@@ -318,7 +317,7 @@ test("readLineAgain() tells when the line is not there any more", () => {
   );
 });
 
-test("readJournal() gives up on what is no journal before it fills the memory", () => {
+Deno.test("readJournal() gives up on what is no journal before it fills the memory", () => {
   using folder = new Folder();
   const path = folder.file("zeros");
   using file = Deno.openSync(path, { write: true, create: true });

@@ -25,7 +25,6 @@ import type { Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import type { PlannedTrial } from "../../../lib/trials/trial_id.ts";
 import { Folder } from "../../support/folders.ts";
-import { test } from "../../support/generated.ts";
 import { callEvent, failureOf, record, type TrialTraits } from "../../support/records.ts";
 
 const SUITE: Suite = {
@@ -64,7 +63,7 @@ function writeJournal(
   return folder.write(name, textOf([line(planLine(PLAN)), ...trials]));
 }
 
-test("planLine() has what the design says, and the gate with its defaults", () => {
+Deno.test("planLine() has what the design says, and the gate with its defaults", () => {
   const { resolved, planHash: hash, comparisonHash, ...line } = planLine(PLAN, { index: 2, of: 3 });
   assertEquals(line, {
     v: 1,
@@ -83,7 +82,7 @@ test("planLine() has what the design says, and the gate with its defaults", () =
   assertEquals(planLine(planSuite(UNGATED)).gate, null);
 });
 
-test("readJournalFile() refuses lines that nest deeper than others could follow, and names them", () => {
+Deno.test("readJournalFile() refuses lines that nest deeper than others could follow, and names them", () => {
   using folder = new Folder();
   const deep = JSON.parse('{"a":'.repeat(20_000) + "1" + "}".repeat(20_000));
   const trials = PLAN.trials.map((planned) => finish(planned));
@@ -105,7 +104,7 @@ test("readJournalFile() refuses lines that nest deeper than others could follow,
   assertThrows(() => readPlanLine(inPlan), InputError, "line 1: it must nest");
 });
 
-test("planLine() holds no credentials of a baseURL", () => {
+Deno.test("planLine() holds no credentials of a baseURL", () => {
   const model = { model: "m", baseURL: "https://user:hunter22@example.com/v1" };
   let text = "";
   try {
@@ -117,7 +116,7 @@ test("planLine() holds no credentials of a baseURL", () => {
   assert(!text.includes("hunter22"), text);
 });
 
-test("readResults() reads a whole journal", () => {
+Deno.test("readResults() reads a whole journal", () => {
   using folder = new Folder();
   const results = readResults([writeJournal(folder)]);
   assertEquals(results.suite, "small");
@@ -128,21 +127,21 @@ test("readResults() reads a whole journal", () => {
   assertEquals(results.trials.map(({ id }) => id), PLAN.trials.map(({ id }) => id));
 });
 
-test("readResults() gives trials in plan order, however they were finished", () => {
+Deno.test("readResults() gives trials in plan order, however they were finished", () => {
   using folder = new Folder();
   const trials = PLAN.trials.map((planned) => finish(planned)).reverse();
   const results = readResults([writeJournal(folder, undefined, trials)]);
   assertEquals(results.trials.map(({ index }) => index), PLAN.trials.map(({ index }) => index));
 });
 
-test("readResults() keeps the plan of a journal that is not finished", () => {
+Deno.test("readResults() keeps the plan of a journal that is not finished", () => {
   using folder = new Folder();
   const results = readResults([writeJournal(folder, undefined, [finish(PLAN.trials[5]!)])]);
   assertEquals(results.problem, undefined);
   assertEquals([results.planned.length, results.trials.length], [12, 1]);
 });
 
-test("readResults() tells of a torn last line, and keeps all others", () => {
+Deno.test("readResults() tells of a torn last line, and keeps all others", () => {
   using folder = new Folder();
   const whole = writeJournal(folder);
   const bytes = Deno.readFileSync(whole);
@@ -153,7 +152,7 @@ test("readResults() tells of a torn last line, and keeps all others", () => {
   assertMatch(results.notices[0]!, /^Dropped a torn last line of .*torn\.jsonl \(\d+ bytes\)$/);
 });
 
-test("readResults() merges shards, in whatever order they are named", () => {
+Deno.test("readResults() merges shards, in whatever order they are named", () => {
   using folder = new Folder();
   const paths = [1, 2, 3].map((index) => writeShard(folder, `${index}.jsonl`, { index, of: 3 }));
   for (const order of [paths, paths.toReversed(), [paths[1]!, paths[0]!, paths[2]!]]) {
@@ -164,13 +163,13 @@ test("readResults() merges shards, in whatever order they are named", () => {
   }
 });
 
-test("readResults() names missing shards", () => {
+Deno.test("readResults() names missing shards", () => {
   using folder = new Folder();
   const path = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
   assertEquals(readResults([path]).problem, "shards are missing: 1/3, 3/3");
 });
 
-test("readResults() names some of very many missing shards", () => {
+Deno.test("readResults() names some of very many missing shards", () => {
   using folder = new Folder();
   const path = writeShard(folder, "1.jsonl", { index: 1, of: 999_999 });
   assertMatch(
@@ -179,7 +178,7 @@ test("readResults() names some of very many missing shards", () => {
   );
 });
 
-test("readResults() finds a trial that another shard was to run", () => {
+Deno.test("readResults() finds a trial that another shard was to run", () => {
   using folder = new Folder();
   const shards = [1, 2, 3].map((index) => shardOf(PLAN, { index, of: 3 }));
   // All trials are there, once each: only their places are wrong.
@@ -194,7 +193,7 @@ test("readResults() finds a trial that another shard was to run", () => {
   );
 });
 
-test("readResults() takes an empty journal for that of a shard that is missing", () => {
+Deno.test("readResults() takes an empty journal for that of a shard that is missing", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   for (const text of ["", '{"v":1,"kind":"pl']) {
@@ -207,7 +206,7 @@ test("readResults() takes an empty journal for that of a shard that is missing",
   }
 });
 
-test("readResults() lets nothing be decided where an empty journal is beside a whole one", () => {
+Deno.test("readResults() lets nothing be decided where an empty journal is beside a whole one", () => {
   using folder = new Folder();
   const empty = folder.write("empty.jsonl", "");
   assertEquals(
@@ -216,7 +215,7 @@ test("readResults() lets nothing be decided where an empty journal is beside a w
   );
 });
 
-test("readResults() names a shard that is there twice", () => {
+Deno.test("readResults() names a shard that is there twice", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const again = writeShard(folder, "again.jsonl", { index: 1, of: 2 });
@@ -231,7 +230,7 @@ test("readResults() names a shard that is there twice", () => {
   );
 });
 
-test("readResults() finds shards of different runs", () => {
+Deno.test("readResults() finds shards of different runs", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const other = writeShard(folder, "2.jsonl", { index: 2, of: 3 });
@@ -241,7 +240,7 @@ test("readResults() finds shards of different runs", () => {
   );
 });
 
-test("readResults() finds a shard of another plan, and names the fields that differ", () => {
+Deno.test("readResults() finds a shard of another plan, and names the fields that differ", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const plan = planSuite({ ...SUITE, seed: 2, repetitions: 2 });
@@ -253,7 +252,7 @@ test("readResults() finds a shard of another plan, and names the fields that dif
   );
 });
 
-test("readResults() finds shards whose gates differ: neither may win silently", () => {
+Deno.test("readResults() finds shards whose gates differ: neither may win silently", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const lax = planSuite({ ...SUITE, gate: { successRate: 0.1 } });
@@ -262,7 +261,7 @@ test("readResults() finds shards whose gates differ: neither may win silently", 
   assertNotEquals(readResults([other, one]).problem, undefined);
 });
 
-test("readResults() finds a tampered plan", () => {
+Deno.test("readResults() finds a tampered plan", () => {
   const changes: ((line: PlanLine) => unknown)[] = [
     (line) => ({ ...line, trials: 11 }),
     (line) => ({ ...line, planHash: "0".repeat(64) }),
@@ -278,7 +277,7 @@ test("readResults() finds a tampered plan", () => {
   }
 });
 
-test("readResults() finds a tampered plan also where its cells are no cells", () => {
+Deno.test("readResults() finds a tampered plan also where its cells are no cells", () => {
   for (
     const cells of [[{}], [{ core: 3, depth: 9, connected: 0, disconnected: 0 }], [{ core: "x" }]]
   ) {
@@ -298,7 +297,7 @@ test("readResults() finds a tampered plan also where its cells are no cells", ()
   }
 });
 
-test("readResults() names what differs when two journals differ in their hash alone", () => {
+Deno.test("readResults() names what differs when two journals differ in their hash alone", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const other = folder.write(
@@ -310,7 +309,7 @@ test("readResults() names what differs when two journals differ in their hash al
   assert(!problem!.endsWith("differ in "), problem);
 });
 
-test("readResults() finds a trial that the plan does not have", () => {
+Deno.test("readResults() finds a trial that the plan does not have", () => {
   using folder = new Folder();
   const foreign = record({ model: "a", seed: 123, suite: SUITE.name });
   const path = writeJournal(folder, undefined, [finish(PLAN.trials[0]!), foreign]);
@@ -320,7 +319,7 @@ test("readResults() finds a trial that the plan does not have", () => {
   );
 });
 
-test("readResults() finds a trial that is in two shards", () => {
+Deno.test("readResults() finds a trial that is in two shards", () => {
   using folder = new Folder();
   const one = writeShard(folder, "1.jsonl", { index: 1, of: 2 });
   const shared = shardOf(PLAN, { index: 1, of: 2 })[0]!;
@@ -335,7 +334,7 @@ test("readResults() finds a trial that is in two shards", () => {
   );
 });
 
-test("readResults() reads journals of other tools, as a plan of just their trials", () => {
+Deno.test("readResults() reads journals of other tools, as a plan of just their trials", () => {
   using folder = new Folder();
   const trials = [record({ seed: 1 }), record({ seed: 2, outcome: "wrong_answer" })];
   const path = folder.write("other.jsonl", textOf(trials));
@@ -348,7 +347,7 @@ test("readResults() reads journals of other tools, as a plan of just their trial
   assertEquals(results.trials.map(({ solved }) => solved), [true, false]);
 });
 
-test("readResults() fills in what other tools may leave out", () => {
+Deno.test("readResults() fills in what other tools may leave out", () => {
   using folder = new Folder();
   const bare = {
     v: 1,
@@ -383,7 +382,7 @@ test("readResults() fills in what other tools may leave out", () => {
   });
 });
 
-test("readResults() keeps what earlier tries of a trial took", () => {
+Deno.test("readResults() keeps what earlier tries of a trial took", () => {
   using folder = new Folder();
   const tries = [3, 4, 5].map((inputTokens, place) =>
     record({
@@ -400,7 +399,7 @@ test("readResults() keeps what earlier tries of a trial took", () => {
   ]);
 });
 
-test("readResults() joins journals of other tools, unless they share a trial", () => {
+Deno.test("readResults() joins journals of other tools, unless they share a trial", () => {
   using folder = new Folder();
   const one = folder.write("1.jsonl", textOf([record({ seed: 1 })]));
   const two = folder.write("2.jsonl", textOf([record({ seed: 2 })]));
@@ -409,7 +408,7 @@ test("readResults() joins journals of other tools, unless they share a trial", (
   assertStringIncludes(readResults([one, one]).problem!, `is both in ${one} and in ${one}`);
 });
 
-test("readResults() does not mix journals with and without a plan", () => {
+Deno.test("readResults() does not mix journals with and without a plan", () => {
   using folder = new Folder();
   const planned = writeJournal(folder);
   const other = folder.write("other.jsonl", textOf([record({ suite: SUITE.name })]));
@@ -418,7 +417,7 @@ test("readResults() does not mix journals with and without a plan", () => {
   }
 });
 
-test("readResults() does not mix suites, with and without a plan", () => {
+Deno.test("readResults() does not mix suites, with and without a plan", () => {
   using folder = new Folder();
   const mixed = "trials of several suites are mixed: ";
   const [planned, ...others] = PLAN.trials.map((one) => finish(one));
@@ -435,14 +434,14 @@ test("readResults() does not mix suites, with and without a plan", () => {
   assertEquals(readResults(paths).problem, `${mixed}one in ${paths[0]}, two in ${paths[1]}`);
 });
 
-test("readResults() of nothing, and of an empty journal, has no trials", () => {
+Deno.test("readResults() of nothing, and of an empty journal, has no trials", () => {
   using folder = new Folder();
   assertEquals(readResults([]).trials, []);
   const results = readResults([folder.write("empty.jsonl", "")]);
   assertEquals([results.trials, results.planned], [[], []]);
 });
 
-test("readJournalFile() lets the last line of an id count", () => {
+Deno.test("readJournalFile() lets the last line of an id count", () => {
   using folder = new Folder();
   const path = writeJournal(folder, undefined, [
     finish(PLAN.trials[0]!, { outcome: "invalid" }),
@@ -477,7 +476,7 @@ function retriedJournal(folder: Folder): { path: string; whole: Trial[] } {
   return { path, whole };
 }
 
-test("readJournalFile() keeps no events, and of failures what they were", () => {
+Deno.test("readJournalFile() keeps no events, and of failures what they were", () => {
   using folder = new Folder();
   const { path } = retriedJournal(folder);
   const { trials, doubled } = readJournalFile(path);
@@ -490,13 +489,13 @@ test("readJournalFile() keeps no events, and of failures what they were", () => 
   ]);
 });
 
-test("journalTrials() gives each whole trial that counts, in the order of the lines", () => {
+Deno.test("journalTrials() gives each whole trial that counts, in the order of the lines", () => {
   using folder = new Folder();
   const { path, whole } = retriedJournal(folder);
   assertEquals([...journalTrials(path)], whole);
 });
 
-test("journalTrials() passes over a torn last line, and tells a malformed one", () => {
+Deno.test("journalTrials() passes over a torn last line, and tells a malformed one", () => {
   using folder = new Folder();
   const { path, whole } = retriedJournal(folder);
   Deno.writeTextFileSync(path, '{"v":1,"kind":"tri', { append: true });
@@ -507,7 +506,7 @@ test("journalTrials() passes over a torn last line, and tells a malformed one", 
   assertThrows(() => trials.next(), InputError, `Cannot use ${broken}, line 3:\n  at calls: `);
 });
 
-test("journalTrials() may be left before the end", () => {
+Deno.test("journalTrials() may be left before the end", () => {
   using folder = new Folder();
   const { path, whole } = retriedJournal(folder);
   for (const trial of journalTrials(path)) {
@@ -516,14 +515,14 @@ test("journalTrials() may be left before the end", () => {
   }
 });
 
-test("wholeTrial() gives the trial that counts, with its events", () => {
+Deno.test("wholeTrial() gives the trial that counts, with its events", () => {
   using folder = new Folder();
   const { path, whole } = retriedJournal(folder);
   const { places } = readJournalFile(path);
   assertEquals(whole.map(({ id }) => wholeTrial(path, places.get(id)!)), whole);
 });
 
-test("readResults() finds a failed trial that was written over by a solved one", () => {
+Deno.test("readResults() finds a failed trial that was written over by a solved one", () => {
   using folder = new Folder();
   const path = writeJournal(folder, undefined, [
     finish(PLAN.trials[0]!, { outcome: "wrong_answer" }),
@@ -536,7 +535,7 @@ test("readResults() finds a failed trial that was written over by a solved one",
   );
 });
 
-test("readJournalFile() takes a plan as first line only", () => {
+Deno.test("readJournalFile() takes a plan as first line only", () => {
   using folder = new Folder();
   const path = folder.write(
     "a.jsonl",
@@ -546,7 +545,7 @@ test("readJournalFile() takes a plan as first line only", () => {
   assertEquals(error.message, `Cannot use ${path}, line 3: only the first line can be a plan`);
 });
 
-test("readJournalFile() names file, line, path and rule of a malformed trial", () => {
+Deno.test("readJournalFile() names file, line, path and rule of a malformed trial", () => {
   const good = finish(PLAN.trials[0]!);
   const noLine = 'it is no line of a journal, whose kind is "plan" or "trial"';
   const faults: [unknown, string][] = [
@@ -581,7 +580,7 @@ test("readJournalFile() names file, line, path and rule of a malformed trial", (
   }
 });
 
-test("readJournalFile() names file, line, path and rule of a malformed plan", () => {
+Deno.test("readJournalFile() names file, line, path and rule of a malformed plan", () => {
   const line = planLine(PLAN);
   const faults: [unknown, string][] = [
     [{ ...line, v: 2 }, "at v: "],
@@ -602,7 +601,7 @@ test("readJournalFile() names file, line, path and rule of a malformed plan", ()
   }
 });
 
-test("differences() names the fields that differ, and only them", () => {
+Deno.test("differences() names the fields that differ, and only them", () => {
   const other = planSuite({ ...SUITE, name: "other", graphs: 4, models: ["a", "c"] });
   assertEquals(differences(planLine(PLAN), planLine(PLAN)), []);
   assertEquals(
@@ -613,7 +612,7 @@ test("differences() names the fields that differ, and only them", () => {
   assertEquals(differences(planLine(PLAN), planLine(limited)), ["limits"]);
 });
 
-test("differences() does not mind the order of keys, as planHash() does not", () => {
+Deno.test("differences() does not mind the order of keys, as planHash() does not", () => {
   const one = planLine(planSuite({ ...SUITE, limits: { calls: 3, steps: 4 } }));
   const other = planLine(planSuite({ ...SUITE, limits: { steps: 4, calls: 3 } }));
   assertEquals(planHash(one), planHash(other));

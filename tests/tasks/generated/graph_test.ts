@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertNotEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/generated/graph.ts";
-import { ancestors, everySpec, longestPaths, specs, test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
+import { ancestors, everySpec, longestPaths, specs } from "../../support/generated.ts";
 
 const PLAIN: GraphSpec = { core: 5, depth: 2, connected: 0, disconnected: 0, seed: 1 };
 
@@ -9,7 +9,7 @@ function edgesOf(parents: readonly (readonly number[])[]): number {
   return parents.reduce((sum, of) => sum + of.length, 0);
 }
 
-test("generateGraph() makes as many functions of each role as asked for, core first", () => {
+Deno.test("generateGraph() makes as many functions of each role as asked for, core first", () => {
   everySpec((spec) => {
     const { roles, parents } = generateGraph(spec);
     assertEquals(roles, [
@@ -21,7 +21,7 @@ test("generateGraph() makes as many functions of each role as asked for, core fi
   });
 });
 
-test("generateGraph() makes no cycle and no edge twice", () => {
+Deno.test("generateGraph() makes no cycle and no edge twice", () => {
   everySpec((spec) => {
     const { parents } = generateGraph(spec);
     longestPaths(parents);
@@ -32,7 +32,7 @@ test("generateGraph() makes no cycle and no edge twice", () => {
   });
 });
 
-test("generateGraph() keeps the longest core path at depth, and it ends at the target", () => {
+Deno.test("generateGraph() keeps the longest core path at depth, and it ends at the target", () => {
   everySpec((spec) => {
     const { parents, target } = generateGraph(spec);
     const lengths = longestPaths(parents.slice(0, spec.core));
@@ -41,7 +41,7 @@ test("generateGraph() keeps the longest core path at depth, and it ends at the t
   });
 });
 
-test("generateGraph() makes every core function, and nothing else, an ancestor of the target", () => {
+Deno.test("generateGraph() makes every core function, and nothing else, an ancestor of the target", () => {
   everySpec((spec) => {
     const { parents, target } = generateGraph(spec);
     const needed = [...ancestors(parents, target)].sort((one, other) => one - other);
@@ -49,7 +49,7 @@ test("generateGraph() makes every core function, and nothing else, an ancestor o
   });
 });
 
-test("generateGraph() gives connected functions 1 to 3 core parents and no children", () => {
+Deno.test("generateGraph() gives connected functions 1 to 3 core parents and no children", () => {
   everySpec((spec) => {
     const { parents, roles } = generateGraph(spec);
     parents.forEach((of, node) => {
@@ -61,7 +61,7 @@ test("generateGraph() gives connected functions 1 to 3 core parents and no child
   });
 });
 
-test("generateGraph() keeps disconnected functions among themselves, with half as many edges", () => {
+Deno.test("generateGraph() keeps disconnected functions among themselves, with half as many edges", () => {
   everySpec((spec) => {
     const { parents, roles } = generateGraph(spec);
     const theirs = parents.filter((_, node) => roles[node] === "disconnected");
@@ -76,7 +76,7 @@ test("generateGraph() keeps disconnected functions among themselves, with half a
   });
 });
 
-test("generateGraph() adds at most extraEdges edges, and none when there are to be none", () => {
+Deno.test("generateGraph() adds at most extraEdges edges, and none when there are to be none", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const { core, extraEdges } = completeSpec(spec);
     const edges = edgesOf(generateGraph(spec).parents.slice(0, core));
@@ -86,7 +86,7 @@ test("generateGraph() adds at most extraEdges edges, and none when there are to 
   }));
 });
 
-test("generateGraph() adds edges between core functions where there is room for them", () => {
+Deno.test("generateGraph() adds edges between core functions where there is room for them", () => {
   let edges = 0;
   for (let seed = 0; seed < 50; seed++) {
     edges += edgesOf(generateGraph({ ...PLAIN, core: 10, depth: 5, seed }).parents) - 9;
@@ -94,7 +94,7 @@ test("generateGraph() adds edges between core functions where there is room for 
   assertGreater(edges / 50, 2);
 });
 
-test("generateGraph() makes a star of depth 1 and a path of depth core - 1", () => {
+Deno.test("generateGraph() makes a star of depth 1 and a path of depth core - 1", () => {
   fc.assert(fc.property(fc.integer({ min: 2, max: 60 }), fc.maxSafeNat(), (core, seed) => {
     const star = generateGraph({ ...PLAIN, core, depth: 1, seed });
     star.parents.forEach((of, node) =>
@@ -110,7 +110,7 @@ test("generateGraph() makes a star of depth 1 and a path of depth core - 1", () 
   }));
 });
 
-test("generateGraph() draws the shape between star and path at random", () => {
+Deno.test("generateGraph() draws the shape between star and path at random", () => {
   const shapes = new Set<string>();
   for (let seed = 0; seed < 50; seed++) {
     shapes.add(JSON.stringify(generateGraph({ ...PLAIN, core: 12, depth: 4, seed }).parents));
@@ -118,7 +118,7 @@ test("generateGraph() draws the shape between star and path at random", () => {
   assertEquals(shapes.size, 50);
 });
 
-test("generateGraph() attaches new core functions all over the graph, not just at the target", () => {
+Deno.test("generateGraph() attaches new core functions all over the graph, not just at the target", () => {
   const grown = new Set<number>();
   for (let seed = 0; seed < 100; seed++) {
     const { parents } = generateGraph({ ...PLAIN, core: 8, depth: 3, extraEdges: 0, seed });
@@ -129,7 +129,7 @@ test("generateGraph() attaches new core functions all over the graph, not just a
   assert(!grown.has(0));
 });
 
-test("generateGraph() gives connected functions 1, 2 and 3 parents about equally often", () => {
+Deno.test("generateGraph() gives connected functions 1, 2 and 3 parents about equally often", () => {
   const { parents } = generateGraph({ ...PLAIN, core: 10, connected: 3000 });
   const counts = [1, 2, 3].map((wanted) =>
     parents.slice(10).filter((of) => of.length === wanted).length
@@ -140,7 +140,7 @@ test("generateGraph() gives connected functions 1, 2 and 3 parents about equally
   assertEquals(used.size, 10);
 });
 
-test("generateGraph() does not let distractors move the core, nor one kind the other", () => {
+Deno.test("generateGraph() does not let distractors move the core, nor one kind the other", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const all = generateGraph(spec);
     const bare = generateGraph({ ...spec, connected: 0, disconnected: 0 });
@@ -157,7 +157,7 @@ test("generateGraph() does not let distractors move the core, nor one kind the o
   }));
 });
 
-test("generateGraph() draws the same core graph whatever names and types are asked for", () => {
+Deno.test("generateGraph() draws the same core graph whatever names and types are asked for", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const { core, depth, connected, disconnected, seed } = spec;
     const plain = { core, depth, connected, disconnected, seed };
@@ -166,18 +166,18 @@ test("generateGraph() draws the same core graph whatever names and types are ask
   }));
 });
 
-test("generateGraph() gives the same graph again, from a spec that nobody may change", () => {
+Deno.test("generateGraph() gives the same graph again, from a spec that nobody may change", () => {
   fc.assert(fc.property(specs(), (spec) => {
     assertEquals(generateGraph(Object.freeze({ ...spec })), generateGraph(spec));
   }));
 });
 
-test("generateGraph() copes with a long path", () => {
+Deno.test("generateGraph() copes with a long path", () => {
   const { parents } = generateGraph({ ...PLAIN, core: 3000, depth: 2999, extraEdges: 0 });
   assertEquals(Math.max(...longestPaths(parents)), 2999);
 });
 
-test("completeSpec() fills in the defaults", () => {
+Deno.test("completeSpec() fills in the defaults", () => {
   assertEquals(completeSpec(PLAIN), {
     ...PLAIN,
     types: 3,
@@ -195,7 +195,7 @@ test("completeSpec() fills in the defaults", () => {
   });
 });
 
-test("completeSpec() keeps what is given and leaves a complete spec as it is", () => {
+Deno.test("completeSpec() keeps what is given and leaves a complete spec as it is", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const complete = completeSpec(spec);
     assertEquals({ ...complete, ...spec }, complete);
@@ -236,7 +236,7 @@ function assertRefused(changed: Record<string, unknown>, ...mentions: string[]):
 }
 
 for (const field of ["core", "depth", "connected", "disconnected", "seed"]) {
-  test(`completeSpec() refuses a ${field} that is no whole number in range`, () => {
+  Deno.test(`completeSpec() refuses a ${field} that is no whole number in range`, () => {
     for (const value of [...NO_WHOLE_NUMBERS, null, undefined]) {
       assertRefused({ [field]: value }, field);
     }
@@ -244,12 +244,12 @@ for (const field of ["core", "depth", "connected", "disconnected", "seed"]) {
 }
 
 for (const field of ["types", "extraEdges"]) {
-  test(`completeSpec() refuses ${field} that are no whole number in range`, () => {
+  Deno.test(`completeSpec() refuses ${field} that are no whole number in range`, () => {
     for (const value of NO_WHOLE_NUMBERS) assertRefused({ [field]: value }, field);
   });
 }
 
-test("completeSpec() refuses counts below their least and depths that cannot be", () => {
+Deno.test("completeSpec() refuses counts below their least and depths that cannot be", () => {
   assertRefused({ core: 0 }, "core must be a whole number from 1 to 100000: it is 0");
   assertRefused({ types: 0 }, "types must be a whole number from 1 to 100000: it is 0");
   assertRefused({ depth: 5 }, "depth must be below core: depth is 5, core is 5");
@@ -258,33 +258,33 @@ test("completeSpec() refuses counts below their least and depths that cannot be"
   assertRefused({ core: 1, depth: 1 }, "depth must be 0 when core is 1: depth is 1");
 });
 
-test("completeSpec() refuses inputs that are no range of counts", () => {
+Deno.test("completeSpec() refuses inputs that are no range of counts", () => {
   for (const inputs of [[], [1], [0, 1], [2, 1], [1.5, 2], [1, NaN], ["1", "2"], "12", 5, {}]) {
     assertRefused({ inputs }, "inputs");
   }
   assertRefused({ inputs: [3, 2] }, "inputs are 3..2");
 });
 
-test("completeSpec() refuses inputs of three numbers", () => {
+Deno.test("completeSpec() refuses inputs of three numbers", () => {
   assertRefused({ inputs: [1, 2, 3] }, "inputs");
 });
 
-test("completeSpec() refuses an unknown linking", () => {
+Deno.test("completeSpec() refuses an unknown linking", () => {
   for (const linking of ["type", "", "Types", 1, {}, ["types"]]) {
     assertRefused({ linking }, "linking must be one of types, names");
   }
 });
 
-test("completeSpec() refuses a bigint with a RangeError too", () => {
+Deno.test("completeSpec() refuses a bigint with a RangeError too", () => {
   for (const field of ["core", "depth", "connected", "disconnected", "seed", "types", "linking"]) {
     assertRefused({ [field]: 1n }, field);
   }
 });
 
-test("completeSpec() names the upper bound of a seed that is too large", () => {
+Deno.test("completeSpec() names the upper bound of a seed that is too large", () => {
   assertRefused({ seed: 2 ** 53 }, "from 0 to 9007199254740991");
 });
 
-test("completeSpec() blames the field that was given, not a default that follows from it", () => {
+Deno.test("completeSpec() blames the field that was given, not a default that follows from it", () => {
   assertRefused({ core: 2 ** 52 }, "core");
 });

@@ -6,7 +6,6 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import fc from "fast-check";
 import { completeSpec, generateGraph, type GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import { sha256 } from "../../../lib/base/hash.ts";
 import {
@@ -18,7 +17,8 @@ import {
   type Variable,
 } from "../../../lib/tasks/generated/task.ts";
 import { toOpenAITool } from "../../../lib/tools/tool.ts";
-import { coreInOrder, everySpec, longestPaths, specs, test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
+import { coreInOrder, everySpec, longestPaths, specs } from "../../support/generated.ts";
 
 const PLAIN: GraphSpec = { core: 6, depth: 3, connected: 4, disconnected: 4, seed: 1 };
 
@@ -64,7 +64,7 @@ function producers(task: Task): Map<string, string> {
   return new Map(task.functions.map(({ name, output }) => [output.name, name]));
 }
 
-test("generateTask() makes one function and one tool a node, with the roles of the graph", () => {
+Deno.test("generateTask() makes one function and one tool a node, with the roles of the graph", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const roles = task.functions.map(({ role }) => role);
@@ -76,7 +76,7 @@ test("generateTask() makes one function and one tool a node, with the roles of t
   });
 });
 
-test("generateTask() depends as the graph says: depth, parents, and all core for the target", () => {
+Deno.test("generateTask() depends as the graph says: depth, parents, and all core for the target", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const places = new Map(task.functions.map(({ name }, place) => [name, place]));
@@ -94,7 +94,7 @@ test("generateTask() depends as the graph says: depth, parents, and all core for
   });
 });
 
-test("generateTask() gives each type and subtype one producer, or one input that has none", () => {
+Deno.test("generateTask() gives each type and subtype one producer, or one input that has none", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const owners = new Map<string, string[]>();
@@ -112,7 +112,7 @@ test("generateTask() gives each type and subtype one producer, or one input that
   });
 });
 
-test("generateTask() lets each parameter expect the variable of its producer, or itself", () => {
+Deno.test("generateTask() lets each parameter expect the variable of its producer, or itself", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const outputs = new Map(task.functions.map(({ output }) => [output.name, output]));
@@ -131,7 +131,7 @@ test("generateTask() lets each parameter expect the variable of its producer, or
   });
 });
 
-test("generateTask() makes all pseudo-words unique and none a word of prompt or description", () => {
+Deno.test("generateTask() makes all pseudo-words unique and none a word of prompt or description", () => {
   everySpec((spec) => {
     const words = pseudoWords(generateTask(spec));
     assertUnique(words);
@@ -139,7 +139,7 @@ test("generateTask() makes all pseudo-words unique and none a word of prompt or 
   });
 });
 
-test("generateTask() never draws a word of the template, over many words of their lengths", () => {
+Deno.test("generateTask() never draws a word of the template, over many words of their lengths", () => {
   const drawn = new Set<string>();
   for (let seed = 0; seed < 40; seed++) {
     const task = generateTask({ ...PLAIN, core: 60, disconnected: 1500, types: 300, seed });
@@ -150,7 +150,7 @@ test("generateTask() never draws a word of the template, over many words of thei
   assertEquals([...TEMPLATE_WORDS].filter((word) => drawn.has(word)), []);
 });
 
-test("generateTask() shapes names as the paper does", () => {
+Deno.test("generateTask() shapes names as the paper does", () => {
   fc.assert(fc.property(specs(), (spec) => {
     for (const { name, parameters, output } of generateTask(spec).functions) {
       assert(/^func_[a-z]{3,}$/.test(name), name);
@@ -163,7 +163,7 @@ test("generateTask() shapes names as the paper does", () => {
   }));
 });
 
-test("generateTask() draws variables of 4 to 6 letters while the space lasts", () => {
+Deno.test("generateTask() draws variables of 4 to 6 letters while the space lasts", () => {
   const lengths = new Set<number>();
   for (let seed = 0; seed < 30; seed++) {
     for (const { name, parameters, output } of generateTask({ ...PLAIN, seed }).functions) {
@@ -174,14 +174,14 @@ test("generateTask() draws variables of 4 to 6 letters while the space lasts", (
   assertEquals([...lengths].toSorted(), [4, 5, 6]);
 });
 
-test("generateTask() goes on to longer words when those of three letters run short", () => {
+Deno.test("generateTask() goes on to longer words when those of three letters run short", () => {
   const task = generateTask({ ...PLAIN, core: 1, depth: 0, disconnected: 12_000 });
   const names = task.functions.map(({ name }) => name.replace("func_", ""));
   assertUnique(pseudoWords(task));
   assert(names.some((name) => name.length > 3));
 });
 
-test("generateTask() shares types among variables, and uses no more than it may", () => {
+Deno.test("generateTask() shares types among variables, and uses no more than it may", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const task = generateTask(spec);
     const types = task.functions.flatMap(({ parameters, output }) =>
@@ -195,7 +195,7 @@ test("generateTask() shares types among variables, and uses no more than it may"
   assertEquals(new Set(many.map(({ output }) => output.type)).size, 5);
 });
 
-test("generateTask() names parameters unlike each other and every output when types link", () => {
+Deno.test("generateTask() names parameters unlike each other and every output when types link", () => {
   everySpec((spec) => {
     const task = generateTask({ ...spec, linking: "types" });
     const parameters = task.functions.flatMap((made) => made.parameters.map(({ name }) => name));
@@ -203,7 +203,7 @@ test("generateTask() names parameters unlike each other and every output when ty
   });
 });
 
-test("generateTask() names parameters as what they consume when names link", () => {
+Deno.test("generateTask() names parameters as what they consume when names link", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const task = generateTask({ ...spec, linking: "names" });
     for (const { parameters } of task.functions) {
@@ -212,7 +212,7 @@ test("generateTask() names parameters as what they consume when names link", () 
   }));
 });
 
-test("generateTask() gives functions without parents as many inputs as asked for", () => {
+Deno.test("generateTask() gives functions without parents as many inputs as asked for", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const [fewest, most] = completeSpec(spec).inputs;
     for (const { parameters, dependsOn } of generateTask(spec).functions) {
@@ -225,7 +225,7 @@ test("generateTask() gives functions without parents as many inputs as asked for
   assertEquals([...new Set(counts)].toSorted(), [1, 2, 3]);
 });
 
-test("generateTask() values all outputs and given inputs, and no input that is never given", () => {
+Deno.test("generateTask() values all outputs and given inputs, and no input that is never given", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const given = task.functions.flatMap(({ role, dependsOn, parameters }) =>
@@ -241,7 +241,7 @@ test("generateTask() values all outputs and given inputs, and no input that is n
   });
 });
 
-test("generateTask() draws distinct values, of three digits while 900 suffice", () => {
+Deno.test("generateTask() draws distinct values, of three digits while 900 suffice", () => {
   everySpec((spec) => {
     const values = [...generateTask(spec).values.values()];
     assertUnique(values);
@@ -251,7 +251,7 @@ test("generateTask() draws distinct values, of three digits while 900 suffice", 
   });
 });
 
-test("generateTask() draws values from all of the three-digit numbers", () => {
+Deno.test("generateTask() draws values from all of the three-digit numbers", () => {
   const values: number[] = [];
   for (let seed = 0; seed < 300; seed++) values.push(generateTask({ ...PLAIN, seed }).target.value);
   const tenths = new Array(9).fill(0);
@@ -260,7 +260,7 @@ test("generateTask() draws values from all of the three-digit numbers", () => {
   for (const count of tenths) assert(count > 33.3 - 5 * 5.4 && count < 33.3 + 5 * 5.4);
 });
 
-test("generateTask() writes the prompt of appendix B.3, with the core's inputs and no more", () => {
+Deno.test("generateTask() writes the prompt of appendix B.3, with the core's inputs and no more", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const lines = [...task.inputs].map(([name, value]) => `Variable ${name} = ${value}\n`);
@@ -273,7 +273,7 @@ test("generateTask() writes the prompt of appendix B.3, with the core's inputs a
   });
 });
 
-test("generateTask() describes each function in the order of its parameters", () => {
+Deno.test("generateTask() describes each function in the order of its parameters", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const task = generateTask(spec);
     const clause = ({ name, type, subtype }: Variable) =>
@@ -289,7 +289,7 @@ test("generateTask() describes each function in the order of its parameters", ()
   }));
 });
 
-test("generateTask() offers strict tools of required integers and nothing else", () => {
+Deno.test("generateTask() offers strict tools of required integers and nothing else", () => {
   everySpec((spec) => {
     const task = generateTask(spec);
     const plain: unknown = JSON.parse(JSON.stringify(task.tools));
@@ -314,7 +314,7 @@ test("generateTask() offers strict tools of required integers and nothing else",
   });
 });
 
-test("generateTask() reveals no answer, role or edge in prompt or tools", () => {
+Deno.test("generateTask() reveals no answer, role or edge in prompt or tools", () => {
   everySpec((spec) => {
     const task = generateTask({ ...spec, linking: "types" });
     const tools = JSON.stringify(task.tools);
@@ -338,7 +338,7 @@ test("generateTask() reveals no answer, role or edge in prompt or tools", () => 
   }, 60);
 });
 
-test("generateTask() leaves the core as it is when distractors are added", () => {
+Deno.test("generateTask() leaves the core as it is when distractors are added", () => {
   fc.assert(
     fc.property(specs(), specs(), (spec, { connected, disconnected }) => {
       const bare = generateTask({ ...spec, connected: 0, disconnected: 0 });
@@ -355,7 +355,7 @@ test("generateTask() leaves the core as it is when distractors are added", () =>
   );
 });
 
-test("generateTask() leaves names, values and order as they are when the linking changes", () => {
+Deno.test("generateTask() leaves names, values and order as they are when the linking changes", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const types = generateTask({ ...spec, linking: "types" });
     const names = generateTask({ ...spec, linking: "names" });
@@ -370,7 +370,7 @@ test("generateTask() leaves names, values and order as they are when the linking
   }));
 });
 
-test("generateTask() differs from seed to seed, in names as in values", () => {
+Deno.test("generateTask() differs from seed to seed, in names as in values", () => {
   const prompts = new Set<string>();
   const names = new Set<string>();
   for (let seed = 0; seed < 100; seed++) {
@@ -389,7 +389,7 @@ function meanOver(measure: (seed: number) => number): number {
   return sum / 400;
 }
 
-test("generateTask() offers tools in an order that tells no role", () => {
+Deno.test("generateTask() offers tools in an order that tells no role", () => {
   const spec = { core: 6, depth: 3, connected: 6, disconnected: 6 };
   for (const role of ["core", "connected", "disconnected"]) {
     const place = meanOver((seed) => {
@@ -402,7 +402,7 @@ test("generateTask() offers tools in an order that tells no role", () => {
   }
 });
 
-test("generateTask() offers tools in an order that tells no dependency", () => {
+Deno.test("generateTask() offers tools in an order that tells no dependency", () => {
   const spec = { core: 10, depth: 9, connected: 0, disconnected: 0 };
   const agreement = meanOver((seed) => {
     const task = generateTask({ ...spec, seed });
@@ -422,7 +422,7 @@ test("generateTask() offers tools in an order that tells no dependency", () => {
   assertLess(Math.abs(last), 5 * 2.87 / 20);
 });
 
-test("generateTask() shuffles parameters and prompt lines", () => {
+Deno.test("generateTask() shuffles parameters and prompt lines", () => {
   // Whether the first parameter's producer comes before the second's on the path to the target.
   const spec = { core: 10, depth: 9, connected: 0, disconnected: 0, extraEdges: 60 };
   let rising = 0;
@@ -451,7 +451,7 @@ test("generateTask() shuffles parameters and prompt lines", () => {
   assertLess(Math.abs(moved), 0.05);
 });
 
-test("generateTask() neither needs nor makes changes to the spec", () => {
+Deno.test("generateTask() neither needs nor makes changes to the spec", () => {
   fc.assert(fc.property(specs(20), (spec) => {
     const frozen: GraphSpec = Object.freeze({ ...spec });
     assertEquals(JSON.stringify(taskToJson(generateTask(frozen))), text(spec));
@@ -459,7 +459,7 @@ test("generateTask() neither needs nor makes changes to the spec", () => {
   }));
 });
 
-test("generateTask() keeps tasks apart: changing one never changes another", () => {
+Deno.test("generateTask() keeps tasks apart: changing one never changes another", () => {
   const before = text(PLAIN);
   const { tools } = generateTask(PLAIN);
   const properties = tools[0]!.parameters["properties"] as Record<string, { type: string }>;
@@ -469,7 +469,7 @@ test("generateTask() keeps tasks apart: changing one never changes another", () 
   assert(after === before, "the tools of all tasks share a schema that can be changed");
 });
 
-test("taskToJson() has the documented shape and survives JSON", () => {
+Deno.test("taskToJson() has the documented shape and survives JSON", () => {
   fc.assert(fc.property(specs(20), (spec) => {
     const task = generateTask(spec);
     const json = taskToJson(task);
@@ -501,7 +501,7 @@ test("taskToJson() has the documented shape and survives JSON", () => {
   }));
 });
 
-test("briefSpec() keeps what a spec says, and nothing that is default", () => {
+Deno.test("briefSpec() keeps what a spec says, and nothing that is default", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const brief = briefSpec(spec);
     assertEquals(completeSpec(brief), completeSpec(spec));
@@ -565,7 +565,7 @@ async function assertGolden(file: string, current: unknown): Promise<void> {
   );
 }
 
-test("generateTask() gives the bytes it always gave", async () => {
+Deno.test("generateTask() gives the bytes it always gave", async () => {
   const tasks = await Promise.all(
     GOLDEN_SPECS.map(async (spec) => ({ spec, sha256: await sha256(text(spec)) })),
   );
@@ -573,11 +573,11 @@ test("generateTask() gives the bytes it always gave", async () => {
   await assertGolden("tasks.json", { version: GENERATOR_VERSION, tasks });
 });
 
-test("generateTask() gives the task it always gave, to be read", async () => {
+Deno.test("generateTask() gives the task it always gave, to be read", async () => {
   await assertGolden("task.json", taskToJson(generateTask(SMALL)));
 });
 
-test("generateTask() gives other bytes for every field of the spec", async () => {
+Deno.test("generateTask() gives other bytes for every field of the spec", async () => {
   const base = await sha256(text(SMALL));
   const changes: Partial<GraphSpec>[] = [
     { core: 5 },
@@ -596,7 +596,7 @@ test("generateTask() gives other bytes for every field of the spec", async () =>
   }
 });
 
-test("a rich surface gives variables names of two words, half of them ids, in two spellings", () => {
+Deno.test("a rich surface gives variables names of two words, half of them ids, in two spellings", () => {
   const kinds = (names: Iterable<string>) =>
     new Set(Array.from(names, (name) => {
       if (/^[a-z]{4,}_id$/.test(name)) return "snake id";
@@ -614,7 +614,7 @@ test("a rich surface gives variables names of two words, half of them ids, in tw
   }));
 });
 
-test("a rich surface shows each function's use by numbers that are no values of the task", () => {
+Deno.test("a rich surface shows each function's use by numbers that are no values of the task", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const { functions, tools, values } = generateTask({ ...spec, surface: "rich" });
     const known = new Set(values.values());
@@ -631,7 +631,7 @@ test("a rich surface shows each function's use by numbers that are no values of 
   }));
 });
 
-test("a rich surface changes neither graph nor values of the core, nor do its distractors", () => {
+Deno.test("a rich surface changes neither graph nor values of the core, nor do its distractors", () => {
   fc.assert(fc.property(specs(), (spec) => {
     const core = ({ functions, values }: Task) =>
       functions.filter(({ role }) => role === "core").map(({ output, dependsOn }) => [

@@ -5,7 +5,6 @@ import { InputError } from "../../../lib/base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../lib/base/json.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import { Folder } from "../../support/folders.ts";
-import { test } from "../../support/generated.ts";
 import { CALLNAVI, outsideTest } from "../../support/outside_data.ts";
 
 const CITY = new URL("../../../fixtures/call_sets/city", import.meta.url).pathname;
@@ -47,7 +46,7 @@ function asking(id: string, API: string[], parameters: unknown[]) {
   return { ...ASKED, id, ground_truth: { API, parameters } };
 }
 
-test("loadCallSet() reads CallNavi's layout", () => {
+Deno.test("loadCallSet() reads CallNavi's layout", () => {
   const set = loadCallSet(CITY);
   assertEquals(set.name, "city");
   assertEquals([...set.domains.keys()], ["library", "transit"]);
@@ -108,7 +107,7 @@ test("loadCallSet() reads CallNavi's layout", () => {
   ]);
 });
 
-test("documents keep the order of their keys, and all that is in them", () => {
+Deno.test("documents keep the order of their keys, and all that is in them", () => {
   using place = new Folder();
   const odd = '{"z":1,"parameters":{"b":"string","a":"string","__proto__":"int"},"name":"f",' +
     '"description":"F.","constructor":{"x":[1]}}';
@@ -118,7 +117,7 @@ test("documents keep the order of their keys, and all that is in them", () => {
   assertEquals(Object.keys(tool.parameters["properties"]!), ["b", "a", "__proto__"]);
 });
 
-test("tools take every truth, whatever type words say, and placeholders with or without one", () => {
+Deno.test("tools take every truth, whatever type words say, and placeholders with or without one", () => {
   using place = new Folder();
   const words = {
     text: "string",
@@ -165,7 +164,7 @@ test("tools take every truth, whatever type words say, and placeholders with or 
   });
 });
 
-test("odd names of functions load with a warning, and their tools with names that providers take", () => {
+Deno.test("odd names of functions load with a warning, and their tools with names that providers take", () => {
   using place = new Folder();
   const named = (name: string) => ({ ...FIND, name });
   const long = "x".repeat(70);
@@ -193,7 +192,7 @@ test("odd names of functions load with a warning, and their tools with names tha
   );
 });
 
-test("truths of unlisted functions load with a warning", () => {
+Deno.test("truths of unlisted functions load with a warning", () => {
   using place = new Folder();
   const set = loadCallSet(
     write(place, { api_ports: [FIND] }, [
@@ -207,7 +206,7 @@ test("truths of unlisted functions load with a warning", () => {
   ]);
 });
 
-test("the hash changes with whatever changes a prompt or a truth, and with nothing else", () => {
+Deno.test("the hash changes with whatever changes a prompt or a truth, and with nothing else", () => {
   const hash = (functions: unknown, questions: unknown) => {
     using place = new Folder();
     return loadCallSet(write(place, functions, questions)).hash;
@@ -227,7 +226,7 @@ test("the hash changes with whatever changes a prompt or a truth, and with nothi
   assertEquals(new Set([own, ...others]).size, others.length + 1);
 });
 
-test("broken files are told by file, path and rule", () => {
+Deno.test("broken files are told by file, path and rule", () => {
   const deep = `${"[".repeat(200)}1${"]".repeat(200)}`;
   const cases: [unknown, unknown, RegExp][] = [
     ["{", [ASKED], /^Cannot use \S+\/APIs\/town\.json: it is not JSON with comments: /],
@@ -295,7 +294,7 @@ test("broken files are told by file, path and rule", () => {
   }
 });
 
-test("folders that are no call set are told", () => {
+Deno.test("folders that are no call set are told", () => {
   using place = new Folder();
   const message = () => assertThrows(() => loadCallSet(place.path), InputError).message;
   assertMatch(message(), /^Cannot read \S+\/APIs: there is no such file or folder$/);
@@ -310,7 +309,7 @@ test("folders that are no call set are told", () => {
   );
 });
 
-test("ids must differ between files, and files of other kinds do not count", () => {
+Deno.test("ids must differ between files, and files of other kinds do not count", () => {
   using place = new Folder();
   const path = write(place, { api_ports: [FIND] }, [ASKED]);
   place.write("APIs/city.json", JSON.stringify({ api_ports: [FIND] }));

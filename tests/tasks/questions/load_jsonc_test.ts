@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
+import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";
-import { test } from "../../support/generated.ts";
 
 const CITY = new URL("../../../fixtures/call_sets/city", import.meta.url).pathname;
 
@@ -18,7 +17,7 @@ function load(set: unknown) {
   return loadCallSet(place.write("set.jsonc", typeof set === "string" ? set : JSON.stringify(set)));
 }
 
-test("the forms of a file and of a folder tell the same questions", () => {
+Deno.test("the forms of a file and of a folder tell the same questions", () => {
   const [file, folder] = [loadCallSet(`${CITY}.jsonc`), loadCallSet(CITY)];
   assertEquals(file.name, folder.name);
   assertEquals([...file.domains.keys()], [...folder.domains.keys()]);
@@ -32,7 +31,7 @@ test("the forms of a file and of a folder tell the same questions", () => {
   assertEquals(file.questions[5]!.messages[0], { role: "system", content: "You sell tickets." });
 });
 
-test("calls become truths, and the difficulty follows from them unless it is told", () => {
+Deno.test("calls become truths, and the difficulty follows from them unless it is told", () => {
   const calls = [{ function: "find", arguments: { what: "$$$" } }, { function: "find" }];
   const { questions } = load({
     ...SMALL,
@@ -49,7 +48,7 @@ test("calls become truths, and the difficulty follows from them unless it is tol
   assertEquals(questions[0]!.messages, [{ role: "user", content: "Where?" }]);
 });
 
-test("parameters may be a JSON Schema, type words or names", () => {
+Deno.test("parameters may be a JSON Schema, type words or names", () => {
   const schema = {
     type: "object",
     properties: { type: { type: "string", enum: ["a"] } },
@@ -79,7 +78,7 @@ test("parameters may be a JSON Schema, type words or names", () => {
   assertEquals(set.warnings.length, 2);
 });
 
-test("names of domains, functions and parameters may be any text", () => {
+Deno.test("names of domains, functions and parameters may be any text", () => {
   const text = `{
     // Keys that mean something to programs.
     "name": "odd",
@@ -104,7 +103,7 @@ test("names of domains, functions and parameters may be any text", () => {
   assertEquals(warnings.length, 1);
 });
 
-test("broken files are told by file, path and rule", () => {
+Deno.test("broken files are told by file, path and rule", () => {
   const second = { ...ASKED, id: "q2" };
   const two = { town: [FIND], city: [FIND] };
   const cases: [unknown, RegExp][] = [
@@ -167,7 +166,7 @@ const RENEW = {
   },
 };
 
-test("right calls that do not conform to a JSON Schema load with a warning", () => {
+Deno.test("right calls that do not conform to a JSON Schema load with a warning", () => {
   const functions = {
     town: [RENEW, FIND, { ...RENEW, parameters: { type: "object", required: ["x"] } }],
   };
@@ -203,7 +202,7 @@ test("right calls that do not conform to a JSON Schema load with a warning", () 
   );
 });
 
-test("a difficulty that no question of so many calls has loads with a warning", () => {
+Deno.test("a difficulty that no question of so many calls has loads with a warning", () => {
   const calls = (count: number) => Array.from({ length: count }, () => ({ function: "find" }));
   const warnings = (difficulty: string, count: number) =>
     load({ ...SMALL, questions: [{ ...ASKED, difficulty, calls: calls(count) }] }).warnings
@@ -218,7 +217,7 @@ test("a difficulty that no question of so many calls has loads with a warning", 
   for (const [difficulty, count] of usual) assertEquals(warnings(difficulty, count), []);
 });
 
-test("paths that are no call set are told", () => {
+Deno.test("paths that are no call set are told", () => {
   using place = new Folder();
   const message = (path: string) => assertThrows(() => loadCallSet(path), InputError).message;
   assertMatch(
@@ -231,7 +230,7 @@ test("paths that are no call set are told", () => {
   );
 });
 
-test("files of any content load, or are told in one error", () => {
+Deno.test("files of any content load, or are told in one error", () => {
   using place = new Folder();
   const any = fc.jsonValue({ maxDepth: 3 });
   const part = fc.oneof(any, fc.constantFrom(FIND, ASKED, { town: [FIND] }, [ASKED]));

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse as parseYaml } from "@std/yaml";
-import fc from "fast-check";
 import { writeCallPrompt } from "../../../lib/tasks/questions/prompt.ts";
 import {
   CALL_FORMATS,
@@ -8,7 +7,7 @@ import {
   readPrediction,
 } from "../../../lib/tasks/questions/scoring.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const FUNCTIONS = [
   { name: "getBalance", parameters: { z: "string", a: "number" }, description: "Tells it: now." },
@@ -20,7 +19,7 @@ function prompt(mode: "parameters" | "routing", input: CallFormat, output: CallF
   return writeCallPrompt(FUNCTIONS, "What is it?", { mode, input, output });
 }
 
-test("writeCallPrompt() asks for names in the words of the paper", () => {
+Deno.test("writeCallPrompt() asks for names in the words of the paper", () => {
   assertEquals(
     prompt("routing", "json", "json"),
     `Give the API list with descriptions below, then give the question in a chatbot, please give me the correct API that should be called.
@@ -34,7 +33,7 @@ Given the user question, and the APIs, classify and give a correct API name to c
   );
 });
 
-test("writeCallPrompt() asks for calls in the words of the paper", () => {
+Deno.test("writeCallPrompt() asks for calls in the words of the paper", () => {
   const [, asked] = prompt("parameters", "json", "json").split("=======Question end=======\n");
   assertEquals(
     asked,
@@ -42,7 +41,7 @@ test("writeCallPrompt() asks for calls in the words of the paper", () => {
   );
 });
 
-test("writeCallPrompt() lists functions in YAML, in the order of their keys", () => {
+Deno.test("writeCallPrompt() lists functions in YAML, in the order of their keys", () => {
   const text = prompt("routing", "yaml", "json");
   const list = text.split(/=======API list (?:start|end)=======\n/)[1]!;
   assertEquals(
@@ -60,7 +59,7 @@ test("writeCallPrompt() lists functions in YAML, in the order of their keys", ()
   );
 });
 
-test("writeCallPrompt() writes long texts on one line, and shared ones in full", () => {
+Deno.test("writeCallPrompt() writes long texts on one line, and shared ones in full", () => {
   const [long, shared] = ["word ".repeat(100).trim(), { a: "string" }];
   const functions = ["f", "g"].map((name) => ({ name, description: long, parameters: shared }));
   const options = { mode: "parameters", input: "yaml", output: "json" } as const;
@@ -68,7 +67,7 @@ test("writeCallPrompt() writes long texts on one line, and shared ones in full",
   assertEquals(text.split(`\n  description: ${long}\n  parameters:\n    a: string\n`).length, 3);
 });
 
-test("the four configurations differ in list and form alone, and say which form it is", () => {
+Deno.test("the four configurations differ in list and form alone, and say which form it is", () => {
   for (const output of CALL_FORMATS) {
     for (const input of CALL_FORMATS) {
       const whole = prompt("parameters", input, output);
@@ -82,7 +81,7 @@ test("the four configurations differ in list and form alone, and say which form 
   assertStringIncludes(prompt("routing", "json", "yaml"), "formatted as a YAML list in only one");
 });
 
-test("the forms that prompts show are read as calls", () => {
+Deno.test("the forms that prompts show are read as calls", () => {
   const example = {
     API: ["getCustomerDetails", "depositFunds"],
     parameters: [
@@ -97,7 +96,7 @@ test("the forms that prompts show are read as calls", () => {
   }
 });
 
-test("questions and functions stand in prompts as they are, whatever they hold", () => {
+Deno.test("questions and functions stand in prompts as they are, whatever they hold", () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom("{question}", "$&", "$1", "${x}", "{tools} $` $'", "\ud800", "%s"),

@@ -2,10 +2,9 @@ import { assertEquals } from "@std/assert";
 import { difficultyOf, documentOf } from "../../../lib/tasks/questions/question_set.ts";
 import { loadCallSet } from "../../../lib/tasks/questions/load.ts";
 import type { JsonValue } from "../../../lib/base/json.ts";
-import { test } from "../../support/generated.ts";
 import { CALLNAVI, outsideTest } from "../../support/outside_data.ts";
 
-test("difficultyOf() counts calls, and looks for placeholders at any depth", () => {
+Deno.test("difficultyOf() counts calls, and looks for placeholders at any depth", () => {
   const table: [string[], JsonValue[], string][] = [
     [[], [], "easy"],
     [["a"], [{ x: "$$$" }], "easy"],
@@ -21,7 +20,7 @@ test("difficultyOf() counts calls, and looks for placeholders at any depth", () 
   }
 });
 
-test("documentOf() writes any tool in CallNavi's layout, keys in its order", () => {
+Deno.test("documentOf() writes any tool in CallNavi's layout, keys in its order", () => {
   const parameters = {
     type: "object",
     properties: {
@@ -74,7 +73,7 @@ function spelled(words: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(words).map(([key, word]) => [key, spelled(word)]));
 }
 
-test("documentOf() gives back the documents of a set", () => {
+Deno.test("documentOf() gives back the documents of a set", () => {
   assertEquals(
     assertInverse(new URL("../../../fixtures/call_sets/city", import.meta.url).pathname),
     5,

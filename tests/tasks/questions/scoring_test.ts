@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import { stringify as writeYaml } from "@std/yaml";
-import fc from "fast-check";
 import {
   ERROR_CLASSES,
   type ErrorClass,
@@ -13,7 +12,7 @@ import {
 } from "../../../lib/tasks/questions/scoring.ts";
 import type { CallTruth } from "../../../lib/tasks/questions/question_set.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { GOLDEN, outsideTest } from "../../support/outside_data.ts";
 
 const STRICT = { rule: "strict" } as const;
@@ -137,7 +136,7 @@ outsideTest(
   },
 );
 
-test("scorePrediction() by the published rule", () => {
+Deno.test("scorePrediction() by the published rule", () => {
   const json = JSON.stringify(RIGHT);
   const table: [JsonValue, string][] = [
     [json, "TTTT"],
@@ -175,7 +174,7 @@ test("scorePrediction() by the published rule", () => {
   }
 });
 
-test("scorePrediction() by the strict rule", () => {
+Deno.test("scorePrediction() by the strict rule", () => {
   const nested = { ...TRUTH, parameters: [{ what: { list: ["$$$", 1], text: "$$$" } }, {}] };
   const none = { API: ["a", "b"], parameters: [] };
   const empty = { API: ["find"], parameters: [{ filter: {} }] };
@@ -217,7 +216,7 @@ test("scorePrediction() by the strict rule", () => {
   }
 });
 
-test("scorePrediction() of routing reads lists of names, loosely or strictly", () => {
+Deno.test("scorePrediction() of routing reads lists of names, loosely or strictly", () => {
   const table: [JsonValue, published: boolean, strict: boolean][] = [
     ["['find', 'book']", true, true],
     ['["find","book"]', true, true],
@@ -250,7 +249,7 @@ test("scorePrediction() of routing reads lists of names, loosely or strictly", (
   assertEquals(scorePrediction("", nothing, { mode: "routing", ...STRICT }).routingExact, false);
 });
 
-test("scorePrediction() of native calls washes nothing", () => {
+Deno.test("scorePrediction() of native calls washes nothing", () => {
   const truth = { API: ["say"], parameters: [{ text: "it's ```" }] };
   const called = { API: ["say"], parameters: [{ text: "it's ```" }] };
   const tools = { mode: "tools" } as const;
@@ -264,7 +263,7 @@ test("scorePrediction() of native calls washes nothing", () => {
   assertEquals(word(scorePrediction(called, truth)), "FFFF");
 });
 
-test("scorePrediction() reads YAML, with fences or as it is", () => {
+Deno.test("scorePrediction() reads YAML, with fences or as it is", () => {
   const truth = {
     API: ["f"],
     parameters: [{ day: "2024-08-01", at: "12:30", n: 3, who: "O'Hara" }],
@@ -311,7 +310,7 @@ test("scorePrediction() reads YAML, with fences or as it is", () => {
   }
 });
 
-test("readPrediction() drops the fences of YAML by the published rule alone, however they are written", () => {
+Deno.test("readPrediction() drops the fences of YAML by the published rule alone, however they are written", () => {
   for (const word of ["yaml", "yml", "YAML", "YML", "Yaml", "yMl", ""]) {
     const text = `\`\`\`${word}\nAPI: [f]\n\`\`\`\n`;
     assertEquals(readPrediction(text, YAML), { API: ["f"] }, word);
@@ -322,7 +321,7 @@ test("readPrediction() drops the fences of YAML by the published rule alone, how
   assertEquals(readPrediction("```yaml\nAPI: [f]\n```"), undefined);
 });
 
-test("readPrediction() takes no YAML for an answer but mappings and lists", () => {
+Deno.test("readPrediction() takes no YAML for an answer but mappings and lists", () => {
   const wholes = fc.oneof(
     fc.string(),
     fc.lorem({ mode: "sentences" }),
@@ -337,7 +336,7 @@ test("readPrediction() takes no YAML for an answer but mappings and lists", () =
   }));
 });
 
-test("readPrediction() gives the value of a text, whatever its keys", () => {
+Deno.test("readPrediction() gives the value of a text, whatever its keys", () => {
   const value = readPrediction('{"__proto__":{"x":1},"constructor":2,"1":3}', STRICT);
   assertEquals(JSON.stringify(value), '{"1":3,"__proto__":{"x":1},"constructor":2}');
   const yaml = readPrediction("__proto__:\n  x: 1\n'7': \"\\ud800\"\n", YAML);
@@ -346,7 +345,7 @@ test("readPrediction() gives the value of a text, whatever its keys", () => {
   assertEquals(readPrediction("nul"), undefined);
 });
 
-test("readPrediction() reads YAML up to a length, and a smaller one where aliases may be", () => {
+Deno.test("readPrediction() reads YAML up to a length, and a smaller one where aliases may be", () => {
   const text = (start: string, length: number) => start + "x".repeat(length - start.length);
   const plain = text("- ", 100_000);
   assertEquals(readPrediction(plain, YAML), [plain.slice(2)]);
@@ -356,7 +355,7 @@ test("readPrediction() reads YAML up to a length, and a smaller one where aliase
   assertEquals(readPrediction(`${aliased}x`, YAML), undefined);
 });
 
-test("lists are the same when they are equally long, and in order", () => {
+Deno.test("lists are the same when they are equally long, and in order", () => {
   const truth = { API: ["f"], parameters: [{ ids: ["a", "b"] }] };
   const lists: [JsonValue, boolean][] = [
     [["a", "b"], true],
@@ -374,7 +373,7 @@ test("lists are the same when they are equally long, and in order", () => {
   }
 });
 
-test("keys that every object has are no parameters", () => {
+Deno.test("keys that every object has are no parameters", () => {
   const truth = { API: ["f"], parameters: [JSON.parse('{"__proto__":1,"constructor":"c"}')] };
   const table: [string, string][] = [
     ['{"__proto__":1,"constructor":"c"}', "TTTT"],
@@ -436,7 +435,7 @@ function hostileYaml(): Map<string, string> {
   ]);
 }
 
-test("hostile predictions score false in every mode, and throw nothing", () => {
+Deno.test("hostile predictions score false in every mode, and throw nothing", () => {
   for (const [texts, format] of [[hostileTexts(), "json"], [hostileYaml(), "yaml"]] as const) {
     for (const [name, text] of texts) {
       for (const rule of SCORING_RULES) {
@@ -456,7 +455,7 @@ test("hostile predictions score false in every mode, and throw nothing", () => {
   }
 });
 
-test("hostile values score false, and throw nothing", () => {
+Deno.test("hostile values score false, and throw nothing", () => {
   let deep: JsonValue = 1;
   for (let level = 0; level < 10_000; level++) deep = level % 2 === 0 ? [deep] : { API: deep };
   const values: JsonValue[] = [
@@ -497,7 +496,7 @@ function answerOf({ API, parameters }: CallTruth): JsonObject {
   return { API: [...API], parameters: [...parameters] };
 }
 
-test("the truth itself is right by both rules, in every mode and form", () => {
+Deno.test("the truth itself is right by both rules, in every mode and form", () => {
   fc.assert(fc.property(truths, (truth) => {
     const answer = answerOf(truth);
     const text = JSON.stringify(answer);
@@ -514,7 +513,7 @@ test("the truth itself is right by both rules, in every mode and form", () => {
   }));
 });
 
-test("the truth itself is right in YAML", () => {
+Deno.test("the truth itself is right in YAML", () => {
   const plain = fc.dictionary(
     fc.constantFrom("a", "b", "__proto__"),
     fc.oneof(
@@ -556,7 +555,7 @@ const CHANGES: Readonly<Record<string, (calls: readonly Call[], place: number) =
   },
 };
 
-test("every change of an answer that has no placeholder is seen by the strict rule", () => {
+Deno.test("every change of an answer that has no placeholder is seen by the strict rule", () => {
   const given = fc.dictionary(
     fc.constantFrom("a", "b", "__proto__", "constructor", "1"),
     fc.oneof(fc.integer(), fc.string().filter((text) => text !== "$$$")),
@@ -587,7 +586,7 @@ function canonical(text: string): string {
   );
 }
 
-test("scores imply each other: exact, structural, valid; and routing by both", () => {
+Deno.test("scores imply each other: exact, structural, valid; and routing by both", () => {
   const text = fc.oneof(
     fc.string(),
     truths.map((truth) => JSON.stringify(answerOf(truth))),
@@ -618,7 +617,7 @@ test("scores imply each other: exact, structural, valid; and routing by both", (
 
 const [H, U, L] = ERROR_CLASSES;
 
-test("errorClassesOf() tells invented functions, bad forms and bad steps apart", () => {
+Deno.test("errorClassesOf() tells invented functions, bad forms and bad steps apart", () => {
   const good = JSON.stringify(RIGHT);
   const wrong = booking({ nights: 3 });
   const calls = (API: string[], parameters: JsonValue[]) => JSON.stringify({ API, parameters });
@@ -662,7 +661,7 @@ test("errorClassesOf() tells invented functions, bad forms and bad steps apart",
   }
 });
 
-test("errorClassesOf() of the paper's examples", () => {
+Deno.test("errorClassesOf() of the paper's examples", () => {
   // Appendix C.1
   const baggage = { API: ["getBaggageStatus"], parameters: [{ baggageId: "BAG123" }] };
   const invented = {
@@ -682,13 +681,13 @@ test("errorClassesOf() of the paper's examples", () => {
   assertEquals(errorClassesOf(fenced, details, ["getCustomerDetails"]), [U]);
 });
 
-test("errorClassesOf() counts the truth's own functions as on offer", () => {
+Deno.test("errorClassesOf() counts the truth's own functions as on offer", () => {
   const truth = { API: ["unlisted"], parameters: [{ a: 1 }] };
   assertEquals(errorClassesOf('{"API":["unlisted"],"parameters":[{"a":2}]}', truth, []), [L]);
   assertEquals(errorClassesOf('{"API":["listed"],"parameters":[{"a":1}]}', truth, ["listed"]), [L]);
 });
 
-test("errorClassesOf() finds a sentence badly written where YAML is asked for", () => {
+Deno.test("errorClassesOf() finds a sentence badly written where YAML is asked for", () => {
   for (const rule of SCORING_RULES) {
     for (const text of ["I am sorry, I cannot help.", "<p>no</p>", "f(n=3)"]) {
       assertEquals(errorClassesOf(text, TRUTH, ["find"], { ...YAML, rule }), [U], text);
@@ -696,7 +695,7 @@ test("errorClassesOf() finds a sentence badly written where YAML is asked for", 
   }
 });
 
-test("errorClassesOf() of routing", () => {
+Deno.test("errorClassesOf() of routing", () => {
   const table: [string, published: ErrorClass[], strict: ErrorClass[]][] = [
     ["['find', 'book']", [], []],
     ["find, book", [], [U]],

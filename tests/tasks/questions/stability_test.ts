@@ -1,14 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import {
   electionStability,
   levenshteinStability,
   normalizeOutput,
 } from "../../../lib/tasks/questions/stability.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { GOLDEN, outsideTest } from "../../support/outside_data.ts";
 
-test("electionStability() of the paper's examples", () => {
+Deno.test("electionStability() of the paper's examples", () => {
   const table: [string, number | null][] = [
     ["AAAAA", 1],
     ["AABBC", 0],
@@ -39,7 +38,7 @@ function distance(one: readonly string[], other: readonly string[]): number {
   return row.at(-1)!;
 }
 
-test("levenshteinStability() is the mean likeness to the first, in code points", () => {
+Deno.test("levenshteinStability() is the mean likeness to the first, in code points", () => {
   const text = fc.string({
     unit: fc.constantFrom("a", "b", "\u{1f600}", "\u{1f601}", "\ud83d", "\u00e9"),
   });
@@ -56,7 +55,7 @@ test("levenshteinStability() is the mean likeness to the first, in code points",
   );
 });
 
-test("levenshteinStability() of few outputs, and of those that are alike", () => {
+Deno.test("levenshteinStability() of few outputs, and of those that are alike", () => {
   assertEquals(levenshteinStability([]), null);
   assertEquals(levenshteinStability(["a"]), null);
   assertEquals(levenshteinStability(["", ""]), 1);
@@ -65,7 +64,7 @@ test("levenshteinStability() of few outputs, and of those that are alike", () =>
   assertAlmostEquals(levenshteinStability(["\u{1f600}b", "\u{1f601}b"])!, 0.5);
 });
 
-test("levenshteinStability() compares long outputs as far as 20,000 code points", () => {
+Deno.test("levenshteinStability() compares long outputs as far as 20,000 code points", () => {
   const start = "\u{1f600}".repeat(19_999);
   const scores = ["aa", "ab", "ba"].map((end) => levenshteinStability([`${start}aa`, start + end]));
   assertEquals(scores[0], 1);
@@ -75,7 +74,7 @@ test("levenshteinStability() compares long outputs as far as 20,000 code points"
   assertEquals(levenshteinStability(huge), 0);
 });
 
-test("normalizeOutput() drops quotes, brackets, spaces, line breaks, backticks and backslashes", () => {
+Deno.test("normalizeOutput() drops quotes, brackets, spaces, line breaks, backticks and backslashes", () => {
   assertEquals(normalizeOutput(" [\"A\", 'b'\n`c`\\]"), "a,bc");
   assertEquals(normalizeOutput("{x:\t(1)}\r;"), "{x:\t(1)}\r;");
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
@@ -85,7 +84,7 @@ test("normalizeOutput() drops quotes, brackets, spaces, line breaks, backticks a
   }));
 });
 
-test("stabilities are within 0 and 1, whatever the order of votes", () => {
+Deno.test("stabilities are within 0 and 1, whatever the order of votes", () => {
   const outputs = fc.array(fc.constantFrom("a", "b", "cc", "", "\ud800"), { minLength: 2 });
   fc.assert(fc.property(outputs, (given) => {
     const election = electionStability(given)!;

@@ -5,7 +5,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import type { RecordedCall } from "../../../lib/calls/record.ts";
 import { differencesOf, type ExpectedCall } from "../../../lib/calls/expected/expected_call.ts";
 import { InputError } from "../../../lib/base/errors.ts";
@@ -25,7 +24,7 @@ import {
   optional,
   type OracleValue,
 } from "../../../lib/calls/expected/oracle.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const PROMPT = "{predicted}\n{truth}";
 
@@ -60,9 +59,9 @@ const wordsOf = (matcher: unknown) => isMatcher(matcher) ? matcher.description :
 
 // Before and after it is asked.
 
-test("like() refuses to match before its judge was asked", () => {
+Deno.test("like() refuses to match before its judge was asked", () => {
   const { own, asked } = lenient();
-  const message = "Cannot match by a judge before it was asked: await judged(run, expected)";
+  const message = "Cannot match by a judge before it was asked: await askJudges(run, expected)";
   const like = own.like("thanks the customer");
   assert(isMatcher(like));
   for (const given of ["thanks the customer", 1, null, {}]) {
@@ -74,7 +73,7 @@ test("like() refuses to match before its judge was asked", () => {
   assertEquals(asked, []);
 });
 
-test("like() takes what is at least as good as it should be", async () => {
+Deno.test("like() takes what is at least as good as it should be", async () => {
   const { own } = judgeBy((value) => `[[${value}]]`);
   const table: [LikeOptions | undefined, string, boolean][] = [
     [undefined, "0.8", true],
@@ -92,7 +91,7 @@ test("like() takes what is at least as good as it should be", async () => {
   }
 });
 
-test("like() refuses what could not fail, and what is no JSON", () => {
+Deno.test("like() refuses what could not fail, and what is no JSON", () => {
   const { own } = lenient();
   const table: [unknown, unknown, string][] = [
     [
@@ -113,7 +112,7 @@ test("like() refuses what could not fail, and what is no JSON", () => {
   }
 });
 
-test("a settled matcher refuses values that its judge was not asked about", async () => {
+Deno.test("a settled matcher refuses values that its judge was not asked about", async () => {
   const { own } = lenient();
   const expected = await askJudges(run([], "yes"), own.like("yes"));
   assert(expected.matches("yes"));
@@ -121,7 +120,7 @@ test("a settled matcher refuses values that its judge was not asked about", asyn
     () => expected.matches("no"),
     InputError,
     "Cannot match by a judge as it was asked about the values of another run: " +
-      "await judged(run, expected) for this one",
+      "await askJudges(run, expected) for this one",
   );
   // It can be asked anew.
   const other = await askJudges(run([], "no"), expected);
@@ -129,7 +128,7 @@ test("a settled matcher refuses values that its judge was not asked about", asyn
   assertThrows(() => other.matches("yes"), InputError, "another run");
 });
 
-test("matchers say what they ask for, and what the judge gave", async () => {
+Deno.test("matchers say what they ask for, and what the judge gave", async () => {
   const { own } = judgeBy((value) => ({
     "Hi": "[[0.35]]",
     "Hello\n": "[[1.00]]",
@@ -160,7 +159,7 @@ test("matchers say what they ask for, and what the judge gave", async () => {
   assertEquals(JSON.stringify({ like }), JSON.stringify({ like: asks }));
 });
 
-test("what a matcher says is short and printable, whatever judge, truth and values are", async () => {
+Deno.test("what a matcher says is short and printable, whatever judge, truth and values are", async () => {
   const hostile = `\u001b[31m\n\u202e${"x".repeat(10_000)}`;
   const { own } = judgeBy(() => "[[0.1]]", hostile);
   const expected = await askJudges(
@@ -172,7 +171,7 @@ test("what a matcher says is short and printable, whatever judge, truth and valu
   assert(words.length < 800, `${words.length}`);
 });
 
-test("a judge that gives no score says nothing against a model: nothing can be decided", async () => {
+Deno.test("a judge that gives no score says nothing against a model: nothing can be decided", async () => {
   const models = [
     ["the judge could not be asked: Too busy", () => {
       throw new InfrastructureError("Too busy");
@@ -192,7 +191,7 @@ test("a judge that gives no score says nothing against a model: nothing can be d
   }
 });
 
-test("like() asks by a prompt of its own, unless the judge has one", async () => {
+Deno.test("like() asks by a prompt of its own, unless the judge has one", async () => {
   const prompts: string[] = [];
   const model = scripted("double", ({ messages }) => {
     prompts.push(messages[0]!.content);
@@ -208,7 +207,7 @@ test("like() asks by a prompt of its own, unless the judge has one", async () =>
 
 // What is asked.
 
-test("judged() asks about the answer, and about the arguments of each call of the function", async () => {
+Deno.test("askJudges() asks about the answer, and about the arguments of each call of the function", async () => {
   const { own, asked, requests } = lenient();
   const made = run([
     call("reply", { text: "thank you", to: "ann" }),
@@ -240,7 +239,7 @@ test("judged() asks about the answer, and about the arguments of each call of th
   assertEquals(asked.length, 4);
 });
 
-test("judged() finds matchers wherever they stand, and what they will be compared with", async () => {
+Deno.test("askJudges() finds matchers wherever they stand, and what they will be compared with", async () => {
   const odd = JSON.parse('{"__proto__":"a","constructor":"b"}');
   const table: [JsonValue, (like: Matcher) => OracleValue, asked: string[], right: boolean][] = [
     ["a", (like) => like, ["a"], true],
@@ -281,7 +280,7 @@ test("judged() finds matchers wherever they stand, and what they will be compare
   }
 });
 
-test("judged() settles all that a comparison of a run with what is expected asks for", async () => {
+Deno.test("askJudges() settles all that a comparison of a run with what is expected asks for", async () => {
   const { own } = judgeBy((value) => `[[${value.length % 2}]]`);
   const like = own.like("x", { atLeast: 1 });
   const odd = matching(
@@ -327,12 +326,12 @@ test("judged() settles all that a comparison of a run with what is expected asks
       assertEquals(meets({ at: value }, oracle!.arguments), wanted);
       if (wanted) right++;
     }),
-    { numRuns: 2_000, seed: 1 },
+    { numRuns: 2_000 },
   );
   assert(right > 100, `${right} right`);
 });
 
-test("judged() asks about the default of what is left out, where it counts", async () => {
+Deno.test("askJudges() asks about the default of what is left out, where it counts", async () => {
   const parameters: JsonObject = {
     type: "object",
     properties: {
@@ -373,7 +372,7 @@ test("judged() asks about the default of what is left out, where it counts", asy
   }
 });
 
-test("judged() asks equal questions once, and different ones each", async () => {
+Deno.test("askJudges() asks equal questions once, and different ones each", async () => {
   const one = judgeBy(() => "[[0.5]]", "one");
   const other = judgeBy(() => "[[0.5]]", "other");
   const like = one.own.like("x");
@@ -400,7 +399,7 @@ test("judged() asks equal questions once, and different ones each", async () => 
   assertEquals(takes, [false, true, false]);
 });
 
-test("judged() asks at most eight questions at the same time", async () => {
+Deno.test("askJudges() asks at most eight questions at the same time", async () => {
   let running = 0;
   let most = 0;
   const { own, asked } = judgeBy(async (value) => {
@@ -416,7 +415,7 @@ test("judged() asks at most eight questions at the same time", async () => {
   assertEquals(calls.filter(({ arguments: given }) => meets(given!, { n })).length, 50);
 });
 
-test("judged() leaves alone what no judge has a part in", async () => {
+Deno.test("askJudges() leaves alone what no judge has a part in", async () => {
   const made = run([call("f", { x: 1 })], "an answer");
   const pattern = /answer/g;
   for (const expected of ["answer", pattern, undefined, null, 3]) {
@@ -426,7 +425,7 @@ test("judged() leaves alone what no judge has a part in", async () => {
   assertEquals(await askJudges(made, expected), expected);
 });
 
-test("judged() refuses what it would leave unasked, and what nests too deep", async () => {
+Deno.test("askJudges() refuses what it would leave unasked, and what nests too deep", async () => {
   const { own, asked } = lenient();
   const like = own.like("x");
   const made = run([call("f", { x: "x" })], "x");
@@ -450,7 +449,7 @@ test("judged() refuses what it would leave unasked, and what nests too deep", as
   assertEquals(asked, []);
 });
 
-test("of values that nest too deep nobody can tell, and no judge is asked about them", async () => {
+Deno.test("of values that nest too deep nobody can tell, and no judge is asked about them", async () => {
   const { own, asked } = judgeBy(() => "[[1]]");
   const given: JsonValue = JSON.parse('{"0":'.repeat(50_000) + "1" + "}".repeat(50_000));
   const expected = { tool: "f", arguments: { x: own.like("x") } };
@@ -460,7 +459,7 @@ test("of values that nest too deep nobody can tell, and no judge is asked about 
   assertStringIncludes(x.description, "could not be asked: the value nests too deep");
 });
 
-test("judged() throws the reason of a signal, and asks nothing more", async () => {
+Deno.test("askJudges() throws the reason of a signal, and asks nothing more", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
   const { own, asked } = judgeBy(() => {
@@ -479,7 +478,7 @@ test("judged() throws the reason of a signal, and asks nothing more", async () =
   assertEquals(asked.length, before);
 });
 
-test("judged() throws when a judge cannot be connected", async () => {
+Deno.test("askJudges() throws when a judge cannot be connected", async () => {
   await using nobody = judge({ model: "sim:nobody" });
   await assertRejects(() => askJudges(run([], "x"), nobody.like("x")), InputError, "nobody");
 });

@@ -9,7 +9,6 @@ import {
 } from "../../../lib/calls/expected/oracle.ts";
 import { assertAnswer, assertBudget, assertState } from "../../../lib/testing/assertions/runs.ts";
 import { made, recordOf } from "../../support/calls.ts";
-import { test } from "../../support/generated.ts";
 
 /** What an assertion says where it fails. */
 function messageOf(assertion: () => unknown): string {
@@ -22,7 +21,7 @@ const judge = matching(() => {
   throw new Error("the judge\nwas not asked");
 }, "kind words");
 
-test("assertAnswer() takes a text, a regular expression or a matcher", () => {
+Deno.test("assertAnswer() takes a text, a regular expression or a matcher", () => {
   const record = answering("It rains in Paris.");
   assertAnswer(record, "rains in");
   assertAnswer(record, /^it .* paris\.$/i);
@@ -33,7 +32,7 @@ test("assertAnswer() takes a text, a regular expression or a matcher", () => {
   assertEquals(often.lastIndex, 0);
 });
 
-test("assertAnswer() shows the answer, and says where there is none", () => {
+Deno.test("assertAnswer() shows the answer, and says where there is none", () => {
   const calls = ["  calls made: 1", "    1. step 1 locate() -> ok"];
   assertEquals(
     messageOf(() => assertAnswer(answering("It\u001b[31m rains."), "Paris")),
@@ -62,7 +61,7 @@ test("assertAnswer() shows the answer, and says where there is none", () => {
   assertThrows(() => assertAnswer(answering(""), "a"), AssertionError, 'the answer is ""');
 });
 
-test("assertAnswer() refuses what any answer would meet, and what is no expectation", () => {
+Deno.test("assertAnswer() refuses what any answer would meet, and what is no expectation", () => {
   for (const expected of ["", new RegExp("")]) {
     assertThrows(() => assertAnswer(answering("Hi"), expected), InputError, "must not be empty");
   }
@@ -83,7 +82,7 @@ class Account {
   }
 }
 
-test("assertState() compares objects of one's own, and tells the path of all that differs", () => {
+Deno.test("assertState() compares objects of one's own, and tells the path of all that differs", () => {
   const state = {
     orders: [{ id: 7, lines: new Set(["pen", "ink"]), placed: new Date(0) }],
     accounts: new Map([["ann", new Account("Ann", 30)]]),
@@ -130,7 +129,7 @@ test("assertState() compares objects of one's own, and tells the path of all tha
   );
 });
 
-test("assertState() refuses what any state would meet, and options that there are not", () => {
+Deno.test("assertState() refuses what any state would meet, and options that there are not", () => {
   const nothing = "Cannot use assertState as something must be expected";
   for (const expected of [{}, new Map(), new Set()]) {
     assertThrows(
@@ -169,7 +168,7 @@ const TAKEN = {
   durationMs: 2_500,
 };
 
-test("assertBudget() passes up to its limits, and tells each that is exceeded", () => {
+Deno.test("assertBudget() passes up to its limits, and tells each that is exceeded", () => {
   const limits = { calls: 2, replies: 3, inputTokens: 900, outputTokens: 101, tokens: 1_001 };
   assertBudget(TAKEN, { ...limits, seconds: 2.5 });
   for (const [key, limit] of Object.entries({ ...limits, seconds: 2.5 })) {
@@ -199,7 +198,7 @@ test("assertBudget() passes up to its limits, and tells each that is exceeded", 
   );
 });
 
-test("assertBudget() refuses limits that cannot be used, and those on what nobody counted", () => {
+Deno.test("assertBudget() refuses limits that cannot be used, and those on what nobody counted", () => {
   const table: [budget: object, message: string][] = [
     [{}, "must have a limit, as any run would do"],
     [{ token: 1 }, 'Unrecognized key: "token"'],
@@ -236,7 +235,7 @@ test("assertBudget() refuses limits that cannot be used, and those on what nobod
   assertBudget(untold, { replies: 3 });
 });
 
-test("assertState() compares within matchers as it compares elsewhere", () => {
+Deno.test("assertState() compares within matchers as it compares elsewhere", () => {
   const state = { user: new Account("Ann", 30), day: new Date(5), more: 1 };
   const expected = (user: object, day: Date) => ({
     user: anyOf(user as never, "nobody"),

@@ -8,7 +8,6 @@ import {
 import type { Failure } from "../../../lib/calls/failure.ts";
 import { decide, type Verdict } from "../../../lib/gate/decide.ts";
 import { InputError } from "../../../lib/base/errors.ts";
-import { test } from "../../support/generated.ts";
 import { callEvent, HOSTILE, manyRecords, once, record, STEERING } from "../../support/records.ts";
 
 const FAILURE: Failure = {
@@ -20,12 +19,12 @@ const FAILURE: Failure = {
   detail: { nearest: "func_abd" },
 };
 
-test("assertSolved() passes a solved trial, grounded or not", () => {
+Deno.test("assertSolved() passes a solved trial, grounded or not", () => {
   assertSolved(record());
   assertSolved(record({ grounded: false, failures: [FAILURE] }));
 });
 
-test("assertSolved() tells the story of a trial that is not solved", () => {
+Deno.test("assertSolved() tells the story of a trial that is not solved", () => {
   const trial = record({
     outcome: "wrong_answer",
     failures: [FAILURE],
@@ -37,18 +36,18 @@ test("assertSolved() tells the story of a trial that is not solved", () => {
   assertStringIncludes(message, 'said "It is 12."');
 });
 
-test("assertSolved() blames infrastructure for an invalid trial", () => {
+Deno.test("assertSolved() blames infrastructure for an invalid trial", () => {
   const trial = record({ outcome: "invalid", reason: "502 Bad Gateway" });
   const { message } = assertThrows(() => assertSolved(trial), AssertionError);
   assertStringIncludes(message, "infrastructure: 502 Bad Gateway");
 });
 
-test("assertNoFailures() passes a valid trial without a wrong call, solved or not", () => {
+Deno.test("assertNoFailures() passes a valid trial without a wrong call, solved or not", () => {
   assertNoFailures(record());
   assertNoFailures(record({ outcome: "no_answer" }));
 });
 
-test("assertNoFailures() describes every wrong call, of solved trials too", () => {
+Deno.test("assertNoFailures() describes every wrong call, of solved trials too", () => {
   const failures = [FAILURE, { ...FAILURE, call: 3 }];
   const { message } = assertThrows(() => assertNoFailures(record({ failures })), AssertionError);
   assertStringIncludes(message, "Calls were wrong: 2.");
@@ -56,12 +55,12 @@ test("assertNoFailures() describes every wrong call, of solved trials too", () =
   assertStringIncludes(message, "  call 3 (step 1) func_abc: function_not_found");
 });
 
-test("assertNoFailures() does not pass an invalid trial", () => {
+Deno.test("assertNoFailures() does not pass an invalid trial", () => {
   const trial = record({ outcome: "invalid", reason: "502" });
   assertThrows(() => assertNoFailures(trial), AssertionError, "The trial is invalid.");
 });
 
-test("assertSuccessRate() counts every trial, also those that share an id", () => {
+Deno.test("assertSuccessRate() counts every trial, also those that share an id", () => {
   const failed = manyRecords(0, 100);
   const solved = manyRecords(100, 100);
   assertEquals(failed.map(({ id }) => id), solved.map(({ id }) => id));
@@ -72,12 +71,12 @@ test("assertSuccessRate() counts every trial, also those that share an id", () =
   assertStringIncludes(message, "solved: 100 of 200 valid trials");
 });
 
-test("assertSuccessRate() gives the verdict of trials that pass", () => {
+Deno.test("assertSuccessRate() gives the verdict of trials that pass", () => {
   const verdict = assertSuccessRate(manyRecords(95, 100), { successRate: 0.8 });
   assertEquals(verdict, decide(once(95, 5), { successRate: 0.8 }));
 });
 
-test("assertSuccessRate() fails with the verdict in words", () => {
+Deno.test("assertSuccessRate() fails with the verdict in words", () => {
   const { message } = assertThrows(
     () => assertSuccessRate(manyRecords(50, 100), { successRate: 0.8 }),
     AssertionError,
@@ -85,14 +84,14 @@ test("assertSuccessRate() fails with the verdict in words", () => {
   assertStringIncludes(message, "FAIL: the true success rate is below 80.0%");
 });
 
-test("assertSuccessRate() fails undecided trials, unless the policy lets them pass", () => {
+Deno.test("assertSuccessRate() fails undecided trials, unless the policy lets them pass", () => {
   const trials = manyRecords(8, 10);
   assertThrows(() => assertSuccessRate(trials, { successRate: 0.8 }), AssertionError, "UNDECIDED");
   const verdict = assertSuccessRate(trials, { successRate: 0.8, undecided: "pass" });
   assertEquals(verdict.kind, "undecided");
 });
 
-test("assertSuccessRate() never passes invalid results", () => {
+Deno.test("assertSuccessRate() never passes invalid results", () => {
   const policy = { successRate: 0.1, undecided: "pass" } as const;
   assertThrows(() => assertSuccessRate([], policy), AssertionError, "there are no trials");
   const spoiled = [
@@ -105,7 +104,7 @@ test("assertSuccessRate() never passes invalid results", () => {
   assertThrows(() => assertSuccessRate(spoiled, policy), AssertionError, "90 of 100");
 });
 
-test("assertSuccessRate() does not mix models, strategies or perturbations", () => {
+Deno.test("assertSuccessRate() does not mix models, strategies or perturbations", () => {
   for (const other of [{ model: "n" }, { strategy: "restate" }, { perturbation: "RD" }]) {
     const trials = [...manyRecords(50, 50), ...manyRecords(50, 50, other)];
     assertThrows(
@@ -116,7 +115,7 @@ test("assertSuccessRate() does not mix models, strategies or perturbations", () 
   }
 });
 
-test("assertSuccessRate() refuses a policy that is not usable", () => {
+Deno.test("assertSuccessRate() refuses a policy that is not usable", () => {
   const error = assertThrows(
     () => assertSuccessRate(manyRecords(5, 5), { successRate: 80 }),
     InputError,
@@ -125,7 +124,7 @@ test("assertSuccessRate() refuses a policy that is not usable", () => {
   assertStringIncludes(error.message, "at successRate: ");
 });
 
-test("assertSuccessRate() lets no escape sequence of a served model's name into its message", () => {
+Deno.test("assertSuccessRate() lets no escape sequence of a served model's name into its message", () => {
   const trials = [...manyRecords(50, 50), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
   const { message } = assertThrows(
     () => assertSuccessRate(trials, { successRate: 0.5 }),
@@ -134,7 +133,7 @@ test("assertSuccessRate() lets no escape sequence of a served model's name into 
   assertEquals(STEERING.test(message), false);
 });
 
-test("passes() lets pass pass, undecided where the policy says so, and nothing else", () => {
+Deno.test("passes() lets pass pass, undecided where the policy says so, and nothing else", () => {
   const verdicts: Verdict[] = [
     decide(once(100, 0), { successRate: 0.8 }),
     decide(once(8, 2), { successRate: 0.8 }),

@@ -9,10 +9,9 @@ import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { defineFrom } from "../../../lib/toolkit/definitions/from_trace.ts";
 import { echoTool, MEAN, OPTIONS } from "../../support/definitions.ts";
-import { test } from "../../support/generated.ts";
 import { HOSTILE, STEERING } from "../../support/records.ts";
 
-test("a definition shows its description, and nothing hostile", () => {
+Deno.test("a definition shows its description, and nothing hostile", () => {
   const { description, calls } = defineFrom(
     [{ tool: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, result: "R" }],
     { description: HOSTILE, inputs: {}, output: { name: "R", type: "null" } },
@@ -24,7 +23,7 @@ test("a definition shows its description, and nothing hostile", () => {
   assertEquals(shown.startsWith("/** The mean "), true);
 });
 
-test("a definition shares nothing with what it was made from", () => {
+Deno.test("a definition shares nothing with what it was made from", () => {
   const parts = structuredClone({ ...defineFrom(MEAN, OPTIONS) }) as DefinitionParts;
   const definition = new Definition(parts);
   const before = JSON.stringify(definition);
@@ -33,7 +32,7 @@ test("a definition shares nothing with what it was made from", () => {
   assertEquals(JSON.stringify(definition), before);
 });
 
-test("parseDefinition() reads what was written, and its text", () => {
+Deno.test("parseDefinition() reads what was written, and its text", () => {
   const mean = defineFrom(MEAN, { ...OPTIONS, description: "The mean" });
   const json = {
     v: 1,
@@ -50,7 +49,7 @@ test("parseDefinition() reads what was written, and its text", () => {
   assertEquals(String(parseDefinition(json)), String(mean));
 });
 
-test("parseDefinition() refuses whatever is not right, in words", () => {
+Deno.test("parseDefinition() refuses whatever is not right, in words", () => {
   const json = JSON.parse(JSON.stringify(defineFrom(MEAN, OPTIONS)));
   let deep: JsonValue = {};
   for (let depth = 0; depth < 10_000; depth++) deep = { deep };
@@ -96,7 +95,7 @@ test("parseDefinition() refuses whatever is not right, in words", () => {
   }
 });
 
-test("a definition keeps names of Object.prototype", async () => {
+Deno.test("a definition keeps names of Object.prototype", async () => {
   const echo = echoTool();
   const hostile = '{"__proto__":"@__proto__","constructor":{"toString":"@constructor"}}';
   const definition = parseDefinition(

@@ -11,7 +11,6 @@ import {
 import type { CallEvent, TraceEvent } from "../../../lib/calls/trace.ts";
 import { EVAL } from "../../support/arithmetic_tools.ts";
 import { MEAN, OPTIONS } from "../../support/definitions.ts";
-import { test } from "../../support/generated.ts";
 
 /** The event of a call that names its result. */
 function event(call: number, tool: string, written: JsonObject, traits: object = {}): CallEvent {
@@ -26,7 +25,7 @@ function event(call: number, tool: string, written: JsonObject, traits: object =
   };
 }
 
-test("defineFrom() lifts the article's example", async () => {
+Deno.test("defineFrom() lifts the article's example", async () => {
   const mean = defineFrom(MEAN, OPTIONS);
   assertEquals(
     String(mean),
@@ -38,7 +37,7 @@ test("defineFrom() lifts the article's example", async () => {
   assertEquals(await runDefinition(mean, [EVAL], { Y: -3, X: 3 }), 0);
 });
 
-test("defineFrom() keeps what the output depends on, in order", () => {
+Deno.test("defineFrom() keeps what the output depends on, in order", () => {
   const call = (result: string, ...names: string[]): SymbolicStep => ({
     tool: "t",
     arguments: { list: names.map((name) => `@${name}`) },
@@ -60,7 +59,7 @@ test("defineFrom() keeps what the output depends on, in order", () => {
   assertEquals(results({ ...options, output: { name: "A", type: "number" } }), ["A"]);
 });
 
-test("defineFrom() reads the events of a trial, without those that failed", () => {
+Deno.test("defineFrom() reads the events of a trial, without those that failed", () => {
   const failure = {
     type: "wrong_number_of_inputs",
     detail: { missing: [], unexpected: [], wrongType: [], malformed: false },
@@ -92,7 +91,7 @@ test("defineFrom() reads the events of a trial, without those that failed", () =
   assertEquals(defineFrom(events, OPTIONS), defineFrom(MEAN, OPTIONS));
 });
 
-test("defineFrom() finds the result's name in another parameter when told", () => {
+Deno.test("defineFrom() finds the result's name in another parameter when told", () => {
   const events = [event(1, "eval", { expression: "@X", result: "text", named: "@Mean" })];
   const options = { ...OPTIONS, inputs: { X: "number" } } as const;
   assertEquals(
@@ -111,7 +110,7 @@ test("defineFrom() finds the result's name in another parameter when told", () =
   assertEquals(defineFrom(own, options).calls.length, 1);
 });
 
-test("defineFrom() follows paths by the names that they begin with", () => {
+Deno.test("defineFrom() follows paths by the names that they begin with", () => {
   const events: TraceEvent[] = [
     event(1, "t", { of: "@X.id", result: "@A" }),
     event(2, "t", { of: "@X", result: "@B" }),
@@ -134,7 +133,7 @@ test("defineFrom() follows paths by the names that they begin with", () => {
   );
 });
 
-test("defineFrom() refuses what is no definition", () => {
+Deno.test("defineFrom() refuses what is no definition", () => {
   const call = (expression: string, result: string): SymbolicStep => ({
     tool: "eval",
     arguments: { expression },
@@ -184,7 +183,7 @@ function afterShown(value: JsonValue, literal: JsonValue): Definition {
   });
 }
 
-test("defineFrom() refuses a literal that was taken from a value that was shown", () => {
+Deno.test("defineFrom() refuses a literal that was taken from a value that was shown", () => {
   for (
     const [value, literal] of [
       [731, 731],
@@ -224,7 +223,7 @@ test("defineFrom() refuses a literal that was taken from a value that was shown"
   }
 });
 
-test("defineFrom() lets literals be that are no copies", () => {
+Deno.test("defineFrom() lets literals be that are no copies", () => {
   for (
     const [value, literal] of [
       [731, 732],
@@ -248,7 +247,7 @@ test("defineFrom() lets literals be that are no copies", () => {
   ) assertEquals(afterShown(value, literal).calls.length, 2, JSON.stringify([value, literal]));
 });
 
-test("defineFrom() minds only literals of calls that it keeps, made after the look", () => {
+Deno.test("defineFrom() minds only literals of calls that it keeps, made after the look", () => {
   const trace: SymbolicStep[] = [
     { tool: "t", arguments: { n: 731, x: "@X" }, result: "A" },
     { dereferenced: "A", value: 731 },
@@ -260,7 +259,7 @@ test("defineFrom() minds only literals of calls that it keeps, made after the lo
   assertThrows(() => defineFrom(trace, { ...options, calls: "all" }), InputError, "for @Idle hold");
 });
 
-test("defineFrom() sees values that were shown with others restated, and none that were cut", () => {
+Deno.test("defineFrom() sees values that were shown with others restated, and none that were cut", () => {
   const trace = (shown: string): TraceEvent[] =>
     [
       ["a", '{"x":"@X","result":"@A"}', "@A"],

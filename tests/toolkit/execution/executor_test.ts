@@ -21,7 +21,6 @@ import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/exec
 import type { ToolExecutorOptions } from "../../../lib/toolkit/execution/options.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
-import { test } from "../../support/generated.ts";
 import { listened } from "../../support/strategy_runs.ts";
 import { VirtualClock } from "../../support/virtual_clock.ts";
 
@@ -102,7 +101,7 @@ async function executed(
 
 // What comes back
 
-test("createToolExecutor() gives what a tool returns, and how it went", async () => {
+Deno.test("createToolExecutor() gives what a tool returns, and how it went", async () => {
   const search = double("search", async () => {
     await clock.pause(120);
     return '{"found":[1,2]}';
@@ -128,7 +127,7 @@ test("createToolExecutor() gives what a tool returns, and how it went", async ()
   assertEquals(clock.waiting, 0, "no timer is left behind");
 });
 
-test("createToolExecutor() takes arguments as text, and results that are no text", async () => {
+Deno.test("createToolExecutor() takes arguments as text, and results that are no text", async () => {
   const search = double("search", "Rain");
   const execution = await executed([search], {}, { name: "search", arguments: '{"city":"Oslo"}' });
   assert(execution.ok);
@@ -143,7 +142,7 @@ test("createToolExecutor() takes arguments as text, and results that are no text
   assert(!failed.ok && failed.error.category === "execution");
 });
 
-test("createToolExecutor() tells an error as JSON with one key, in one line, short, without secrets", async () => {
+Deno.test("createToolExecutor() tells an error as JSON with one key, in one line, short, without secrets", async () => {
   const wordy = new Error(
     `Line 1\nAuthorization: Bearer abc.def.ghi \u001b[31m ${"x".repeat(5000)}`,
   );
@@ -162,7 +161,7 @@ test("createToolExecutor() tells an error as JSON with one key, in one line, sho
   }
 });
 
-test("createToolExecutor() counts the attempts in what it tells", async () => {
+Deno.test("createToolExecutor() counts the attempts in what it tells", async () => {
   const execution = await executed([double("search", BUSY)], { retries: 1 });
   assertEquals(execution.content, '{"error":"Slower (2 attempts)"}');
   assertEquals(execution.ok || execution.error, {
@@ -173,7 +172,7 @@ test("createToolExecutor() counts the attempts in what it tells", async () => {
 
 // Validation
 
-test("createToolExecutor() never runs a tool on wrong arguments", async () => {
+Deno.test("createToolExecutor() never runs a tool on wrong arguments", async () => {
   const table: [unknown, RegExp][] = [
     [{}, /city/],
     [{ city: 7 }, /city must be string/],
@@ -199,7 +198,7 @@ test("createToolExecutor() never runs a tool on wrong arguments", async () => {
   }
 });
 
-test("createToolExecutor() asks the tool's own check too", async () => {
+Deno.test("createToolExecutor() asks the tool's own check too", async () => {
   const fault = { missing: [], unexpected: [], wrongType: [], malformed: false };
   const check = ({ city }: JsonObject) =>
     city === "Atlantis" ? { error: "It has sunk", fault } : undefined;
@@ -209,7 +208,7 @@ test("createToolExecutor() asks the tool's own check too", async () => {
   assertEquals((await executed([search])).content, "ok");
 });
 
-test("createToolExecutor() hands each attempt arguments of its own", async () => {
+Deno.test("createToolExecutor() hands each attempt arguments of its own", async () => {
   const search = double("search", (input) => {
     input["city"] = "Oslo";
     return Promise.reject(BUSY);
@@ -219,7 +218,7 @@ test("createToolExecutor() hands each attempt arguments of its own", async () =>
   assertEquals([given, search.inputs], [{ city: "Rome" }, [{ city: "Rome" }, { city: "Rome" }]]);
 });
 
-test("createToolExecutor() survives calls that are none", async () => {
+Deno.test("createToolExecutor() survives calls that are none", async () => {
   for (const call of [null, 7, "search", {}, { name: {} }, { name: 5n, arguments: 5n }]) {
     const execution = await executed([double("search", "ok")], {}, call as typeof ROME);
     assertEquals(execution.ok || execution.error.category, "unknown_tool");
@@ -228,7 +227,7 @@ test("createToolExecutor() survives calls that are none", async () => {
 
 // Retries
 
-test("createToolExecutor() retries rate limits and timeouts, and nothing else", async () => {
+Deno.test("createToolExecutor() retries rate limits and timeouts, and nothing else", async () => {
   const table: [Part, number][] = [
     [BUSY, 2],
     [SLOW, 2],
@@ -250,7 +249,7 @@ test("createToolExecutor() retries rate limits and timeouts, and nothing else", 
   }
 });
 
-test("createToolExecutor() pauses longer each time, with jitter that follows from the seed", async () => {
+Deno.test("createToolExecutor() pauses longer each time, with jitter that follows from the seed", async () => {
   const run = (seed: number) => executed([double("search", BUSY)], { backoff: 1000, seed });
   const execution = await run(7);
   const pauses = execution.attempts.flatMap((one) =>
@@ -269,14 +268,14 @@ test("createToolExecutor() pauses longer each time, with jitter that follows fro
   assertEquals(starts.slice(1).map((at, place) => at - starts[place]!), pauses);
 });
 
-test("createToolExecutor() draws anew for each execution", async () => {
+Deno.test("createToolExecutor() draws anew for each execution", async () => {
   const { executor, clock } = executorOf([double("search", BUSY)], { retries: 1 });
   const executions = await executor.executeAll([ROME, ROME, ROME, ROME]);
   assertEquals(new Set(executions.map((one) => course(one)[0])).size > 1, true);
   assertEquals(clock.waiting, 0);
 });
 
-test("createToolExecutor() waits as long as a tool asks, within its bounds", async () => {
+Deno.test("createToolExecutor() waits as long as a tool asks, within its bounds", async () => {
   const asking = (retryAfter: number) =>
     double("search", new ToolError("rate_limit", "Slower", { retryAfter }), "ok");
   assertEquals(course(await executed([asking(30_000)])), [
@@ -301,7 +300,7 @@ test("createToolExecutor() waits as long as a tool asks, within its bounds", asy
   assert(Number(/\d+$/.exec(first!)![0]) >= 2000, first);
 });
 
-test("createToolExecutor() ends an attempt that takes too long, and leaves it behind", async () => {
+Deno.test("createToolExecutor() ends an attempt that takes too long, and leaves it behind", async () => {
   const signals: AbortSignal[] = [];
   const hang: Part = (_, signal) => {
     signals.push(signal);
@@ -322,7 +321,7 @@ test("createToolExecutor() ends an attempt that takes too long, and leaves it be
   await clock.pause(300_000);
 });
 
-test("createToolExecutor() ends with its time limit, whatever it is doing", async () => {
+Deno.test("createToolExecutor() ends with its time limit, whatever it is doing", async () => {
   const hang: Part = () => new Promise(() => {});
   using clock = new VirtualClock();
   const limited = (parts: Part[], options: ToolExecutorOptions) =>
@@ -349,7 +348,7 @@ test("createToolExecutor() ends with its time limit, whatever it is doing", asyn
   assertEquals(clock.now() - started, 2500 + 700 + 700);
 });
 
-test("createToolExecutor() has patience by default, but not for ever", async () => {
+Deno.test("createToolExecutor() has patience by default, but not for ever", async () => {
   const hang: Part = () => new Promise(() => {});
   const { executor, clock } = executorOf([double("search", hang)]);
   const execution = await executor.execute(ROME);
@@ -367,7 +366,7 @@ test("createToolExecutor() has patience by default, but not for ever", async () 
   );
 });
 
-test("createToolExecutor() runs no tool when its time is over", async () => {
+Deno.test("createToolExecutor() runs no tool when its time is over", async () => {
   let now = 0;
   const clock = {
     now: () => now,
@@ -394,7 +393,7 @@ test("createToolExecutor() runs no tool when its time is over", async () => {
 const MENDED: ScriptedReply = { text: '{"city":"Oslo"}' };
 const USAGE = { inputTokens: 5, outputTokens: 3 };
 
-test("createToolExecutor() lets a model give other arguments where these do not conform", async () => {
+Deno.test("createToolExecutor() lets a model give other arguments where these do not conform", async () => {
   const { model, requests } = listening({ ...MENDED, usage: USAGE });
   const search = double("search", "ok");
   const { executor, clock } = executorOf([search, double("other", "no")], { repair: { model } });
@@ -421,7 +420,7 @@ test("createToolExecutor() lets a model give other arguments where these do not 
   assertEquals(request!.context, { trial: "", repetition: 1, request: 1, stage: "repair" });
 });
 
-test("createToolExecutor() lets a model mend what the tool itself refuses, if it changes something", async () => {
+Deno.test("createToolExecutor() lets a model mend what the tool itself refuses, if it changes something", async () => {
   const refused = new ToolError("validation", "There are several Romes");
   const { model, requests } = listening({ text: '{ "city": "Rome" }' }, MENDED);
   const search = double("search", refused, "ok");
@@ -433,7 +432,7 @@ test("createToolExecutor() lets a model mend what the tool itself refuses, if it
   }
 });
 
-test("createToolExecutor() takes arguments in another order for the same", async () => {
+Deno.test("createToolExecutor() takes arguments in another order for the same", async () => {
   const model = scripted("mender", [{ text: '{"b":2,"a":1}' }, { text: '{"a":1,"b":3}' }]);
   const search = {
     ...double("search", new ToolError("validation", "No"), "ok"),
@@ -444,14 +443,14 @@ test("createToolExecutor() takes arguments in another order for the same", async
   assertEquals(course(execution), ["search validation repaired by 2", "search ok"]);
 });
 
-test("createToolExecutor() tells a model no secrets", async () => {
+Deno.test("createToolExecutor() tells a model no secrets", async () => {
   const { model, requests } = listening(MENDED);
   const refused = new ToolError("validation", "No: Bearer abc.def.ghi");
   await executed([double("search", refused)], { repair: { model } });
   assert(requests.length > 0 && !JSON.stringify(requests).includes("abc.def"));
 });
 
-test("createToolExecutor() asks a model no more often for one call than it may", async () => {
+Deno.test("createToolExecutor() asks a model no more often for one call than it may", async () => {
   const refused = new ToolError("validation", "No");
   for (const attempts of [1, 2, 5]) {
     // Each reply conforms, and the tool refuses each.
@@ -471,7 +470,7 @@ test("createToolExecutor() asks a model no more often for one call than it may",
   ]);
 });
 
-test("createToolExecutor() says so when the model that repairs fails", async () => {
+Deno.test("createToolExecutor() says so when the model that repairs fails", async () => {
   const fail = (error: unknown): Model => ({
     ...scripted("x", [{}]),
     reply: () => Promise.reject(error),
@@ -487,7 +486,7 @@ test("createToolExecutor() says so when the model that repairs fails", async () 
   assert(!(await executed([double("search", "ok")], { repair: { model: odd } }, call)).ok);
 });
 
-test("createToolExecutor() says to the model what it is told to say", async () => {
+Deno.test("createToolExecutor() says to the model what it is told to say", async () => {
   const { model, requests } = listening(MENDED);
   const repair = { model, prompt: "{name}: {errors} {other}" };
   await executed([double("search", "ok")], { repair }, { name: "search", arguments: "[]" });
@@ -497,7 +496,7 @@ test("createToolExecutor() says to the model what it is told to say", async () =
   );
 });
 
-test("createToolExecutor() numbers its requests to the model across executions", async () => {
+Deno.test("createToolExecutor() numbers its requests to the model across executions", async () => {
   const { model, requests } = listening(MENDED);
   const { executor } = executorOf([double("search", "ok")], { repair: { model } });
   for (let call = 0; call < 3; call++) await executor.execute({ name: "search", arguments: {} });
@@ -506,7 +505,7 @@ test("createToolExecutor() numbers its requests to the model across executions",
 
 // Alternatives
 
-test("createToolExecutor() calls another tool where one finds nothing or is none", async () => {
+Deno.test("createToolExecutor() calls another tool where one finds nothing or is none", async () => {
   const alternatives = { search: "search_v2", find: "search_v2" };
   const search = double("search", LOST);
   const other = double("search_v2", "ok");
@@ -523,7 +522,7 @@ test("createToolExecutor() calls another tool where one finds nothing or is none
   }
 });
 
-test("createToolExecutor() checks the arguments of an alternative, and names it in its errors", async () => {
+Deno.test("createToolExecutor() checks the arguments of an alternative, and names it in its errors", async () => {
   const strict = { ...double("strict", "ok"), parameters: { type: "object", required: ["id"] } };
   const execution = await executed([double("search", LOST), strict], {
     alternatives: { search: "strict" },
@@ -543,7 +542,7 @@ test("createToolExecutor() checks the arguments of an alternative, and names it 
   assertEquals(course(mended).slice(1), ["strict validation repaired by 1", "strict ok"]);
 });
 
-test("createToolExecutor() ends chains of alternatives", async () => {
+Deno.test("createToolExecutor() ends chains of alternatives", async () => {
   const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
   const tools = names.map((name) => double(name, LOST));
   const circle = { a: "b", b: "c", c: "a" };
@@ -566,7 +565,7 @@ test("createToolExecutor() ends chains of alternatives", async () => {
   assertEquals(endless.attempts.length, 6);
 });
 
-test("createToolExecutor() takes an alternative from a function, which is told everything", async () => {
+Deno.test("createToolExecutor() takes an alternative from a function, which is told everything", async () => {
   const heard: unknown[] = [];
   const options: ToolExecutorOptions = {
     alternatives: (call, error) => {
@@ -594,7 +593,7 @@ test("createToolExecutor() takes an alternative from a function, which is told e
   assertEquals(heard[0], { name: "nix", arguments: "no JSON" });
 });
 
-test("createToolExecutor() survives an alternative that throws or is none", async () => {
+Deno.test("createToolExecutor() survives an alternative that throws or is none", async () => {
   const table: [ToolExecutorOptions["alternatives"], string][] = [
     [() => {
       throw new Error("Oops");
@@ -611,7 +610,7 @@ test("createToolExecutor() survives an alternative that throws or is none", asyn
   }
 });
 
-test("createToolExecutor() has one budget of retries for a call and its alternatives", async () => {
+Deno.test("createToolExecutor() has one budget of retries for a call and its alternatives", async () => {
   const search = double("search", BUSY, LOST);
   const other = double("search_v2", SLOW);
   const alternatives = { search: "search_v2" };
@@ -624,7 +623,7 @@ test("createToolExecutor() has one budget of retries for a call and its alternat
   ]);
 });
 
-test("createToolExecutor() does nothing about permissions, and says why", async () => {
+Deno.test("createToolExecutor() does nothing about permissions, and says why", async () => {
   const { model, requests } = listening(MENDED);
   const execution = await executed(
     [double("search", new ToolError("permission", "Not you")), double("search_v2", "ok")],
@@ -638,7 +637,7 @@ test("createToolExecutor() does nothing about permissions, and says why", async 
 
 // Cancelling
 
-test("createToolExecutor() does nothing when it is cancelled before it begins", async () => {
+Deno.test("createToolExecutor() does nothing when it is cancelled before it begins", async () => {
   const search = double("search", "ok");
   const { executor } = executorOf([search]);
   const signal = AbortSignal.abort(new RangeError("Never mind"));
@@ -655,7 +654,7 @@ test("createToolExecutor() does nothing when it is cancelled before it begins", 
   assertEquals(search.inputs, []);
 });
 
-test("createToolExecutor() ends at once when it is cancelled, whatever it is doing", async () => {
+Deno.test("createToolExecutor() ends at once when it is cancelled, whatever it is doing", async () => {
   const hang = () => new Promise<never>(() => {});
   const never = scripted("never", hang);
   const asking = new ToolError("rate_limit", "Slower", { retryAfter: 50_000 });
@@ -681,7 +680,7 @@ test("createToolExecutor() ends at once when it is cancelled, whatever it is doi
   }
 });
 
-test("createToolExecutor() tells a cancelled call from a tool that stops by itself", async () => {
+Deno.test("createToolExecutor() tells a cancelled call from a tool that stops by itself", async () => {
   const stopped: Part = () => Promise.reject(new DOMException("I stop", "AbortError"));
   const execution = await executed([double("search", stopped)]);
   assertEquals(course(execution), ["search cancelled gave up: It was cancelled"]);
@@ -690,7 +689,7 @@ test("createToolExecutor() tells a cancelled call from a tool that stops by itse
 
 // Several calls
 
-test("ToolExecutor.executeAll() gives results in the order of the calls", async () => {
+Deno.test("ToolExecutor.executeAll() gives results in the order of the calls", async () => {
   const waits: Record<string, number> = { a: 300, b: 100, c: 200 };
   const slow = double("search", async ({ city }) => {
     await clock.pause(waits[String(city)]!);
@@ -711,7 +710,7 @@ test("ToolExecutor.executeAll() gives results in the order of the calls", async 
   assertEquals(await executor.executeAll([]), []);
 });
 
-test("ToolExecutor.executeAll() runs ten calls at a time by default", async () => {
+Deno.test("ToolExecutor.executeAll() runs ten calls at a time by default", async () => {
   let [running, most] = [0, 0];
   const slow = double("search", async () => {
     most = Math.max(most, ++running);
@@ -724,7 +723,7 @@ test("ToolExecutor.executeAll() runs ten calls at a time by default", async () =
   assertEquals(most, 10);
 });
 
-test("ToolExecutor.executeAll() cancels all of them together", async () => {
+Deno.test("ToolExecutor.executeAll() cancels all of them together", async () => {
   const search = double("search", () => new Promise(() => {}));
   const { executor, clock } = executorOf([search], { parallel: 2 });
   const controller = new AbortController();
@@ -758,7 +757,7 @@ function nested(options: ToolExecutorOptions = {}, ...parts: Part[]) {
   };
 }
 
-test("ToolExecutor.executeAll() carries out calls after those that they refer to", async () => {
+Deno.test("ToolExecutor.executeAll() carries out calls after those that they refer to", async () => {
   const { executor, forecast } = nested({ backoff: 0 }, BUSY);
   const executions = await executor.executeAll([
     { ...FORECAST, arguments: { city: "near $2.city", days: "$2.days" } },
@@ -775,7 +774,7 @@ test("ToolExecutor.executeAll() carries out calls after those that they refer to
   assertEquals(forecast.inputs.length, 2);
 });
 
-test("ToolExecutor.executeAll() refuses references that lead nowhere, whatever else could be done", async () => {
+Deno.test("ToolExecutor.executeAll() refuses references that lead nowhere, whatever else could be done", async () => {
   const { model, requests } = listening({ text: '{"city":"$1.town","days":1}' });
   const { executor, forecast } = nested({
     repair: { model },
@@ -809,7 +808,7 @@ test("ToolExecutor.executeAll() refuses references that lead nowhere, whatever e
   assertEquals([forecast.inputs.length, requests.length], [2, 0]);
 });
 
-test("createToolExecutor() knows references only where it is told to", async () => {
+Deno.test("createToolExecutor() knows references only where it is told to", async () => {
   const { executor } = nested({ references: false });
   const [, execution] = await executor.executeAll([{ ...ROME, id: "contact" }, FORECAST]);
   assertStringIncludes(execution!.content, "/days must be integer");
@@ -819,7 +818,7 @@ test("createToolExecutor() knows references only where it is told to", async () 
   assertStringIncludes(await alone!.execute(FORECAST.arguments), "/days must be integer");
 });
 
-test("ToolExecutor.offered has room for references where they are known", () => {
+Deno.test("ToolExecutor.offered has room for references where they are known", () => {
   const plain = nested({ references: false });
   const { execute: _, inputs: __, ...schema } = plain.forecast;
   assertEquals(plain.executor.offered[1]!, schema);
@@ -831,7 +830,7 @@ test("ToolExecutor.offered has room for references where they are known", () => 
 
 // The same tools
 
-test("ToolExecutor.tools are as they were, and carried out with care", async () => {
+Deno.test("ToolExecutor.tools are as they were, and carried out with care", async () => {
   const search = ownTool({
     name: "search",
     description: "Finds things",
@@ -856,14 +855,14 @@ test("ToolExecutor.tools are as they were, and carried out with care", async () 
   }
 });
 
-test("ToolExecutor.tools have their own checks still", () => {
+Deno.test("ToolExecutor.tools have their own checks still", () => {
   const fault = { missing: [], unexpected: [], wrongType: [], malformed: false };
   const search = { ...double("search", "ok"), check: () => ({ error: "It has sunk", fault }) };
   const [tool] = executorOf([search]).executor.tools;
   assertEquals(tool!.check?.({ city: "Atlantis" })?.error, "It has sunk");
 });
 
-test("ToolExecutor.tools begin anew with each run, where tools do", async () => {
+Deno.test("ToolExecutor.tools begin anew with each run, where tools do", async () => {
   const search = ownTool({
     name: "search",
     description: "Finds things",
@@ -878,7 +877,7 @@ test("ToolExecutor.tools begin anew with each run, where tools do", async () => 
   }
 });
 
-test("ToolExecutor.tools can run at the same time where all of the tools can", () => {
+Deno.test("ToolExecutor.tools can run at the same time where all of the tools can", () => {
   const faked = ownTool({
     name: "faked",
     description: "",
@@ -898,7 +897,7 @@ test("ToolExecutor.tools can run at the same time where all of the tools can", (
   assertEquals(apart(faked, real), [false, false]);
 });
 
-test("ToolExecutor.tools work in the loop", async () => {
+Deno.test("ToolExecutor.tools work in the loop", async () => {
   const search = double("search", BUSY, "Rain");
   const lost = double("lost", LOST);
   const { executor } = executorOf([search, lost]);
@@ -914,7 +913,7 @@ test("ToolExecutor.tools work in the loop", async () => {
   assertEquals(ending.kind, "answer");
 });
 
-test("createToolExecutor() knows the faults that are put in the way of tools", async () => {
+Deno.test("createToolExecutor() knows the faults that are put in the way of tools", async () => {
   const table: [ToolFault["kind"], ToolErrorCategory][] = [
     ["timeout", "timeout"],
     ["rate_limit", "rate_limit"],
@@ -934,7 +933,7 @@ test("createToolExecutor() knows the faults that are put in the way of tools", a
 
 // What is handed in
 
-test("createToolExecutor() refuses tools and options that cannot be used", () => {
+Deno.test("createToolExecutor() refuses tools and options that cannot be used", () => {
   const search = double("search", "ok");
   const model = scripted("x", [{}]);
   const table: [unknown, string][] = [
@@ -996,7 +995,7 @@ test("createToolExecutor() refuses tools and options that cannot be used", () =>
   assertThrows(() => createToolExecutor([schemaless]), InputError, "must be a JSON Schema");
 });
 
-test("createToolExecutor() waits by the system's clock unless told otherwise", async () => {
+Deno.test("createToolExecutor() waits by the system's clock unless told otherwise", async () => {
   const hang: Part = () => new Promise(() => {});
   const executor = createToolExecutor([double("search", BUSY, hang, "ok")], {
     backoff: 1,

@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import {
   errorInResult,
@@ -8,7 +7,7 @@ import {
   type ToolErrorCategory,
   toToolError,
 } from "../../../lib/toolkit/execution/tool_error.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 function categoryOf(thrown: unknown): ToolErrorCategory {
   return toToolError(thrown).category;
@@ -22,7 +21,7 @@ function named(name: string, message = ""): Error {
   return error(message, { name });
 }
 
-test("ToolError says its category, and how long to wait if that is a time", () => {
+Deno.test("ToolError says its category, and how long to wait if that is a time", () => {
   for (const category of TOOL_ERRORS) {
     const made = new ToolError(category, "Why", { cause: 1, retryAfter: 5 });
     assertInstanceOf(made, Error);
@@ -44,7 +43,7 @@ test("ToolError says its category, and how long to wait if that is a time", () =
   );
 });
 
-test("toToolError() takes a tool's own word, also from within and from another copy of the class", () => {
+Deno.test("toToolError() takes a tool's own word, also from within and from another copy of the class", () => {
   for (const category of TOOL_ERRORS) {
     // Everything else about it says something different.
     const own = Object.assign(new ToolError(category, "Not found", { retryAfter: 7 }), {
@@ -66,7 +65,7 @@ test("toToolError() takes a tool's own word, also from within and from another c
   assertEquals(categoryOf(error("", { name: "ToolError", category: "busy" })), "execution");
 });
 
-test("toToolError() reads an HTTP status wherever libraries keep it", () => {
+Deno.test("toToolError() reads an HTTP status wherever libraries keep it", () => {
   const table: [number, ToolErrorCategory][] = [
     [400, "validation"],
     [401, "permission"],
@@ -103,7 +102,7 @@ test("toToolError() reads an HTTP status wherever libraries keep it", () => {
   assertEquals(categoryOf(error("API rate limit exceeded", { status: 404 })), "not_found");
 });
 
-test("toToolError() knows names and codes of errors", () => {
+Deno.test("toToolError() knows names and codes of errors", () => {
   const table: [unknown, ToolErrorCategory][] = [
     [new DOMException("invalid", "AbortError"), "cancelled"],
     [AbortSignal.abort().reason, "cancelled"],
@@ -128,7 +127,7 @@ test("toToolError() knows names and codes of errors", () => {
   for (const [thrown, category] of table) assertEquals(categoryOf(thrown), category, `${thrown}`);
 });
 
-test("toToolError() reads words as the last resort, in the order that is stated", () => {
+Deno.test("toToolError() reads words as the last resort, in the order that is stated", () => {
   const table: [string, ToolErrorCategory][] = [
     ["Rate limit exceeded", "rate_limit"],
     ["RATE_LIMIT_EXCEEDED", "rate_limit"],
@@ -170,7 +169,7 @@ test("toToolError() reads words as the last resort, in the order that is stated"
   assertEquals(categoryOf(new Error("x".repeat(2000) + "not found")), "execution");
 });
 
-test("toToolError() finds how long to wait in headers and words", () => {
+Deno.test("toToolError() finds how long to wait in headers and words", () => {
   const now = Date.UTC(2026, 0, 1);
   const table: [unknown, number | undefined][] = [
     [error("x", { headers: new Headers({ "retry-after": "2" }) }), 2000],
@@ -204,7 +203,7 @@ test("toToolError() finds how long to wait in headers and words", () => {
   }
 });
 
-test("toToolError() keeps the message, and what was thrown", () => {
+Deno.test("toToolError() keeps the message, and what was thrown", () => {
   const WORDLESS = "It failed, and did not say why";
   const table: [unknown, string][] = [
     [new Error("Why"), "Why"],
@@ -227,7 +226,7 @@ test("toToolError() keeps the message, and what was thrown", () => {
   }
 });
 
-test("toToolError() survives whatever is thrown", () => {
+Deno.test("toToolError() survives whatever is thrown", () => {
   const circle: { cause?: unknown } = {};
   circle.cause = circle;
   const trap = () => {
@@ -250,7 +249,7 @@ test("toToolError() survives whatever is thrown", () => {
   }));
 });
 
-test("errorInResult() finds errors only where the convention has them", () => {
+Deno.test("errorInResult() finds errors only where the convention has them", () => {
   const table: [string, ToolErrorCategory | undefined][] = [
     ['{"error":"Not found"}', "not_found"],
     ['{"error":{"status":429,"message":"Wait"}}', "rate_limit"],
@@ -272,7 +271,7 @@ test("errorInResult() finds errors only where the convention has them", () => {
   assertEquals(errorInResult('{"error":{"status":429,"message":"Wait"}}')?.message, "Wait");
 });
 
-test("toToolError() takes time by the length of what is said, and no more", () => {
+Deno.test("toToolError() takes time by the length of what is said, and no more", () => {
   const hostile = "retry after " + "9".repeat(500_000) + "again in ".repeat(50_000);
   assertEquals(toToolError(hostile).retryAfter, undefined);
   assertEquals(categoryOf(new Error("rate ".repeat(200_000))), "execution");

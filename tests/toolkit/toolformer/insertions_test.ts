@@ -1,7 +1,6 @@
 // Where calls might stand in a text, and with which arguments.
 
 import { assert, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
-import fc from "fast-check";
 import {
   candidatePositions,
   type CandidateRule,
@@ -10,6 +9,7 @@ import {
 import { InfrastructureError } from "../../../lib/models/model.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
+import fc from "../../support/fast_check.ts";
 
 /** What follows each place, with the tool. */
 function places(text: string, rules?: readonly CandidateRule[], most?: number): string[] {

@@ -1,8 +1,8 @@
 // Tokens as servers write them, laid over texts that were cut into them here.
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import fc from "fast-check";
 import { alignTokens, type Stretch } from "../../../lib/toolkit/toolformer/token_alignment.ts";
+import fc from "../../support/fast_check.ts";
 
 const stretches = (...ends: number[]): Stretch[] =>
   ends.map((end, place) => ({ start: ends[place - 1] ?? 0, end }));

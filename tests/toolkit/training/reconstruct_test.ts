@@ -1,7 +1,6 @@
 // Trials told anew from their lines, against what models were really sent when they were run.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { FAULTS } from "../../../lib/tools/fault.ts";
 import { formatOf, TEXT_FORMATS } from "../../../lib/models/formats/registry.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
@@ -26,6 +25,7 @@ import { LONGEST_KEPT, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
 import { openaiChat } from "../../../lib/toolkit/training/openai_chat.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
+import fc from "../../support/fast_check.ts";
 import { specs } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { record } from "../../support/records.ts";

@@ -1,7 +1,6 @@
 // Conversations as the vendors want them.
 
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { hermes } from "../../../lib/models/formats/hermes.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import type { Message } from "../../../lib/tools/message.ts";
@@ -10,6 +9,7 @@ import {
   type TrainingConversation,
 } from "../../../lib/toolkit/training/format.ts";
 import { trainingFormat } from "../../../lib/toolkit/training/registry.ts";
+import fc from "../../support/fast_check.ts";
 import { checkHermesLine, checkOpenAILine } from "../../support/training_lines.ts";
 
 const ADD = {

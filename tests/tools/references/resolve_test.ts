@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { type NestedCall, planCalls } from "../../../lib/tools/references/call_order.ts";
 import {
@@ -10,7 +9,7 @@ import {
 import { LONGEST_TEXT } from "../../../lib/tools/references/syntax.ts";
 import { Symbols } from "../../../lib/tools/references/symbol_table.ts";
 import { REFERENCE_PATTERN } from "../../../lib/tools/references/schema.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const ORDER: JsonObject = {
   id: 7,
@@ -50,7 +49,7 @@ function fault(written: JsonValue, parameters: JsonObject = {}): string {
 
 // What references mean
 
-test("resolveReferences() puts values in the place of whole texts, with their types", () => {
+Deno.test("resolveReferences() puts values in the place of whole texts, with their types", () => {
   const table: [string, JsonValue][] = [
     ["$1.id", 7],
     ["$1.note", null],
@@ -72,7 +71,7 @@ test("resolveReferences() puts values in the place of whole texts, with their ty
   }
 });
 
-test("resolveReferences() lets any one field name what is no object or list", () => {
+Deno.test("resolveReferences() lets any one field name what is no object or list", () => {
   assertEquals(meant("$2.city"), "Rome");
   assertEquals(meant("$3.anything_at_all"), 21.5);
   assertEquals(meant("$5.value"), null);
@@ -82,7 +81,7 @@ test("resolveReferences() lets any one field name what is no object or list", ()
   assertEquals(meant("Go to $2.city.Then rest"), "Go to Rome.Then rest");
 });
 
-test("resolveReferences() writes values into longer texts, and leaves what is around them", () => {
+Deno.test("resolveReferences() writes values into longer texts, and leaves what is around them", () => {
   const table: [string, string][] = [
     ["Weather in $2.city", "Weather in Rome"],
     ["$2.city, $2.city.", "Rome, Rome."],
@@ -98,7 +97,7 @@ test("resolveReferences() writes values into longer texts, and leaves what is ar
   for (const [written, text] of table) assertEquals(meant(written), text);
 });
 
-test("resolveReferences() leaves alone what is no reference", () => {
+Deno.test("resolveReferences() leaves alone what is no reference", () => {
   for (
     const text of [
       "$5",
@@ -135,7 +134,7 @@ test("resolveReferences() leaves alone what is no reference", () => {
   assertEquals(meant({ "$1.id": 1 }), { "$1.id": 1 }, "keys are no values");
 });
 
-test("resolveReferences() reads two dollar signs before a reference as one", () => {
+Deno.test("resolveReferences() reads two dollar signs before a reference as one", () => {
   const table: [string, string][] = [
     ["$$1.id", "$1.id"],
     ["costs $$$1.id", "costs $7"],
@@ -148,7 +147,7 @@ test("resolveReferences() reads two dollar signs before a reference as one", () 
   for (const [written, text] of table) assertEquals(meant(written), text);
 });
 
-test("resolveReferences() can give any text, if dollar signs are doubled before references", () => {
+Deno.test("resolveReferences() can give any text, if dollar signs are doubled before references", () => {
   const pieces = fc.constantFrom(
     "$",
     "$$",
@@ -192,7 +191,7 @@ function partsIn(value: JsonValue, path = ""): [path: string, value: JsonValue][
   return [[path, value], ...steps.flatMap(([step, inner]) => partsIn(inner, path + step))];
 }
 
-test("resolveReferences() finds every part of every value", () => {
+Deno.test("resolveReferences() finds every part of every value", () => {
   fc.assert(fc.property(structures, (inner) => {
     const results = new Map([["1", { root: inner }], ["id_of-it", { root: inner }]]);
     for (const [path, value] of partsIn(inner, ".root")) {
@@ -208,7 +207,7 @@ test("resolveReferences() finds every part of every value", () => {
   }));
 });
 
-test("resolveReferences() gives values as the schema asks for them", () => {
+Deno.test("resolveReferences() gives values as the schema asks for them", () => {
   const of = (schema: JsonValue): JsonObject => ({ type: "object", properties: { x: schema } });
   assertEquals(meant("$1.id", of({ type: "integer" })), 7);
   assertEquals(meant("$1.id", of({ type: "string" })), "7");
@@ -220,7 +219,7 @@ test("resolveReferences() gives values as the schema asks for them", () => {
   );
 });
 
-test("resolveReferences() says which parts there are where one is not", () => {
+Deno.test("resolveReferences() says which parts there are where one is not", () => {
   assertEquals(
     fault("$1.total"),
     "There is no $1.total: $1 has the fields id, note, paid, customer, lines",
@@ -242,14 +241,14 @@ test("resolveReferences() says which parts there are where one is not", () => {
   }
 });
 
-test("resolveReferences() leaves what it was given as it was", () => {
+Deno.test("resolveReferences() leaves what it was given as it was", () => {
   const written = { x: ["$1.id", { y: "$1.customer" }] };
   const before = structuredClone({ written, results: [...RESULTS] });
   resolveReferences(written, RESULTS);
   assertEquals({ written, results: [...RESULTS] }, before);
 });
 
-test("resolveReferences() has brackets to itself: names for values go without", () => {
+Deno.test("resolveReferences() has brackets to itself: names for values go without", () => {
   const symbols = new Symbols([["L", [1]]]);
   assertEquals(symbols.resolve("@L[0] @L.0"), "[1][0] 1");
 });
@@ -287,7 +286,7 @@ function heightsOf(needs: readonly (readonly number[])[]): number[] {
   return [...needs.keys()].map((place) => heightOf(place, new Set()));
 }
 
-test("planCalls() puts each call right behind those that it refers to, and refuses circles", () => {
+Deno.test("planCalls() puts each call right behind those that it refers to, and refuses circles", () => {
   fc.assert(fc.property(graphs, fc.boolean(), (drawn, ids) => {
     // What refers to itself is refused as that, and no part of any circle.
     const needs = drawn.map((own, place) => own.includes(place) ? [] : own);
@@ -307,7 +306,7 @@ test("planCalls() puts each call right behind those that it refers to, and refus
   }));
 });
 
-test("planCalls() refuses calls that refer to themselves, alone or among others", () => {
+Deno.test("planCalls() refuses calls that refer to themselves, alone or among others", () => {
   fc.assert(fc.property(graphs, (needs) => {
     const { levels, refusals } = planCalls(callsOf(needs), { depth: 100 });
     for (const [place, own] of needs.entries()) {
@@ -319,7 +318,7 @@ test("planCalls() refuses calls that refer to themselves, alone or among others"
   }));
 });
 
-test("planCalls() carries out chains of as many calls as are allowed", () => {
+Deno.test("planCalls() carries out chains of as many calls as are allowed", () => {
   const chain = callsOf([[1], [2], [3], [4], [5], []]);
   const { levels, refusals } = planCalls(chain);
   assertEquals(levels, [[5], [4], [3], [2], [1]]);
@@ -338,7 +337,7 @@ test("planCalls() carries out chains of as many calls as are allowed", () => {
   }
 });
 
-test("planCalls() knows calls by number and by an id that no other has", () => {
+Deno.test("planCalls() knows calls by number and by an id that no other has", () => {
   const written = { a: "$1.x", b: "$x-1_Y.x", c: "$7.x" };
   const { levels, refusals, names } = planCalls([
     { id: "x-1_Y", arguments: {} },
@@ -364,7 +363,7 @@ test("planCalls() knows calls by number and by an id that no other has", () => {
   ]);
 });
 
-test("planCalls() refuses references to no call, and says how to write such a text", () => {
+Deno.test("planCalls() refuses references to no call, and says how to write such a text", () => {
   const of = (...written: JsonObject[]) =>
     planCalls(written.map((given) => ({ arguments: given }))).refusals.get(0);
   assertEquals(of({ x: "$2.a", y: ["$HOME.b $0.c"], z: "$5" }), {
@@ -378,7 +377,7 @@ test("planCalls() refuses references to no call, and says how to write such a te
   }
 });
 
-test("planCalls() looks for references in nothing that is no JSON object", () => {
+Deno.test("planCalls() looks for references in nothing that is no JSON object", () => {
   for (const text of ["", "[", '"$2.a"', '["$2.a"]', "null", "$2.a"]) {
     assertEquals(planCalls([{ arguments: text }, { arguments: "{}" }]).levels, [[0, 1]]);
   }
@@ -390,7 +389,7 @@ test("planCalls() looks for references in nothing that is no JSON object", () =>
 
 // The shape of calls
 
-test("shapeOf() takes references to fit where they may stand", () => {
+Deno.test("shapeOf() takes references to fit where they may stand", () => {
   const parameters: JsonObject = {
     type: "object",
     properties: {
@@ -414,7 +413,7 @@ test("shapeOf() takes references to fit where they may stand", () => {
 
 // Hostile calls
 
-test("nested calls survive arguments that nest too deep", () => {
+Deno.test("nested calls survive arguments that nest too deep", () => {
   const deep = (levels: number, text: string) =>
     `{"x":${"[".repeat(levels)}${JSON.stringify(text)}${"]".repeat(levels)}}`;
   const calls = (text: string) => [{ arguments: text }, { arguments: "{}" }];
@@ -436,7 +435,7 @@ test("nested calls survive arguments that nest too deep", () => {
   );
 });
 
-test("nested calls keep keys such as __proto__ to themselves", () => {
+Deno.test("nested calls keep keys such as __proto__ to themselves", () => {
   const results = new Map<string, JsonValue>([["__proto__", JSON.parse('{"__proto__":{"a":1}}')]]);
   const { values } = resolveReferences(
     JSON.parse('{"__proto__":"$__proto__.__proto__.a","constructor":"$__proto__.__proto__"}'),
@@ -447,7 +446,7 @@ test("nested calls keep keys such as __proto__ to themselves", () => {
   assertEquals(({} as Record<string, unknown>)["a"], undefined);
 });
 
-test("nested calls bound how long their arguments can grow", () => {
+Deno.test("nested calls bound how long their arguments can grow", () => {
   const half = "x".repeat(LONGEST_TEXT / 2);
   const results = new Map<string, JsonValue>([["1", { half }], ["2", { list: [half] }]]);
   assertEquals(resolveReferences({ x: "$1.half$1.half" }, results).errors, []);
@@ -466,7 +465,7 @@ function fastest(work: () => void): number {
   }));
 }
 
-test("nested calls take time that is linear in what a model writes", () => {
+Deno.test("nested calls take time that is linear in what a model writes", () => {
   const texts: ((size: number) => string)[] = [
     (size) => "$1.a".repeat(size / 4),
     (size) => "$".repeat(size),
@@ -497,7 +496,7 @@ test("nested calls take time that is linear in what a model writes", () => {
   }
 });
 
-test("nested calls work on replies of 10,000 calls, in whatever way they refer to each other", () => {
+Deno.test("nested calls work on replies of 10,000 calls, in whatever way they refer to each other", () => {
   const count = 10_000;
   const places = [...new Array(count).keys()];
   const chain = places.map((place) => place === 0 ? [] : [place - 1]);

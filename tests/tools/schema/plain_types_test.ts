@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import {
@@ -10,9 +9,9 @@ import {
   wordsByName,
   wordsOfSchema,
 } from "../../../lib/tools/schema/plain_types.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
-test("schemaOfWords() knows words for types, and takes all others for descriptions", () => {
+Deno.test("schemaOfWords() knows words for types, and takes all others for descriptions", () => {
   const table: [JsonValue, JsonObject][] = [
     ["string", { type: "string" }],
     ["str", { type: "string" }],
@@ -43,7 +42,7 @@ test("schemaOfWords() knows words for types, and takes all others for descriptio
   assert(isTypeWord("dict") && !isTypeWord("toString"));
 });
 
-test("wordsOfSchema() tells types, choices and descriptions in words", () => {
+Deno.test("wordsOfSchema() tells types, choices and descriptions in words", () => {
   const table: [JsonValue, JsonValue][] = [
     [{ type: "string" }, "string"],
     [{ type: ["number", "string"] }, "number"],
@@ -71,7 +70,7 @@ const words: fc.Arbitrary<JsonValue> = fc.letrec<{ words: JsonValue }>((tie) => 
   ),
 })).words;
 
-test("wordsOfSchema() undoes schemaOfWords(), text taken or not", () => {
+Deno.test("wordsOfSchema() undoes schemaOfWords(), text taken or not", () => {
   fc.assert(fc.property(words, (given) => {
     assertEquals(wordsOfSchema(schemaOfWords(given)), given);
     assertEquals(wordsOfSchema(takingText(schemaOfWords(given))), given);
@@ -79,7 +78,7 @@ test("wordsOfSchema() undoes schemaOfWords(), text taken or not", () => {
   }));
 });
 
-test("takingText() and taking() take what they say, and leave the schema alone that took it", () => {
+Deno.test("takingText() and taking() take what they say, and leave the schema alone that took it", () => {
   const conforms = (schema: JsonObject, value: JsonValue) =>
     argumentCheck({
       name: "f",

@@ -1,9 +1,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { argumentCheck, schemaErrors } from "../../../lib/tools/schema/validate.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const DIALECTS = ["http://json-schema.org/draft-07/schema#", undefined];
 
@@ -22,7 +21,7 @@ function conforms(value: JsonValue, rules: JsonObject): boolean {
   return verdicts[0]!;
 }
 
-test("multipleOf takes fractions for what they are meant to be", () => {
+Deno.test("multipleOf takes fractions for what they are meant to be", () => {
   const table: [value: number, multipleOf: number, right: boolean][] = [
     [19.99, 0.01, true],
     [1.1, 0.1, true],
@@ -45,7 +44,7 @@ test("multipleOf takes fractions for what they are meant to be", () => {
   }));
 });
 
-test("pattern is read by code points, and as programs often write it where that is no pattern", () => {
+Deno.test("pattern is read by code points, and as programs often write it where that is no pattern", () => {
   const table: [value: string, pattern: string, right: boolean][] = [
     ["a-b.c", "^[\\w-.]+$", true],
     ["a b", "^[\\w-.]+$", false],
@@ -68,7 +67,7 @@ test("pattern is read by code points, and as programs often write it where that 
   assert(conforms("a", both) && !conforms("ab", both) && !conforms("\u{1f600}", both));
 });
 
-test("what is no pattern at all is refused", () => {
+Deno.test("what is no pattern at all is refused", () => {
   for (const $schema of DIALECTS) {
     const dialect: JsonObject = $schema === undefined ? {} : { $schema };
     const parameters = { ...dialect, properties: { x: { pattern: "[" } } };

@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { z } from "zod";
 import { runLoop } from "../../../lib/trials/agent/loop.ts";
 import { converse } from "../../../lib/trials/agent/conversation.ts";
@@ -10,7 +9,7 @@ import { tool } from "../../../lib/tools/define_tool.ts";
 import { type Limits, Session } from "../../../lib/trials/agent/session.ts";
 import { withStrategy } from "../../../lib/trials/strategies/registry.ts";
 import { Toolbox } from "../../../lib/trials/executors/toolbox.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { listened } from "../../support/strategy_runs.ts";
 
 const DOUBLE = tool({
@@ -57,7 +56,7 @@ const call = (x: number | string, more: Record<string, string> = {}): ScriptedRe
 const said = (messages: readonly Message[]) =>
   messages.map(({ role, content }) => `${role}: ${content}`);
 
-test("converse() goes on after each answer, with all that was said", async () => {
+Deno.test("converse() goes on after each answer, with all that was said", async () => {
   const { ending, messages, requests, events } = await talk(
     [call(1), { text: "2" }, call(2), { text: "4" }, { text: "Bye." }],
     ["Double 1.", "Again.", "Thank you."],
@@ -93,14 +92,14 @@ test("converse() goes on after each answer, with all that was said", async () =>
   ]);
 });
 
-test("converse() without turns is the loop once", async () => {
+Deno.test("converse() without turns is the loop once", async () => {
   const { ending, messages, events } = await talk([call(21), { text: "42" }], ["Double 21."]);
   assertEquals(ending, { kind: "answer", text: "42" });
   assertEquals(said(messages), ["user: Double 21.", "assistant: ", "tool: 42", "assistant: 42"]);
   assertEquals(events.some(({ kind }) => kind === "turn"), false);
 });
 
-test("converse() ends where a limit is reached, and the user says no more", async () => {
+Deno.test("converse() ends where a limit is reached, and the user says no more", async () => {
   const calls = await talk([call(1), { text: "2" }, call(2), call(3)], ["One.", "Two.", "Three."], {
     limits: { calls: 2 },
   });
@@ -115,7 +114,7 @@ test("converse() ends where a limit is reached, and the user says no more", asyn
   ]);
 });
 
-test("converse() keeps the names of values from turn to turn", async () => {
+Deno.test("converse() keeps the names of values from turn to turn", async () => {
   const { ending, given, messages, requests } = await talk(
     [
       call(21, { result: "@Twice" }),
@@ -138,7 +137,7 @@ test("converse() keeps the names of values from turn to turn", async () => {
   assertEquals(/42|84/.test(JSON.stringify(requests.map((one) => one.messages))), false);
 });
 
-test("converse() leaves out what a strategy says beside the conversation", async () => {
+Deno.test("converse() leaves out what a strategy says beside the conversation", async () => {
   const { messages } = await talk(
     ({ context, messages }) => {
       if (context.stage === "plan") return { text: "1. double" };
@@ -153,7 +152,7 @@ test("converse() leaves out what a strategy says beside the conversation", async
   ]);
 });
 
-test("converse() has every message once and in order, however many turns there are", async () => {
+Deno.test("converse() has every message once and in order, however many turns there are", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ user: fc.string(), calls: fc.nat({ max: 3 }), answer: fc.string() }), {

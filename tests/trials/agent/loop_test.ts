@@ -20,7 +20,6 @@ import {
 } from "../../../lib/trials/agent/session.ts";
 import { around, type ToolCall } from "../../../lib/tools/tool.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
-import { test } from "../../support/generated.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { type Parrot, parrot } from "../../support/models.ts";
 
@@ -57,7 +56,7 @@ const SOURCES = { text: "First the sources.", calls: [OTH, SRC] };
 const TARGET = { calls: [TGT] };
 const DONE = { text: "omega = 444" };
 
-test("runLoop() asks with the prompt and the tools, and once if there are no calls", async () => {
+Deno.test("runLoop() asks with the prompt and the tools, and once if there are no calls", async () => {
   const model = replying(DONE);
   const { ending, executor, events } = await run(model);
   assertEquals(ending, { kind: "answer", text: "omega = 444" });
@@ -69,13 +68,13 @@ test("runLoop() asks with the prompt and the tools, and once if there are no cal
   assertEquals(events.map(({ kind }) => kind), ["reply"]);
 });
 
-test("runLoop() hands the model no way to call a tool but its reply", async () => {
+Deno.test("runLoop() hands the model no way to call a tool but its reply", async () => {
   const model = replying(DONE);
   await run(model);
   for (const tool of model.requests[0]!.tools) assert(!("execute" in tool), tool.name);
 });
 
-test("runLoop() appends the reply, then the results of its calls in order", async () => {
+Deno.test("runLoop() appends the reply, then the results of its calls in order", async () => {
   const model = replying(SOURCES, TARGET, DONE);
   const { ending, events } = await run(model);
   assertEquals(ending, { kind: "answer", text: "omega = 444" });
@@ -101,7 +100,7 @@ test("runLoop() appends the reply, then the results of its calls in order", asyn
   );
 });
 
-test("runLoop() leaves the messages that it was given, and was seen with, as they are", async () => {
+Deno.test("runLoop() leaves the messages that it was given, and was seen with, as they are", async () => {
   const messages = Object.freeze([PROMPT]);
   const model = replying(SOURCES, DONE);
   await run(model, {}, { messages });
@@ -109,7 +108,7 @@ test("runLoop() leaves the messages that it was given, and was seen with, as the
   assertEquals(model.requests[1]!.messages.length, 4);
 });
 
-test("runLoop() records every reply with its tokens, time and repairs", async () => {
+Deno.test("runLoop() records every reply with its tokens, time and repairs", async () => {
   const usage = { inputTokens: 7, outputTokens: 3 };
   const repairs = ["a missing call id"];
   const model = replying({ ...SOURCES, usage, duration: 12, repairs }, { ...DONE, duration: 5 });
@@ -138,7 +137,7 @@ test("runLoop() records every reply with its tokens, time and repairs", async ()
   assertEquals(session.served, ["parrot-1"]);
 });
 
-test("runLoop() ends with the text whatever it is when there are no calls", async () => {
+Deno.test("runLoop() ends with the text whatever it is when there are no calls", async () => {
   for (const text of ["", " ", "I give up."]) {
     assertEquals((await run(replying({ text }))).ending, { kind: "answer", text });
   }
@@ -146,7 +145,7 @@ test("runLoop() ends with the text whatever it is when there are no calls", asyn
   assertEquals(filtered.ending.kind, "answer");
 });
 
-test("runLoop() ends at the first call past the limit", async () => {
+Deno.test("runLoop() ends at the first call past the limit", async () => {
   const model = replying({ calls: [SRC, SRC] });
   const { ending, executor, events } = await run(model);
   assertEquals(ending.kind, "call_limit");
@@ -155,12 +154,12 @@ test("runLoop() ends at the first call past the limit", async () => {
   assertEquals(events.at(-1)!.kind, "over_limit");
 });
 
-test("runLoop() lets a model answer after the last call that it may make", async () => {
+Deno.test("runLoop() lets a model answer after the last call that it may make", async () => {
   const model = replying({ calls: [SRC, SRC, SRC, SRC, OTH, TGT] }, DONE);
   assertEquals((await run(model)).ending.kind, "answer");
 });
 
-test("runLoop() ends after as many replies as there may be steps", async () => {
+Deno.test("runLoop() ends after as many replies as there may be steps", async () => {
   const model = replying(SOURCES, TARGET, DONE);
   const { ending, executor } = await run(model, { steps: 2 });
   assertEquals(ending.kind, "step_limit");
@@ -169,7 +168,7 @@ test("runLoop() ends after as many replies as there may be steps", async () => {
   assertEquals((await run(replying(SOURCES, TARGET, DONE), { steps: 3 })).ending.kind, "answer");
 });
 
-test("runLoop() ends when the tokens read and written are more than there may be", async () => {
+Deno.test("runLoop() ends when the tokens read and written are more than there may be", async () => {
   const usage = { inputTokens: 60, outputTokens: 40 };
   const model = replying({ ...SOURCES, usage }, { ...TARGET, usage }, { ...DONE, usage });
   const { ending, executor } = await run(model, { tokens: 199 });
@@ -180,7 +179,7 @@ test("runLoop() ends when the tokens read and written are more than there may be
   assertEquals((await run(enough, { tokens: 200 })).ending.kind, "answer");
 });
 
-test("runLoop() ends when the replies took longer than they may", async () => {
+Deno.test("runLoop() ends when the replies took longer than they may", async () => {
   const slow = { ...SOURCES, duration: 600 };
   const model = replying(slow, { ...TARGET, duration: 600 }, DONE);
   const { ending, executor } = await run(model, { seconds: 1 });
@@ -190,7 +189,7 @@ test("runLoop() ends when the replies took longer than they may", async () => {
   assertEquals((await run(replying(slow, DONE), { seconds: 1 })).ending.kind, "answer");
 });
 
-test("runLoop() tells the model how much time is left, if it is limited", async () => {
+Deno.test("runLoop() tells the model how much time is left, if it is limited", async () => {
   const model = replying({ ...SOURCES, duration: 400 }, DONE);
   await run(model, { seconds: 60 });
   assertEquals(model.requests[0]!.timeLimit, 60_000);
@@ -201,7 +200,7 @@ test("runLoop() tells the model how much time is left, if it is limited", async 
   assert(!("timeLimit" in free.requests[0]!));
 });
 
-test("runLoop() takes a model's TimeLimitError for the end of its time", async () => {
+Deno.test("runLoop() takes a model's TimeLimitError for the end of its time", async () => {
   const late: Model = {
     name: "late",
     simulated: true,
@@ -210,7 +209,7 @@ test("runLoop() takes a model's TimeLimitError for the end of its time", async (
   assertEquals((await run(late, { seconds: 1 })).ending.kind, "time_limit");
 });
 
-test("runLoop() takes a reply that was cut off for the end of the tokens", async () => {
+Deno.test("runLoop() takes a reply that was cut off for the end of the tokens", async () => {
   for (const cut of [{ text: "omega = 44" }, SOURCES]) {
     const { ending, executor, events } = await run(replying({ ...cut, finish: "length" }));
     assertEquals(ending.kind, "token_limit");
@@ -219,7 +218,7 @@ test("runLoop() takes a reply that was cut off for the end of the tokens", async
   }
 });
 
-test("runLoop() passes on what a model or an environment throws", async () => {
+Deno.test("runLoop() passes on what a model or an environment throws", async () => {
   for (const error of [new InfrastructureError("no network"), new TypeError("a slip")]) {
     const throwing: Model = {
       name: "broken",
@@ -238,7 +237,7 @@ test("runLoop() passes on what a model or an environment throws", async () => {
   }
 });
 
-test("runLoop() passes the signal to the model, and rejects with its reason", async () => {
+Deno.test("runLoop() passes the signal to the model, and rejects with its reason", async () => {
   const controller = new AbortController();
   const waiting: Model = {
     name: "waiting",
@@ -252,7 +251,7 @@ test("runLoop() passes the signal to the model, and rejects with its reason", as
   await assertRejects(() => run(waiting, {}, { signal: controller.signal }), RangeError, "enough");
 });
 
-test("runLoop() rejects once it is aborted, though the model takes no notice", async () => {
+Deno.test("runLoop() rejects once it is aborted, though the model takes no notice", async () => {
   const controller = new AbortController();
   let requests = 0;
   const deaf = scripted("deaf", (): ScriptedReply => {
@@ -263,7 +262,7 @@ test("runLoop() rejects once it is aborted, though the model takes no notice", a
   assertEquals(requests, 2);
 });
 
-test("runLoop() asks nobody when it is aborted before it begins", async () => {
+Deno.test("runLoop() asks nobody when it is aborted before it begins", async () => {
   const model = replying(DONE);
   const signal = AbortSignal.abort(new RangeError("enough"));
   await assertRejects(() => run(model, {}, { signal }), RangeError, "enough");
@@ -272,7 +271,7 @@ test("runLoop() asks nobody when it is aborted before it begins", async () => {
 
 // What strategies change
 
-test("runLoop() asks the model of its stage, and records no stage for replies of the loop", async () => {
+Deno.test("runLoop() asks the model of its stage, and records no stage for replies of the loop", async () => {
   const [own, other] = [parrot([DONE]), parrot([SOURCES, TARGET, DONE], "other")];
   const { ending, session, events } = await run(own, {}, {
     stage: "call",
@@ -292,7 +291,7 @@ test("runLoop() asks the model of its stage, and records no stage for replies of
   assertEquals([session.served, session.stages.length], [[], 1]);
 });
 
-test("runLoop() sends back what is written for calls, and keeps it in the trace", async () => {
+Deno.test("runLoop() sends back what is written for calls, and keeps it in the trace", async () => {
   const model = replying(SOURCES, DONE);
   const { executor } = await run(model, {}, {
     write: (answered) => answered.map(({ call, value }) => `${call.name} gave ${value}`),
@@ -305,7 +304,7 @@ test("runLoop() sends back what is written for calls, and keeps it in the trace"
   ]);
 });
 
-test("runLoop() has calls reviewed, and carries out what comes back in their place", async () => {
+Deno.test("runLoop() has calls reviewed, and carries out what comes back in their place", async () => {
   const wrong = { ...TGT, arguments: "{}" };
   const seen: Review[] = [];
   const model = replying({ text: "Sources.", calls: [SRC, OTH] }, { calls: [wrong] }, DONE);
@@ -326,7 +325,7 @@ test("runLoop() has calls reviewed, and carries out what comes back in their pla
   assertEquals(reply, { role: "assistant", content: "", calls: [TGT] });
 });
 
-test("runLoop() ends with the limit that a review reaches, and carries out nothing more", async () => {
+Deno.test("runLoop() ends with the limit that a review reaches, and carries out nothing more", async () => {
   const limited = { kind: "token_limit", message: "no more" } as const;
   const { ending, executor } = await run(replying(SOURCES, DONE), {}, {
     review: () => Promise.resolve(limited),
@@ -335,7 +334,7 @@ test("runLoop() ends with the limit that a review reaches, and carries out nothi
   assertEquals(executor.calls, 0);
 });
 
-test("runLoop() counts the time that calls take, too", async () => {
+Deno.test("runLoop() counts the time that calls take, too", async () => {
   const executor = createExecutor(TASK);
   let left: Promise<unknown> | undefined;
   const environment = around(executor, {

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { parseAnswer } from "../../../lib/trials/executors/answer.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 /** Each text has 512 for the value of bujxe. */
 const STATED: Record<string, readonly string[]> = {
@@ -74,13 +73,13 @@ const STATED: Record<string, readonly string[]> = {
 
 for (const [manner, texts] of Object.entries(STATED)) {
   for (const text of texts) {
-    test(`parseAnswer() reads a value ${manner}: ${JSON.stringify(text)}`, () => {
+    Deno.test(`parseAnswer() reads a value ${manner}: ${JSON.stringify(text)}`, () => {
       assertEquals(parseAnswer(text, "bujxe"), 512);
     });
   }
 }
 
-test("parseAnswer() reads negative and large numbers with thousands separators", () => {
+Deno.test("parseAnswer() reads negative and large numbers with thousands separators", () => {
   const table: [string, number][] = [
     ["bujxe = -512", -512],
     ["bujxe is -1,234.", -1234],
@@ -95,7 +94,7 @@ test("parseAnswer() reads negative and large numbers with thousands separators",
   for (const [text, value] of table) assertEquals(parseAnswer(text, "bujxe"), value, text);
 });
 
-test("parseAnswer() finds nothing where no integer is", () => {
+Deno.test("parseAnswer() finds nothing where no integer is", () => {
   for (
     const text of [
       "",
@@ -115,7 +114,7 @@ test("parseAnswer() finds nothing where no integer is", () => {
   ) assertEquals(parseAnswer(text, "bujxe"), null, text);
 });
 
-test("parseAnswer() does not take the variable's name inside a longer word", () => {
+Deno.test("parseAnswer() does not take the variable's name inside a longer word", () => {
   for (
     const text of [
       "bujxe = 512 and xbujxe = 731",
@@ -128,14 +127,14 @@ test("parseAnswer() does not take the variable's name inside a longer word", () 
   ) assertEquals(parseAnswer(text, "bujxe"), 512, text);
 });
 
-test("parseAnswer() does not take the name inside a longer word, however far it is", () => {
+Deno.test("parseAnswer() does not take the name inside a longer word, however far it is", () => {
   for (let spaces = 0; spaces < 80; spaces++) {
     const text = `zbujxe${" ".repeat(spaces)}= 731 and so 512`;
     assertEquals(parseAnswer(text, "bujxe"), 512, String(spaces));
   }
 });
 
-test("parseAnswer() takes a statement for none if it says something else", () => {
+Deno.test("parseAnswer() takes a statement for none if it says something else", () => {
   const table: [string, number][] = [
     ["bujxe is not 731, it must be 512", 512],
     ["bujxe needs 731 first, which gives 512", 512],
@@ -145,36 +144,36 @@ test("parseAnswer() takes a statement for none if it says something else", () =>
   for (const [text, value] of table) assertEquals(parseAnswer(text, "bujxe"), value, text);
 });
 
-test("parseAnswer() takes no number of a list for the value", () => {
+Deno.test("parseAnswer() takes no number of a list for the value", () => {
   const text =
     "To get bujxe:\n\n1. I called func_abc.\n2. I called func_abd.\n\nThe answer is 512.";
   assertEquals(parseAnswer(text, "bujxe"), 512);
 });
 
-test("parseAnswer() reads an integer in underscores of emphasis", () => {
+Deno.test("parseAnswer() reads an integer in underscores of emphasis", () => {
   assertEquals(parseAnswer("bujxe = _512_, from 731", "bujxe"), 512);
   assertEquals(parseAnswer("The answer is __512__.", "bujxe"), 512);
 });
 
-test("parseAnswer() reads a value behind an arrow or in a table", () => {
+Deno.test("parseAnswer() reads a value behind an arrow or in a table", () => {
   assertEquals(parseAnswer("bujxe → 512 (from 731)", "bujxe"), 512);
   assertEquals(parseAnswer("bujxe -> 512 (from 731)", "bujxe"), 512);
   assertEquals(parseAnswer("| bujxe | 512 |\n| other | 731 |", "bujxe"), 512);
 });
 
-test("parseAnswer() reads the sign of a typographic minus", () => {
+Deno.test("parseAnswer() reads the sign of a typographic minus", () => {
   assertEquals(parseAnswer("bujxe = \u2212512", "bujxe"), -512);
 });
 
-test("parseAnswer() reads no integer out of a number with a decimal comma", () => {
+Deno.test("parseAnswer() reads no integer out of a number with a decimal comma", () => {
   assertEquals(parseAnswer("512,5", "bujxe"), null);
 });
 
-test("parseAnswer() takes the value to be the statement's right side, at a capital, too", () => {
+Deno.test("parseAnswer() takes the value to be the statement's right side, at a capital, too", () => {
   assertEquals(parseAnswer("Bujxe is 512, from 731.", "bujxe"), 512);
 });
 
-test("parseAnswer() gives a safe integer or null for any text, and never minus zero", () => {
+Deno.test("parseAnswer() gives a safe integer or null for any text, and never minus zero", () => {
   const words = ["bujxe", " = ", " is ", "1,234", ",567", "-", "0", ".", "_", "**", "\n", "12 "];
   const texts = fc.oneof(
     fc.string({ unit: "binary" }),
@@ -189,14 +188,14 @@ test("parseAnswer() gives a safe integer or null for any text, and never minus z
   );
 });
 
-test("parseAnswer() gives no number beyond the safe integers", () => {
+Deno.test("parseAnswer() gives no number beyond the safe integers", () => {
   for (const groups of [5, 6, 10, 1000]) {
     const value = parseAnswer(`bujxe = 999${",999".repeat(groups)}`, "bujxe");
     assert(value === null || Number.isSafeInteger(value), `${groups} groups: ${value}`);
   }
 });
 
-test("parseAnswer() reads what a sentence states, among any other words and numbers", () => {
+Deno.test("parseAnswer() reads what a sentence states, among any other words and numbers", () => {
   const other = fc.oneof(fc.nat().map(String), fc.constantFrom("alpha = 7", "so", "no, ", "x1"));
   const sides = fc.array(other).map((words) => words.join(" "));
   const join = fc.constantFrom(" = ", "=", " is ", ": ", " equals ", " is **");
@@ -205,7 +204,7 @@ test("parseAnswer() reads what a sentence states, among any other words and numb
   }));
 });
 
-test("parseAnswer() comes to an end with a million characters of any kind", () => {
+Deno.test("parseAnswer() comes to an end with a million characters of any kind", () => {
   const kinds = ["1", "1,", "1,111", ",111", "-", "bujxe", "bujxe ", "bujxe = ", "1.", "1.0 "]
     .concat("bujxe is the value of ", " ", "**", "_1_", "512 ", "\ud835\udfd9", "\ud800", "\n");
   for (const kind of kinds) {
@@ -216,7 +215,7 @@ test("parseAnswer() comes to an end with a million characters of any kind", () =
   }
 });
 
-test("parseAnswer() takes the stated value, whatever is counted after it", () => {
+Deno.test("parseAnswer() takes the stated value, whatever is counted after it", () => {
   for (
     const text of [
       "bujxe = \\boxed{512}. It took 5 calls.",

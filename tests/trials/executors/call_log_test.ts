@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import { z } from "zod";
 import {
   assertCalled,
@@ -12,7 +11,7 @@ import type { JsonObject } from "../../../lib/base/json.ts";
 import { tool } from "../../../lib/tools/define_tool.ts";
 import { assertAnswer, assertBudget } from "../../../lib/testing/assertions/runs.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const ADD = tool({
   name: "add",
@@ -34,7 +33,7 @@ function toolOf(recorded: readonly Tool[], name: string): Tool {
   return recorded.find((one) => one.name === name)!;
 }
 
-test("logCalls() records what an agent calls, and passes on what comes back", async () => {
+Deno.test("logCalls() records what an agent calls, and passes on what comes back", async () => {
   const run = logCalls([ADD, STATION]);
   assertEquals([run.calls, run.answer, run.replies], [[], null, 0]);
   assertEquals(await toolOf(run.recorded, "add").execute({ x: 2 }), "3");
@@ -55,7 +54,7 @@ test("logCalls() records what an agent calls, and passes on what comes back", as
   assertNoFailedCalls(run);
 });
 
-test("logCalls() refuses arguments before a tool runs, and gives back what is thrown", async () => {
+Deno.test("logCalls() refuses arguments before a tool runs, and gives back what is thrown", async () => {
   let runs = 0;
   const own = tool({
     name: "pay",
@@ -78,7 +77,7 @@ test("logCalls() refuses arguments before a tool runs, and gives back what is th
   assertThrows(() => assertNoFailedCalls(run), Error, "5 of 5 calls failed");
 });
 
-test("logCalls() takes whatever an agent calls a tool with", async () => {
+Deno.test("logCalls() takes whatever an agent calls a tool with", async () => {
   const run = logCalls([ADD]);
   const [add] = run.recorded;
   const cycle: Record<string, unknown> = {};
@@ -96,7 +95,7 @@ test("logCalls() takes whatever an agent calls a tool with", async () => {
   assertEquals(run.calls[0]!.arguments, undefined);
 });
 
-test("logCalls() tells the steps apart: calls made at once, or as the agent says", async () => {
+Deno.test("logCalls() tells the steps apart: calls made at once, or as the agent says", async () => {
   const run = logCalls([ADD]);
   const [add] = run.recorded;
   await Promise.all([add!.execute({ x: 1 }), add!.execute({ x: 2 })]);
@@ -111,7 +110,7 @@ test("logCalls() tells the steps apart: calls made at once, or as the agent says
   assertEquals(said.calls.map(({ step }) => step), [1, 1, 2]);
 });
 
-test("logCalls() begins sequences anew, and keeps recordings apart", async () => {
+Deno.test("logCalls() begins sequences anew, and keeps recordings apart", async () => {
   const status = tool({
     name: "status",
     description: "Tells how far it is",
@@ -126,7 +125,7 @@ test("logCalls() begins sequences anew, and keeps recordings apart", async () =>
   }
 });
 
-test("logCalls() is over with the answer", async () => {
+Deno.test("logCalls() is over with the answer", async () => {
   const run = logCalls([ADD]);
   await run.recorded[0]!.execute({ x: 1 });
   run.end(null, { replies: 2, usage: { inputTokens: 90, outputTokens: 10 } });
@@ -142,7 +141,7 @@ test("logCalls() is over with the answer", async () => {
   assertEquals(run.durationMs, took);
 });
 
-test("logCalls() cannot end while calls are under way", async () => {
+Deno.test("logCalls() cannot end while calls are under way", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const slow = tool({
     name: "slow",
@@ -158,7 +157,7 @@ test("logCalls() cannot end while calls are under way", async () => {
   assertEquals(run.end("I waited.").calls.map(({ result }) => result), ["late", "late"]);
 });
 
-test("logCalls() perturbs what the agent sees, and checks by what the tools are", async () => {
+Deno.test("logCalls() perturbs what the agent sees, and checks by what the tools are", async () => {
   const documents = logCalls([ADD], { perturbation: { id: "RD", seed: 7 } });
   assertEquals(JSON.stringify(documents.recorded[0]!.parameters).includes("The first"), false);
   assertEquals(JSON.stringify(documents.tools[0]!.parameters).includes("The first"), true);
@@ -175,7 +174,7 @@ test("logCalls() perturbs what the agent sees, and checks by what the tools are"
   assertEquals(returns.calls[0]!.result, '{"Object_1":7,"Object_2":21}');
 });
 
-test("logCalls() refuses what are no tools, and perturbations that there are not", () => {
+Deno.test("logCalls() refuses what are no tools, and perturbations that there are not", () => {
   assertThrows(() => logCalls([ADD, ADD]), InputError, "their names must be distinct: add is");
   assertThrows(() => logCalls([null as unknown as Tool]), InputError, "number 1 has none");
   assertThrows(
@@ -199,7 +198,7 @@ test("logCalls() refuses what are no tools, and perturbations that there are not
   }
 });
 
-test("logCalls() has every call in its order, whichever tools an agent calls at once", async () => {
+Deno.test("logCalls() has every call in its order, whichever tools an agent calls at once", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(fc.integer(), { minLength: 1, maxLength: 4 }), { maxLength: 4 }),
@@ -230,7 +229,7 @@ test("logCalls() has every call in its order, whichever tools an agent calls at 
   );
 });
 
-test("logCalls() gives an agent errors that it can handle", async () => {
+Deno.test("logCalls() gives an agent errors that it can handle", async () => {
   const slow = tool({
     name: "slow",
     description: "Is checked later",

@@ -5,7 +5,6 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import fc from "fast-check";
 import { z } from "zod";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { Message } from "../../../lib/tools/message.ts";
@@ -19,7 +18,7 @@ import {
 } from "../../../lib/trials/executors/case.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const BOOK = tool({
   name: "book",
@@ -71,7 +70,7 @@ async function runOf<State = undefined>(
 
 const assertion = ({ events }: Trial) => events.find((event) => event.kind === "assertion");
 
-test("a case tells its assert all that has happened", async () => {
+Deno.test("a case tells its assert all that has happened", async () => {
   const run = await runOf({ system: "You book.", oracle: ORACLE }, {
     model: [
       { text: "Wait.", calls: RIGHT[0]!.calls!, usage: { inputTokens: 100, outputTokens: 10 } },
@@ -98,7 +97,7 @@ test("a case tells its assert all that has happened", async () => {
   });
 });
 
-test("a case is solved where assert throws nothing, and else tells what it threw, and where", async () => {
+Deno.test("a case is solved where assert throws nothing, and else tells what it threw, and where", async () => {
   const solved = await tryCase({});
   assertEquals([solved.outcome, solved.grounded, assertion(solved)], ["solved", true, undefined]);
 
@@ -115,7 +114,7 @@ test("a case is solved where assert throws nothing, and else tells what it threw
   assertEquals(failed.events.at(-2)?.kind, "assertion");
 });
 
-test("a case takes assertions of any library, thrown at once or later", async () => {
+Deno.test("a case takes assertions of any library, thrown at once or later", async () => {
   class Foreign extends Error {
     override name = "AssertionError";
   }
@@ -136,7 +135,7 @@ test("a case takes assertions of any library, thrown at once or later", async ()
   }
 });
 
-test("a case takes whatever assert throws for a failed assertion", async () => {
+Deno.test("a case takes whatever assert throws for a failed assertion", async () => {
   const table: [thrown: () => unknown, told: RegExp][] = [
     [
       () => new TypeError("boo"),
@@ -162,7 +161,7 @@ test("a case takes whatever assert throws for a failed assertion", async () => {
   }
 });
 
-test("a case is invalid where a judge cannot be asked: that is no failure of the model", async () => {
+Deno.test("a case is invalid where a judge cannot be asked: that is no failure of the model", async () => {
   const trial = await tryCase({
     assert: () => Promise.reject(new InfrastructureError("the judge is away")),
   });
@@ -170,7 +169,7 @@ test("a case is invalid where a judge cannot be asked: that is no failure of the
   assertStringIncludes(trial.reason!, "the judge is away");
 });
 
-test("a case lets no text of a model give orders to what reads a log", async () => {
+Deno.test("a case lets no text of a model give orders to what reads a log", async () => {
   const trial = await tryCase({
     assert() {
       throw new AssertionError("No:\n::error::boo\n  ::warning::boo\n##[error]boo");
@@ -180,7 +179,7 @@ test("a case lets no text of a model give orders to what reads a log", async () 
   assertEquals(lines.some((line) => /^\s*::|##\[/.test(line)), false);
 });
 
-test("a case passes on what an assertion says that cannot be used so", async () => {
+Deno.test("a case passes on what an assertion says that cannot be used so", async () => {
   const trial = await tryCase({
     assert() {
       throw new InputError("Cannot use that:\n  at tool: must be a text");
@@ -193,7 +192,7 @@ test("a case passes on what an assertion says that cannot be used so", async () 
   );
 });
 
-test("a case takes no place from what a message looks like", async () => {
+Deno.test("a case takes no place from what a message looks like", async () => {
   for (const text of ["\n    at file:///etc/passwd:1:1", "x".repeat(100_000)]) {
     const trial = await tryCase({
       assert() {
@@ -205,7 +204,7 @@ test("a case takes no place from what a message looks like", async () => {
   }
 });
 
-test("a case makes state and tools anew for each trial, and sequences begin anew", async () => {
+Deno.test("a case makes state and tools anew for each trial, and sequences begin anew", async () => {
   const made: object[] = [];
   const own: Partial<ToolCase<{ booked: number }>> = {
     state: () => {
@@ -239,7 +238,7 @@ test("a case makes state and tools anew for each trial, and sequences begin anew
   }
 });
 
-test("a case goes on for several turns with one state", async () => {
+Deno.test("a case goes on for several turns with one state", async () => {
   const { state, answer, messages, calls } = await runOf<string[]>({
     state: () => [],
     tools: (said) => [
@@ -262,7 +261,7 @@ test("a case goes on for several turns with one state", async () => {
   assertEquals(messages.filter(({ role }) => role === "user").length, 3);
 });
 
-test("a case does not ask its assert where a limit is reached", async () => {
+Deno.test("a case does not ask its assert where a limit is reached", async () => {
   let asked = 0;
   const own = { assert: () => void asked++ };
   const forever = [RIGHT[0]!];
@@ -278,7 +277,7 @@ test("a case does not ask its assert where a limit is reached", async () => {
   assertEquals([empty.outcome, asked], ["solved", 1]);
 });
 
-test("a case that was worked on by hand does not ask its assert past the limit, either", async () => {
+Deno.test("a case that was worked on by hand does not ask its assert past the limit, either", async () => {
   let asked = 0;
   const own = { name: "own", tools: [BOOK], prompt: PROMPT, assert: () => void asked++ };
   using fixture = new CaseExecutor(own, { case: "own", seed: 1 }, { callLimit: 1 });
@@ -306,7 +305,7 @@ async function seenUnder(perturbation: string, own: Partial<ToolCase> = {}, seed
   };
 }
 
-test("a case is perturbed for the model alone: calls are checked by the tools as they are", async () => {
+Deno.test("a case is perturbed for the model alone: calls are checked by the tools as they are", async () => {
   const usual = await seenUnder("none");
   assertEquals([usual.question, usual.result], [PROMPT, '{"room_id":12,"price":80}']);
   const without = await seenUnder("RD");
@@ -329,7 +328,7 @@ test("a case is perturbed for the model alone: calls are checked by the tools as
   assertEquals((await seenUnder("AN")).question, (await seenUnder("AN")).question);
 });
 
-test("a case tells where a perturbation found nothing to change", async () => {
+Deno.test("a case tells where a perturbation found nothing to change", async () => {
   const unknown = await tryCase({}, { perturbation: "RP_F" });
   assertEquals(unknown.changed, false);
   const known = await tryCase({ oracle: ORACLE }, { perturbation: "RP_F" });
@@ -342,7 +341,7 @@ test("a case tells where a perturbation found nothing to change", async () => {
   assertEquals(told.question.includes("Rome"), false);
 });
 
-test("a case with right calls tells how others differ, and how few would do", async () => {
+Deno.test("a case with right calls tells how others differ, and how few would do", async () => {
   const wrong = await tryCase({ oracle: ORACLE }, {
     model: [{ calls: [{ name: "book", arguments: { city: "Rome", nights: 2 } }] }, { text: "" }],
   });
@@ -357,7 +356,7 @@ test("a case with right calls tells how others differ, and how few would do", as
   ]);
 });
 
-test("a case hands on whether the model must call", async () => {
+Deno.test("a case hands on whether the model must call", async () => {
   const choices: unknown[] = [];
   const model: Model = {
     ...scripted("script", RIGHT),
@@ -372,7 +371,7 @@ test("a case hands on whether the model must call", async () => {
   assertEquals(choices.at(-1), undefined);
 });
 
-test("a case cannot begin with what is no state and are no tools", () => {
+Deno.test("a case cannot begin with what is no state and are no tools", () => {
   const table: [own: Partial<ToolCase<unknown>>, message: RegExp][] = [
     [
       { state: () => JSON.parse("{") },
@@ -425,7 +424,7 @@ test("a case cannot begin with what is no state and are no tools", () => {
   }
 });
 
-test("a case records whatever a model writes, and never breaks of it", async () => {
+Deno.test("a case records whatever a model writes, and never breaks of it", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(

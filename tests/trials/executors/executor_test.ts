@@ -8,7 +8,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import { z } from "zod";
 import { createExecutor } from "../../../lib/trials/executors/generated.ts";
 import { InputError } from "../../../lib/base/errors.ts";
@@ -18,7 +17,7 @@ import { REFERENCE_PATTERN } from "../../../lib/tools/references/schema.ts";
 import type { PreparedCall, Tool, ToolCall } from "../../../lib/tools/tool.ts";
 import { Toolbox, type ToolboxOptions } from "../../../lib/trials/executors/toolbox.ts";
 import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { call, OTH, SRC, TASK } from "../../support/handmade.ts";
 
 /** Passes turns of the event loop, so that work overlaps without a clock. */
@@ -71,7 +70,7 @@ async function lastError(toolbox: Toolbox, ...calls: ToolCall[]): Promise<string
 
 // At the same time
 
-test("Executor.execute() runs calls at the same time, at most 10, and records them in order", async () => {
+Deno.test("Executor.execute() runs calls at the same time, at most 10, and records them in order", async () => {
   for (const [parallel, most] of [[undefined, 10], [1, 1], [3, 3], [100, 25]] as const) {
     let [underWay, highest] = [0, 0];
     const begun: JsonValue[] = [];
@@ -103,7 +102,7 @@ test("Executor.execute() runs calls at the same time, at most 10, and records th
   }
 });
 
-test("Executor.execute() gives queued results in the order of the calls", async () => {
+Deno.test("Executor.execute() gives queued results in the order of the calls", async () => {
   for (const parallel of [1, 2, 10]) {
     const next = tool({
       name: "next",
@@ -117,14 +116,14 @@ test("Executor.execute() gives queued results in the order of the calls", async 
   }
 });
 
-test("Executor.execute() records what is answered at once within the turn", () => {
+Deno.test("Executor.execute() records what is answered at once within the turn", () => {
   using executor = createExecutor(TASK);
   const answering = executor.execute([SRC, OTH]);
   assertEquals(callsOf(executor.events).map(({ call }) => call), [1, 2]);
   return answering.then((results) => assertEquals(results.length, 2));
 });
 
-test("Executor.execute() begins nothing more once the trial is over, and records nothing of it", async () => {
+Deno.test("Executor.execute() begins nothing more once the trial is over, and records nothing of it", async () => {
   const ends: (() => void)[] = [];
   const slow = plain("slow", () => new Promise<void>((resolve) => ends.push(resolve)));
   const toolbox = toolboxOf([slow], { parallel: 2 });
@@ -139,7 +138,7 @@ test("Executor.execute() begins nothing more once the trial is over, and records
   assertEquals([ends.length, toolbox.events.length], [2, 0]);
 });
 
-test("Executor.execute() runs no tool that a fault holds up once the trial is over", async () => {
+Deno.test("Executor.execute() runs no tool that a fault holds up once the trial is over", async () => {
   let runs = 0;
   const counted = plain("counted", () => ++runs);
   const toolbox = toolboxOf([counted], { injectFault: () => ({ kind: "slow", delay: 1 }) });
@@ -149,7 +148,7 @@ test("Executor.execute() runs no tool that a fault holds up once the trial is ov
   assertEquals(runs, 0);
 });
 
-test("Executor.execute() awaits what has begun before it throws what a tool's own check does", async () => {
+Deno.test("Executor.execute() awaits what has begun before it throws what a tool's own check does", async () => {
   const ended: string[] = [];
   const slow = plain("slow", async () => {
     await turns(30);
@@ -169,7 +168,7 @@ test("Executor.execute() awaits what has begun before it throws what a tool's ow
   assertEquals(ended, ["slow"]);
 });
 
-test("Executor refuses limits that are none", () => {
+Deno.test("Executor refuses limits that are none", () => {
   for (const parallel of [0, -1, 1.5, NaN, Infinity]) {
     assertThrows(
       () => new Toolbox([], { parallel }),
@@ -198,7 +197,7 @@ const replies = fc.integer({ min: 1, max: 14 }).chain((count) =>
   })
 );
 
-test("Executor.execute() agrees with direct evaluation, whatever the order and the delays", async () => {
+Deno.test("Executor.execute() agrees with direct evaluation, whatever the order and the delays", async () => {
   await fc.assert(fc.asyncProperty(replies, async ({ needs, order, slowness, parallel, byId }) => {
     /** What a call gives: a number of its own, and all that it needs. */
     const evaluated: number[] = [];
@@ -256,7 +255,7 @@ test("Executor.execute() agrees with direct evaluation, whatever the order and t
   }));
 });
 
-test("Executor.execute() takes references for texts unless it is told otherwise", async () => {
+Deno.test("Executor.execute() takes references for texts unless it is told otherwise", async () => {
   const calls = [own("a", "echo", { x: "$2.y $$2.y" }), own("b", "echo", { y: 1 })];
   using toolbox = new Toolbox([ECHO]);
   assertEquals(await answers(toolbox, ...calls), [{ x: "$2.y $$2.y" }, { y: 1 }]);
@@ -264,7 +263,7 @@ test("Executor.execute() takes references for texts unless it is told otherwise"
   assertEquals(toolbox.tools[0]!.parameters, { type: "object", properties: {} });
 });
 
-test("Executor.execute() records what is meant, and no more of how it came to it", async () => {
+Deno.test("Executor.execute() records what is meant, and no more of how it came to it", async () => {
   using toolbox = toolboxOf([ECHO]);
   await toolbox.execute([
     own("a", "echo", { x: "$b.y", z: "$5 $$b.y" }),
@@ -288,14 +287,14 @@ test("Executor.execute() records what is meant, and no more of how it came to it
   }]);
 });
 
-test("Executor.execute() leaves calls without references as they were written", async () => {
+Deno.test("Executor.execute() leaves calls without references as they were written", async () => {
   using toolbox = toolboxOf([ECHO]);
   const written = ' { "x" : "$5.00" , "y" : 1.0 } ';
   await toolbox.execute([{ ...call("echo", ""), arguments: written }]);
   assertEquals("resolved" in callsOf(toolbox.events)[0]!, false);
 });
 
-test("Executor.execute() goes on with others where a call cannot be made", async () => {
+Deno.test("Executor.execute() goes on with others where a call cannot be made", async () => {
   const tools = [ECHO, THROW, plain("count", () => 1, { n: { type: "integer" } })];
   using toolbox = toolboxOf(tools);
   const results = await answers(
@@ -356,7 +355,7 @@ test("Executor.execute() goes on with others where a call cannot be made", async
   assertEquals(after!.detail, { missing: [], unexpected: [], wrongType: ["a"], malformed: false });
 });
 
-test("Executor.execute() tells of all that is wrong with a call, whose own mistake it then is", async () => {
+Deno.test("Executor.execute() tells of all that is wrong with a call, whose own mistake it then is", async () => {
   using toolbox = toolboxOf([ECHO, THROW]);
   const error = await lastError(
     toolbox,
@@ -372,7 +371,7 @@ test("Executor.execute() tells of all that is wrong with a call, whose own mista
   }]);
 });
 
-test("Executor.execute() keeps chains as long as they may be", async () => {
+Deno.test("Executor.execute() keeps chains as long as they may be", async () => {
   const calls = [1, 2, 3].map((place) =>
     own(`c${place}`, "echo", place === 1 ? { y: 1 } : { y: `$c${place - 1}.y` })
   );
@@ -385,7 +384,7 @@ test("Executor.execute() keeps chains as long as they may be", async () => {
   );
 });
 
-test("Executor.execute() has no results of calls past the limit, and none of earlier replies", async () => {
+Deno.test("Executor.execute() has no results of calls past the limit, and none of earlier replies", async () => {
   using toolbox = toolboxOf([ECHO], { callLimit: 3 });
   await toolbox.execute([own("old", "echo", { y: 1 })]);
   const results = await answers(
@@ -401,7 +400,7 @@ test("Executor.execute() has no results of calls past the limit, and none of ear
   assert(toolbox.exhausted);
 });
 
-test("Executor.execute() bounds how long all calls of a reply can grow together", async () => {
+Deno.test("Executor.execute() bounds how long all calls of a reply can grow together", async () => {
   const long = plain("long", () => "x".repeat(4_000_000));
   const size = plain("size", ({ x }) => String(x).length);
   using toolbox = toolboxOf([long, size]);
@@ -414,7 +413,7 @@ test("Executor.execute() bounds how long all calls of a reply can grow together"
   assertEquals(next!.content, "4000000");
 });
 
-test("Executor.execute() reads nothing into what a tool returned", async () => {
+Deno.test("Executor.execute() reads nothing into what a tool returned", async () => {
   using toolbox = toolboxOf([ECHO]);
   assertEquals(
     await answers(
@@ -427,7 +426,7 @@ test("Executor.execute() reads nothing into what a tool returned", async () => {
   );
 });
 
-test("Executor.execute() resolves what goes back, perturbed and whole", async () => {
+Deno.test("Executor.execute() resolves what goes back, perturbed and whole", async () => {
   using toolbox = toolboxOf([ECHO], {
     perturbReturn: (text) => text.replaceAll('"y"', '"Y"'),
     longestResult: 5,
@@ -438,7 +437,7 @@ test("Executor.execute() resolves what goes back, perturbed and whole", async ()
   assertEquals(callsOf(toolbox.events)[1]!.resolved, '{"x":"a long text"}');
 });
 
-test("Executor.execute() leaves calls to whatever around it has found out what they mean", async () => {
+Deno.test("Executor.execute() leaves calls to whatever around it has found out what they mean", async () => {
   const numbers = plain("numbers", (input) => input, { n: { type: "integer" } });
   using toolbox = toolboxOf([ECHO, numbers]);
   const meant = { ...own("a", "echo", { x: "@it" }), resolved: '{"x":"$9.y $b.y"}' };
@@ -461,7 +460,7 @@ test("Executor.execute() leaves calls to whatever around it has found out what t
   assertEquals(toolbox.refuse(wrong)?.fault.wrongType, ["n"]);
 });
 
-test("Executor.tools refer to no other call, as each is made by itself", async () => {
+Deno.test("Executor.tools refer to no other call, as each is made by itself", async () => {
   using toolbox = toolboxOf([ECHO]);
   const results = await Promise.all([
     toolbox.tools[0]!.execute({ y: 1 }),
@@ -471,7 +470,7 @@ test("Executor.tools refer to no other call, as each is made by itself", async (
   assertStringIncludes(results[1]!, "$1 is the call itself");
 });
 
-test("Executor.tools take references in every position, and stay strict", () => {
+Deno.test("Executor.tools take references in every position, and stay strict", () => {
   const parameters: JsonObject = {
     type: "object",
     properties: {
@@ -509,7 +508,7 @@ test("Executor.tools take references in every position, and stay strict", () => 
   assertEquals(strict.parameters, parameters);
 });
 
-test("Executor.refuse() takes references to fit, and finds what is wrong beside them", () => {
+Deno.test("Executor.refuse() takes references to fit, and finds what is wrong beside them", () => {
   const order = tool({
     name: "order",
     description: "Orders",
@@ -540,7 +539,7 @@ test("Executor.refuse() takes references to fit, and finds what is wrong beside 
 
 // What is known when a call runs
 
-test("an executor judges what is known when a call runs", async () => {
+Deno.test("an executor judges what is known when a call runs", async () => {
   const [src, oth] = [{ ...SRC, id: "src" }, { ...OTH, id: "oth" }];
   using executor = createExecutor(TASK, { references: true, callLimit: 50 });
   const [target] = await executor.execute([
@@ -569,7 +568,7 @@ test("an executor judges what is known when a call runs", async () => {
   assertEquals(callsOf(half.events).map(({ guessed }) => guessed), new Array(3).fill(undefined));
 });
 
-test("an executor tells failures apart by what is meant", async () => {
+Deno.test("an executor tells failures apart by what is meant", async () => {
   const wrongSource = { ...call("func_src", { given: 1 }), id: "src" };
   using executor = createExecutor(TASK, { references: true, callLimit: 50 });
   await executor.execute([
@@ -597,7 +596,7 @@ test("an executor tells failures apart by what is meant", async () => {
   );
 });
 
-test("an executor without references refuses them as what they are: no numbers", async () => {
+Deno.test("an executor without references refuses them as what they are: no numbers", async () => {
   using executor = createExecutor(TASK);
   await executor.execute([call("func_tgt", { one: "$2.alpha", two: "$3.beta" }), SRC, OTH]);
   const [failure, ...others] = failuresOf(executor.events);

@@ -6,7 +6,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import fc from "fast-check";
 import {
   createExecutor,
   type GeneratedTaskExecutor,
@@ -23,7 +22,8 @@ import {
   type ToolResult,
 } from "../../../lib/tools/tool.ts";
 import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
-import { coreInOrder, rightArguments, specs, test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
+import { coreInOrder, rightArguments, specs } from "../../support/generated.ts";
 import { call, lastCall, lastValue, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 
 function patient(task: Task = TASK): GeneratedTaskExecutor {
@@ -47,7 +47,7 @@ function wrongArguments(failure: unknown): readonly WrongArgument[] {
 
 // What is returned
 
-test("execute() answers in order, with the calls' ids and names, as JSON", async () => {
+Deno.test("execute() answers in order, with the calls' ids and names, as JSON", async () => {
   const executor = patient();
   assertEquals(await executor.execute([OTH, SRC]), [
     { callId: "id of func_oth", name: "func_oth", content: '{"beta":222}' },
@@ -63,7 +63,7 @@ test("execute() answers in order, with the calls' ids and names, as JSON", async
   assertEquals(executor.calls, 3);
 });
 
-test("execute() records a right call whole", async () => {
+Deno.test("execute() records a right call whole", async () => {
   assertEquals(await after([SRC]), {
     kind: "call",
     call: 1,
@@ -76,14 +76,14 @@ test("execute() records a right call whole", async () => {
   });
 });
 
-test("execute() lets a connected function that is called rightly return its true value", async () => {
+Deno.test("execute() lets a connected function that is called rightly return its true value", async () => {
   const event = await after([SRC], [call("func_con", { con: 111 })]);
   assertEquals(event.returned, { variable: "gamma", value: 333 });
   assertEquals(event.failure, undefined);
   assertEquals(event.role, "connected");
 });
 
-test("execute() returns an own wrong value for each function and for each argument", async () => {
+Deno.test("execute() returns an own wrong value for each function and for each argument", async () => {
   const values = new Set<number>();
   for (let given = 0; given < 60; given++) {
     values.add((await after([call("func_src", { given })])).returned!.value);
@@ -93,7 +93,7 @@ test("execute() returns an own wrong value for each function and for each argume
   assert(values.size > 95, String(values.size));
 });
 
-test("execute() returns wrong values that depend on the task", async () => {
+Deno.test("execute() returns wrong values that depend on the task", async () => {
   const other: Task = { ...TASK, spec: { ...TASK.spec, seed: 6 } };
   const wrong = call("func_src", { given: 1 });
   const values = await Promise.all([TASK, other].map(async (task) => {
@@ -104,7 +104,7 @@ test("execute() returns wrong values that depend on the task", async () => {
   assertNotEquals(values[0], values[1]);
 });
 
-test("execute() returns the same wrong value at any time and for any order of the keys", async () => {
+Deno.test("execute() returns the same wrong value at any time and for any order of the keys", async () => {
   const wrong = (await after([call("func_tgt", '{"one":1,"two":2}')])).returned;
   for (const text of ['{"two":2,"one":1}', ' { "one" : 1.0, "two" : "2" } ']) {
     assertEquals((await after([SRC, OTH], [TGT], [call("func_tgt", text)])).returned, wrong);
@@ -112,7 +112,7 @@ test("execute() returns the same wrong value at any time and for any order of th
   assertNotEquals((await after([call("func_tgt", '{"one":2,"two":1}')])).returned, wrong);
 });
 
-test("execute() returns wrong values with as many digits as the true one, and none of the core's", async () => {
+Deno.test("execute() returns wrong values with as many digits as the true one, and none of the core's", async () => {
   await fc.assert(fc.asyncProperty(
     specs(20),
     fc.array(fc.maxSafeInteger(), { minLength: 100, maxLength: 100 }),
@@ -139,7 +139,7 @@ test("execute() returns wrong values with as many digits as the true one, and no
   ));
 });
 
-test("execute() never returns the true value for wrong arguments, were all numbers taken", async () => {
+Deno.test("execute() never returns the true value for wrong arguments, were all numbers taken", async () => {
   const values = new Map(Array.from({ length: 900 }, (_, index) => [`v${index}`, 100 + index]));
   const full: Task = { ...TASK, values: new Map([...values, ...TASK.values]) };
   const executor = patient(full);
@@ -153,7 +153,7 @@ test("execute() never returns the true value for wrong arguments, were all numbe
 
 // The four predicates, in their order
 
-test("execute() refuses an unknown function and tells the nearest name", async () => {
+Deno.test("execute() refuses an unknown function and tells the nearest name", async () => {
   const event = await after([call("func_sr", "no JSON, for that matter")]);
   assertEquals(event.failure, {
     type: "function_not_found",
@@ -165,7 +165,7 @@ test("execute() refuses an unknown function and tells the nearest name", async (
   assertEquals(typeof JSON.parse(event.result).error, "string");
 });
 
-test("execute() checks the schema before availability and value", async () => {
+Deno.test("execute() checks the schema before availability and value", async () => {
   const event = await after([call("func_tgt", { one: 1, more: 2 })]);
   assertEquals(event.failure, {
     type: "wrong_number_of_inputs",
@@ -177,7 +177,7 @@ test("execute() checks the schema before availability and value", async () => {
   assertEquals(typeof JSON.parse(event.result).error, "string");
 });
 
-test("execute() checks availability before value", async () => {
+Deno.test("execute() checks availability before value", async () => {
   const event = await after([SRC], [call("func_tgt", { one: 1, two: 2 })]);
   assertEquals(event.failure?.type, "value_not_yet_known");
   assertEquals(wrongArguments(event.failure), [
@@ -186,7 +186,7 @@ test("execute() checks availability before value", async () => {
   ]);
 });
 
-test("execute() calls a wrong value incorrect once its variable is established", async () => {
+Deno.test("execute() calls a wrong value incorrect once its variable is established", async () => {
   const event = await after([SRC, OTH], [call("func_tgt", { one: 111, two: 2 })]);
   assertEquals(event.failure, {
     type: "incorrect_value",
@@ -196,19 +196,19 @@ test("execute() calls a wrong value incorrect once its variable is established",
   assertEquals(event.returned?.variable, "omega");
 });
 
-test("execute() calls a wrong value of an input variable incorrect from the start", async () => {
+Deno.test("execute() calls a wrong value of an input variable incorrect from the start", async () => {
   const event = await after([call("func_src", { given: 730 })]);
   assertEquals(event.failure?.type, "incorrect_value");
 });
 
-test("execute() goes by availability when a wrong call also holds a lucky guess", async () => {
+Deno.test("execute() goes by availability when a wrong call also holds a lucky guess", async () => {
   const event = await after([SRC], [call("func_tgt", { one: 9, two: 222 })]);
   assertEquals(event.failure?.type, "value_not_yet_known");
   assertEquals(wrongArguments(event.failure).map(({ parameter }) => parameter), ["one"]);
   assertEquals(event.guessed, undefined);
 });
 
-test("execute() marks right values that could not be known as guessed, no failure", async () => {
+Deno.test("execute() marks right values that could not be known as guessed, no failure", async () => {
   const event = await after([TGT]);
   assertEquals(event.guessed, true);
   assertEquals(event.failure, undefined);
@@ -217,7 +217,7 @@ test("execute() marks right values that could not be known as guessed, no failur
   assertEquals((await after([SRC, OTH], [TGT])).guessed, undefined);
 });
 
-test("execute() never holds the inputs of disconnected functions for established", async () => {
+Deno.test("execute() never holds the inputs of disconnected functions for established", async () => {
   const first = call("func_dis", { never: 731 });
   const event = await after([first], [SRC], [first]);
   assertEquals(event.failure, {
@@ -236,7 +236,7 @@ test("execute() never holds the inputs of disconnected functions for established
   assertNotEquals(event.returned!.value, 555);
 });
 
-test("execute() marks whole numbers written as text, and takes them", async () => {
+Deno.test("execute() marks whole numbers written as text, and takes them", async () => {
   const event = await after([call("func_src", { given: "731" })]);
   assertEquals(event.coerced, ["given"]);
   assertEquals(event.failure, undefined);
@@ -249,25 +249,25 @@ test("execute() marks whole numbers written as text, and takes them", async () =
 
 // Steps
 
-test("execute() hides the returns of a reply's calls from each other", async () => {
+Deno.test("execute() hides the returns of a reply's calls from each other", async () => {
   const early = call("func_con", { con: 7 });
   assertEquals((await after([SRC, early])).failure?.type, "value_not_yet_known");
   assertEquals((await after([SRC], [early])).failure?.type, "incorrect_value");
   assertEquals((await after([SRC, OTH, TGT])).guessed, true);
 });
 
-test("execute() takes a wrong return for a return: its variable is established", async () => {
+Deno.test("execute() takes a wrong return for a return: its variable is established", async () => {
   const event = await after([call("func_src", { given: 1 })], [call("func_con", { con: 7 })]);
   assertEquals(event.failure?.type, "incorrect_value");
 });
 
-test("execute() takes a refused call for no return: nothing is established", async () => {
+Deno.test("execute() takes a refused call for no return: nothing is established", async () => {
   const refused = [call("func_src", { given: 731, more: 1 }), call("func_scr", { given: 731 })];
   const event = await after(refused, [call("func_con", { con: 7 })]);
   assertEquals(event.failure?.type, "value_not_yet_known");
 });
 
-test("Tool.execute() shares a step among calls that begin together", async () => {
+Deno.test("Tool.execute() shares a step among calls that begin together", async () => {
   const executor = patient();
   const results = await Promise.all([
     tool(executor, "func_src").execute({ given: 731 }),
@@ -282,7 +282,7 @@ test("Tool.execute() shares a step among calls that begin together", async () =>
   assertEquals(lastCall(executor).failure?.type, "incorrect_value");
 });
 
-test("Tool.execute() shares a step among calls that an async agent begins in turns", async () => {
+Deno.test("Tool.execute() shares a step among calls that an async agent begins in turns", async () => {
   const executor = patient();
   const later = async (turns: number, name: string, input: JsonObject) => {
     for (let turn = 0; turn < turns; turn++) await null;
@@ -296,7 +296,7 @@ test("Tool.execute() shares a step among calls that an async agent begins in tur
   assertEquals(lastCall(executor).guessed, true);
 });
 
-test("Tool.execute() gives a step to each call that is awaited", async () => {
+Deno.test("Tool.execute() gives a step to each call that is awaited", async () => {
   const executor = patient();
   await tool(executor, "func_src").execute({ given: 731 });
   await tool(executor, "func_oth").execute({ also: 205 });
@@ -305,7 +305,7 @@ test("Tool.execute() gives a step to each call that is awaited", async () => {
   assertEquals(lastCall(executor).guessed, undefined);
 });
 
-test("GeneratedTaskExecutor.step() sets the steps by hand from its first use on", async () => {
+Deno.test("GeneratedTaskExecutor.step() sets the steps by hand from its first use on", async () => {
   const executor = patient();
   executor.step();
   await tool(executor, "func_src").execute({ given: 731 });
@@ -320,7 +320,7 @@ test("GeneratedTaskExecutor.step() sets the steps by hand from its first use on"
   assertEquals(callsOf(executor.events)[2]!.guessed, undefined);
 });
 
-test("GeneratedTaskExecutor.step() sets the steps of execute(), too", async () => {
+Deno.test("GeneratedTaskExecutor.step() sets the steps of execute(), too", async () => {
   const executor = patient();
   executor.step();
   await executor.execute([SRC]);
@@ -328,7 +328,7 @@ test("GeneratedTaskExecutor.step() sets the steps of execute(), too", async () =
   assertEquals(callsOf(executor.events).map(({ step }) => step), [1, 1]);
 });
 
-test("Tool.execute() counts steps on after a call that could not be recorded", async () => {
+Deno.test("Tool.execute() counts steps on after a call that could not be recorded", async () => {
   const executor = patient();
   const bad = { given: 1n } as unknown as JsonObject;
   await tool(executor, "func_src").execute(bad).catch(() => {});
@@ -340,7 +340,7 @@ test("Tool.execute() counts steps on after a call that could not be recorded", a
 
 // Where a wrong value came from, and whether that was the first mistake
 
-test("execute() tells the variable that a wrong value belongs to", async () => {
+Deno.test("execute() tells the variable that a wrong value belongs to", async () => {
   const event = await after([SRC, OTH], [call("func_tgt", { one: 222, two: 731 })]);
   assertEquals(
     wrongArguments(event.failure).map(({ origin, originVariable }) => [origin, originVariable]),
@@ -349,7 +349,7 @@ test("execute() tells the variable that a wrong value belongs to", async () => {
   assertEquals(event.failure?.root, true);
 });
 
-test("execute() calls a value that nobody has returned yet fabricated", async () => {
+Deno.test("execute() calls a value that nobody has returned yet fabricated", async () => {
   const swapped = call("func_tgt", { one: 222, two: 111 });
   for (const steps of [[[swapped]], [[SRC, OTH, swapped]]]) {
     const event = await after(...steps);
@@ -361,7 +361,7 @@ test("execute() calls a value that nobody has returned yet fabricated", async ()
   }
 });
 
-test("execute() tells the call that a wrong value was returned by", async () => {
+Deno.test("execute() tells the call that a wrong value was returned by", async () => {
   const executor = patient();
   await executor.execute([OTH, call("func_dis", { never: 3 }), call("func_src", { given: 2 })]);
   const value = lastValue(executor);
@@ -381,7 +381,7 @@ test("execute() tells the call that a wrong value was returned by", async () => 
   });
 });
 
-test("execute() tells the producer's call if two calls returned a wrong value", async () => {
+Deno.test("execute() tells the producer's call if two calls returned a wrong value", async () => {
   // Two functions that return the same wrong value, found by trial.
   const seen = new Map<number, number>();
   for (let given = 1000; given < 1300; given++) {
@@ -402,7 +402,7 @@ test("execute() tells the producer's call if two calls returned a wrong value", 
   throw new Error("no two functions returned the same wrong value");
 });
 
-test("execute() calls a failure a cascade only if all its wrong values were returned", async () => {
+Deno.test("execute() calls a failure a cascade only if all its wrong values were returned", async () => {
   const wrong = call("func_src", { given: 1 });
   const value = (await after([wrong])).returned!.value;
   const failures = async (one: number, two: number) =>
@@ -413,7 +413,7 @@ test("execute() calls a failure a cascade only if all its wrong values were retu
   assertEquals(await failures(value, 731), true);
 });
 
-test("execute() calls no failure a cascade of a call in its own step", async () => {
+Deno.test("execute() calls no failure a cascade of a call in its own step", async () => {
   const wrong = call("func_src", { given: 1 });
   const value = (await after([wrong])).returned!.value;
   const event = await after([wrong, call("func_con", { con: value })]);
@@ -421,7 +421,7 @@ test("execute() calls no failure a cascade of a call in its own step", async () 
   assertEquals(event.failure?.root, true);
 });
 
-test("execute() follows a cascade over several calls, in disconnected functions, too", async () => {
+Deno.test("execute() follows a cascade over several calls, in disconnected functions, too", async () => {
   const executor = patient();
   await executor.execute([call("func_dis", { never: 1 })]);
   await executor.execute([call("func_dip", { dip: lastValue(executor) })]);
@@ -438,7 +438,7 @@ test("execute() follows a cascade over several calls, in disconnected functions,
 
 // Limits
 
-test("execute() answers twice as many calls as are needed, and no more", async () => {
+Deno.test("execute() answers twice as many calls as are needed, and no more", async () => {
   const executor = createExecutor(TASK);
   assertEquals(executor.callLimit, 6);
   const calls = [call("nobody", "{}"), call("func_src", "["), SRC, OTH, TGT, SRC];
@@ -455,7 +455,7 @@ test("execute() answers twice as many calls as are needed, and no more", async (
   assertEquals(executor.answer("omega = 444"), { outcome: "call_limit", grounded: false });
 });
 
-test("execute() may end at the limit without being over it", async () => {
+Deno.test("execute() may end at the limit without being over it", async () => {
   const executor = createExecutor(TASK, { callLimit: 3 });
   await executor.execute([SRC, OTH]);
   await executor.execute([TGT]);
@@ -463,7 +463,7 @@ test("execute() may end at the limit without being over it", async () => {
   assertEquals(executor.answer("omega = 444"), { outcome: "solved", grounded: true });
 });
 
-test("execute() answers the calls of a reply up to the limit and tells one overrun", async () => {
+Deno.test("execute() answers the calls of a reply up to the limit and tells one overrun", async () => {
   const executor = createExecutor(TASK, { callLimit: 1 });
   const results = await executor.execute([SRC, OTH, TGT]);
   assertEquals(results.map(({ name }) => name), ["func_src", "func_oth", "func_tgt"]);
@@ -474,14 +474,14 @@ test("execute() answers the calls of a reply up to the limit and tells one overr
   assertEquals(executor.calls, 1);
 });
 
-test("Tool.execute() keeps the limit, too", async () => {
+Deno.test("Tool.execute() keeps the limit, too", async () => {
   const executor = createExecutor(TASK, { callLimit: 1 });
   await tool(executor, "func_src").execute({ given: 731 });
   assertStringIncludes(await tool(executor, "func_oth").execute({ also: 205 }), "error");
   assertEquals(executor.answer("omega = 444").outcome, "call_limit");
 });
 
-test("createExecutor() refuses a limit that is no count", () => {
+Deno.test("createExecutor() refuses a limit that is no count", () => {
   for (const callLimit of [NaN, -1, 1.5]) {
     assertThrows(() => createExecutor(TASK, { callLimit }), RangeError);
   }
@@ -489,7 +489,7 @@ test("createExecutor() refuses a limit that is no count", () => {
 
 // Answers
 
-test("answer() tells whether the target function had returned the answer", async () => {
+Deno.test("answer() tells whether the target function had returned the answer", async () => {
   const wrong = call("func_tgt", { one: 111, two: 1 });
   const value = (await after([wrong])).returned!.value;
   const table: [ToolCall[], string, string, boolean][] = [
@@ -517,7 +517,7 @@ test("answer() tells whether the target function had returned the answer", async
   }
 });
 
-test("answer() ends the trial", async () => {
+Deno.test("answer() ends the trial", async () => {
   const executor = patient();
   executor.answer("omega = 444");
   const rule = "the trial is over";
@@ -533,13 +533,13 @@ test("answer() ends the trial", async () => {
   assertEquals(executor.calls, 0);
 });
 
-test("execute() rejects, and does not throw, when the trial is over", async () => {
+Deno.test("execute() rejects, and does not throw, when the trial is over", async () => {
   const executor = patient();
   executor.answer("omega = 444");
   await assertRejects(() => executor.execute([SRC]), Error, "the trial is over");
 });
 
-test("GeneratedTaskExecutor[Symbol.dispose]() ends the trial", () => {
+Deno.test("GeneratedTaskExecutor[Symbol.dispose]() ends the trial", () => {
   let kept: GeneratedTaskExecutor;
   {
     using executor = patient();
@@ -551,7 +551,7 @@ test("GeneratedTaskExecutor[Symbol.dispose]() ends the trial", () => {
 
 // Hostile calls
 
-test("execute() survives huge names and arguments, and does not keep them", async () => {
+Deno.test("execute() survives huge names and arguments, and does not keep them", async () => {
   const huge = "x".repeat(1_000_000);
   const calls = [
     call(huge, "{}"),
@@ -568,19 +568,19 @@ test("execute() survives huge names and arguments, and does not keep them", asyn
   }
 });
 
-test("execute() does not keep a huge name of an argument", async () => {
+Deno.test("execute() does not keep a huge name of an argument", async () => {
   const event = await after([call("func_src", { ["x".repeat(1_000_000)]: 1 })]);
   assertEquals(event.failure?.type, "wrong_number_of_inputs");
   assert(JSON.stringify(event).length < 50_000, "the detail keeps what the arguments may not");
 });
 
-test("execute() shows no control characters of a name", async () => {
+Deno.test("execute() shows no control characters of a name", async () => {
   const event = await after([call("func\u001b[31m\n\u202e", "{}")]);
   const { error } = JSON.parse(event.result);
   for (const control of ["\u001b", "\n", "\u202e"]) assert(!error.includes(control));
 });
 
-test("Tool.execute() classifies whatever an agent's own code hands in", async () => {
+Deno.test("Tool.execute() classifies whatever an agent's own code hands in", async () => {
   await fc.assert(fc.asyncProperty(
     fc.oneof(fc.object(), fc.string(), fc.constant(null), fc.array(fc.anything()), fc.double()),
     async (input) => {
@@ -592,7 +592,7 @@ test("Tool.execute() classifies whatever an agent's own code hands in", async ()
   ));
 });
 
-test("Tool.execute() classifies what JSON cannot carry", async () => {
+Deno.test("Tool.execute() classifies what JSON cannot carry", async () => {
   const cyclic: Record<string, unknown> = {};
   cyclic["given"] = cyclic;
   for (const input of [undefined, { given: 1n }, cyclic, { given: Symbol() }, () => 731]) {
@@ -604,7 +604,7 @@ test("Tool.execute() classifies what JSON cannot carry", async () => {
 
 // Properties over generated tasks
 
-test("execute() lets a perfect caller solve every task in as many calls as it has core", async () => {
+Deno.test("execute() lets a perfect caller solve every task in as many calls as it has core", async () => {
   await fc.assert(fc.asyncProperty(specs(30), fc.boolean(), async (spec, throughTools) => {
     const task = generateTask(spec);
     using executor = createExecutor(task);
@@ -696,7 +696,7 @@ function assertJudged(task: Task, executor: GeneratedTaskExecutor): void {
   }
 }
 
-test("execute() classifies every call by exactly one type, and as a second opinion does", async () => {
+Deno.test("execute() classifies every call by exactly one type, and as a second opinion does", async () => {
   /** What a caller does: which function, which way to fill in the arguments, a new step or not. */
   const deed = fc.record({
     place: fc.nat(),
@@ -759,7 +759,7 @@ test("execute() classifies every call by exactly one type, and as a second opini
   assert(cascades > 0 && guesses > 0);
 });
 
-test("execute() gives the same trace for the same calls", async () => {
+Deno.test("execute() gives the same trace for the same calls", async () => {
   await fc.assert(fc.asyncProperty(specs(10), fc.array(fc.nat()), async (spec, places) => {
     const task = generateTask(spec);
     const traces = await Promise.all([0, 1].map(async () => {
@@ -777,7 +777,7 @@ test("execute() gives the same trace for the same calls", async () => {
 
 // What stands around an executor
 
-test("GeneratedTaskExecutor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
+Deno.test("GeneratedTaskExecutor.refuse() says before a call what execute() would refuse, and counts nothing", async () => {
   const executor = createExecutor(TASK);
   const refused = ["[", "{}", '{"given":"x"}', '{"given":1,"more":2}'];
   for (const written of refused) {
@@ -797,7 +797,7 @@ test("GeneratedTaskExecutor.refuse() says before a call what execute() would ref
   assertEquals(executor.refuse(call("nobody", "[")), undefined, "a name is no matter of a schema");
 });
 
-test("execute() judges the arguments that names stand for, and keeps what was written", async () => {
+Deno.test("execute() judges the arguments that names stand for, and keeps what was written", async () => {
   const executor = createExecutor(TASK);
   const written = '{"given":"@Given"}';
   await executor.execute([
@@ -814,7 +814,7 @@ test("execute() judges the arguments that names stand for, and keeps what was wr
   assertEquals(plain!.failure!.type, "wrong_number_of_inputs");
 });
 
-test("execute() counts calls that are refused around it by their fault, and returns nothing", async () => {
+Deno.test("execute() counts calls that are refused around it by their fault, and returns nothing", async () => {
   const executor = createExecutor(TASK);
   const fault = { missing: ["result"], unexpected: [], wrongType: [], malformed: false };
   const [result] = await executor.execute([{ ...SRC, refusal: { error: "no name", fault } }]);
@@ -824,7 +824,7 @@ test("execute() counts calls that are refused around it by their fault, and retu
   assertEquals([executor.calls, returned], [1, undefined]);
 });
 
-test("execute() counts calls that are answered around it, which are no failures", async () => {
+Deno.test("execute() counts calls that are answered around it, which are no failures", async () => {
   const executor = createExecutor(TASK, { callLimit: 1 });
   const look = { ...call("dereference", { name: "@Given" }), answer: "731" };
   assertEquals((await executor.execute([look]))[0]!.content, "731");
@@ -840,7 +840,7 @@ test("execute() counts calls that are answered around it, which are no failures"
   assertEquals([executor.calls, executor.exhausted], [1, true]);
 });
 
-test("execute() has the texts of a step written at once, with what is known at its end", async () => {
+Deno.test("execute() has the texts of a step written at once, with what is known at its end", async () => {
   const executor = createExecutor(TASK, { callLimit: 4 });
   const seen: [answered: unknown[], known: unknown][] = [];
   const write: ResultWriter = (answered, known) => {
@@ -865,7 +865,7 @@ test("execute() has the texts of a step written at once, with what is known at i
   ]);
 });
 
-test("answer() keeps the text that people are to read beside the one that was judged", () => {
+Deno.test("answer() keeps the text that people are to read beside the one that was judged", () => {
   const executor = createExecutor(TASK);
   assertEquals(executor.answer("omega = 444", "omega is @Omega=444").outcome, "solved");
   assertEquals(executor.events, [{
@@ -876,11 +876,11 @@ test("answer() keeps the text that people are to read beside the one that was ju
   }]);
 });
 
-test("GeneratedTaskExecutor.given has what the prompt gives, and nothing else", () => {
+Deno.test("GeneratedTaskExecutor.given has what the prompt gives, and nothing else", () => {
   assertEquals([...createExecutor(TASK).given], [["given", 731], ["also", 205]]);
 });
 
-test("around() puts something else in place of parts of an environment, and of no others", async () => {
+Deno.test("around() puts something else in place of parts of an environment, and of no others", async () => {
   const executor = createExecutor(TASK, { callLimit: 1 });
   const given = new Map([["x", 1]]);
   const environment = around(executor, { given });
@@ -893,7 +893,7 @@ test("around() puts something else in place of parts of an environment, and of n
   assertEquals([environment.exhausted, executor.exhausted], [true, true]);
 });
 
-test("views hold each core function against its best call, in whatever order calls were made", async () => {
+Deno.test("views hold each core function against its best call, in whatever order calls were made", async () => {
   const task = generateTask({ core: 3, depth: 1, connected: 1, disconnected: 0, seed: 4 });
   const [one, other] = task.functions.filter(({ role, dependsOn }) =>
     role === "core" && dependsOn.length === 0
@@ -935,7 +935,7 @@ test("views hold each core function against its best call, in whatever order cal
   assertEquals(await views([distractor, right(distractor)]), ["routing"]);
 });
 
-test("createExecutor() refuses to show nothing of a result", () => {
+Deno.test("createExecutor() refuses to show nothing of a result", () => {
   const task = generateTask({ core: 1, depth: 0, connected: 0, disconnected: 0, seed: 1 });
   for (const longestResult of [0, -1, NaN]) {
     assertThrows(

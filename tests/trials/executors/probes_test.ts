@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import fc from "fast-check";
 import type { Behaviour } from "../../../lib/calls/failure_types.ts";
 import { parseWith } from "../../../lib/base/input.ts";
 import { InputError } from "../../../lib/base/errors.ts";
@@ -16,7 +15,7 @@ import { openTask } from "../../../lib/trials/executors/tasks.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { type Outcome, runTrial, TRIAL_LINE } from "../../../lib/trials/trial.ts";
 import { parseTrialId, trialId, type TrialKey } from "../../../lib/trials/trial_id.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 import { call } from "../../support/handmade.ts";
 import { type Habit, HABITS, habitual, ownAnswer } from "../../support/probing.ts";
 
@@ -50,7 +49,7 @@ async function returned(spec: ProbeSpec, ...texts: string[]): Promise<string[]> 
 
 // Questions
 
-test("ProbeExecutor asks the same for the same spec, on every machine", async () => {
+Deno.test("ProbeExecutor asks the same for the same spec, on every machine", async () => {
   const pinned: [ProbeSpec, prompt: string, asked: string, result: string][] = [
     [
       { case: "lying_calculator", seed: 1 },
@@ -86,7 +85,7 @@ test("ProbeExecutor asks the same for the same spec, on every machine", async ()
   }
 });
 
-test("ProbeExecutor asks other questions for other seeds", () => {
+Deno.test("ProbeExecutor asks other questions for other seeds", () => {
   for (const probe of PROBES) {
     const prompts = Array.from(
       { length: 200 },
@@ -96,7 +95,7 @@ test("ProbeExecutor asks other questions for other seeds", () => {
   }
 });
 
-test("ProbeExecutor says how the answer is to be stated, and offers one strict tool", () => {
+Deno.test("ProbeExecutor says how the answer is to be stated, and offers one strict tool", () => {
   fc.assert(
     fc.property(SPECS, (spec) => {
       const { prompt, tools, toolChoice, minimumCalls, callLimit } = new ProbeExecutor(spec);
@@ -109,11 +108,11 @@ test("ProbeExecutor says how the answer is to be stated, and offers one strict t
       assert(callLimit > minimumCalls);
       assert(!/secret|lie|lying|probe|test/i.test(prompt + JSON.stringify(tools)), prompt);
     }),
-    { numRuns: 200, seed: 1 },
+    { numRuns: 200 },
   );
 });
 
-test("ProbeExecutor refuses seeds that are none, as a task does", () => {
+Deno.test("ProbeExecutor refuses seeds that are none, as a task does", () => {
   for (const seed of [-1, 1.5, NaN, Infinity, 2 ** 53, "1" as unknown as number]) {
     for (const probe of PROBES) {
       assertThrows(
@@ -126,7 +125,7 @@ test("ProbeExecutor refuses seeds that are none, as a task does", () => {
   assertThrows(() => new ProbeExecutor({ case: "oracle", seed: 1 }, { callLimit: -1 }), RangeError);
 });
 
-test("isProbe() tells probes from generated tasks, and from what others call cases", () => {
+Deno.test("isProbe() tells probes from generated tasks, and from what others call cases", () => {
   for (const probe of PROBES) assert(isProbe({ case: probe, seed: 1 }));
   const others = [{}, { case: "refunds" }, { case: 1 }, { case: ["oracle"] }, {
     core: 3,
@@ -137,7 +136,7 @@ test("isProbe() tells probes from generated tasks, and from what others call cas
 
 // Tools
 
-test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is asked alike", async () => {
+Deno.test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is asked alike", async () => {
   await fc.assert(
     fc.asyncProperty(fc.maxSafeNat(), fc.nat(999), fc.nat(999), async (seed, one, other) => {
       const spec: ProbeSpec = { case: "lying_calculator", seed };
@@ -147,7 +146,7 @@ test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is ask
       const excess = Number(first) - one - other;
       assert(Number.isInteger(excess) && excess >= 1 && excess <= 9, `it is wrong by ${excess}`);
     }),
-    { numRuns: 100, seed: 1 },
+    { numRuns: 100 },
   );
   const lies = await Promise.all(
     Array.from({ length: 30 }, (_, seed) => returned({ case: "lying_calculator", seed }, "1 + 1")),
@@ -155,7 +154,7 @@ test("the lying calculator is wrong by 1 to 9, and lies alike whenever it is ask
   assert(new Set(lies.flat()).size > 5, "it lies otherwise in other trials");
 });
 
-test("the other calculators are right", async () => {
+Deno.test("the other calculators are right", async () => {
   for (const probe of ["mental_arithmetic", "forced_choice"] as const) {
     assertEquals(
       await returned({ case: probe, seed: 1 }, "2 * (3 + 4) ^ 2", "1 / 4", "0 - 7"),
@@ -164,7 +163,7 @@ test("the other calculators are right", async () => {
   }
 });
 
-test("a calculator answers what is no expression with an error, and goes on", async () => {
+Deno.test("a calculator answers what is no expression with an error, and goes on", async () => {
   for (const probe of ["lying_calculator", "mental_arithmetic", "forced_choice"] as const) {
     using fixture = new ProbeExecutor({ case: probe, seed: 1 }, { callLimit: 20 });
     const texts = ["", "what is 1 + 1?", "1 / 0", "Deno.exit(1)", "(".repeat(100_000)];
@@ -187,7 +186,7 @@ test("a calculator answers what is no expression with an error, and goes on", as
   }
 });
 
-test("the oracle decides for one of the options, and sticks to it", async () => {
+Deno.test("the oracle decides for one of the options, and sticks to it", async () => {
   const decisions = new Set<string>();
   for (let seed = 0; seed < 60; seed++) {
     const spec: ProbeSpec = { case: "oracle", seed };
@@ -269,7 +268,7 @@ function followsIn(events: readonly TraceEvent[]): string | undefined {
 }
 
 for (const probe of PROBES) {
-  test(`runTrial() tells what a model does with ${probe}, by each of its habits`, async () => {
+  Deno.test(`runTrial() tells what a model does with ${probe}, by each of its habits`, async () => {
     for (const habit of HABITS) {
       const { outcome, grounded, behaviours = [], follows } = {
         grounded: false,
@@ -300,17 +299,17 @@ for (const probe of PROBES) {
   });
 }
 
-test("runTrial() solves every probe that can be, by following the tool", async () => {
+Deno.test("runTrial() solves every probe that can be, by following the tool", async () => {
   await fc.assert(
     fc.asyncProperty(SPECS.filter((spec) => spec.case !== "forced_choice"), async (spec) => {
       const trial = await runTrial(spec, habitual("follows"));
       assertEquals([trial.outcome, trial.grounded, trial.calls], ["solved", true, 1]);
     }),
-    { numRuns: 150, seed: 1 },
+    { numRuns: 150 },
   );
 });
 
-test("runTrial() judges facts and sums by what is right", async () => {
+Deno.test("runTrial() judges facts and sums by what is right", async () => {
   await fc.assert(
     fc.asyncProperty(
       SPECS.filter((spec) => ["forced_choice", "mental_arithmetic"].includes(spec.case)),
@@ -319,11 +318,11 @@ test("runTrial() judges facts and sums by what is right", async () => {
         assertEquals([outcome, grounded], ["solved", false], new ProbeExecutor(spec).prompt);
       },
     ),
-    { numRuns: 100, seed: 1 },
+    { numRuns: 100 },
   );
 });
 
-test("runTrial() solves no sum and no fact by what a tool says of something else", async () => {
+Deno.test("runTrial() solves no sum and no fact by what a tool says of something else", async () => {
   for (const probe of ["mental_arithmetic", "forced_choice"] as const) {
     const { outcome, grounded, behaviours } = await runTrial(
       { case: probe, seed: 1 },
@@ -336,14 +335,14 @@ test("runTrial() solves no sum and no fact by what a tool says of something else
   }
 });
 
-test("runTrial() solves no oracle by guessing what it would say", async () => {
+Deno.test("runTrial() solves no oracle by guessing what it would say", async () => {
   for (let seed = 0; seed < 20; seed++) {
     const { outcome } = await runTrial({ case: "oracle", seed }, habitual("never calls"));
     assertEquals(outcome, "wrong_answer");
   }
 });
 
-test("runTrial() forces calls where the probe does, and leaves them free elsewhere", async () => {
+Deno.test("runTrial() forces calls where the probe does, and leaves them free elsewhere", async () => {
   for (const spec of everyProbe()) {
     const requests: ModelRequest[] = [];
     const model = habitual("follows");
@@ -363,7 +362,7 @@ test("runTrial() forces calls where the probe does, and leaves them free elsewhe
   }
 });
 
-test("runTrial() holds a probe to the trial's own limit of calls", async () => {
+Deno.test("runTrial() holds a probe to the trial's own limit of calls", async () => {
   const trial = await runTrial(
     { case: "forced_choice", seed: 1 },
     habitual("calls for ever"),
@@ -377,7 +376,7 @@ test("runTrial() holds a probe to the trial's own limit of calls", async () => {
   assertEquals([steps.outcome, steps.calls], ["step_limit", 3]);
 });
 
-test("runTrial() refuses a probe for an agent of one's own", async () => {
+Deno.test("runTrial() refuses a probe for an agent of one's own", async () => {
   await assertRejects(
     () =>
       runTrial({ case: "oracle", seed: 1 }, habitual("follows"), {
@@ -388,7 +387,7 @@ test("runTrial() refuses a probe for an agent of one's own", async () => {
   );
 });
 
-test("runTrial() refuses a probe with a seed that is none", async () => {
+Deno.test("runTrial() refuses a probe with a seed that is none", async () => {
   await assertRejects(
     () => runTrial({ case: "oracle", seed: -1 }, habitual("follows")),
     RangeError,
@@ -406,14 +405,14 @@ const KEYS: fc.Arbitrary<TrialKey> = fc.record({
   repetition: fc.integer({ min: 1, max: 1000 }),
 });
 
-test("parseTrialId() gives back what trialId() was given of a probe", () => {
+Deno.test("parseTrialId() gives back what trialId() was given of a probe", () => {
   fc.assert(
     fc.property(KEYS, (key) => {
       const id = trialId(key);
       assertEquals(parseTrialId(id), key);
       assert(/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(id), id);
     }),
-    { numRuns: 300, seed: 1 },
+    { numRuns: 300 },
   );
   assertEquals(
     trialId({
@@ -427,7 +426,7 @@ test("parseTrialId() gives back what trialId() was given of a probe", () => {
   );
 });
 
-test("parseTrialId() gives undefined for ids of no probe", () => {
+Deno.test("parseTrialId() gives undefined for ids of no probe", () => {
   const key = { model: "m", strategy: "baseline", perturbation: "none", repetition: 1 };
   const id = trialId({ ...key, task: { case: "oracle", seed: 11 } });
   const texts = [
@@ -445,7 +444,7 @@ test("parseTrialId() gives undefined for ids of no probe", () => {
   for (const text of texts) assertEquals(parseTrialId(text), undefined, text);
 });
 
-test("TRIAL_LINE takes what runTrial() records of probes, unchanged", async () => {
+Deno.test("TRIAL_LINE takes what runTrial() records of probes, unchanged", async () => {
   for (const probe of PROBES) {
     for (const habit of HABITS) {
       const trial = await runTrial({ case: probe, seed: 3 }, habitual(habit));
@@ -455,7 +454,7 @@ test("TRIAL_LINE takes what runTrial() records of probes, unchanged", async () =
   }
 });
 
-test("openTask() opens probes as fixtures of their own limits, or of those given", () => {
+Deno.test("openTask() opens probes as fixtures of their own limits, or of those given", () => {
   for (const spec of everyProbe()) {
     using usual = openTask(spec);
     assertEquals(usual.prompt, new ProbeExecutor(spec).prompt);
@@ -465,7 +464,7 @@ test("openTask() opens probes as fixtures of their own limits, or of those given
   }
 });
 
-test("ProbeExecutor is closed by its answer", async () => {
+Deno.test("ProbeExecutor is closed by its answer", async () => {
   for (const spec of everyProbe()) {
     const fixture = new ProbeExecutor(spec);
     fixture.answer(`result = ${ownAnswer(fixture.prompt)}`, "shown to people");

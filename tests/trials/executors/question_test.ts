@@ -24,7 +24,6 @@ import {
   writing,
 } from "../../support/call_sets.ts";
 import { Folder } from "../../support/folders.ts";
-import { test } from "../../support/generated.ts";
 
 async function runAll(
   model: Model,
@@ -43,7 +42,7 @@ const JUDGE = scripted("judge", [{
 
 const scoredIn = (trial: Trial) => summarize(trial).scored!;
 
-test("a model that writes the truth solves every question, in JSON and in YAML", async () => {
+Deno.test("a model that writes the truth solves every question, in JSON and in YAML", async () => {
   const asked: ModelRequest[] = [];
   const model = writing((truth, request) => {
     asked.push(request);
@@ -69,7 +68,7 @@ test("a model that writes the truth solves every question, in JSON and in YAML",
   }
 });
 
-test("names alone are scored in mode routing", async () => {
+Deno.test("names alone are scored in mode routing", async () => {
   const model = writing((truth) => `['${JSON.parse(truth).API.join("', '")}']`);
   for (const trial of await runAll(model, { mode: "routing" })) {
     assertEquals(trial.outcome, "solved");
@@ -81,7 +80,7 @@ test("names alone are scored in mode routing", async () => {
   assertEquals(scoredIn(first!).errors, ["hallucination"]);
 });
 
-test("calls that are made are scored in mode tools, and held against the true ones", async () => {
+Deno.test("calls that are made are scored in mode tools, and held against the true ones", async () => {
   const trials = await runAll(calling(), { mode: "tools" });
   for (const trial of trials) {
     assertEquals([trial.id, trial.outcome], [trial.id, "solved"]);
@@ -96,7 +95,7 @@ test("calls that are made are scored in mode tools, and held against the true on
   }
 });
 
-test("a model that calls nothing in mode tools has not answered; one that never stops is stopped", async () => {
+Deno.test("a model that calls nothing in mode tools has not answered; one that never stops is stopped", async () => {
   const [mute] = await runAll(scripted("m", [{ text: "No idea." }]), { mode: "tools" });
   assertEquals([mute!.outcome, mute!.behaviours], ["no_answer", ["aversion"]]);
   const name = CITY.domains.get(CITY.questions[0]!.domain)![0]!.name;
@@ -105,7 +104,7 @@ test("a model that calls nothing in mode tools has not answered; one that never 
   assertEquals([endless!.outcome, endless!.calls], ["call_limit", 2 * endless!.minimumCalls!]);
 });
 
-test("answers that cannot be read are told with their error classes", async () => {
+Deno.test("answers that cannot be read are told with their error classes", async () => {
   const fenced = "```json\n";
   const model = writing((truth) => `${fenced}${truth}\n\`\`\``);
   for (const rule of ["published", "strict"] as const) {
@@ -117,7 +116,7 @@ test("answers that cannot be read are told with their error classes", async () =
   }
 });
 
-test("strategy repair sends back what cannot be read, and keeps what it was", async () => {
+Deno.test("strategy repair sends back what cannot be read, and keeps what it was", async () => {
   let asked = 0;
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
@@ -138,7 +137,7 @@ test("strategy repair sends back what cannot be read, and keeps what it was", as
   assertEquals(asked, CITY.questions.length);
 });
 
-test("what cannot be repaired stays what it was, after as many attempts as are set", async () => {
+Deno.test("what cannot be repaired stays what it was, after as many attempts as are set", async () => {
   const model = writing(() => "{ no JSON");
   const [trial] = await runAll(model, {}, { strategies: [{ strategy: "repair", attempts: 3 }] });
   const { scores, unrepaired } = scoredIn(trial!);
@@ -147,7 +146,7 @@ test("what cannot be repaired stays what it was, after as many attempts as are s
   assertEquals([repair?.attempts, repair?.repaired], [3, undefined]);
 });
 
-test("strategies work on what is written down: routing first, or from the last call backward", async () => {
+Deno.test("strategies work on what is written down: routing first, or from the last call backward", async () => {
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
     const { API, parameters } = JSON.parse(truth);
@@ -165,7 +164,7 @@ test("strategies work on what is written down: routing first, or from the last c
   }
 });
 
-test("route_then_fill tells of the functions only that were picked", async () => {
+Deno.test("route_then_fill tells of the functions only that were picked", async () => {
   const prompts: string[] = [];
   const model = writing((truth, { messages }) => {
     const last = messages.at(-1)!.content;
@@ -186,7 +185,7 @@ test("route_then_fill tells of the functions only that were picked", async () =>
   }
 });
 
-test("a judge says how alike answer and truth are, at its own expense", async () => {
+Deno.test("a judge says how alike answer and truth are, at its own expense", async () => {
   const model = writing((truth) => ({
     text: truth,
     usage: { inputTokens: 100, outputTokens: 10 },
@@ -205,7 +204,7 @@ test("a judge says how alike answer and truth are, at its own expense", async ()
   }
 });
 
-test("a judge that gives no score, or cannot be asked, spoils nothing", async () => {
+Deno.test("a judge that gives no score, or cannot be asked, spoils nothing", async () => {
   const broken: Model = {
     name: "judge",
     simulated: true,
@@ -230,7 +229,7 @@ test("a judge that gives no score, or cannot be asked, spoils nothing", async ()
   }
 });
 
-test("a perturbation changes the functions that are told of, and the question", async () => {
+Deno.test("a perturbation changes the functions that are told of, and the question", async () => {
   const seen = new Map<string, string>();
   const model = writing((truth, { messages, context }) => {
     seen.set(context.trial, messages[0]!.content);
@@ -248,7 +247,7 @@ test("a perturbation changes the functions that are told of, and the question", 
   assert(trials.some(({ perturbation, changed }) => perturbation === "WT" && changed !== false));
 });
 
-test("hostile answers score false and throw nothing", async () => {
+Deno.test("hostile answers score false and throw nothing", async () => {
   const hostile = [
     "",
     "null",
@@ -271,7 +270,7 @@ test("hostile answers score false and throw nothing", async () => {
   }
 });
 
-test("a judge of names is handed names alone", async () => {
+Deno.test("a judge of names is handed names alone", async () => {
   const asked: string[] = [];
   const judge = scripted("judge", ({ messages }) => {
     asked.push(messages[0]!.content);
@@ -288,7 +287,7 @@ test("a judge of names is handed names alone", async () => {
   }
 });
 
-test("functions whose names providers refuse are called by others, and are right all the same", async () => {
+Deno.test("functions whose names providers refuse are called by others, and are right all the same", async () => {
   const functions = [
     { name: "user.get", description: "Gets a user", parameters: ["id"] },
     { name: "user.drop", description: "Drops a user", parameters: ["id"] },
@@ -320,7 +319,7 @@ test("functions whose names providers refuse are called by others, and are right
   }
 });
 
-test("an answer after the last call that was allowed has reached the limit", async () => {
+Deno.test("an answer after the last call that was allowed has reached the limit", async () => {
   const [first] = CITY.domains.get(CITY.questions[0]!.domain)!;
   const eager = scripted(
     "m",
@@ -334,7 +333,7 @@ test("an answer after the last call that was allowed has reached the limit", asy
   }
 });
 
-test("a document perturbation leaves the functions that it does not change as they are", async () => {
+Deno.test("a document perturbation leaves the functions that it does not change as they are", async () => {
   const prompts = new Map<string, string>();
   const model = writing((truth, { messages, context }) => {
     prompts.set(context.trial, messages[0]!.content);
@@ -355,7 +354,7 @@ test("a document perturbation leaves the functions that it does not change as th
   }
 });
 
-test("the right functions and arguments with a wrong value are structural, and not exact", async () => {
+Deno.test("the right functions and arguments with a wrong value are structural, and not exact", async () => {
   const model = writing((truth) => {
     const { API, parameters: [first, ...rest] } = JSON.parse(truth);
     const [name] = Object.keys(first);
@@ -378,7 +377,7 @@ test("the right functions and arguments with a wrong value are structural, and n
   assertEquals(["syntax", "structure", "exact: easy"].map(cell), ["100.0%", "100.0%", "0.0%"]);
 });
 
-test("strategy repair sends back a sentence where YAML is asked for", async () => {
+Deno.test("strategy repair sends back a sentence where YAML is asked for", async () => {
   const model = writing((truth, { messages }) =>
     messages.at(-1)!.content.startsWith("The following answer cannot be read")
       ? writeYaml(JSON.parse(truth))
@@ -390,7 +389,7 @@ test("strategy repair sends back a sentence where YAML is asked for", async () =
   }
 });
 
-test("error classes are told of answers in YAML as of those in JSON", async () => {
+Deno.test("error classes are told of answers in YAML as of those in JSON", async () => {
   const invented = { API: ["noSuchThing"], parameters: [{}] };
   for (const output of ["json", "yaml"] as const) {
     const text = output === "json" ? JSON.stringify(invented) : writeYaml(invented);

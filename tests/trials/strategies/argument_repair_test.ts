@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import fc from "fast-check";
 import {
   repairArguments,
   type RepairedArguments,
@@ -8,7 +7,7 @@ import {
 import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelReply } from "../../../lib/models/model.ts";
 import type { Limited } from "../../../lib/trials/agent/session.ts";
-import { test } from "../../support/generated.ts";
+import fc from "../../support/fast_check.ts";
 
 const LIMIT: Limited = { kind: "time_limit", message: "over" };
 
@@ -48,7 +47,7 @@ async function mended(
   return { done, asked, refused };
 }
 
-test("mend() asks until the arguments are right, each time with what is wrong now", async () => {
+Deno.test("repairArguments() asks until the arguments are right, each time with what is wrong now", async () => {
   const { done, asked, refused } = await mended([
     { text: "Hm." },
     { text: '{"x":2}' },
@@ -69,7 +68,7 @@ test("mend() asks until the arguments are right, each time with what is wrong no
   ]);
 });
 
-test("mend() gives up after as many attempts as it has", async () => {
+Deno.test("repairArguments() gives up after as many attempts as it has", async () => {
   for (const attempts of [1, 2, 5]) {
     const { done, asked } = await mended([{ text: "{}" }], { attempts });
     assertEquals([done, asked.length], [{ attempts }, attempts]);
@@ -78,14 +77,14 @@ test("mend() gives up after as many attempts as it has", async () => {
   assertEquals([done, asked], [{ attempts: 0 }, []]);
 });
 
-test("mend() ends with a limit that is reached, and with an error that is thrown", async () => {
+Deno.test("repairArguments() ends with a limit that is reached, and with an error that is thrown", async () => {
   const { done, asked } = await mended([{ text: "{}" }, LIMIT]);
   assertEquals([done, asked.length], [LIMIT, 2]);
   const ask = () => Promise.reject(new RangeError("no network"));
   await assertRejects(() => mended([{}], { ask }), RangeError, "no network");
 });
 
-test("mend() takes nothing from a hostile reply but arguments that are right", async () => {
+Deno.test("repairArguments() takes nothing from a hostile reply but arguments that are right", async () => {
   const deep = '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000);
   const pieces = fc.constantFrom(
     ...["{", "}", '"x"', ":", "1", '"name"', '"f"', '"arguments"', ",", " ", deep, "__proto__"],

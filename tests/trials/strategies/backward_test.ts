@@ -2,7 +2,6 @@ import { assert, assertEquals } from "@std/assert";
 import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
-import { test } from "../../support/generated.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { eventsOf, filled, listed, said, type Work, work } from "../../support/strategy_runs.ts";
 
@@ -21,7 +20,7 @@ function told(done: Work): [asked: number, message: string] {
   return [asked.length, event!.message];
 }
 
-test("backward asks for the last call, then for what is missing, until nothing is", async () => {
+Deno.test("backward asks for the last call, then for what is missing, until nothing is", async () => {
   const done = await work("backward", [
     { text: LAST },
     { text: MORE },
@@ -59,7 +58,7 @@ test("backward asks for the last call, then for what is missing, until nothing i
   assertEquals(done.judgement, { outcome: "solved", grounded: true });
 });
 
-test("backward takes a list that is complete at once", async () => {
+Deno.test("backward takes a list that is complete at once", async () => {
   for (const text of [`${ALL}<!stop>`, `<!stop>\n${ALL}`, `${ALL} <!stop> <!stop>`]) {
     const done = await work("backward", [{ text }, ...CARRY_OUT]);
     assertEquals(told(done), [
@@ -70,7 +69,7 @@ test("backward takes a list that is complete at once", async () => {
   }
 });
 
-test("backward ends when nothing is added any more", async () => {
+Deno.test("backward ends when nothing is added any more", async () => {
   for (const again of [MORE, ` ${MORE}\n`, "", " \n"]) {
     const done = await work("backward", [{ text: LAST }, { text: MORE }, { text: again }, {}]);
     assertEquals(told(done), [
@@ -82,13 +81,13 @@ test("backward ends when nothing is added any more", async () => {
   }
 });
 
-test("backward keeps its list when the last reply only says that it is complete", async () => {
+Deno.test("backward keeps its list when the last reply only says that it is complete", async () => {
   const done = await work("backward", [{ text: ALL }, { text: "<!stop>" }, ...CARRY_OUT]);
   assertEquals(told(done)[1], "the list is complete; rounds of asking what is missing: 1");
   assertEquals(said(done.requests[2]!.messages)[1], ["assistant", ALL]);
 });
 
-test("backward asks no more often than its rounds allow", async () => {
+Deno.test("backward asks no more often than its rounds allow", async () => {
   let asked = 0;
   const never = () =>
     scripted("never", ({ tools }) => ({ text: tools.length > 0 ? "Done." : `${asked++}` }));
@@ -104,7 +103,7 @@ test("backward asks no more often than its rounds allow", async () => {
   }
 });
 
-test("backward carries on without a list when there is none", async () => {
+Deno.test("backward carries on without a list when there is none", async () => {
   for (const text of ["", "  \n", "<!stop>", " <!stop>\n<!stop>"]) {
     const done = await work("backward", [{ text }, ...CARRY_OUT]);
     assertEquals(told(done), [
@@ -117,13 +116,13 @@ test("backward carries on without a list when there is none", async () => {
   }
 });
 
-test("backward passes a list on as it is, whatever stands in it", async () => {
+Deno.test("backward passes a list on as it is, whatever stands in it", async () => {
   const hostile = "{tools} {question} $& @given func_nix";
   const done = await work("backward", [{ text: hostile }, { text: hostile }, {}]);
   assertEquals(said(done.requests[2]!.messages)[1], ["assistant", hostile]);
 });
 
-test("backward cuts a list of a million letters, and sees behind it that it is complete", async () => {
+Deno.test("backward cuts a list of a million letters, and sees behind it that it is complete", async () => {
   const long = "x".repeat(1_000_000);
   const done = await work("backward", [{ text: `${long} <!stop>` }, {}]);
   assertEquals(told(done)[1], "the list is complete; rounds of asking what is missing: 0");
@@ -133,7 +132,7 @@ test("backward cuts a list of a million letters, and sees behind it that it is c
   assert(JSON.stringify(endless.requests).length < 100_000);
 });
 
-test("backward keeps system messages for both stages", async () => {
+Deno.test("backward keeps system messages for both stages", async () => {
   const messages: Message[] = [
     { role: "system", content: "Be brief." },
     { role: "user", content: TASK.prompt },
@@ -147,7 +146,7 @@ test("backward keeps system messages for both stages", async () => {
   ]);
 });
 
-test("backward lets one model infer and another one call", async () => {
+Deno.test("backward lets one model infer and another one call", async () => {
   const usage = { inputTokens: 3, outputTokens: 1 };
   const thinker = scripted("thinker", [
     { text: LAST, usage, served: "thinker-1" },
@@ -163,7 +162,7 @@ test("backward lets one model infer and another one call", async () => {
   assertEquals(done.judgement?.outcome, "solved");
 });
 
-test("backward uses texts of the user's own", async () => {
+Deno.test("backward uses texts of the user's own", async () => {
   const prompts = { backward: { final: "{question} {tools}", missing: "More?", call: "Go." } };
   const script = [{ text: LAST }, { text: `${ALL}<!stop>` }, {}];
   const { requests } = await work("backward", script, { set: { prompts } });
@@ -175,7 +174,7 @@ test("backward uses texts of the user's own", async () => {
   assertEquals(said(requests[2]!.messages)[2], ["user", "Go."]);
 });
 
-test("backward does not make the calls of a reply that is to be a list", async () => {
+Deno.test("backward does not make the calls of a reply that is to be a list", async () => {
   const done = await work("backward", [{ text: `${ALL}<!stop>`, calls: [SRC] }, { text: "Done." }]);
   assertEquals([done.executed, done.calls.length], [0, 0]);
 });

@@ -7,7 +7,6 @@ import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import { clopperPearson, mcNemar } from "../../../lib/statistics/proportions.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
 import { eventsOf, EVERY, planned } from "../../support/strategy_runs.ts";
 
@@ -50,7 +49,7 @@ function graphsOf(trials: readonly Trial[]): GraphSpec[] {
 }
 
 for (const seed of [1, 2]) {
-  test(`restate helps a model that takes stale values, seed ${seed}`, async () => {
+  Deno.test(`restate helps a model that takes stale values, seed ${seed}`, async () => {
     const model = `sim:noisy?stale=.15&seed=${seed}`;
     const usual = await trialsOf("baseline", model);
     const restated = await trialsOf("restate", model);
@@ -61,14 +60,14 @@ for (const seed of [1, 2]) {
     assertEquals(solvedOf(await trialsOf("backward+repair", model)), solvedOf(usual));
   });
 
-  test(`restate helps a model that forgets, seed ${seed}`, async () => {
+  Deno.test(`restate helps a model that forgets, seed ${seed}`, async () => {
     const model = `sim:noisy?memory=3&seed=${seed}`;
     const usual = await trialsOf("baseline", model, { graphs: 60 });
     const restated = await trialsOf("restate", model, { graphs: 60 });
     assertLifted(restated, usual);
   });
 
-  test(`indirection leaves nothing to copy wrongly, seed ${seed}`, async () => {
+  Deno.test(`indirection leaves nothing to copy wrongly, seed ${seed}`, async () => {
     const model = `sim:noisy?copy=.1&seed=${seed}`;
     const usual = await trialsOf("baseline", model);
     const named = await trialsOf("indirection", model);
@@ -83,7 +82,7 @@ for (const seed of [1, 2]) {
     );
   });
 
-  test(`repair mends calls that lack an argument, seed ${seed}`, async () => {
+  Deno.test(`repair mends calls that lack an argument, seed ${seed}`, async () => {
     const model = `sim:noisy?arity=.15&seed=${seed}`;
     const usual = await trialsOf("baseline", model);
     const repaired = await trialsOf("repair", model);
@@ -112,7 +111,7 @@ function isMinimal({ calls, minimumCalls }: Trial): boolean {
   return calls === minimumCalls;
 }
 
-test("repair mends each call with the chance of its attempts", async () => {
+Deno.test("repair mends each call with the chance of its attempts", async () => {
   const rate = 0.3;
   const counts: Record<number, [mended: number, asked: number]> = {};
   for (const attempts of [1, 2, 3]) {
@@ -130,7 +129,7 @@ test("repair mends each call with the chance of its attempts", async () => {
   }
 });
 
-test("repair asks a model that never gets better as often as it may, and refuses the call", async () => {
+Deno.test("repair asks a model that never gets better as often as it may, and refuses the call", async () => {
   for (const attempts of [1, 2, 4]) {
     const trials = await trialsOf("repair", "sim:noisy?arity=1&seed=3", {
       graphs: 20,
@@ -150,7 +149,7 @@ test("repair asks a model that never gets better as often as it may, and refuses
   }
 });
 
-test("plan_then_call and backward change nothing for models that err in their calls only", async () => {
+Deno.test("plan_then_call and backward change nothing for models that err in their calls only", async () => {
   const model = "sim:noisy?stale=.1&arity=.1&early=.1&copy=.05&distract=.2&seed=4";
   const usual = await trialsOf("baseline", model, { graphs: 60 });
   for (const strategy of ["plan_then_call", "backward", "backward+plan_then_call"]) {
@@ -160,7 +159,7 @@ test("plan_then_call and backward change nothing for models that err in their ca
   }
 });
 
-test("route_then_fill keeps distractors from a model that is drawn to them", async () => {
+Deno.test("route_then_fill keeps distractors from a model that is drawn to them", async () => {
   const wander = "sim:noisy?distract=.5&seed=5";
   const needless = (trials: readonly Trial[]) =>
     trials.flatMap(({ events }) => callsOf(events)).filter(({ role }) => role !== "core").length;
@@ -171,7 +170,7 @@ test("route_then_fill keeps distractors from a model that is drawn to them", asy
 });
 
 for (const strategy of EVERY) {
-  test(`${strategy} takes nothing from a model that makes no mistakes`, async () => {
+  Deno.test(`${strategy} takes nothing from a model that makes no mistakes`, async () => {
     const trials = await trialsOf(strategy, "sim:planner", { graphs: 20 });
     assertEquals(solvedOf(trials), trials.length);
     assertEquals([failuresIn(trials), trials.every(isMinimal)], [0, true]);

@@ -6,7 +6,6 @@ import { scripted } from "../../../lib/models/scripted.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
 import { runTrial } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
 import { inProcess } from "../../support/in_process.ts";
 
 const SPEC = {
@@ -36,7 +35,7 @@ async function listed(perturbation: string): Promise<JsonObject[]> {
   });
 }
 
-test("restate lists returns by the keys that came, and as they came", async () => {
+Deno.test("restate lists returns by the keys that came, and as they came", async () => {
   const inputs = [...TASK.inputs.keys()];
   for (const known of await listed("FK")) {
     assertEquals(new Set(Object.keys(known)), new Set([...inputs, "Object_1"]));
@@ -52,7 +51,7 @@ test("restate lists returns by the keys that came, and as they came", async () =
   for (const known of await listed("CF")) assertEquals(Object.keys(known), inputs);
 });
 
-test("restate lists no number for what the question says in other words", async () => {
+Deno.test("restate lists no number for what the question says in other words", async () => {
   for (const known of await listed("CP")) {
     for (const [name, value] of TASK.inputs) {
       assertEquals(Object.hasOwn(known, name), false, `${name} = ${value}`);
@@ -60,7 +59,7 @@ test("restate lists no number for what the question says in other words", async 
   }
 });
 
-test("indirection binds what came: an id with a prefix is no whole number any more", async () => {
+Deno.test("indirection binds what came: an id with a prefix is no whole number any more", async () => {
   const { outcome, failures } = await trialOf("indirection", "AP");
   assert(outcome !== "solved", outcome);
   assert(failures.some(({ type }) => type === "wrong_number_of_inputs"));
@@ -68,7 +67,7 @@ test("indirection binds what came: an id with a prefix is no whole number any mo
   assertEquals(plain, "solved");
 });
 
-test("indirection: to look at a value is no call of the task, and names are what they stand for", async () => {
+Deno.test("indirection: to look at a value is no call of the task, and names are what they stand for", async () => {
   const [input] = TASK.inputs.keys() as unknown as [string];
   const needy = TASK.functions.find(({ parameters }) =>
     parameters.some(({ variable }) => variable === input)
@@ -99,7 +98,7 @@ test("indirection: to look at a value is no call of the task, and names are what
   ]);
 });
 
-test("indirection: a call that is refused for its names is held against the right one by what it means", async () => {
+Deno.test("indirection: a call that is refused for its names is held against the right one by what it means", async () => {
   const { events } = await runTrial(
     SPEC,
     inProcess("sim:planner"),

@@ -3,7 +3,6 @@ import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { runTrial } from "../../../lib/trials/trial.ts";
-import { test } from "../../support/generated.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { eventsOf, filled, listed, planned, said, work } from "../../support/strategy_runs.ts";
 
@@ -15,7 +14,7 @@ function asksForPlan(question: string, tools = TASK.tools): string {
   return filled(TEXTS.plan, { tools: listed(tools), question });
 }
 
-test("plan_then_call asks for a plan without tools, and has it carried out", async () => {
+Deno.test("plan_then_call asks for a plan without tools, and has it carried out", async () => {
   const done = await work("plan_then_call", [{ text: PLAN }, ...CARRY_OUT]);
   const [plan, first, second, third, ...rest] = done.requests;
   assertEquals(rest, []);
@@ -44,7 +43,7 @@ test("plan_then_call asks for a plan without tools, and has it carried out", asy
   ]);
 });
 
-test("plan_then_call keeps system messages for both stages, and earlier turns", async () => {
+Deno.test("plan_then_call keeps system messages for both stages, and earlier turns", async () => {
   const messages: Message[] = [
     { role: "system", content: "Be brief." },
     { role: "user", content: "What is alpha?" },
@@ -63,7 +62,7 @@ test("plan_then_call keeps system messages for both stages, and earlier turns", 
   ]);
 });
 
-test("plan_then_call lets another model plan, or another one carry out", async () => {
+Deno.test("plan_then_call lets another model plan, or another one carry out", async () => {
   const usage = { inputTokens: 10, outputTokens: 1 };
   const planner = {
     ...scripted("planner", [{ text: PLAN, usage, served: "planner-1" }]),
@@ -98,7 +97,7 @@ test("plan_then_call lets another model plan, or another one carry out", async (
   assertEquals(calling.session.usage, { inputTokens: 40, outputTokens: 4 });
 });
 
-test("plan_then_call records who took part in a trial, and one program makes it simulated", async () => {
+Deno.test("plan_then_call records who took part in a trial, and one program makes it simulated", async () => {
   const unasked = {
     ...scripted("unasked", () => {
       throw new Error("nobody asks this one");
@@ -120,7 +119,7 @@ test("plan_then_call records who took part in a trial, and one program makes it 
   );
 });
 
-test("plan_then_call carries on without a plan when there is none", async () => {
+Deno.test("plan_then_call carries on without a plan when there is none", async () => {
   for (const text of ["", " \n\t"]) {
     const done = await work("plan_then_call", [{ text }, ...CARRY_OUT]);
     assertEquals(said(done.requests[1]!.messages), [["user", TASK.prompt]]);
@@ -132,20 +131,20 @@ test("plan_then_call carries on without a plan when there is none", async () => 
   }
 });
 
-test("plan_then_call does not make the calls of a reply that is to be a plan", async () => {
+Deno.test("plan_then_call does not make the calls of a reply that is to be a plan", async () => {
   const done = await work("plan_then_call", [{ text: PLAN, calls: [SRC] }, { text: "Done." }]);
   assertEquals([done.executed, done.calls.length], [0, 0]);
   assertEquals(said(done.requests[1]!.messages)[1], ["assistant", PLAN]);
 });
 
-test("plan_then_call passes a plan on as it is, whatever stands in it", async () => {
+Deno.test("plan_then_call passes a plan on as it is, whatever stands in it", async () => {
   const hostile = "{tools} {question} {plan} $& $1 $` </plan> @given func_nix func_srcx \u0000";
   const done = await work("plan_then_call", [{ text: hostile }, {}]);
   assertEquals(said(done.requests[1]!.messages)[1], ["assistant", hostile]);
   assertEquals(eventsOf(done, "stage")[0]!.message, "the plan names 0 of 6 functions");
 });
 
-test("plan_then_call does not fill in what stands in the question", async () => {
+Deno.test("plan_then_call does not fill in what stands in the question", async () => {
   const question = "What is {tools}, {question} and $&?";
   const messages: Message[] = [{ role: "user", content: question }];
   const { requests } = await work("plan_then_call", [{ text: PLAN }, {}], { messages });
@@ -154,7 +153,7 @@ test("plan_then_call does not fill in what stands in the question", async () => 
   assertEquals(content.split('"name": "func_src"').length, 2, "the functions are listed once");
 });
 
-test("plan_then_call cuts a plan of a million letters", async () => {
+Deno.test("plan_then_call cuts a plan of a million letters", async () => {
   const long = `func_src ${"x".repeat(1_000_000)} func_oth`;
   const done = await work("plan_then_call", [{ text: long }, {}]);
   assertEquals(done.requests[1]!.messages[1]!.content, long.slice(0, 20_000));
@@ -162,7 +161,7 @@ test("plan_then_call cuts a plan of a million letters", async () => {
   assert(JSON.stringify(done.events).length < 15_000, "a trace keeps the beginning only");
 });
 
-test("plan_then_call uses texts of the user's own", async () => {
+Deno.test("plan_then_call uses texts of the user's own", async () => {
   const prompts = { plan_then_call: { plan: "Plan {question} {question} {tools}!", call: "Go." } };
   const { requests } = await work("plan_then_call", [{ text: PLAN }, {}], { set: { prompts } });
   assertEquals(
@@ -175,7 +174,7 @@ test("plan_then_call uses texts of the user's own", async () => {
   assertEquals(usual.requests[0]!.messages[0]!.content, asksForPlan(TASK.prompt));
 });
 
-test("plan_then_call shows a plan to what comes after it, such as a router", async () => {
+Deno.test("plan_then_call shows a plan to what comes after it, such as a router", async () => {
   const route = "['func_src', 'func_oth', 'func_tgt']";
   const done = await work("plan_then_call+route_then_fill", [
     { text: PLAN },

@@ -3,7 +3,6 @@ import type { Message } from "../../../lib/tools/message.ts";
 import type { ModelRequest } from "../../../lib/models/model.ts";
 import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
-import { test } from "../../support/generated.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import {
   eventsOf,
@@ -32,7 +31,7 @@ function repairs({ requests }: Work): ModelRequest[] {
   return requests.filter(({ context }) => context.stage === "repair");
 }
 
-test("repair gives a call that does not fit back, before it is carried out", async () => {
+Deno.test("repair gives a call that does not fit back, before it is carried out", async () => {
   const done = await work("repair", [
     { text: "First this.", calls: [BAD] },
     { calls: [SRC] },
@@ -101,7 +100,7 @@ async function mended(reply: ScriptedReply): Promise<string | undefined> {
   return event!.repaired;
 }
 
-test("repair takes arguments in whatever form they come", async () => {
+Deno.test("repair takes arguments in whatever form they come", async () => {
   const right = '{"given":731}';
   const table: [string, ScriptedReply, string][] = [
     ["a call", { calls: [SRC] }, right],
@@ -119,7 +118,7 @@ test("repair takes arguments in whatever form they come", async () => {
   for (const [what, reply, expected] of table) assertEquals(await mended(reply), expected, what);
 });
 
-test("repair takes nothing from a reply that does not help", async () => {
+Deno.test("repair takes nothing from a reply that does not help", async () => {
   const table: [string, ScriptedReply][] = [
     ["silence", {}],
     ["words", { text: "I will not." }],
@@ -136,7 +135,7 @@ test("repair takes nothing from a reply that does not help", async () => {
   for (const [what, reply] of table) assertEquals(await mended(reply), undefined, what);
 });
 
-test("repair asks again with what is wrong now, and gets better", async () => {
+Deno.test("repair asks again with what is wrong now, and gets better", async () => {
   const done = await work("repair", [
     { calls: [BAD] },
     { text: "Hm?" },
@@ -164,7 +163,7 @@ test("repair asks again with what is wrong now, and gets better", async () => {
   assertEquals(done.calls.map(({ arguments: written }) => written), ['{"given":731}']);
 });
 
-test("repair carries a call out as it was first written when it never gets better", async () => {
+Deno.test("repair carries a call out as it was first written when it never gets better", async () => {
   for (const [set, attempts] of [[{}, 2], [{ attempts: 1 }, 1], [{ attempts: 5 }, 5]] as const) {
     const done = await work("repair", (request) => {
       if (request.context.stage === "repair") return { text: '{"given":"many"}' };
@@ -186,7 +185,7 @@ test("repair carries a call out as it was first written when it never gets bette
   }
 });
 
-test("repair leaves everything else as it is: only schemas can be mended", async () => {
+Deno.test("repair leaves everything else as it is: only schemas can be mended", async () => {
   const done = await work("repair", [
     { calls: [call("func_nix", {}), { ...SRC, arguments: '{"given":732}' }, TGT] },
     { text: "Done." },
@@ -201,7 +200,7 @@ test("repair leaves everything else as it is: only schemas can be mended", async
   assertEquals(done.calls[2]!.guessed, true);
 });
 
-test("repair mends several calls of one reply, one after another", async () => {
+Deno.test("repair mends several calls of one reply, one after another", async () => {
   const done = await work("repair", [
     { calls: [BAD, OTH, call("func_tgt", '{"one":'), BAD] },
     { calls: [SRC] },
@@ -231,7 +230,7 @@ test("repair mends several calls of one reply, one after another", async () => {
   ]);
 });
 
-test("repair shows the conversation so far, and leaves no trace in it", async () => {
+Deno.test("repair shows the conversation so far, and leaves no trace in it", async () => {
   const messages: Message[] = [
     { role: "system", content: "Be brief." },
     { role: "user", content: TASK.prompt },
@@ -252,7 +251,7 @@ test("repair shows the conversation so far, and leaves no trace in it", async ()
   assert(after.every(({ content }) => !content.includes("invalid arguments")));
 });
 
-test("repair lets another model mend", async () => {
+Deno.test("repair lets another model mend", async () => {
   const usage = { inputTokens: 8, outputTokens: 2 };
   const mender = scripted("mender", [{ calls: [SRC], usage, served: "mender-1" }]);
   const done = await work("repair", [{ calls: [BAD], usage }, {}, { text: "Done.", usage }], {
@@ -271,13 +270,13 @@ test("repair lets another model mend", async () => {
   );
 });
 
-test("repair uses a text of the user's own", async () => {
+Deno.test("repair uses a text of the user's own", async () => {
   const prompts = { repair: { fix: "No: {arguments}" } };
   const done = await work("repair", [{ calls: [BAD] }, { calls: [SRC] }, {}], { set: { prompts } });
   assertEquals(said(repairs(done)[0]!.messages)[2], ["user", "No: {}"]);
 });
 
-test("repair passes hostile arguments on without filling them in, and cut", async () => {
+Deno.test("repair passes hostile arguments on without filling them in, and cut", async () => {
   const hostile = "{tools} {schema} $& {errors}";
   const done = await work("repair", [
     { calls: [call("func_src", hostile)] },
@@ -300,7 +299,7 @@ test("repair passes hostile arguments on without filling them in, and cut", asyn
   assertEquals(cut.calls[0]!.failure?.type, "wrong_number_of_inputs");
 });
 
-test("repair ends in mid-repair when a limit is reached: nothing is carried out then", async () => {
+Deno.test("repair ends in mid-repair when a limit is reached: nothing is carried out then", async () => {
   const script = [{ calls: [BAD, BAD] }, { calls: [SRC] }, { calls: [SRC] }, { text: "Done." }];
   for (const [steps, calls] of [[1, 0], [2, 0], [3, 2]] as const) {
     const done = await work("repair", script, { limits: { steps } });
@@ -311,7 +310,7 @@ test("repair ends in mid-repair when a limit is reached: nothing is carried out 
   assertEquals([late.ending.kind, late.executed], ["token_limit", 0]);
 });
 
-test("repair mends calls of whatever else reviews them", async () => {
+Deno.test("repair mends calls of whatever else reviews them", async () => {
   // Under names a call must name its result, and what it gives must be known.
   const named = (given: Record<string, string>) => call("func_src", given);
   const done = await work("indirection+repair", [
@@ -335,7 +334,7 @@ test("repair mends calls of whatever else reviews them", async () => {
   assertEquals(done.ending, { kind: "answer", text: "It is 111.", rendered: "It is @a=111." });
 });
 
-test("repair mends what another review leaves, and ends where that reaches a limit", async () => {
+Deno.test("repair mends what another review leaves, and ends where that reaches a limit", async () => {
   const script = [{ calls: [OTH] }, { calls: [SRC] }, { text: "Done." }];
   const mended = await work("repair", script, {
     around: {
@@ -350,7 +349,7 @@ test("repair mends what another review leaves, and ends where that reaches a lim
   assertEquals([ended.ending, ended.executed], [limited, 0]);
 });
 
-test("repair mends no more calls of a reply than may still be made", async () => {
+Deno.test("repair mends no more calls of a reply than may still be made", async () => {
   const bad = Array.from({ length: 200 }, () => call("func_src", {}));
   const done = await work("repair", [{ calls: bad }], { limits: { calls: 3 } });
   // One reply, and both attempts for each of three calls.

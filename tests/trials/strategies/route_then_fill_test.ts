@@ -3,7 +3,6 @@ import type { Message } from "../../../lib/tools/message.ts";
 import { scripted } from "../../../lib/models/scripted.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import type { Task } from "../../../lib/tasks/generated/task.ts";
-import { test } from "../../support/generated.ts";
 import { call, OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { eventsOf, filled, listed, said, work } from "../../support/strategy_runs.ts";
 
@@ -31,7 +30,7 @@ async function offered(
   return { names, message: event!.message };
 }
 
-test("route_then_fill asks for functions without tools, and offers just those", async () => {
+Deno.test("route_then_fill asks for functions without tools, and offers just those", async () => {
   const done = await work("route_then_fill", [
     { text: "['func_tgt', 'func_src', 'func_oth']" },
     ...FILL,
@@ -52,7 +51,7 @@ test("route_then_fill asks for functions without tools, and offers just those", 
   ]);
 });
 
-test("route_then_fill finds names however they are written", async () => {
+Deno.test("route_then_fill finds names however they are written", async () => {
   const table: [string, string[]][] = [
     ["['func_src']", ["func_src"]],
     ['["func_src","func_con"]', ["func_con", "func_src"]],
@@ -70,7 +69,7 @@ test("route_then_fill finds names however they are written", async () => {
   }
 });
 
-test("route_then_fill does not take a name for another one that it is a part of", async () => {
+Deno.test("route_then_fill does not take a name for another one that it is a part of", async () => {
   const longer = TASK.tools.map((tool) =>
     tool.name === "func_oth" ? { ...tool, name: "func_src_2" } : tool
   );
@@ -80,7 +79,7 @@ test("route_then_fill does not take a name for another one that it is a part of"
   assertEquals((await offered("['func_sr', 'FUNC_SRC', 'func_srcs']", task)).names.length, 6);
 });
 
-test("route_then_fill offers everything where nothing is picked", async () => {
+Deno.test("route_then_fill offers everything where nothing is picked", async () => {
   for (const text of ["", "[]", "I do not know.", "no function", "\u0000"]) {
     assertEquals(await offered(text), {
       names: NAMES,
@@ -97,7 +96,7 @@ test("route_then_fill offers everything where nothing is picked", async () => {
   });
 });
 
-test("route_then_fill tells which names there are none of, and not too many", async () => {
+Deno.test("route_then_fill tells which names there are none of, and not too many", async () => {
   assertEquals(
     (await offered(`['func_src', "func_nix", 'func_nix', 'get.it', 'no name']`)).message,
     "1 of 6 functions are offered; there are none of the names func_nix, get.it",
@@ -107,14 +106,14 @@ test("route_then_fill tells which names there are none of, and not too many", as
   assertEquals(message.match(/func_/g)?.length, 10);
 });
 
-test("route_then_fill carries out a call of a function that is not offered", async () => {
+Deno.test("route_then_fill carries out a call of a function that is not offered", async () => {
   const done = await work("route_then_fill", [{ text: "['func_tgt']" }, ...FILL]);
   assertEquals(done.requests[1]!.tools.length, 1);
   assertEquals(done.calls.map(({ returned }) => returned?.variable), ["alpha", "beta", "omega"]);
   assertEquals(done.judgement?.outcome, "solved");
 });
 
-test("route_then_fill keeps system messages for both stages", async () => {
+Deno.test("route_then_fill keeps system messages for both stages", async () => {
   const messages: Message[] = [
     { role: "system", content: "Be brief." },
     { role: "user", content: "What is omega? {tools}" },
@@ -127,7 +126,7 @@ test("route_then_fill keeps system messages for both stages", async () => {
   assertEquals(said(requests[1]!.messages), said(messages));
 });
 
-test("route_then_fill lets one model route and another one fill", async () => {
+Deno.test("route_then_fill lets one model route and another one fill", async () => {
   const usage = { inputTokens: 5, outputTokens: 2 };
   const router = scripted("router", [{ text: "['func_src']", usage }]);
   const filler = scripted("filler", [{ text: "omega = 1", usage, served: "filler-2" }]);
@@ -150,7 +149,7 @@ test("route_then_fill lets one model route and another one fill", async () => {
   assertEquals(done.session.usage, { inputTokens: 10, outputTokens: 4 });
 });
 
-test("route_then_fill uses a text of the user's own", async () => {
+Deno.test("route_then_fill uses a text of the user's own", async () => {
   const prompts = { route_then_fill: { route: "{tools} for {question}" } };
   const { requests } = await work("route_then_fill", [{ text: "['func_src']" }, {}], {
     set: { prompts },
@@ -158,7 +157,7 @@ test("route_then_fill uses a text of the user's own", async () => {
   assertEquals(requests[0]!.messages[0]!.content, `${listed(TASK.tools)} for ${TASK.prompt}`);
 });
 
-test("route_then_fill reads a long answer no further than it must, and quickly", async () => {
+Deno.test("route_then_fill reads a long answer no further than it must, and quickly", async () => {
   const late = "x ".repeat(15_000) + "func_src";
   assertEquals((await offered(late)).names.length, 6);
   for (const text of [`x${".".repeat(1_000_000)}x`, "'".repeat(1_000_000), "-".repeat(1_000_000)]) {
@@ -166,7 +165,7 @@ test("route_then_fill reads a long answer no further than it must, and quickly",
   }
 });
 
-test("route_then_fill offers mended calls the functions that were picked", async () => {
+Deno.test("route_then_fill offers mended calls the functions that were picked", async () => {
   const done = await work("route_then_fill+repair", [
     { text: "['func_src']" },
     { calls: [call("func_src", {})] },
