@@ -6,7 +6,8 @@ import {
   variantLabel,
   variantName,
 } from "../../lib/gate/variant.ts";
-import { FinishedTrials, plannedDecisions, variantOf } from "../../lib/gate/decisions.ts";
+import { FinishedTrials, plannedDecisions } from "../../lib/gate/decisions.ts";
+import { variantOf } from "../../lib/gate/variant.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { GatePolicy } from "../../lib/gate/policy.ts";
 import type { Suite } from "../../lib/runs/suite.ts";

@@ -123,7 +123,7 @@ Deno.test("every file of lib/ is in a room", () => {
 
 Deno.test("imports between rooms go down", () => {
   const up = importsThat(({ room }, module) => ROOMS.indexOf(roomOf(module)) > ROOMS.indexOf(room));
-  assertEquals(up, LAZY);
+  assertEquals([...new Set(up)], LAZY);
 });
 
 Deno.test("the rooms on the ground import nothing of lib/", () => {
@@ -184,4 +184,54 @@ Deno.test("lib/ has no default exports", () => {
     /^export\s+default\b|^export\s*\{[^}]*\bdefault\b/m.test(text)
   );
   assertEquals(wrong.map(({ name }) => name), []);
+});
+
+/** What no entry for tests and numbers may load before it is needed: each costs a start of `deno test`. */
+const HEAVY = [
+  /^(vega|vega-lite|@viz-js\/viz|ajv|ajv\/2020|ajv-formats|openai|diff|js-rouge|string-width)$/,
+  /^(@std\/yaml|node:.*)$/,
+  /^lib\/(simulated|toolkit|cli)\//,
+  /^lib\/reports\/(page|figures|tables)\//,
+  /\.(css|js)$/,
+];
+
+/** The modules and packages that an entry loads at its start: neither types, nor what is deferred. */
+function loadedBy(entry: string): string[] {
+  const statement =
+    /^(?:import|export)\s+(type\s+|defer\s+)?(?:(\{[^}]*\}|\*(?:\s+as\s+\w+)?|\w+)\s+from\s*)?["']([^"']+)["']/gm;
+  const root = new URL("../../", import.meta.url);
+  const found = new Set([entry]);
+  for (const path of found) {
+    if (!path.endsWith(".ts")) continue;
+    const url = new URL(path, root);
+    for (const [, mode, names, specifier] of Deno.readTextFileSync(url).matchAll(statement)) {
+      const items = names?.replaceAll(/[{}]/g, "").split(",").map((item) => item.trim())
+        .filter((item) => item !== "") ?? [];
+      const areTypes = items.length > 0 && items.every((item) => item.startsWith("type "));
+      if (mode !== undefined || areTypes) continue;
+      if (specifier === "@std/random") found.add("lib/base/std/random.ts");
+      else if (!specifier!.startsWith(".")) found.add(specifier!);
+      else found.add(new URL(specifier!, url).href.slice(root.href.length));
+    }
+  }
+  return [...found];
+}
+
+for (const entry of ["mod.ts", "lib/gate/mod.ts", "lib/statistics/mod.ts"]) {
+  Deno.test(`${entry} loads nothing heavy before it is needed`, () => {
+    const loaded = loadedBy(entry);
+    assert(loaded.length > 5, "no import was found at all");
+    assertEquals(loaded.filter((path) => HEAVY.some((heavy) => heavy.test(path))), []);
+  });
+}
+
+Deno.test("the gate loads neither tasks nor models, and statistics nothing else of lib/", () => {
+  const roomsOf = (entry: string) =>
+    new Set(
+      loadedBy(entry).filter((path) => path.startsWith("lib/")).map((path) => path.split("/")[1]),
+    );
+  assertEquals([...roomsOf("lib/statistics/mod.ts")], ["statistics"]);
+  for (const room of ["tasks", "simulated", "perturbations", "runs", "reports", "testing"]) {
+    assert(!roomsOf("lib/gate/mod.ts").has(room), room);
+  }
 });
