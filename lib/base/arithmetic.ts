@@ -1,16 +1,16 @@
 /**
- * Arithmetic expressions as text, evaluated without executing anything: they come from models.
+ * Evaluates arithmetic expressions given as text. Nothing is executed, as the text comes from models.
  * @module
  */
 
-/** No longer text is read. */
+/** Longer text is rejected. */
 const LONGEST = 1000;
-/** Parentheses within each other; more would exceed the stack. */
+/** Deepest nesting of parentheses; more would overflow the stack. */
 const DEEPEST = 100;
 
 /**
- * The value of an expression of numbers, `+ - * / ^`, `×`, `÷` and parentheses; `undefined` when it is
- * none or has no finite value.
+ * Returns the value of an expression of numbers, `+ - * / ^`, `×`, `÷` and parentheses; `undefined` if
+ * the text is not such an expression or its value is not finite.
  *
  * @example Usage
  * ```ts
@@ -29,17 +29,17 @@ export function evaluate(expression: string): number | undefined {
   return reader.ended && Number.isFinite(value) ? value : undefined;
 }
 
-/** Reads tokens from left to right; what cannot be read is NaN, which makes all of it NaN. */
+/** Parses tokens from left to right; an unexpected token gives NaN, which makes the whole value NaN. */
 class Reader {
   readonly #tokens: readonly string[];
-  #place = 0;
+  #position = 0;
 
   constructor(tokens: readonly string[]) {
     this.#tokens = tokens;
   }
 
   get ended(): boolean {
-    return this.#place === this.#tokens.length;
+    return this.#position === this.#tokens.length;
   }
 
   sum(depth: number): number {
@@ -69,16 +69,16 @@ class Reader {
   }
 
   #atom(depth: number): number {
-    if (this.#take("(") === undefined) return Number(this.#tokens[this.#place++] ?? NaN);
+    if (this.#take("(") === undefined) return Number(this.#tokens[this.#position++] ?? NaN);
     const value = this.sum(depth + 1);
     return this.#take(")") === undefined ? NaN : value;
   }
 
-  /** The next token, if it is one of the characters. */
+  /** Takes the next token if it is one of the characters. */
   #take(characters: string): string | undefined {
-    const token = this.#tokens[this.#place];
+    const token = this.#tokens[this.#position];
     if (token === undefined || token.length !== 1 || !characters.includes(token)) return undefined;
-    this.#place++;
+    this.#position++;
     return token;
   }
 }

@@ -1,40 +1,40 @@
 /**
- * Backoff: how long is waited before something that failed is tried again.
+ * Backoff: how long to wait before retrying something that failed.
  * @module
  */
 
 const LONGEST_BACKOFF = 8_000;
 
 /**
- * Milliseconds to wait after so many failed attempts: `first` after one, doubling with each, at most
- * 8,000, and somewhere in the upper half of that, so that those who failed together do not come back
- * together.
+ * Returns the milliseconds to wait after `attempts` failed attempts: `first` after one, doubling with
+ * each, at most 8,000, reduced by up to half at random so that clients that failed together do not
+ * retry together.
  *
- * @param draw Where in that half, from 0 to 1.
+ * @param draw Random number from 0 (half of the wait) to 1 (all of it).
  *
  * @example Usage
  * ```ts
  * import { backoffAfter } from "./backoff.ts";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals([1, 2, 3].map((made) => backoffAfter(made, 500, 1)), [500, 1000, 2000]);
+ * assertEquals([1, 2, 3].map((attempts) => backoffAfter(attempts, 500, 1)), [500, 1000, 2000]);
  * assertEquals(backoffAfter(99, 500, 0), 4000);
  * ```
  */
-export function backoffAfter(made: number, first: number, draw: number): number {
-  const step = Math.min(first * 2 ** Math.min(made - 1, 30), LONGEST_BACKOFF);
+export function backoffAfter(attempts: number, first: number, draw: number): number {
+  const step = Math.min(first * 2 ** Math.min(attempts - 1, 30), LONGEST_BACKOFF);
   return step * (0.5 + draw / 2);
 }
 
-/** Headers of a response, of whichever library. */
+/** Headers of a response, in the type of any HTTP library. */
 export interface ReadableHeaders {
-  /** The text of a header, in whatever case it is asked for. */
+  /** Returns the text of a header; names are case-insensitive. */
   get(name: string): string | null | undefined;
 }
 
 /**
- * Milliseconds that a server asks to wait: seconds or a date, or the finer `retry-after-ms`; `undefined` where
- * these say nothing, or a number without end.
+ * Returns the milliseconds that a server asks to wait, from `retry-after-ms` or from `retry-after` (seconds
+ * or a date); `undefined` if neither holds a finite wait.
  */
 export function retryAfterOf(
   headers: ReadableHeaders | undefined,

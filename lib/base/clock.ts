@@ -1,22 +1,22 @@
 /**
- * Clocks: the system's time, or one that a test sets.
+ * Clocks: the system's time, or a time that a test controls.
  * @module
  */
 
-/** Where time comes from: the system's, or one that a test turns by hand. */
+/** A source of time: the system's clock, or one that a test moves by hand. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Waits so many milliseconds, or throws the signal's reason as soon as that aborts. */
+  /** Waits `milliseconds`; throws the signal's reason as soon as it aborts. */
   pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `wake` after so many milliseconds, unless what comes back is called before. */
+  /** Calls `wake` after `milliseconds`, unless the returned function is called first. */
   after(milliseconds: number, wake: () => void): () => void;
 }
 
-// Timers hold 31 bits; a longer one would fire at once.
+// Timers hold 31 bits; a longer delay would fire at once.
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** The system's time. Whoever turns the machine's clock does not change it. */
+/** The system's time. Changes of the machine's clock do not affect it. */
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   async pause(milliseconds, signal) {

@@ -1,22 +1,22 @@
 /**
- * Lanes: work that is begun in order, so much of it at the same time.
+ * Runs async work in order with a concurrency limit.
  * @module
  */
 
 /** Options of {@linkcode mapConcurrent}. */
 export interface MapConcurrentOptions {
-  /** How many pieces of work may be under way at the same time: 1 or more. */
+  /** How many pieces of work may run at the same time: 1 or more. */
   readonly most: number;
-  /** Whether nothing more is to be begun; asked before each piece. */
+  /** Returns whether to start nothing more; asked before each piece. */
   readonly ended?: () => boolean;
 }
 
 /**
- * Does several pieces of work, each begun in order as soon as there is room. What comes of all of them
- * comes back at once where nothing has to be awaited, so that no turn of the event loop passes. After an
- * error nothing more is begun; what was begun is awaited, and the error of the first place thrown.
+ * Runs several pieces of work, each started in order as soon as there is room. Returns the results
+ * directly, not as a promise, if no piece was async, which saves a turn of the event loop. After an
+ * error nothing more is started; running work is awaited, and the error with the lowest index is thrown.
  *
- * @returns What came of each piece, in order; `undefined` for what was not begun.
+ * @returns The result of each piece, in order; `undefined` for those not started.
  *
  * @example Usage
  * ```ts
@@ -30,20 +30,20 @@ export interface MapConcurrentOptions {
  */
 export function mapConcurrent<Result>(
   count: number,
-  begin: (place: number) => Result | Promise<Result>,
+  start: (place: number) => Result | Promise<Result>,
   { most, ended = () => false }: MapConcurrentOptions,
 ): readonly (Result | undefined)[] | Promise<readonly (Result | undefined)[]> {
   const results: (Result | undefined)[] = Array.from({ length: count });
   const errors = new Map<number, unknown>();
   let next = 0;
   let underWay = 0;
-  const lane = async () => {
+  const worker = async () => {
     while (next < count && errors.size === 0 && !ended()) {
       const place = next++;
       underWay++;
       try {
-        const begun = begin(place);
-        results[place] = begun instanceof Promise ? await begun : begun;
+        const outcome = start(place);
+        results[place] = outcome instanceof Promise ? await outcome : outcome;
       } catch (error) {
         errors.set(place, error);
       }
@@ -54,6 +54,6 @@ export function mapConcurrent<Result>(
     if (errors.size > 0) throw errors.get(Math.min(...errors.keys()));
     return results;
   };
-  const lanes = Array.from({ length: Math.min(most, count) }, lane);
-  return underWay === 0 ? finish() : Promise.all(lanes).then(finish);
+  const workers = Array.from({ length: Math.min(most, count) }, worker);
+  return underWay === 0 ? finish() : Promise.all(workers).then(finish);
 }

@@ -5,23 +5,23 @@
 
 import { type Clock, SYSTEM_CLOCK } from "./clock.ts";
 
-/** How long work is waited for. */
+/** How long to wait for work. */
 export interface Deadline {
-  /** Milliseconds; default for ever. */
+  /** Milliseconds; default: no limit. */
   readonly timeout?: number;
-  /** The error that it ends with then. */
+  /** Makes the error to throw when the time is up. */
   readonly outOfTime: () => unknown;
-  /** Ends it with its reason as soon as it aborts. */
+  /** Ends the wait with its reason as soon as it aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Where time comes from; default the system. */
+  /** Source of time; default: the system's clock. */
   readonly clock?: Clock;
 }
 
 /**
- * What comes of work, if it comes in time. Its own signal aborts when it is no longer waited for; if it
- * does not stop then, it is left behind, and whatever it still throws is of no account.
+ * Returns the result of work that ends in time. When the wait is over, the signal passed to the work
+ * aborts; work that does not stop then is abandoned, and its later errors are ignored.
  *
- * @throws What the work throws, `outOfTime()`, or the reason of the signal.
+ * @throws The work's error, `outOfTime()`, or the signal's reason.
  *
  * @example Usage
  * ```ts
@@ -40,21 +40,21 @@ export async function inTime<T>(
   signal?.throwIfAborted();
   const controller = new AbortController();
   const stopped = Promise.withResolvers<never>();
-  // Work that throws before it is waited for leaves nobody else to hear of an abortion.
+  // If the work throws synchronously, nothing else handles this rejection.
   stopped.promise.catch(() => {});
   const stop = (reason: unknown) => {
-    // The rejection comes first, so that it wins over what the work makes of the abortion.
+    // Reject first, so that this reason wins over the error the work throws on abort.
     stopped.reject(reason);
     controller.abort(reason);
   };
   const forward = () => stop(signal?.reason);
   signal?.addEventListener("abort", forward, { once: true });
-  // Every request has a deadline, so that it must cost next to nothing.
+  // Every request has a deadline, so it must cost next to nothing.
   const forgetTimer = timeout === Infinity
     ? undefined
     : clock.after(timeout, () => stop(outOfTime()));
   try {
-    // The race also watches the loser, so that its late rejection is a handled one.
+    // The race also handles the loser's late rejection.
     return await Promise.race([stopped.promise, work(controller.signal)]);
   } finally {
     forgetTimer?.();

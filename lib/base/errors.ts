@@ -1,5 +1,5 @@
 /**
- * Errors for users: one class for input that cannot be used, and the reasons of other errors in words.
+ * Errors for users: one class for unusable input, and the reasons of other errors in plain words.
  * @module
  */
 
@@ -7,12 +7,12 @@ import defer * as path from "node:path";
 import { printable } from "./json.ts";
 import { redactRecord } from "./redact.ts";
 
-/** Input that cannot be used. Its message is for the user: action, rule, state; one line or a few. */
+/** Unusable input. The message is for the user: action, rule, state; one line or a few. */
 export class InputError extends Error {
   /** The name of the class. */
   override name = "InputError";
 
-  /** Makes the error. Messages quote files and servers: without keys, and nothing steers a terminal. */
+  /** Makes the error. Its message may quote files and servers, so keys and control characters go. */
   constructor(message: string) {
     super(
       redactRecord(message).split("\n").map((line) => printable(line, LONGEST_LINE)).join("\n"),
@@ -22,12 +22,12 @@ export class InputError extends Error {
 
 const LONGEST_LINE = 2_000;
 
-/** The text of an error's cause, without the prefix of its class. */
+/** Returns the message of an error, without the prefix of its class. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Why a file operation failed, in words. */
+/** Returns why a file operation failed, in plain words. */
 export function fileReason(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
   if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
@@ -40,7 +40,7 @@ export function fileReason(error: unknown): string {
   return reasonOf(error);
 }
 
-/** What Deno refused, with the flag that allows it: a file to read, the folder of one to write. */
+/** Adds the flag that allows what Deno refused: for reading the file, for writing its folder. */
 function withFlag(refusal: string): string {
   const [, access, file] = /^Requires (read|write) access to "(.+)"$/.exec(refusal) ?? [];
   if (access === undefined || file === undefined) return refusal;

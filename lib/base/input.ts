@@ -1,5 +1,5 @@
 /**
- * What users hand in: files and values, read and checked once, at the edge.
+ * User input: files and values, read and checked once, at the edge.
  * @module
  */
 
@@ -32,7 +32,7 @@ export function readText(path: string): string {
   return new TextDecoder().decode(readBytes(path));
 }
 
-/** A parser's message with line and column in place of a position. */
+/** Replaces the position in a parser's message with line and column. */
 function withLine(message: string, text: string): string {
   return message.replace(/position (\d+)/, (_, position) => {
     const rows = text.slice(0, Number(position)).split("\n");
@@ -40,18 +40,18 @@ function withLine(message: string, text: string): string {
   });
 }
 
-/** Faults tell the value too: a message has action, rule and state. */
+/** Makes zod report the faulty value too: a message has action, rule and state. */
 export const WITH_INPUT = { reportInput: true };
 
 /**
  * Checks `value` against `schema`.
  *
- * @throws {InputError} Naming `source` and, for each fault, the path in it and the rule.
+ * @throws {InputError} If it does not fit; names `source` and, for each fault, the path in it and the rule.
  */
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: string): T {
   const result = schema.safeParse(value, WITH_INPUT);
   if (result.success) return result.data;
-  const faults = result.error.issues.slice(0, MOST_FAULTS).flatMap((issue) => faultsOf(issue))
+  const faults = result.error.issues.slice(0, MOST_FAULTS).flatMap((issue) => issueFaults(issue))
     .map(({ path, message }) =>
       `  at ${printable(z.core.toDotPath(path)) || "the top"}: ${
         printable(redactRecord(message), 300)
@@ -62,7 +62,7 @@ export function parseWith<T>(schema: z.ZodType<T>, value: unknown, source: strin
   throw new InputError(`Cannot use ${source}:\n${faults.join("\n")}`);
 }
 
-/** Nobody reads more, and one mistake may be in each line of a long list. */
+/** More faults than this are only counted: one mistake may repeat in each line of a long list. */
 const MOST_FAULTS = 20;
 
 interface Fault {
@@ -71,17 +71,17 @@ interface Fault {
 }
 
 /**
- * The faults of an issue. Of a value that may be of several kinds, those of the kind that it is; or,
- * when it is of none, one that lists them.
+ * Returns the faults of an issue. For a union, those of the member that the value is nearest to, or one
+ * fault that lists all members if it is near none.
  */
-function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
+function issueFaults(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Fault[] {
   const path = [...above, ...issue.path];
-  const ownWords = issue.message !== "Invalid input";
-  if (issue.code !== "invalid_union" || issue.errors.length === 0 || ownWords) {
+  const customMessage = issue.message !== "Invalid input";
+  if (issue.code !== "invalid_union" || issue.errors.length === 0 || customMessage) {
     return [{ path, message: boundMessage(issue) ?? issue.message }];
   }
-  const kinds = nearest(issue.errors)
-    .map((issues) => issues.flatMap((inner) => faultsOf(inner, path)));
+  const kinds = nearestKinds(issue.errors)
+    .map((issues) => issues.flatMap((inner) => issueFaults(inner, path)));
   const deepest = (faults: readonly Fault[]) =>
     Math.max(...faults.map((fault) => fault.path.length));
   const own = kinds.toSorted((one, other) => deepest(other) - deepest(one))[0]!;
@@ -92,28 +92,28 @@ function faultsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): 
   return [{ path, message: [...new Set(messages)].join(", or ") }];
 }
 
-/** The kinds that a value is nearest to: of its type, and knowing the most of its keys. */
-function nearest(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$ZodIssue[][] {
-  const fitting = kinds.filter((issues) => !issues.some(isOfOtherKind));
-  const strange = (issues: readonly z.core.$ZodIssue[]) =>
+/** Returns the union members a value is nearest to: of its type, with the fewest unknown keys. */
+function nearestKinds(kinds: readonly z.core.$ZodIssue[][]): readonly z.core.$ZodIssue[][] {
+  const fitting = kinds.filter((issues) => !issues.some(isOtherKind));
+  const unknownKeys = (issues: readonly z.core.$ZodIssue[]) =>
     issues.flatMap((issue) =>
       issue.code === "unrecognized_keys" && issue.path.length === 0 ? issue.keys : []
     ).length;
-  const least = Math.min(...fitting.map(strange));
-  const best = fitting.filter((issues) => strange(issues) === least);
+  const least = Math.min(...fitting.map(unknownKeys));
+  const best = fitting.filter((issues) => unknownKeys(issues) === least);
   return best.length === 0 ? kinds : best;
 }
 
-/** Whether the value itself is not what is expected, and not a part of it. */
-function isOfOtherKind(issue: z.core.$ZodIssue): boolean {
+/** Whether the value itself has the wrong type, not just a part of it. */
+function isOtherKind(issue: z.core.$ZodIssue): boolean {
   if (issue.path.length > 0) return false;
   if (issue.code === "invalid_union") {
-    return issue.errors.every((issues) => issues.some(isOfOtherKind));
+    return issue.errors.every((issues) => issues.some(isOtherKind));
   }
   return issue.code === "invalid_type" || issue.code === "invalid_value";
 }
 
-/** The rule that a number breaks, and the number; `undefined` for faults of other kinds. */
+/** States the bound that a number breaks, and the number; `undefined` for other faults. */
 function boundMessage(issue: z.core.$ZodIssue): string | undefined {
   if (typeof issue.input !== "number") return undefined;
   const state = `it is ${issue.input}`;
@@ -128,7 +128,7 @@ function boundMessage(issue: z.core.$ZodIssue): string | undefined {
 /**
  * Reads a JSON file with comments and checks it.
  *
- * @throws {InputError} Naming the file and what is wrong with it.
+ * @throws {InputError} If it cannot be used; names the file and the fault.
  */
 export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   const text = readText(path);
@@ -144,13 +144,13 @@ export function readJsonc<T>(path: string, schema: z.ZodType<T>): T {
   return parseWith(schema, value, path);
 }
 
-/** Far deeper than anybody writes, and not so deep that whoever goes through it runs out of stack. */
+/** Far deeper than people write, and shallow enough for recursive code not to overflow the stack. */
 const MOST_LEVELS = 500;
 
 /**
- * Refuses what nests deeper than whoever goes through it could follow.
+ * Rejects values that nest too deep for recursive code.
  *
- * @throws {InputError} Naming `source`.
+ * @throws {InputError} If `value` nests too deep; names `source`.
  */
 export function assertShallow(value: unknown, source: string): void {
   if (isWithin(value, { levels: MOST_LEVELS })) return;

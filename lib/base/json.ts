@@ -1,5 +1,5 @@
 /**
- * JSON values: their types, one canonical text for each, and text that is safe to show.
+ * JSON values: their types, a canonical text for each, and text that is safe to print.
  * @module
  */
 
@@ -18,7 +18,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * The JSON text of `value` with the keys of every object sorted, so that equal values have equal
+ * Returns the JSON text of `value` with the keys of every object sorted, so that equal values have equal
  * texts. Keys whose value is `undefined` are left out, as `JSON.stringify` does.
  *
  * @example Usage
@@ -39,7 +39,7 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The parsed value of `text`, or `undefined` if it is no JSON (JSON itself has no `undefined`).
+ * Returns the parsed value of `text`, or `undefined` if it is not JSON (JSON itself has no `undefined`).
  */
 export function parseJson(text: string): JsonValue | undefined {
   try {
@@ -49,14 +49,14 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-// Control characters (line breaks and tabs too), halves of characters, and invisible characters that
-// reorder or hide text.
+// Control characters (line breaks and tabs too), lone surrogates, and invisible characters that reorder
+// or hide text.
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /**
- * `text` on one line and without characters that could steer a terminal, cut to about `limit`
- * characters. Whatever a model or a server wrote passes through here before a person sees it.
+ * Returns `text` on one line, without characters that could control a terminal, cut to about `limit`
+ * characters. All text from a model or a server passes through here before it is printed.
  *
  * @example Usage
  * ```ts
@@ -68,17 +68,17 @@ const UNPRINTABLE =
  * ```
  */
 export function printable(text: string, limit = 200): string {
-  const shown = text.slice(0, limit + 1).replace(UNPRINTABLE, (character) => {
+  const result = text.slice(0, limit + 1).replace(UNPRINTABLE, (character) => {
     const short = SHORT_ESCAPES[character];
     if (short !== undefined) return short;
     const code = character.codePointAt(0)!.toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
   });
-  if (shown.length <= limit) return shown;
-  return shown.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, "") + "…";
+  if (result.length <= limit) return result;
+  return result.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, "") + "…";
 }
 
-/** As {@linkcode printable}, but line breaks stay: for views that show whole texts. */
+/** Like {@linkcode printable}, but keeps line breaks: for views of whole texts. */
 export function printableLines(text: string, limit = 20_000): string {
   const cut = text.length > limit ? text.slice(0, limit).replace(/\p{Cs}$/u, "") + "…" : text;
   return cut.split(/\r?\n/).map((line) => printable(line, Infinity)).join("\n");

@@ -1,19 +1,19 @@
 /**
- * Nesting: how deep values go, and how much there is in them.
+ * Limits on the size of JSON values: nesting and number of values.
  * @module
  */
 
 /** How large a value may be. */
 export interface Extent {
-  /** How many lists and objects may stand within each other. */
+  /** How many levels of lists and objects there may be. */
   readonly levels: number;
-  /** How many values there may be, those that stand in several places counted in each; default: any. */
+  /** How many values there may be; a value held in several places counts in each. Default: any number. */
   readonly values?: number;
 }
 
 /**
- * Whether `value` is no larger than that. What is larger could overflow the stack of whoever goes through
- * it; what holds itself, or holds one value in very many places, would have no end.
+ * Returns whether `value` is within the limits. A deeper value could overflow the stack of recursive code;
+ * a circular one, or one that holds the same value in very many places, would take forever to walk.
  *
  * @example Usage
  * ```ts
@@ -31,10 +31,10 @@ export function isWithin(value: unknown, { levels, values = Infinity }: Extent):
     if (depth > levels) return false;
     const below: object[] = [];
     for (const container of level) {
-      const held = Array.isArray(container) ? container : Object.values(container);
-      left -= held.length;
+      const children = Array.isArray(container) ? container : Object.values(container);
+      left -= children.length;
       if (left < 0) return false;
-      for (const inner of held) if (isContainer(inner)) below.push(inner);
+      for (const inner of children) if (isContainer(inner)) below.push(inner);
     }
     level = below;
   }

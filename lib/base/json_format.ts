@@ -1,39 +1,41 @@
 /**
- * JSON laid out for people: what fits on a line stands on one, so that files can be read and compared.
+ * Formats JSON for people: values that fit on a line get one line, so that files are easy to read and diff.
  * @module
  */
 
 import type { JsonObject, JsonValue } from "./json.ts";
 
-/** What is longer is taken apart. */
+/** Longer values are spread over several lines. */
 const LONGEST_LINE = 100;
 
 /**
- * The JSON text of `value`, whose further lines begin with `indent`.
+ * Returns the JSON text of `value`; all lines but the first begin with `indent`.
  *
  * @example Usage
  * ```ts
- * import { layJson } from "./json_format.ts";
+ * import { formatJson } from "./json_format.ts";
  * import { assertEquals } from "@std/assert";
  *
- * const text = layJson({ usage: { read: 1 }, said: ["x".repeat(80), "y".repeat(80)] });
+ * const text = formatJson({ usage: { read: 1 }, said: ["x".repeat(80), "y".repeat(80)] });
  * assertEquals(text.split("\n")[1], '  "usage": { "read": 1 },');
  * assertEquals(text.split("\n").length, 7);
  * ```
  */
-export function layJson(value: JsonValue, indent = ""): string {
+export function formatJson(value: JsonValue, indent = ""): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const line = onOneLine(value, LONGEST_LINE - indent.length);
   if (line !== undefined) return line;
   const [opening, closing] = Array.isArray(value) ? "[]" : "{}";
   const inner = `${indent}  `;
   const parts = Array.isArray(value)
-    ? value.map((item) => layJson(item, inner))
-    : fieldsOf(value).map(([name, part]) => `${JSON.stringify(name)}: ${layJson(part, inner)}`);
+    ? value.map((item) => formatJson(item, inner))
+    : definedEntries(value).map(([name, part]) =>
+      `${JSON.stringify(name)}: ${formatJson(part, inner)}`
+    );
   return `${opening}\n${inner}${parts.join(`,\n${inner}`)}\n${indent}${closing}`;
 }
 
-/** The text on one line, if there is room for it: what has none is not read to its end. */
+/** Returns the text on one line, or `undefined` if it does not fit; stops as soon as that is clear. */
 function onOneLine(value: JsonValue, room: number): string | undefined {
   if (typeof value !== "object" || value === null) {
     if (typeof value === "string" && value.length > room) return undefined;
@@ -43,7 +45,7 @@ function onOneLine(value: JsonValue, room: number): string | undefined {
   const isList = Array.isArray(value);
   const fields: [string, JsonValue][] = isList
     ? value.map((item) => ["", item])
-    : fieldsOf(value).map(([name, part]) => [`${JSON.stringify(name)}: `, part]);
+    : definedEntries(value).map(([name, part]) => [`${JSON.stringify(name)}: `, part]);
   if (fields.length === 0) return isList ? "[]" : "{}";
   let text = isList ? "[" : "{ ";
   for (const [index, [name, part]] of fields.entries()) {
@@ -56,6 +58,6 @@ function onOneLine(value: JsonValue, room: number): string | undefined {
   return text.length > room ? undefined : text;
 }
 
-function fieldsOf(value: JsonObject): [string, JsonValue][] {
+function definedEntries(value: JsonObject): [string, JsonValue][] {
   return Object.entries(value).filter(([, part]) => part !== undefined);
 }

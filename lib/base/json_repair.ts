@@ -1,17 +1,17 @@
 /**
- * Tolerant JSON: a value as models write it, made strict JSON again by a stated policy. Nothing is
- * evaluated, and what is not in the table is not JSON.
+ * Tolerant JSON: reads a value as models write it and returns strict JSON. Nothing is evaluated, and
+ * deviations that the table does not list are not read.
  *
  * | written | becomes |
  * | --- | --- |
  * | `'single'`, `“typographic”` quotes | double quotes |
  * | `True`, `False`, `None` | `true`, `false`, `null` |
- * | keys without quotes | keys with quotes |
+ * | keys without quotes | quoted keys |
  * | a comma before a closing bracket | none |
  * | line breaks and other control characters in a text | their escapes |
  * | a backslash that escapes nothing | a backslash |
  * | `//` and `/*` comments, odd spaces | a space |
- * | a text or brackets that the end leaves open | closed ones |
+ * | strings or brackets left open at the end | closed ones |
  * | a code fence around the value | none |
  * | single words as values, missing commas, expressions, joined texts, numbers in other forms | not read |
  * | more than 500 levels | not read |
@@ -22,27 +22,27 @@
 import { type JsonValue, parseJson } from "./json.ts";
 import { ESCAPE, stickyEnd, textEnd } from "./json_slices.ts";
 
-/** A value that was read. */
+/** A value that was read, with its repairs. */
 export interface TolerantJson {
-  /** The value as strict JSON, as it was written where nothing had to be repaired. */
+  /** The value as strict JSON; unchanged text where nothing had to be repaired. */
   readonly json: string;
-  /** The value. Its keys may be any. */
+  /** The value. It may have any keys. */
   readonly value: JsonValue;
-  /** Where the text goes on behind it. */
+  /** The index in the text just behind the value. */
   readonly end: number;
-  /** What had to be repaired, in words that go on from "it had". */
+  /** The repairs, as phrases that continue "it had". */
   readonly repairs: readonly string[];
 }
 
-/** How far to read. */
+/** Limits of reading. */
 export interface TolerantJsonOptions {
-  /** Where what has to be repaired ends; default the end of the text. Strict JSON may go on behind it. */
+  /** Where text in need of repair ends; default: the end of the text. Strict JSON may go on behind it. */
   readonly to?: number | undefined;
 }
 
 /**
- * The value that begins at `from`, behind spaces and a code fence; `undefined` if none can be read. Time is
- * linear in what is read.
+ * Returns the value that begins at `from`, after spaces and a code fence; `undefined` if none can be read.
+ * Takes time linear in the text read.
  *
  * @example Usage
  * ```ts
@@ -91,23 +91,23 @@ export function readTolerantJson(
   };
 }
 
-/** Where a code fence ends, best at the beginning of a line; -1 where it does not. */
+/** Where a code fence ends, preferably at the beginning of a line; -1 if it is not closed. */
 function fenceEnd(text: string, fence: string): number {
   const end = text.indexOf(`\n${fence}`);
   return end === -1 ? text.indexOf(fence) : end;
 }
 
-/** So many lists and objects may stand within each other. */
+/** Deepest nesting of lists and objects. */
 const MOST_LEVELS = 500;
 
-// All of them are tried at one place only, and none can go back over what it has read.
+// All of them are tried at one position only, and none can backtrack.
 const SPACE = /[\s\ufeff]*/y;
 const FENCE = /[\s\ufeff]*(```|~~~|``|`)(?:\w{0,20}(?=[\s{[]))?[\s\ufeff]*/y;
 const STRICT_SPACE = /[ \t\r\n]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_$.])/uy;
 const WORD = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
 
-/** Where the spaces at this place end. */
+/** Where the spaces that begin at `at` end. */
 function spaceEnd(text: string, at: number): number {
   return stickyEnd(SPACE, text, at)!;
 }
@@ -121,7 +121,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["None", "null"],
 ]);
 
-/** Which signs end a text that a sign begins. */
+/** The characters that close a string, by the one that opens it. */
 const QUOTES: ReadonlyMap<string, readonly [closing: string, what: string]> = new Map([
   ["'", ["'", "single quotes"]],
   ["‘", ["‘’", "typographic quotes"]],
@@ -131,24 +131,24 @@ const QUOTES: ReadonlyMap<string, readonly [closing: string, what: string]> = ne
   ["„", ["“”", "typographic quotes"]],
 ]);
 
-/** What may come next. */
+/** The kind of token that may come next. */
 type Expected = "value" | "key" | "colon" | "more";
 
-/** Reads one value from left to right, without calling itself for what is within. */
+/** Reads one value from left to right, without recursion. */
 class Scanner {
   readonly #text: string;
   readonly #start: number;
   readonly #to: number;
   readonly #tolerant: boolean;
   readonly #repairs = new Set<string>();
-  /** What was written, with what replaces some of it; commas stand on their own. */
+  /** The text read, with replacements; each comma is a piece of its own. */
   readonly #pieces: string[] = [];
-  /** The closing brackets that are owed. */
+  /** Closing brackets still missing. */
   readonly #open: ("}" | "]")[] = [];
-  /** Up to here the text is in the pieces. */
+  /** The text before this index is in the pieces. */
   #copied: number;
   #at: number;
-  /** The piece that is the comma before what is expected; -1 where there is none. */
+  /** The index of the piece that is the comma before the next token; -1 if there is none. */
   #comma = -1;
 
   constructor(text: string, start: number, to: number, tolerant: boolean) {
@@ -172,24 +172,24 @@ class Scanner {
     return undefined;
   }
 
-  /** Reads one token; `undefined` where none of those that may stand here does. */
+  /** Reads one token and returns what may follow it; `undefined` if the token is not allowed here. */
   #next(expected: Expected): Expected | undefined {
-    const sign = this.#text[this.#at]!;
+    const char = this.#text[this.#at]!;
     if (expected === "colon") {
-      if (sign !== ":") return undefined;
+      if (char !== ":") return undefined;
       this.#at++;
       return "value";
     }
-    if (sign === this.#open.at(-1)) {
-      // A value is owed behind a colon.
-      if (expected === "value" && sign === "}") return undefined;
+    if (char === this.#open.at(-1)) {
+      // A colon must be followed by a value.
+      if (expected === "value" && char === "}") return undefined;
       if (!this.#dropComma()) return undefined;
       this.#open.pop();
       this.#at++;
       return "more";
     }
     if (expected === "more") {
-      if (sign !== ",") return undefined;
+      if (char !== ",") return undefined;
       this.#comma = 0;
       if (this.#tolerant) {
         this.#flush();
@@ -200,19 +200,19 @@ class Scanner {
       return this.#open.at(-1) === "}" ? "key" : "value";
     }
     this.#comma = -1;
-    if (sign === '"' || QUOTES.has(sign)) {
-      return this.#readText(sign, expected) ? (expected === "key" ? "colon" : "more") : undefined;
+    if (char === '"' || QUOTES.has(char)) {
+      return this.#readText(char, expected) ? (expected === "key" ? "colon" : "more") : undefined;
     }
     if (expected === "key") return this.#readKey() ? "colon" : undefined;
-    if (sign === "{" || sign === "[") {
-      if (this.#open.push(sign === "{" ? "}" : "]") > MOST_LEVELS) return undefined;
+    if (char === "{" || char === "[") {
+      if (this.#open.push(char === "{" ? "}" : "]") > MOST_LEVELS) return undefined;
       this.#at++;
-      return sign === "{" ? "key" : "value";
+      return char === "{" ? "key" : "value";
     }
     return this.#readWord() ? "more" : undefined;
   }
 
-  /** Skips spaces and comments; whether that could be done. */
+  /** Skips spaces and comments; returns false for a comment that is not valid. */
   #skip(): boolean {
     while (true) {
       this.#at = stickyEnd(STRICT_SPACE, this.#text, this.#at)!;
@@ -225,7 +225,7 @@ class Scanner {
     }
   }
 
-  /** Where the comment at this place ends; -1 where it does not, or is none. */
+  /** Where the comment at this position ends; -1 if it does not end or is not a comment. */
   #commentEnd(): number {
     const rest = this.#text.slice(this.#at, this.#to);
     const closing = rest.startsWith("/*") ? "*/" : rest.startsWith("//") ? "\n" : undefined;
@@ -243,7 +243,7 @@ class Scanner {
     return true;
   }
 
-  /** Reads a number or one of the words that are values. */
+  /** Reads a number or a literal such as `true`. */
   #readWord(): boolean {
     const number = stickyEnd(NUMBER, this.#text, this.#at);
     if (number !== undefined) {
@@ -253,18 +253,18 @@ class Scanner {
     const end = stickyEnd(WORD, this.#text, this.#at);
     if (end === undefined || end > this.#to) return false;
     const word = this.#text.slice(this.#at, end);
-    const meant = WORDS.get(word);
-    if (meant === undefined) return false;
-    if (meant === word) {
+    const literal = WORDS.get(word);
+    if (literal === undefined) return false;
+    if (literal === word) {
       this.#at = end;
       return true;
     }
     if (!this.#tolerant) return false;
-    this.#replace(end, meant, "True, False or None");
+    this.#replace(end, literal, "True, False or None");
     return true;
   }
 
-  /** Reads a text that begins with `quote`. */
+  /** Reads a string that begins with `quote`. */
   #readText(quote: string, expected: Expected): boolean {
     const strict = quote === '"' ? textEnd(this.#text, this.#at, this.#to) : undefined;
     if (strict !== undefined) {
@@ -280,12 +280,12 @@ class Scanner {
     let content = "";
     let at = this.#at + 1;
     while (at < this.#to) {
-      const sign = text[at]!;
-      if (closing.includes(sign) && (what === undefined || this.#endsText(at + 1, expected))) {
+      const char = text[at]!;
+      if (closing.includes(char) && (what === undefined || this.#endsText(at + 1, expected))) {
         this.#replace(at + 1, `"${content}"`, what);
         return true;
       }
-      if (sign === "\\" && at + 1 < this.#to) {
+      if (char === "\\" && at + 1 < this.#to) {
         const escape = stickyEnd(ESCAPE, text, at);
         const next = text[at + 1]!;
         if (escape !== undefined && escape <= this.#to) {
@@ -301,41 +301,41 @@ class Scanner {
         }
         continue;
       }
-      if (sign < " ") this.#repairs.add("a line break within a text");
-      content += sign === '"' || sign === "\\" || sign < " "
-        ? JSON.stringify(sign).slice(1, -1)
-        : sign;
+      if (char < " ") this.#repairs.add("a line break within a text");
+      content += char === '"' || char === "\\" || char < " "
+        ? JSON.stringify(char).slice(1, -1)
+        : char;
       at++;
     }
-    // A key that is cut off says nothing.
+    // A key that is cut off has no meaning.
     if (expected === "key") return false;
     if (what !== undefined) this.#repairs.add(what);
     this.#replace(this.#to, `"${content}"`, "no closing quote");
     return true;
   }
 
-  /** Whether a quote before `at` ends a text: an apostrophe stands in the middle of one. */
+  /** Whether a quote before `at` ends the string, and is not an apostrophe within it. */
   #endsText(at: number, expected: Expected): boolean {
     const next = spaceEnd(this.#text, at);
     if (next >= this.#to) return true;
-    const sign = this.#text[next]!;
-    if (sign === "/" && "/*".includes(this.#text[next + 1] ?? " ")) return true;
-    if (expected === "key") return sign === ":";
-    const owed = this.#open.at(-1);
-    return owed === undefined || sign === owed || sign === ",";
+    const char = this.#text[next]!;
+    if (char === "/" && "/*".includes(this.#text[next + 1] ?? " ")) return true;
+    if (expected === "key") return char === ":";
+    const closing = this.#open.at(-1);
+    return closing === undefined || char === closing || char === ",";
   }
 
-  /** Closes what the end leaves open; whether that makes a value. */
+  /** Closes the brackets left open at the end; returns whether that makes a value. */
   #closeAll(expected: Expected): boolean {
     if (!this.#tolerant || this.#open.length === 0 || expected === "colon") return false;
-    // The value of a key is owed; that of a list is not.
+    // A key must have a value; a list need not go on.
     if (expected === "value" && this.#open.at(-1) === "}") return false;
     if (!this.#dropComma()) return false;
     this.#replace(this.#to, this.#open.reverse().join(""), "no closing bracket");
     return true;
   }
 
-  /** Leaves out the comma behind which nothing came; whether that could be done. */
+  /** Removes a trailing comma; returns whether that is allowed. */
   #dropComma(): boolean {
     if (this.#comma === -1) return true;
     if (!this.#tolerant) return false;
@@ -345,7 +345,7 @@ class Scanner {
     return true;
   }
 
-  /** Puts something in the place of the text up to `end`. */
+  /** Replaces the text up to `end`. */
   #replace(end: number, replacement: string, what?: string): void {
     this.#flush();
     this.#pieces.push(replacement);

@@ -1,33 +1,33 @@
 /**
- * Parts of JSON as they are written: what an object or a list holds, and where a text ends.
+ * Slices of JSON text: the members of an object or a list, and where a string ends.
  * @module
  */
 
-/** What an object or a list holds. */
+/** A member of an object or a list. */
 export interface JsonPart {
-  /** The key; left out in a list. */
+  /** The key; omitted in a list. */
   readonly key?: string;
-  /** The value as it is written. */
+  /** The text of the value. */
   readonly json: string;
 }
 
 /**
- * What an object or a list holds, as it is written: numbers keep their digits, which no double holds.
+ * Returns the members of an object or a list as text: numbers keep digits that a double would lose.
  *
  * @param json Strict JSON of an object or a list.
  *
  * @example Usage
  * ```ts
- * import { partsOf } from "./json_slices.ts";
+ * import { jsonParts } from "./json_slices.ts";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals(partsOf('{"n": 12345678901234567890, "m": [1.0]}'), [
+ * assertEquals(jsonParts('{"n": 12345678901234567890, "m": [1.0]}'), [
  *   { key: "n", json: "12345678901234567890" },
  *   { key: "m", json: "[1.0]" },
  * ]);
  * ```
  */
-export function partsOf(json: string): JsonPart[] {
+export function jsonParts(json: string): JsonPart[] {
   const start = json.search(/\S/);
   const isObject = json[start] === "{";
   const parts: JsonPart[] = [];
@@ -41,12 +41,12 @@ export function partsOf(json: string): JsonPart[] {
     key = undefined;
   };
   for (let at = start; at < json.length; at++) {
-    const sign = json[at]!;
-    if (sign === '"') at = textEnd(json, at, json.length)! - 1;
-    else if (sign === "{" || sign === "[") level++;
-    else if (sign === "}" || sign === "]") level--;
-    else if (level === 1 && sign === ",") close(at);
-    else if (level === 1 && sign === ":" && isObject) {
+    const char = json[at]!;
+    if (char === '"') at = textEnd(json, at, json.length)! - 1;
+    else if (char === "{" || char === "[") level++;
+    else if (char === "}" || char === "]") level--;
+    else if (level === 1 && char === ",") close(at);
+    else if (level === 1 && char === ":" && isObject) {
       key = JSON.parse(json.slice(begin, at));
       begin = at + 1;
     }
@@ -58,13 +58,13 @@ export function partsOf(json: string): JsonPart[] {
   return parts;
 }
 
-/** Where the text of strict JSON that begins at this place ends, if it does so before `to`. */
+/** Returns where the strict JSON string that begins at `at` ends; `undefined` if not before `to`. */
 export function textEnd(text: string, at: number, to: number): number | undefined {
   for (let next = at + 1; next < to; next++) {
-    const sign = text[next]!;
-    if (sign === '"') return next + 1;
-    if (sign < " ") return undefined;
-    if (sign !== "\\") continue;
+    const char = text[next]!;
+    if (char === '"') return next + 1;
+    if (char < " ") return undefined;
+    if (char !== "\\") continue;
     const end = stickyEnd(ESCAPE, text, next);
     if (end === undefined) return undefined;
     next = end - 1;
@@ -72,10 +72,10 @@ export function textEnd(text: string, at: number, to: number): number | undefine
   return undefined;
 }
 
-/** What stands for one sign in a text of strict JSON. */
+/** An escape sequence in a strict JSON string. */
 export const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** Where a match of a sticky pattern at this very place ends. */
+/** Returns where a match of a sticky pattern at exactly `at` ends. */
 export function stickyEnd(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : undefined;

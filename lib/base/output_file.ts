@@ -1,5 +1,5 @@
 /**
- * Files that are written for people.
+ * Output files, written for people.
  * @module
  */
 
@@ -7,9 +7,9 @@ import defer * as paths from "node:path";
 import { fileReason, InputError } from "./errors.ts";
 
 /**
- * Makes the folders on the way to `path`; `what` is to be written there, such as `the report to`.
+ * Creates the parent folders of `path`. `what` names the output in messages, such as `the report to`.
  *
- * @throws {InputError} If they cannot be made.
+ * @throws {InputError} If they cannot be created.
  */
 export function makeFolder(path: string, what: string): void {
   const folder = path.replace(/[/\\]?[^/\\]*$/, "");
@@ -22,7 +22,7 @@ export function makeFolder(path: string, what: string): void {
 }
 
 /**
- * Makes sure that `path` can be written, and keeps what it holds.
+ * Checks that `path` can be written, without changing its content.
  *
  * @throws {InputError} If it cannot be written.
  */
@@ -30,7 +30,7 @@ export function assertWritable(path: string, what: string): void {
   open(path, what, {}).close();
 }
 
-/** Opens a file, and makes the folders on the way to it. */
+/** Opens a file, and creates its parent folders. */
 function open(path: string, what: string, how: Deno.OpenOptions): Deno.FsFile {
   const options = { write: true, create: true, ...how };
   try {
@@ -47,8 +47,8 @@ function open(path: string, what: string, how: Deno.OpenOptions): Deno.FsFile {
 }
 
 /**
- * A file that takes the place of what was there once it is whole, and not before: half a report would
- * look like one.
+ * A file that replaces the existing one only once it is complete: half a report would look like a whole
+ * one.
  */
 export class Output implements Disposable {
   readonly #path: string;
@@ -57,15 +57,15 @@ export class Output implements Disposable {
   readonly #file: Deno.FsFile;
 
   /**
-   * Begins to write a file, and makes the folders on the way to it; `what` is written, such as `the
-   * report to`.
+   * Starts to write a file, and creates its parent folders. `what` names the output in messages, such as
+   * `the report to`.
    *
    * @throws {InputError} If it cannot be written.
    */
   constructor(path: string, what: string) {
     this.#path = path;
     this.#what = what;
-    // Whatever has its name already, such as a journal, is not ours to write over.
+    // A part file that exists already, such as another run's, must not be overwritten.
     const part = `${path}.${Deno.pid}.part`;
     const file = isReplaceable(path, part) ? openIfAllowed(part, what) : undefined;
     this.#part = file === undefined ? path : part;
@@ -81,7 +81,7 @@ export class Output implements Disposable {
     }
   }
 
-  /** Puts the file in its place. */
+  /** Moves the file to its place. */
   finish(): void {
     try {
       if (this.#part !== this.#path) Deno.renameSync(this.#part, this.#path);
@@ -90,21 +90,21 @@ export class Output implements Disposable {
     }
   }
 
-  /** Closes the file; what was not finished is gone. */
+  /** Closes the file; an unfinished one is deleted. */
   [Symbol.dispose](): void {
     this.#file.close();
     if (this.#part === this.#path) return;
     try {
       Deno.removeSync(this.#part);
     } catch {
-      // It is in its place.
+      // It was moved to its place.
     }
   }
 }
 
-/** Whether another file may take the place of what is there: that of a device may not. */
+/** Whether the existing file may be replaced: a device may not. */
 function isReplaceable(path: string, part: string): boolean {
-  // To rename a file takes leave to read it.
+  // Deno requires read permission to rename a file.
   const query = { name: "read", path: part } as const;
   if (Deno.permissions.querySync(query).state !== "granted") return false;
   try {
@@ -114,7 +114,7 @@ function isReplaceable(path: string, part: string): boolean {
   }
 }
 
-/** Permission may be given for the very file, and for none beside it. */
+/** Opens a part file; `undefined` if the permission covers only the final path. */
 function openIfAllowed(path: string, what: string): Deno.FsFile | undefined {
   try {
     return open(path, what, { createNew: true });
@@ -124,7 +124,7 @@ function openIfAllowed(path: string, what: string): Deno.FsFile | undefined {
 }
 
 /**
- * Writes a whole file, and makes the folders on the way to it.
+ * Writes a whole file, and creates its parent folders.
  *
  * @throws {InputError} If it cannot be written.
  */
@@ -137,27 +137,25 @@ export function writeOutput(path: string, text: string, what: string): void {
 /** Writes all of `text`. */
 export function writeAll(file: Deno.FsFile, text: string): void {
   const bytes = new TextEncoder().encode(text);
-  for (let written = 0; written < bytes.length;) {
-    written += file.writeSync(bytes.subarray(written));
+  for (let offset = 0; offset < bytes.length;) {
+    offset += file.writeSync(bytes.subarray(offset));
   }
 }
 
-/**
- * Where a path leads, as one file may have many of them; as far as that may be looked up.
- */
-export function placeOf(path: string): string {
+/** Returns the real path of a file, as one file may have several paths; as far as links can be read. */
+export function resolvePath(path: string): string {
   const whole = paths.resolve(path);
-  for (let known = whole; paths.dirname(known) !== known; known = paths.dirname(known)) {
+  for (let parent = whole; paths.dirname(parent) !== parent; parent = paths.dirname(parent)) {
     try {
-      return paths.join(Deno.realPathSync(known), paths.relative(known, whole));
+      return paths.join(Deno.realPathSync(parent), paths.relative(parent, whole));
     } catch {
-      // It may be yet to be made, and its folders too.
+      // It may not exist yet, nor its folders.
     }
   }
   return whole;
 }
 
-/** Why a file cannot be written. */
+/** Makes the error for a file that cannot be written. */
 export function unwritable(path: string, what: string, error: unknown): InputError {
   return new InputError(`Cannot write ${what} ${path}: ${fileReason(error)}`);
 }

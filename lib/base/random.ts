@@ -1,20 +1,20 @@
 /**
- * Randomness as a value that is passed: streams forked from a seed by purpose, so that drawing more
- * for one purpose never moves another.
+ * Randomness as an argument: streams forked from a seed by purpose, so that drawing more for one purpose
+ * does not change another.
  * @module
  */
 
 import { type Prng, randomSeeded } from "@std/random";
 
-/** A stream of random numbers, in the shape that every function of `@std/random` takes. */
+/** A stream of random numbers, in the shape that the functions of `@std/random` take. */
 export interface Stream {
   /** Draws a number in `[0, 1)`. */
   readonly prng: Prng;
 }
 
 /**
- * A 64-bit hash of `text`: two 32-bit lanes, each mixed as in MurmurHash3, one UTF-16 unit at a
- * time. It is no cryptographic hash. Its values are part of the generator's version.
+ * Returns a 64-bit hash of `text`: two 32-bit lanes, each mixed as in MurmurHash3, one UTF-16 unit at a
+ * time. It is not cryptographic. Its values are part of the generator's version.
  */
 export function hash64(text: string): bigint {
   let high = 0x9e3779b9;
@@ -38,8 +38,8 @@ function avalanche(word: number): number {
 }
 
 /**
- * The stream that belongs to `seed` and a purpose. The same words give the same stream on every
- * machine; different words give unrelated ones.
+ * Returns the stream for `seed` and a purpose. The same words give the same stream on every machine;
+ * different words give unrelated ones.
  *
  * @example Usage
  * ```ts
@@ -54,12 +54,12 @@ export function fork(seed: number | string, ...purpose: readonly (number | strin
   return { prng: randomSeeded(hash64([seed, ...purpose].join("\u0000"))) };
 }
 
-/** A seed, a whole number of 48 bits, that belongs to `seed` and a purpose. */
+/** Returns a seed, an integer of 48 bits, derived from `seed` and a purpose. */
 export function forkSeed(seed: number | string, ...purpose: readonly (number | string)[]): number {
   return Number(hash64([seed, ...purpose].join("\u0000")) & 0xffff_ffff_ffffn);
 }
 
-/** A fresh seed, a whole number of 48 bits, from the system's entropy. */
+/** Returns a fresh seed, an integer of 48 bits, from the system's entropy. */
 export function freshSeed(): number {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number];
   return (high & 0xffff) * 2 ** 32 + low;

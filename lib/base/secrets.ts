@@ -1,35 +1,35 @@
 /**
- * Known secrets: what this process was given to keep to itself, and texts without it.
+ * Registered secrets: the secrets this process was given, and their removal from texts.
  * @module
  */
 
-/** What stands where a secret stood. */
+/** Replaces a secret. */
 export const MARK = "[redacted]";
 
-/** A shorter "secret" is a placeholder, and taking it out would shred ordinary words. */
+/** A shorter "secret" is a placeholder, and removing it would damage ordinary words. */
 const SHORTEST_SECRET = 8;
 
-/** Of the environment only what can hardly be a word: `POSTGRES_PASSWORD=postgres` guards nothing. */
-const SHORTEST_OF_ENVIRONMENT = 16;
+/** From the environment only values unlikely to be a word: `POSTGRES_PASSWORD=postgres` guards nothing. */
+const SHORTEST_ENVIRONMENT_SECRET = 16;
 
 /** Names of variables that hold secrets, such as `GITHUB_TOKEN`. */
 const SECRET_VARIABLE = /(?:key|token|secret|password|passwd|credentials?)$/i;
 
-/** A variable may name the file that holds a secret instead. */
+/** A variable may hold the path of a file with the secret instead. */
 const PATH = /^(?:[\/.~]|[a-z]:\\)/i;
 
 const known = new Set<string>();
-/** All that a text may hold of them, by how they begin, the longest first; made again when there is a new one. */
+/** All forms of the secrets, longest first, by their first characters; rebuilt when one is added. */
 let forms: ReadonlyMap<string, readonly string[]> | undefined;
-/** Finds where one of them may begin: of all of a long secret no pattern could be made. */
+/** Finds where one of them may begin; whole secrets may be too long for a pattern. */
 let beginnings = /(?!)/g;
-/** No form is longer than this. */
+/** Length of the longest form. */
 let longestForm = 0;
 let environmentRead = false;
 
 /**
- * Makes secrets known for as long as the process lives: from then on no text that passes through
- * {@linkcode hideSecrets} holds them. Those of fewer than eight characters are no secrets.
+ * Registers secrets for the lifetime of the process: {@linkcode hideSecrets} removes them from then on.
+ * Those of fewer than eight characters are ignored.
  */
 export function registerSecrets(secrets: Iterable<string>): void {
   for (const secret of secrets) {
@@ -39,29 +39,29 @@ export function registerSecrets(secrets: Iterable<string>): void {
   }
 }
 
-/** Headers, and parameters of a URL, whose values say what is sent or who sends it, and are no secrets. */
+/** Headers and URL parameters that describe the request or its sender, and are not secret. */
 const PUBLIC_NAME = new RegExp(
   "^(?:accept|content|user-agent$|referer$|http-referer$|origin$|host$|x-title$|traceparent$)|" +
     "(?:^|[-_])(?:version|beta|region|model|deployment)$",
   "i",
 );
 
-/** Headers whose values have parts. */
+/** Headers whose values may consist of parts. */
 const PARTED_NAME = /auth|cookie|key|token|secret/i;
 
-/** What may be secret of the headers and of the address of a request. */
-export function secretsOf(headers: Headers, url: URL): string[] {
+/** Returns the possible secrets in the headers and the address of a request. */
+export function requestSecrets(headers: Headers, url: URL): string[] {
   const fields = [...headers, ...url.searchParams].filter(([name]) => !PUBLIC_NAME.test(name));
   return [
     ...fields.flatMap((
       [name, value],
-    ) => [value, ...(PARTED_NAME.test(name) ? partsOf(value) : [])]),
+    ) => [value, ...(PARTED_NAME.test(name) ? headerParts(value) : [])]),
     ...[decoded(url.username), decoded(url.password)],
   ];
 }
 
-/** What someone may quote alone: of "Bearer x" the "x", of "a=x; b=y" both, of Basic the password. */
-function partsOf(value: string): string[] {
+/** Returns the parts that may be quoted alone: "x" of "Bearer x", both of "a=x; b=y", a Basic password. */
+function headerParts(value: string): string[] {
   const [, scheme, token] = /^([a-z-]+)\s+(\S+)$/i.exec(value) ?? [];
   const cookies = [...value.matchAll(/(?:^|;\s*)[^\s=;]+=([^;]+)/g)].map(([, cookie]) => cookie!);
   if (token === undefined) return cookies;
@@ -87,10 +87,10 @@ function decoded(text: string): string {
 }
 
 /**
- * `text` without the secrets that are known, also where they stand escaped for JSON, for a URL or for
- * HTML, or in base64, and otherwise as it is. Known are those of {@linkcode registerSecrets} and, where
- * Deno may read it all, the environment's: variables named as ones that hold a key, a token, a secret
- * or a password, of at least 16 characters.
+ * Returns `text` without the registered secrets, also where they are escaped for JSON, a URL or HTML, or
+ * in base64. Includes those of {@linkcode registerSecrets} and, if Deno may read the whole environment,
+ * the values of at least 16 characters of variables whose names end in words such as key, token, secret
+ * or password.
  *
  * @example Usage
  * ```ts
@@ -110,57 +110,57 @@ export function hideSecrets(text: string): string {
   beginnings.lastIndex = 0;
   for (let found = beginnings.exec(text); found !== null; found = beginnings.exec(text)) {
     const { 0: beginning, index } = found;
-    const own = all.get(beginning)!;
-    const length = own.find((form) => text.startsWith(form, index))?.length ??
-      (isCut(text, index, end, own) ? end - index : 0);
+    const candidates = all.get(beginning)!;
+    const length = candidates.find((form) => text.startsWith(form, index))?.length ??
+      (isCut(text, index, end, candidates) ? end - index : 0);
     if (length > 0) {
       clean += text.slice(done, index) + MARK;
       done = index + length;
     }
-    // One may begin within what looked like the beginning of another.
+    // A secret may begin within what looked like the beginning of another.
     beginnings.lastIndex = length > 0 ? done : index + 1;
   }
   return done === 0 ? text : clean + text.slice(done);
 }
 
-/** No shorter text was cut before it came here. */
+/** Shorter texts are never cut before they come here. */
 const SHORTEST_CUT = 1_000;
 
-/** Whether what stands at the end of `text`, where it may have been cut, is how a secret begins. */
-function isCut(text: string, from: number, end: number, own: readonly string[]): boolean {
+/** Whether `text`, which may have been cut, ends with the beginning of a secret. */
+function isCut(text: string, from: number, end: number, candidates: readonly string[]): boolean {
   if (text.length < SHORTEST_CUT || end - from > longestForm) return false;
   const rest = text.slice(from, end);
-  return own.some((form) => form.startsWith(rest));
+  return candidates.some((form) => form.startsWith(rest));
 }
 
 function knownForms(): ReadonlyMap<string, readonly string[]> {
   if (!environmentRead) {
     environmentRead = true;
-    registerSecrets(secretsOfEnvironment());
+    registerSecrets(environmentSecrets());
   }
   if (forms !== undefined) return forms;
-  // The longest first, as one may be the beginning of another.
-  const all = [...new Set([...known].flatMap(formsOf))]
+  // Longest first, as one may be the beginning of another.
+  const all = [...new Set([...known].flatMap(secretForms))]
     .sort((left, right) => right.length - left.length);
   forms = Map.groupBy(all, (form) => form.slice(0, SHORTEST_SECRET));
-  // Without any, a pattern that matches nothing.
+  // Without any secrets: a pattern that matches nothing.
   const source = [...forms.keys()].map((text) => RegExp.escape(text)).join("|") || "(?!)";
   beginnings = new RegExp(source, "g");
   longestForm = all[0]?.length ?? 0;
   return forms;
 }
 
-function secretsOfEnvironment(): string[] {
+function environmentSecrets(): string[] {
   if (Deno.permissions.querySync({ name: "env" }).state !== "granted") return [];
   return Object.entries(Deno.env.toObject())
     .filter(([name, value]) =>
-      SECRET_VARIABLE.test(name) && value.length >= SHORTEST_OF_ENVIRONMENT && !PATH.test(value)
+      SECRET_VARIABLE.test(name) && value.length >= SHORTEST_ENVIRONMENT_SECRET && !PATH.test(value)
     )
     .map(([, value]) => value);
 }
 
-/** How a secret may stand in a text. */
-function formsOf(secret: string): string[] {
+/** Returns the forms in which a secret may appear in a text. */
+function secretForms(secret: string): string[] {
   const once = escapedForJson(secret);
   const slashed = once.replaceAll("/", "\\/");
   const encoded = encodedForUrl(secret);
@@ -178,7 +178,7 @@ function escapedForJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** `text` as it stands in a URL; as it is when it holds half a character, which no URL can. */
+/** Returns `text` escaped for a URL; unescaped if it holds a lone surrogate, which no URL can. */
 function encodedForUrl(text: string): string {
   try {
     return encodeURIComponent(text);
@@ -188,8 +188,8 @@ function encodedForUrl(text: string): string {
 }
 
 /**
- * What of `text` shows in base64, of text around it too: three characters make four, so that it
- * begins in one of three ways, and the characters at its edges depend on its neighbours.
+ * Returns how `text` appears in base64, also within other text: three bytes make four characters, so it
+ * can start in one of three ways, and the characters at its edges depend on its neighbours.
  */
 function inBase64(text: string): string[] {
   const bytes = new TextEncoder().encode(text);

@@ -1,22 +1,22 @@
 /**
- * Words of a shell, for the command lines that are handed to people.
+ * Quotes words for a shell, in command lines printed for people.
  * @module
  */
 
 /**
- * `word` as bash, zsh, fish and their like read it back. Within single quotes nothing has a meaning but
- * their end and, in fish, a backslash: both stand outside of them.
+ * Returns `word` quoted so that bash, zsh, fish and the like read it back. Within single quotes only the
+ * closing quote and, in fish, a backslash are special: both are put outside of them.
  *
  * @example Usage
  * ```ts
- * import { quoted } from "./shell_quote.ts";
+ * import { shellQuote } from "./shell_quote.ts";
  * import { assertEquals } from "@std/assert";
  *
- * assertEquals(quoted("core=5 $(true)"), "'core=5 $(true)'");
+ * assertEquals(shellQuote("core=5 $(true)"), "'core=5 $(true)'");
  * ```
  */
-export function quoted(word: string): string {
-  // At the beginning of a word, zsh takes = for its own.
+export function shellQuote(word: string): string {
+  // zsh expands = at the beginning of a word.
   return /^(?!=)[\w./:=-]+$/.test(word)
     ? word
     : `'${word.replaceAll(/['\\]/g, (character) => `'\\${character}'`)}'`;

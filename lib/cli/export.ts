@@ -5,7 +5,7 @@
 
 import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
-import { Output, placeOf } from "../base/output_file.ts";
+import { Output, resolvePath } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
 import { type TrainingTally, writeTrainingData } from "../toolkit/training/examples.ts";
 import { TRAINING_FORMATS } from "../toolkit/training/format.ts";
@@ -88,7 +88,7 @@ function assertNewFiles(options: Arguments): void {
   for (const name of ["out", "metadata"]) {
     const file = options.text(name);
     if (file === undefined) continue;
-    const place = placeOf(userPath(file));
+    const place = resolvePath(userPath(file));
     if (taken.has(place)) {
       throw options.error(`each file can be written once only: ${file} is named twice`);
     }

@@ -8,7 +8,7 @@ import { type Collection, readCollection } from "../runs/journal/collection.ts";
 import { readJsonc } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, printable } from "../base/json.ts";
-import { placeOf, writeOutput } from "../base/output_file.ts";
+import { resolvePath, writeOutput } from "../base/output_file.ts";
 import { pricesFor } from "../runs/plan.ts";
 import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
@@ -21,7 +21,7 @@ import { renderReport } from "../reports/terminal.ts";
 import { renderVerdicts } from "../reports/verdicts.ts";
 import { journalTrials } from "../runs/journal/journal.ts";
 import type { Results } from "../runs/journal/results.ts";
-import { quoted } from "../base/shell_quote.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import type { Trial } from "../trials/trial.ts";
 import { parseTrialId } from "../trials/trial_id.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -118,14 +118,14 @@ function replayLine(
   journal: string,
 ): string | undefined {
   if (parseTrialId(id) === undefined) return undefined;
-  if (plan?.ownCode) return `deno test -A YOUR_BENCHMARK.ts -- --only=${quoted(id)}`;
+  if (plan?.ownCode) return `deno test -A YOUR_BENCHMARK.ts -- --only=${shellQuote(id)}`;
   const run = "deno task toolgate run";
-  if (plan !== undefined) return `${run} ${quoted(journal)} --only ${quoted(id)}`;
+  if (plan !== undefined) return `${run} ${shellQuote(journal)} --only ${shellQuote(id)}`;
   // Only simulated models are sure to be found again where they were.
   if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
-  return `${run} --model ${quoted(model.requested)} --strategy ${quoted(strategy)} ` +
-    (perturbation === "none" ? "" : `--perturbation ${quoted(perturbation)} `) +
-    `--only ${quoted(id)}`;
+  return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
+    (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
+    `--only ${shellQuote(id)}`;
 }
 
 /** Prices by the name of a model hold for all runs, or for none. */
@@ -154,17 +154,17 @@ function assertOutputs(
   prices: string | undefined,
 ): void {
   const inputs = [...options.operands, ...(prices === undefined ? [] : [prices])].map((file) =>
-    placeOf(userPath(file))
+    resolvePath(userPath(file))
   );
   for (const [place, { name, file }] of outputs.entries()) {
     if (file.endsWith(".jsonl")) {
       throw options.error(`--${name} must be no journal, whose names end in .jsonl: it is ${file}`);
     }
-    const path = placeOf(userPath(file));
+    const path = resolvePath(userPath(file));
     if (inputs.includes(path)) {
       throw options.error(`--${name} must be none of the files that are read: it is ${file}`);
     }
-    if (outputs.findIndex((other) => placeOf(userPath(other.file)) === path) < place) {
+    if (outputs.findIndex((other) => resolvePath(userPath(other.file)) === path) < place) {
       throw options.error(`each file can be written once only: ${file} is named twice`);
     }
   }
@@ -178,11 +178,11 @@ function assertNoBaseline(
 ): void {
   const baselines = runs.flatMap(({ results: { gate } }) =>
     gate !== undefined && isUpgrade(gate) && gate.baseline.file !== undefined
-      ? [placeOf(userPath(gate.baseline.file))]
+      ? [resolvePath(userPath(gate.baseline.file))]
       : []
   );
   for (const { name, file } of outputs) {
-    if (!baselines.includes(placeOf(userPath(file)))) continue;
+    if (!baselines.includes(resolvePath(userPath(file)))) continue;
     throw options.error(`--${name} must not be the baseline of the gate: it is ${file}`);
   }
 }

@@ -13,7 +13,7 @@ import { planOfJournal, trialToReplay } from "../runs/replay.ts";
 import { Run, type RunOptions, seedToResume } from "../runs/run.ts";
 import { describeTrial } from "../reports/story.ts";
 import { parseShard } from "../runs/shards.ts";
-import { quoted } from "../base/shell_quote.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import { SUITE } from "../runs/suite.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -198,14 +198,14 @@ export async function run(arguments_: readonly string[]): Promise<number> {
       journal === undefined
         ? "Nothing decides over the gate of this suite: keep the trials with --out F.jsonl"
         : shard === undefined
-        ? `To decide: deno task toolgate gate ${quoted(journal)}`
+        ? `To decide: deno task toolgate gate ${shellQuote(journal)}`
         : "To decide: deno task toolgate gate, with the journals of all shards",
     );
   }
   if (out !== undefined && finished.length > 0) {
     const journal = options.text("out")!;
-    const page = quoted(journal.replace(/\.jsonl$/, "") + ".html");
-    console.error(`To look at it: deno task toolgate report ${quoted(journal)} --html ${page}`);
+    const page = shellQuote(journal.replace(/\.jsonl$/, "") + ".html");
+    console.error(`To look at it: deno task toolgate report ${shellQuote(journal)} --html ${page}`);
   }
   return invalid.length + unrun > 0 ? 3 : 0;
 }

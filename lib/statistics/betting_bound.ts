@@ -1,33 +1,32 @@
 /**
- * Bets: a bound of the mean of bounded values that holds whatever their distributions, and whenever one
- * stops.
+ * Bounds on the mean of bounded values by betting: they hold for any distribution and any stopping time.
  * @module
  */
 
 import { bisect } from "./distributions.ts";
 import { assertConfidence } from "./proportions.ts";
 
-/** The shares of the largest possible stake that the bets of {@linkcode bettingLowerBound} put up. */
+/** The shares of the largest possible stake that {@linkcode bettingLowerBound} bets. */
 const STAKES = [0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.85, 0.98];
 
-/** What {@linkcode bettingLowerBound} may be told besides. */
+/** Options of {@linkcode bettingLowerBound}. */
 export interface BettingOptions {
-  /** Bounds what so many times the values would give, for planning: any number above 0; default 1. */
+  /** Bounds the mean as if the values occurred this many times, for planning: above 0; default 1. */
   readonly copies?: number;
   /**
-   * The share of the largest possible stake, in [0, 1), that half of the capital puts up against a
-   * mean in (0, 1). As the mean grows, `stake(mean)` must not fall, and `stake(mean) (1 / mean - 1)`
-   * must not rise: then a larger mean is never refuted where a smaller one is not. Both hold for
-   * `min(c, lambda mean)`, which bets the same `lambda` on whatever lies above the mean.
+   * The share of the largest possible stake, in [0, 1), that half of the capital bets against a mean in
+   * (0, 1). As the mean grows, `stake(mean)` must not fall and `stake(mean) (1 / mean - 1)` must not
+   * rise: then a larger mean is never refuted where a smaller one is not. Both hold for
+   * `min(c, lambda mean)`, which bets the same `lambda` on every value above the mean.
    */
   readonly stake?: (mean: number) => number;
 }
 
 /**
- * A lower bound, one-sided at `confidence`, of the mean of independent values in [0, 1], whatever
- * their distributions: the smallest mean against which no gambler, averaged over fixed stakes, has
- * multiplied the capital by 1 / (1 - confidence). The order of the values does not matter. An upper
- * bound of x is 1 less the lower bound of 1 - x.
+ * Returns a lower bound, one-sided at `confidence`, of the mean of independent values in [0, 1] of any
+ * distribution: the smallest mean against which a gambler's capital, averaged over fixed stakes, has not
+ * grown by a factor of 1 / (1 - confidence). The order of the values does not matter. An upper bound of
+ * x is 1 less the lower bound of 1 - x.
  *
  * @throws {RangeError} If a value is not in 0..1, the confidence not between 0 and 1, `copies` not
  * above 0, or a stake not in [0, 1).
@@ -41,7 +40,7 @@ export interface BettingOptions {
  * const values = new Array(100).fill(0.9);
  * const bound = bettingLowerBound(values, 0.95);
  * assert(bound > 0.8 && bound < 0.9);
- * // Stakes that suit the question find out more.
+ * // Stakes that suit the question give a tighter bound.
  * assert(bettingLowerBound(values, 0.95, { stake: (mean) => 0.9 * mean }) > bound);
  * ```
  */
@@ -65,14 +64,14 @@ export function bettingLowerBound(
     };
     const spread = (stake === undefined ? 1 : 0.5) / STAKES.length;
     const capitals = STAKES.map((share) => capital(share, spread));
-    if (stake !== undefined) capitals.push(capital(shareOf(stake(mean)), 0.5));
+    if (stake !== undefined) capitals.push(capital(checkStake(stake(mean)), 0.5));
     const largest = Math.max(...capitals);
     const sum = capitals.reduce((total, log) => total + Math.exp(log - largest), 0);
     return largest + Math.log(sum) < needed;
   });
 }
 
-/** How often each value occurs, the smallest first. */
+/** Counts how often each value occurs; smallest value first. */
 function countValues(values: readonly number[]): [value: number, count: number][] {
   const counts = new Map<number, number>();
   for (const value of values) {
@@ -84,7 +83,7 @@ function countValues(values: readonly number[]): [value: number, count: number][
   return [...counts].sort(([one], [other]) => one - other);
 }
 
-function shareOf(stake: number): number {
+function checkStake(stake: number): number {
   if (stake >= 0 && stake < 1) return stake;
   throw new RangeError(`Cannot bound a mean as stakes must be from 0 to below 1: one is ${stake}`);
 }

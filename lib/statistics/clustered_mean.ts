@@ -1,45 +1,45 @@
 /**
- * Means of values from 0 to 1 whose observations come in independent units, such as the replies of each
- * graph: a ratio of sums, as units have different numbers of observations.
+ * Means of values from 0 to 1 in independent clusters ("units"), such as the replies of each graph: ratios
+ * of sums, as units differ in their number of observations.
  * @module
  */
 
 import { normalQuantile, studentQuantile } from "./distributions.ts";
 import { assertConfidence, type Bounds, scoreBounds } from "./proportions.ts";
 
-/** What one unit adds to a mean: nothing where its count is 0. */
+/** The values of one unit, summed. A unit with count 0 adds nothing. */
 export interface UnitSum {
   /** The sum of its values, each from 0 to 1. */
   readonly sum: number;
-  /** How many they are. */
+  /** The number of values. */
   readonly count: number;
 }
 
 /** A mean of values from 0 to 1. */
 export interface MeanEstimate {
-  /** The mean of all values; `null` without any. */
+  /** The mean of all values; `null` if there are none. */
   readonly mean: number | null;
-  /** Its two-sided 95% interval; `null` where there is none. */
+  /** Its two-sided 95% interval; `null` if there is none. */
   readonly interval: Bounds | null;
-  /** How many values there are. */
+  /** The number of values. */
   readonly count: number;
-  /** How many independent units they come from. */
+  /** The number of independent units with values. */
   readonly units: number;
 }
 
-/** Sums of equal values may differ by a rounding. */
+/** Sums of equal values may differ by rounding errors of this size. */
 const NO_SPREAD = 1e-9;
 
 /**
- * The mean of all values, and its two-sided interval.
+ * Returns the mean of all values, and its two-sided interval.
  *
- * The standard error is that of a ratio of sums, by linearisation. The interval is Wilson's for as many
- * independent trials as would have that standard error, with Student's t for one degree of freedom less than
- * there are units. It covers the true mean in 91% to 99% of simulations with 5 to 100 units, where the
- * mean with t standard errors on either side, cut to [0, 1], covers it in 86% of them once it is near 1.
- * Units of one value that is 0 or 1 have Wilson's interval itself; units that are all alike, which have no
- * spread and yet prove no more than so many trials would, have Wilson's of as many trials. Otherwise
- * there is none for a single unit.
+ * The standard error is that of a ratio of sums, by linearisation. The interval is Wilson's for the number
+ * of independent trials that would have this standard error, with Student's t for one degree of freedom less
+ * than there are units. It covers the true mean in 91% to 99% of simulations with 5 to 100 units, where
+ * the mean plus or minus t standard errors, cut to [0, 1], covers it in 86% once the mean is near 1.
+ * Units of one value that is 0 or 1 have Wilson's interval itself. Units that are all alike show no
+ * spread but prove no more than that many trials would, so they have Wilson's interval for that number of
+ * trials. Otherwise a single unit has no interval.
  *
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Dean and Pagano, "Evaluating Confidence Interval Methods for Binomial Proportions in Clustered
@@ -61,17 +61,17 @@ export function estimateMean(units: readonly UnitSum[], confidence = 0.95): Mean
   assertConfidence("bound a mean", confidence);
   const filled = units.filter(({ count }) => count > 0);
   const count = total(filled, (unit) => unit.count);
-  // Sums of shares may pass the whole by a rounding.
+  // Sums of shares may exceed the whole by a rounding error.
   const mean = count === 0 ? null : Math.min(1, total(filled, ({ sum }) => sum) / count);
   return {
     mean,
-    interval: mean === null ? null : boundsOf(filled, mean, confidence),
+    interval: mean === null ? null : meanBounds(filled, mean, confidence),
     count,
     units: filled.length,
   };
 }
 
-function boundsOf(units: readonly UnitSum[], mean: number, confidence: number): Bounds | null {
+function meanBounds(units: readonly UnitSum[], mean: number, confidence: number): Bounds | null {
   const upTo = (1 + confidence) / 2;
   const normal = normalQuantile(upTo);
   const number = units.length;
@@ -85,24 +85,24 @@ function boundsOf(units: readonly UnitSum[], mean: number, confidence: number): 
   return scoreBounds(mean, mean * (1 - mean) / error ** 2, studentQuantile(upTo, number - 1));
 }
 
-/** Several means together. */
+/** The mean of several means. */
 export interface JointMean {
-  /** The mean of the means, each weighing the same; `null` where there are none. */
+  /** The mean of the means, equally weighted; `null` if there are none. */
   readonly mean: number | null;
-  /** Its two-sided 95% interval; `null` where one of the means has none. */
+  /** Its two-sided 95% interval; `null` if one of the means has none. */
   readonly interval: Bounds | null;
 }
 
 /**
- * The mean of several means over the same units, each mean weighing the same; `parts` has, for each mean, what
- * each unit adds to it, the same unit always at the same place. Means without any value are left out.
+ * Returns the equally weighted mean of several means over the same units. `parts` holds, for each mean, the
+ * sums of the units, each unit always at the same index. Means without any value are left out.
  *
- * The interval puts the intervals of the means together by the method of variance estimates recovery: how
- * far each of these reaches below its mean stands for a standard error below, and likewise above, and how
- * means go together over units is the correlation of what the units do to them. It is 0 for a mean whose
- * units are all alike, and where it comes out below 0: of few units that is mostly luck. The interval so
- * lies within [0, 1], is as lopsided as those it is made of, and does not vanish where all values are 1. It
- * covers the true mean in 91% to 98% of simulations with five means and 6 to 200 units.
+ * The interval combines the intervals of the means by the method of variance estimates recovery (MOVER): the
+ * distance of each lower bound from its mean replaces a standard error below, and likewise above; the
+ * correlation of two means is that of the units' influences on them. It is taken as 0 for a mean whose
+ * units are all alike, and if it is negative, which with few units is mostly chance. The interval lies
+ * within [0, 1], is as asymmetric as its parts, and does not vanish if all values are 1. It covers the
+ * true mean in 91% to 98% of simulations with five means and 6 to 200 units.
  *
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Zou and Donner, "Construction of Confidence Limits about Effect Measures: A General Approach", 2008.
@@ -124,30 +124,34 @@ export function jointMean(
   confidence = 0.95,
 ): JointMean {
   assertConfidence("bound a mean", confidence);
-  const known = parts.flatMap((units) => {
+  const means = parts.flatMap((units) => {
     const { mean, interval } = estimateMean(units, confidence);
     return mean === null ? [] : [{ mean, interval, moves: influences(units, mean) }];
   });
-  if (known.length === 0) return { mean: null, interval: null };
-  const mean = total(known, (one) => one.mean) / known.length;
-  if (known.some(({ interval }) => interval === null)) return { mean, interval: null };
-  const reach = (side: (one: typeof known[number]) => number) => {
+  if (means.length === 0) return { mean: null, interval: null };
+  const mean = total(means, (one) => one.mean) / means.length;
+  if (means.some(({ interval }) => interval === null)) return { mean, interval: null };
+  const distance = (side: (one: typeof means[number]) => number) => {
     const square = total(
-      known,
-      (one) => total(known, (other) => alike(one.moves, other.moves) * side(one) * side(other)),
+      means,
+      (one) =>
+        total(
+          means,
+          (other) => correlationOfUnits(one.moves, other.moves) * side(one) * side(other),
+        ),
     );
-    return Math.sqrt(square) / known.length;
+    return Math.sqrt(square) / means.length;
   };
-  const below = reach((one) => one.mean - one.interval!.lower);
-  const above = reach((one) => one.interval!.upper - one.mean);
+  const below = distance((one) => one.mean - one.interval!.lower);
+  const above = distance((one) => one.interval!.upper - one.mean);
   return {
     mean,
     interval: { lower: Math.max(0, mean - below), upper: Math.min(1, mean + above) },
   };
 }
 
-/** The correlation of what units do to two means, if above 0; 0 where they do nothing to one of them. */
-function alike(one: readonly number[], other: readonly number[]): number {
+/** The correlation of the units' influences on two means, at least 0; 0 if one of the means has none. */
+function correlationOfUnits(one: readonly number[], other: readonly number[]): number {
   if (one === other) return 1;
   const dot = (left: readonly number[], right: readonly number[]) =>
     left.reduce((sum, value, place) => sum + value * right[place]!, 0);
@@ -155,7 +159,7 @@ function alike(one: readonly number[], other: readonly number[]): number {
   return lengths < NO_SPREAD ** 2 ? 0 : Math.max(0, dot(one, other) / lengths);
 }
 
-/** How far each unit moves the mean, in first order. */
+/** The influence of each unit on the mean, to first order. */
 function influences(units: readonly UnitSum[], mean: number): number[] {
   const all = total(units, ({ count }) => count);
   return units.map(({ sum, count }) => (sum - mean * count) / all);

@@ -1,5 +1,5 @@
 /**
- * Correlation of two measures of the same things.
+ * Correlation of two measures of the same items.
  * @module
  */
 
@@ -9,19 +9,19 @@ import { studentTail } from "./distributions.ts";
 export interface Correlation {
   /** Pearson's coefficient, from -1 to 1. */
   readonly r: number;
-  /** How probable so strong a correlation, of either sign, is where there is none. */
+  /** The probability of a correlation at least this strong, of either sign, if there is none. */
   readonly p: number;
-  /** How many pairs there are. */
+  /** The number of pairs. */
   readonly n: number;
 }
 
 /**
- * Pearson's correlation of two lists, pair by pair, and its two-sided p-value: that of
- * t = r sqrt((n - 2) / (1 - r^2)) by Student's distribution with n - 2 degrees of freedom, exact where both
- * measures are normal. `null` where there is none: with fewer than three pairs, or where all values of a
- * list are the same.
+ * Returns Pearson's correlation of two lists, pair by pair, and its two-sided p-value: that of
+ * t = r sqrt((n - 2) / (1 - r^2)) under Student's distribution with n - 2 degrees of freedom, exact if both
+ * measures are normal. Returns `null` for fewer than three pairs, or if all values of a list are the
+ * same.
  *
- * @throws {RangeError} If the lists are not equally long, or a value is no finite number.
+ * @throws {RangeError} If the lists differ in length, or a value is not a finite number.
  *
  * @example Usage
  * ```ts
@@ -53,10 +53,10 @@ export function pearson(xs: readonly number[], ys: readonly number[]): Correlati
   return { r, p: Math.min(1, 2 * studentTail(t, n - 2)), n };
 }
 
-/** The deviations from the mean, as a vector of length 1; `undefined` where all values are the same. */
+/** The deviations from the mean as a vector of length 1; `undefined` if all values are the same. */
 function standardized(values: readonly number[]): number[] | undefined {
   if (values.every((value) => value === values[0])) return undefined;
-  // What the first mean was rounded by, the second takes away.
+  // The second pass removes the rounding error of the first mean.
   const deviations = centred(centred(scaled(values)));
   const length = Math.sqrt(deviations.reduce((sum, value) => sum + value * value, 0));
   return deviations.map((value) => value / length);
@@ -67,7 +67,7 @@ function centred(values: readonly number[]): number[] {
   return values.map((value) => value - mean);
 }
 
-/** The values by a power of two, which loses no digit, so that the largest is near 1: squares must fit. */
+/** Scales by a power of two, which is exact, so that the largest is near 1 and squares do not overflow. */
 function scaled(values: readonly number[]): number[] {
   const most = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const scale = 2 ** Math.floor(Math.log2(most));

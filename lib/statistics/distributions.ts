@@ -1,14 +1,14 @@
 /**
- * The binomial, the normal and Student's distribution, and searches for the place where something begins
- * to hold.
+ * The binomial, normal and Student's t distributions, and searches for the point from which a condition
+ * holds.
  * @module
  */
 
 /**
- * The probability of exactly `successes` in `trials` independent trials of the given `rate`, by
+ * Returns the probability of exactly `successes` in `trials` independent trials of the given `rate`, by
  * Loader's saddle-point expansion, which keeps its relative accuracy for any number of trials.
  *
- * @throws {RangeError} If the counts are no whole numbers, or the rate is not in 0..1.
+ * @throws {RangeError} If the counts are not whole numbers, or the rate is not in 0..1.
  * @see Loader, "Fast and Accurate Computation of Binomial Probabilities", 2000.
  *
  * @example Usage
@@ -35,12 +35,12 @@ export function binomialProbability(successes: number, trials: number, rate: num
 function assertBinomial(successes: number, trials: number, rate: number): void {
   if (!Number.isSafeInteger(successes) || !Number.isSafeInteger(trials) || trials < 0) {
     throw new RangeError(
-      `Cannot tell a chance as counts must be whole numbers, and trials from 0: ` +
+      `Cannot compute a probability as counts must be whole numbers, and trials from 0: ` +
         `there are ${successes} of ${trials}`,
     );
   }
   if (!(rate >= 0 && rate <= 1)) {
-    throw new RangeError(`Cannot tell a chance as rate must be from 0 to 1: it is ${rate}`);
+    throw new RangeError(`Cannot compute a probability as rate must be from 0 to 1: it is ${rate}`);
   }
 }
 
@@ -59,7 +59,7 @@ const SMALL_ERRORS: readonly number[] = Array.from({ length: 16 }, (_, n) => {
   return logFactorial - (n + 0.5) * Math.log(n) + n - 0.5 * Math.log(2 * Math.PI);
 });
 
-/** x log(x/mean) + mean - x, without cancellation where the two are close. */
+/** x log(x/mean) + mean - x, without cancellation if the two are close. */
 function deviance(x: number, mean: number): number {
   const difference = x - mean;
   if (Math.abs(difference) >= 0.1 * (x + mean)) return x * Math.log(x / mean) - difference;
@@ -75,7 +75,7 @@ function deviance(x: number, mean: number): number {
 }
 
 /**
- * The probability of at least `successes` in `trials` independent trials of the given `rate`.
+ * Returns the probability of at least `successes` in `trials` independent trials of the given `rate`.
  *
  * @throws {RangeError} As {@linkcode binomialProbability}.
  *
@@ -92,7 +92,7 @@ export function binomialUpperTail(successes: number, trials: number, rate: numbe
   if (successes <= 0) return 1;
   if (successes > trials || rate === 0) return 0;
   if (rate === 1) return 1;
-  // Terms are summed away from the mode, where they only fall, until they no longer count.
+  // Terms are summed away from the mode, where they only decrease, until they are negligible.
   if (successes <= trials * rate) return 1 - binomialLowerTail(successes - 1, trials, rate);
   let term = binomialProbability(successes, trials, rate);
   let sum = term;
@@ -104,7 +104,7 @@ export function binomialUpperTail(successes: number, trials: number, rate: numbe
 }
 
 /**
- * The probability of at most `successes` in `trials` independent trials of the given `rate`.
+ * Returns the probability of at most `successes` in `trials` independent trials of the given `rate`.
  *
  * @throws {RangeError} As {@linkcode binomialProbability}.
  *
@@ -132,7 +132,7 @@ export function binomialLowerTail(successes: number, trials: number, rate: numbe
 }
 
 /**
- * The probability that a standard normal variable is at most `x`: by Marsaglia's series, and in the
+ * Returns the probability that a standard normal variable is at most `x`: by Marsaglia's series, and in the
  * tails, where that cancels, by Laplace's continued fraction.
  *
  * @see Marsaglia, "Evaluating the Normal Distribution", 2004.
@@ -163,7 +163,7 @@ export function normalCumulative(x: number): number {
 }
 
 /**
- * The x that a standard normal variable stays below with the given probability.
+ * Returns the x that a standard normal variable stays below with the given probability.
  *
  * @throws {RangeError} If the probability is not between 0 and 1.
  *
@@ -182,13 +182,13 @@ export function normalQuantile(probability: number): number {
     );
   }
   if (probability > 0.5) return 0 - normalQuantile(1 - probability);
-  // Below -40 no probability is left that a number could hold.
+  // Below -40 every probability underflows.
   return 40 * bisect((place) => normalCumulative(40 * place - 40) >= probability) - 40;
 }
 
 /**
- * The share of Student's t distribution that lies within `t` of 0 on either side, by the finite sums
- * for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+ * The share of Student's t distribution within `t` of 0 on either side, by the finite sums for whole
+ * degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
  */
 function studentWithin(t: number, degrees: number): number {
   const angle = Math.atan(t / Math.sqrt(degrees));
@@ -204,10 +204,10 @@ function studentWithin(t: number, degrees: number): number {
 }
 
 /**
- * The t that a variable with Student's distribution stays below with the given probability.
+ * Returns the t that a variable with Student's distribution stays below with the given probability.
  *
- * @throws {RangeError} If the probability is not between 0.5 and 1, or `degrees` is no whole number from
- * 1 on.
+ * @throws {RangeError} If the probability is not between 0.5 and 1, or `degrees` is not a whole number of
+ * at least 1.
  *
  * @example Usage
  * ```ts
@@ -224,7 +224,7 @@ export function studentQuantile(probability: number, degrees: number): number {
         `from 1 on: they are ${probability} and ${degrees}`,
     );
   }
-  // The angle, not t itself, has an end.
+  // Bisects the angle, as it is bounded and t is not.
   const angle = Math.PI / 2 * bisect((place) => {
     const t = Math.sqrt(degrees) * Math.tan(Math.PI / 2 * place);
     return place === 1 || (1 + studentWithin(t, degrees)) / 2 >= probability;
@@ -233,11 +233,11 @@ export function studentQuantile(probability: number, degrees: number): number {
 }
 
 /**
- * The probability that a variable with Student's distribution is at least `t`. In the tail, where the share
- * within leaves nothing of it, by the continued fraction of the incomplete beta function, which keeps its
- * relative accuracy.
+ * Returns the probability that a variable with Student's distribution is at least `t`. In the tail, where
+ * subtracting the share within `t` would cancel, it uses the continued fraction of the incomplete beta
+ * function, which keeps its relative accuracy.
  *
- * @throws {RangeError} If t is not a number, or `degrees` is no whole number from 1 on.
+ * @throws {RangeError} If t is not a number, or `degrees` is not a whole number of at least 1.
  * @see Press and others, "Numerical Recipes", 6.4.
  *
  * @example Usage
@@ -251,14 +251,14 @@ export function studentQuantile(probability: number, degrees: number): number {
 export function studentTail(t: number, degrees: number): number {
   if (Number.isNaN(t) || !Number.isSafeInteger(degrees) || degrees < 1) {
     throw new RangeError(
-      `Cannot tell a chance as t must be a number and degrees a whole number from 1 on: they are ${t} ` +
+      `Cannot compute a probability as t must be a number and degrees a whole number from 1 on: they are ${t} ` +
         `and ${degrees}`,
     );
   }
   if (t < 0) return 1 - studentTail(-t, degrees);
   if (t === Infinity) return 0;
   const [a, b] = [degrees / 2, 0.5];
-  // The share of the sum of squares that t has, and what is left of it: neither by subtraction.
+  // t's share of the sum of squares, and the rest: neither is computed by subtraction.
   const ratio = t * t / degrees;
   const [own, rest] = [ratio === Infinity ? 1 : ratio / (1 + ratio), 1 / (1 + ratio)];
   const logRest = ratio === Infinity ? 2 * Math.log(Math.sqrt(degrees) / t) : -Math.log1p(ratio);
@@ -300,7 +300,7 @@ function betaFraction(x: number, a: number, b: number): number {
 }
 
 /**
- * The place in [0, 1] from which on `holds` is true; 1 if there is none.
+ * Returns the point in [0, 1] from which on `holds` is true; 1 if there is none.
  *
  * @example Usage
  * ```ts
@@ -322,7 +322,7 @@ export function bisect(holds: (place: number) => boolean): number {
 }
 
 /**
- * The whole number in `least..most` from which on `holds` is true; `most + 1` if there is none.
+ * Returns the whole number in `least..most` from which on `holds` is true; `most + 1` if there is none.
  *
  * @example Usage
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * How many pairs an upgrade gate needs, and what a number of pairs can tell.
+ * The number of pairs an upgrade gate needs, and the margin that a number of pairs can detect.
  * @module
  */
 
@@ -14,20 +14,20 @@ import {
   assertMargin,
   assertShare,
   assertSize,
-  complete,
+  completeSizing,
   firstSize,
   type SizingOptions,
 } from "./sample_size.ts";
 import { tangoStatistic } from "./proportions.ts";
 
 /**
- * The chance that Tango's lower bound, one-sided at `confidence`, of the difference of two success
- * rates reaches `-margin`: exactly, for so many pairs of which only one is solved with probability
- * `discordance`, when the true difference is `difference`.
+ * Returns the probability that Tango's lower bound, one-sided at `confidence`, of the difference of two
+ * success rates reaches `-margin`: exactly, for `pairs` pairs of which exactly one trial is solved with
+ * probability `discordance`, if the true difference is `difference`.
  *
- * @throws {RangeError} If pairs are no whole number from 1, the margin is not from 0 to below 1, the
- * discordance not above 0 and at most 1, the difference not within the discordance, or the confidence
- * not between 0 and 1.
+ * @throws {RangeError} If pairs are not a whole number of at least 1, the margin is not from 0 to below 1,
+ * the discordance not above 0 and at most 1, the difference not within the discordance, or the
+ * confidence not between 0 and 1.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
  *
@@ -61,8 +61,8 @@ export function pairedGatePower(
 }
 
 /**
- * Whether so many gained and lost pairs are among the outcomes whose chance is asked for. One gained
- * pair more, or one lost pair less, never takes an outcome out.
+ * Whether an outcome, as numbers of gained and lost pairs, belongs to an event. One gained pair more, or
+ * one lost pair less, never takes an outcome out of it.
  */
 type Region = (gained: number, lost: number) => boolean;
 
@@ -72,12 +72,12 @@ function reaches(pairs: number, margin: number, confidence: number): Region {
   return (gained, lost) => tangoStatistic(gained, lost, pairs, -margin) >= z;
 }
 
-/** Numbers of discordant pairs that are less likely than this are left out of sums. */
+/** Numbers of discordant pairs that are less probable than this are left out of sums. */
 const NEGLIGIBLE = 1e-18;
 
 /**
- * The chance of a region: a sum over the numbers of discordant pairs. The smallest number of gained
- * pairs and its tail are carried from each number to the next, where they move by one pair at most.
+ * The probability of a region: a sum over the numbers of discordant pairs. The smallest number of gained
+ * pairs and its tail are carried from each number to the next, where they move by at most one pair.
  */
 function pairedChance(
   pairs: number,
@@ -106,18 +106,18 @@ function pairedChance(
 }
 
 /**
- * The smallest number of pairs with which Tango's test, one-sided at `confidence`, of a difference of
- * at most `-margin` keeps its error and has its power, when only one of the two models solves a pair
- * with probability `discordance`: a candidate that is worse by `margin` passes with a chance of
- * `1 - confidence` at most, and one that is as good with a chance of `power` at least. Both chances are
+ * Returns the smallest number of pairs with which Tango's test, one-sided at `confidence`, of a difference
+ * of at most `-margin` keeps its error and has its power, if exactly one of the two models solves a pair
+ * with probability `discordance`: a candidate that is worse by `margin` passes with probability at most
+ * `1 - confidence`, and one that is as good with probability at least `power`. Both probabilities are
  * exact; a few pairs more may be too few again.
  *
- * Tango's test is an approximate one. Where margin and discordance are large it errs a little more
- * often than it says, whatever the number of pairs: a tenth more is let pass.
+ * Tango's test is approximate. With a large margin and discordance its error is a little larger than
+ * nominal for any number of pairs: up to a tenth more is accepted.
  *
- * @throws {RangeError} If it is not 0 < margin < discordance <= 1, if confidence and power are not
- * between 0 and 1 with a sum above 1, if more than 10,000,000 pairs are needed, or if the test errs even
- * more often than that up to four times the pairs, and 1,000 more, that any test needs.
+ * @throws {RangeError} If not 0 < margin < discordance <= 1, if confidence and power are not between 0
+ * and 1 with a sum above 1, if more than 10,000,000 pairs are needed, or if the error is larger still for
+ * all sizes up to four times the pairs, and 1,000 more, that any test needs.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
  *
@@ -134,15 +134,15 @@ export function pairedSampleSize(
   discordance: number,
   options: SizingOptions = {},
 ): number {
-  const { confidence, power, enough, error: stated } = complete(options);
-  const error = SLACK * stated;
+  const { confidence, power, enough, error: nominal } = completeSizing(options);
+  const error = SLACK * nominal;
   assertDiscordance(discordance);
   assertMargin(margin, "discordance", discordance);
   const chance = (pairs: number, difference: number) =>
     pairedChance(pairs, discordance, difference, reaches(pairs, margin, confidence));
   const meets = (pairs: number) => chance(pairs, 0) >= enough && chance(pairs, -margin) <= error;
-  // No test's power exceeds its error, `weight` times, by more than that of the pairs which are at
-  // least `weight` times as likely without a difference; and that excess only grows with their number.
+  // The power of any test exceeds `weight` times its error by at most the excess for the outcomes that are
+  // at least `weight` times as likely without a difference; and that excess only grows with the pairs.
   const [gain, loss] = [-Math.log1p(-margin / discordance), -Math.log1p(margin / discordance)];
   const logWeight = (normalQuantile(confidence) ** 2 - normalQuantile(power) ** 2) / 2;
   const weight = Math.exp(logWeight);
@@ -157,24 +157,24 @@ export function pairedSampleSize(
 }
 
 /**
- * From so many pairs on, sizes that lack power by far are not looked at one by one: from one to the next
- * it goes up and down by less than so much over the root of the discordant pairs.
+ * From this number of pairs on, sizes whose power is far too low are skipped: from one size to the next
+ * power varies by less than `RIPPLE` over the root of the number of discordant pairs.
  */
 const MANY_PAIRS = 20_000;
 const RIPPLE = 0.1;
 
-/** How much larger than stated the error of an approximate test may be. */
+/** How much larger than nominal the error of an approximate test may be. */
 const SLACK = 1.1;
 
-/** Margins are found to this much. */
+/** The precision of margins. */
 const RESOLUTION = 1e-9;
 
 /**
- * The smallest margin for which so many pairs meet both errors, as {@linkcode pairedSampleSize} has
- * them, to 1e-9; `null` if there is none below `discordance`.
+ * Returns the smallest margin for which this number of pairs meets both errors, as defined by
+ * {@linkcode pairedSampleSize}, to 1e-9; `null` if there is none below `discordance`.
  *
- * @throws {RangeError} If pairs are no whole number from 1, the discordance is not above 0 and at most
- * 1, or if confidence and power are not between 0 and 1 with a sum above 1.
+ * @throws {RangeError} If pairs are not a whole number of at least 1, the discordance is not above 0 and at
+ * most 1, or if confidence and power are not between 0 and 1 with a sum above 1.
  *
  * @example Usage
  * ```ts
@@ -190,15 +190,15 @@ export function pairedDetectableEffect(
   discordance: number,
   options: SizingOptions = {},
 ): number | null {
-  const { confidence, enough, error: stated } = complete(options);
-  const error = SLACK * stated;
+  const { confidence, enough, error: nominal } = completeSizing(options);
+  const error = SLACK * nominal;
   assertSize(pairs);
   assertDiscordance(discordance);
   const chance = (margin: number, difference: number) =>
     pairedChance(pairs, discordance, difference, reaches(pairs, margin, confidence));
   const least = discordance * bisect((place) => chance(discordance * place, 0) >= enough);
-  // A larger margin is reached by more outcomes, of which each set is less likely. The error thus goes
-  // up and down, but within an interval it cannot fall below the chance, at its end, of what reaches
+  // More outcomes reach a larger margin, but each set of them becomes less probable. The error thus goes up
+  // and down, but within an interval it is at least the probability, at its end, of the outcomes that reach
   // its start.
   const search = (low: number, high: number): number | null => {
     if (chance(low, -low) <= error) return low;

@@ -1,6 +1,6 @@
 /**
- * Statistics of graphs that were repeated, whose trials are not independent: pass@k, pass^k, and
- * intervals by clusters.
+ * Statistics of repeated graphs, whose trials are not independent: pass@k, pass^k, and clustered
+ * intervals.
  * @module
  */
 
@@ -8,10 +8,10 @@ import { studentQuantile } from "./distributions.ts";
 import { assertConfidence, type Bounds, isCount } from "./proportions.ts";
 
 /**
- * pass@k: the chance that at least one of `k` of the valid trials, drawn without putting back, is a
- * solved one. It is not available, `null`, for fewer than `k` valid trials.
+ * pass@k: the probability that at least one of `k` valid trials, drawn without replacement, is solved.
+ * Returns `null` for fewer than `k` valid trials.
  *
- * @throws {RangeError} If the counts are no whole numbers with 0 <= solved <= valid, k >= 1.
+ * @throws {RangeError} If the counts are not whole numbers with 0 <= solved <= valid, k >= 1.
  * @see Chen et al., "Evaluating Large Language Models Trained on Code", 2021, section 2.1.
  *
  * @example Usage
@@ -29,8 +29,8 @@ export function passAtK(solved: number, valid: number, k: number): number | null
 }
 
 /**
- * pass^k: the chance that all of `k` of the valid trials, drawn without putting back, are solved
- * ones. It is not available, `null`, for fewer than `k` valid trials.
+ * pass^k: the probability that all of `k` valid trials, drawn without replacement, are solved. Returns
+ * `null` for fewer than `k` valid trials.
  *
  * @throws {RangeError} As {@linkcode passAtK}.
  * @see Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
@@ -50,7 +50,7 @@ export function passHatK(solved: number, valid: number, k: number): number | nul
   return valid < k ? null : chanceOfNone(valid - solved, valid, k);
 }
 
-/** C(all - marked, drawn) / C(all, drawn), of the two equal products the shorter one. */
+/** C(all - marked, drawn) / C(all, drawn), by the shorter of two equal products. */
 function chanceOfNone(marked: number, all: number, drawn: number): number {
   const [factors, larger] = [Math.min(marked, drawn), Math.max(marked, drawn)];
   if (factors + larger > all) return 0;
@@ -70,8 +70,8 @@ function assertDraws(solved: number, valid: number, k: number): void {
 }
 
 /**
- * The standard error of the mean of clustered values, with the factor G / (G - 1) for G clusters.
- * It is not available, `null`, for fewer than two clusters.
+ * Returns the standard error of the mean of clustered values, with the factor G / (G - 1) for G clusters;
+ * `null` for fewer than two clusters.
  *
  * @example Usage
  * ```ts
@@ -94,10 +94,10 @@ export function clusteredStandardError(clusters: readonly (readonly number[])[])
 }
 
 /**
- * The mean of clustered values with so many standard errors on either side that it covers the true
- * mean with about that confidence, cut to [0, 1]: for values in [0, 1]. It is not available, `null`, for
- * fewer than two clusters. How many follows Student's t with one degree of freedom less than there are
- * clusters: the normal approximation of the source covers 88% in place of 95% with five of them.
+ * Returns an interval for the mean of clustered values in [0, 1] with about that confidence, cut to
+ * [0, 1]; `null` for fewer than two clusters. It reaches as many standard errors as Student's t with one
+ * degree of freedom less than there are clusters: the source's normal approximation covers 88% instead of
+ * 95% with five clusters.
  *
  * @throws {RangeError} If the confidence is not between 0 and 1.
  * @see Miller, "Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations",

@@ -1,5 +1,5 @@
 /**
- * Statistics of success rates: numbers in, numbers out.
+ * Statistics of success rates: exact bounds, score intervals and tests.
  * @module
  */
 
@@ -21,12 +21,12 @@ export interface Bounds {
 }
 
 /**
- * Clopper and Pearson's exact bounds. With one side, each of them holds at `confidence`: the rate lies
- * above `lower` with at least that confidence, and below `upper` with at least that confidence. With
+ * Returns Clopper and Pearson's exact bounds. With one side, each bound holds at `confidence`: the rate
+ * lies above `lower` with at least that confidence, and below `upper` with at least that confidence. With
  * two sides, it lies between them with at least that confidence.
  *
- * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1, if
- * the confidence is not between 0 and 1, or if there are not 1 or 2 sides.
+ * @throws {RangeError} If the counts are not whole numbers with 0 <= successes <= trials, trials >= 1, if
+ * the confidence is not between 0 and 1, or if `sides` is not 1 or 2.
  * @see Clopper and Pearson, "The Use of Confidence or Fiducial Limits", 1934.
  *
  * @example Usage
@@ -72,13 +72,13 @@ export function assertConfidence(action: string, confidence: number): void {
   );
 }
 
-/** Whether a number counts something. */
+/** Whether a number is a valid count. */
 export function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
 /**
- * Wilson's two-sided score interval of a rate: for display; gates use exact bounds.
+ * Returns Wilson's two-sided score interval of a rate: for display; gates use exact bounds.
  *
  * @throws {RangeError} As {@linkcode clopperPearson}.
  * @see Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
@@ -100,8 +100,8 @@ export function wilson(successes: number, trials: number, confidence = 0.95): Bo
 }
 
 /**
- * Wilson's bounds around the `rate` that so many independent trials have shown, which may be no whole
- * number of them where they only stand for others; `quantile` is how many standard errors they reach.
+ * Returns Wilson's bounds around the observed `rate` of `trials` independent trials, not necessarily a whole
+ * number (an effective sample size); `quantile` is the number of standard errors they reach.
  *
  * @example Usage
  * ```ts
@@ -122,18 +122,18 @@ export function scoreBounds(rate: number, trials: number, quantile: number): Bou
   };
 }
 
-/** What a test looks for: a true rate on either side of the given one, below it, or above it. */
+/** The alternative of a test: the true rate differs from the given one, is below it, or above it. */
 export type Alternative = "two-sided" | "less" | "greater";
 
-/** Chances that are equal but for rounding count as equal: as in R and SciPy. */
+/** Probabilities that are equal but for rounding count as equal: as in R and SciPy. */
 const TIES = 1 + 1e-7;
 
 /**
- * The exact p-value of so many successes if the true rate is `rate`. Two-sided, it is the chance of
- * all counts that are no likelier than this one (the method of small p-values), as in R's
- * `binom.test` and SciPy's `binomtest`.
+ * Returns the exact p-value of `successes` if the true rate is `rate`. Two-sided, it is the probability of
+ * all counts that are no likelier than this one (the method of small p-values), as in R's `binom.test`
+ * and SciPy's `binomtest`.
  *
- * @throws {RangeError} If the counts are no whole numbers with 0 <= successes <= trials, trials >= 1, or
+ * @throws {RangeError} If the counts are not whole numbers with 0 <= successes <= trials, trials >= 1, or
  * the rate is not in 0..1.
  * @see Hirji, "Exact Analysis of Discrete Data", 2006, section 2.7.
  *
@@ -162,7 +162,7 @@ export function binomialTest(
   const mean = trials * rate;
   const most = TIES * binomialProbability(successes, trials, rate);
   const chance = (count: number) => binomialProbability(count, trials, rate);
-  // Chances only fall away from the mean, so that the counts of the other tail begin at one place.
+  // Probabilities only fall away from the mean, so the counts of the other tail begin at one point.
   if (successes < mean) {
     const start = bisectWhole(Math.ceil(mean), trials, (count) => chance(count) <= most);
     return Math.min(1, below + binomialUpperTail(start, trials, rate));
@@ -172,11 +172,11 @@ export function binomialTest(
 }
 
 /**
- * Exact two-sided p-values of "neither of two models is better" from pairs that only one of them
- * solved: `gained` by the one, `lost` to the other. `exact` never errs too often, and `midP`, which
- * counts the split that was seen by half, is closer to what it promises.
+ * Returns exact two-sided p-values of "neither of two models is better" from the pairs that only one of
+ * them solved: `gained` by one, `lost` to the other. `exact` is conservative; `midP`, which counts the
+ * observed split by half, has an error rate closer to the nominal one.
  *
- * @throws {RangeError} If the counts are no whole numbers from 0.
+ * @throws {RangeError} If the counts are not whole numbers from 0.
  * @see McNemar, "Note on the Sampling Error of the Difference Between Correlated Proportions or
  * Percentages", 1947.
  * @see Fagerland, Lydersen and Laake, "The McNemar Test for Binary Matched-Pairs Data: Mid-p and
@@ -210,13 +210,13 @@ export function mcNemar(
 }
 
 /**
- * Tango's score statistic of pairs of trials, `gained` of which only the candidate solved and `lost`
- * only the baseline: how many standard errors the difference of success rates lies above `difference`,
- * where the standard error is the one that is likeliest if that were the true difference.
+ * Returns Tango's score statistic of pairs of trials, `gained` of which only the candidate solved and `lost`
+ * only the baseline: by how many standard errors the observed difference of success rates exceeds
+ * `difference`, with the standard error estimated by maximum likelihood under that difference.
  *
  * @param difference The candidate's success rate less the baseline's, -1..1.
- * @returns It is infinite where a difference of -1 or 1 is contradicted by a single pair.
- * @throws {RangeError} If the counts are no whole numbers with gained + lost <= pairs, pairs >= 1, or
+ * @returns The statistic; infinite if a single pair contradicts a difference of -1 or 1.
+ * @throws {RangeError} If the counts are not whole numbers with gained + lost <= pairs, pairs >= 1, or
  * the difference is not in -1..1.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998.
@@ -242,7 +242,7 @@ export function tangoStatistic(
       `Cannot compare pairs as difference must be from -1 to 1: it is ${difference}`,
     );
   }
-  // For a difference from 0 on nothing below cancels; the other half is its mirror image.
+  // For a difference of at least 0 nothing below cancels; the other half is its mirror image.
   return difference < 0
     ? 0 - scoreAbove(lost, gained, pairs, -difference)
     : scoreAbove(gained, lost, pairs, difference);
@@ -251,7 +251,7 @@ export function tangoStatistic(
 function scoreAbove(gained: number, lost: number, pairs: number, difference: number): number {
   const excess = gained - lost - pairs * difference;
   if (excess === 0) return 0;
-  // The likeliest share of lost pairs, a, solves 2 n a^2 + linear a - constant = 0.
+  // The maximum likelihood estimate a of the share of lost pairs solves 2 n a^2 + linear a - constant = 0.
   const linear = (2 * pairs - gained + lost) * difference - gained - lost;
   const constant = lost * difference * (1 - difference);
   const root = Math.sqrt(linear * linear + 8 * pairs * constant);
@@ -270,9 +270,9 @@ function assertPairs(gained: number, lost: number, pairs: number): void {
 }
 
 /**
- * Tango's score bounds, each one-sided at `confidence`, of the difference of two success rates that
- * were found on the same tasks: `lower` reaches x exactly when {@linkcode tangoStatistic} for x
- * reaches the normal quantile of the confidence.
+ * Returns Tango's score bounds, each one-sided at `confidence`, of the difference of two success rates
+ * measured on the same tasks: `lower` reaches x exactly when {@linkcode tangoStatistic} for x reaches the
+ * normal quantile of the confidence.
  *
  * @throws {RangeError} As {@linkcode tangoStatistic}, or if the confidence is not between 0 and 1.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the

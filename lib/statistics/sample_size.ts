@@ -1,5 +1,5 @@
 /**
- * How many trials a gate needs, and what a number of trials can tell.
+ * The number of trials a gate needs, and the margin that a number of trials can detect.
  * @module
  */
 
@@ -14,23 +14,23 @@ import { clopperPearson } from "./proportions.ts";
 
 /** The errors that a gate is planned for. */
 export interface SizingOptions {
-  /** 1 less the chance with which a model at the edge of the margin may pass; default 0.95. */
+  /** 1 less the probability that a model at the edge of the margin passes; default 0.95. */
   readonly confidence?: number;
-  /** The chance with which a model that is just good enough is to pass; default 0.95. */
+  /** The probability that a model that is just good enough passes; default 0.95. */
   readonly power?: number;
 }
 
-/** The largest size that is planned. */
+/** The largest size to plan. */
 const MOST_TRIALS = 10_000_000;
 
 /**
- * The smallest number of trials with which a gate of fixed size holds `rate` and `rate - margin`
- * apart: there is a count that a model at `rate - margin` reaches with a chance of `1 - confidence` at
- * most, and a model at `rate` with a chance of `power` at least. Both chances are exact. They go up
- * and down with the number of trials like the teeth of a saw: a few trials more may be too few again.
+ * Returns the smallest number of trials with which a gate of fixed size separates `rate` from
+ * `rate - margin`: there is a count that a model at `rate - margin` reaches with probability at most
+ * `1 - confidence`, and a model at `rate` with probability at least `power`. Both are exact. They go up
+ * and down with the number of trials in a sawtooth: a few trials more may be too few again.
  *
- * @throws {RangeError} If it is not 0 < margin < rate <= 1, if confidence and power are not between 0
- * and 1 with a sum above 1, or if more than 10,000,000 trials are needed.
+ * @throws {RangeError} If not 0 < margin < rate <= 1, if confidence and power are not between 0 and 1
+ * with a sum above 1, or if more than 10,000,000 trials are needed.
  * @see A'Hern, "Sample Size Tables for Exact Single-Stage Phase II Designs", 2001.
  *
  * @example Usage
@@ -43,30 +43,30 @@ const MOST_TRIALS = 10_000_000;
  * ```
  */
 export function rateSampleSize(rate: number, margin: number, options: SizingOptions = {}): number {
-  const { error, enough } = complete(options);
+  const { error, enough } = completeSizing(options);
   assertMargin(margin, "rate", rate);
   const edge = rate - margin;
   const meets = (trials: number) =>
     binomialUpperTail(leastCount(trials, edge, error), trials, rate) >= enough;
-  // The most powerful test of all draws lots at the count below, and more trials never harm it.
+  // The most powerful test is randomised at the count below, and more trials never make it worse.
   const isPossible = (trials: number) => {
     const count = leastCount(trials, edge, error);
     const left = error - binomialUpperTail(count, trials, edge);
     const lots = left / binomialProbability(count - 1, trials, edge);
-    const won = lots * binomialProbability(count - 1, trials, rate);
-    return won + binomialUpperTail(count, trials, rate) >= enough;
+    const drawn = lots * binomialProbability(count - 1, trials, rate);
+    return drawn + binomialUpperTail(count, trials, rate) >= enough;
   };
   return firstSize(isPossible, meets);
 }
 
-/** The smallest count that is reached at `rate` with a chance of `error` at most. */
+/** The smallest count that is reached at `rate` with probability at most `error`. */
 function leastCount(trials: number, rate: number, error: number): number {
   return bisectWhole(0, trials, (count) => binomialUpperTail(count, trials, rate) <= error);
 }
 
 /**
- * The smallest size that meets what is asked for. Once it is possible for any test to meet it, it is
- * possible for all larger sizes, so that nothing before has to be looked at.
+ * Returns the smallest size that meets the requirements. `isPossible` says whether any test could meet them;
+ * it stays true for all larger sizes, so that smaller ones need not be tried.
  */
 export function firstSize(
   isPossible: (size: number) => boolean,
@@ -90,11 +90,11 @@ export function firstSize(
 }
 
 /**
- * The smallest margin for which a gate of fixed size with so many trials meets both errors; `null` if
- * there is none below `rate`.
+ * Returns the smallest margin for which a gate of this fixed size meets both errors; `null` if there is none
+ * below `rate`.
  *
- * @throws {RangeError} If trials are no whole number from 1, the rate is not above 0 and at most 1, or
- * confidence and power are not between 0 and 1 with a sum above 1.
+ * @throws {RangeError} If trials are not a whole number of at least 1, the rate is not above 0 and at most
+ * 1, or confidence and power are not between 0 and 1 with a sum above 1.
  *
  * @example Usage
  * ```ts
@@ -110,22 +110,22 @@ export function rateDetectableEffect(
   rate: number,
   options: SizingOptions = {},
 ): number | null {
-  const { confidence, enough } = complete(options);
+  const { confidence, enough } = completeSizing(options);
   assertSize(trials);
   if (!(rate > 0 && rate <= 1)) {
     throw new RangeError(
       `Cannot plan a gate as rate must be above 0 and at most 1: it is ${rate}`,
     );
   }
-  // The largest count that a good model reaches often enough, and the rate that it then proves.
+  // The largest count that a good model reaches with enough power, and the rate that it then proves.
   const count = bisectWhole(1, trials, (more) => binomialUpperTail(more, trials, rate) < enough) -
     1;
   return count === 0 ? null : rate - clopperPearson(count, trials, confidence).lower;
 }
 
-/** What a gate of fixed size asks for. */
+/** The rule of a gate of fixed size. */
 export interface RateGate {
-  /** The success rate that is wanted, above 0, at most 1. */
+  /** The required success rate, above 0, at most 1. */
   readonly rate: number;
   /** How far below is still good enough: from 0 to below `rate`. */
   readonly margin: number;
@@ -133,7 +133,7 @@ export interface RateGate {
   readonly confidence: number;
 }
 
-/** The chances of a gate's verdicts; they sum to 1. */
+/** The probabilities of a gate's verdicts; they sum to 1. */
 export interface GateChances {
   /** The lower bound reaches `rate - margin`. */
   readonly pass: number;
@@ -144,10 +144,10 @@ export interface GateChances {
 }
 
 /**
- * How a gate of fixed size ends for a model whose true success rate is `trueRate`: exactly, with
- * Clopper and Pearson's bounds.
+ * Returns the probability of each verdict of a gate of fixed size for a model whose true success rate is
+ * `trueRate`: exactly, with Clopper and Pearson's bounds.
  *
- * @throws {RangeError} If trials are no whole number from 1, if it is not 0 <= margin < rate <= 1, if
+ * @throws {RangeError} If trials are not a whole number of at least 1, if not 0 <= margin < rate <= 1, if
  * the confidence is not between 0 and 1, or the true rate is not in 0..1.
  *
  * @example Usage
@@ -172,7 +172,7 @@ export function rateGateChances(trials: number, trueRate: number, gate: RateGate
     );
   }
   const error = 1 - confidence;
-  // A bound reaches a rate exactly when the chance of what was seen, or more, is small at that rate.
+  // A bound reaches a rate exactly when the probability of a result at least as extreme is small there.
   const passing = leastCount(trials, rate - margin, error);
   const open = bisectWhole(0, trials, (count) => binomialLowerTail(count, trials, rate) >= error);
   const pass = binomialUpperTail(passing, trials, trueRate);
@@ -181,12 +181,12 @@ export function rateGateChances(trials: number, trueRate: number, gate: RateGate
 }
 
 /**
- * How many trials of each of two models show that the one is at most `margin` worse than the other,
- * when both have the success rate `rate` and each works on tasks of its own. It is the usual normal
- * approximation, (z of confidence + z of power)^2 2 rate (1 - rate) / margin^2, rounded up.
+ * Returns how many trials of each of two models show that one is at most `margin` worse than the other, if
+ * both have the success rate `rate` and work on different tasks. It is the usual normal approximation,
+ * (z of confidence + z of power)^2 2 rate (1 - rate) / margin^2, rounded up.
  *
- * @throws {RangeError} If it is not 0 < margin < 1 and 0 < rate < 1, or if confidence and power are
- * not between 0 and 1 with a sum above 1.
+ * @throws {RangeError} If not 0 < margin < 1 and 0 < rate < 1, or if confidence and power are not
+ * between 0 and 1 with a sum above 1.
  * @see Blackwelder, "'Proving the Null Hypothesis' in Clinical Trials", 1982.
  * @see Chow, Shao, Wang and Lokhnygina, "Sample Size Calculations in Clinical Research", 2018,
  * section 4.2.
@@ -210,11 +210,11 @@ export function unpairedSampleSize(
 }
 
 /**
- * The margin for which so many trials of each of two models are just enough, as
- * {@linkcode unpairedSampleSize} has it. It may be larger than `rate` where there are few.
+ * Returns the margin that this number of trials of each of two models can detect, as defined by
+ * {@linkcode unpairedSampleSize}. With few trials it may be larger than `rate`.
  *
- * @throws {RangeError} If trials are no whole number from 1, the rate is not between 0 and 1, or if
- * confidence and power are not between 0 and 1 with a sum above 1.
+ * @throws {RangeError} If trials are not a whole number of at least 1, the rate is not between 0 and 1, or
+ * if confidence and power are not between 0 and 1 with a sum above 1.
  *
  * @example Usage
  * ```ts
@@ -233,23 +233,23 @@ export function unpairedDetectableEffect(
   return unpairedSpread(rate, options) / Math.sqrt(trials);
 }
 
-/** The margin that one trial of each model could show. */
+/** The margin that one trial of each model could detect. */
 function unpairedSpread(rate: number, options: SizingOptions): number {
-  const { confidence, power } = complete(options);
+  const { confidence, power } = completeSizing(options);
   assertShare("rate", rate);
   return (normalQuantile(confidence) + normalQuantile(power)) * Math.sqrt(2 * rate * (1 - rate));
 }
 
-/** What a plan is made for. */
+/** Complete options of a plan. */
 export interface Aims extends Required<SizingOptions> {
   /** The error that confidence allows. */
   readonly error: number;
-  /** The power, less what rounding may take from a chance that is exactly as large. */
+  /** The power, less a tolerance for rounding. */
   readonly enough: number;
 }
 
-/** The options with their defaults, checked. */
-export function complete(options: SizingOptions): Aims {
+/** Completes the options with their defaults, and checks them. */
+export function completeSizing(options: SizingOptions): Aims {
   const { confidence = 0.95, power = 0.95 } = options;
   assertShare("confidence", confidence);
   assertShare("power", power);
@@ -268,7 +268,7 @@ export function assertShare(name: string, value: number): void {
   throw new RangeError(`Cannot plan a gate as ${name} must be between 0 and 1: it is ${value}`);
 }
 
-/** @throws {RangeError} If it is no whole number from 1 on. */
+/** @throws {RangeError} If it is not a whole number of at least 1. */
 export function assertSize(size: number): void {
   if (Number.isSafeInteger(size) && size >= 1) return;
   throw new RangeError(
@@ -276,7 +276,7 @@ export function assertSize(size: number): void {
   );
 }
 
-/** @throws {RangeError} If it is not 0 < margin < limit <= 1. */
+/** @throws {RangeError} If not 0 < margin < limit <= 1. */
 export function assertMargin(margin: number, name: string, limit: number): void {
   if (margin > 0 && margin < limit && limit <= 1) return;
   throw new RangeError(

@@ -6,7 +6,7 @@
 import type { Flags } from "./flags.ts";
 import { InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
-import { placeOf } from "../base/output_file.ts";
+import { resolvePath } from "../base/output_file.ts";
 
 /** A path that ends as folders do stands for a file in it that bears the name: a file of tests has many. */
 export function inFolders(flags: Flags, name: string): Flags {
@@ -50,7 +50,7 @@ export function claimFile(
         "what was paid for must not be written over",
     );
   }
-  const place = placeOf(file);
+  const place = resolvePath(file);
   const other = files.get(place);
   if (other !== undefined) {
     throw new InputError(
@@ -63,5 +63,5 @@ export function claimFile(
 
 /** Takes a file that is read only, which several benchmarks may share. */
 export function shareFile(file: string, what: string): void {
-  files.set(placeOf(file), what);
+  files.set(resolvePath(file), what);
 }

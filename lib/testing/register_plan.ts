@@ -37,7 +37,7 @@ import { claimFile, inFolders, shareFile } from "./claimed_files.ts";
 import { openReport, writeReport } from "./write_report.ts";
 import { Recordings } from "../models/recordings/recordings.ts";
 import { Run } from "../runs/run.ts";
-import { quoted } from "../base/shell_quote.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import type { Needless } from "../runs/early_stopping.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -495,5 +495,5 @@ function replayLine(origin: string, { id }: Trial): string {
   const file = decodeURIComponent(new URL(origin).pathname);
   const here = `${Deno.cwd()}/`;
   const path = file.startsWith(here) ? file.slice(here.length) : file;
-  return `deno test -A ${quoted(path)} -- --only=${quoted(id)}`;
+  return `deno test -A ${shellQuote(path)} -- --only=${shellQuote(id)}`;
 }

@@ -23,7 +23,7 @@ import {
   type RequestContext,
   type StageUse,
 } from "../models/model.ts";
-import { redact, redactedRecord } from "../base/redact.ts";
+import { redact, redactRecordValue } from "../base/redact.ts";
 import { type Limits, Session } from "./agent/session.ts";
 import { assertReferring, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
 import { openTask, type TaskOpener } from "./executors/tasks.ts";
@@ -286,7 +286,7 @@ export async function runTrial(
   const { stages } = session;
   // Whatever models, servers and tools said comes in here, and is kept without secrets. All that judges
   // it has seen it as it was.
-  const said = redactedRecord({
+  const said = redactRecordValue({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     ...(stages.length === 0 ? {} : { stages }),

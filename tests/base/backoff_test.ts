@@ -13,7 +13,7 @@ Deno.test("backoffAfter() doubles from the first pause up to eight seconds", () 
   assertEquals([longest(3, 0), longest(1e9, 0)], [0, 0]);
 });
 
-Deno.test("backoffAfter() lies in the upper half of the step, wherever the draw says", () => {
+Deno.test("backoffAfter() lies in the upper half of the step, for any draw", () => {
   fc.assert(fc.property(
     fc.integer({ min: 1, max: 2000 }),
     fc.double({ min: 0, max: 1e6, noNaN: true }),

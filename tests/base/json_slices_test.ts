@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { partsOf } from "../../lib/base/json_slices.ts";
+import { jsonParts } from "../../lib/base/json_slices.ts";
 import fc from "../support/fast_check.ts";
 import { assertLinear } from "../support/growth.ts";
 
-Deno.test("partsOf() gives what an object or a list holds as it is written", () => {
+Deno.test("jsonParts() gives what an object or a list holds as it is written", () => {
   const container = fc.oneof(
     fc.dictionary(fc.string(), fc.jsonValue()),
     fc.array(fc.jsonValue()),
   );
   fc.assert(fc.property(container, fc.nat(3), (value, indent) => {
-    const parts = partsOf(JSON.stringify(value, null, indent));
+    const parts = jsonParts(JSON.stringify(value, null, indent));
     assertEquals(
       parts.map(({ key, json }) => [key, JSON.parse(json)]),
       Array.isArray(value)
@@ -19,8 +19,8 @@ Deno.test("partsOf() gives what an object or a list holds as it is written", () 
   }));
 });
 
-Deno.test("partsOf() takes time that is linear in the text", () => {
+Deno.test("jsonParts() takes time that is linear in the text", () => {
   for (const held of ["1", '"a\\\\"', '{"b": [1]}', " "]) {
-    assertLinear((text) => partsOf(`[${text}1]`), "", `${held === " " ? " " : `${held},`}`);
+    assertLinear((text) => jsonParts(`[${text}1]`), "", `${held === " " ? " " : `${held},`}`);
   }
 });

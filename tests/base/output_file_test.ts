@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
-import { Output, placeOf, writeOutput } from "../../lib/base/output_file.ts";
+import { Output, resolvePath, writeOutput } from "../../lib/base/output_file.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
 import { deno, type Finished, type Folder, folder, ROOT, start } from "../support/child.ts";
@@ -222,7 +222,7 @@ Deno.test("writeOutput() does with whatever permission lets a file be written", 
   });
 });
 
-Deno.test("placeOf() is one for all names of a file, and another for another", async () => {
+Deno.test("resolvePath() is one for all names of a file, and another for another", async () => {
   await using place = await folder();
   place.write("a", "");
   Deno.mkdirSync(place.file("dir"));
@@ -240,20 +240,20 @@ Deno.test("placeOf() is one for all names of a file, and another for another", a
     ["dir/a"],
   ];
   const places = groups.map((names) =>
-    new Set(names.map((name) => placeOf(`${place.path}/${name}`)))
+    new Set(names.map((name) => resolvePath(`${place.path}/${name}`)))
   );
   assertEquals(places.map(({ size }) => size), groups.map(() => 1));
   assertEquals(new Set(places.flatMap((own) => [...own])).size, groups.length);
   // However it is named, it is told from where the program stands.
   const own = ROOT.slice(ROOT.lastIndexOf("/") + 1);
-  assertEquals(new Set(["x", "./x", `../${own}/x`, `${ROOT}/x`].map(placeOf)).size, 1);
+  assertEquals(new Set(["x", "./x", `../${own}/x`, `${ROOT}/x`].map(resolvePath)).size, 1);
 });
 
-Deno.test("placeOf() tells names apart as far as it may without permission to read", async () => {
+Deno.test("resolvePath() tells names apart as far as it may without permission to read", async () => {
   await using place = await folder();
   place.write("a", "");
   const line = `const names = ["a", "./a", "gone/../a", "b"];
-console.log(JSON.stringify(names.map(output.placeOf)));`;
+console.log(JSON.stringify(names.map(output.resolvePath)));`;
   const finished = await withPermissions(place, line, []);
   assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
   const [a, ...others]: string[] = JSON.parse(finished.stdout);

@@ -1,5 +1,5 @@
 import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { redact, redactedRecord, redactRecord } from "../../lib/base/redact.ts";
+import { redact, redactRecordValue, redactRecord } from "../../lib/base/redact.ts";
 import { MARK } from "../../lib/base/secrets.ts";
 import fc from "../support/fast_check.ts";
 import { assertLinear } from "../support/growth.ts";
@@ -184,46 +184,46 @@ const name = fc.constantFrom(
   ...["id", "city", "query", "key", "hash", "user_id", "tokens", "cursor", "email", "url", "name"],
 );
 
-Deno.test("redactedRecord() gives back ordinary arguments as they are", () => {
+Deno.test("redactRecordValue() gives back ordinary arguments as they are", () => {
   fc.assert(fc.property(fc.dictionary(name, fc.oneof(ordinary, fc.array(ordinary))), (value) => {
-    assertSame(redactedRecord(value), value);
+    assertSame(redactRecordValue(value), value);
     const text = JSON.stringify({ call: JSON.stringify(value) });
     assertEquals(redactRecord(text), text);
   }));
 });
 
-Deno.test("redactedRecord() takes keys out of values and names, and leaves all else", () => {
+Deno.test("redactRecordValue() takes keys out of values and names, and leaves all else", () => {
   fc.assert(fc.property(fc.jsonValue(), shapedKey, (rest, key) => {
     const value = { rest, [key]: [{ text: `it is ${key}` }] };
-    const clean = redactedRecord<Record<string, unknown>>(value);
+    const clean = redactRecordValue<Record<string, unknown>>(value);
     assertEquals(clean, { rest, [MARK]: [{ text: `it is ${MARK}` }] });
     assertSame(clean["rest"], rest);
     assertEquals(clean === (value as unknown), false);
   }));
 });
 
-Deno.test("redactedRecord() takes out a token under a name that says so", () => {
+Deno.test("redactRecordValue() takes out a token under a name that says so", () => {
   fc.assert(fc.property(label, token, (name, value) => {
     const record = { [name]: value, texts: [`it is ${value}`] };
     // What was found in one place is known in all others.
-    assertEquals(redactedRecord({ ...record, id: "b7aaaaaaaaaaaaaaaa" }), {
+    assertEquals(redactRecordValue({ ...record, id: "b7aaaaaaaaaaaaaaaa" }), {
       [name]: MARK,
       id: "b7aaaaaaaaaaaaaaaa",
       texts: [`it is ${MARK}`],
     });
-    assertEquals(redactedRecord({ id: value }), { id: value });
-    assertEquals(redactedRecord({ [name]: 12345678901234567890 })[name], 12345678901234567890);
+    assertEquals(redactRecordValue({ id: value }), { id: value });
+    assertEquals(redactRecordValue({ [name]: 12345678901234567890 })[name], 12345678901234567890);
   }));
 });
 
-Deno.test("redactedRecord() survives names and depths that a model may choose", () => {
+Deno.test("redactRecordValue() survives names and depths that a model may choose", () => {
   const hostile = JSON.parse('{"__proto__": {"token": "a1b2c3d4e5f6a7b8c9"}, "constructor": 1}');
-  const clean = redactedRecord(hostile);
+  const clean = redactRecordValue(hostile);
   assertEquals(JSON.stringify(clean), `{"__proto__":{"token":"${MARK}"},"constructor":1}`);
   assertSame(Object.getPrototypeOf(clean), Object.prototype);
   let deep: unknown = "sk-proj-0123456789abcdef";
   for (let level = 0; level < 100_000; level++) deep = [deep];
-  const text = JSON.stringify(redactedRecord(deep));
+  const text = JSON.stringify(redactRecordValue(deep));
   assertStringIncludes(text, MARK);
 });
 

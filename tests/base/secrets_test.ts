@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { hideSecrets, MARK, registerSecrets, secretsOf } from "../../lib/base/secrets.ts";
+import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../lib/base/secrets.ts";
 import { deno, folder, ROOT } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
 import { assertAlike } from "../support/growth.ts";
@@ -104,7 +104,7 @@ Deno.test("hideSecrets() leaves texts without secrets as they are", () => {
   }));
 });
 
-Deno.test("secretsOf() takes the values of headers, and what may be quoted of them alone", () => {
+Deno.test("requestSecrets() takes the values of headers, and what may be quoted of them alone", () => {
   const headers = new Headers({
     "accept": "application/json",
     "content-type": "application/json; charset=utf-8",
@@ -118,7 +118,7 @@ Deno.test("secretsOf() takes the values of headers, and what may be quoted of th
     "x-team": "one two",
   });
   const url = new URL("http://name:pass%20word@host.test/v1?sig=signature&api-version=2024-10-21");
-  const secrets = new Set(secretsOf(headers, url));
+  const secrets = new Set(requestSecrets(headers, url));
   for (
     const value of [
       ...[

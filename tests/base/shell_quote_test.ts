@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { quoted } from "../../lib/base/shell_quote.ts";
+import { shellQuote } from "../../lib/base/shell_quote.ts";
 import { start } from "../support/child.ts";
 import fc from "../support/fast_check.ts";
 import { HOSTILE } from "../support/records.ts";
@@ -32,22 +32,22 @@ const WORDS = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-Deno.test("quoted() leaves plain words as they are, for eyes", () => {
+Deno.test("shellQuote() leaves plain words as they are, for eyes", () => {
   for (const word of ["a", "results/run-1.jsonl", "--only=x", "a_b.ts", "C:/x"]) {
-    assertEquals(quoted(word), word);
+    assertEquals(shellQuote(word), word);
   }
 });
 
-Deno.test("quoted() quotes all that a shell takes for its own", () => {
+Deno.test("shellQuote() quotes all that a shell takes for its own", () => {
   const signs = " \t\n!\"#$&'()*,;<>?@[\\]^`{|}~%";
   for (const sign of signs) {
-    assertEquals(quoted(`a${sign}b`)[0], "'", sign);
+    assertEquals(shellQuote(`a${sign}b`)[0], "'", sign);
   }
-  assertEquals(quoted(""), "''");
-  assertEquals(quoted("it's"), "'it'\\''s'");
+  assertEquals(shellQuote(""), "''");
+  assertEquals(shellQuote("it's"), "'it'\\''s'");
 });
 
-Deno.test("quoted() gives words that a shell reads back as they were", async () => {
+Deno.test("shellQuote() gives words that a shell reads back as they were", async () => {
   const odd = [
     "",
     "'",
@@ -65,33 +65,33 @@ Deno.test("quoted() gives words that a shell reads back as they were", async () 
   ];
   const words = [...odd, HOSTILE, "a'\\''".repeat(60)].map((word) => word.replaceAll("\0", ""));
   for (const shell of ["sh", "bash"]) {
-    assertEquals(await wordsOf(words.map(quoted).join(" "), shell), words);
+    assertEquals(await wordsOf(words.map(shellQuote).join(" "), shell), words);
   }
 });
 
-Deno.test("quoted() gives bash any words back", async () => {
+Deno.test("shellQuote() gives bash any words back", async () => {
   await fc.assert(
     fc.asyncProperty(WORDS, async (words) => {
-      assertEquals(await wordsOf(words.map(quoted).join(" ")), words);
+      assertEquals(await wordsOf(words.map(shellQuote).join(" ")), words);
     }),
     { numRuns: 50 },
   );
 });
 
-Deno.test("quoted() gives fish any words back, whose quotes differ", () => {
+Deno.test("shellQuote() gives fish any words back, whose quotes differ", () => {
   const mixed = fc.array(fc.constantFrom("'", "\\", "a", "\\'", "\n")).map((parts) =>
     parts.join("")
   );
   for (const words of [WORDS, fc.array(mixed)]) {
     fc.assert(
       fc.property(words, (words) => {
-        assertEquals(words.map((word) => fishWord(quoted(word))), words);
+        assertEquals(words.map((word) => fishWord(shellQuote(word))), words);
       }),
       { seed: 1 },
     );
   }
 });
 
-Deno.test("quoted() quotes what zsh would take for the name of a program to look up", () => {
-  assertEquals([quoted("=ls"), quoted("--only=ls")], ["'=ls'", "--only=ls"]);
+Deno.test("shellQuote() quotes what zsh would take for the name of a program to look up", () => {
+  assertEquals([shellQuote("=ls"), shellQuote("--only=ls")], ["'=ls'", "--only=ls"]);
 });

@@ -15,7 +15,7 @@ export type Prng = () => number;
 
 /** Options of every function here: where the randomness comes from. */
 export interface RandomOptions {
-  /** The generator to draw from; `Math.random` when left out. */
+  /** The generator to draw from; `Math.random` by default. */
   prng?: Prng;
 }
 

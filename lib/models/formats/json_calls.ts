@@ -17,7 +17,7 @@
 
 import type { WrittenCall } from "./format.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { partsOf, stickyEnd } from "../../base/json_slices.ts";
+import { jsonParts, stickyEnd } from "../../base/json_slices.ts";
 import { readTolerantJson, type TolerantJson } from "../../base/json_repair.ts";
 
 /** A call that was read, or could not be. */
@@ -39,7 +39,9 @@ const OTHER_KEYS = ["id", "type", "call_id"];
 /** The calls that JSON stands for: those of a list, or one. */
 export function callsOf({ json, value, repairs }: TolerantJson): ReadCall[] {
   if (!Array.isArray(value)) return [repaired(callOf(json), repairs)];
-  return partsOf(json).map((part) => repaired(callOf(part.json), [...repairs, "a list around it"]));
+  return jsonParts(json).map((part) =>
+    repaired(callOf(part.json), [...repairs, "a list around it"])
+  );
 }
 
 /** The call, in which more had to be repaired. */
@@ -49,7 +51,7 @@ function repaired(call: ReadCall, repairs: readonly string[]): ReadCall {
 
 /** The call that the JSON of an object stands for. */
 function callOf(json: string, wrapped = false): ReadCall {
-  const parts = json.startsWith("{") ? partsOf(json) : [];
+  const parts = json.startsWith("{") ? jsonParts(json) : [];
   const fields = new Map(parts.map((part) => [part.key!, part.json]));
   const inner = fields.get("function");
   if (!wrapped && inner?.startsWith("{")) {

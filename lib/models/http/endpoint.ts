@@ -11,7 +11,7 @@ import { InputError, reasonOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError } from "../model.ts";
 import { redact } from "../../base/redact.ts";
-import { hideSecrets, MARK, registerSecrets, secretsOf } from "../../base/secrets.ts";
+import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 
 /** Where a model is asked, and as whom. */
 export interface EndpointOptions {
@@ -97,7 +97,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       }`,
     );
   }
-  registerSecrets([...secretsOf(headers, url), ...(key === undefined ? [] : [key])]);
+  registerSecrets([...requestSecrets(headers, url), ...(key === undefined ? [] : [key])]);
   // A page of HTML is not searched to its end for the 300 characters that are shown.
   const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
   const who = `${printable(model)} at ${url.host}`;

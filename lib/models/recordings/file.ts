@@ -9,7 +9,7 @@ import { parseWith } from "../../base/input.ts";
 import { fileReason, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
-import { layJson } from "../../base/json_format.ts";
+import { formatJson } from "../../base/json_format.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
 import type { AskedOptions } from "./request.ts";
@@ -97,7 +97,7 @@ export function recordingText({ trial, seconds, models, tools, requests }: Recor
     (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
     list("models", models.map((model) => JSON.stringify(model))) +
     list("tools", tools.map((own) => `[\n      ${own.map(lineOf).join(",\n      ")}\n    ]`)) +
-    list("requests", requests.map((one) => layJson(written(one), "    ")), true) +
+    list("requests", requests.map((one) => formatJson(written(one), "    ")), true) +
     "}\n";
 }
 

@@ -8,7 +8,7 @@ import { sha256 } from "../../base/hash.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
-import { redactedRecord } from "../../base/redact.ts";
+import { redactRecordValue } from "../../base/redact.ts";
 import { schemaOf, type ToolChoice, type ToolSchema } from "../../tools/tool.ts";
 
 /** What of a model's entry decides its replies: neither where it is asked nor by what name it is shown. */
@@ -17,7 +17,7 @@ export type AskedOptions = Omit<ModelEntry, "baseURL" | "apiKeyVariable" | "name
 /** What of an entry a recording keeps. */
 export function askedOf(entry: ModelEntry): AskedOptions {
   const { baseURL: _, apiKeyVariable: __, name: ___, ...asked } = entry;
-  return redactedRecord(asked);
+  return redactRecordValue(asked);
 }
 
 /** A part of a request, without secrets, and its hash. */
@@ -83,7 +83,7 @@ export class RequestReader {
 
   /** A value without secrets, those too that gave themselves away before. */
   redacted<Value>(value: Value): Value {
-    return redactedRecord(value, this.#keys);
+    return redactRecordValue(value, this.#keys);
   }
 
   /** Nothing but what a message has by its type. */
@@ -117,6 +117,6 @@ function known<Key extends WeakKey, Value>(
 
 /** A value without secrets, of which `keys` are some, and its hash. */
 export function partOf<Value>(value: Value, keys?: Set<string>): Part<Value> {
-  const clean = redactedRecord(value, keys);
+  const clean = redactRecordValue(value, keys);
   return { value: clean, hash: sha256(canonicalJson(clean)) };
 }

@@ -24,7 +24,7 @@ import {
   type ResolvedSuite,
 } from "../plan.ts";
 import { type CompletePolicy, completePolicy, GATE_POLICY } from "../../gate/policy.ts";
-import { redactedRecord } from "../../base/redact.ts";
+import { redactRecordValue } from "../../base/redact.ts";
 import { sumUsage } from "../../tools/message.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
@@ -160,7 +160,7 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     ...(plan.ownCode === undefined ? {} : { ownCode: plan.ownCode }),
     resolved: plan.resolved,
   };
-  const clean = redactedRecord(line);
+  const clean = redactRecordValue(line);
   if (clean === line) return line;
   const fields = (one: PlanLine) =>
     Object.entries({ ...one, ...one.resolved, resolved: undefined });
