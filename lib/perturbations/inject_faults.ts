@@ -17,7 +17,14 @@ import { type JsonObject, printable } from "../base/json.ts";
 import { assertTools } from "../tools/define_tool.ts";
 import { fork } from "../base/random.ts";
 import { argumentCheck } from "../tools/schema/validate.ts";
-import { FRESH, freshTool, isApart, SHARED, signalIn, type StoppableTool } from "../tools/tool.ts";
+import {
+  FRESH,
+  freshTool,
+  isIsolated,
+  SHARED,
+  signalIn,
+  type StoppableTool,
+} from "../tools/tool.ts";
 
 /** A fault of a tool of one's own: which, how often, and what is said. */
 export interface ToolFault {
@@ -192,7 +199,7 @@ function failing(
   const begin = () => failing(freshTool(tool), faults, options);
   return Object.defineProperties(own, {
     [FRESH]: { value: begin, enumerable: false },
-    ...(isApart(tool) ? {} : { [SHARED]: { value: true, enumerable: false } }),
+    ...(isIsolated(tool) ? {} : { [SHARED]: { value: true, enumerable: false } }),
   });
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { partsOf, typesOf } from "../tools/schema/position.ts";
+import { schemasFor, typesOf } from "../tools/schema/position.ts";
 import type { FunctionReading } from "./functions.ts";
 import type { OutgoingCall, Value } from "./wire.ts";
 
@@ -80,7 +80,7 @@ class Writer {
 
   /** The value as all of `schemas` want it. */
   write(schemas: readonly JsonValue[], depth = 0): JsonValue {
-    const { parts, open } = partsOf(this.#root, schemas);
+    const { parts, open } = schemasFor(this.#root, schemas);
     const types = open ? [] : parts.flatMap((part) => typesOf(part) ?? []);
     const isName = typeof this.#value === "string";
     const own = isName ? ["string"] : ["integer", "number"];

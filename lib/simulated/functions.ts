@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
-import { partsOf } from "../tools/schema/position.ts";
+import { schemasFor } from "../tools/schema/position.ts";
 import type { ChatTool } from "./wire.ts";
 
 /** A parameter or an output of a function. */
@@ -74,7 +74,7 @@ function readFunction(
 const REFERENCE = "^\\$";
 
 function takesReferences(root: JsonObject, schema: JsonValue): boolean {
-  return partsOf(root, [schema]).parts.some(({ pattern }) =>
+  return schemasFor(root, [schema]).parts.some(({ pattern }) =>
     typeof pattern === "string" && pattern.startsWith(REFERENCE)
   );
 }

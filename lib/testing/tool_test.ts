@@ -10,7 +10,7 @@ import { isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import { inOwnWords, registerBenchmark, type RegisteredPlan } from "./register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
-import { isApart } from "../tools/tool.ts";
+import { isIsolated } from "../tools/tool.ts";
 import {
   assertCaseTools,
   CaseExecutor,
@@ -235,7 +235,7 @@ function sharedOf<State>(
 
 /** Whether trials that run at the same time cannot get in each other's way. */
 function areApart(tools: ToolCase<never>["tools"]): boolean {
-  return typeof tools === "function" || tools.every(isApart);
+  return typeof tools === "function" || tools.every(isIsolated);
 }
 
 /** What neither the rules of suites nor types say to users of plain JavaScript. */

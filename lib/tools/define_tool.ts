@@ -1,5 +1,5 @@
 /**
- * Tools of one's own, real or faked, with their arguments checked before they run.
+ * Defines tools, real or fake, whose arguments are checked before they run.
  * @module
  */
 
@@ -10,60 +10,60 @@ import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";
 import { FRESH, type Refusal, signalIn, type StoppableTool, type Tool } from "./tool.ts";
 
-/** A schema of zod 4, of whichever copy of it: what it gives is read off its type. */
+/** A schema of any copy of zod 4: its output is inferred from its type. */
 export interface ZodSchema<Output = unknown> {
-  /** Where zod keeps what it knows of the schema. */
+  /** zod's internal data of the schema. */
   readonly _zod: { readonly output: Output };
 }
 
-/** What a tool is called with: what its zod schema gives, or any JSON object. */
+/** The input of a tool: the output of its zod schema, or any JSON object. */
 export type ToolInput<Parameters> = Parameters extends ZodSchema<infer Output> ? Output
   : JsonObject;
 
-/** What a tool is made from: exactly one of `execute`, `returns` and `sequence` says what it does. */
+/** Options of {@linkcode tool}: exactly one of `execute`, `returns` and `sequence` must be given. */
 export interface OwnToolOptions<Parameters extends ZodSchema | JsonObject> {
-  /** The name: letters, digits, `_` and `-`, at most 64 of them, as providers ask for. */
+  /** The name: at most 64 letters, digits, `_` and `-`, as providers require. */
   readonly name: string;
-  /** What it does, in words. */
+  /** A description of what it does. */
   readonly description: string;
-  /** What it takes: a zod schema of an object, or a JSON Schema. */
+  /** Its parameters: a zod schema of an object, or a JSON Schema. */
   readonly parameters: Parameters;
   /**
-   * What it does. What it gives goes back as it is where it is a text, else as JSON, and as `null` where
-   * it is nothing; what it throws goes back as an error. The signal, where there is one, aborts when nobody
-   * waits for it any more: a tool executor has one for each attempt.
+   * Runs the tool. A returned string goes back to the model unchanged, other values as JSON, `undefined` as
+   * `null`, and a thrown error as an error. The signal, if there is one, aborts when the result is no
+   * longer needed: a tool executor passes one for each attempt.
    */
   readonly execute?: (
     input: ToolInput<Parameters>,
     options: { readonly signal?: AbortSignal },
   ) => unknown;
-  /** What a faked tool returns for every call; an `Error` is thrown. */
+  /** The result of every call of a fake tool; an `Error` is thrown. */
   readonly returns?: unknown;
   /**
-   * What a faked tool returns call by call; the last again and again. Each run begins anew, but for copies
-   * of the tool, such as `{ ...tool, name }`, which go on from run to run. Calls of one reply get theirs in
-   * the order of the calls; with nested references those that others refer to come first.
+   * The results of a fake tool, call by call; the last one repeats. Each run starts from the first, except
+   * for copies of the tool, such as `{ ...tool, name }`, which go on from run to run. Calls of one reply are
+   * served in their order; with nested references, calls that others refer to come first.
    */
   readonly sequence?: readonly unknown[];
-  /** Arguments of calls that show how it is used. */
+  /** Arguments of example calls. */
   readonly examples?: readonly JsonObject[];
-  /** The schema of what it returns, which the model is then told. */
+  /** The schema of its result, which is shown to the model. */
   readonly output?: ZodSchema | JsonObject;
   /** Whether the provider should hold the model to the schema (OpenAI's strict mode). */
   readonly strict?: boolean;
 }
 
-/** What OpenAI takes for a name. */
+/** The names that OpenAI accepts. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * A tool of one's own. Its arguments are checked, by the JSON Schema and by everything else that a zod
- * schema asks for, before it runs; it gets what the zod schema makes of them, defaults filled in.
+ * Defines a tool. Its arguments are checked by the JSON Schema, and by everything else that a zod schema
+ * requires, before it runs; `execute` gets the output of the zod schema, with defaults filled in.
  *
- * @throws {InputError} If the name is none that providers take, the parameters are no schema of an
- * object, there is no such option, or not exactly one of `execute`, `returns` and `sequence` is given.
+ * @throws {InputError} If the name is not one that providers accept, the parameters are not a schema of an
+ * object, an option is unknown, or not exactly one of `execute`, `returns` and `sequence` is given.
  *
- * @example A tool that is real, one that is faked, and one that fails at first
+ * @example A real tool, a fake one, and one whose results change
  * ```ts
  * import { tool } from "./define_tool.ts";
  * import { assertEquals } from "@std/assert";
@@ -80,7 +80,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  * const parameters = { type: "object", properties: { city: { type: "string" } } };
  * const weather = tool({
  *   name: "weather",
- *   description: "Tells the weather",
+ *   description: "Returns the weather",
  *   parameters,
  *   returns: { degrees: 21 },
  * });
@@ -88,7 +88,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  *
  * const status = tool({
  *   name: "status",
- *   description: "Tells how far it is",
+ *   description: "Returns the progress",
  *   parameters: z.object({}),
  *   sequence: ["pending", "done"],
  * });
@@ -100,9 +100,9 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
 ): StoppableTool {
   const { name, description, strict, examples, output } = options;
   const subject = `tool ${printable(String(name), 80)}`;
-  assertWritten(subject, options);
-  assertOneWay(subject, options);
-  const { parameters, check, read } = readerOf(subject, options.parameters);
+  assertOptions(subject, options);
+  assertOneBehaviour(subject, options);
+  const { parameters, check, read } = argumentReader(subject, options.parameters);
   const schema = {
     ...{ name, description, parameters },
     ...(strict === undefined ? {} : { strict }),
@@ -112,24 +112,27 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
   const refuse = argumentCheck(schema);
   const make = (): StoppableTool => {
     const run = runner(options);
-    const own: StoppableTool = {
+    const result: StoppableTool = {
       ...schema,
       ...(check === undefined ? {} : { check }),
-      execute: async (input, given) => {
-        // Whoever calls it without a recorder gets the same care.
+      execute: async (input, callOptions) => {
+        // Callers without an executor get the same checks.
         const refusal = refuse(input) ?? check?.(input);
         if (refusal !== undefined) throw new Error(refusal.error);
-        return asText(subject, await run(read(input) as ToolInput<Parameters>, signalIn(given)));
+        return asText(
+          subject,
+          await run(read(input) as ToolInput<Parameters>, signalIn(callOptions)),
+        );
       },
     };
-    if (options.execute !== undefined) return own;
-    // A copy, such as one with an execute around this one, must not be begun anew without what is around.
-    return Object.defineProperty(own, FRESH, { value: make, enumerable: false });
+    if (options.execute !== undefined) return result;
+    // Not enumerable: a copy, such as one that wraps execute, must not be replaced by a fresh unwrapped tool.
+    return Object.defineProperty(result, FRESH, { value: make, enumerable: false });
   };
   return make();
 }
 
-/** What a tool does, begun anew. */
+/** Returns the function that runs a tool, in its initial state. */
 function runner<Parameters extends ZodSchema | JsonObject>(
   { execute, returns, sequence = [returns] }: OwnToolOptions<Parameters>,
 ): NonNullable<OwnToolOptions<Parameters>["execute"]> {
@@ -155,8 +158,8 @@ const OPTION_NAMES: Readonly<Record<keyof OwnToolOptions<JsonObject>, true>> = {
   strict: true,
 };
 
-/** What types do not say to users of plain JavaScript. */
-function assertWritten(subject: string, options: object): void {
+/** Checks at run time what types do not check for plain JavaScript. */
+function assertOptions(subject: string, options: object): void {
   const { name, description } = options as { name?: unknown; description?: unknown };
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(OPTION_NAMES, option));
   const fault = typeof name !== "string" || !NAME.test(name)
@@ -171,7 +174,7 @@ function assertWritten(subject: string, options: object): void {
   if (fault !== undefined) throw new InputError(`Cannot make ${subject} as ${fault}`);
 }
 
-function assertOneWay(subject: string, options: object): void {
+function assertOneBehaviour(subject: string, options: object): void {
   const ways = ["execute", "returns", "sequence"].filter((way) => Object.hasOwn(options, way));
   if (ways.length !== 1) {
     throw new InputError(
@@ -193,14 +196,14 @@ function assertOneWay(subject: string, options: object): void {
   }
 }
 
-/** How the arguments of a tool are checked and read. */
+/** Checks and parses the arguments of a tool. */
 interface Reader {
   readonly parameters: JsonObject;
   readonly check?: (input: JsonObject) => Refusal | undefined;
   readonly read: (input: JsonObject) => unknown;
 }
 
-function readerOf(subject: string, schema: ZodSchema | JsonObject): Reader {
+function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
   const parameters = jsonSchemaOf(subject, schema);
   if (parameters["type"] !== "object") {
     throw new InputError(
@@ -211,29 +214,29 @@ function readerOf(subject: string, schema: ZodSchema | JsonObject): Reader {
   if (!isZod(schema)) return { parameters, read: (input) => input };
   return {
     parameters,
-    check: (input) => refusalIn(subject, schema, bare(input).whole),
+    check: (input) => zodRefusal(subject, schema, withoutPrototypes(input).whole),
     read: (input) => {
-      const { whole, parts } = bare(input);
-      const read = schema.parse(whole);
-      // What zod hands on as it is must be like any other object.
+      const { whole, parts } = withoutPrototypes(input);
+      const parsed = schema.parse(whole);
+      // Objects that zod passes through must have the usual prototype.
       for (const part of parts) {
         if (!Array.isArray(part)) Object.setPrototypeOf(part, Object.prototype);
       }
-      return read;
+      return parsed;
     },
   };
 }
 
-function refusalIn(
+function zodRefusal(
   subject: string,
   schema: z.ZodType,
   input: JsonObject,
 ): Refusal | undefined {
   try {
     const { error } = schema.safeParse(input);
-    return error === undefined ? undefined : refusalOf(error);
+    return error === undefined ? undefined : issuesRefusal(error);
   } catch (error) {
-    // Schemas that hold themselves are followed as deep as the arguments go.
+    // Recursive schemas recurse as deep as the arguments.
     if (isTooDeep(error)) return tooDeep(input);
     if (error instanceof z.core.$ZodAsyncError) {
       throw new InputError(
@@ -241,7 +244,7 @@ function refusalIn(
           reasonOf(error),
       );
     }
-    // A refinement or transform of the user's own trips over what it does not expect.
+    // A custom refinement or transform threw on unexpected input.
     const names = Object.keys(input).slice(0, MOST_ISSUES);
     return refusal(
       `The arguments do not conform: ${printable(redact(reasonOf(error)), LONGEST_ISSUE)}`,
@@ -250,41 +253,41 @@ function refusalIn(
   }
 }
 
-/** A copy without prototypes: for a key that is left out zod takes what every object has, such as `constructor`. */
-function bare(
+/** Copies without prototypes: zod reads a missing key such as `constructor` from the prototype. */
+function withoutPrototypes(
   input: JsonObject,
 ): { readonly whole: JsonObject; readonly parts: readonly object[] } {
-  const whole: Record<string, JsonValue> = copied(input);
+  const whole: Record<string, JsonValue> = copyFields(input);
   const parts: (Record<string, JsonValue> | JsonValue[])[] = [whole];
   for (const part of parts) {
     for (const [key, value] of Object.entries(part)) {
       if (typeof value !== "object" || value === null) continue;
-      const own = Array.isArray(value) ? [...value] : copied(value as JsonObject);
-      Object.assign(part, { [key]: own });
-      parts.push(own);
+      const copy = Array.isArray(value) ? [...value] : copyFields(value as JsonObject);
+      Object.assign(part, { [key]: copy });
+      parts.push(copy);
     }
   }
   return { whole, parts };
 }
 
-function copied(value: JsonObject): Record<string, JsonValue> {
+function copyFields(value: JsonObject): Record<string, JsonValue> {
   return Object.assign(Object.create(null), value);
 }
 
-/** So many faults of one call are told, and so much of each. */
+/** Limits on the number and length of the faults in a message. */
 const MOST_ISSUES = 20;
 const LONGEST_ISSUE = 300;
-/** So much of a name of the model's own is kept. */
+/** Longer names from the model are cut. */
 const LONGEST_NAME = 100;
 
-function refusalOf(error: z.ZodError): Refusal {
+function issuesRefusal(error: z.ZodError): Refusal {
   const issues = error.issues.slice(0, MOST_ISSUES);
-  const told = issues.map(({ path, message }) => {
+  const messages = issues.map(({ path, message }) => {
     const where = path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
     return printable(`${where}${message}`, LONGEST_ISSUE);
   });
   return refusal(
-    `The arguments do not conform: ${told.join("; ")}`,
+    `The arguments do not conform: ${messages.join("; ")}`,
     issues.flatMap(({ path }) => path.length === 0 ? [] : [String(path[0])]),
   );
 }
@@ -302,14 +305,14 @@ function refusal(error: string, names: readonly string[]): Refusal {
   return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
 }
 
-/** Schemas of every version of zod, and of every copy of it. */
+/** Whether it is a schema of zod 4, of any copy of it. */
 function isZod(schema: ZodSchema | JsonObject): schema is z.ZodType {
   return typeof schema === "object" && schema !== null && "_zod" in schema;
 }
 
 /**
- * What a model may write, which is the input of a zod schema: what has a default may be left out. Keys
- * that an object does not name are refused, which zod would drop without a word.
+ * Returns the JSON Schema of a model's arguments, which is the input of a zod schema: parameters with a default
+ * are optional. Keys that an object does not declare are refused; zod would drop them silently.
  */
 function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObject {
   if (!isZod(schema)) {
@@ -319,14 +322,14 @@ function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObje
     );
   }
   try {
-    const { $schema: _, ...written } = z.toJSONSchema(schema, {
+    const { $schema: _, ...json } = z.toJSONSchema(schema, {
       io: "input",
       override: ({ zodSchema, jsonSchema }) => {
         const { def } = zodSchema._zod;
         if (def.type === "object" && (def as z.core.$ZodObjectDef).catchall === undefined) {
           jsonSchema.additionalProperties = false;
         }
-        // JSON Schema has no flags: what they allow is for zod alone to check.
+        // JSON Schema has no flags, so that only zod can check such patterns.
         const patterns = [def, ...(def.checks ?? []).map(({ _zod }) => _zod.def)]
           .flatMap((one) => "pattern" in one && one.pattern instanceof RegExp ? [one.pattern] : []);
         if (patterns.some(({ flags }) => flags.replace("u", "") !== "")) {
@@ -335,16 +338,16 @@ function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObje
         }
       },
     });
-    return written as unknown as JsonObject;
+    return json as unknown as JsonObject;
   } catch (error) {
     throw new InputError(
-      `Cannot make ${subject} as its zod schema must be one that JSON Schema can say: ` +
+      `Cannot make ${subject} as its zod schema must be one that JSON Schema can express: ` +
         reasonOf(error),
     );
   }
 }
 
-/** What goes back to the model. */
+/** Returns the text for the model. */
 function asText(subject: string, result: unknown): string {
   if (typeof result === "string") return result;
   try {
@@ -359,24 +362,24 @@ function asText(subject: string, result: unknown): string {
 }
 
 /**
- * Checks that tools are ones, whoever made them.
+ * Checks that values are tools, for callers without TypeScript.
  *
- * @throws {InputError} If one has no name, description, parameters or `execute`.
+ * @throws {InputError} If one lacks a name, description, parameters or `execute`.
  */
 export function assertTools(tools: readonly Tool[]): void {
   for (const [place, one] of tools.entries()) {
-    const given: Partial<Record<keyof Tool, unknown>> = Object(one);
-    const fault = typeof given.name !== "string" || given.name === ""
+    const fields: Partial<Record<keyof Tool, unknown>> = Object(one);
+    const fault = typeof fields.name !== "string" || fields.name === ""
       ? "a name"
-      : typeof given.description !== "string"
+      : typeof fields.description !== "string"
       ? "a description"
-      : !isJsonObject(given.parameters)
+      : !isJsonObject(fields.parameters)
       ? "parameters, the JSON Schema of an object"
-      : typeof given.execute !== "function"
+      : typeof fields.execute !== "function"
       ? "a function execute"
       : undefined;
     if (fault === undefined) continue;
-    const which = typeof given.name === "string" ? `, ${printable(given.name, 80)},` : "";
+    const which = typeof fields.name === "string" ? `, ${printable(fields.name, 80)},` : "";
     throw new InputError(
       `Cannot offer tools as each must have ${fault}: number ${place + 1}${which} has none`,
     );

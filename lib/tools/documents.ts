@@ -1,5 +1,5 @@
 /**
- * Tool documents: descriptions of tools as users and providers write them.
+ * Tool documents: descriptions of tools in the formats of users and providers.
  * @module
  */
 
@@ -7,16 +7,22 @@ import { z } from "zod";
 import { parseWith, WITH_INPUT } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
-import { HOLDERS, keysOf, MOST_DEPTH, type Subschema, subschemas } from "./schema/subschemas.ts";
+import {
+  HOLDERS,
+  MOST_DEPTH,
+  pointerKeys,
+  type Subschema,
+  subschemas,
+} from "./schema/subschemas.ts";
 import type { ToolSchema } from "./tool.ts";
 
 /**
- * Reads a tool document, or a list of them. Each is in toolgate's own form, or in OpenAI's: that of chat
- * completions, where all stands under `function`, or that of responses, where it stands beside `type`.
- * A missing description is an empty one; OpenAI's forms may leave out parameters.
+ * Reads a tool document, or a list of them. Each is in toolgate's format, or in OpenAI's for chat completions
+ * (all fields under `function`) or for responses (all fields next to `type`). A missing description is
+ * read as empty; OpenAI's formats may leave out parameters.
  *
- * @param source What the documents are called in messages, such as the name of a file.
- * @throws {InputError} If there is anything else, such as a schema that is none; or two tools have one name.
+ * @param source The name of the documents in messages, such as a file name.
+ * @throws {InputError} If a document or the schema in it is not valid, or two tools share a name.
  *
  * @example Usage
  * ```ts
@@ -37,7 +43,7 @@ export function parseToolDocuments(value: unknown, source: string): readonly Too
   const names = new Set<string>();
   for (const [place, { name }] of tools.entries()) {
     if (names.has(name)) {
-      const at = formOf((value as unknown[])[place]) === CHAT ? "function.name" : "name";
+      const at = documentForm((value as unknown[])[place]) === CHAT ? "function.name" : "name";
       throw new InputError(
         `Cannot use ${source}:\n  at [${place}].${at}: must be another than those before: it is ` +
           printable(JSON.stringify(name)),
@@ -64,7 +70,7 @@ const PARTS = {
 
 const OWN = z.strictObject({ ...PARTS, parameters: SCHEMA, strict: z.boolean().optional() });
 
-/** Its descriptions of functions say `null` for what is left to the provider. */
+/** OpenAI writes `null` for fields that are left to the provider. */
 const OPENAI = {
   ...PARTS,
   description: PARTS.description.nullable(),
@@ -77,18 +83,18 @@ const FUNCTION = z.object(OPENAI);
 const CHAT = z.object({ ...KIND, function: FUNCTION });
 
 const DOCUMENT = z.unknown().transform((value, context): ToolSchema => {
-  const { data, error } = formOf(value).safeParse(value, WITH_INPUT);
-  if (data !== undefined) return toolOf("function" in data ? data.function : data);
+  const { data, error } = documentForm(value).safeParse(value, WITH_INPUT);
+  if (data !== undefined) return toToolSchema("function" in data ? data.function : data);
   for (const issue of error.issues) context.issues.push(issue as z.core.$ZodRawIssue);
   return z.NEVER;
 });
 
-function formOf(value: unknown): typeof OWN | typeof RESPONSES | typeof CHAT {
+function documentForm(value: unknown): typeof OWN | typeof RESPONSES | typeof CHAT {
   const has = (key: string) => isJsonObject(value) && Object.hasOwn(value, key);
   return has("function") ? CHAT : has("type") ? RESPONSES : OWN;
 }
 
-function toolOf(
+function toToolSchema(
   { name, description, parameters, strict, examples, returns }:
     | z.infer<typeof OWN>
     | z.infer<typeof FUNCTION>,
@@ -103,54 +109,54 @@ function toolOf(
   };
 }
 
-/** What is wrong with a schema, and where. */
+/** A fault in a schema, and where it is. */
 interface Fault {
   readonly path: PropertyKey[];
   readonly message: string;
 }
 
-/** The first thing that is wrong with a schema, or with one in it. */
+/** Returns the first fault in a schema or its subschemas. */
 function firstFault(schema: JsonObject): Fault | undefined {
   for (const inner of subschemas(schema)) {
     if (inner.depth > MOST_DEPTH) {
       return { path: [], message: `must nest at most ${MOST_DEPTH} schemas deep: it nests deeper` };
     }
-    for (const [keyword, held] of Object.entries(inner.schema)) {
-      const fault = faultBehind(keyword, held);
+    for (const [keyword, value] of Object.entries(inner.schema)) {
+      const fault = keywordFault(keyword, value);
       if (fault === undefined) continue;
-      return { path: [...placeOf(inner), keyword, ...fault.path], message: fault.message };
+      return { path: [...schemaPath(inner), keyword, ...fault.path], message: fault.message };
     }
   }
 }
 
-/** The keys and places by which a schema is found. */
-function placeOf({ path, around }: Subschema): PropertyKey[] {
-  const keys: PropertyKey[] = keysOf(path);
+/** Returns the path of a schema, with list indices as numbers. */
+function schemaPath({ path, around }: Subschema): PropertyKey[] {
+  const keys: PropertyKey[] = pointerKeys(path);
   for (let inner = around; inner !== undefined; inner = inner.around) {
-    const place = keysOf(inner.path).length + 1;
+    const place = pointerKeys(inner.path).length + 1;
     if (!Array.isArray(inner.schema[String(keys[place - 1])])) continue;
     keys[place] = Number(keys[place]);
   }
   return keys;
 }
 
-function faultBehind(keyword: string, held: JsonValue): Fault | undefined {
+function keywordFault(keyword: string, value: JsonValue): Fault | undefined {
   const rule = RULES.get(keyword);
-  if (rule !== undefined) return rule(held);
+  if (rule !== undefined) return rule(value);
   const shape = HOLDERS.get(keyword)?.shape;
   if (shape === undefined) return undefined;
   if (shape === "named") {
-    if (!isJsonObject(held)) return faultOf(held, "must be an object of schemas");
-    return faultAmong(
-      Object.entries(held).filter(([, inner]) =>
-        // Up to draft 7 there may be names of what depends on the key.
+    if (!isJsonObject(value)) return faultAt(value, "must be an object of schemas");
+    return schemasFault(
+      Object.entries(value).filter(([, inner]) =>
+        // Up to draft 7 this may also be a list of required keys.
         keyword !== "dependencies" || !Array.isArray(inner)
       ),
     );
   }
-  if (Array.isArray(held) && shape !== "one") return faultAmong([...held.entries()]);
-  if (shape === "list") return faultOf(held, "must be a list of schemas");
-  return isSchema(held) ? undefined : faultOf(held, A_SCHEMA);
+  if (Array.isArray(value) && shape !== "one") return schemasFault([...value.entries()]);
+  if (shape === "list") return faultAt(value, "must be a list of schemas");
+  return isSchema(value) ? undefined : faultAt(value, A_SCHEMA);
 }
 
 const A_SCHEMA = "must be a schema, an object (or true, or false)";
@@ -159,9 +165,9 @@ function isSchema(value: JsonValue): boolean {
   return isJsonObject(value) || typeof value === "boolean";
 }
 
-function faultAmong(schemas: readonly (readonly [PropertyKey, JsonValue])[]): Fault | undefined {
+function schemasFault(schemas: readonly (readonly [PropertyKey, JsonValue])[]): Fault | undefined {
   const wrong = schemas.find(([, schema]) => !isSchema(schema));
-  return wrong === undefined ? undefined : faultOf(wrong[1], A_SCHEMA, [wrong[0]]);
+  return wrong === undefined ? undefined : faultAt(wrong[1], A_SCHEMA, [wrong[0]]);
 }
 
 const TYPES: ReadonlySet<JsonValue> = new Set([
@@ -174,27 +180,30 @@ const TYPES: ReadonlySet<JsonValue> = new Set([
   "object",
 ]);
 
-/** What stands behind keywords that hold no schemas, as far as perturbations read them. */
-const RULES: ReadonlyMap<string, (held: JsonValue) => Fault | undefined> = new Map([
-  ["description", (held) => typeof held === "string" ? undefined : faultOf(held, "must be a text")],
-  ["required", (held) => {
-    if (!Array.isArray(held)) return faultOf(held, "must be a list of texts");
-    const place = held.findIndex((name) => typeof name !== "string");
-    return place === -1 ? undefined : faultOf(held[place]!, "must be a text", [place]);
+/** Checks of keywords that hold no schemas, as far as perturbations read them. */
+const RULES: ReadonlyMap<string, (value: JsonValue) => Fault | undefined> = new Map([
+  [
+    "description",
+    (value) => typeof value === "string" ? undefined : faultAt(value, "must be a text"),
+  ],
+  ["required", (value) => {
+    if (!Array.isArray(value)) return faultAt(value, "must be a list of texts");
+    const place = value.findIndex((name) => typeof name !== "string");
+    return place === -1 ? undefined : faultAt(value[place]!, "must be a text", [place]);
   }],
-  ["enum", (held) => Array.isArray(held) ? undefined : faultOf(held, "must be a list")],
-  ["type", (held) => {
-    const known = `must be one of ${[...TYPES].join(", ")}`;
-    if (!Array.isArray(held)) {
-      return TYPES.has(held) ? undefined : faultOf(held, `${known}, or a list of them`);
+  ["enum", (value) => Array.isArray(value) ? undefined : faultAt(value, "must be a list")],
+  ["type", (value) => {
+    const rule = `must be one of ${[...TYPES].join(", ")}`;
+    if (!Array.isArray(value)) {
+      return TYPES.has(value) ? undefined : faultAt(value, `${rule}, or a list of them`);
     }
-    const place = held.findIndex((type) => !TYPES.has(type));
-    return place === -1 ? undefined : faultOf(held[place]!, known, [place]);
+    const place = value.findIndex((type) => !TYPES.has(type));
+    return place === -1 ? undefined : faultAt(value[place]!, rule, [place]);
   }],
 ]);
 
-/** The fault of a value, with its kind or, where it is short, with itself. */
-function faultOf(value: JsonValue, rule: string, path: PropertyKey[] = []): Fault {
+/** Makes the fault of a value; the message has its kind or, if it is short, the value itself. */
+function faultAt(value: JsonValue, rule: string, path: PropertyKey[] = []): Fault {
   const state = Array.isArray(value)
     ? "a list"
     : isJsonObject(value)

@@ -1,6 +1,6 @@
 /**
- * Faults: what can go wrong with a tool that was called rightly (Pipeline, "Error Handling and Retry
- * Logic"), and the ids by which perturbations put them in the way of calls.
+ * Tool faults: what can go wrong with a correct call (Pipeline, "Error Handling and Retry Logic"), and the
+ * ids of the perturbations that inject them.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 
 /**
- * Every kind of fault. `slow` returns late, and as it should; whoever gets one of the others has no
+ * Every kind of fault. `slow` returns late, but with the correct result; all others return no usable
  * result.
  */
 export const FAULTS = [
@@ -25,53 +25,54 @@ export const FAULTS = [
 /** A kind of fault. */
 export type FaultKind = typeof FAULTS[number];
 
-/** A fault that is put in the way of one call. */
+/** A fault injected into one call. */
 export interface Fault {
   /** Its kind. */
   readonly kind: FaultKind;
-  /** What goes back in place of a result: the function is not run. Left out where it is. */
+  /** The text to return in place of a result, without running the function; omitted if it runs. */
   readonly content?: string;
-  /** What went wrong, in words; left out where the content is no error. */
+  /** The error message; omitted if the content is not an error. */
   readonly error?: string;
-  /** Milliseconds that pass before; default none. */
+  /** Delay before the call in milliseconds; default none. */
   readonly delay?: number;
 }
 
-/** Puts faults in the way of calls: asked once for each call that conforms to its schema, in order. */
+/** Injects faults: called in order, once for each call that conforms to its schema. */
 export type FaultInjector = (tool: string) => Fault | undefined;
 
 /**
- * The id of a fault as a perturbation: its kind, and behind a colon how many calls it hits, such as
- * `timeout:3`, or of `flaky` how often, such as `flaky:0.35`.
+ * The id of a fault as a perturbation: its kind, optionally with a colon and the number of calls it hits,
+ * such as `timeout:3`, or for `flaky` the rate, such as `flaky:0.35`.
  */
 export type FaultId = FaultKind | `${FaultKind}:${number}`;
 
-/** What an id of a fault says. */
+/** A parsed fault id. */
 export interface FaultSetting {
   /** The kind. */
   readonly kind: FaultKind;
-  /** How many calls of the function it hits, the first ones; infinite for `permission_denied`. */
+  /** The number of calls of the function it hits, from the first on; infinite for `permission_denied`. */
   readonly times: number;
   /** The share of all calls that `flaky` hits. */
   readonly rate: number;
 }
 
-/** How often `flaky` hits a call unless its id says it. */
+/** The default rate of `flaky`. */
 export const FLAKY_RATE = 0.2;
 
-/** What each kind does, in a few words. */
+/** The effect of each kind, in a few words. */
 export const FAULT_EFFECTS: Readonly<Record<FaultKind, string>> = {
   timeout: "the first call of a function that is needed times out",
-  rate_limit: "the first call of a function that is needed is refused for being one too many",
+  rate_limit: "the first call of a function that is needed is rejected by a rate limit",
   not_found: "the first call of a function that is needed finds nothing",
   permission_denied: "no call of a function that is needed is allowed",
-  invalid_argument: "the first call of a function that is needed is refused, though it is right",
-  malformed_return: "the first call of a function that is needed returns what nobody can read",
-  slow: "the first call of a function that is needed returns late, and as it should",
+  invalid_argument:
+    "the first call of a function that is needed is rejected, although it is correct",
+  malformed_return: "the first call of a function that is needed returns unreadable text",
+  slow: "the first call of a function that is needed returns late, but correctly",
   flaky: "calls of any function fail, one in five",
 };
 
-/** More than so many calls of one function no trial makes for a fault to go away. */
+/** No trial repeats calls of one function more often than this. */
 const MOST_TIMES = 99;
 
 /** The ids of faults as a regular expression, for editors. */
@@ -82,16 +83,16 @@ export const FAULT_PATTERN: string = [
   "flaky(:0\\.[0-9]{0,5}[1-9])?",
 ].join("|");
 
-/** Whether an id is meant as that of a fault: what stands behind its colon may still be wrong. */
+/** Whether an id names a fault: the number after its colon may still be invalid. */
 export function isFault(id: string): id is FaultId {
   const [kind] = id.split(":", 1);
   return (FAULTS as readonly string[]).includes(kind!);
 }
 
 /**
- * What an id of a fault says.
+ * Parses the id of a fault.
  *
- * @throws {InputError} If its number is not one that its kind takes.
+ * @throws {InputError} If its number is not valid for its kind.
  *
  * @example Usage
  * ```ts
@@ -108,8 +109,8 @@ export function faultIn(id: FaultId): FaultSetting {
   const kind = (colon === -1 ? id : id.slice(0, colon)) as FaultKind;
   const number = colon === -1 ? undefined : id.slice(colon + 1);
   const fail = (rule: string): never => {
-    const told = printable(id, 100);
-    throw new InputError(`Cannot use the perturbation as it ${rule}: ${told}`);
+    const text = printable(id, 100);
+    throw new InputError(`Cannot use the perturbation as it ${rule}: ${text}`);
   };
   if (kind === "flaky") {
     if (number !== undefined && !/^0\.[0-9]{0,5}[1-9]$/.test(number)) {
@@ -131,19 +132,19 @@ export function faultIn(id: FaultId): FaultSetting {
   return { kind, times: number === undefined ? 1 : Number(number), rate: 1 };
 }
 
-/** The id of a fault without what is usual anyway: `timeout` for `timeout:1`. */
+/** Returns the id of a fault without default numbers: `timeout` for `timeout:1`. */
 export function briefFault(id: FaultId): FaultId {
   const { kind, times, rate } = faultIn(id);
   if (kind === "flaky") return rate === FLAKY_RATE ? kind : `${kind}:${rate}`;
   return times === 1 || times === Infinity ? kind : `${kind}:${times}`;
 }
 
-/** Whether a fault kept a call from its result. */
+/** Whether a fault kept a call from returning its result. */
 export function isLost({ fault }: { readonly fault?: FaultKind | undefined }): boolean {
   return fault !== undefined && fault !== "slow";
 }
 
-/** Whether it is worth while to make a call again that a fault kept from its result. */
+/** Whether a call that this fault hit may succeed when repeated. */
 export function isTransient(kind: FaultKind): boolean {
   return kind !== "permission_denied" && kind !== "slow";
 }

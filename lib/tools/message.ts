@@ -1,16 +1,16 @@
 /**
- * Messages: what is said in a conversation, and what it takes.
+ * Messages of a conversation, and their token usage.
  * @module
  */
 
 import type { JsonObject } from "../base/json.ts";
 import type { ToolCall } from "./tool.ts";
 
-/** What a provider wants back with the next request, such as its reasoning: nobody else reads it. */
+/** Data that a provider expects back with the next request, such as its reasoning; opaque to all others. */
 export interface Carried {
-  /** Who it is of: it goes back there, and nowhere else. */
+  /** The provider it came from, and the only one it is sent to. */
   readonly by: string;
-  /** The provider's own items, as they came, in order. */
+  /** The provider's items, unchanged and in order. */
   readonly items: readonly JsonObject[];
 }
 
@@ -21,7 +21,7 @@ export type Message =
     readonly role: "assistant";
     readonly content: string;
     readonly calls: readonly ToolCall[];
-    /** What the provider wants back; left out where that is nothing. */
+    /** Data that the provider expects back; omitted if there is none. */
     readonly carried?: Carried;
   }
   | {
@@ -31,7 +31,7 @@ export type Message =
     readonly content: string;
   };
 
-/** Tokens that a reply took, as the provider counts them; 0 where it does not say. */
+/** Tokens of a reply, as counted by the provider; 0 if it does not report them. */
 export interface Usage {
   /** Tokens read. */
   readonly inputTokens: number;
@@ -39,7 +39,7 @@ export interface Usage {
   readonly outputTokens: number;
 }
 
-/** All tokens together. */
+/** Sums token counts. */
 export function sumUsage(usages: readonly Usage[]): Usage {
   return {
     inputTokens: usages.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
@@ -47,10 +47,10 @@ export function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/** Above what any reply takes, and low enough for sums to stay exact. */
+/** More than any reply uses, and low enough for sums to stay exact. */
 const MOST = 1e9;
 
-/** A whole number from 0 on, whatever was claimed. */
+/** Returns a reported count as a whole number, or 0 if it is not plausible. */
 export function claimedCount(claimed: number): number {
   return claimed >= 0 && claimed <= MOST ? Math.round(claimed) : 0;
 }

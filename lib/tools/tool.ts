@@ -1,165 +1,165 @@
 /**
- * Tools: functions that a model may call, and the place where its calls go.
+ * Tools: the functions a model may call, and the environment that answers the calls.
  * @module
  */
 
 import type { JsonObject, JsonValue } from "../base/json.ts";
 
-/** A function on offer, as a model sees it. */
+/** A function as a model sees it. */
 export interface ToolSchema {
   /** The function's name. */
   readonly name: string;
-  /** What the function does, in words. */
+  /** A description of what the function does. */
   readonly description: string;
   /** The JSON Schema of its arguments, an object. */
   readonly parameters: JsonObject;
   /** Whether the provider should hold the model to the schema (OpenAI's strict mode). */
   readonly strict?: boolean;
-  /** Arguments of calls that show how it is used. */
+  /** Arguments of example calls. */
   readonly examples?: readonly JsonObject[];
-  /** The JSON Schema of what it returns. */
+  /** The JSON Schema of its result. */
   readonly returns?: JsonObject;
 }
 
 /**
- * Whether a reply may, must or must not call; or the one function that it must call.
+ * Whether a reply may, must or must not call a function, or the name of the one function it must call.
  *
  * - `function`: The name of the function that must be called.
  */
 export type ToolChoice = "auto" | "none" | "required" | { readonly function: string };
 
-/** The mark of tools that have a state of their own, such as which of their results comes next. */
+/** Marks tools with state of their own, such as which of their results comes next. */
 export const FRESH: unique symbol = Symbol("fresh");
 
-/** The mark of tools that begin anew only in what is around them: what they run on, all runs share. */
+/** Marks tools whose runs share what the tool works on: only wrappers around them start fresh. */
 export const SHARED: unique symbol = Symbol("shared");
 
-/** A function that can be called: the plain shape that agents of any kind understand. */
+/** A function that can be called: a plain shape that agents of any kind understand. */
 export interface Tool extends ToolSchema {
-  /** Runs the function on parsed arguments and gives the text that goes back to the model. */
+  /** Runs the function on parsed arguments and returns the text for the model. */
   execute(input: JsonObject): Promise<string>;
   /**
-   * Why arguments that conform to the schema are refused all the same; left out where the schema says
-   * everything.
+   * Returns why arguments that conform to the schema are refused nevertheless; omitted if the schema is
+   * complete.
    */
   readonly check?: (input: JsonObject) => Refusal | undefined;
-  /** The tool as it is when a run begins; left out where runs do not change it. */
+  /** Returns the tool in its state at the beginning of a run; omitted if runs do not change it. */
   readonly [FRESH]?: () => Tool;
-  /** `true` where runs share what the tool works on, although something of it begins anew. */
+  /** `true` if runs share what the tool works on, although a part of it starts fresh. */
   readonly [SHARED]?: true;
 }
 
-/** A tool that can be told that nobody waits for it any more; every {@linkcode Tool} passes for one. */
+/** A tool that can be stopped by a signal; every {@linkcode Tool} can be used as one. */
 export interface StoppableTool extends Tool {
   /** Runs the function. The signal aborts on timeouts and when the call is cancelled. */
   execute(input: JsonObject, options?: { readonly signal?: AbortSignal }): Promise<string>;
 }
 
-/** The signal among what a tool is run with: other frameworks hand over more, in forms of their own. */
+/** Returns the signal in the options of a tool's run: other frameworks pass further options. */
 export function signalIn(options: unknown): { readonly signal?: AbortSignal } {
   const { signal }: { signal?: unknown } = Object(options);
   return signal instanceof AbortSignal ? { signal } : {};
 }
 
-/** The tool as it is when a run begins. */
+/** Returns the tool in its state at the beginning of a run. */
 export function freshTool(tool: Tool): Tool {
   return tool[FRESH]?.() ?? tool;
 }
 
-/** Whether runs of a tool at the same time cannot get in each other's way. */
-export function isApart(tool: Tool): boolean {
+/** Whether concurrent runs of a tool cannot interfere with each other. */
+export function isIsolated(tool: Tool): boolean {
   return tool[FRESH] !== undefined && tool[SHARED] === undefined;
 }
 
-/** A call as a model wrote it: nothing in it is checked. */
+/** A call as a model wrote it: unchecked. */
 export interface ToolCall {
-  /** Pairs the call with its result. */
+  /** Matches the call with its result. */
   readonly id: string;
-  /** The name of the function, possibly invented. */
+  /** The name of the function, possibly one that does not exist. */
   readonly name: string;
   /** The arguments as text, which should be a JSON object. */
   readonly arguments: string;
 }
 
-/** How arguments do not conform to the schema. */
+/** How arguments violate the schema. */
 export interface SchemaFault {
-  /** Parameters that got no argument. */
+  /** Required parameters without an argument. */
   readonly missing: readonly string[];
-  /** Arguments that are no parameter. */
+  /** Arguments that are not parameters. */
   readonly unexpected: readonly string[];
-  /** Parameters whose argument is not of their type. */
+  /** Parameters whose argument does not fit their schema. */
   readonly wrongType: readonly string[];
   /** Whether the arguments did not parse to a JSON object at all. */
   readonly malformed: boolean;
 }
 
-/** Why a call is not carried out. */
+/** Why a call is refused. */
 export interface Refusal {
-  /** What goes back to the model, in words. */
+  /** The text for the model. */
   readonly error: string;
-  /** How its arguments are at fault. */
+  /** What is wrong with the arguments. */
   readonly fault: SchemaFault;
 }
 
-/** A call with what stands around an environment has found out about it. */
+/** A call, with additions by the layers around an environment. */
 export interface PreparedCall extends ToolCall {
-  /** The arguments that are meant, where those written have names for values. */
+  /** The arguments with values in place of names, if the model wrote names. */
   readonly resolved?: string;
-  /** Set when it must not be carried out: it is counted and recorded all the same. */
+  /** Set if the call must not run; it is counted and recorded nevertheless. */
   readonly refusal?: Refusal;
-  /** Set when no tool of the environment is called: what goes back, counted and recorded too. */
+  /** Set if no tool of the environment is called: the answer to return, counted and recorded too. */
   readonly answer?: string;
 }
 
-/** The answer to one call. */
+/** The result of one call, for the model. */
 export interface ToolResult {
   /** The `id` of the call. */
   readonly callId: string;
   /** The name that was called. */
   readonly name: string;
-  /** The text that goes back to the model. */
+  /** The text for the model. */
   readonly content: string;
 }
 
-/** A call that was answered. */
+/** A call with its outcome. */
 export interface Answered {
   /** The call. */
   readonly call: PreparedCall;
-  /** What the function itself returned as text, or the error of a call that was refused or failed. */
+  /** The text that the function itself returned, or the error of a call that was refused or failed. */
   readonly content: string;
-  /** What the function returned; left out when there is nothing. */
+  /** The value that the function returned; omitted if there is none. */
   readonly value?: JsonValue;
 }
 
 /**
- * Writes the texts that go back for the calls of one step, once all of them are answered: one for each.
+ * Writes the result texts for the calls of one step, once all of them are answered: one text per call.
  *
  * @param answered The calls, in order.
- * @param known Every variable that was given or returned so far; the last return wins.
+ * @param known Every variable given or returned so far; the last return wins.
  */
 export type ResultWriter = (
   answered: readonly Answered[],
   known: ReadonlyMap<string, JsonValue>,
 ) => readonly string[];
 
-/** Where the calls of a model go: a generated task's executor, or tools of the user's own. */
+/** Answers the calls of a model: a generated task's executor, or the user's tools. */
 export interface Environment {
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
-  /** The values that the first message gives, by variable. */
+  /** The values in the first message, by variable. */
   readonly given: ReadonlyMap<string, JsonValue>;
-  /** Whether a call past the limit was made, so that the trial is over. */
+  /** Whether a call beyond the limit was made, which ends the trial. */
   readonly exhausted: boolean;
-  /** How many calls may still be made; infinite where there is no limit. */
+  /** The number of calls that may still be made; infinite without a limit. */
   readonly left: number;
-  /** Why the arguments of a call would be refused; `undefined` when they conform to its schema. */
+  /** Returns why the arguments of a call would be refused; `undefined` if they conform to the schema. */
   refuse(call: PreparedCall): Refusal | undefined;
-  /** Answers all calls of one model reply, in order; `write` may change the texts that go back. */
+  /** Answers all calls of one model reply, in order; `write` may change the result texts. */
   execute(calls: readonly PreparedCall[], write?: ResultWriter): Promise<readonly ToolResult[]>;
 }
 
-/** The environment with something else in place of some of its parts. */
-export function around(
+/** Returns the environment with some of its parts replaced. */
+export function wrapEnvironment(
   inner: Environment,
   changes: Partial<Omit<Environment, "exhausted" | "left">>,
 ): Environment {
@@ -180,7 +180,7 @@ export function around(
 
 /** A function tool in OpenAI's form. */
 export interface OpenAITool {
-  /** What kind of tool it is. */
+  /** The kind of tool. */
   readonly type: "function";
   /** The function. */
   readonly function: {
@@ -192,8 +192,8 @@ export interface OpenAITool {
 }
 
 /**
- * What a tool does, in all the words that a model reads: no provider's form has room of its own for
- * examples and for what is returned, so they stand behind the description, a line each.
+ * Returns the full description of a tool for a model: no provider's format has a field for examples and
+ * results, so they follow the description, one line each.
  *
  * @example Usage
  * ```ts
@@ -213,7 +213,7 @@ export function describeTool({ description, examples = [], returns }: ToolSchema
   ].join("\n");
 }
 
-/** What a model may see of a tool, and nothing that would run it. */
+/** Returns the parts of a tool that a model may see, without those that run it. */
 export function schemaOf(tool: ToolSchema): ToolSchema {
   const { name, description, parameters, strict, examples, returns } = tool;
   return {
@@ -224,7 +224,7 @@ export function schemaOf(tool: ToolSchema): ToolSchema {
   };
 }
 
-/** The tool as OpenAI's chat completions take it (FuncBenchGen, appendix B.3). */
+/** Converts a tool to the form of OpenAI's chat completions (FuncBenchGen, appendix B.3). */
 export function toOpenAITool(tool: ToolSchema): OpenAITool {
   const { name, strict, parameters } = tool;
   const description = describeTool(tool);

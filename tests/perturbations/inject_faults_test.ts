@@ -13,7 +13,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { errorOfResult } from "../../lib/tools/references/symbol_table.ts";
-import { isApart, schemaOf, type Tool } from "../../lib/tools/tool.ts";
+import { isIsolated, schemaOf, type Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import fc from "../support/fast_check.ts";
 
@@ -254,10 +254,10 @@ Deno.test("withFaults() begins anew in each run, and leaves what a tool throws a
     const errors = toolbox.events.map((event) => event.kind === "call" && event.error);
     assertEquals(errors, ["Service temporarily unavailable. Try again", undefined, undefined]);
   }
-  assert(failing.every(isApart));
+  assert(failing.every(isIsolated));
   const broken = { ...counting().tool, execute: () => Promise.reject(new Error("broken")) };
   const [own] = withFaults([broken], [{ kind: "slow", delay: 1 }], { seed: 7 });
-  assertEquals([isApart(broken), isApart(own!)], [false, false]);
+  assertEquals([isIsolated(broken), isIsolated(own!)], [false, false]);
   await assertRejects(() => own!.execute({ city: "Rome" }), Error, "broken");
 });
 

@@ -503,7 +503,7 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     [{ parameters: { type: "array" } }, /schema of an object: the type is "array"/],
     [
       { parameters: z.object({ when: z.date() }) },
-      /as its zod schema must be one that JSON Schema can say: /,
+      /as its zod schema must be one that JSON Schema can express: /,
     ],
     [
       { parameters: { type: "object", properties: 7 } },
@@ -511,7 +511,7 @@ Deno.test("tool() refuses what is no tool, in one message", () => {
     ],
     [
       { output: z.map(z.string(), z.string()) },
-      /as its zod schema must be one that JSON Schema can say/,
+      /as its zod schema must be one that JSON Schema can express/,
     ],
   ];
   const good = { ...NAMED, parameters, execute: () => 1 };

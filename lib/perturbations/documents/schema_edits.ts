@@ -5,7 +5,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Change } from "../methods.ts";
-import { keysOf, pointerPart } from "../../tools/schema/subschemas.ts";
+import { pointerKeys, pointerPart } from "../../tools/schema/subschemas.ts";
 
 /** A change of a value, or of the order of its keys. */
 export type Edit = Extract<Change, { kind: "value" | "order" }>;
@@ -19,7 +19,7 @@ export function edited<T>(list: readonly T[], edits: readonly Edit[]): readonly 
   // Only what changes point at is read as JSON.
   const top: JsonObject = { "": list as unknown as JsonValue };
   for (const edit of edits) {
-    const keys = ["", ...keysOf(edit.path)];
+    const keys = ["", ...pointerKeys(edit.path)];
     const last = keys.pop()!;
     const holder = copies.along(top, keys);
     if (edit.kind === "order") copies.put(holder, last, copies.ordered(holder, last, edit.after));

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { keysOf, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
+import { pointerKeys, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
 import { textOf } from "./schema_edits.ts";
 
 const REFERRING = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -92,7 +92,7 @@ export class References {
     const [address = "", fragment = ""] = reference.split("#", 2);
     const base = address === "" ? this.#bases.get(inner) : this.#byName.get(address);
     if (base === undefined || !/^(?:$|\/)/.test(fragment)) return undefined;
-    return base.path + keysOf(decoded(fragment)).map((key) => `/${pointerPart(key)}`).join("");
+    return base.path + pointerKeys(decoded(fragment)).map((key) => `/${pointerPart(key)}`).join("");
   }
 }
 

@@ -11,7 +11,12 @@ import { sha256 } from "../../base/hash.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { type TruthCheck, truthCheck } from "./check_truth.ts";
-import { isTypeWord, schemaOfWords, taking, takingText } from "../../tools/schema/plain_types.ts";
+import {
+  acceptText,
+  acceptTypeOf,
+  isTypeWord,
+  schemaOfWords,
+} from "../../tools/schema/plain_types.ts";
 
 /** Documents and calls of people are far from it. */
 const MOST_LEVELS = 100;
@@ -210,7 +215,7 @@ function schemaOf(
     const given = calls.flatMap((call) =>
       isJsonObject(call.given) && Object.hasOwn(call.given, key) ? [call.given[key]!] : []
     );
-    return [key, given.reduce<JsonObject>(taking, takingText(schema as JsonObject))];
+    return [key, given.reduce<JsonObject>(acceptTypeOf, acceptText(schema as JsonObject))];
   });
   return { type: "object", properties: Object.fromEntries(lenient) };
 }

@@ -15,7 +15,7 @@ import {
   parseJson,
   printable,
 } from "../../base/json.ts";
-import { isSymbol, LONGEST_TOLD, NAME_RULE, referencesIn } from "../../tools/references/syntax.ts";
+import { isSymbol, LONGEST_QUOTE, NAME_RULE, referencesIn } from "../../tools/references/syntax.ts";
 import { typeOf } from "../../tools/schema/position.ts";
 import { isPlain } from "../../tools/references/symbol_table.ts";
 
@@ -148,7 +148,7 @@ const LONGEST_LINE = 2_000;
 const FUNCTION_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 function check({ name, inputs, output, calls }: DefinitionParts): void {
-  const action = `Cannot define ${printable(name, LONGEST_TOLD)}`;
+  const action = `Cannot define ${printable(name, LONGEST_QUOTE)}`;
   const fail = (rule: string, state: string): never => {
     throw new InputError(`${action} as ${rule}: ${state}`);
   };
@@ -157,7 +157,7 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   }
   const known = new Set<string>();
   const bind = (name: string, where: string) => {
-    const shown = `${where} names @${printable(name, LONGEST_TOLD)}`;
+    const shown = `${where} names @${printable(name, LONGEST_QUOTE)}`;
     if (!isSymbol(name)) fail(NAME_RULE, shown);
     if (known.has(name)) fail("a name stands for one value", `${shown} again`);
     known.add(name);
@@ -165,7 +165,7 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   for (const { name } of inputs) bind(name, "an input");
   if (calls.length === 0) fail("it must make a call", "there is none");
   calls.forEach(({ tool, arguments: written, result }, index) => {
-    const call = `call ${index + 1}, ${printable(tool, LONGEST_TOLD)},`;
+    const call = `call ${index + 1}, ${printable(tool, LONGEST_QUOTE)},`;
     if (!isPlain(written)) {
       fail("arguments must be JSON that nests not too deep", `${call} does not`);
     }
@@ -173,13 +173,13 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
       if (known.has(name)) continue;
       fail(
         "each name must be an input or the result of an earlier call",
-        `${call} uses @${name.slice(0, LONGEST_TOLD)}`,
+        `${call} uses @${name.slice(0, LONGEST_QUOTE)}`,
       );
     }
     bind(result, call);
   });
   if (!calls.some(({ result }) => result === output.name)) {
-    fail("a call must bind its output", `none binds @${printable(output.name, LONGEST_TOLD)}`);
+    fail("a call must bind its output", `none binds @${printable(output.name, LONGEST_QUOTE)}`);
   }
 }
 

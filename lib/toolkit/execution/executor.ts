@@ -15,7 +15,7 @@ import { offerReferences } from "../../tools/references/schema.ts";
 import {
   FRESH,
   freshTool,
-  isApart,
+  isIsolated,
   schemaOf,
   SHARED,
   signalIn,
@@ -139,7 +139,7 @@ class CarefulExecutor implements ToolExecutor, AttemptTools {
     this.#own = new Map(tools.map((tool) => [tool.name, tool]));
     const begunAnew = tools.some((tool) => tool[FRESH] !== undefined);
     // Any of them may be called in place of another.
-    const shared = !tools.every(isApart);
+    const shared = !tools.every(isIsolated);
     this.tools = tools.map((tool, place) => {
       const careful = this.#careful(tool);
       if (!begunAnew) return careful;

@@ -1,53 +1,53 @@
 /**
- * The order of calls: which calls of one reply can be carried out, and which others each has to wait for
- * (Pipeline, "Parallel and Nested Tool Calls").
+ * The order of calls: which calls of one reply can run, and which others each has to wait for (Pipeline,
+ * "Parallel and Nested Tool Calls").
  * @module
  */
 
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
-import { LEVELS, listed, mayRefer, RESULTS, signed, TOO_DEEP } from "./resolve.ts";
+import { LEVELS, listReferences, listWords, mayRefer, RESULTS, TOO_DEEP } from "./resolve.ts";
 import { isWithin } from "../../base/json_depth.ts";
-import { LONGEST_TOLD, referencesIn } from "./syntax.ts";
+import { LONGEST_QUOTE, referencesIn } from "./syntax.ts";
 import type { Refusal } from "../tool.ts";
 
-/** How many calls a chain of references may have, unless told otherwise (Pipeline's `max_depth`). */
+/** The default limit on the calls in a chain of references (Pipeline's `max_depth`). */
 export const MOST_DEPTH = 5;
-/** So many parameters are kept. */
+/** At most this many parameters are recorded. */
 const MOST_KEPT = 20;
 
-/** A call of a reply, as far as references go. */
+/** The parts of a call that matter for references. */
 export interface NestedCall {
-  /** By what others may refer to it beside its number, if no other call has it. */
+  /** A name for references, in addition to its number; ignored if another call has the same. */
   readonly id?: string;
-  /** Its arguments, or the text of them; what is no JSON object has no references. */
+  /** The arguments, or their text; text that is not a JSON object has no references. */
   readonly arguments: JsonObject | string;
 }
 
-/** In which order the calls of a reply can be carried out. */
+/** The order in which the calls of a reply can run. */
 export interface CallPlan {
   /**
-   * The places of the calls, from 0: those of a level refer to calls of earlier levels alone, so that they
-   * can run at the same time. Each level is in the order of the reply.
+   * The indices of the calls: those of a level refer only to calls of earlier levels, so they can run at the
+   * same time. Each level is in the order of the reply.
    */
   readonly levels: readonly (readonly number[])[];
-  /** Why all others cannot be carried out, by their places. */
+  /** Why each other call is refused, by index. */
   readonly refusals: ReadonlyMap<number, Refusal>;
-  /** By which names references may mean each call: its number, and its id where no other call has it. */
+  /** The names by which references may name each call: its number, and its id if it is unique. */
   readonly names: readonly (readonly string[])[];
 }
 
 /** Options of {@linkcode planCalls}. */
 export interface PlanCallsOptions {
-  /** How many calls a chain of references may have; default 5. */
+  /** The largest number of calls in a chain of references; default 5. */
   readonly depth?: number;
 }
 
 /**
- * Puts the calls of a reply in an order in which each comes after those that it refers to. A call that
- * refers to itself, to none, to several of one id, in a circle, or at the end of too long a chain is
- * refused; calls that refer to a refused one are not, as their turn tells that it has no result.
+ * Orders the calls of a reply so that each comes after those it refers to. A call is refused if it refers to
+ * itself, to no call, to an id of several calls, in a circle, or at the end of too long a chain. Calls that
+ * refer to a refused one stay in the plan: they fail in their turn, as it has no result.
  *
- * @throws {RangeError} If `depth` is no whole number from 1 on.
+ * @throws {RangeError} If `depth` is not a whole number of at least 1.
  *
  * @example Usage
  * ```ts
@@ -72,12 +72,12 @@ export function planCalls(
   { depth = MOST_DEPTH }: PlanCallsOptions = {},
 ): CallPlan {
   assertDepth(depth);
-  const { places, names } = namesOf(calls);
+  const { places, names } = callNames(calls);
   const refusals = new Map<number, Refusal>();
   const uses = calls.map((call, place) => {
-    const written = writtenIn(call);
-    const found = usesIn(written);
-    const refusal = found.size === 0 || isWithin(written, LEVELS)
+    const input = parsedArguments(call);
+    const found = usesIn(input);
+    const refusal = found.size === 0 || isWithin(input, LEVELS)
       ? refuseUses(found, place, places, calls.length)
       : refuse(TOO_DEEP, found);
     if (refusal === undefined) return found;
@@ -85,7 +85,7 @@ export function planCalls(
     return NONE;
   });
   const needs = uses.map((found) => new Set([...found.keys()].map((name) => places.get(name)!)));
-  const level = levelsOf(needs);
+  const level = callLevels(needs);
   const levels: number[][] = [];
   for (const place of calls.keys()) {
     if (refusals.has(place)) continue;
@@ -99,11 +99,11 @@ export function planCalls(
       (levels[own] ??= []).push(place);
     }
   }
-  // Where all calls of a level are refused, nothing stands there.
+  // A level whose calls are all refused is empty.
   return { levels: levels.filter((own) => own !== undefined), refusals, names };
 }
 
-/** Checks how long a chain of references may be. */
+/** Checks the limit on a chain of references. */
 export function assertDepth(depth: number): void {
   if (Number.isSafeInteger(depth) && depth >= 1) return;
   throw new RangeError(
@@ -111,37 +111,37 @@ export function assertDepth(depth: number): void {
   );
 }
 
-/** Names of calls, each with the parameters that references to it stand in. */
+/** Names of calls, each with the parameters that refer to it. */
 type Uses = ReadonlyMap<string, readonly string[]>;
 
 const NONE: Uses = new Map();
 
-/** The arguments of a call, if there may be references in them. */
-export function writtenIn({ arguments: given }: NestedCall): JsonObject {
-  const written = typeof given === "string" && mayRefer(given) ? parseJson(given) : given;
-  return isJsonObject(written) ? written : {};
+/** Returns the arguments of a call if they may hold references, else an empty object. */
+export function parsedArguments({ arguments: given }: NestedCall): JsonObject {
+  const input = typeof given === "string" && mayRefer(given) ? parseJson(given) : given;
+  return isJsonObject(input) ? input : {};
 }
 
-/** The names that references in arguments have, each with the parameters that it stands in. */
-export function usesIn(written: JsonObject): Uses {
+/** Returns the call names that the arguments refer to, each with its parameters. */
+export function usesIn(input: JsonObject): Uses {
   const uses = new Map<string, string[]>();
-  for (const [parameter, value] of Object.entries(written)) {
+  for (const [parameter, value] of Object.entries(input)) {
     for (const name of referencesIn(value, RESULTS)) {
-      const known = uses.get(name);
-      if (known === undefined) uses.set(name, [parameter]);
-      else known.push(parameter);
+      const parameters = uses.get(name);
+      if (parameters === undefined) uses.set(name, [parameter]);
+      else parameters.push(parameter);
     }
   }
   return uses;
 }
 
-/** Which call each name means; an id that several calls have means none of them. */
-function namesOf(calls: readonly NestedCall[]) {
+/** Maps names to indices of calls; an id of several calls maps to `undefined`. */
+function callNames(calls: readonly NestedCall[]) {
   const places = new Map<string, number | undefined>();
   for (const [place, { id }] of calls.entries()) {
     if (id !== undefined && id !== "") places.set(id, places.has(id) ? undefined : place);
   }
-  // A number is always a place, even where ids are numbers too.
+  // A number is always an index, even if ids are numbers too.
   for (const place of calls.keys()) places.set(String(place + 1), place);
   const names = calls.map(({ id }, place) =>
     id !== undefined && places.get(id) === place && id !== String(place + 1)
@@ -151,14 +151,14 @@ function namesOf(calls: readonly NestedCall[]) {
   return { places, names };
 }
 
-/** How far each call is from those that refer to none; `undefined` where references lead in a circle. */
-function levelsOf(needs: readonly ReadonlySet<number>[]): (number | undefined)[] {
+/** Returns the longest chain of references from each call; `undefined` for calls in or behind a circle. */
+function callLevels(needs: readonly ReadonlySet<number>[]): (number | undefined)[] {
   const users = needs.map((): number[] => []);
   for (const [place, own] of needs.entries()) for (const need of own) users[need]!.push(place);
   const left = needs.map(({ size }) => size);
   const levels: (number | undefined)[] = needs.map(() => undefined);
   const ready = [...needs.keys()].filter((place) => left[place] === 0);
-  // The list grows while it is gone through: a call is ready once all it needs have been.
+  // The list grows during the loop: a call is ready once all calls it needs are done.
   for (const place of ready) {
     let level = 0;
     for (const need of needs[place]!) level = Math.max(level, levels[need]! + 1);
@@ -168,7 +168,7 @@ function levelsOf(needs: readonly ReadonlySet<number>[]): (number | undefined)[]
   return levels;
 }
 
-/** Why a call is refused by what its references name; `undefined` if it is not. */
+/** Returns the refusal of a call for the names it refers to; `undefined` if all are valid. */
 function refuseUses(
   uses: Uses,
   place: number,
@@ -193,45 +193,45 @@ function refuseUses(
       unknown,
       "is no call of this reply",
       "are no calls of this reply",
-      `${numbers}. Where the text itself is meant, write $$${odd?.slice(0, LONGEST_TOLD)}`,
+      `${numbers}. Where the text itself is meant, write $$${odd?.slice(0, LONGEST_QUOTE)}`,
     ],
   ];
   const found = faults.filter(([{ size }]) => size > 0);
   if (found.length === 0) return undefined;
   return refuse(
-    found.map(([uses, is, are, why]) => told(uses, is, are, why)).join(". "),
+    found.map(([uses, is, are, why]) => describe(uses, is, are, why)).join(". "),
     new Map(found.flatMap(([uses]) => [...uses])),
   );
 }
 
 function refuseCircle(uses: Uses): Refusal {
   const why = "of calls that refer to each other in a circle none can be the first";
-  return refuse(told(uses, "leads in a circle", "lead in a circle", why), uses);
+  return refuse(describe(uses, "leads in a circle", "lead in a circle", why), uses);
 }
 
 function refuseDepth(uses: Uses, length: number, depth: number): Refusal {
   const why = `a chain of calls that refer to each other may have ${depth}`;
   return refuse(
-    told(uses, `makes it call ${length} of a chain`, `make it call ${length} of a chain`, why),
+    describe(uses, `makes it call ${length} of a chain`, `make it call ${length} of a chain`, why),
     uses,
   );
 }
 
-/** What is wrong with names, where they stand, and why it is wrong. */
-function told(uses: Uses, is: string, are: string, why: string): string {
+/** Returns a message about names: the fault, the parameters that hold them, and the reason. */
+function describe(uses: Uses, is: string, are: string, why: string): string {
   const parameters = new Set([...uses.values()].flat());
-  return `${signed(uses.keys())} ${uses.size === 1 ? is : are}, as in ${
-    listed(parameters)
+  return `${listReferences(uses.keys())} ${uses.size === 1 ? is : are}, as in ${
+    listWords(parameters)
   }: ${why}`;
 }
 
 function refuse(error: string, uses: Uses): Refusal {
-  return refusalOf(error, new Set([...uses.values()].flat()));
+  return referenceRefusal(error, new Set([...uses.values()].flat()));
 }
 
-/** A refusal for what references stand for, by the parameters that they stand in. */
-export function refusalOf(error: string, parameters: Iterable<string>): Refusal {
+/** Makes a refusal for invalid references, with the parameters that hold them. */
+export function referenceRefusal(error: string, parameters: Iterable<string>): Refusal {
   const wrongType = [...parameters].slice(0, MOST_KEPT)
-    .map((parameter) => parameter.slice(0, LONGEST_TOLD));
+    .map((parameter) => parameter.slice(0, LONGEST_QUOTE));
   return { error, fault: { missing: [], unexpected: [], wrongType, malformed: false } };
 }

@@ -1,5 +1,5 @@
 /**
- * Field paths: how a reference goes on into the value of its name, as `@Order.customer.name` does.
+ * Field paths: how a reference leads into the value of its name, as in `@Order.customer.name`.
  * @module
  */
 
@@ -8,42 +8,42 @@ import type { JsonObject, JsonValue } from "../../base/json.ts";
 /** A value that has parts. */
 export type Structure = JsonObject | JsonValue[];
 
-/** No longer key can stand in a path. */
+/** The longest key in a path. */
 const LONGEST_KEY = 200;
-/** So many keys of an object are told. */
-const MOST_TOLD = 20;
-/** No more of a key is told. */
-const LONGEST_TOLD = 100;
+/** At most this many keys of an object are listed. */
+const MOST_LISTED = 20;
+/** Longer keys are not listed. */
+const LONGEST_QUOTE = 100;
 
-/** Letters that have a case, digits and underscores: a text of other scripts may go on without a space. */
+/** Cased letters, digits and underscores: text in other scripts may follow without a space. */
 const LETTER = String.raw`\w\p{Lu}\p{Ll}`;
-/** A dot and a word that may be a key, or one character more than keys have. */
+/** A dot and a word that may be a key, or one character longer than a key. */
 const STEP = new RegExp(`\\.([${LETTER}][${LETTER}-]{0,${LONGEST_KEY}})`, "uy");
 const KEY = new RegExp(`^[${LETTER}](?:[${LETTER}-]{0,${LONGEST_KEY}}[${LETTER}])?$`, "u");
 const INDEX = /^(?:0|[1-9]\d{0,8})$/;
 /** An index in brackets. */
 const BRACKETS = /\[(0|[1-9]\d{0,8})\]/y;
 
-/** How paths may be written, beside `.key` and `.0`. */
+/** How paths may be written, in addition to `.key` and `.0`. */
 export interface PathForm {
-  /** Whether an index may stand in brackets: `[0]`; default `false`. */
+  /** Whether an index may be in brackets: `[0]`; default `false`. */
   readonly brackets?: boolean;
 }
 
-/** Where a path leads. */
-export interface Followed {
-  /** The value that was reached. */
+/** The result of following a path. */
+export interface FollowedPath {
+  /** The last value reached. */
   readonly value: JsonValue;
-  /** Where in the text its path ends. */
+  /** Where its path ends in the text. */
   readonly end: number;
-  /** The key that stands there and that the value, an object or a list, does not have. */
+  /** The next key in the text, if the value is an object or a list without it. */
   readonly missing?: string;
 }
 
 /**
- * Follows the path that stands in `text` at `from`, as far as there are values with parts: behind any
- * other value a text goes on. Where a word with hyphens is no key, what stands before one of them may
- * be: `@Order.total-5` is the total less five, unless there is a key `total-5`.
+ * Follows the path in `text` at `from` while values have parts: after any other value the text is plain text.
+ * If a word with hyphens is not a key, its part before a hyphen may be: `@Order.total-5` is the total
+ * and "-5", unless there is a key `total-5`.
  *
  * @example Usage
  * ```ts
@@ -61,22 +61,22 @@ export function followPath(
   from: number,
   value: JsonValue,
   form: PathForm = {},
-): Followed {
-  let reached = value;
+): FollowedPath {
+  let current = value;
   let end = from;
-  while (typeof reached === "object" && reached !== null) {
+  while (typeof current === "object" && current !== null) {
     const step = stepAt(text, end, form);
     if (step === undefined) break;
     const { word, length } = step;
-    const key = beginningsOf(word).find((key) => hasPart(reached as Structure, key));
-    if (key === undefined) return { value: reached, end, missing: word };
-    reached = (reached as JsonObject)[key]!;
+    const key = beginnings(word).find((key) => hasPart(current as Structure, key));
+    if (key === undefined) return { value: current, end, missing: word };
+    current = (current as JsonObject)[key]!;
     end += length - word.length + key.length;
   }
-  return { value: reached, end };
+  return { value: current, end };
 }
 
-/** Where in `text` all ends that looks like a path from `from` on, whatever the value is. */
+/** Returns where the longest possible path in `text` from `from` on ends, for any value. */
 export function pathEnd(text: string, from: number, form: PathForm = {}): number {
   let end = from;
   for (let step = stepAt(text, end, form); step !== undefined; step = stepAt(text, end, form)) {
@@ -85,32 +85,32 @@ export function pathEnd(text: string, from: number, form: PathForm = {}): number
   return end;
 }
 
-/** What can stand behind the dot, in words that go on from a name. */
-export function partsInWords(value: JsonValue): string {
+/** Describes the keys that may follow the dot, as a phrase that continues a name. */
+export function describeParts(value: JsonValue): string {
   if (typeof value !== "object" || value === null) return "is no object or list";
   if (Array.isArray(value)) {
     if (value.length === 0) return "is an empty list";
     return `is a list with items from 0 to ${value.length - 1}`;
   }
-  const told: string[] = [];
+  const keys: string[] = [];
   let others = 0;
   for (const key of Object.keys(value)) {
-    if (told.length < MOST_TOLD && key.length <= LONGEST_TOLD && KEY.test(key)) told.push(key);
+    if (keys.length < MOST_LISTED && key.length <= LONGEST_QUOTE && KEY.test(key)) keys.push(key);
     else others++;
   }
-  if (told.length === 0) return "has no fields that can be named";
-  return `has the fields ${told.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
+  if (keys.length === 0) return "has no fields that can be named";
+  return `has the fields ${keys.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
 /** One step of a path. */
 export interface Step {
-  /** The key or the index, as it is written. */
+  /** The key or the index, as written. */
   readonly word: string;
-  /** How many characters it takes, with its dot or its brackets. */
+  /** Its length in characters, with the dot or the brackets. */
   readonly length: number;
 }
 
-/** The step at `from`: a word behind a dot, which has hyphens inside of it only, or an index. */
+/** Returns the step at `from`: a dot and a word, which has hyphens only inside, or an index. */
 export function stepAt(
   text: string,
   from: number,
@@ -126,18 +126,18 @@ export function stepAt(
   return word === undefined ? undefined : { word, length: 1 + word.length };
 }
 
-/** The word, and what stands before each of its hyphens, the longest first. */
-function beginningsOf(word: string): string[] {
-  const beginnings = [word];
+/** Returns the word, and its parts before each hyphen, longest first. */
+function beginnings(word: string): string[] {
+  const found = [word];
   for (let at = word.lastIndexOf("-"); at > 0; at = word.lastIndexOf("-", at - 1)) {
-    if (word[at - 1] !== "-") beginnings.push(word.slice(0, at));
+    if (word[at - 1] !== "-") found.push(word.slice(0, at));
   }
-  return beginnings;
+  return found;
 }
 
 function hasPart(value: Structure, key: string): boolean {
   if (key.length > LONGEST_KEY) return false;
-  // Lists have keys of their own that are no items, such as `length`.
+  // Arrays have own keys that are not items, such as `length`.
   return Array.isArray(value)
     ? INDEX.test(key) && Number(key) < value.length
     : Object.hasOwn(value, key);

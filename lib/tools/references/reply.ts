@@ -1,34 +1,39 @@
 /**
- * Nested replies: the calls of one reply, prepared one level after another as those that they refer to
- * return.
+ * Nested replies: prepares the calls of one reply level by level, as the calls they refer to return.
  * @module
  */
 
-import { type CallPlan, planCalls, refusalOf, usesIn, writtenIn } from "./call_order.ts";
+import {
+  type CallPlan,
+  parsedArguments,
+  planCalls,
+  referenceRefusal,
+  usesIn,
+} from "./call_order.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { LEVELS, resolveReferences } from "./resolve.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { LONGEST_TEXT } from "./syntax.ts";
 import type { PreparedCall } from "../tool.ts";
 
-/** The calls of one reply, of which some refer to what others return. */
+/** The calls of one reply, some of which refer to results of others. */
 export class NestedReply {
-  /** The places of all calls, level by level; those of the first are refused, or refer to none. */
+  /** The indices of all calls, by level; those of the first are refused, or have no references. */
   readonly levels: readonly (readonly number[])[];
 
   readonly #calls: readonly PreparedCall[];
   readonly #plan: CallPlan;
   readonly #results = new Map<string, JsonValue>();
-  /** The calls whose only fault is that they refer to what has no result. */
+  /** The calls whose only fault is a reference to a missing result. */
   readonly #waiting = new Set<PreparedCall>();
-  /** How many characters of results the calls may still be given, all together. */
+  /** How many characters of results the calls may still receive, together. */
   #left = LONGEST_TEXT;
 
-  /** Nothing has been called yet. */
+  /** Plans the calls; none has run yet. */
   constructor(calls: readonly PreparedCall[], depth: number) {
     this.#calls = calls;
     this.#plan = planCalls(
-      // What others have found out about a call stays as it is.
+      // Calls that another layer has prepared stay unchanged.
       calls.map((call) => isPrepared(call) ? { id: call.id, arguments: {} } : call),
       { depth },
     );
@@ -36,39 +41,39 @@ export class NestedReply {
     this.levels = [[...first, ...refusals.keys()].sort((one, other) => one - other), ...others];
   }
 
-  /** A call with what is meant by its arguments, or why it is refused; all it refers to must have ended. */
+  /** Returns a call with its references resolved, or refused; all calls it refers to must have ended. */
   prepare(place: number, parameters: JsonObject = {}): PreparedCall {
     const call = this.#calls[place]!;
     const refusal = this.#plan.refusals.get(place);
     if (refusal !== undefined) return { ...call, refusal };
-    const written = isPrepared(call) ? {} : writtenIn(call);
-    if (!isWithin(written, LEVELS)) return call;
+    const input = isPrepared(call) ? {} : parsedArguments(call);
+    if (!isWithin(input, LEVELS)) return call;
     const options = { parameters, left: this.#left };
-    const { values, errors, faults } = resolveReferences(written, this.#results, options);
+    const { values, errors, faults } = resolveReferences(input, this.#results, options);
     const resolved = JSON.stringify(values);
-    const plain = JSON.stringify(written);
-    // A text with a dollar sign is none yet that means another.
+    const plain = JSON.stringify(input);
+    // A text with a dollar sign need not be a reference.
     if (errors.length === 0 && resolved === plain) return call;
     this.#left = Math.max(0, this.#left - Math.max(0, resolved.length - plain.length));
     if (errors.length === 0) return { ...call, resolved };
-    const refused = { ...call, resolved, refusal: refusalOf(errors.join(". "), faults) };
-    const unmet = [...usesIn(written).keys()].some((name) => !this.#results.has(name));
-    if (unmet && errors.length === 1) this.#waiting.add(refused);
-    return refused;
+    const refusedCall = { ...call, resolved, refusal: referenceRefusal(errors.join(". "), faults) };
+    const unmet = [...usesIn(input).keys()].some((name) => !this.#results.has(name));
+    if (unmet && errors.length === 1) this.#waiting.add(refusedCall);
+    return refusedCall;
   }
 
-  /** Whether a prepared call is refused for no other reason than that others have failed before it. */
+  /** Whether a prepared call is refused only because calls it refers to have failed. */
   waitsInVain(call: PreparedCall): boolean {
     return this.#waiting.has(call);
   }
 
-  /** Keeps what a call has returned, for those that refer to it. */
+  /** Stores the result of a call, for those that refer to it. */
   keep(place: number, value: JsonValue): void {
     for (const name of this.#plan.names[place]!) this.#results.set(name, value);
   }
 }
 
-/** Whether something around an environment says already what is meant by a call. */
+/** Whether another layer around the environment has already prepared a call. */
 function isPrepared({ resolved, refusal, answer }: PreparedCall): boolean {
   return resolved !== undefined || refusal !== undefined || answer !== undefined;
 }

@@ -1,13 +1,13 @@
 /**
- * Nested calls: calls of one reply whose arguments refer to what other calls of that reply return
+ * Nested calls: calls of one reply whose arguments refer to the results of other calls of that reply
  * (Pipeline, "Parallel and Nested Tool Calls").
  *
- * `$1.field` is a field of what the first call of the reply returns, and `$call_id.field` one of the call
- * with that id; `$1.items.0.name`, `$1.items[0].name` and `$1[0].name` are parts of it. Of a result that is
- * no object or list, any one field names the whole. A text that is nothing but a reference stands for the
- * value as it is; inside of a longer text a reference stands for its text, as in `Weather in $1.city`.
- * Without a field there is no reference: `$5` and `$5.00` are texts. Before what would be a reference, two
- * dollar signs write one: `$$1.city` is the text `$1.city`, and `$$$1.total` a price.
+ * `$1.field` is a field of the result of the first call in the reply, and `$call_id.field` of the call with
+ * that id; `$1.items.0.name`, `$1.items[0].name` and `$1[0].name` are parts of it. If a result is not an
+ * object or a list, any single field names the whole. A string that is only a reference becomes the value
+ * itself; inside a longer string a reference becomes the value's text, as in `Weather in $1.city`.
+ * Without a field there is no reference: `$5` and `$5.00` are plain text. To write text that looks like a
+ * reference, double the dollar sign: `$$1.city` is the text `$1.city`, and `$$$1.total` a price.
  * @module
  */
 
@@ -22,8 +22,8 @@ import {
 import { isWithin } from "../../base/json_depth.ts";
 import {
   Binding,
+  LONGEST_QUOTE,
   LONGEST_TEXT,
-  LONGEST_TOLD,
   type MissingPart,
   type Notation,
   type Reference,
@@ -31,7 +31,7 @@ import {
 } from "./syntax.ts";
 import { Position } from "../schema/position.ts";
 
-/** References to results: signs, the number or the id of a call, and behind it a field or an index. */
+/** References to results: dollar signs, the number or id of a call, and a field or an index. */
 export const RESULTS: Notation = {
   sign: "$",
   example: "$call.field",
@@ -41,27 +41,27 @@ export const RESULTS: Notation = {
   brackets: true,
 };
 
-/** What nests deeper could overflow the stack of whoever goes through it. */
+/** Deeper arguments could overflow the stack of recursive code. */
 export const LEVELS = { levels: 500 };
-/** Why references in such arguments mean nothing. */
+/** The error for references in such arguments. */
 export const TOO_DEEP =
   `References are looked for in arguments that nest at most ${LEVELS.levels} deep`;
-/** So many names, and parameters, are told. */
-const MOST_TOLD = 5;
+/** At most this many names and parameters are listed. */
+const MOST_LISTED = 5;
 
 /** Options of {@linkcode resolveReferences}. */
 export interface ResolveOptions {
-  /** The JSON Schema of the arguments; by default any value is taken as it is. */
+  /** The JSON Schema of the arguments; default: any value is accepted. */
   readonly parameters?: JsonObject;
-  /** How many characters results may take; default 10,000,000. */
+  /** How many characters of results may be inserted; default 10,000,000. */
   readonly left?: number;
 }
 
 /**
- * The arguments that are meant, with what calls have returned in place of the references to it. What has
- * no result, or not the part that is asked for, stays as it was written, and is told.
+ * Returns the arguments with results in place of the references to them. A reference to a missing result, or to
+ * a part that a result does not have, stays unchanged and is reported.
  *
- * @param results What calls have returned, by the names that `planCalls` tells.
+ * @param results The results of calls, by the names that `planCalls` returns.
  *
  * @example Usage
  * ```ts
@@ -82,42 +82,42 @@ export interface ResolveOptions {
  * ```
  */
 export function resolveReferences(
-  written: JsonObject,
+  input: JsonObject,
   results: ReadonlyMap<string, JsonValue>,
   { parameters = {}, left = LONGEST_TEXT }: ResolveOptions = {},
 ): Substituted {
-  if (!isWithin(written, LEVELS)) {
-    return { values: written, errors: [TOO_DEEP], faults: Object.keys(written) };
+  if (!isWithin(input, LEVELS)) {
+    return { values: input, errors: [TOO_DEEP], faults: Object.keys(input) };
   }
-  return substituteArguments(written, parameters, {
+  return substituteArguments(input, parameters, {
     ...{ notation: RESULTS, left },
-    of: (reference) => meaningIn(reference, results),
+    of: (reference) => resultMeaning(reference, results),
     unknown: ({ names, parameters }) => [
-      `${signed(names)} ${names.size === 1 ? "has" : "have"} no result, as in ${
-        listed(parameters)
+      `${listReferences(names)} ${names.size === 1 ? "has" : "have"} no result, as in ${
+        listWords(parameters)
       }: what is referred to was refused or has failed`,
     ],
   });
 }
 
-/** Whether there may be references in a text of arguments; without any it needs no further look. */
+/** Whether a text of arguments may hold references. */
 export function mayRefer(text: string): boolean {
   return /\$|\\u0024/i.test(text);
 }
 
-/** Stands for a reference where it would fit: it is one itself. */
+/** Replaces a reference when arguments are checked: it has the form of one itself. */
 export const ANY_REFERENCE = "$1.field";
 
 /**
- * Arguments as they can be checked before anything is called, {@linkcode ANY_REFERENCE} in place of all texts
- * that hold references: nobody knows what these will say. Where no text is expected a reference must stand
- * by itself; what holds more stays. `undefined` for arguments that mean just what they say.
+ * Returns arguments in a form that can be checked before any call runs, with {@linkcode ANY_REFERENCE} in place
+ * of all strings that hold references, as their values are not known yet. Where no string is expected, only a
+ * string that is a single reference is replaced. Returns `undefined` for arguments without references.
  */
-export function shapeOf(text: string, parameters: JsonObject): JsonObject | undefined {
-  const written = mayRefer(text) ? parseJson(text) : undefined;
-  if (!isJsonObject(written) || !isWithin(written, LEVELS)) return undefined;
+export function checkableArguments(text: string, parameters: JsonObject): JsonObject | undefined {
+  const input = mayRefer(text) ? parseJson(text) : undefined;
+  if (!isJsonObject(input) || !isWithin(input, LEVELS)) return undefined;
   let found = false;
-  const shape = replaceTexts(written, new Position(parameters), (text, position) => {
+  const shape = replaceTexts(input, new Position(parameters), (text, position) => {
     let [refers, isWhole] = [false, false];
     const plain = replaceReferences(text, (reference) => {
       reference.skipPath();
@@ -133,33 +133,33 @@ export function shapeOf(text: string, parameters: JsonObject): JsonObject | unde
   return found ? shape as JsonObject : undefined;
 }
 
-/** Names of calls as references have them, the first of several. */
-export function signed(names: Iterable<string>): string {
-  return listed([...names].map((name) => `$${name}`));
+/** Lists names of calls as references, at most the first few. */
+export function listReferences(names: Iterable<string>): string {
+  return listWords([...names].map((name) => `$${name}`));
 }
 
-/** The first of several, in words. */
-export function listed(words: Iterable<string>): string {
+/** Lists the first few words. */
+export function listWords(words: Iterable<string>): string {
   const all = [...words];
-  const first = all.slice(0, MOST_TOLD).map((word) => printable(word, LONGEST_TOLD)).join(", ");
-  return all.length > MOST_TOLD ? `${first} and ${all.length - MOST_TOLD} more` : first;
+  const first = all.slice(0, MOST_LISTED).map((word) => printable(word, LONGEST_QUOTE)).join(", ");
+  return all.length > MOST_LISTED ? `${first} and ${all.length - MOST_LISTED} more` : first;
 }
 
-/** What a reference means, by what calls have returned. */
-function meaningIn(
+/** Returns the value of a reference to a result. */
+function resultMeaning(
   reference: Reference,
   results: ReadonlyMap<string, JsonValue>,
 ): Binding | MissingPart | undefined {
   const result = results.get(reference.name);
   if (result === undefined || !isReadable(result)) return undefined;
-  // What has no parts has the name of its one field only from whoever wrote the reference.
+  // The one field of a value without parts may have any name.
   if (!isObject(result)) reference.step();
   const { value, missing } = reference.follow(result);
   const key = missing ?? (isObject(value) ? undefined : reference.next);
   return key === undefined ? new Binding(value) : { path: reference.path, key, value };
 }
 
-/** Results that are known not to nest too deep. */
+/** Results known not to nest too deep. */
 const READABLE = new WeakSet<object>();
 
 function isReadable(result: JsonValue): boolean {

@@ -1,13 +1,13 @@
 /**
- * Schemas of tools whose arguments may be names for values: of those that calls have named (Indirection,
- * "Adding a Level of Indirection"), or of what other calls of the same reply return (Pipeline, "Parallel
- * and Nested Tool Calls").
+ * Tool schemas whose arguments may be references: to named values (Indirection, "Adding a Level of
+ * Indirection"), or to results of other calls of the same reply (Pipeline, "Parallel and Nested Tool
+ * Calls").
  * @module
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { LONGEST_NAME } from "./syntax.ts";
-import { partsOf, targetOf, typesOf } from "../schema/position.ts";
+import { schemasFor, targetOf, typesOf } from "../schema/position.ts";
 import { schemaOf, type ToolSchema } from "../tool.ts";
 
 const NAME_PATTERN = "^@[A-Za-z_][A-Za-z0-9_]*$";
@@ -21,12 +21,12 @@ const NAME: JsonObject = {
   type: "string",
   description:
     "The @name of a known value, in place of the value itself; @name.field for a field of it.",
-  // What may be a key is checked where the value is known; providers know few kinds of patterns.
+  // Keys are checked once the value is known; providers support few kinds of patterns.
   pattern: String.raw`^@[A-Za-z_][A-Za-z0-9_]*(\.[^.@\s]+)*$`,
 };
 /**
- * What a reference to the result of another call must match to stand in the place of a value: `$1.field`
- * or `$call_id.field`, or a part of it as in `$1.items.0.name`, `$1.items[0].name` and `$1[0].name`.
+ * The pattern of a reference to the result of another call: `$1.field` or `$call_id.field`, or a part of it
+ * as in `$1.items.0.name`, `$1.items[0].name` and `$1[0].name`.
  */
 export const REFERENCE_PATTERN = String
   .raw`^\$[A-Za-z0-9_][A-Za-z0-9_-]*(\.[^.$\[\]\s]+|\[[0-9]+\])+$`;
@@ -39,7 +39,7 @@ const REFERENCE: JsonObject = {
   pattern: REFERENCE_PATTERN,
 };
 
-/** What stands behind each keyword: values of their own, or other views of the same value. */
+/** The schemas under each keyword: of inner values ("position"), or of the same value ("branch"). */
 const KEYWORDS: ReadonlyMap<string, "position" | "branch"> = new Map([
   ...[
     "properties",
@@ -55,7 +55,7 @@ const KEYWORDS: ReadonlyMap<string, "position" | "branch"> = new Map([
   ...["anyOf", "oneOf", "allOf", "then", "else", "$defs", "definitions", "dependentSchemas"]
     .map((keyword) => [keyword, "branch"] as const),
 ]);
-/** Behind these stand schemas by name, not one schema or a list. */
+/** Keywords that hold schemas by name, not one schema or a list. */
 const BY_NAME = new Set([
   "properties",
   "patternProperties",
@@ -63,19 +63,19 @@ const BY_NAME = new Set([
   "definitions",
   "dependentSchemas",
 ]);
-/** They say something about the value for people, and nothing that checks it. */
+/** Keywords for people, which do not affect validation. */
 const ANNOTATIONS = new Set(["title", "description", "default", "examples", "deprecated"]);
-/** They stand once in a schema, whatever else of its root stands elsewhere too. */
+/** Keywords that are kept only at the root when the root is copied elsewhere. */
 const OF_THE_ROOT = new Set(["$schema", "$id", "$defs", "definitions"]);
-/** What lies deeper in a schema stays as it is. */
+/** Deeper parts of a schema stay unchanged. */
 const MOST_DEPTH = 100;
 
 /**
- * The parameter in which a call of `tool` names its result: `result`, or another name that is free
- * where the tool has a parameter of that name itself.
+ * Returns the parameter in which a call of `tool` names its result: `result`, or another free name if the
+ * tool has a parameter `result` itself.
  */
 export function resultParameter({ parameters }: ToolSchema): string {
-  const { parts } = partsOf(parameters, [parameters]);
+  const { parts } = schemasFor(parameters, [parameters]);
   const isTaken = (name: string) =>
     parts.some(({ properties, required }) =>
       (isJsonObject(properties) && Object.hasOwn(properties, name)) ||
@@ -88,7 +88,7 @@ export function resultParameter({ parameters }: ToolSchema): string {
 }
 
 /**
- * The tool as a model sees it that works with names: it must name the result, and may give the
+ * Returns the tool for a model that works with names: each call must name its result, and may give the
  * `@name` of a value, or `@name.field` for a part of it, wherever a value is expected.
  *
  * @example Usage
@@ -110,8 +110,8 @@ export function offerNames(tool: ToolSchema): ToolSchema {
 }
 
 /**
- * The tool as a model sees it that may refer to results of calls it makes in the same reply: wherever a
- * value is expected, texts included, `$1.field` may stand for a field of what call 1 returns.
+ * Returns the tool for a model whose calls may refer to results of other calls in the same reply: wherever a
+ * value is expected, strings included, `$1.field` is a field of the result of call 1.
  *
  * @example Usage
  * ```ts
@@ -128,20 +128,20 @@ export function offerNames(tool: ToolSchema): ToolSchema {
  * ```
  */
 export function offerReferences(tool: ToolSchema): ToolSchema {
-  // No message tells of references: even where any text is taken, the schema must.
+  // No prompt explains references, so the schema must, even where any string is accepted.
   const parameters = new Offer(tool.parameters, REFERENCE, { everywhere: true }).bare();
   return { ...schemaOf(tool), parameters };
 }
 
-/** Rewrites the schema of one tool; what it was made from stays untouched. */
+/** Rewrites the schema of one tool; the original is not changed. */
 class Offer {
   readonly #root: JsonObject;
-  /** Targets of references that are no definitions, by the name of the definition they become. */
+  /** Targets of references that are not definitions, with the names of the definitions they become. */
   readonly #moved = new Map<JsonObject, string>();
 
-  /** What else is taken wherever a value is. */
+  /** The schema of a reference. */
   readonly #name: JsonObject;
-  /** Whether it is told even where it would be taken anyway. */
+  /** Whether to add it even where any string is accepted. */
   readonly #everywhere: boolean;
 
   constructor(root: JsonObject, name: JsonObject, { everywhere = false } = {}) {
@@ -150,80 +150,80 @@ class Offer {
     this.#everywhere = everywhere;
   }
 
-  /** A schema of all arguments. */
+  /** Returns the schema of all arguments. */
   bare(): JsonObject {
     return this.#whole(this.#inside(this.#root, 0));
   }
 
-  /** A schema of all arguments, and of one more that names the result. */
+  /** Returns the schema of all arguments, and one more that names the result. */
   withResult(result: string): JsonObject {
-    const made = this.#withResult(this.#root, result, 0);
-    const { required } = made;
+    const own = this.#withResult(this.#root, result, 0);
+    const { required } = own;
     return this.#whole({
-      ...made,
-      type: made["type"] ?? "object",
+      ...own,
+      type: own["type"] ?? "object",
       required: [...(Array.isArray(required) ? required : []), result],
     });
   }
 
-  /** A schema with all that it refers to. */
-  #whole(made: JsonObject): JsonObject {
+  /** Returns a schema with the definitions that it refers to. */
+  #whole(schema: JsonObject): JsonObject {
     const definitions: JsonObject = {};
-    // The list grows while it is gone through, as what is moved may refer to more.
+    // The list grows during the loop, as moved schemas may refer to more.
     for (const [target, name] of this.#moved) {
       const rest = Object.entries(target).filter(([keyword]) => !OF_THE_ROOT.has(keyword));
       definitions[name] = this.#inside(Object.fromEntries(rest), 1);
     }
-    if (this.#moved.size === 0) return made;
-    const { $defs } = made;
-    return { ...made, $defs: { ...(isJsonObject($defs) ? $defs : {}), ...definitions } };
+    if (this.#moved.size === 0) return schema;
+    const { $defs } = schema;
+    return { ...schema, $defs: { ...(isJsonObject($defs) ? $defs : {}), ...definitions } };
   }
 
-  /** A schema of all arguments, which knows the result's parameter too. */
+  /** Returns the schema of all arguments, with the parameter for the result added. */
   #withResult(schema: JsonObject, result: string, depth: number): JsonObject {
     const { $ref, ...rest } = schema;
     const target = depth < MOST_DEPTH ? targetOf(this.#root, $ref) : undefined;
-    // What is referred to may be the schema of a value elsewhere, which has no result: it is copied.
+    // The target may also be the schema of an inner value, which has no result, so it is copied.
     const own = target === undefined || target === schema ? schema : { ...target, ...rest };
     if (own !== schema && own["$ref"] !== undefined) {
       return this.#withResult(own, result, depth + 1);
     }
-    const made = this.#inside(own, 0);
-    const { properties, maxProperties, minProperties } = made;
+    const changed = this.#inside(own, 0);
+    const { properties, maxProperties, minProperties } = changed;
     for (const keyword of ["anyOf", "oneOf", "allOf"]) {
-      // The branches are made from those that were given, as these are what references mean.
+      // The branches are made from the original ones, as references point to these.
       const given = keyword === "anyOf" && own["anyOf"] === undefined ? own["oneOf"] : own[keyword];
-      if (made[keyword] === undefined || !Array.isArray(given) || depth >= MOST_DEPTH) continue;
-      made[keyword] = given.map((branch) =>
+      if (changed[keyword] === undefined || !Array.isArray(given) || depth >= MOST_DEPTH) continue;
+      changed[keyword] = given.map((branch) =>
         isJsonObject(branch) ? this.#withResult(branch, result, depth + 1) : branch
       );
     }
     return {
-      ...made,
+      ...changed,
       properties: { ...(isJsonObject(properties) ? properties : {}), [result]: RESULT },
       ...(typeof maxProperties === "number" ? { maxProperties: maxProperties + 1 } : {}),
       ...(typeof minProperties === "number" ? { minProperties: minProperties + 1 } : {}),
     };
   }
 
-  /** A schema that takes a name too. */
+  /** Returns a schema that accepts a reference too. */
   #position(schema: JsonValue, depth: number): JsonValue {
     if (!isJsonObject(schema) || depth > MOST_DEPTH) return schema;
-    const made = this.#inside(schema, depth);
-    if (!this.#everywhere && takesEveryName(this.#root, schema)) return made;
-    const { anyOf } = made;
-    const plain = Object.keys(made).every((key) => key === "anyOf" || ANNOTATIONS.has(key));
+    const result = this.#inside(schema, depth);
+    if (!this.#everywhere && takesEveryName(this.#root, schema)) return result;
+    const { anyOf } = result;
+    const plain = Object.keys(result).every((key) => key === "anyOf" || ANNOTATIONS.has(key));
     return Array.isArray(anyOf) && plain
-      ? { ...made, anyOf: [...anyOf, this.#name] }
-      : { anyOf: [made, this.#name] };
+      ? { ...result, anyOf: [...anyOf, this.#name] }
+      : { anyOf: [result, this.#name] };
   }
 
-  /** The same schema, in whose inner positions names are taken. */
+  /** Returns the schema with references accepted in its inner positions. */
   #inside(schema: JsonObject, depth: number): JsonObject {
     return Object.fromEntries(
       Object.entries(schema).flatMap(([keyword, value]): [string, JsonValue][] => {
         if (keyword === "$ref") return [[keyword, this.#reference(value)]];
-        // An OpenAPI hint for reading oneOf, which a name in the place of its tag would belie.
+        // An OpenAPI hint for reading oneOf, which does not hold if its tag is a reference.
         if (keyword === "discriminator" && Object.hasOwn(schema, "oneOf")) return [];
         const kind = KEYWORDS.get(keyword);
         if (kind === undefined) return [[keyword, value]];
@@ -236,7 +236,7 @@ class Offer {
           : BY_NAME.has(keyword) && isJsonObject(value)
           ? Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, change(inner)]))
           : change(value);
-        // With names in it a value may fit several branches, one of which is right once it is known.
+        // With references a value may fit several branches; only one fits once it is known.
         const relaxed = keyword === "oneOf" && !Object.hasOwn(schema, "anyOf");
         return [[relaxed ? "anyOf" : keyword, changed]];
       }),
@@ -244,8 +244,8 @@ class Offer {
   }
 
   /**
-   * A reference to the same schema. All but definitions have another place or another meaning by
-   * now: the root has got a result, and positions lie deeper.
+   * Returns a reference to the same schema. All targets but definitions have moved or changed: the root has
+   * a result parameter, and positions lie deeper.
    */
   #reference(reference: JsonValue): JsonValue {
     const target = targetOf(this.#root, reference);
@@ -262,13 +262,17 @@ class Offer {
   }
 }
 
-/** Whether every `@name` is a valid value already. */
-function takesEveryName(root: JsonObject, schema: JsonValue, seen = new Set<JsonValue>()): boolean {
+/** Whether every `@name` is already a valid value. */
+function takesEveryName(
+  root: JsonObject,
+  schema: JsonValue,
+  visited = new Set<JsonValue>(),
+): boolean {
   if (!isJsonObject(schema)) return schema === true;
-  if (seen.has(schema)) return false;
-  seen.add(schema);
+  if (visited.has(schema)) return false;
+  visited.add(schema);
   const { $ref, minLength, maxLength, anyOf, oneOf, allOf } = schema;
-  const takes = (inner: JsonValue) => takesEveryName(root, inner, seen);
+  const takes = (inner: JsonValue) => takesEveryName(root, inner, visited);
   const types = typesOf(schema);
   if (types !== undefined && !types.includes("string")) return false;
   if (
@@ -283,7 +287,7 @@ function takesEveryName(root: JsonObject, schema: JsonValue, seen = new Set<Json
   return [anyOf, oneOf].every((branches) => !Array.isArray(branches) || branches.some(takes));
 }
 
-/** The tool by which a model may look at one value, under a name that none of `tools` has. */
+/** Returns a tool that shows one value to the model, under a name that none of `tools` has. */
 export function dereferenceTool(tools: readonly ToolSchema[]): ToolSchema {
   const base = "dereference";
   let name = base;

@@ -1,14 +1,14 @@
 /**
- * Filling: values in the place of the references that stand in the arguments of a call.
+ * Substitution: replaces the references in the arguments of a call by values.
  * @module
  */
 
-import { partsInWords } from "./field_paths.ts";
+import { describeParts } from "./field_paths.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import {
   Binding,
+  LONGEST_QUOTE,
   LONGEST_TEXT,
-  LONGEST_TOLD,
   type MissingPart,
   type Notation,
   type Reference,
@@ -16,113 +16,113 @@ import {
 } from "./syntax.ts";
 import { Position } from "../schema/position.ts";
 
-/** So many parameters, and names that are unknown, are told. */
-const MOST_TOLD = 20;
-/** So many parts that are missing are told, each with those that are there. */
+/** At most this many parameters and unknown names are listed. */
+const MOST_LISTED = 20;
+/** At most this many missing parts are listed, each with the parts that exist. */
 const MOST_PARTS = 3;
 
-/** Arguments with values in the place of references. */
+/** Arguments with values in place of references. */
 export interface Substituted {
   /** The arguments. */
   readonly values: JsonObject;
-  /** What could not be replaced, in words. */
+  /** The references that could not be replaced, as messages. */
   readonly errors: readonly string[];
-  /** The parameters it stands in. */
+  /** The parameters that hold them. */
   readonly faults: readonly string[];
 }
 
-/** What references stand for. */
+/** The meanings of references. */
 export interface Meanings {
-  /** How they are written. */
+  /** How references are written. */
   readonly notation: Notation;
-  /** What one means: `undefined` when its name has no value. */
+  /** Returns the value of a reference; `undefined` if its name has none. */
   readonly of: (reference: Reference) => Binding | MissingPart | undefined;
-  /** Tells of names that have no value, and where they stand. */
+  /** Returns messages about names without a value. */
   readonly unknown: (unknown: Unknown) => readonly string[];
-  /** How many characters may be filled in, where some of those that a call may have are used up. */
+  /** How many characters may be inserted; default 10,000,000. */
   readonly left?: number;
 }
 
-/** Names that have no value. */
+/** Names without a value. */
 export interface Unknown {
-  /** The first of them, without their signs. */
+  /** The first of them, without signs. */
   readonly names: ReadonlySet<string>;
-  /** The first parameters that they stand in. */
+  /** The first parameters that hold them. */
   readonly parameters: ReadonlySet<string>;
-  /** Whether one stands where a text is expected. */
+  /** Whether one is where a string is expected. */
   readonly inText: boolean;
 }
 
 /**
- * Arguments with values in place of the references in them, as the schema asks for: where it expects no
- * text, a reference stands by itself, and its value takes its place as it is; in texts references are
- * replaced by the text of their values.
+ * Returns the arguments with values in place of references, as the schema requires: where it expects no string,
+ * a reference must be the whole string and becomes the value itself; in strings, references become the text of
+ * their values.
  */
 export function substituteArguments(
-  written: JsonObject,
+  input: JsonObject,
   parameters: JsonObject,
   meanings: Meanings,
 ): Substituted {
-  const filling = new Filling(meanings);
-  const within = new Position(parameters).within(written);
+  const substitution = new Substitution(meanings);
+  const within = new Position(parameters).within(input);
   const values = Object.fromEntries(
-    Object.entries(written).map(([parameter, value]) => {
-      filling.parameter = parameter;
-      return [parameter, filling.fill(value, within(parameter))];
+    Object.entries(input).map(([parameter, value]) => {
+      substitution.parameter = parameter;
+      return [parameter, substitution.fill(value, within(parameter))];
     }),
   );
-  return { values, errors: filling.errors(), faults: [...filling.faults] };
+  return { values, errors: substitution.errors(), faults: [...substitution.faults] };
 }
 
-/** A value with something in place of each text in it. */
+/** Returns a value with each string in it replaced. */
 export function replaceTexts(
-  written: JsonValue,
+  value: JsonValue,
   position: Position,
   replace: (text: string, position: Position) => JsonValue,
 ): JsonValue {
-  if (typeof written === "string") return replace(written, position);
-  if (typeof written !== "object" || written === null) return written;
-  const within = position.within(written);
-  if (Array.isArray(written)) {
-    return written.map((item, index) => replaceTexts(item, within(index), replace));
+  if (typeof value === "string") return replace(value, position);
+  if (typeof value !== "object" || value === null) return value;
+  const within = position.within(value);
+  if (Array.isArray(value)) {
+    return value.map((item, index) => replaceTexts(item, within(index), replace));
   }
   return Object.fromEntries(
-    Object.entries(written).map(([key, value]) => [
+    Object.entries(value).map(([key, value]) => [
       key,
       replaceTexts(value, within(key), replace),
     ]),
   );
 }
 
-/** Replaces the references in the arguments of one call, and keeps what is wrong with them. */
-class Filling {
-  /** The top-level parameter that is gone through. */
+/** Replaces the references in the arguments of one call, and collects the faults. */
+class Substitution {
+  /** The current top-level parameter. */
   parameter = "";
-  /** Parameters in which something is wrong. */
+  /** Parameters with faults. */
   readonly faults = new Set<string>();
 
   readonly #meanings: Meanings;
-  /** Names that have no value, and where they stand. */
+  /** Names without a value, and the parameters that hold them. */
   readonly #unknown = { names: new Set<string>(), parameters: new Set<string>(), inText: false };
   /** Parts that values do not have, by name and path. */
   readonly #missing = new Map<string, MissingPart>();
-  /** The texts that hold more than a reference where no text is expected, by parameter. */
+  /** Strings that are more than a reference where no string is expected, by parameter. */
   readonly #partial = new Map<string, string>();
-  /** How many characters may still be filled in. */
+  /** How many characters may still be inserted. */
   #left: number;
 
-  /** Begins with nothing that is wrong. */
+  /** Starts without faults. */
   constructor(meanings: Meanings) {
     this.#meanings = meanings;
     this.#left = meanings.left ?? LONGEST_TEXT;
   }
 
-  /** What is meant by a value that was written. */
-  fill(written: JsonValue, position: Position): JsonValue {
-    return replaceTexts(written, position, (text, place) => this.#fillText(text, place));
+  /** Returns a value with its references replaced. */
+  fill(value: JsonValue, position: Position): JsonValue {
+    return replaceTexts(value, position, (text, place) => this.#fillText(text, place));
   }
 
-  /** What could not be replaced, in words. */
+  /** Returns messages about the references that could not be replaced. */
   errors(): string[] {
     const { notation: { sign, example }, unknown, left = LONGEST_TEXT } = this.#meanings;
     const most = left === LONGEST_TEXT
@@ -131,7 +131,7 @@ class Filling {
     const partial = [...this.#partial].map(([parameter, text]) => `${parameter} is ${text}`);
     return [
       ...(this.#unknown.names.size === 0 ? [] : unknown(this.#unknown)),
-      ...[...this.#missing.values()].map((missing) => missingInWords(missing, sign)),
+      ...[...this.#missing.values()].map((missing) => describeMissing(missing, sign)),
       ...(partial.length === 0 ? [] : [
         `Where no text is expected, write one ${example} by itself, or a value: ` +
         partial.join(", "),
@@ -140,15 +140,15 @@ class Filling {
     ];
   }
 
-  #fillText(written: string, position: Position): JsonValue {
+  #fillText(source: string, position: Position): JsonValue {
     const { notation } = this.#meanings;
-    if (!written.includes(notation.sign)) return written;
+    if (!source.includes(notation.sign)) return source;
     const { takes } = position;
-    // Listed values can be given as they are listed, whatever they look like.
-    if (position.lists(written)) return written;
+    // Listed values are accepted as they are, even if they look like references.
+    if (position.lists(source)) return source;
     const bindings: (Binding | undefined)[] = [];
     let isWhole = false;
-    const filled = replaceReferences(written, (reference) => {
+    const filled = replaceReferences(source, (reference) => {
       const binding = this.#bind(reference, takes !== "value");
       bindings.push(binding);
       isWhole ||= reference.isWhole;
@@ -160,13 +160,13 @@ class Filling {
       return isTyped ? first.value : first.text;
     }
     if (takes !== "value") return filled;
-    // What is unknown or missing in it is told already.
+    // Unknown and missing references in it are reported already.
     if (bindings.length > 0 && !bindings.includes(undefined)) {
-      const text = printable(JSON.stringify(written.slice(0, LONGEST_TOLD)), LONGEST_TOLD);
+      const text = printable(JSON.stringify(source.slice(0, LONGEST_QUOTE)), LONGEST_QUOTE);
       const parameter = this.#refuse();
-      if (this.#partial.size < MOST_TOLD) this.#partial.set(parameter, text);
+      if (this.#partial.size < MOST_LISTED) this.#partial.set(parameter, text);
     }
-    return written;
+    return source;
   }
 
   #bind(reference: Reference, inText: boolean): Binding | undefined {
@@ -180,8 +180,8 @@ class Filling {
     const parameter = this.#refuse();
     if (meaning === undefined) {
       const { names, parameters } = this.#unknown;
-      if (names.size < MOST_TOLD) names.add(reference.name.slice(0, LONGEST_TOLD));
-      if (parameters.size < MOST_TOLD) parameters.add(parameter);
+      if (names.size < MOST_LISTED) names.add(reference.name.slice(0, LONGEST_QUOTE));
+      if (parameters.size < MOST_LISTED) parameters.add(parameter);
       this.#unknown.inText ||= inText;
     } else if (this.#missing.size < MOST_PARTS) {
       this.#missing.set(`${meaning.path}.${meaning.key}`, meaning);
@@ -189,17 +189,17 @@ class Filling {
     return undefined;
   }
 
-  /** Finds fault with the parameter, whose name comes back as it is told. */
+  /** Records a fault in the current parameter, and returns its name for messages. */
   #refuse(): string {
-    this.faults.add(this.parameter.slice(0, LONGEST_TOLD));
-    return printable(this.parameter, LONGEST_TOLD);
+    this.faults.add(this.parameter.slice(0, LONGEST_QUOTE));
+    return printable(this.parameter, LONGEST_QUOTE);
   }
 }
 
-/** What is not there, and what is. */
-export function missingInWords({ path, key, value }: MissingPart, sign: string = "@"): string {
-  const whole = printable(path, LONGEST_TOLD);
-  return `There is no ${sign}${printable(`${path}.${key}`, LONGEST_TOLD)}: ${sign}${whole} ${
-    partsInWords(value)
+/** Describes a missing part, and the parts that exist. */
+export function describeMissing({ path, key, value }: MissingPart, sign: string = "@"): string {
+  const whole = printable(path, LONGEST_QUOTE);
+  return `There is no ${sign}${printable(`${path}.${key}`, LONGEST_QUOTE)}: ${sign}${whole} ${
+    describeParts(value)
   }`;
 }

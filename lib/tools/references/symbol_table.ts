@@ -1,11 +1,11 @@
 /**
- * Symbols: names for values. A model works with the names and never sees the values, which an
- * environment of bindings holds (Indirection, "Adding a Level of Indirection").
+ * Symbols: names for values. A model works with the names and never sees the values, which are stored in an
+ * environment of bindings (Indirection, "Adding a Level of Indirection").
  * @module
  */
 
 import {
-  missingInWords,
+  describeMissing,
   substituteArguments,
   type Substituted,
   type Unknown,
@@ -22,8 +22,8 @@ import {
   Binding,
   isSymbol,
   LONGEST_NAME,
+  LONGEST_QUOTE,
   LONGEST_TEXT,
-  LONGEST_TOLD,
   meaningOf,
   type MissingPart,
   NAME_RULE,
@@ -37,16 +37,16 @@ import type { Refusal, ToolSchema } from "../tool.ts";
 
 export type { Substituted } from "./substitute.ts";
 
-/** Values and arguments that nest deeper could overflow the stack of whoever reads them. */
+/** Deeper values and arguments could overflow the stack of recursive code. */
 const MOST_NESTING = 500;
-/** So many known names are told. */
-const MOST_TOLD = 20;
-/** A person is shown so much of a value. */
+/** At most this many known names are listed. */
+const MOST_LISTED = 20;
+/** Longer values are cut when rendered for people. */
 const LONGEST_SHOWN = 100;
 
 /**
- * The value that a function's result binds: what its text says as JSON, else the text itself. A text
- * stays a text, too, where a number would lose digits of it, and where it nests too deep.
+ * Returns the value that a function's result is bound to: its text parsed as JSON, else the text itself. Text
+ * also stays text if a number would lose digits, or if it nests too deep.
  *
  * @example Usage
  * ```ts
@@ -66,7 +66,7 @@ export function valueOfResult(text: string): JsonValue {
   return losesDigits ? text : value;
 }
 
-/** What went wrong, if a function's result is a JSON object with the single key `error`. */
+/** Returns the error message, if a function's result is a JSON object with the single key `error`. */
 export function errorOfResult(text: string): string | undefined {
   const value = parseJson(text);
   if (!isJsonObject(value) || !Object.hasOwn(value, "error")) return undefined;
@@ -77,12 +77,12 @@ export function errorOfResult(text: string): string | undefined {
 
 const KIND = Object.prototype.toString;
 
-/** Whether `value` is one that JSON can carry, and does not nest too deep. */
+/** Whether `value` is a JSON value, and does not nest too deep. */
 export function isPlain(value: unknown, left = MOST_NESTING): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
   if (value === null) return true;
-  // Objects of other kinds, such as maps, have no keys where JSON looks for them.
+  // Objects of other kinds, such as maps, do not keep their content in keys.
   if (!Array.isArray(value) && KIND.call(value) !== "[object Object]") return false;
   return left > 0 && Object.values(value).every((inner) => isPlain(inner, left - 1));
 }
@@ -91,21 +91,21 @@ export function isPlain(value: unknown, left = MOST_NESTING): value is JsonValue
 export interface ReadCall {
   /** The name for its result. */
   readonly name: string;
-  /** The arguments that are meant, as JSON text, without the one that names the result. */
+  /** The arguments with values, as JSON text, without the parameter that names the result. */
   readonly resolved: string;
 }
 
-/** Why a call cannot be read, and what of it can. */
+/** Why a call cannot be read, and its arguments as far as they can be. */
 export interface UnreadCall extends Refusal {
-  /** The arguments without the one that names the result, with values for the names that have one. */
+  /** The arguments without the parameter that names the result; known names replaced by values. */
   readonly meant?: string;
 }
 
 /**
- * The names that are known in one conversation, and their values. A name has letters, digits and
- * underscores, at most 64, the first of them no digit; nothing here but texts that a model writes
- * has an "@" before it. Behind the name of an object or a list a path may lead to a part of it, as in
- * `@Order.customer.name` or `@List.0`; results are named without one.
+ * The names known in one conversation, and their values. A name has at most 64 letters, digits and
+ * underscores, and does not begin with a digit; only texts written by a model have an "@" before it. After
+ * the name of an object or a list a path may lead to a part of it, as in `@Order.customer.name` or
+ * `@List.0`; results are named without a path.
  *
  * @example The article's conversation
  * ```ts
@@ -142,13 +142,13 @@ export class Symbols {
   readonly #reserved = new Set<string>();
 
   /**
-   * Binds what is given from the start. A name that is none is not changed into one: a prompt speaks
-   * of it, and what a model reads and what it may write must be the same.
+   * Binds the initial values. Invalid names are rejected, not changed, as the prompt mentions them: the names
+   * that a model reads and those it may write must be the same.
    *
-   * @throws {InputError} If a name is none or is given twice, or a value is not one of JSON.
+   * @throws {InputError} If a name is not valid or is given twice, or a value is not JSON.
    */
-  constructor(given: Iterable<readonly [string, JsonValue]> = []) {
-    for (const [name, value] of given) this.bind(name, value);
+  constructor(bindings: Iterable<readonly [string, JsonValue]> = []) {
+    for (const [name, value] of bindings) this.bind(name, value);
   }
 
   /** Whether `name` has a value. */
@@ -156,24 +156,24 @@ export class Symbols {
     return this.#bindings.has(name);
   }
 
-  /** The value of a name, or of a path such as `Order.total`; `undefined` when there is none. */
+  /** Returns the value of a name, or of a path such as `Order.total`; `undefined` if there is none. */
   get(path: string): JsonValue | undefined {
     const meaning = this.#meaning(path);
     return meaning instanceof Binding ? meaning.value : undefined;
   }
 
-  /** All names that have values, in the order in which they got them. */
+  /** Returns all names that have values, in the order of binding. */
   names(): string[] {
     return [...this.#bindings.keys()];
   }
 
   /**
-   * Gives `name` its value, for good.
+   * Binds `name` to a value, permanently.
    *
-   * @throws {InputError} If it is no name or has a value, or `value` is not one of JSON.
+   * @throws {InputError} If the name is not valid or has a value, or `value` is not JSON.
    */
   bind(name: string, value: JsonValue): void {
-    const action = `Cannot bind @${printable(name, LONGEST_TOLD)}`;
+    const action = `Cannot bind @${printable(name, LONGEST_QUOTE)}`;
     if (!isSymbol(name)) throw new InputError(`${action} as ${NAME_RULE}`);
     if (this.#bindings.has(name)) {
       throw new InputError(`${action} as a name stands for one value: it has one`);
@@ -188,55 +188,54 @@ export class Symbols {
     this.#bindings.set(name, new Binding(value));
   }
 
-  /** Keeps `name` for the result of a call that still runs: it is neither known nor free. */
+  /** Reserves `name` for the result of a running call: it is neither known nor free. */
   reserve(name: string): void {
     this.#reserved.add(name);
   }
 
-  /** Lets go of a reserved name, whose call has ended. */
+  /** Releases a reserved name, whose call has ended. */
   release(name: string): void {
     this.#reserved.delete(name);
   }
 
-  /** The tool as a model sees it: see {@linkcode offerNames}. */
+  /** Returns the tool as a model sees it: see {@linkcode offerNames}. */
   offer(tool: ToolSchema): ToolSchema {
     return offerNames(tool);
   }
 
   /**
-   * Reads what a model wrote for a call of `tool`, which it saw as {@linkcode offer} gives it.
-   * Where `tool` expects no string, a value may be one whole `@name`, which its value replaces as it
-   * is, and a text with more around a name is refused; in strings, names are replaced inside by the
-   * text of their values.
+   * Reads the arguments that a model wrote for a call of `tool`, as shown to it by {@linkcode offer}.
+   * Where `tool` expects no string, a value may be a single `@name`, which becomes its value, and a string
+   * with more than the name is refused; in strings, names are replaced by the text of their values.
    *
-   * @param tool The tool itself, as it was before it was offered.
-   * @param written The arguments as text.
+   * @param tool The original tool, not the offered one.
+   * @param text The arguments as text.
    * @param taken Names that other calls of the same reply have taken.
    */
   read(
     tool: ToolSchema,
-    written: string,
+    text: string,
     taken: ReadonlySet<string> = new Set(),
   ): ReadCall | UnreadCall {
-    const given = parseJson(written);
-    if (!isJsonObject(given) || !isPlain(given)) {
+    const input = parseJson(text);
+    if (!isJsonObject(input) || !isPlain(input)) {
       return {
         error: `The arguments must be one JSON object, nested at most ${MOST_NESTING} deep`,
         fault: { missing: [], unexpected: [], wrongType: [], malformed: true },
       };
     }
     const parameter = resultParameter(tool);
-    const { [parameter]: result, ...others } = given;
+    const { [parameter]: result, ...others } = input;
     const name = typeof result === "string" ? wholeReference(result) : undefined;
-    const unnamed = this.#faultOfResult(parameter, result, name, taken);
+    const nameFault = this.#resultNameFault(parameter, result, name, taken);
     const { values, errors, faults } = this.fill(tool, others);
-    if (unnamed !== undefined || errors.length > 0) {
+    if (nameFault !== undefined || errors.length > 0) {
       return {
-        error: [unnamed, ...errors].filter((error) => error !== undefined).join(". "),
+        error: [nameFault, ...errors].filter((error) => error !== undefined).join(". "),
         fault: {
           missing: result === undefined ? [parameter] : [],
           unexpected: [],
-          wrongType: [...(unnamed && result !== undefined ? [parameter] : []), ...faults],
+          wrongType: [...(nameFault && result !== undefined ? [parameter] : []), ...faults],
           malformed: false,
         },
         meant: JSON.stringify(values),
@@ -245,30 +244,30 @@ export class Symbols {
     return { name: name!, resolved: JSON.stringify(values) };
   }
 
-  /** The arguments of a call of `tool`, that does not name its result, with values for names. */
-  fill(tool: ToolSchema, written: JsonObject): Substituted {
-    return substituteArguments(written, tool.parameters, {
+  /** Replaces names by values in the arguments of a call that does not name its result. */
+  fill(tool: ToolSchema, input: JsonObject): Substituted {
+    return substituteArguments(input, tool.parameters, {
       notation: NAMES,
       of: (reference) => meaningOf(reference, this.#bindings),
-      unknown: (unknown) => this.#tellUnknown(unknown),
+      unknown: (unknown) => this.#describeUnknown(unknown),
     });
   }
 
   /**
-   * What goes back for a look at the value of a name or a path, with or without its "@": the value as
-   * JSON, or an error that tells which there are.
+   * Returns the value of a name or a path, with or without its "@", as JSON for the model, or an error that
+   * lists the known names.
    */
-  reveal(asked: JsonValue | undefined): string {
-    const meaning = typeof asked === "string" ? this.#meaning(asked.replace(/^@/, "")) : undefined;
+  reveal(path: JsonValue | undefined): string {
+    const meaning = typeof path === "string" ? this.#meaning(path.replace(/^@/, "")) : undefined;
     if (meaning instanceof Binding) return JSON.stringify(meaning.value);
-    if (meaning !== undefined) return JSON.stringify({ error: missingInWords(meaning) });
-    const shown = printable(JSON.stringify(asked) ?? "nothing", LONGEST_TOLD);
-    return JSON.stringify({ error: `There is no value named ${shown}. ${this.#knownNames()}` });
+    if (meaning !== undefined) return JSON.stringify({ error: describeMissing(meaning) });
+    const quote = printable(JSON.stringify(path) ?? "nothing", LONGEST_QUOTE);
+    return JSON.stringify({ error: `There is no value named ${quote}. ${this.#knownNames()}` });
   }
 
   /**
-   * A text, such as a final answer, with the values of all names in it that are known. A path that
-   * leads nowhere stays as it was written.
+   * Returns a text, such as a final answer, with values in place of all known names. A path that does not
+   * exist stays unchanged.
    */
   resolve(text: string): string {
     let left = LONGEST_TEXT;
@@ -280,7 +279,7 @@ export class Symbols {
     });
   }
 
-  /** A text for a person: the names and paths in it, each with its value, long ones cut. */
+  /** Returns a text for people: names and paths are each followed by their value, long values cut. */
   render(text: string): string {
     return replaceReferences(text, (reference) => {
       const meaning = meaningOf(reference, this.#bindings);
@@ -289,17 +288,17 @@ export class Symbols {
     });
   }
 
-  /** What a path means, which begins with a name and has no "@". */
+  /** Returns the meaning of a path that begins with a name, without "@". */
   #meaning(path: string): Binding | MissingPart | undefined {
     const [name] = /^\w+/.exec(path) ?? [];
     if (name === undefined) return undefined;
     const reference = new Reference(`@${path}`, 0, name);
     const meaning = meaningOf(reference, this.#bindings);
-    // What a path leaves over is no part of it: the whole must be one.
+    // The whole text must be a path.
     return meaning instanceof Binding && !reference.isWhole ? undefined : meaning;
   }
 
-  #tellUnknown({ names, parameters, inText }: Unknown): string[] {
+  #describeUnknown({ names, parameters, inText }: Unknown): string[] {
     const unknown = [...names].map((name) => `@${name}`);
     const hint = inText
       ? `. Where the text ${unknown[0]} itself is meant, write @${unknown[0]}`
@@ -310,7 +309,7 @@ export class Symbols {
     ];
   }
 
-  #faultOfResult(
+  #resultNameFault(
     parameter: string,
     result: JsonValue | undefined,
     name: string | undefined,
@@ -319,7 +318,7 @@ export class Symbols {
     if (name === undefined || !isSymbol(name)) {
       const state = result === undefined
         ? "it is missing"
-        : `it is ${printable(JSON.stringify(result), LONGEST_TOLD)}`;
+        : `it is ${printable(JSON.stringify(result), LONGEST_QUOTE)}`;
       const free = this.#free("Result", taken);
       return `Parameter ${parameter} must name the result, such as @${free}; ${NAME_RULE}: ${state}`;
     }
@@ -333,7 +332,7 @@ export class Symbols {
     return this.#bindings.has(name) || this.#reserved.has(name) || taken.has(name);
   }
 
-  /** A name like `name` that can be taken. */
+  /** Returns a free name similar to `name`. */
   #free(name: string, taken: ReadonlySet<string>): string {
     if (!this.#isTaken(name, taken)) return name;
     const stem = name.replace(/_\d{1,9}$/, "");
@@ -345,11 +344,11 @@ export class Symbols {
 
   #knownNames(): string {
     const names = this.names();
-    // The newest are what a model is about to use.
-    const told = names.slice(-MOST_TOLD).map((name) => `@${name}`).join(", ");
+    // The model is most likely to use the newest.
+    const newest = names.slice(-MOST_LISTED).map((name) => `@${name}`).join(", ");
     if (names.length === 0) return "No name is known yet";
-    return names.length > MOST_TOLD
-      ? `Known names: ${told} and ${names.length - MOST_TOLD} older ones`
-      : `Known names: ${told}`;
+    return names.length > MOST_LISTED
+      ? `Known names: ${newest} and ${names.length - MOST_LISTED} older ones`
+      : `Known names: ${newest}`;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * References: names for values where a model writes them, as `@name`, or as `@name.field` for a part
- * of a value (Indirection, "Adding a Level of Indirection").
+ * References: how a model writes names for values, as `@name`, or as `@name.field` for a part of a value
+ * (Indirection, "Adding a Level of Indirection").
  * @module
  */
 
@@ -9,49 +9,49 @@ import type { JsonValue } from "../../base/json.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /**
- * Signs and a name, but for those of an address such as bob@example.com. Letters without a case do
- * not count before it: the languages that are written in them need no space there.
+ * Signs and a name, except in an address such as bob@example.com. Letters without case may come directly
+ * before it: the languages written with them use no spaces there.
  */
 const REFERENCE = /(?<![\w\p{Lu}\p{Ll}@])(@+)([A-Za-z_][A-Za-z0-9_]*)/gu;
 
-/** How references are written. */
+/** The notation of references. */
 export interface Notation extends PathForm {
-  /** What stands before a name. */
+  /** The sign before a name. */
   readonly sign: string;
-  /** What one looks like. */
+  /** An example of a reference. */
   readonly example: string;
-  /** Finds signs and the name behind them, one group each. */
+  /** Matches signs and the name after them, one group each. */
   readonly pattern: RegExp;
-  /** Whether each two signs write one; default one of several is dropped, and no reference is there. */
+  /** Whether two signs escape one; default: of several signs one is dropped, and it is no reference. */
   readonly pairs?: boolean;
 }
 
-/** Names for values. Of several signs before a name one is dropped: so `@@name` is the text `@name`. */
+/** Names for values. Of several signs before a name one is dropped: `@@name` is the text `@name`. */
 export const NAMES: Notation = { sign: "@", example: "@name", pattern: REFERENCE };
 
 const WHOLE = /^@([A-Za-z_][A-Za-z0-9_]*)$/;
-/** No name is longer, without its "@". */
+/** The longest name, without its "@". */
 export const LONGEST_NAME = 64;
-/** Names in names could double a text with every call. */
+/** The longest text: names within names could double a text with every call. */
 export const LONGEST_TEXT = 10_000_000;
-/** No more of a parameter's name, or of a name, is kept. */
-export const LONGEST_TOLD = 100;
+/** Longer names are cut in messages. */
+export const LONGEST_QUOTE = 100;
 
-/** What a name may be, for those who gave another one. */
+/** The rule for names, in messages. */
 export const NAME_RULE =
   `a name has at most ${LONGEST_NAME} letters of English, digits and underscores, the first of them no digit`;
 
-/** Whether `name`, which has no "@", can name a value. */
+/** Whether `name`, without "@", is a valid name for a value. */
 export function isSymbol(name: string): boolean {
   return name.length <= LONGEST_NAME && NAME.test(name);
 }
 
-/** The name that `text` is a reference to, if it is nothing but that: no path is behind it. */
+/** Returns the name if `text` is only a reference without a path. */
 export function wholeReference(text: string): string | undefined {
   return WHOLE.exec(text)?.[1];
 }
 
-/** A reference where it stands in a text. How much of a path belongs to it, the value decides. */
+/** A reference within a text. The value decides how much of the path belongs to it. */
 export class Reference {
   /** The name, without its sign. */
   readonly name: string;
@@ -61,7 +61,7 @@ export class Reference {
   readonly #form: PathForm;
   #end: number;
 
-  /** A reference to `name`, whose sign stands in `text` at `start`. */
+  /** Makes a reference to `name`, whose sign is in `text` at `start`. */
   constructor(text: string, start: number, name: string, form: PathForm = NAMES) {
     this.name = name;
     this.#text = text;
@@ -70,49 +70,49 @@ export class Reference {
     this.#end = start + 1 + name.length;
   }
 
-  /** Where it ends. */
+  /** Where it ends in the text. */
   get end(): number {
     return this.#end;
   }
 
-  /** Whether the text is nothing but this reference. */
+  /** Whether the text is only this reference. */
   get isWhole(): boolean {
     return this.#start === 0 && this.#end === this.#text.length;
   }
 
-  /** Name and path, without the sign. */
+  /** The name and path, without the sign. */
   get path(): string {
     return this.#text.slice(this.#start + 1, this.#end);
   }
 
-  /** Goes on into the value of its name, as far as the path there leads. */
+  /** Follows the path into the value of the name as far as it leads. */
   follow(value: JsonValue): { readonly value: JsonValue; readonly missing?: string } {
-    const followed = followPath(this.#text, this.#end, value, this.#form);
-    this.#end = followed.end;
-    return followed;
+    const result = followPath(this.#text, this.#end, value, this.#form);
+    this.#end = result.end;
+    return result;
   }
 
-  /** Takes one more step, whatever stands there. */
+  /** Takes one more step, for any value. */
   step(): void {
     this.#end += stepAt(this.#text, this.#end, this.#form)?.length ?? 0;
   }
 
-  /** The next step, where all that is left of the text is a path, and nothing stands before it. */
+  /** The next key, if the text begins with the reference and its rest is a path. */
   get next(): string | undefined {
     const step = this.#start === 0 ? stepAt(this.#text, this.#end, this.#form) : undefined;
     if (step === undefined) return undefined;
     return pathEnd(this.#text, this.#end, this.#form) === this.#text.length ? step.word : undefined;
   }
 
-  /** Takes all for a path that looks like one, where the value is not known. */
+  /** Takes the longest possible path, if the value is not known. */
   skipPath(): void {
     this.#end = pathEnd(this.#text, this.#end, this.#form);
   }
 }
 
 /**
- * `text` with each reference replaced; where `replacement` gives `undefined` it stays. How signs before a
- * name are written that are text, the notation says: by default `@@name` is the text `@name`.
+ * Returns `text` with each reference replaced, or kept if `replacement` returns `undefined`. Escaped signs are
+ * unescaped as the notation defines: by default `@@name` is the text `@name`.
  */
 export function replaceReferences(
   text: string,
@@ -125,17 +125,17 @@ export function replaceReferences(
   for (const { 0: { length }, 1: signs, 2: name, index } of text.matchAll(pattern)) {
     const count = signs!.length;
     const escaped = pairs ? count % 2 === 0 : count > 1;
-    const kept = pairs ? Math.floor(count / 2) : count - 1;
+    const signCount = pairs ? Math.floor(count / 2) : count - 1;
     const reference = new Reference(text, index + count - 1, name!, notation);
     const replaced = escaped ? name! : replacement(reference);
     if (replaced === undefined) continue;
-    parts.push(text.slice(from, index), sign.repeat(kept), replaced);
+    parts.push(text.slice(from, index), sign.repeat(signCount), replaced);
     from = escaped ? index + length : reference.end;
   }
   return parts.length === 0 ? text : parts.join("") + text.slice(from);
 }
 
-/** All names that stand in the texts of `value`; keys do not count. */
+/** Returns all names in the strings of `value`; keys do not count. */
 export function referencesIn(value: JsonValue, notation: Notation = NAMES): Set<string> {
   const names = new Set<string>();
   // Values may nest deeper than the stack goes.
@@ -151,10 +151,10 @@ export function referencesIn(value: JsonValue, notation: Notation = NAMES): Set<
   return names;
 }
 
-/** The texts of objects and lists: they may be long, and their names stand often. */
+/** Cached texts of objects and lists: they may be long and used often. */
 const TEXTS = new WeakMap<object, string>();
 
-/** What a reference stands for. */
+/** The value of a reference. */
 export class Binding {
   /** The value. */
   readonly value: JsonValue;
@@ -164,7 +164,7 @@ export class Binding {
     this.value = value;
   }
 
-  /** How it looks inside a text. */
+  /** The value as inserted into a text. */
   get text(): string {
     const { value } = this;
     if (typeof value !== "object" || value === null) return String(value);
@@ -176,17 +176,17 @@ export class Binding {
   }
 }
 
-/** What a path asks for, and is not there. */
+/** A path to a part that does not exist. */
 export interface MissingPart {
-  /** Name and path of what does not have it, without the "@". */
+  /** The name and path of the value that lacks it, without the "@". */
   readonly path: string;
-  /** The key that it does not have. */
+  /** The missing key. */
   readonly key: string;
-  /** What is asked. */
+  /** The value that lacks it. */
   readonly value: JsonValue;
 }
 
-/** What a reference means: `undefined` when its name has no value. */
+/** Returns the value of a reference; `undefined` if its name has none. */
 export function meaningOf(
   reference: Reference,
   bindings: ReadonlyMap<string, Binding>,

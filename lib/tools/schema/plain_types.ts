@@ -1,13 +1,13 @@
 /**
- * Type words: how documents of functions tell types in plain words, such as `{"amount": "number"}`, and the
- * JSON Schema that is meant (CallNavi, appendix A).
+ * Type words: converts function documents that give types as plain words, such as `{"amount": "number"}`, to
+ * JSON Schema and back (CallNavi, appendix A).
  * @module
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { typeOf } from "./position.ts";
 
-/** The words that name a type of JSON Schema, as they are written by programmers of many languages. */
+/** The words for each type of JSON Schema, as programmers of many languages write them. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ["string", "string"],
   ["str", "string"],
@@ -23,15 +23,15 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ["list", "array"],
 ]);
 
-/** Whether a word names a type. */
+/** Whether a word is the name of a type. */
 export function isTypeWord(word: string): boolean {
   return TYPES.has(word);
 }
 
 /**
- * The schema that type words mean: a word that names a type, words by key for an object, or anything else,
- * such as `"VISA/MASTER"` or an example, which then is the description: of a text where it is a text, and
- * else of a value of its own type.
+ * Converts type words to a schema: a type name, words by key for an object, or anything else, such as
+ * `"VISA/MASTER"` or an example value, which becomes the description: of a string if it is a string, else
+ * of a value of its own type.
  *
  * @example Usage
  * ```ts
@@ -59,8 +59,8 @@ export function schemaOfWords(words: JsonValue): JsonObject {
 }
 
 /**
- * The type words for a schema: the inverse of {@linkcode schemaOfWords} as far as there is one. Of several
- * types the first is told, of listed values all, and a description stands behind a type that is no text's.
+ * Converts a schema to type words: the inverse of {@linkcode schemaOfWords} as far as possible. Of several
+ * types only the first is kept, listed values are all kept, and a description follows a type other than string.
  *
  * @example Usage
  * ```ts
@@ -88,7 +88,7 @@ export function wordsOfSchema(schema: JsonValue): JsonValue {
   return isText ? description : `${type} (${description})`;
 }
 
-/** The type words for each of several schemas. */
+/** Converts each of several schemas to type words. */
 export function wordsByName(schemas: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, inner]) => [name, wordsOfSchema(inner)]),
@@ -102,35 +102,35 @@ function typeNamed({ type }: JsonObject): string | undefined {
 }
 
 /**
- * The schema, taking a text in the place of any value that is none: who does not know a value gives a
- * placeholder for it. The types that there were stand first.
+ * Returns the schema, extended to accept a string in place of every other value, so that a placeholder can be
+ * given for an unknown value. The original types come first.
  */
-export function takingText(schema: JsonObject): JsonObject {
-  const next = taking(schema, "");
+export function acceptText(schema: JsonObject): JsonObject {
+  const next = acceptTypeOf(schema, "");
   const { properties } = next;
   if (!isJsonObject(properties)) return next;
-  return { ...next, properties: mapped(properties, (inner) => takingText(inner)) };
+  return { ...next, properties: mapSchemas(properties, (inner) => acceptText(inner)) };
 }
 
-/** The schema, taking also the type of `value`, and within an object those of its values. */
-export function taking(schema: JsonObject, value: JsonValue): JsonObject {
+/** Returns the schema, extended to accept the type of `value`, and within an object those of its values. */
+export function acceptTypeOf(schema: JsonObject, value: JsonValue): JsonObject {
   const { type, properties } = schema;
   const types = [type ?? []].flat();
-  const isTaken = types.length === 0 || types.includes(typeOf(value)) ||
+  const isAccepted = types.length === 0 || types.includes(typeOf(value)) ||
     (types.includes("integer") && Number.isInteger(value));
-  const next = isTaken ? schema : { ...schema, type: [...types, typeOf(value)] };
+  const next = isAccepted ? schema : { ...schema, type: [...types, typeOf(value)] };
   if (!isJsonObject(properties) || !isJsonObject(value)) return next;
   return {
     ...next,
-    properties: mapped(
+    properties: mapSchemas(
       properties,
-      (inner, name) => Object.hasOwn(value, name) ? taking(inner, value[name]!) : inner,
+      (inner, name) => Object.hasOwn(value, name) ? acceptTypeOf(inner, value[name]!) : inner,
     ),
   };
 }
 
-/** The schemas by name, each changed. */
-function mapped(
+/** Returns the schemas by name, each changed. */
+function mapSchemas(
   schemas: JsonObject,
   change: (schema: JsonObject, name: string) => JsonObject,
 ): JsonObject {

@@ -1,11 +1,11 @@
 /**
- * Positions: where a value stands in a structure, and what the schema of the whole says of it there.
+ * Positions: where a value is in a structure, and what the root schema requires there.
  * @module
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 
-/** The schema in `root` that a local reference means; `undefined` for all others. */
+/** Returns the schema in `root` that a local reference points to; `undefined` for other references. */
 export function targetOf(
   root: JsonObject,
   reference: JsonValue | undefined,
@@ -14,13 +14,13 @@ export function targetOf(
   let target: JsonValue | undefined = root;
   for (const part of reference.split("/").slice(1)) {
     if (typeof target !== "object" || target === null) return undefined;
-    const key = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = decodePart(part).replaceAll("~1", "/").replaceAll("~0", "~");
     target = Object.hasOwn(target, key) ? (target as JsonObject)[key] : undefined;
   }
   return isJsonObject(target) ? target : undefined;
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -28,7 +28,7 @@ function decoded(part: string): string {
   }
 }
 
-/** The types that a schema itself names, be it by its members; `undefined` when it names none. */
+/** Returns the types that a schema itself names, or those of its listed values; `undefined` if none. */
 export function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   if (Array.isArray(schema["enum"])) return schema["enum"].map(typeOf);
   if (Object.hasOwn(schema, "const")) return [typeOf(schema["const"]!)];
@@ -36,25 +36,25 @@ export function typesOf(schema: JsonObject): readonly JsonValue[] | undefined {
   return Array.isArray(type) ? type : typeof type === "string" ? [type] : undefined;
 }
 
-/** The type of a value, as JSON Schema names it; numbers are not told from integers. */
+/** Returns the JSON Schema type of a value; integers count as numbers. */
 export function typeOf(value: JsonValue): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
-/** What a schema says of one value. */
-export interface Parts {
-  /** All schemas that speak of one value. */
+/** The schemas that apply to one value. */
+export interface ApplicableSchemas {
+  /** All schemas for the value. */
   readonly parts: readonly JsonObject[];
-  /** Whether one of the alternatives takes anything. */
+  /** Whether one of the alternatives accepts anything. */
   readonly open: boolean;
 }
 
-/** All schemas that a value in the position of `schemas` may have to meet, found through branches. */
-export function partsOf(
+/** Returns all schemas that may apply to a value in the position of `schemas`, following branches. */
+export function schemasFor(
   root: JsonObject,
   schemas: readonly JsonValue[],
   fits: (branch: JsonObject) => boolean = () => true,
-): Parts {
+): ApplicableSchemas {
   const parts = new Set<JsonObject>();
   let open = schemas.length === 0;
   const waiting = schemas.map((schema) => ({ schema, alternative: true }));
@@ -87,30 +87,30 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 
 const STRING_OR_NULL: ReadonlySet<JsonValue> = new Set(["string", "null"]);
 
-/** What schemas say of keys that they do not list. */
+/** Keywords for keys that a schema does not list. */
 const OTHERS = ["additionalProperties", "unevaluatedProperties"];
 
-/** Where a value stands among the arguments, and what its schema says of names there. */
+/** The position of a value among the arguments, and what its schema says about references there. */
 export class Position {
   readonly #root: JsonObject;
   readonly #schemas: readonly JsonValue[];
-  #found: Parts & { readonly types: ReadonlySet<JsonValue> } | undefined;
+  #found: ApplicableSchemas & { readonly types: ReadonlySet<JsonValue> } | undefined;
 
-  /** The position of all arguments, or another one under the same `root`. */
+  /** Makes the position of all arguments, or another one under the same `root`. */
   constructor(root: JsonObject, schemas: readonly JsonValue[] = [root]) {
     this.#root = root;
     this.#schemas = schemas;
   }
 
-  /** Found once: thousands of values may stand in one position, as the items of a list do. */
-  get #own(): Parts & { readonly types: ReadonlySet<JsonValue> } {
+  /** Computed once: thousands of values may share one position, as the items of a list do. */
+  get #own(): ApplicableSchemas & { readonly types: ReadonlySet<JsonValue> } {
     if (this.#found !== undefined) return this.#found;
-    const own = partsOf(this.#root, this.#schemas);
+    const own = schemasFor(this.#root, this.#schemas);
     const types = own.open ? [] : own.parts.flatMap((part) => typesOf(part) ?? []);
     return this.#found = { ...own, types: new Set(types) };
   }
 
-  /** What is expected here: `text` is a string or nothing, `value` never is a string. */
+  /** What is expected here: `text` is a string or null, `value` is never a string. */
   get takes(): "text" | "value" | "anything" {
     const { types } = this.#own;
     if (types.size === 0) return "anything";
@@ -118,22 +118,26 @@ export class Position {
     return types.isSubsetOf(STRING_OR_NULL) ? "text" : "anything";
   }
 
-  /** Whether `null` is among what is expected here. */
+  /** Whether `null` is accepted here. */
   get takesNull(): boolean {
     const { types } = this.#own;
     return types.size === 0 || types.has("null");
   }
 
-  /** Whether `text` itself is listed as a value. */
+  /** Whether `text` itself is a listed value. */
   lists(text: string): boolean {
     return this.#own.parts.some((part) =>
       part["const"] === text || listOf(part["enum"]).includes(text)
     );
   }
 
-  /** The positions inside `value`, which stands here: by the key or the index. */
+  /** Returns the positions inside `value`, which is at this position, by key or index. */
   within(value: JsonObject | JsonValue[]): (place: string | number) => Position {
-    const { parts } = partsOf(this.#root, this.#schemas, (part) => this.#fits(part, value));
+    const { parts } = schemasFor(
+      this.#root,
+      this.#schemas,
+      (part) => this.#fits(part, value),
+    );
     const others = parts.flatMap((part) =>
       Array.isArray(value) ? [part["items"], part["additionalItems"], part["unevaluatedItems"]] : [
         ...Object.values(isJsonObject(part["patternProperties"]) ? part["patternProperties"] : {}),
@@ -156,7 +160,7 @@ export class Position {
     };
   }
 
-  /** The defaults of what stands here, where there are any. */
+  /** The defaults for this position, if any. */
   get defaults(): readonly JsonValue[] {
     return this.#own.parts.flatMap((part) =>
       Object.hasOwn(part, "default") ? [part["default"]!] : []
@@ -164,11 +168,15 @@ export class Position {
   }
 
   /**
-   * Whether a key of `value`, which stands here, is declared. Every key is where no keys are listed, or
-   * where the schema refers to what cannot be found.
+   * Returns whether a key of `value`, which is at this position, is declared. All keys count as declared if no
+   * keys are listed, or if the schema has a reference that cannot be resolved.
    */
   declares(value: JsonObject): (key: string) => boolean {
-    const { parts } = partsOf(this.#root, this.#schemas, (part) => this.#fits(part, value));
+    const { parts } = schemasFor(
+      this.#root,
+      this.#schemas,
+      (part) => this.#fits(part, value),
+    );
     const lists = parts.some((part) => isJsonObject(part["properties"]));
     const takesAny = parts.some((part) =>
       OTHERS.some((keyword) => part[keyword] === true || isJsonObject(part[keyword])) ||
@@ -185,7 +193,7 @@ export class Position {
     return (key) => declared.has(key) || patterns.some((pattern) => pattern.test(key));
   }
 
-  /** Whether an alternative may be the one that is meant; what names stand for is not known. */
+  /** Whether a branch may apply to `value`; values of references are not known and fit anything. */
   #fits(branch: JsonObject, value: JsonObject | JsonValue[]): boolean {
     const { type, required, properties } = targetOf(this.#root, branch["$ref"]) ?? branch;
     if (type !== undefined && ![type].flat().includes(typeOf(value))) return false;
@@ -193,16 +201,16 @@ export class Position {
     const has = (key: JsonValue) => Object.hasOwn(value, String(key));
     if (!listOf(required).every(has)) return false;
     return Object.entries(isJsonObject(properties) ? properties : {}).every(([key, schema]) => {
-      const given = has(key) ? value[key]! : undefined;
-      if (!isJsonObject(schema) || given === undefined) return true;
-      if (typeof given === "string" && given.startsWith("@")) return true;
-      if (Object.hasOwn(schema, "const")) return schema["const"] === given;
-      return !Array.isArray(schema["enum"]) || schema["enum"].includes(given);
+      const inner = has(key) ? value[key]! : undefined;
+      if (!isJsonObject(schema) || inner === undefined) return true;
+      if (typeof inner === "string" && inner.startsWith("@")) return true;
+      if (Object.hasOwn(schema, "const")) return schema["const"] === inner;
+      return !Array.isArray(schema["enum"]) || schema["enum"].includes(inner);
     });
   }
 }
 
-/** A pattern as JSON Schema has it, by code points; where that is none, as programs often write it. */
+/** Compiles a pattern by code points, as JSON Schema does; without the `u` flag if it is not valid so. */
 export function regExpOf(pattern: string): RegExp {
   try {
     return new RegExp(pattern, "u");

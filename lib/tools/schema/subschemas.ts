@@ -1,21 +1,21 @@
 /**
- * Subschemas: the schemas within a JSON Schema, where they stand, and what each of them speaks of.
+ * Subschemas: the schemas within a JSON Schema, their paths, and the value each applies to.
  * @module
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 
 /**
- * What a subschema speaks of: a `property` of the value around it, which has a name; another `part` of
- * it, such as an item; a `branch` speaks of the value itself; a `definition` of what refers to it; and
- * a `condition` demands nothing of the value that it speaks of.
+ * What a subschema applies to: a named `property` of the value around it; another `part` of it, such as an
+ * item; a `branch` applies to the value itself; a `definition` to whatever refers to it; and a
+ * `condition` only tests the value and does not constrain it.
  */
 export type Role = "property" | "part" | "branch" | "definition" | "condition";
 
-/** How schemas stand behind a keyword: `one`, a `list` of them, one or a list (`any`), or by name. */
+/** How a keyword holds schemas: `one`, a `list`, one or a list (`any`), or by name. */
 export type Shape = "one" | "list" | "any" | "named";
 
-/** What stands behind the keywords of JSON Schema that hold schemas. */
+/** The keywords of JSON Schema that hold schemas. */
 export const HOLDERS: ReadonlyMap<string, { readonly shape: Shape; readonly role: Role }> = new Map(
   ([
     ["property", "named", ["properties"]],
@@ -34,33 +34,32 @@ export const HOLDERS: ReadonlyMap<string, { readonly shape: Shape; readonly role
   ),
 );
 
-/** How many schemas may be around another one, where all of them are read. */
+/** The largest supported nesting depth of schemas. */
 export const MOST_DEPTH = 1_000;
 
-/** A schema in a schema, or the whole of it. */
+/** A schema within a schema, or the root. */
 export interface Subschema {
-  /** Where it stands, as a JSON pointer. */
+  /** Its location, as a JSON pointer. */
   readonly path: string;
   /** The schema itself. */
   readonly schema: JsonObject;
-  /** What it speaks of; of the whole schema there is nothing around. */
+  /** What it applies to; "root" for the whole schema. */
   readonly role: Role | "root";
-  /** The keyword that it stands behind; empty for the whole. */
+  /** The keyword that holds it; empty for the root. */
   readonly keyword: string;
-  /** Its name or its place behind the keyword; empty where the keyword holds one schema. */
+  /** Its name or index under the keyword; empty if the keyword holds one schema. */
   readonly name: string;
-  /** The schema around it. */
+  /** The schema that contains it. */
   readonly around: Subschema | undefined;
-  /** How many schemas are around it. */
+  /** The number of schemas around it. */
   readonly depth: number;
 }
 
 /**
- * All schemas in `root` that are objects, `root` first and every other behind the one around it, in the
- * order of the text. What is called like a keyword, but is the name of a property, is none; references
- * are not followed.
+ * Yields all schemas in `root` that are objects, `root` first and each after the one that contains it, in
+ * document order. A property named like a keyword does not count as one; references are not followed.
  *
- * @param path Where `root` stands, as a JSON pointer.
+ * @param path The location of `root`, as a JSON pointer.
  *
  * @example Usage
  * ```ts
@@ -82,40 +81,40 @@ export function* subschemas(root: JsonObject, path = ""): Generator<Subschema> {
   const waiting: Subschema[] = [{ ...whole, around: undefined, depth: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield next;
-    waiting.push(...within(next).reverse());
+    waiting.push(...directSubschemas(next).reverse());
   }
 }
 
-/** The schemas directly in another one. */
-function within(around: Subschema): Subschema[] {
+/** Returns the schemas directly within another one. */
+function directSubschemas(around: Subschema): Subschema[] {
   const { schema, path, depth } = around;
-  return Object.entries(schema).flatMap(([keyword, held]) => {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
     const { role } = HOLDERS.get(keyword) ?? {};
     if (role === undefined) return [];
-    return heldBy(keyword, held).flatMap(([name, inner]): Subschema[] => {
+    return schemasBehind(keyword, value).flatMap(([name, inner]): Subschema[] => {
       if (!isJsonObject(inner)) return [];
-      const place = name === "" && inner === held ? "" : `/${pointerPart(name)}`;
+      const place = name === "" && inner === value ? "" : `/${pointerPart(name)}`;
       const at = `${path}/${pointerPart(keyword)}${place}`;
       return [{ schema: inner, path: at, role, keyword, name, around, depth: depth + 1 }];
     });
   });
 }
 
-/** What stands behind a keyword, each with its name or its place. */
-function heldBy(keyword: string, held: JsonValue): [name: string, schema: JsonValue][] {
+/** Returns the schemas under a keyword, each with its name or index. */
+function schemasBehind(keyword: string, value: JsonValue): [name: string, schema: JsonValue][] {
   const { shape } = HOLDERS.get(keyword)!;
-  if (shape === "named") return isJsonObject(held) ? Object.entries(held) : [];
-  if (!Array.isArray(held)) return shape === "list" ? [] : [["", held]];
-  return shape === "one" ? [] : held.map((schema, place) => [String(place), schema]);
+  if (shape === "named") return isJsonObject(value) ? Object.entries(value) : [];
+  if (!Array.isArray(value)) return shape === "list" ? [] : [["", value]];
+  return shape === "one" ? [] : value.map((schema, place) => [String(place), schema]);
 }
 
-/** A key as a part of a JSON pointer (RFC 6901). */
+/** Escapes a key for a JSON pointer (RFC 6901). */
 export function pointerPart(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The keys that a JSON pointer leads through. */
-export function keysOf(pointer: string): string[] {
+/** Returns the unescaped keys of a JSON pointer. */
+export function pointerKeys(pointer: string): string[] {
   return pointer.split("/").slice(1).map((part) =>
     part.replaceAll("~1", "/").replaceAll("~0", "~")
   );

@@ -1,9 +1,9 @@
 /**
- * Schema checks: whether the arguments of a call conform to its tool's own JSON Schema.
+ * Validates the arguments of a call against the JSON Schema of its tool.
  * @module
  */
 
-// Loading the compiler of schemas takes a while, which is put off until there is one to compile.
+// Loading the schema compiler takes a while, so it is put off until a schema has to be compiled.
 import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
 import defer * as draft7 from "ajv";
 import defer * as draft2020 from "ajv/2020";
@@ -14,13 +14,13 @@ import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../
 import { regExpOf } from "./position.ts";
 import type { Refusal, SchemaFault, ToolSchema } from "../tool.ts";
 
-/** Why arguments do not conform to a tool's schema; `undefined` when they do. */
+/** Returns why arguments do not conform to a tool's schema; `undefined` if they do. */
 export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefined;
 
 /**
- * What checks the arguments of a tool. Its schema is compiled once, and must not be changed afterwards.
+ * Returns a check for the arguments of a tool. The schema is compiled once, and must not change afterwards.
  *
- * @throws {InputError} If its schema is none.
+ * @throws {InputError} If the schema is not valid.
  *
  * @example Usage
  * ```ts
@@ -39,7 +39,7 @@ export type ArgumentCheck = (given: JsonValue | undefined) => Refusal | undefine
 export function argumentCheck({ name, parameters }: ToolSchema): ArgumentCheck {
   try {
     const validate = CONFORMANCE.compile(parameters);
-    return (given) => refusalOf(given, validate);
+    return (given) => argumentRefusal(given, validate);
   } catch (error) {
     throw new InputError(
       `Cannot offer tool ${printable(name)} as its parameters must be a JSON Schema: ` +
@@ -48,7 +48,10 @@ export function argumentCheck({ name, parameters }: ToolSchema): ArgumentCheck {
   }
 }
 
-function refusalOf(given: JsonValue | undefined, validate: ValidateFunction): Refusal | undefined {
+function argumentRefusal(
+  given: JsonValue | undefined,
+  validate: ValidateFunction,
+): Refusal | undefined {
   if (!isJsonObject(given)) {
     return {
       error: "The arguments must be a JSON object",
@@ -58,13 +61,13 @@ function refusalOf(given: JsonValue | undefined, validate: ValidateFunction): Re
   try {
     if (validate(given)) return undefined;
   } catch {
-    // Schemas that refer to themselves are followed as deep as the arguments go.
+    // Recursive schemas recurse as deep as the arguments.
     return {
       error: "The arguments nest too deep",
       fault: {
         missing: [],
         unexpected: [],
-        wrongType: Object.keys(given).slice(0, MOST_ERRORS).map(keptName),
+        wrongType: Object.keys(given).slice(0, MOST_ERRORS).map(cutName),
         malformed: false,
       },
     };
@@ -72,7 +75,7 @@ function refusalOf(given: JsonValue | undefined, validate: ValidateFunction): Re
   const errors = (validate.errors ?? []).slice(0, MOST_ERRORS);
   return {
     error: `The arguments do not conform to the schema: ${errors.map(errorText).join("; ")}`,
-    fault: faultOf(errors),
+    fault: schemaFault(errors),
   };
 }
 
@@ -83,16 +86,16 @@ const AJV = {
   // Fractions are not exact: 19.99 is 1998.9999999999998 times 0.01.
   multipleOfPrecision: 6,
   code: { regExp: Object.assign(regExpOf, { code: "regExpOf" }) },
-  // Parameters may be called as what every object has, such as `constructor`.
+  // Parameters may have names that every object inherits, such as `constructor`.
   ownProperties: true,
 };
 
-/** Compiles schemas in one way, of drafts up to 7 and of later ones. */
+/** Compiles schemas with one set of options: drafts up to 7, and later ones. */
 class Compiler {
   readonly #prepare: (kind: typeof Ajv | typeof Ajv2020) => Ajv | Ajv2020;
-  /** Kept, as the first schema takes long. */
+  /** Cached, as setting up the first one is slow. */
   readonly #dialects = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
-  /** Agents wrap the same tools again for every conversation. */
+  /** Cached, as agents wrap the same tools again for every conversation. */
   readonly #compiled = new WeakMap<JsonObject, ValidateFunction>();
 
   constructor(prepare: (kind: typeof Ajv | typeof Ajv2020) => Ajv | Ajv2020) {
@@ -105,7 +108,7 @@ class Compiler {
     return validate;
   }
 
-  /** Checks arguments against a schema, whose keywords for programs are of no account. */
+  /** Compiles a schema, without keywords that only concern programs. */
   #compile({ $schema, $async: _, ...rules }: JsonObject): ValidateFunction {
     const kind = String($schema).includes("/draft-0") ? draft7.Ajv : draft2020.Ajv2020;
     const dialect = this.#dialects.get(kind) ?? this.#prepare(kind);
@@ -120,27 +123,27 @@ class Compiler {
 
 const CONFORMANCE = new Compiler((kind) => new kind(AJV));
 
-/** An error of Ajv, with the value and the schema that it is about. */
+/** An error of Ajv, with its value and schema. */
 export type SchemaError = ErrorObject & {
   readonly data: JsonValue;
   readonly schema: JsonValue;
   readonly parentSchema: JsonObject;
 };
 
-/** What is wrong with a value by a schema. */
+/** The errors of a value against a schema. */
 export interface SchemaErrors {
-  /** The schema as it was compiled: the one that references within it start from. */
+  /** The compiled schema, which is the root of its references. */
   readonly root: JsonObject;
-  /** All errors; those of alternatives of which none fits stand before the error that says so. */
+  /** All errors; those of alternatives, if none fits, come before the error of the whole. */
   readonly errors: readonly SchemaError[];
 }
 
 /**
- * Everything that is wrong with a value by a schema, formats such as `date` included, which do not count
- * where a call is refused. The schema is compiled once, and must not be changed afterwards.
+ * Returns all errors of a value against a schema, including formats such as `date`, which do not count when
+ * a call is checked. The schema is compiled once, and must not change afterwards.
  *
- * @throws {InputError} If it is none.
- * @throws {RangeError} If it refers to itself without end.
+ * @throws {InputError} If the schema is not valid.
+ * @throws {RangeError} If it refers to itself endlessly.
  *
  * @example Usage
  * ```ts
@@ -155,7 +158,7 @@ export interface SchemaErrors {
  * ```
  */
 export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors {
-  const validate = compiledInDetail(schema);
+  const validate = compileDetailed(schema);
   validate(value);
   return {
     root: validate.schema as JsonObject,
@@ -163,12 +166,12 @@ export function schemaErrors(schema: JsonObject, value: JsonValue): SchemaErrors
   };
 }
 
-function compiledInDetail(schema: JsonObject): ValidateFunction {
+function compileDetailed(schema: JsonObject): ValidateFunction {
   try {
     return DETAILS.compile(schema);
   } catch (error) {
     throw new InputError(
-      `Cannot check a value as what it is checked by must be a JSON Schema: ${reasonOf(error)}`,
+      `Cannot check a value as its schema must be a JSON Schema: ${reasonOf(error)}`,
     );
   }
 }
@@ -177,9 +180,9 @@ const DETAILS = new Compiler((kind) => {
   const dialect = new kind({ ...AJV, validateFormats: true, verbose: true, logger: false });
   formats.default.default(dialect);
   const url = formats.default.default.get("url") as RegExp;
-  // It takes time by the square of the length.
+  // It takes time quadratic in the length.
   dialect.addFormat("url", (text: string) => text.length <= LONGEST_URL && url.test(text));
-  // Schemas are checked by it: what can be compiled must pass.
+  // Ajv validates schemas with it: every pattern that compiles must pass.
   dialect.addFormat("regex", isRegExp);
   return dialect;
 });
@@ -193,10 +196,10 @@ function isRegExp(text: string): boolean {
   }
 }
 
-/** What browsers and servers take at most. */
+/** The longest URL that browsers and servers accept. */
 const LONGEST_URL = 2_000;
 
-/** So many faults of one call are told. */
+/** At most this many faults of one call are reported. */
 const MOST_ERRORS = 20;
 
 function errorText({ instancePath, message = "is not valid", params }: ErrorObject): string {
@@ -205,21 +208,21 @@ function errorText({ instancePath, message = "is not valid", params }: ErrorObje
   return `${what} ${message}` + (typeof extra === "string" ? ` (${printable(extra, 100)})` : "");
 }
 
-/** A name of the model's own, as far as it is kept. */
-function keptName(name: string): string {
+/** Cuts a name from the model. */
+function cutName(name: string): string {
   return name.slice(0, 100);
 }
 
-function faultOf(errors: readonly ErrorObject[]): SchemaFault {
+function schemaFault(errors: readonly ErrorObject[]): SchemaFault {
   const missing: string[] = [];
   const unexpected: string[] = [];
   const wrongType: string[] = [];
   for (const { instancePath, keyword, params } of errors) {
     const top = instancePath.split("/")[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (top !== undefined) wrongType.push(keptName(top));
+    if (top !== undefined) wrongType.push(cutName(top));
     else if (keyword === "required") missing.push(String(params["missingProperty"]));
     else if (keyword === "additionalProperties") {
-      unexpected.push(keptName(String(params["additionalProperty"])));
+      unexpected.push(cutName(String(params["additionalProperty"])));
     }
   }
   const once = (names: readonly string[]) => [...new Set(names)];

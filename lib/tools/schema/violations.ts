@@ -1,5 +1,5 @@
 /**
- * Conformance: what a schema alone says of the arguments of a call, parameter by parameter.
+ * Violations: how the arguments of a call deviate from the schema, parameter by parameter.
  * @module
  */
 
@@ -7,30 +7,30 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.t
 import { type SchemaError, type SchemaErrors, schemaErrors } from "./validate.ts";
 import { Position, targetOf } from "./position.ts";
 
-/** Something in arguments that does not conform to their schema. */
+/** A part of the arguments that does not conform to their schema. */
 export interface Violation {
   /**
-   * A key that the schema does not declare, one that it requires and that is absent, or a value that it
-   * does not take.
+   * A key that the schema does not declare, a required key that is absent, or a value that the schema does
+   * not accept.
    */
   readonly kind: "undeclared" | "missing" | "mismatch";
-  /** Where, as a JSON pointer (RFC 6901). */
+  /** The location, as a JSON pointer (RFC 6901). */
   readonly path: string;
-  /** What was given there; left out where nothing was. */
+  /** The value there; omitted if there is none. */
   readonly given?: JsonValue;
 }
 
-/** The JSON pointer to a part of what `path` leads to. */
+/** Extends a JSON pointer by a key or an index. */
 export function pointer(path: string, place: string | number): string {
   return `${path}/${String(place).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /**
- * How arguments violate the schema of a tool's parameters. Keys count as undeclared wherever the schema
- * lists keys, whether or not it forbids others; values are never converted, and formats count. Of a
- * value that fits none of several alternatives, what keeps it from the likeliest is told.
+ * Returns how arguments violate the schema of a tool's parameters. Keys count as undeclared wherever the schema
+ * lists keys, whether or not it forbids others; values are never converted, and formats count. If a value
+ * fits none of several alternatives, the violations of the likeliest are returned.
  *
- * @throws {InputError} If the schema is none.
+ * @throws {InputError} If the schema is not valid.
  *
  * @example Usage
  * ```ts
@@ -50,7 +50,7 @@ export function pointer(path: string, place: string | number): string {
 export function violationsOf(schema: JsonObject, given: JsonObject): readonly Violation[] {
   const found = new Map<string, Violation>();
   const add = (violation: Violation) => {
-    // A key that is not declared has no schema of its own; nor is there more to say of any place.
+    // The first violation wins: an undeclared key has no schema that could be violated too.
     if (!found.has(violation.path)) found.set(violation.path, violation);
   };
   const violations = valueViolations(schema, given);
@@ -61,42 +61,42 @@ export function violationsOf(schema: JsonObject, given: JsonObject): readonly Vi
   return [...found.values()];
 }
 
-/** What does not conform, but for keys that are not forbidden; `undefined` for endless schemas. */
+/** Returns violations other than undeclared keys that are allowed; `undefined` for endless schemas. */
 function valueViolations(schema: JsonObject, given: JsonObject): Violation[] | undefined {
   try {
     let flat = FLAT.get(schema);
-    if (flat === undefined) FLAT.set(schema, flat = flatOf(schema));
-    return flat === null ? violationsBy(schema, given) : flatViolations(flat, given);
+    if (flat === undefined) FLAT.set(schema, flat = flatten(schema));
+    return flat === null ? schemaViolations(schema, given) : flatViolations(flat, given);
   } catch (error) {
-    // It refers to itself without end.
+    // The schema refers to itself endlessly.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-function violationsBy(schema: JsonObject, given: JsonValue, path = ""): Violation[] {
-  const violations = ofLikeliest(schemaErrors(schema, given)).flatMap(violationOf);
+function schemaViolations(schema: JsonObject, given: JsonValue, path = ""): Violation[] {
+  const violations = likeliestErrors(schemaErrors(schema, given)).flatMap(toViolations);
   return violations.map((violation) => ({ ...violation, path: path + violation.path }));
 }
 
-/** The parameters of a function, each by itself. */
+/** The schemas of a function's parameters, separately. */
 interface Flat {
   readonly required: readonly string[];
   readonly properties: ReadonlyMap<string, JsonObject>;
 }
 
-/** Schemas that are taken apart; `null` for those that cannot be. */
+/** Flattened schemas; `null` for those that cannot be flattened. */
 const FLAT = new WeakMap<JsonObject, Flat | null>();
-/** By their text, all schemas of parameters of those. */
+/** Shared schemas of parameters, by their JSON text. */
 const SHARED = new Map<string, JsonObject>();
-/** What a schema may have that takes or refuses nothing. */
+/** Keywords that do not affect validation. */
 const ANNOTATIONS = ["title", "description", "examples", "default"];
 
 /**
- * Takes the schema of a function apart. To compile one takes a millisecond and memory for good, which
- * is too much for every function of every generated task; their parameters, though, are all alike.
+ * Splits the schema of a function by parameter. Compiling a schema takes a millisecond and memory for good,
+ * too much for every function of every generated task; but their parameters are all alike.
  */
-function flatOf(schema: JsonObject): Flat | null {
+function flatten(schema: JsonObject): Flat | null {
   const { type, properties, required = [], additionalProperties = true, ...others } = schema;
   const isFlat = type === "object" && isJsonObject(properties) &&
     Object.values(properties).every(isJsonObject) && Array.isArray(required) &&
@@ -108,18 +108,18 @@ function flatOf(schema: JsonObject): Flat | null {
   const entries = Object.entries(properties as Record<string, JsonObject>);
   return {
     required: required as string[],
-    properties: new Map(entries.map(([name, own]) => [name, sharedOf(own)])),
+    properties: new Map(entries.map(([name, own]) => [name, sharedSchema(own)])),
   };
 }
 
-function sharedOf(schema: JsonObject): JsonObject {
+function sharedSchema(schema: JsonObject): JsonObject {
   const rules = Object.fromEntries(
     Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)),
   );
   const text = JSON.stringify(rules);
   const shared = SHARED.get(text);
   if (shared !== undefined) return shared;
-  // What is no schema is refused at once, not first where there is a value for it.
+  // Reject an invalid schema at once, not only when there is a value for it.
   schemaErrors(rules, null);
   SHARED.set(text, rules);
   return rules;
@@ -129,7 +129,7 @@ function flatViolations({ required, properties }: Flat, given: JsonObject): Viol
   const missing = required.filter((name) => !Object.hasOwn(given, name))
     .map((name) => ({ kind: "missing" as const, path: pointer("", name) }));
   const others = properties.entries().flatMap(([name, schema]) =>
-    Object.hasOwn(given, name) ? violationsBy(schema, given[name]!, pointer("", name)) : []
+    Object.hasOwn(given, name) ? schemaViolations(schema, given[name]!, pointer("", name)) : []
   );
   return [...missing, ...others];
 }
@@ -156,10 +156,10 @@ function findUndeclared(
   }
 }
 
-function violationOf(
+function toViolations(
   { keyword, instancePath, params, data, propertyName }: SchemaError,
 ): Violation[] {
-  // The branch that is taken, and the rule for names, say more themselves.
+  // The branch taken, and the rule for names, report more specific errors.
   if (keyword === "if" || propertyName !== undefined) return [];
   const missing: unknown = params["missingProperty"];
   if (typeof missing === "string") {
@@ -173,11 +173,11 @@ function violationOf(
   return [{ kind: "mismatch", path: instancePath, given: data }];
 }
 
-/** The errors without those of alternatives that are hardly meant. */
-function ofLikeliest({ root, errors }: SchemaErrors): readonly SchemaError[] {
+/** Returns the errors without those of unlikely alternatives. */
+function likeliestErrors({ root, errors }: SchemaErrors): readonly SchemaError[] {
   const dropped = new Set<SchemaError>();
   const schemasIn = schemasWithin(root);
-  // Whatever holds others stands behind them.
+  // An error that contains others comes after them.
   for (const [place, error] of [...errors.entries()].reverse()) {
     const alternatives = alternativesOf(error);
     if (alternatives === undefined || dropped.has(error)) continue;
@@ -185,25 +185,25 @@ function ofLikeliest({ root, errors }: SchemaErrors): readonly SchemaError[] {
     const groups = alternatives.map((schema) =>
       inside.filter(({ parentSchema }) => schemasIn(schema).has(parentSchema))
     );
-    const likeliest = new Set(fitsSeveral(error) ? [] : likeliestOf(groups, error.instancePath));
+    const likeliest = new Set(fitsSeveral(error) ? [] : likeliestGroup(groups, error.instancePath));
     for (const other of groups.flat()) if (!likeliest.has(other)) dropped.add(other);
     if (likeliest.size > 0) dropped.add(error);
   }
   return errors.filter((error) => !dropped.has(error));
 }
 
-/** The schemas of which none, or more than one, takes the value; `undefined` for other errors. */
+/** Returns the schemas of which none, or more than one, fits the value; `undefined` for other errors. */
 function alternativesOf({ keyword, schema }: SchemaError): readonly JsonValue[] | undefined {
   if (keyword === "contains") return [schema];
   return ["anyOf", "oneOf"].includes(keyword) && Array.isArray(schema) ? schema : undefined;
 }
 
-/** Whether the errors inside do not matter: the value fits, or need not. */
+/** Whether the errors inside are irrelevant: the value fits, or need not fit. */
 function fitsSeveral({ keyword, params }: SchemaError): boolean {
   return keyword === "contains" || Array.isArray(params["passingSchemas"]);
 }
 
-/** The errors right before one that are about the same value or parts of it. */
+/** Returns the errors right before one that concern the same value or parts of it. */
 function errorsBefore(errors: readonly SchemaError[], place: number): readonly SchemaError[] {
   const { instancePath } = errors[place]!;
   let first = place;
@@ -211,22 +211,22 @@ function errorsBefore(errors: readonly SchemaError[], place: number): readonly S
   return errors.slice(first, place);
 }
 
-/** Whether a path is another one, or leads further. */
+/** Whether a path equals another one, or extends it. */
 function isWithin(path: string, outer: string): boolean {
   return path.startsWith(outer) && (path.length === outer.length || path[outer.length] === "/");
 }
 
-/** Finds all schemas that one refers to or holds, itself included. */
+/** Returns a function that finds all schemas a schema refers to or contains, including itself. */
 function schemasWithin(root: JsonObject): (schema: JsonValue) => ReadonlySet<unknown> {
-  const known = new Map<JsonValue, ReadonlySet<unknown>>();
+  const cache = new Map<JsonValue, ReadonlySet<unknown>>();
   return (schema) => {
-    const found = known.get(schema) ?? new Set(reach(root, schema));
-    known.set(schema, found);
+    const found = cache.get(schema) ?? new Set(reachableFrom(root, schema));
+    cache.set(schema, found);
     return found;
   };
 }
 
-function reach(root: JsonObject, schema: JsonValue): Set<unknown> {
+function reachableFrom(root: JsonObject, schema: JsonValue): Set<unknown> {
   const found = new Set<unknown>([schema]);
   for (const one of found) {
     if (typeof one !== "object" || one === null) continue;
@@ -238,10 +238,10 @@ function reach(root: JsonObject, schema: JsonValue): Set<unknown> {
 }
 
 /**
- * The errors of the alternative that is likeliest meant: one for values of this type, for which constants
- * such as a `kind` are right, that misses the fewest keys and has the fewest errors; else the first.
+ * Returns the errors of the alternative that was most likely intended: one for values of this type, whose
+ * constants such as `kind` match, with the fewest missing keys and the fewest errors; the first of equals.
  */
-function likeliestOf(
+function likeliestGroup(
   groups: readonly (readonly SchemaError[])[],
   path: string,
 ): readonly SchemaError[] {

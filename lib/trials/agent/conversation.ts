@@ -7,7 +7,7 @@ import type { Loop, LoopOptions } from "./loop.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { Ending } from "./session.ts";
-import { around } from "../../tools/tool.ts";
+import { wrapEnvironment } from "../../tools/tool.ts";
 
 /** What a conversation takes: the loop's options, and what the user says after each answer. */
 export interface ConversationOptions extends Omit<LoopOptions, "heard" | "bound"> {
@@ -42,7 +42,7 @@ export async function converse(
       messages: [...messages],
       environment: turns.length === 0
         ? environment
-        : around(environment, { given: new Map(given) }),
+        : wrapEnvironment(environment, { given: new Map(given) }),
       heard: (message) => messages.push(message),
       bound: (name, value) => given.set(name, value),
     });

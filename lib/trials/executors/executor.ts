@@ -8,7 +8,7 @@ import type { UncutCall } from "../../calls/record.ts";
 import type { Fault, FaultInjector } from "../../tools/fault.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { mapConcurrent } from "../../base/concurrent.ts";
-import { shapeOf } from "../../tools/references/resolve.ts";
+import { checkableArguments } from "../../tools/references/resolve.ts";
 import { NestedReply } from "../../tools/references/reply.ts";
 
 import { offerReferences } from "../../tools/references/schema.ts";
@@ -169,7 +169,9 @@ export abstract class Executor implements Environment, Disposable {
     const parameters = this.#settings.references && refusal === undefined && resolved === undefined
       ? this.#parameters.get(name)
       : undefined;
-    const shape = parameters === undefined ? undefined : shapeOf(call.arguments, parameters);
+    const shape = parameters === undefined
+      ? undefined
+      : checkableArguments(call.arguments, parameters);
     return shape === undefined ? this.refuseMeant(call) : this.refuseShape(name, shape);
   }
 

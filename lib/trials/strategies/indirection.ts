@@ -13,13 +13,13 @@ import { dereferenceTool, resultParameter } from "../../tools/references/schema.
 import { Symbols } from "../../tools/references/symbol_table.ts";
 import {
   type Answered,
-  around,
   type Environment,
   type PreparedCall,
   type Refusal,
   type ResultWriter,
   type ToolCall,
   type ToolSchema,
+  wrapEnvironment,
 } from "../../tools/tool.ts";
 
 /**
@@ -124,7 +124,7 @@ class SymbolicEnvironment {
     this.#tools = new Map(inner.tools.map((tool) => [tool.name, tool]));
     this.#dereference = dereference ? dereferenceTool(inner.tools) : undefined;
     this.#known = new Map(this.symbols.names().map((name) => [name, `@${name}`]));
-    this.environment = around(inner, {
+    this.environment = wrapEnvironment(inner, {
       tools: [
         ...inner.tools.map((tool) => this.symbols.offer(tool)),
         ...(this.#dereference === undefined ? [] : [this.#dereference]),

@@ -6,7 +6,7 @@
 import { printable } from "../../base/json.ts";
 import { isLimited } from "../agent/session.ts";
 import { mentioned, passedOn, Stage, type Strategy, type Texts } from "./stage.ts";
-import { around, type ToolSchema } from "../../tools/tool.ts";
+import { type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
 
 /**
  * One model picks the functions (stage `route`), another or the same one is offered just those and calls
@@ -39,7 +39,9 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
   return await next({
     ...options,
     stage: "fill",
-    environment: picked.length === 0 ? environment : around(environment, { tools: picked }),
+    environment: picked.length === 0
+      ? environment
+      : wrapEnvironment(environment, { tools: picked }),
   });
 };
 

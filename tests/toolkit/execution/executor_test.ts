@@ -14,7 +14,7 @@ import { scripted, type ScriptedReply } from "../../../lib/models/scripted.ts";
 import { tool as ownTool } from "../../../lib/tools/define_tool.ts";
 import { PROMPTS } from "../../../lib/models/prompts.ts";
 import { runTools } from "../../../lib/toolkit/run_tools.ts";
-import { isApart, type Tool } from "../../../lib/tools/tool.ts";
+import { isIsolated, type Tool } from "../../../lib/tools/tool.ts";
 import { ToolError, type ToolErrorCategory } from "../../../lib/toolkit/execution/tool_error.ts";
 import type { Execution, ToolAttempt } from "../../../lib/toolkit/execution/result.ts";
 import { createToolExecutor, type ToolExecutor } from "../../../lib/toolkit/execution/executor.ts";
@@ -889,7 +889,7 @@ Deno.test("ToolExecutor.tools can run at the same time where all of the tools ca
     execute: () => 1,
   });
   const failing = withFaults([real], [{ kind: "timeout" }], { seed: 1 });
-  const apart = (...tools: Tool[]) => createToolExecutor(tools).tools.map(isApart);
+  const apart = (...tools: Tool[]) => createToolExecutor(tools).tools.map(isIsolated);
   assertEquals(apart(faked), [true]);
   assertEquals(apart(real), [false]);
   assertEquals(apart(...failing), [false]);

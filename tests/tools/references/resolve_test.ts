@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { type NestedCall, planCalls } from "../../../lib/tools/references/call_order.ts";
 import {
   ANY_REFERENCE,
+  checkableArguments,
   resolveReferences,
-  shapeOf,
 } from "../../../lib/tools/references/resolve.ts";
 import { LONGEST_TEXT } from "../../../lib/tools/references/syntax.ts";
 import { Symbols } from "../../../lib/tools/references/symbol_table.ts";
@@ -129,7 +129,7 @@ Deno.test("resolveReferences() leaves alone what is no reference", () => {
     ]
   ) {
     assertEquals(meant(text), text);
-    assertEquals(shapeOf(JSON.stringify({ x: text }), {}), undefined, text);
+    assertEquals(checkableArguments(JSON.stringify({ x: text }), {}), undefined, text);
   }
   assertEquals(meant({ "$1.id": 1 }), { "$1.id": 1 }, "keys are no values");
 });
@@ -389,7 +389,7 @@ Deno.test("planCalls() looks for references in nothing that is no JSON object", 
 
 // The shape of calls
 
-Deno.test("shapeOf() takes references to fit where they may stand", () => {
+Deno.test("checkableArguments() takes references to fit where they may stand", () => {
   const parameters: JsonObject = {
     type: "object",
     properties: {
@@ -399,7 +399,7 @@ Deno.test("shapeOf() takes references to fit where they may stand", () => {
       l: { type: "array", items: { type: "number" } },
     },
   };
-  const of = (written: JsonObject) => shapeOf(JSON.stringify(written), parameters);
+  const of = (written: JsonObject) => checkableArguments(JSON.stringify(written), parameters);
   assertEquals(of({ n: "$1.a", s: "in $2.b!", l: [1, "$x[0].y"] }), {
     ...{ n: ANY_REFERENCE, s: ANY_REFERENCE, l: [1, ANY_REFERENCE] },
   });
@@ -407,7 +407,7 @@ Deno.test("shapeOf() takes references to fit where they may stand", () => {
   assertEquals(of({ e: "$1.a" }), undefined);
   assertEquals(of({ n: 1, s: "$$1.a" }), { n: 1, s: "$1.a" });
   assertEquals(of({ n: 1, s: "$5" }), undefined);
-  assertEquals(shapeOf("no JSON $1.a", parameters), undefined);
+  assertEquals(checkableArguments("no JSON $1.a", parameters), undefined);
   assert(new RegExp(REFERENCE_PATTERN, "u").test(ANY_REFERENCE));
 });
 
@@ -425,7 +425,7 @@ Deno.test("nested calls survive arguments that nest too deep", () => {
     "References are looked for in arguments that nest at most 500 deep",
   );
   assertEquals(planCalls(calls(deep(5_000, "$5"))).levels, [[0, 1]]);
-  assertEquals(shapeOf(deep(5_000, "$2.a"), {}), undefined);
+  assertEquals(checkableArguments(deep(5_000, "$2.a"), {}), undefined);
   const written = JSON.parse(deep(5_000, "$2.a"));
   assertEquals(resolveReferences(written, RESULTS).faults, ["x"]);
   const result = { a: JSON.parse(deep(5_000, "b")) };
@@ -487,7 +487,7 @@ Deno.test("nested calls take time that is linear in what a model writes", () => 
       return () => {
         planCalls([{ arguments: { x } }, { arguments: {} }]);
         resolveReferences({ x }, results);
-        shapeOf(JSON.stringify({ x }), {});
+        checkableArguments(JSON.stringify({ x }), {});
       };
     };
     // Quadratic time would be 256 times as long; timers and garbage get their share.

@@ -2,10 +2,10 @@ import { assert, assertEquals } from "@std/assert";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import {
+  acceptText,
+  acceptTypeOf,
   isTypeWord,
   schemaOfWords,
-  taking,
-  takingText,
   wordsByName,
   wordsOfSchema,
 } from "../../../lib/tools/schema/plain_types.ts";
@@ -73,12 +73,12 @@ const words: fc.Arbitrary<JsonValue> = fc.letrec<{ words: JsonValue }>((tie) => 
 Deno.test("wordsOfSchema() undoes schemaOfWords(), text taken or not", () => {
   fc.assert(fc.property(words, (given) => {
     assertEquals(wordsOfSchema(schemaOfWords(given)), given);
-    assertEquals(wordsOfSchema(takingText(schemaOfWords(given))), given);
+    assertEquals(wordsOfSchema(acceptText(schemaOfWords(given))), given);
     assertEquals(wordsByName({ x: schemaOfWords(given) }), { x: given });
   }));
 });
 
-Deno.test("takingText() and taking() take what they say, and leave the schema alone that took it", () => {
+Deno.test("acceptText() and acceptTypeOf() extend a schema, and return it unchanged if it fits already", () => {
   const conforms = (schema: JsonObject, value: JsonValue) =>
     argumentCheck({
       name: "f",
@@ -89,18 +89,20 @@ Deno.test("takingText() and taking() take what they say, and leave the schema al
     fc.property(words, fc.jsonValue({ maxDepth: 3 }), (given, value) => {
       const schema = schemaOfWords(given);
       const before = JSON.stringify(schema);
-      assert(conforms(takingText(schema), "$$$"));
-      const wider = taking(schema, value as JsonValue);
+      assert(conforms(acceptText(schema), "$$$"));
+      const wider = acceptTypeOf(schema, value as JsonValue);
       assert(conforms(wider, value as JsonValue), JSON.stringify([wider, value]));
       if (conforms(schema, value as JsonValue)) assertEquals(wider, schema);
       assertEquals(JSON.stringify(schema), before);
     }),
     { numRuns: 60 },
   );
-  assertEquals(taking({ type: "integer" }, 2), { type: "integer" });
-  assertEquals(taking({ type: "integer" }, 2.5), { type: ["integer", "number"] });
-  assertEquals(taking({ type: ["object", "string"] }, 1), { type: ["object", "string", "number"] });
-  assertEquals(takingText({ type: "object", properties: { a: { type: "number" } } }), {
+  assertEquals(acceptTypeOf({ type: "integer" }, 2), { type: "integer" });
+  assertEquals(acceptTypeOf({ type: "integer" }, 2.5), { type: ["integer", "number"] });
+  assertEquals(acceptTypeOf({ type: ["object", "string"] }, 1), {
+    type: ["object", "string", "number"],
+  });
+  assertEquals(acceptText({ type: "object", properties: { a: { type: "number" } } }), {
     type: ["object", "string"],
     properties: { a: { type: ["number", "string"] } },
   });

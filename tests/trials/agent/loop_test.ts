@@ -18,7 +18,7 @@ import {
   Session,
   type SessionOptions,
 } from "../../../lib/trials/agent/session.ts";
-import { around, type ToolCall } from "../../../lib/tools/tool.ts";
+import { type ToolCall, wrapEnvironment } from "../../../lib/tools/tool.ts";
 import { callsOf, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { OTH, SRC, TASK, TGT } from "../../support/handmade.ts";
 import { type Parrot, parrot } from "../../support/models.ts";
@@ -226,7 +226,7 @@ Deno.test("runLoop() passes on what a model or an environment throws", async () 
       reply: () => Promise.reject(error),
     };
     await assertRejects(() => run(throwing), error.constructor as ErrorConstructor, error.message);
-    const environment = around(createExecutor(TASK), {
+    const environment = wrapEnvironment(createExecutor(TASK), {
       execute: (_calls: readonly ToolCall[]) => Promise.reject(error),
     });
     await assertRejects(
@@ -337,7 +337,7 @@ Deno.test("runLoop() ends with the limit that a review reaches, and carries out 
 Deno.test("runLoop() counts the time that calls take, too", async () => {
   const executor = createExecutor(TASK);
   let left: Promise<unknown> | undefined;
-  const environment = around(executor, {
+  const environment = wrapEnvironment(executor, {
     execute: async (calls) => {
       await (left = new Promise((resolve) => setTimeout(resolve, 40)));
       return await executor.execute(calls);

@@ -15,11 +15,11 @@ import { FAILURE_TYPES } from "../../../lib/calls/failure_types.ts";
 import type { JsonObject } from "../../../lib/base/json.ts";
 import { generateTask, type Task, type TaskFunction } from "../../../lib/tasks/generated/task.ts";
 import {
-  around,
   type ResultWriter,
   type Tool,
   type ToolCall,
   type ToolResult,
+  wrapEnvironment,
 } from "../../../lib/tools/tool.ts";
 import { callsOf, failuresOf } from "../../../lib/calls/trace.ts";
 import fc from "../../support/fast_check.ts";
@@ -880,10 +880,10 @@ Deno.test("GeneratedTaskExecutor.given has what the prompt gives, and nothing el
   assertEquals([...createExecutor(TASK).given], [["given", 731], ["also", 205]]);
 });
 
-Deno.test("around() puts something else in place of parts of an environment, and of no others", async () => {
+Deno.test("wrapEnvironment() replaces the given parts of an environment, and no others", async () => {
   const executor = createExecutor(TASK, { callLimit: 1 });
   const given = new Map([["x", 1]]);
-  const environment = around(executor, { given });
+  const environment = wrapEnvironment(executor, { given });
   assertEquals(environment.tools, executor.tools);
   assertEquals(environment.given, given);
   assertEquals(environment.refuse(call("func_src", "[")), executor.refuse(call("func_src", "[")));
