@@ -1,6 +1,6 @@
 /**
- * Comparisons on the same graphs: each strategy against the baseline of the same model, and each
- * perturbation against tasks as they are.
+ * Comparisons on the same graphs: each strategy with the baseline of the same model, and each
+ * perturbation with unperturbed tasks.
  * @module
  */
 
@@ -21,64 +21,64 @@ import { type Bounds, tango } from "../statistics/proportions.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 
 /**
- * What a solved task took on average: everything that was spent, on trials that were not solved or
- * are invalid too, by the trials that were solved. Each is `null` when none was.
+ * The mean effort per solved task: everything spent, including on unsolved and invalid trials, divided by
+ * the number of solved trials. Each is `null` if none was solved.
  */
 export interface Effort {
   /** Tokens read and written. */
   readonly tokens: number | null;
-  /** Calls of functions, refused ones included. */
+  /** Function calls, including refused ones. */
   readonly calls: number | null;
-  /** US dollars; also `null` where the price of a model that took part is not known. */
+  /** US dollars; also `null` if the price of a model that took part is unknown. */
   readonly usd: number | null;
 }
 
 /**
- * A strategy against the baseline of the same model and perturbation, or a perturbation against `none` of
- * the same model and strategy.
+ * A strategy compared with the baseline of the same model and perturbation, or a perturbation compared with
+ * `none` of the same model and strategy.
  */
 export interface Comparison {
-  /** What is compared. */
+  /** The candidate. */
   readonly subject: Variant;
-  /** Whether the model of either is a program that stands in for a model. */
+  /** Whether either model is a simulated one. */
   readonly simulated: boolean;
   /** Graphs with a valid trial of both. */
   readonly graphs: number;
-  /** Graphs of either that have none of one of them. */
+  /** Graphs without a valid trial of one of them. */
   readonly leftOut: number;
-  /** How much more often tasks were solved, on graphs with a valid trial of both; `null` without any. */
+  /** The difference in success on graphs with a valid trial of both; `null` if there are none. */
   readonly success: PairedSuccess | null;
-  /** What a solved task took, on graphs that both were run on, validly or not. */
+  /** The effort per solved task, on graphs that both ran on, validly or not. */
   readonly effort: {
     readonly candidate: Effort;
     readonly baseline: Effort;
-    /** The candidate's less the baseline's; each is `null` where one of these is. */
+    /** The candidate's less the baseline's; each is `null` if one of these is. */
     readonly extra: Effort;
   };
 }
 
-/** What graphs show of a strategy or a perturbation, the candidate, against the baseline. */
+/** The success of a strategy or a perturbation, the candidate, compared with the baseline. */
 export interface PairedSuccess extends PairedDifference {
   /**
-   * Two-sided 95% interval of the true difference: Tango's, or Student's over the differences of the
-   * graphs when some were repeated; `null` where there is none.
+   * Two-sided 95% interval of the true difference: Tango's, or Student's over the differences of the graphs
+   * if some were repeated; `null` if there is none.
    */
   readonly interval: Bounds | null;
 }
 
 /**
- * Compares each strategy with the baseline of the same model and perturbation, where there are
- * trials of both, graph by graph: what makes a graph hard is hard for both, and drops out. Each
- * interval is for one comparison by itself. Costs in dollars are known where `prices` has all models
- * that took part.
+ * Compares each strategy with the baseline of the same model and perturbation, if there are trials of both,
+ * graph by graph, so that the difficulty of a graph cancels out. Each interval is for one comparison
+ * alone. Costs in dollars require the prices of all models that took part.
  *
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
  * paired-sample design", Statistics in Medicine 17:891-908, 1998. Counted exactly, its interval misses
- * the truth in at most 9% of runs of ten graphs and 8% of fifty, but for truths at the very edge: where all
- * graphs but one in fifty or fewer differ the same way, in up to 16%.
+ * paired-sample design", Statistics in Medicine 17:891-908, 1998. Counted exactly, its interval misses
+ * the truth in at most 9% of runs of ten graphs and 8% of fifty, except for truths at the very edge: if all
+ * graphs but one in fifty or fewer differ in the same direction, in up to 16%.
  * @see Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial proportions based
  * on paired data", Journal of Educational and Behavioral Statistics 37:479-488, 2012, for repeated graphs:
- * simulated, theirs with Student's quantile misses in at most 6% of runs.
+ * in simulations, theirs with Student's quantile misses in at most 6% of runs.
  *
  * @example Usage
  * ```ts
@@ -103,8 +103,8 @@ export function compareStrategies(
 }
 
 /**
- * Compares each perturbation with `none` of the same model and strategy, where there are trials of both,
- * as {@linkcode compareStrategies} compares strategies with the baseline.
+ * Compares each perturbation with `none` of the same model and strategy, if there are trials of both, as
+ * {@linkcode compareStrategies} compares strategies with the baseline.
  *
  * @example Usage
  * ```ts
@@ -128,34 +128,34 @@ export function comparePerturbations(
   return compareWith(trials, prices, { perturbation: "none" });
 }
 
-/** Compares each subject with the one that has `usual` in place of its own, where it is another. */
+/** Compares each variant with the one that has the values of `reference`, if that is another one. */
 function compareWith(
   trials: readonly TrialSummary[],
   prices: Prices,
-  usual: Partial<Variant>,
+  reference: Partial<Variant>,
 ): Comparison[] {
-  // What was not changed says nothing of a perturbation, nor of a strategy under it.
+  // Unchanged tasks show nothing about a perturbation, nor about a strategy under it.
   const changed = trials.filter((trial) => trial.changed !== false);
   const groups = new Map(
     byVariant(changed, variantOf).map((group) => [canonicalJson(group.subject), group]),
   );
   return [...groups.values()].flatMap(({ subject, items }) => {
-    const others = groups.get(canonicalJson({ ...subject, ...usual }));
+    const others = groups.get(canonicalJson({ ...subject, ...reference }));
     const compared = others !== undefined && others.items !== items;
     return compared ? [compare(subject, items, others.items, prices)] : [];
   });
 }
 
-/** The trials of both on one graph. */
-interface Shared<T> {
+/** The trials of both variants on one graph. */
+interface SharedGraph<T> {
   readonly candidate: readonly T[];
   readonly baseline: readonly T[];
 }
 
-function graphsOf<T extends Pick<TrialSummary, "task">>(
+function sharedGraphs<T extends Pick<TrialSummary, "task">>(
   own: readonly T[],
   others: readonly T[],
-): Shared<T>[] {
+): SharedGraph<T>[] {
   const candidates = new Set(own);
   return byGraph([...own, ...others]).map((graph) => ({
     candidate: graph.filter((trial) => candidates.has(trial)),
@@ -163,9 +163,9 @@ function graphsOf<T extends Pick<TrialSummary, "task">>(
   }));
 }
 
-/** The graphs with a valid trial of both; `shows` tells which trials count. */
-function pairsOf(
-  graphs: readonly Shared<TrialSummary>[],
+/** Returns the graphs with a valid trial of both; `shows` decides which trials count as solved. */
+function validPairs(
+  graphs: readonly SharedGraph<TrialSummary>[],
   shows: (trial: TrialSummary) => boolean,
 ): Pair[] {
   const unit = (trials: readonly TrialSummary[]) => unitOf(trials, trials.length, shows);
@@ -183,25 +183,25 @@ function compare(
   others: readonly TrialSummary[],
   prices: Prices,
 ): Comparison {
-  const graphs = graphsOf(own, others);
+  const graphs = sharedGraphs(own, others);
   const shared = graphs.filter(({ candidate, baseline }) =>
     candidate.length > 0 && baseline.length > 0
   );
-  const pairs = pairsOf(shared, ({ solved }) => solved);
-  const candidate = effortOf(shared.flatMap((graph) => graph.candidate), prices);
-  const baseline = effortOf(shared.flatMap((graph) => graph.baseline), prices);
+  const pairs = validPairs(shared, ({ solved }) => solved);
+  const candidate = meanEffort(shared.flatMap((graph) => graph.candidate), prices);
+  const baseline = meanEffort(shared.flatMap((graph) => graph.baseline), prices);
   return {
     subject,
     simulated: [...own, ...others].some(({ model }) => model.simulated),
     graphs: pairs.length,
     leftOut: graphs.length - pairs.length,
-    success: successOf(pairs),
-    effort: { candidate, baseline, extra: extraOf(candidate, baseline) },
+    success: pairedSuccess(pairs),
+    effort: { candidate, baseline, extra: extraEffort(candidate, baseline) },
   };
 }
 
 /**
- * How much more of `own` than of `others` show something, graph by graph, as {@linkcode compareStrategies}
+ * Compares the shares of trials that show something, graph by graph, as {@linkcode compareStrategies}
  * compares success; `null` without a graph that has valid trials of both.
  */
 export function compareShares(
@@ -209,29 +209,29 @@ export function compareShares(
   others: readonly TrialSummary[],
   shows: (trial: TrialSummary) => boolean,
 ): PairedSuccess | null {
-  return successOf(pairsOf(graphsOf(own, others), shows));
+  return pairedSuccess(validPairs(sharedGraphs(own, others), shows));
 }
 
-/** Tango's bounds have one side each: two of them leave out 5% together. */
+/** Tango's bounds are one-sided: two of them leave out 5% together. */
 const EACH_SIDE = 0.975;
 
-function successOf(pairs: readonly Pair[]): PairedSuccess | null {
+function pairedSuccess(pairs: readonly Pair[]): PairedSuccess | null {
   if (pairs.length === 0) return null;
-  const seen = pairedDifference(pairs);
+  const difference = pairedDifference(pairs);
   const single = pairs.every(DIFFERENCES.single);
-  const { gained, lost } = seen;
+  const { gained, lost } = difference;
   return {
-    ...seen,
-    interval: single ? tango(gained, lost, pairs.length, EACH_SIDE) : studentOf(pairs),
+    ...difference,
+    interval: single ? tango(gained, lost, pairs.length, EACH_SIDE) : studentInterval(pairs),
   };
 }
 
 /**
- * Student's interval of the mean of graph differences, which lie in [-1, 1] in place of [0, 1]. One graph
- * that is gained and one that is lost are added, as for adjusted Wald intervals: few graphs that differ, or
- * none, would else prove more than they can.
+ * Student's interval of the mean of graph differences, which are in [-1, 1] instead of [0, 1]. One gained and
+ * one lost graph are added, as in adjusted Wald intervals: otherwise few graphs that differ, or none, would
+ * prove too much.
  */
-function studentOf(pairs: readonly Pair[]): Bounds | null {
+function studentInterval(pairs: readonly Pair[]): Bounds | null {
   if (pairs.length < 2) return null;
   const differences = [...pairs.map(differenceOf), 1, -1];
   const interval = clusteredInterval(differences.map((difference) => [(1 + difference) / 2]));
@@ -239,7 +239,7 @@ function studentOf(pairs: readonly Pair[]): Bounds | null {
     { lower: 2 * interval.lower - 1, upper: 2 * interval.upper - 1 };
 }
 
-function effortOf(trials: readonly TrialSummary[], prices: Prices): Effort {
+function meanEffort(trials: readonly TrialSummary[], prices: Prices): Effort {
   const solved = trials.filter((trial) => trial.solved).length;
   const each = (total: number | null) => total === null || solved === 0 ? null : total / solved;
   return {
@@ -249,7 +249,7 @@ function effortOf(trials: readonly TrialSummary[], prices: Prices): Effort {
   };
 }
 
-function extraOf(candidate: Effort, baseline: Effort): Effort {
+function extraEffort(candidate: Effort, baseline: Effort): Effort {
   const less = (one: number | null, other: number | null) =>
     one === null || other === null ? null : one - other;
   return {

@@ -1,6 +1,6 @@
 /**
- * The gate: whether a model is good enough, or as good as the one it replaces, with known error rates,
- * and an honest "undecided" where the trials cannot tell.
+ * The gate: decides with known error rates whether a model is good enough, or as good as the one it
+ * replaces, or "undecided" if the trials do not suffice.
  * @module
  */
 
@@ -28,74 +28,74 @@ import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequ
 import type { Bounds } from "../statistics/proportions.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 
-/** How a ceiling was kept. */
+/** The check of a ceiling. */
 export interface CeilingCheck {
-  /** What it is a ceiling of, as a path in the policy, such as `failures.incorrect_value`. */
+  /** The path of the ceiling in the policy, such as `failures.incorrect_value`. */
   readonly ceiling: string;
-  /** What the policy allows. */
+  /** The limit in the policy. */
   readonly limit: number;
-  /** What was seen. */
+  /** The observed value. */
   readonly seen: number;
   /**
-   * The lower bound of its true value, at the gate's confidence; `null` for means, of which what was
-   * seen counts.
+   * The lower bound of the true value, at the gate's confidence; `null` for means, which are compared by the
+   * observed value.
    */
   readonly lower: number | null;
-  /** Whether it was exceeded: proved to be, or seen to be where there is no bound. */
+  /** Whether the limit is exceeded: proved, or observed if there is no bound. */
   readonly exceeded: boolean;
 }
 
-/** What a gate says. Everything but `invalid` comes with its evidence. */
+/** The result of a gate. All but some `invalid` ones come with their evidence. */
 export type Verdict =
   | {
     readonly kind: "pass" | "fail";
     readonly evidence: Evidence;
-    /** The policy's ceilings; one that was exceeded makes it fail. */
+    /** The checks of the policy's ceilings; an exceeded one makes the gate fail. */
     readonly ceilings?: readonly CeilingCheck[];
-    /** What it would have been, had no ceiling been exceeded. */
+    /** The verdict without the exceeded ceiling. */
     readonly otherwise?: "pass" | "fail" | "undecided";
-    /** Why fewer trials than planned were run, if something else than the gate ended them. */
+    /** Why fewer trials than planned ran, unless the gate itself ended them. */
     readonly stopped?: string;
   }
   | {
     readonly kind: "undecided";
     readonly evidence: Evidence;
-    /** How many more trials of a model would probably decide; `null` where none would. */
+    /** How many more trials of a model would probably decide; `null` if none would. */
     readonly moreTrials: number | null;
-    /** The policy's ceilings. */
+    /** The checks of the policy's ceilings. */
     readonly ceilings?: readonly CeilingCheck[];
-    /** Why fewer trials than planned were run, if something else than the gate ended them. */
+    /** Why fewer trials than planned ran, unless the gate itself ended them. */
     readonly stopped?: string;
   }
   | { readonly kind: "invalid"; readonly reason: string; readonly evidence?: Evidence };
 
-/** The kinds of verdicts, the worst first. */
+/** The kinds of verdicts, worst first. */
 export const VERDICT_KINDS = ["fail", "invalid", "undecided", "pass"] as const;
 
-/** How the units came about. */
+/** How the units were obtained. */
 export interface DecideOptions {
-  /** The rule of a sequential gate; units then come in plan order, and in whole blocks. */
+  /** The rule of a sequential gate; units must then be in plan order, and in whole blocks. */
   readonly rule?: SequentialRule;
   /**
-   * Why trials were ended before all planned ones were run, such as a budget; units are then the
-   * graphs that come first in plan order. The bounds are those of bets, which hold wherever one stops.
+   * Why the run ended before all planned trials, such as a budget; units are then the first graphs in plan
+   * order, and the bounds are betting bounds, which hold at any stopping time.
    */
   readonly stopped?: string;
-  /** Whether to work out how many more trials would decide; default true. It takes longest of all. */
+  /** Whether to estimate how many more trials would decide, the slowest part; default true. */
   readonly advise?: boolean;
-  /** What the units are called; default graphs. */
+  /** The names of units in messages; default graphs. */
   readonly unit?: UnitNames;
 }
 
 /**
- * Decides an absolute gate: it passes when the lower bound of the success rate reaches
- * `successRate - margin`, fails when the upper bound is below `successRate`, and is undecided
- * otherwise. It is invalid without trials or with too few valid ones.
+ * Decides an absolute gate: it passes if the lower bound of the success rate reaches
+ * `successRate - margin`, fails if the upper bound is below `successRate`, and is undecided otherwise. It
+ * is invalid without trials or with too few valid ones.
  *
- * Bounds are Clopper and Pearson's when every graph is run once. Repetitions of a graph are not
- * independent, so then the bounds are those of bets on graph means. What is invalid or missing counts
- * as the worst case of each bound: trials fail to end for reasons that may go with hard tasks, and
- * leaving them out would let a gate pass on what it did not see.
+ * Bounds are Clopper and Pearson's if every graph ran once. Repetitions of a graph are not independent, so
+ * then they are betting bounds on graph means. Invalid and missing trials count as the worst case of each
+ * bound: trials may fail to end more often on hard tasks, and leaving them out would let a gate pass on
+ * unobserved results.
  *
  * @throws {InputError} If the policy is not usable.
  *
@@ -120,12 +120,12 @@ export function decide(
 }
 
 /**
- * Decides an upgrade gate: with d the candidate's success rate less the baseline's, it passes when the
- * lower bound of d reaches `-margin`, fails when the upper bound is below 0, and is undecided otherwise.
+ * Decides an upgrade gate: with d the candidate's success rate less the baseline's, it passes if the lower
+ * bound of d reaches `-margin`, fails if the upper bound is below 0, and is undecided otherwise.
  *
- * Bounds are Tango's score bounds for paired proportions when every graph is run once by either model,
- * else those of bets on the differences of graph means. What is invalid or missing on either side
- * counts as the worst case of each bound.
+ * Bounds are Tango's score bounds for paired proportions if every graph ran once with either model, else
+ * betting bounds on the differences of graph means. Invalid and missing trials on either side count as the
+ * worst case of each bound.
  *
  * @throws {InputError} If the policy is not usable.
  * @see Tango, "Equivalence test and confidence interval for the difference in proportions for the
@@ -164,54 +164,56 @@ function conclude<T>(
 ): Verdict {
   const planned = sum(units, (unit) => measure.trials(unit).planned);
   if (planned === 0) return { kind: "invalid", reason: "there are no trials" };
-  const looked = rule === undefined ? undefined : bet(units, measure, policy, rule);
-  const used = looked === undefined ? units : units.slice(0, looked.units);
-  const counted = used.map(measure.trials);
-  const needed = sum(counted, (unit) => unit.planned);
-  const valid = sum(counted, (unit) => unit.valid);
+  const bets = rule === undefined ? undefined : followBets(units, measure, policy, rule);
+  const used = bets === undefined ? units : units.slice(0, bets.units);
+  const trials = used.map(measure.trials);
+  const needed = sum(trials, (unit) => unit.planned);
+  const valid = sum(trials, (unit) => unit.valid);
   if (valid === 0) return { kind: "invalid", reason: `none of ${needed} planned trials is valid` };
-  const { bounds, method } = looked ?? bound(used, measure, policy, stopped !== undefined);
+  const { bounds, method } = bets ?? bound(used, measure, policy, stopped !== undefined);
   const evidence = measure.describe(used, bounds, method);
   if (Number.isNaN(rateOf(evidence))) {
     const reason = `none of ${used.length} ${unit.many} has a valid trial of both`;
     return { kind: "invalid", reason };
   }
   const { coverage } = policy;
-  // The smallest part of a trial is no reason, where the product is not exact.
+  // Tolerates rounding errors of the product.
   if (valid < coverage * needed - 1e-9) {
     return {
       kind: "invalid",
       reason: `${valid} of ${needed} planned trials are valid, ` +
-        `fewer than the coverage of ${Number((100 * coverage).toPrecision(12))}% asks for`,
+        `fewer than the coverage of ${Number((100 * coverage).toPrecision(12))}% requires`,
       evidence,
     };
   }
-  if (looked?.decision !== undefined) return { kind: looked.decision, evidence };
-  const told = stopped === undefined ? {} : { stopped };
-  const kind = looked === undefined ? kindOf(bounds, policy) : undefined;
-  if (kind !== undefined) return { kind, evidence, ...told };
-  if (looked !== undefined && stopped === undefined && looked.units < rule!.largestSize) {
+  if (bets?.decision !== undefined) return { kind: bets.decision, evidence };
+  const stop = stopped === undefined ? {} : { stopped };
+  const kind = bets === undefined ? boundsVerdict(bounds, policy) : undefined;
+  if (kind !== undefined) return { kind, evidence, ...stop };
+  if (bets !== undefined && stopped === undefined && bets.units < rule!.largestSize) {
     return {
       kind: "invalid",
-      reason:
-        `the run was interrupted: ${looked.units} of ${rule!.largestSize} ${unit.many} were ` +
+      reason: `the run was interrupted: ${bets.units} of ${rule!.largestSize} ${unit.many} were ` +
         "run, and the gate has not decided; continue it with --resume",
       evidence,
     };
   }
-  const more = looked === undefined && advise
+  const more = bets === undefined && advise
     ? moreTrials(used, measure, policy, stopped !== undefined)
     : null;
-  return { kind: "undecided", evidence, moreTrials: more, ...told };
+  return { kind: "undecided", evidence, moreTrials: more, ...stop };
 }
 
-function kindOf({ lower, upper }: Bounds, policy: CompletePolicy): "pass" | "fail" | undefined {
+function boundsVerdict(
+  { lower, upper }: Bounds,
+  policy: CompletePolicy,
+): "pass" | "fail" | undefined {
   const { pass, fail } = hypothesesOf(policy);
   return lower >= pass ? "pass" : upper < fail ? "fail" : undefined;
 }
 
-/** Follows the bets of a sequential gate up to its decision. */
-function bet<T>(
+/** Follows the bets of a sequential gate until it decides. */
+function followBets<T>(
   units: readonly T[],
   measure: Measure<T>,
   policy: CompletePolicy,
@@ -230,10 +232,10 @@ function bet<T>(
   return { decision: bets.decision, units: bets.units, bounds, method: "sequential" as const };
 }
 
-/** The largest number of trials that is thought about. */
+/** The largest number of trials considered. */
 const MOST_TRIALS = 1_000_000;
 
-/** If all went on as so far, how many more trials of a model until the bounds decide. */
+/** Returns how many more trials of a model would decide if results went on as observed; `null` if none. */
 function moreTrials<T>(
   units: readonly T[],
   measure: Measure<T>,
@@ -242,7 +244,8 @@ function moreTrials<T>(
 ): number | null {
   const planned = sum(units, (unit) => measure.trials(unit).each);
   const decides = (trials: number) =>
-    kindOf(bound(units, measure, policy, stopped, trials / planned).bounds, policy) !== undefined;
+    boundsVerdict(bound(units, measure, policy, stopped, trials / planned).bounds, policy) !==
+      undefined;
   let [below, above] = [planned, 2 * planned];
   while (!decides(above)) {
     if (above > MOST_TRIALS) return null;
@@ -256,11 +259,11 @@ function moreTrials<T>(
   return above - planned;
 }
 
-/** A verdict with the policy's ceilings: one that was exceeded is enough to fail. */
+/** Adds the ceilings to a verdict: an exceeded one makes it fail. */
 export function withCeilings(verdict: Verdict, ceilings: readonly CeilingCheck[]): Verdict {
   if (ceilings.length === 0 || verdict.kind === "invalid") return verdict;
   if (!ceilings.some(({ exceeded }) => exceeded)) return { ...verdict, ceilings };
   const { kind: otherwise, evidence, stopped } = verdict;
-  const told = stopped === undefined ? {} : { stopped };
-  return { kind: "fail", evidence, ceilings, otherwise, ...told };
+  const stop = stopped === undefined ? {} : { stopped };
+  return { kind: "fail", evidence, ceilings, otherwise, ...stop };
 }

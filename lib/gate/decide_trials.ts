@@ -1,5 +1,5 @@
 /**
- * Judging trials: one verdict for each model, strategy and perturbation.
+ * Decides over trials: one verdict for each model, strategy and perturbation.
  * @module
  */
 
@@ -34,25 +34,25 @@ import { asSummary, type TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "./unit_names.ts";
 
-/** The verdict over one subject. */
+/** The verdict on one variant. */
 export interface DecidedVariant extends Variant {
-  /** Whether the model, or the one it is compared with, is a program that stands in for a model. */
+  /** Whether the model, or the one it is compared with, is a simulated one. */
   readonly simulated: boolean;
   /**
-   * How many of its trials, and of those it is compared with, came from recordings, so that no model was
-   * asked for them; left out where none did.
+   * How many of its trials, and of those it is compared with, were replayed from recordings without calling
+   * a model; omitted if none.
    */
   readonly replayed?: number;
-  /** What it was compared with, in words; left out in an absolute gate. */
+  /** The name of the baseline; omitted in an absolute gate. */
   readonly baseline?: string;
   readonly verdict: Verdict;
-  /** What the units of the verdict are called; default graphs. */
+  /** The names of units in messages; default graphs. */
   readonly unit?: UnitNames;
 }
 
-/** Results to compare with, that were not made in the same run. */
+/** Results of another run to compare with. */
 export interface BaselineTrials {
-  /** Where they come from. */
+  /** The file they were read from. */
   readonly file: string;
   readonly trials: readonly ScoredTrial[];
 }
@@ -61,19 +61,19 @@ export interface BaselineTrials {
 export interface DecideTrialsOptions {
   /** The rule of a sequential gate. */
   readonly rule?: SequentialRule | undefined;
-  /** What the policy's baseline file holds. */
+  /** The trials in the policy's baseline file. */
   readonly baseline?: BaselineTrials | undefined;
-  /** For ceilings of cost. */
+  /** Prices of models; required for ceilings on cost. */
   readonly prices?: Prices | undefined;
-  /** Why something else than the gate ended the run, such as a budget. */
+  /** Why the run ended early, unless the gate ended it, such as a budget. */
   readonly stopped?: string | undefined;
 }
 
 /**
- * Judges `trials` against what was `planned`, subject by subject. A subject whose served model
- * changed on the way is invalid.
+ * Decides over `trials` against the `planned` ones, variant by variant. A variant whose served model changed
+ * during the run is invalid.
  *
- * @throws {InputError} If a ceiling of cost lacks a price.
+ * @throws {InputError} If a price for a ceiling on cost is missing.
  */
 export function decideTrials(
   trials: readonly TrialSummary[],
@@ -85,14 +85,14 @@ export function decideTrials(
   const scores = new FinishedTrials(comparesWithin(policy, options.baseline), options.baseline);
   for (const trial of trials) scores.add(asSummary(trial));
   const unit = unitNames(planned.map(({ task }) => task));
-  return plannedDecisions(planned, policy, options.baseline).map((contest): DecidedVariant => {
-    const { subject, baseline } = contest;
-    const own = scores.of(contest.graphs.flatMap(({ candidate }) => candidate));
-    const other = scores.of(contest.graphs.flatMap((graph) => graph.baseline));
-    const shown = [...own, ...other];
-    const simulated = shown.length === 0
+  return plannedDecisions(planned, policy, options.baseline).map((decision): DecidedVariant => {
+    const { subject, baseline } = decision;
+    const own = scores.of(decision.graphs.flatMap(({ candidate }) => candidate));
+    const other = scores.of(decision.graphs.flatMap((graph) => graph.baseline));
+    const both = [...own, ...other];
+    const simulated = both.length === 0
       ? subject.model.startsWith("sim:")
-      : shown.some(({ model }) => model.simulated);
+      : both.some(({ model }) => model.simulated);
     const { file } = options.baseline ?? {};
     const compared = baseline === undefined
       ? {}
@@ -101,34 +101,37 @@ export function decideTrials(
       ? "there are no trials"
       : baseline !== undefined && other.length === 0
       ? `there are no trials of the baseline ${printable(compared.baseline!)}`
-      : severalWays(own) ?? unsolvable([subject, baseline]) ?? changed(own, "the served model") ??
-        changed(other, "the served model of the baseline");
+      : mixedWays(own) ?? unsolvable([subject, baseline]) ??
+        servedModelChange(own, "the served model") ??
+        servedModelChange(other, "the served model of the baseline");
     const verdict: Verdict = reason === undefined
-      ? settle(contest, scores, policy, { ...options, unit })
+      ? decideVariant(decision, scores, policy, { ...options, unit })
       : { kind: "invalid", reason };
-    const replayed = shown.filter((trial) => trial.replayed).length;
-    const recorded = replayed === 0 ? {} : { replayed };
-    return { ...subject, simulated, ...recorded, ...compared, verdict, unit };
+    const replayed = both.filter((trial) => trial.replayed).length;
+    const replays = replayed === 0 ? {} : { replayed };
+    return { ...subject, simulated, ...replays, ...compared, verdict, unit };
   });
 }
 
-/** Answers that are right in one way of asking are not in another: one rate of both tells nothing. */
-function severalWays(trials: readonly ScoredTrial[]): string | undefined {
+/** Questions asked in different ways have different rates, and a mean of them shows nothing. */
+function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
   const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [wayOf(task)] : []));
   return ways.size <= 1
     ? undefined
-    : `questions are asked in ${ways.size} ways, and a gate decides over one: run each by itself`;
+    : `questions are asked in ${ways.size} ways, but a gate decides on one: run each way separately`;
 }
 
-/** What is right under some perturbations is to solve nothing, which no gate can ask for. */
+/** Under some perturbations the right answer is to solve nothing, which no gate can require. */
 function unsolvable(subjects: readonly (Variant | undefined)[]): string | undefined {
   const removing = subjects.find((one) => one !== undefined && isRemoving(one.perturbation));
   return removing &&
-    `under ${printable(removing.perturbation)} no task can be solved, and to abstain is right`;
+    `under ${
+      printable(removing.perturbation)
+    } no task can be solved: the right answer is to abstain`;
 }
 
-/** Whoever reads that too few of the trials are valid needs to know what spoiled the others. */
-function blamed(
+/** Adds the commonest reason of invalid trials to a verdict that too few are valid. */
+function withCommonestReason(
   verdict: Extract<Verdict, { kind: "invalid" }>,
   { coverage }: CompletePolicy,
   trials: readonly ScoredTrial[],
@@ -140,13 +143,13 @@ function blamed(
   const [commonest] = [...reasons].sort(([, one], [, other]) => other.length - one.length);
   if (commonest === undefined) return verdict;
   const [reason, own] = commonest;
-  const told = `${verdict.reason}; most often (${own.length} of ${spoiled.length}) as ` +
+  const text = `${verdict.reason}; most often (${own.length} of ${spoiled.length}) as ` +
     printable(reason, 300);
-  return { ...verdict, reason: told };
+  return { ...verdict, reason: text };
 }
 
-function settle(
-  contest: GateDecision,
+function decideVariant(
+  decision: GateDecision,
   scores: FinishedTrials,
   policy: CompletePolicy,
   { rule, stopped, prices, baseline: file, unit }: DecideTrialsOptions & {
@@ -155,22 +158,22 @@ function settle(
 ): Verdict {
   const inOrder = rule !== undefined || stopped !== undefined;
   const { graphs: all, ended } = inOrder
-    ? completeGraphs(contest, scores, unit)
-    : { graphs: contest.graphs };
-  // What was not changed says nothing of the change. That hangs on the task alone, so that leaving it
-  // out favours no model.
+    ? completeGraphs(decision, scores, unit)
+    : { graphs: decision.graphs };
+  // Unchanged tasks show nothing about the perturbation. Whether a task changes depends on the task alone,
+  // so leaving it out favours no model.
   const graphs = all.filter((graph) =>
     scores.of([...graph.candidate, ...graph.baseline]).every(({ changed }) => changed !== false)
   );
   if (graphs.length < all.length && (graphs.length === 0 || rule !== undefined)) {
-    const { perturbation } = contest.subject;
+    const { perturbation } = decision.subject;
     const which = `${all.length - graphs.length} of ${all.length} tasks`;
     const reason = `${printable(perturbation)} found nothing to change in ${which}`;
     return { kind: "invalid", reason };
   }
-  // A run that was cut short is to be continued; results from elsewhere are what they are. What ended
-  // the run after the last trial of the plan has left nothing out.
-  const why = all.length === contest.graphs.length
+  // An interrupted run can be continued; a baseline from a file cannot. A reason that ended the run after
+  // the last planned trial left nothing out.
+  const why = all.length === decision.graphs.length
     ? undefined
     : stopped ?? (file === undefined ? undefined : ended);
   if (graphs.length === 0) {
@@ -194,9 +197,9 @@ function settle(
     : decide(graphs.map(({ candidate }) => scores.unit(candidate)), policy, decideOptions);
   const used = graphs.slice(0, verdict.evidence?.graphs);
   if (verdict.kind === "invalid") {
-    return blamed(verdict, policy, scores.of(used.flatMap(trialNames)));
+    return withCommonestReason(verdict, policy, scores.of(used.flatMap(trialNames)));
   }
-  const unknown = lackingViews(used, scores, policy) ?? lackingPairs(used, scores);
+  const unknown = missingViews(used, scores, policy) ?? missingPairs(used, scores);
   if (unknown !== undefined) return { kind: "invalid", reason: unknown };
   return withCeilings(
     verdict,
@@ -207,23 +210,23 @@ function settle(
   );
 }
 
-/** Why nothing can be said of flips, if that is asked for. */
-function lackingPairs(
+/** Why flips cannot be counted, if the policy limits them. */
+function missingPairs(
   graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
 ): string | undefined {
   const compared = graphs.filter(({ unperturbed }) => unperturbed.length > 0);
   if (compared.length === 0) return undefined;
-  const known = compared.some((graph) =>
+  const isKnown = compared.some((graph) =>
     scores.flips(graph.candidate, graph.unperturbed).valid > 0
   );
-  return known
+  return isKnown
     ? undefined
-    : "no trial has a valid one without the check beside it, so that no flip can be seen";
+    : "no trial has a valid counterpart without the check, so that no flip can be observed";
 }
 
-/** Why nothing can be said of parameter failures, if that is asked for: what is not known is not kept. */
-function lackingViews(
+/** Why parameter failures cannot be counted, if the policy limits them; unknown ones count as missing. */
+function missingViews(
   graphs: readonly DecisionGraph[],
   scores: FinishedTrials,
   { atMost: { parameterFailures = {} } }: CompletePolicy,
@@ -239,13 +242,13 @@ function lackingViews(
     )
   ).length;
   if (unknown === 0) return undefined;
-  return `${unknown} of ${trials.length} trials do not tell what their calls are beside the right ones, so ` +
-    "that nothing can be said of atMost.parameterFailures";
+  return `${unknown} of ${trials.length} trials lack the comparison of their calls with the right ones, so ` +
+    "that atMost.parameterFailures cannot be checked";
 }
 
 /**
- * The graphs that come first in plan order and whose trials have all ended, in whole blocks. If it is
- * a baseline from elsewhere that ends, that is told.
+ * Returns the first graphs in plan order whose trials have all ended, in whole blocks, and the reason if the
+ * trials of a baseline from a file end first.
  */
 function completeGraphs({ graphs }: GateDecision, scores: FinishedTrials, { many }: UnitNames) {
   const finished = (names: readonly string[]) => names.every((name) => scores.has(name));
@@ -258,8 +261,11 @@ function completeGraphs({ graphs }: GateDecision, scores: FinishedTrials, { many
   return { graphs: complete as readonly DecisionGraph[], ended };
 }
 
-/** Why models that answered under several names cannot be judged as one. */
-export function changed(trials: readonly ScoredTrial[], what: string): string | undefined {
+/** Returns why trials served by several models cannot be decided on together; `undefined` if one. */
+export function servedModelChange(
+  trials: readonly ScoredTrial[],
+  what: string,
+): string | undefined {
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   const names = valid.flatMap(({ model }) => model.served.split(SERVED_SEPARATOR));
   const stages = Map.groupBy(
@@ -275,20 +281,20 @@ export function changed(trials: readonly ScoredTrial[], what: string): string | 
   for (const [where, own] of served) {
     const distinct = [...new Set(own)].filter((name) => name !== "").sort();
     if (distinct.length < 2) continue;
-    return `${what}${where} changed on the way: ${
+    return `${what}${where} changed during the run: ${
       distinct.map((name) => printable(name)).join(", ")
     }`;
   }
   return undefined;
 }
 
-/** The worst kind among `verdicts`; without any it is `invalid`. */
+/** Returns the worst kind among `verdicts`; `invalid` if there are none. */
 export function worstKind(verdicts: readonly Verdict[]): Verdict["kind"] {
   return VERDICT_KINDS.find((kind) => verdicts.some((verdict) => verdict.kind === kind)) ??
     "invalid";
 }
 
-/** The exit code of commands: 0 pass, 1 fail, 3 undecided or invalid. */
+/** Returns the exit code of commands: 0 pass, 1 fail, 3 undecided or invalid. */
 export function exitCodeOf(kind: Verdict["kind"]): 0 | 1 | 3 {
   return kind === "pass" ? 0 : kind === "fail" ? 1 : 3;
 }

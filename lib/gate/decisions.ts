@@ -1,5 +1,5 @@
 /**
- * Contests: what is judged as one, against what, and on which graphs.
+ * The decisions a gate has to make: each variant, its baseline, and the graphs both ran on.
  * @module
  */
 
@@ -10,7 +10,7 @@ import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { PlannedTrial, TrialKey } from "../trials/trial_id.ts";
 import { byGraph, byVariant, type ScoredTrial, type Variant } from "./variant.ts";
 
-/** One graph of a contest: which trials of the candidate and of the baseline belong to it. */
+/** One graph of a decision: the trials of the candidate and of the baseline on it. */
 export interface DecisionGraph {
   /** The balanced block of the plan. */
   readonly block: number;
@@ -18,16 +18,16 @@ export interface DecisionGraph {
   readonly candidate: readonly string[];
   /** Keys of the baseline's trials; empty in an absolute gate. */
   readonly baseline: readonly string[];
-  /** Keys of its unperturbed trials, one for each of its own; empty where flips are of no account. */
+  /** Keys of its unperturbed trials, one for each of its own; empty if flips are not counted. */
   readonly unperturbed: readonly string[];
 }
 
-/** All trials that belong to a graph. */
+/** Returns all trials on a graph. */
 export function trialNames({ candidate, baseline, unperturbed }: DecisionGraph): string[] {
   return [...candidate, ...baseline, ...unperturbed];
 }
 
-/** One decision of a gate: a subject, and what it is compared with. */
+/** One decision of a gate: a variant, and its baseline. */
 export interface GateDecision {
   readonly subject: Variant;
   /** The baseline of an upgrade gate. */
@@ -36,15 +36,15 @@ export interface GateDecision {
   readonly graphs: readonly DecisionGraph[];
 }
 
-/** The decisions that a gate has to make over a plan; the baseline itself is not decided. */
+/** Returns the decisions that a gate has to make over a plan; the baseline itself is not decided on. */
 export function plannedDecisions(
   planned: readonly PlannedTrial[],
   policy: GatePolicy,
   file?: { readonly trials: readonly ScoredTrial[] },
 ): GateDecision[] {
-  const upgrade = isUpgrade(policy) ? choiceOf(policy.baseline, file) : undefined;
+  const upgrade = isUpgrade(policy) ? baselineChoice(policy.baseline, file) : undefined;
   return byVariant(planned, (trial) => trial).flatMap(({ subject, items }) => {
-    const baseline = upgrade === undefined ? undefined : baselineOf(subject, upgrade);
+    const baseline = upgrade === undefined ? undefined : baselineVariant(subject, upgrade);
     if (
       baseline !== undefined && file === undefined &&
       canonicalJson(subject) === canonicalJson(baseline)
@@ -55,9 +55,9 @@ export function plannedDecisions(
       candidate: graph.map(({ id }) => id),
       baseline: baseline === undefined
         ? []
-        : graph.map((trial) => scoreKey({ ...trial, ...baseline }, file !== undefined)),
+        : graph.map((trial) => trialKey({ ...trial, ...baseline }, file !== undefined)),
       unperturbed: checked
-        ? graph.map((trial) => scoreKey({ ...trial, perturbation: "none" }, false))
+        ? graph.map((trial) => trialKey({ ...trial, perturbation: "none" }, false))
         : [],
     }));
     return [{ subject, graphs, ...(baseline === undefined ? {} : { baseline }) }];
@@ -69,13 +69,13 @@ export function comparesWithin(policy: GatePolicy, file: object | undefined): bo
   return isUpgrade(policy) && file === undefined || countsFlips(policy);
 }
 
-/** Whether a policy asks how often checks, which should change nothing, change how a trial ends. */
+/** Whether a policy limits flips: how often checks, which should change nothing, change the outcome. */
 function countsFlips({ atMost }: GatePolicy): boolean {
   return atMost?.flips !== undefined;
 }
 
-/** A file with one model only need not be told which. */
-function choiceOf(
+/** The model may be omitted for a file with a single model. */
+function baselineChoice(
   baseline: string | BaselineChoice,
   file: { readonly trials: readonly ScoredTrial[] } | undefined,
 ): BaselineChoice {
@@ -84,28 +84,28 @@ function choiceOf(
   return models.size === 1 ? { model: [...models][0]!, ...choice } : choice;
 }
 
-function baselineOf(subject: Variant, { file: _, ...choice }: BaselineChoice): Variant {
+function baselineVariant(subject: Variant, { file: _, ...choice }: BaselineChoice): Variant {
   return { ...subject, ...choice };
 }
 
-/** A trial as a key of maps, for whoever does not know its id; those of a file are told apart. */
-function scoreKey(
+/** Returns a key for a trial whose id is not known; keys of trials from a file are distinct. */
+function trialKey(
   { model, strategy, perturbation, task, repetition }: TrialKey,
   ofFile: boolean,
 ): string {
   return canonicalJson([ofFile, model, strategy, perturbation, task, repetition]);
 }
 
-/** Finished trials, to be looked up by what contests name. */
+/** Finished trials, by the ids and keys that decisions hold. */
 export class FinishedTrials {
   readonly #trials = new Map<string, ScoredTrial>();
   readonly #keyed: boolean;
 
-  /** `keyed` where trials of the same run are compared with each other. */
+  /** `keyed`: whether trials of the same run are compared with each other. */
   constructor(keyed: boolean, file?: { readonly trials: readonly ScoredTrial[] }) {
     this.#keyed = keyed;
     for (const trial of file?.trials ?? []) {
-      this.#trials.set(scoreKey({ ...trial, model: trial.model.requested }, true), trial);
+      this.#trials.set(trialKey({ ...trial, model: trial.model.requested }, true), trial);
     }
   }
 
@@ -116,9 +116,9 @@ export class FinishedTrials {
     }
   }
 
-  /** The names under which a trial is known once it is added. */
+  /** Returns the id and keys under which an added trial can be found. */
   namesOf(trial: TrialKey & { readonly id: string }): readonly string[] {
-    return this.#keyed ? [trial.id, scoreKey(trial, false)] : [trial.id];
+    return this.#keyed ? [trial.id, trialKey(trial, false)] : [trial.id];
   }
 
   /** Whether a trial is finished. */
@@ -126,12 +126,12 @@ export class FinishedTrials {
     return this.#trials.has(name);
   }
 
-  /** Those of the named trials that are finished. */
+  /** Returns the named trials that are finished. */
   of(names: readonly string[]): ScoredTrial[] {
     return names.flatMap((name) => this.#trials.get(name) ?? []);
   }
 
-  /** In how many of the pairs of trials, one name with one other, exactly one is solved. */
+  /** Counts the pairs of trials at the same index in both lists of which exactly one is solved. */
   flips(names: readonly string[], others: readonly string[]): Unit {
     const pairs = names.flatMap((name, place): [ScoredTrial, ScoredTrial][] => {
       const [own, other] = [this.#trials.get(name), this.#trials.get(others[place] ?? "")];
@@ -144,7 +144,7 @@ export class FinishedTrials {
     return { solved, valid: pairs.length, trials: names.length };
   }
 
-  /** How one graph went; `counts` tells which trials count as solved. */
+  /** Returns the results on one graph; `counts` decides which trials count as solved. */
   unit(names: readonly string[], counts?: (trial: ScoredTrial) => boolean): Unit {
     return unitOf(this.of(names), names.length, counts);
   }

@@ -1,5 +1,5 @@
 /**
- * Evidence: what graphs show of a success rate or of a difference, and bounds of the true one.
+ * Evidence: observed success rates or differences on graphs, and bounds of the true ones.
  * @module
  */
 
@@ -13,44 +13,44 @@ import type { ScoredTrial } from "./variant.ts";
 export interface Unit {
   /** Valid trials that were solved. */
   readonly solved: number;
-  /** Trials that ended, and not as `invalid`. */
+  /** Trials whose outcome is not `invalid`. */
   readonly valid: number;
-  /** Planned trials: valid, invalid and missing ones. */
+  /** Planned trials: valid, invalid and missing. */
   readonly trials: number;
 }
 
 /** The independent unit of a comparison: one graph on which two models worked. */
 export interface Pair {
-  /** The trials of the model that is to be used. */
+  /** The trials of the model under test. */
   readonly candidate: Unit;
-  /** The trials of the model that it is compared with. */
+  /** The trials of the model it is compared with. */
   readonly baseline: Unit;
 }
 
-/** How bounds were found: exactly; by the score; by bets on graphs, whenever one stops; at each look. */
+/** The method of the bounds: exact; score; betting, valid at any stop; or valid at each look. */
 export type Method = "clopper-pearson" | "tango" | "betting" | "sequential";
 
 /** The numbers under a verdict on a success rate. The bounds are of the true rate. */
 export interface RateEvidence extends Bounds {
-  /** What the numbers are of. */
+  /** The kind of quantity. */
   readonly of: "rate";
-  /** Graphs that the verdict rests on. */
+  /** Graphs on which the verdict is based. */
   readonly graphs: number;
   /** Valid trials that were solved. */
   readonly solved: number;
-  /** Trials that are no `invalid` ones. */
+  /** Trials whose outcome is not `invalid`. */
   readonly valid: number;
   /** Trials on these graphs that are invalid or missing. */
   readonly unknown: number;
   /** The share of valid trials that were solved. */
   readonly rate: number;
-  /** How the bounds were found. */
+  /** The method of the bounds. */
   readonly method: Method;
 }
 
-/** What graphs show of a difference: the candidate's success rate less the baseline's. */
+/** The observed difference: the candidate's success rate less the baseline's. */
 export interface PairedDifference {
-  /** The candidate's success rate on the graphs with a valid trial of both; each counts the same. */
+  /** The candidate's success rate on graphs with a valid trial of both, each graph weighing the same. */
   readonly candidate: number;
   /** The baseline's. */
   readonly baseline: number;
@@ -61,39 +61,39 @@ export interface PairedDifference {
   /** Graphs that the baseline solved more often. */
   readonly lost: number;
   /**
-   * Exact two-sided p-values of "there is no difference at all"; `null` where graphs were repeated.
-   * They do not decide: they know of no margin.
+   * Exact two-sided p-values of "there is no difference at all"; `null` if graphs were repeated. They do not
+   * affect the decision, as they ignore the margin.
    */
   readonly mcNemar: { readonly exact: number; readonly midP: number } | null;
 }
 
 /** The numbers under a verdict on a difference. The bounds are of the true difference. */
 export interface DifferenceEvidence extends Bounds, PairedDifference {
-  /** What the numbers are of. */
+  /** The kind of quantity. */
   readonly of: "difference";
-  /** Graphs that the verdict rests on. */
+  /** Graphs on which the verdict is based. */
   readonly graphs: number;
-  /** Trials of both that are no `invalid` ones. */
+  /** Trials of both whose outcome is not `invalid`. */
   readonly valid: number;
   /** Trials of both on these graphs that are invalid or missing. */
   readonly unknown: number;
-  /** How the bounds were found. */
+  /** The method of the bounds. */
   readonly method: Method;
 }
 
 /** The numbers under a verdict. */
 export type Evidence = RateEvidence | DifferenceEvidence;
 
-/** What the two gates do not share. */
+/** The parts in which the two kinds of gates differ. */
 export interface Measure<T> {
   /** The smallest value of a unit; the largest is 1. */
   readonly least: 0 | -1;
   sample(unit: T): Sample;
-  /** The trials of a unit: all that were to be run, valid ones, and those of one model. */
+  /** The trials of a unit: all planned ones, valid ones, and planned ones of one model. */
   trials(unit: T): { planned: number; valid: number; each: number };
   /** Whether each model has one trial on the graph. */
   single(unit: T): boolean;
-  /** Bounds for graphs that are run once, as if there were `copies` times as many of the same. */
+  /** Bounds for graphs that ran once, as if the results occurred `copies` times. */
   exact(samples: readonly Sample[], confidence: number, copies: number): Bounds;
   readonly exactly: Method;
   describe(units: readonly T[], bounds: Bounds, method: Method): Evidence;
@@ -106,9 +106,9 @@ export const RATES: Measure<Unit> = {
   trials: ({ trials, valid }) => ({ planned: trials, valid, each: trials }),
   single: ({ trials }) => trials === 1,
   exact(samples, confidence, copies) {
-    const grown = Math.round(copies * samples.length);
+    const size = Math.round(copies * samples.length);
     const bound = (valueOf: (sample: Sample) => number) =>
-      clopperPearson(Math.round(copies * sum(samples, valueOf)), grown, confidence);
+      clopperPearson(Math.round(copies * sum(samples, valueOf)), size, confidence);
     return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
   },
   exactly: "clopper-pearson",
@@ -132,13 +132,13 @@ export const DIFFERENCES: Measure<Pair> = {
   }),
   single: ({ candidate, baseline }) => candidate.trials === 1 && baseline.trials === 1,
   exact(samples, confidence, copies) {
-    const grown = Math.round(copies * samples.length);
+    const size = Math.round(copies * samples.length);
     const bound = (valueOf: (sample: Sample) => number) => {
       const count = (value: number) =>
         Math.round(copies * samples.filter((sample) => valueOf(sample) === value).length);
       const gained = count(1);
-      // Two halves may have been rounded up to one pair too many.
-      return tango(gained, Math.min(count(-1), grown - gained), grown, confidence);
+      // Rounding may give one pair too many.
+      return tango(gained, Math.min(count(-1), size - gained), size, confidence);
     };
     return { lower: bound(({ worst }) => worst).lower, upper: bound(({ best }) => best).upper };
   },
@@ -158,13 +158,15 @@ export const DIFFERENCES: Measure<Pair> = {
   },
 };
 
-/** What pairs show, each graph counting the same; not numbers where none has a valid trial of both. */
+/** Compares pairs, each graph weighing the same; rates are NaN if none has a valid trial of both. */
 export function pairedDifference(pairs: readonly Pair[]): PairedDifference {
-  const seen = pairs.filter(({ candidate, baseline }) => candidate.valid > 0 && baseline.valid > 0);
-  const differences = seen.map(differenceOf);
+  const valid = pairs.filter(({ candidate, baseline }) =>
+    candidate.valid > 0 && baseline.valid > 0
+  );
+  const differences = valid.map(differenceOf);
   const gained = differences.filter((difference) => difference > 0).length;
   const lost = differences.filter((difference) => difference < 0).length;
-  const mean = (valueOf: (pair: Pair) => number) => sum(seen, valueOf) / seen.length;
+  const mean = (valueOf: (pair: Pair) => number) => sum(valid, valueOf) / valid.length;
   return {
     candidate: mean(({ candidate }) => share(candidate)),
     baseline: mean(({ baseline }) => share(baseline)),
@@ -175,7 +177,7 @@ export function pairedDifference(pairs: readonly Pair[]): PairedDifference {
   };
 }
 
-/** The share of a graph's valid trials that the candidate solved, less that of the baseline. */
+/** Returns the share of a graph's valid trials that the candidate solved, less that of the baseline. */
 export function differenceOf({ candidate, baseline }: Pair): number {
   return share(candidate) - share(baseline);
 }
@@ -184,18 +186,18 @@ function share({ solved, valid }: Unit): number {
   return solved / valid;
 }
 
-/** The share of a graph's trials that is solved, if what is unknown were all failed, or all solved. */
+/** Returns the share of solved trials of a graph if all unknown ones failed, and if all were solved. */
 export function unitSample({ solved, valid, trials }: Unit): Sample {
   return { worst: solved / trials, best: (solved + trials - valid) / trials };
 }
 
-/** The difference of those shares, candidate less baseline, at its worst and at its best. */
+/** Returns the difference of those shares, candidate less baseline, in the worst and the best case. */
 export function pairSample({ candidate, baseline }: Pair): Sample {
   const [own, other] = [unitSample(candidate), unitSample(baseline)];
   return { worst: own.worst - other.best, best: own.best - other.worst };
 }
 
-/** Bounds of a gate of fixed size, as if there were `copies` times as many units of the same. */
+/** Returns the bounds of a gate of fixed size, as if the results occurred `copies` times. */
 export function bound<T>(
   units: readonly T[],
   measure: Measure<T>,
@@ -211,7 +213,7 @@ export function bound<T>(
   const { least } = measure;
   const range = 1 - least;
   const stakes = stakesOf(policy);
-  // Values are brought to 0..1, and stakes to shares of the largest one, which could lose everything.
+  // Values are scaled to 0..1, and stakes to shares of the largest one, which could lose everything.
   const lowest = (values: readonly number[], stake: number) =>
     bettingLowerBound(values, confidence, {
       copies,
@@ -229,8 +231,8 @@ export function bound<T>(
 }
 
 /**
- * Bounds of the share that units show, one-sided at the policy's confidence; with `anytime` they hold
- * whenever one stops.
+ * Returns bounds of the share that units show, one-sided at the policy's confidence; with `anytime` they hold
+ * at any stopping time.
  */
 export function rateBounds(
   units: readonly Unit[],
@@ -240,7 +242,7 @@ export function rateBounds(
   return bound(units, RATES, policy, anytime).bounds;
 }
 
-/** The difference that pairs show, each graph counting the same, and bounds as {@linkcode rateBounds}. */
+/** Returns the difference of pairs, each graph weighing the same, with bounds as {@linkcode rateBounds}. */
 export function differenceBounds(
   pairs: readonly Pair[],
   policy: CompletePolicy,
@@ -250,18 +252,18 @@ export function differenceBounds(
   return { ...bounds, difference: pairedDifference(pairs).difference };
 }
 
-/** What was seen of what is judged; not a number where no graph has a valid trial of both. */
+/** Returns the observed rate or difference; NaN if no graph has a valid trial of both. */
 export function rateOf(evidence: Evidence): number {
   return evidence.of === "rate" ? evidence.rate : evidence.difference;
 }
 
-/** The sum of a number of each item. */
+/** Sums a number of each item. */
 export function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
   return items.reduce((total, item) => total + valueOf(item), 0);
 }
 
 /**
- * How the trials of one graph went, of which so many were planned; `counts` tells which count as solved.
+ * Counts the trials of one graph, given the number planned; `counts` decides which count as solved.
  */
 export function unitOf<T extends Pick<ScoredTrial, "outcome" | "solved">>(
   trials: readonly T[],

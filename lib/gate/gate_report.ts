@@ -1,5 +1,5 @@
 /**
- * Decisions: what the gates of a run say, in numbers and in words, for whoever reports them.
+ * Gate reports: the verdicts of a run as numbers and text.
  * @module
  */
 
@@ -11,52 +11,52 @@ import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
 import { describeVerdict, verdictNumbers } from "./verdict_text.ts";
 
-/** What a gate decided, as `gate --json` prints it. */
+/** The report of a gate, as `gate --json` prints it. */
 export interface GateReport {
   /** The version of this format. */
   readonly v: 1;
   /** The name of the suite. */
   readonly suite: string;
-  /** The worst of all verdicts. */
+  /** The worst verdict. */
   readonly verdict: Verdict["kind"];
-  /** The exit code that goes with it. */
+  /** The exit code for it. */
   readonly exitCode: number;
-  /** The gate with its defaults filled in; `null` when nothing could be judged. */
+  /** The policy with its defaults filled in; `null` if no decision was possible. */
   readonly gate: CompletePolicy | null;
   /** One for each model, strategy and perturbation. */
   readonly verdicts: readonly ReportedVerdict[];
   /**
-   * Each strategy against the baseline of the same model, on the same graphs: for reading, they decide
-   * nothing and allow for no early stop.
+   * Each strategy compared with the baseline of the same model on the same graphs: for information only, not
+   * for decisions or early stops.
    */
   readonly comparisons: readonly Comparison[];
-  /** Why nothing could be judged; left out when it could. */
+  /** Why no decision was possible; omitted if it was. */
   readonly text?: string;
 }
 
-/** One verdict, its subject beside it, in numbers and in words. */
+/** One verdict with its variant, as numbers and text. */
 export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & Verdict & {
   /** The verdict as a paragraph. */
   readonly text: string;
-  /** Its numbers, one a line. */
+  /** Its numbers, one per line. */
   readonly numbers: readonly string[];
 };
 
-/** The verdicts of a gate, and how strategies compare. */
+/** Reports the verdicts of a gate, and the comparisons of strategies. */
 export function reportVerdicts(
   suite: string,
-  judged: readonly DecidedVariant[],
+  variants: readonly DecidedVariant[],
   policy: GatePolicy,
   comparisons: readonly Comparison[] = [],
 ): GateReport {
-  const kind = worstKind(judged.map(({ verdict }) => verdict));
+  const kind = worstKind(variants.map(({ verdict }) => verdict));
   return {
     v: 1,
     suite,
     verdict: kind,
     exitCode: exitCodeOf(kind),
     gate: completePolicy(policy),
-    verdicts: judged.map(({ verdict, unit, ...subject }) => ({
+    verdicts: variants.map(({ verdict, unit, ...subject }) => ({
       ...subject,
       ...verdict,
       text: describeVerdict(
@@ -82,14 +82,14 @@ function replayedNote(replayed: number): string {
     : `${replayed} trials were replayed from recordings: no model was asked for these`;
 }
 
-/** The one verdict over results that cannot be judged at all. */
+/** Reports results on which no decision is possible. */
 export function reportProblem(suite: string, problem: string): GateReport {
-  const text = `INVALID: nothing can be said, as ${problem}.`;
+  const text = `INVALID: ${problem}.`;
   const nothing = { gate: null, verdicts: [], comparisons: [] };
   return { v: 1, suite, verdict: "invalid", exitCode: 3, ...nothing, text };
 }
 
-/** A verdict's subject as reports call it. Names come from suites, servers and journals. */
+/** Returns the name of a verdict's variant, made printable as it comes from suites and servers. */
 export function verdictName(verdict: ReportedVerdict): string {
   return printable(variantName(verdict)) + (verdict.simulated ? " (simulated)" : "");
 }

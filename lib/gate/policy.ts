@@ -1,5 +1,5 @@
 /**
- * Policies: what a gate asks for, as users write it.
+ * Policies: the requirements of a gate, as users write them.
  * @module
  */
 
@@ -13,59 +13,59 @@ import {
   type ParameterFailureType,
 } from "../calls/failure_types.ts";
 
-/** What both kinds of gates take. */
+/** Options of both kinds of gates. */
 export interface GateOptions {
   /**
-   * How far below what is wanted is still good enough, from 0; default 0.05. In an absolute gate it
-   * is below `successRate`.
+   * How far below the requirement is still good enough, from 0; default 0.05. In an absolute gate it must
+   * be less than `successRate`.
    */
   readonly margin?: number;
   /** The confidence of each one-sided bound, above 0.5, below 1; default 0.95. */
   readonly confidence?: number;
   /**
-   * How often a model that is just good enough, at `successRate` or as good as the baseline, is to
-   * pass: sizes are planned for it, and a sequential gate fails such a model at most `1 - power` of
-   * the times. Above 0.5, below 1; default `confidence`.
+   * How often a model that is just good enough, at `successRate` or equal to the baseline, should pass: sizes
+   * are planned for it, and a sequential gate fails such a model at most `1 - power` of the time. Above
+   * 0.5, below 1; default `confidence`.
    */
   readonly power?: number;
-  /** The share of the needed trials that must be valid; default 0.95. */
+  /** The share of the required trials that must be valid; default 0.95. */
   readonly coverage?: number;
-  /** What an undecided gate does to `deno test`; default `fail`. */
+  /** The result of an undecided gate in `deno test`; default `fail`. */
   readonly undecided?: "fail" | "pass";
   /**
-   * Whether trials are run only until the gate is decided; default false. The plan then sets the
-   * number of graphs itself: 1.5 times the number that a gate of fixed size needs.
+   * Whether trials run only until the gate is decided; default false. The plan then sets the number of graphs
+   * itself: 1.5 times the number that a gate of fixed size needs.
    */
   readonly sequential?: boolean;
-  /** What may be seen at most, whatever the success rate. */
+  /** Limits that hold for any success rate. */
   readonly atMost?: Ceilings;
 }
 
-/** What an absolute gate asks for: a success rate. */
+/** The policy of an absolute gate: a success rate. */
 export interface RatePolicy extends GateOptions {
-  /** The success rate that is wanted, above 0, at most 1. */
+  /** The required success rate, above 0, at most 1. */
   readonly successRate: number;
 }
 
-/** What an upgrade gate asks for: to be no worse than a baseline on the very same graphs. */
+/** The policy of an upgrade gate: no worse than a baseline on the same graphs. */
 export interface UpgradePolicy extends GateOptions {
   /**
-   * What is compared against: a model of the same suite by its name, a strategy of it such as
-   * `"strategy": "baseline"`, or results in a file.
+   * The baseline: the name of a model in the same suite, a strategy of it such as `"strategy": "baseline"`,
+   * or results in a file.
    */
   readonly baseline: string | BaselineChoice;
   /**
-   * The share of graphs that only one of the two is thought to solve, above `margin`, at most 1;
-   * default 0.2. It decides how many graphs are planned, never whether the verdict is right.
+   * The expected share of graphs that only one of the two solves, above `margin`, at most 1; default 0.2. It
+   * sets the number of planned graphs, but does not affect the validity of the verdict.
    */
   readonly discordance?: number;
 }
 
-/** Which results are the baseline. What is left out is as in the candidate. */
+/** Which results are the baseline. Omitted fields are as in the candidate. */
 export interface BaselineChoice {
-  /** A journal, or what `toolgate accept` wrote; without it, the results of the same run. */
+  /** A journal, or a file written by `toolgate accept`; without it, results of the same run. */
   readonly file?: string;
-  /** The model, by its name; of a file with one model it may be left out. */
+  /** The name of the model; may be omitted for a file with a single model. */
   readonly model?: string;
   /** The strategy's id. */
   readonly strategy?: string;
@@ -73,36 +73,36 @@ export interface BaselineChoice {
   readonly perturbation?: string;
 }
 
-/** What a gate asks for. */
+/** The policy of a gate. */
 export type GatePolicy = RatePolicy | UpgradePolicy;
 
-/** What a trial may show besides its failures. */
+/** Something a trial may show in addition to failures. */
 export type Sign = Behaviour | "ungrounded";
 
-/** All of them: `ungrounded` is solved although the target function never returned the answer. */
+/** All signs: `ungrounded` means solved although the target function never returned the answer. */
 export const SIGNS: readonly Sign[] = [...BEHAVIOURS, "ungrounded"];
 
 /**
- * Ceilings: a gate fails when one is proved, at its confidence, to be exceeded. Shares are of valid
- * trials, 0..1.
+ * Ceilings: a gate fails if one is proved, at its confidence, to be exceeded. Shares are of valid trials,
+ * 0..1.
  */
 export interface Ceilings {
-  /** By failure type: the share of trials with such a wrong call. */
+  /** By failure type: the share of trials with such a call. */
   readonly failures?: Partial<Readonly<Record<FailureType, number>>>;
-  /** By failure type: how much larger that share may be than the baseline's (upgrade gates). */
+  /** By failure type: how much larger that share may be than the baseline's (upgrade gates only). */
   readonly failureShifts?: Partial<Readonly<Record<FailureType, number>>>;
   /** By type of parameter failure: the share of trials with such a call. */
   readonly parameterFailures?: Partial<Readonly<Record<ParameterFailureType, number>>>;
   /**
-   * Of trials under a check, such as `rename`: the share that ends otherwise, solved or not, than the
-   * same without it.
+   * For trials under a check, such as `rename`: the share that is solved with it but not without it, or the
+   * other way round.
    */
   readonly flips?: number;
   /** By behaviour: the share of trials that show it. */
   readonly behaviours?: Partial<Readonly<Record<Sign, number>>>;
-  /** Mean tokens of a trial, read and written. */
+  /** Mean tokens per trial, read and written. */
   readonly tokens?: number;
-  /** Mean US dollars of a trial, by the price table. */
+  /** Mean US dollars per trial, by the price table. */
   readonly usd?: number;
 }
 
@@ -145,7 +145,7 @@ const OPTIONS = {
 
 const word = z.string().min(1).exactOptional();
 
-/** Both kinds of policies share their rules; which kind it is, `successRate` or `baseline` tells. */
+/** The schema of both kinds of policies: `successRate` or `baseline` decides which it is. */
 const POLICY = z.strictObject({
   ...OPTIONS,
   successRate: z.number().gt(0).max(1).exactOptional(),
@@ -172,29 +172,29 @@ const POLICY = z.strictObject({
     fault("discordance", "discordance (default 0.2) must be above margin");
   }
   if (baseline === undefined && discordance !== undefined) {
-    fault("discordance", "discordance goes with baseline");
+    fault("discordance", "discordance requires baseline");
   }
   if (baseline === undefined && atMost?.failureShifts !== undefined) {
-    fault("atMost.failureShifts", "failureShifts go with baseline");
+    fault("atMost.failureShifts", "failureShifts require baseline");
   }
   if (sequential === true && margin === 0) {
     fault("margin", "a sequential gate needs a margin above 0");
   }
 });
 
-/** The policy as suites and plans hold it. */
+/** The schema of policies in suites and plans. */
 export const GATE_POLICY: z.ZodType<GatePolicy> = POLICY as unknown as z.ZodType<GatePolicy>;
 
-/** Whether a policy is that of an upgrade gate. */
+/** Whether a policy is for an upgrade gate. */
 export function isUpgrade<T extends GatePolicy | CompletePolicy>(
   policy: T,
 ): policy is Extract<T, { readonly baseline: unknown }> {
   return "baseline" in policy;
 }
 
-/** The defaults of a policy filled in; its values are checked where they are read. */
+/** Fills in the defaults of a policy; its values must be checked already. */
 export function completePolicy(policy: RatePolicy): CompleteRatePolicy;
-/** The defaults of a policy of either kind filled in. */
+/** Fills in the defaults of a policy of either kind. */
 export function completePolicy(policy: GatePolicy): CompletePolicy;
 export function completePolicy(policy: GatePolicy): CompletePolicy {
   const { confidence = 0.95 } = policy;
@@ -209,21 +209,21 @@ export function completePolicy(policy: GatePolicy): CompletePolicy {
   } as const;
   if (!isUpgrade(policy)) return { ...defaults, ...policy };
   const { baseline } = policy;
-  const chosen = typeof baseline === "string" ? { model: baseline } : baseline;
-  return { ...defaults, discordance: 0.2, ...policy, baseline: chosen };
+  const choice = typeof baseline === "string" ? { model: baseline } : baseline;
+  return { ...defaults, discordance: 0.2, ...policy, baseline: choice };
 }
 
 /**
- * The two values that a gate holds apart: it passes when the true one is proved to be at least
- * `pass`, and fails when it is proved to be below `fail`. It is the success rate in an absolute gate,
- * and its difference from the baseline's in an upgrade gate.
+ * The two values that a gate separates: it passes if the true value is proved to be at least `pass`, and
+ * fails if it is proved to be below `fail`. The value is the success rate in an absolute gate, and its
+ * difference from the baseline's in an upgrade gate.
  */
 export interface Hypotheses {
   readonly pass: number;
   readonly fail: number;
 }
 
-/** The two values that a policy holds apart. */
+/** Returns the two values that a policy separates. */
 export function hypothesesOf(policy: CompletePolicy): Hypotheses {
   return isUpgrade(policy)
     ? { pass: -policy.margin, fail: 0 }

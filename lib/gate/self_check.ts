@@ -1,10 +1,9 @@
 /**
- * Self-check: how often a gate errs on trials like those at hand, found by re-drawing them.
+ * Self-check: estimates how often a gate errs on trials like the given ones, by resampling them.
  *
- * Graphs are drawn with replacement from those that were run, so that in the re-drawn world the truth
- * is known: two arms that are drawn from the trials of one model are equally good, and a model's
- * success rate is the one that was seen.
- * @module
+ * Graphs are drawn with replacement from those of the run, so that the truth is known among the resampled
+ * trials: two arms drawn from the trials of one model are equally good, and a model's success rate is the
+ * observed one.
  */
 
 import { type Prng, shuffle } from "@std/random";
@@ -15,15 +14,15 @@ import { fork } from "../base/random.ts";
 import { sequentialRule } from "./sequential.ts";
 import { type Bounds, wilson } from "../statistics/proportions.ts";
 
-/** How a gate decided where the truth was known. */
+/** The decisions of a gate under a known truth. */
 export interface Check {
-  /** What was true, in words. */
+  /** The truth, as a phrase. */
   readonly truth: string;
-  /** The verdict that would be an error. */
+  /** The verdict that is an error. */
   readonly error: "pass" | "fail";
-  /** How often the error may happen. */
+  /** The highest error rate that the policy allows. */
   readonly allowed: number;
-  /** Gates, by what they decided. */
+  /** The number of gates by verdict. */
   readonly gates: Readonly<Record<Verdict["kind"], number>>;
   /** The share of gates that erred. */
   readonly rate: number;
@@ -33,9 +32,9 @@ export interface Check {
 
 /** Options of {@linkcode selfCheck}. */
 export interface SelfCheckOptions {
-  /** Gates that are re-drawn for each truth; default 2,000. */
+  /** The number of resampled gates for each truth; default 2,000. */
   readonly gates?: number;
-  /** Seed of the draws; default 1. */
+  /** The seed of the resampling; default 1. */
   readonly seed?: number;
 }
 
@@ -43,12 +42,12 @@ export interface SelfCheckOptions {
 export type Outcomes = readonly boolean[];
 
 /**
- * Re-draws gates from the trials of one model: an upgrade gate decides between two arms of it, an
- * absolute one about a success rate that is moved to where it just holds, and to where it just does not.
- * Each arm of an upgrade gate has half of a graph's trials. A gate has as many graphs of each cell as the
- * largest cell has, a sequential one as many as it needs.
+ * Resamples gates from the trials of one model: an upgrade gate decides between two arms of it, an absolute
+ * gate on a success rate that is set so that it just holds, and just does not. Each arm of an upgrade gate
+ * has half of a graph's trials. A gate has as many graphs of each cell as the largest cell has, a
+ * sequential one as many as it needs.
  *
- * @param cells The graphs of each cell; those with fewer valid trials than most are left out.
+ * @param cells The graphs of each cell; graphs with fewer valid trials than the largest are left out.
  * @throws {RangeError} If there is no graph, or, for an upgrade gate, none with two valid trials.
  *
  * @example Usage
@@ -97,10 +96,10 @@ export function selfCheck(
     });
 }
 
-/** What gates are drawn from. */
+/** The trials to draw from. */
 interface Source {
   readonly cells: readonly (readonly Outcomes[])[];
-  /** Trials of a graph and arm. */
+  /** The number of trials per graph and arm. */
   readonly trials: number;
 }
 
@@ -111,7 +110,7 @@ interface Truth {
   draw(prng: Prng): Verdict;
 }
 
-/** The truths under which the gate of `policy` is tried; those that cannot be are left out. */
+/** Returns the truths under which to test the gate of `policy`; impossible ones are left out. */
 function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
   const rate = mean(
     source.cells.map((graphs) =>
@@ -122,7 +121,7 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
   const truths: Truth[] = [];
   if (isUpgrade(policy)) {
     const between = (spoiled: number) =>
-      drawing(
+      drawGates(
         policy,
         source,
         (prng, graph) => drawPair(prng, graph, source.trials, spoiled),
@@ -130,19 +129,19 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
       );
     truths.push({ truth: "the two are alike", error: "fail", draw: between(0) });
     if (margin <= rate) {
-      // What the candidate solved is spoiled so often that it loses just the margin.
+      // Solved trials of the candidate are spoiled so often that it loses exactly the margin.
       const draw = between(margin / rate);
       truths.push({ truth: "the candidate is worse by the margin", error: "pass", draw });
     }
     return truths;
   }
   const against = (successRate: number) => {
-    const moved = { ...policy, successRate };
-    return drawing(
-      moved,
+    const shifted = { ...policy, successRate };
+    return drawGates(
+      shifted,
       source,
-      (prng, graph) => unitOf(draws(prng, graph, source.trials)),
-      (units, options) => decide(units, moved, options),
+      (prng, graph) => unitOf(drawTrials(prng, graph, source.trials)),
+      (units, options) => decide(units, shifted, options),
     );
   };
   if (margin < rate) {
@@ -156,8 +155,8 @@ function truthsOf(source: Source, policy: CompletePolicy): Truth[] {
   return truths;
 }
 
-/** Draws the graphs of gates, block by block, as many as a sequential one may need, and decides. */
-function drawing<T>(
+/** Draws the graphs of a gate block by block, as many as a sequential one may need, and decides. */
+function drawGates<T>(
   policy: CompletePolicy,
   { cells }: Source,
   draw: (prng: Prng, graph: Outcomes) => T,
@@ -182,16 +181,16 @@ function pick<T>(prng: Prng, items: readonly T[]): T {
   return items[Math.floor(prng() * items.length)]!;
 }
 
-/** So many different trials of one graph, in random order. */
-function draws(prng: Prng, graph: Outcomes, count: number): boolean[] {
+/** Returns `count` different trials of one graph, in random order. */
+function drawTrials(prng: Prng, graph: Outcomes, count: number): boolean[] {
   return shuffle(graph, { prng }).slice(0, count);
 }
 
-/** Two arms of different trials of one graph; what the first solved is spoiled with a probability. */
+/** Draws two arms of different trials of one graph, and spoils solved ones of the first at random. */
 function drawPair(prng: Prng, graph: Outcomes, trials: number, spoiled: number): Pair {
-  const drawn = draws(prng, graph, 2 * trials);
-  const candidate = drawn.slice(0, trials).map((solved) => solved && !(prng() < spoiled));
-  return { candidate: unitOf(candidate), baseline: unitOf(drawn.slice(trials)) };
+  const trialsDrawn = drawTrials(prng, graph, 2 * trials);
+  const candidate = trialsDrawn.slice(0, trials).map((solved) => solved && !(prng() < spoiled));
+  return { candidate: unitOf(candidate), baseline: unitOf(trialsDrawn.slice(trials)) };
 }
 
 function unitOf(outcomes: Outcomes): Unit {

@@ -1,11 +1,11 @@
 /**
- * Sequential gates: bets against the two hypotheses, which end a run as soon as one of them is ruined.
+ * Sequential gates: bets against the two hypotheses, which end a run as soon as one of them is refuted.
  *
  * The capital of a bet is the product of `1 + lambda (x - x0)` over units. If the mean of `x` is on the
  * hypothesis' side of `x0`, the capital is a supermartingale, which reaches `1 / alpha` with probability
- * `alpha` at most, however often one looks (Ville, 1939). That holds for any distribution of units and
- * for cells of unequal difficulty, as long as looks come in plan order and after whole blocks in which
- * every cell has its graph.
+ * at most `alpha`, however often one looks (Ville, 1939). That holds for any distribution of units and for
+ * cells of unequal difficulty, as long as looks come in plan order and after whole blocks in which every
+ * cell has its graph.
  *
  * @see Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024.
  * @module
@@ -19,26 +19,26 @@ import { rateSampleSize } from "../statistics/sample_size.ts";
 import { bisect } from "../statistics/distributions.ts";
 import type { Bounds } from "../statistics/proportions.ts";
 
-/** Everything that a sequential gate must know to stop where its plan says. */
+/** The rule by which a sequential gate stops, as fixed in its plan. */
 export interface SequentialRule {
-  /** The stakes, with the sign of their side, of the bets that end with pass and with fail. */
+  /** The signed stakes of the bets that end with pass and with fail. */
   readonly lambda: { readonly pass: number; readonly fail: number };
-  /** The error of passing: a model at the edge of the margin passes at most so often. */
+  /** The error of passing: the highest probability that a model at the edge of the margin passes. */
   readonly alpha: number;
-  /** The error of failing: a model that is just good enough fails at most so often. */
+  /** The error of failing: the highest probability that a model that is just good enough fails. */
   readonly beta: number;
-  /** Units, that is graphs, between two looks: one of every cell. */
+  /** The number of units, that is graphs, between two looks: one of every cell. */
   readonly blockSize: number;
-  /** Units that a gate of fixed size would need. */
+  /** The number of units that a gate of fixed size would need. */
   readonly fixedSize: number;
-  /** Units at which the gate ends undecided: 1.5 times the fixed size, in whole blocks. */
+  /** The number of units at which the gate ends undecided: 1.5 times the fixed size, in whole blocks. */
   readonly largestSize: number;
 }
 
 const error = z.number().gt(0).lt(0.5);
 const units = z.int().min(1);
 
-/** The rule as plans hold it. */
+/** The schema of rules in plans. */
 export const SEQUENTIAL_RULE: z.ZodType<SequentialRule> = z.strictObject({
   lambda: z.strictObject({ pass: z.number().gt(0), fail: z.number().lt(0) }),
   alpha: error,
@@ -49,21 +49,21 @@ export const SEQUENTIAL_RULE: z.ZodType<SequentialRule> = z.strictObject({
 });
 
 /**
- * What one unit shows: the mean outcome of a graph, 0..1, or the difference of two, -1..1. Where
- * trials are invalid it lies anywhere between `worst` and `best`.
+ * The value of one unit: the mean outcome of a graph, 0..1, or the difference of two, -1..1. With invalid
+ * trials it is anywhere between `worst` and `best`.
  */
 export interface Sample {
   readonly worst: number;
   readonly best: number;
 }
 
-/** Stakes stay so far below the one that could lose everything at once. */
+/** The largest stake, as a share of the one that could lose everything at once. */
 const LARGEST_STAKE = 0.95;
 
 /**
- * The stakes against the two hypotheses of a policy, each signed: the edge over the second moment of
- * what is bet on, where the other hypothesis just holds. For rates of graphs that are run once, the
- * capital is then Wald's likelihood ratio. With margin 0 there is no edge, and they are 0.
+ * Returns the signed stakes against the two hypotheses of a policy: the edge over the second moment of the
+ * value bet on, if the other hypothesis just holds. For rates of graphs that ran once, the capital is then
+ * Wald's likelihood ratio. With margin 0 there is no edge, and they are 0.
  */
 export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
   const { margin } = policy;
@@ -76,13 +76,13 @@ export function stakesOf(policy: CompletePolicy): SequentialRule["lambda"] {
   }
   return {
     pass: pass < 1 ? Math.min(margin / (pass * (1 - pass)), LARGEST_STAKE / pass) : 0,
-    // A rate of 1 is disproved by one failure.
+    // A rate of 1 is refuted by one failure.
     fail: fail < 1 ? -margin / (fail * (1 - fail)) : -1 / (1 - policy.power),
   };
 }
 
 /**
- * The rule of a sequential gate.
+ * Returns the rule of a sequential gate.
  *
  * @throws {RangeError} If the margin is 0.
  *
@@ -117,12 +117,12 @@ export function sequentialRule(policy: CompletePolicy, blockSize: number): Seque
   };
 }
 
-/** 1 - 0.95 is not 0.05; plans are read by people. */
+/** Removes rounding errors such as that of 1 - 0.95, as people read plans. */
 function round(error: number): number {
   return Number(error.toPrecision(12));
 }
 
-/** How far the bets of one gate have come. */
+/** The state of the bets of one gate. */
 export class Bets {
   readonly #rule: SequentialRule;
   readonly #hypotheses: Hypotheses;
@@ -137,17 +137,17 @@ export class Bets {
     this.#hypotheses = hypotheses;
   }
 
-  /** Units so far, up to the decision. */
+  /** The number of units up to the decision. */
   get units(): number {
     return this.#units;
   }
 
-  /** What was decided; `undefined` as long as nothing was. */
+  /** The decision; `undefined` while there is none. */
   get decision(): "pass" | "fail" | undefined {
     return this.#decision;
   }
 
-  /** Bets on one whole block and looks; after a decision nothing changes any more. */
+  /** Bets on one whole block and looks at the capital; after a decision nothing changes any more. */
   look(block: readonly Sample[]): "pass" | "fail" | undefined {
     if (this.#decision !== undefined) return this.#decision;
     const { lambda, alpha, beta } = this.#rule;
@@ -163,10 +163,10 @@ export class Bets {
 }
 
 /**
- * Bounds of the mean that hold at every look: what the same stakes would have ruined. The lower one
- * reaches the hypothesis of passing exactly when the bet does.
+ * Returns bounds of the mean that hold at every look: the means that the same stakes do not refute. The lower
+ * bound reaches the hypothesis of passing exactly when the bet does.
  *
- * @param least The smallest value that a unit can have: 0 for rates, -1 for differences.
+ * @param least The smallest possible value of a unit: 0 for rates, -1 for differences.
  */
 export function sequentialBounds(
   blocks: readonly (readonly Sample[])[],
@@ -182,7 +182,7 @@ export function sequentialBounds(
   };
 }
 
-/** The smallest mean, between `least` and `most`, against which no look found a capital of 1 / error. */
+/** Returns the smallest mean, from `least` to `most`, with a capital below 1 / error at every look. */
 function lowestMean(
   blocks: readonly (readonly number[])[],
   stake: number,
@@ -191,7 +191,7 @@ function lowestMean(
   most: number,
 ): number {
   const ruined = (mean: number) => {
-    // A smaller stake, where this one could lose more than everything.
+    // A smaller stake if this one could lose more than everything.
     const safe = Math.min(stake, 1 / (mean - least));
     let capital = 0;
     for (const block of blocks) {
@@ -204,18 +204,18 @@ function lowestMean(
   return least + range * bisect((place) => !ruined(least + range * place));
 }
 
-/** How sequential gates end. */
+/** The outcomes of simulated sequential gates. */
 export interface SequentialChances {
   /** Shares of the gates. */
   readonly pass: number;
   readonly fail: number;
   readonly undecided: number;
-  /** Mean units that a gate needs. */
+  /** The mean number of units per gate. */
   readonly units: number;
 }
 
 /**
- * Simulates so many gates. `draw` gives one unit at a time, cell after cell.
+ * Simulates sequential gates. `draw` returns one unit at a time, cell after cell.
  *
  * @example Usage
  * ```ts
@@ -263,12 +263,12 @@ const SOLVED: Sample = { worst: 1, best: 1 };
 const TIED: Sample = { worst: 0, best: 0 };
 const LOST: Sample = { worst: -1, best: -1 };
 
-/** One graph of a model that solves so large a share of them. */
+/** Draws the result on one graph for a model with this success rate. */
 export function drawOutcome(prng: Prng, rate: number): Sample {
   return prng() < rate ? SOLVED : TIED;
 }
 
-/** One graph of two models, of which only one solves it with probability `discordance`. */
+/** Draws the difference on one graph; exactly one of the models solves it with probability `discordance`. */
 export function drawDifference(prng: Prng, discordance: number, difference: number): Sample {
   const place = prng();
   if (place < (discordance + difference) / 2) return SOLVED;

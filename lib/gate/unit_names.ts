@@ -1,37 +1,37 @@
 /**
- * What the independent units of trials are called: graphs, questions, or trials of a case.
+ * The names of independent units in messages: graphs, questions, or trials of a case.
  * @module
  */
 
 import { isCase, isProbe, isQuestion } from "../trials/executors/task_kind.ts";
 
-/** Words for units. */
+/** Names of units. */
 export interface UnitNames {
-  /** One of them. */
+  /** Singular. */
   readonly one: string;
-  /** Several of them. */
+  /** Plural. */
   readonly many: string;
-  /** Several of them, where nothing else tells what they are of. */
+  /** Plural, specific enough to be used without context. */
   readonly whole: string;
-  /** Several of them, on which a model works. */
+  /** Plural, with the model that they belong to. */
   readonly ofModel: string;
-  /** What two models share that work on the same ones. */
+  /** What two compared models have in common. */
   readonly same: string;
-  /** The option that sets how many there are; `null` where they are what they are. */
+  /** The option that sets their number; `null` if it is fixed. */
   readonly option: string | null;
 }
 
-/** The words for tasks that are generated. */
-export const GRAPHS: UnitNames = wordsOf("graph", { ofModel: "graphs of a model" });
+/** The names for generated tasks. */
+export const GRAPHS: UnitNames = unitWords("graph", { ofModel: "graphs of a model" });
 
-const QUESTIONS = wordsOf("question", { option: null });
-const PROBES = wordsOf("question", {});
-const CASE = wordsOf("trial", { whole: "trials of one case", same: "case", option: "trials" });
-const CASES = wordsOf("trial", { whole: "trials of cases", same: "cases", option: "trials" });
-const TASKS = wordsOf("task", { ofModel: "tasks of a model" });
+const QUESTIONS = unitWords("question", { option: null });
+const PROBES = unitWords("question", {});
+const CASE = unitWords("trial", { whole: "trials of one case", same: "case", option: "trials" });
+const CASES = unitWords("trial", { whole: "trials of cases", same: "cases", option: "trials" });
+const TASKS = unitWords("task", { ofModel: "tasks of a model" });
 
 /**
- * The words for the units of `tasks`, which may be those of a plan or of trials: of one kind where all are,
+ * Returns the names for the units of `tasks`, from a plan or from trials: those of their kind if all share it,
  * else `task`.
  *
  * @example Usage
@@ -50,7 +50,7 @@ export function unitNames(tasks: Iterable<object>): UnitNames {
   const kinds = new Set<UnitNames>();
   const cases = new Set<unknown>();
   for (const task of tasks) {
-    kinds.add(kindOf(task));
+    kinds.add(taskUnitNames(task));
     if (isCase(task)) cases.add(task.case);
   }
   const [first = GRAPHS, ...others] = kinds;
@@ -59,14 +59,14 @@ export function unitNames(tasks: Iterable<object>): UnitNames {
   return [...kinds].every(({ one }) => one === first.one) ? QUESTIONS : TASKS;
 }
 
-/** Tasks of other tools are taken for graphs. */
-function kindOf(task: object): UnitNames {
+/** Returns the names for one task; tasks of unknown kinds count as graphs. */
+function taskUnitNames(task: object): UnitNames {
   if (isQuestion(task)) return QUESTIONS;
   if (isProbe(task)) return PROBES;
   return isCase(task) ? CASE : GRAPHS;
 }
 
-function wordsOf(
+function unitWords(
   one: string,
   { whole = `${one}s`, ofModel = whole, same = `${one}s`, option = "graphs" }: {
     readonly [Word in Exclude<keyof UnitNames, "one" | "many">]?: UnitNames[Word];

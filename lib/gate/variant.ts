@@ -8,9 +8,9 @@ import { canonicalJson } from "../base/json.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 
-/** What is judged as one. */
+/** The unit of a gate's decision. */
 export interface Variant {
-  /** The model, by the name it was asked for. */
+  /** The requested name of the model. */
   readonly model: string;
   /** The strategy's id. */
   readonly strategy: string;
@@ -18,7 +18,7 @@ export interface Variant {
   readonly perturbation: string;
 }
 
-/** A subject as one line: the model, and strategy and perturbation where they are not the usual. */
+/** Names a variant on one line: the model, with strategy and perturbation unless they are the defaults. */
 export function variantName({ model, strategy, perturbation }: Variant): string {
   return [
     model,
@@ -27,12 +27,12 @@ export function variantName({ model, strategy, perturbation }: Variant): string 
   ].join(" + ");
 }
 
-/** A model, strategy and perturbation in one line, and that it is simulated where it is. */
+/** Names a variant on one line, and marks it if simulated. */
 export function variantLabel(subject: Variant, simulated: boolean): string {
   return variantName(subject) + (simulated ? " (simulated)" : "");
 }
 
-/** The trials of each subject, in the order in which subjects first occur. */
+/** Groups items by variant, in order of first occurrence. */
 export function byVariant<T>(
   items: readonly T[],
   subjectOf: (item: T) => Variant,
@@ -49,7 +49,7 @@ export function byVariant<T>(
   return [...groups.values()];
 }
 
-/** What a baseline keeps of a trial: enough to compare with, whatever else a journal has. */
+/** The fields of a trial that a baseline keeps, enough to compare with. */
 export interface ScoredTrial
   extends Pick<Trial, "strategy" | "perturbation" | "task" | "repetition"> {
   readonly model: Trial["model"];
@@ -62,44 +62,44 @@ export interface ScoredTrial
   readonly replayed?: true;
 }
 
-/** The subject of a finished trial. */
+/** Returns the variant of a finished trial. */
 export function variantOf({ model, strategy, perturbation }: ScoredTrial): Variant {
   return { model: model.requested, strategy, perturbation };
 }
 
 /**
- * Whether a trial counts in rates: infrastructure did not spoil it, and its perturbation, if any, found
- * something to change.
+ * Whether a trial counts in rates: it was not spoiled by infrastructure, and its perturbation, if any,
+ * changed something.
  */
 export function isCounted({ outcome, changed }: Pick<Trial, "outcome" | "changed">): boolean {
   return outcome !== "invalid" && changed !== false;
 }
 
 /**
- * The partition that every statistic uses: the trials of each graph. Graphs are independent, the
- * trials of one graph are not.
+ * Groups trials by graph, the partition that every statistic uses: graphs are independent, trials of the
+ * same graph are not.
  */
 export function byGraph<T extends Pick<Trial, "task">>(trials: readonly T[]): T[][] {
   return [...Map.groupBy(trials, ({ task }) => unitKey(task)).values()];
 }
 
-/** A question is one, in however many ways it is asked. */
+/** Returns the key of an independent unit: a question is one unit, even if asked in several ways. */
 function unitKey(task: Trial["task"]): string {
   return isQuestion(task) ? canonicalJson([task.set, task.question]) : graphKey(task);
 }
 
-/** How many independent tasks a plan has. */
+/** Counts the independent tasks of a plan. */
 export function countGraphs(planned: readonly Pick<Trial, "task">[]): number {
   return new Set(planned.map(({ task }) => unitKey(task))).size;
 }
 
-/** Statistics of many kinds ask for the same tasks again and again. */
+/** Cached, as many statistics need the keys of the same tasks. */
 const graphKeys = new WeakMap<Trial["task"], string>();
 
-/** A task as a key of maps: the same for tasks that are equal. */
+/** Returns a map key for a task: equal tasks have equal keys. */
 export function graphKey(task: Trial["task"]): string {
-  const known = graphKeys.get(task);
-  if (known !== undefined) return known;
+  const cached = graphKeys.get(task);
+  if (cached !== undefined) return cached;
   const key = canonicalJson(task);
   graphKeys.set(task, key);
   return key;

@@ -1,6 +1,5 @@
 /**
- * Verdicts in words: one paragraph that a release manager understands, the numbers under it, and both
- * as JSON.
+ * Verdicts as text: one paragraph for a release manager, and the numbers behind it.
  * @module
  */
 
@@ -17,16 +16,16 @@ import {
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 import { percent, points, probability } from "../base/numbers.ts";
 
-/** What a verdict's words name beside the verdict itself. */
+/** Names in the text of a verdict. */
 export interface VerdictNames {
   /** The baseline of an upgrade gate; default `the baseline`. */
   readonly baseline?: string;
-  /** What the units are called; default graphs. */
+  /** The names of units; default graphs. */
   readonly unit?: UnitNames | undefined;
 }
 
 /**
- * The verdict as a paragraph that a release manager understands.
+ * Returns the verdict as a paragraph for a release manager.
  *
  * @example Usage
  * ```ts
@@ -44,43 +43,43 @@ export function describeVerdict(
   { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
 ): string {
   if (verdict.kind === "invalid") {
-    return `INVALID: nothing can be said, as ${verdict.reason}.`;
+    return `INVALID: ${verdict.reason}.`;
   }
   const complete = completePolicy(policy);
   const words = isUpgrade(complete)
     ? upgradeWords(complete.margin, baseline, unit)
     : rateWords(complete.successRate, complete.margin);
-  const partly = verdict.stopped === undefined
+  const stoppedText = verdict.stopped === undefined
     ? ""
     : ` Not all of the plan was run: ${verdict.stopped}.`;
   if (verdict.kind === "undecided") {
     return `UNDECIDED: these trials cannot tell whether ${words.question}. ` +
-      describeMore(verdict, complete, unit) + partly;
+      describeMore(verdict, complete, unit) + stoppedText;
   }
   const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
   if (exceeded.length > 0) {
     const otherwise = verdict.otherwise === "fail"
       ? ` Also, ${words.fail}.`
       : ` Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
-    return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${partly}`;
+    return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${stoppedText}`;
   }
   const { pass, fail } = hypothesesOf(complete);
   const { evidence } = verdict;
-  const seen = evidence.of === "rate" ? evidence.rate : evidence.difference;
+  const observed = evidence.of === "rate" ? evidence.rate : evidence.difference;
   const often = evidence.method === "tango" ? "in about" : "in at most";
   if (verdict.kind === "pass") {
     const less = evidence.upper < fail
       ? ` It is also proved that ${words.fail}, but by less than the margin.`
       : "";
     return `PASS: ${words.pass}. If that were not so, the gate would pass ${often} ` +
-      `${percent(1 - complete.confidence)} of runs.${less}${partly}`;
+      `${percent(1 - complete.confidence)} of runs.${less}${stoppedText}`;
   }
   const error = evidence.method === "sequential" ? complete.power : complete.confidence;
-  const within = seen >= pass
-    ? " What was seen is within the margin, and yet not proved to be."
+  const within = observed >= pass
+    ? " The observed value is within the margin, but this is not proved."
     : "";
   return `FAIL: ${words.fail}. If that were not so, the gate would fail ${often} ` +
-    `${percent(1 - error)} of runs.${within}${partly}`;
+    `${percent(1 - error)} of runs.${within}${stoppedText}`;
 }
 
 function rateWords(successRate: number, margin: number) {
@@ -108,7 +107,7 @@ function upgradeWords(margin: number, baseline: string, { same }: UnitNames) {
   };
 }
 
-/** More of the same decides nothing: what is repeated is one unit, however often. */
+/** Repeated trials of a graph are one unit, so only further graphs can decide. */
 function repeatedText(evidence: Evidence, moreTrials: number, many: string): string {
   if (evidence.of !== "rate") return "";
   const { graphs, valid, unknown } = evidence;
@@ -131,15 +130,15 @@ function describeMore(
     return "If it went on like this, not even a million trials would decide.";
   }
   const each = evidence.of === "rate" ? "" : " of each model";
-  // Adding trials until a gate passes would let any model pass some day.
+  // Adding trials until a gate passes would let any model pass eventually.
   const how = stopped !== undefined || sequential || option === null
     ? ""
-    : `: plan so many more ${many} and run anew, or set sequential: true, which stops when it is sure`;
+    : `: plan that many more ${many} and run again, or set sequential: true, which stops when it is sure`;
   const where = repeatedText(evidence, moreTrials, many);
   return `If it went on like this, about ${moreTrials} further trials${each}${where} would decide${how}.`;
 }
 
-/** What a ceiling is of, and how its numbers are shown. */
+/** Returns a description of a ceiling, and the format of its numbers. */
 function ceilingWords(ceiling: string): [what: string, show: (value: number) => string] {
   const [kind, name] = ceiling.split(".") as [keyof Ceilings, string?];
   switch (kind) {
@@ -150,7 +149,7 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
     case "parameterFailures":
       return [`the share of trials with a ${name} of a parameter`, percent];
     case "flips":
-      return ["the share of trials that end otherwise than without the check", percent];
+      return ["the share of trials whose outcome changes under the check", percent];
     case "behaviours":
       return [`the share of trials that show ${name}`, percent];
     case "tokens":
@@ -163,21 +162,21 @@ function ceilingWords(ceiling: string): [what: string, show: (value: number) => 
 function describeExceeded({ ceiling, limit, seen, lower }: CeilingCheck): string {
   const [what, show] = ceilingWords(ceiling);
   return `${what} is above its ceiling of ${show(limit)}: it was ${show(seen)}` +
-    (lower === null ? "" : `, and is truly at least ${show(roundDown(lower, show))}`);
+    (lower === null ? "" : `, and the true value is at least ${show(roundDown(lower, show))}`);
 }
 
 function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck): string {
   const [what, show] = ceilingWords(ceiling);
-  const kept = exceeded
+  const state = exceeded
     ? "exceeded"
     : seen <= limit
     ? "kept"
-    : `not proved to be exceeded, as it is truly at least ${show(roundDown(lower ?? 0, show))}`;
-  return `${what}: ${show(seen)}, ceiling ${show(limit)}: ${kept}`;
+    : `not proved to be exceeded: the true value is at least ${show(roundDown(lower ?? 0, show))}`;
+  return `${what}: ${show(seen)}, ceiling ${show(limit)}: ${state}`;
 }
 
 /**
- * The numbers under a verdict, a line each; none for a verdict without evidence.
+ * Returns the numbers behind a verdict, one per line; none for a verdict without evidence.
  *
  * @example Usage
  * ```ts
@@ -202,12 +201,12 @@ export function verdictNumbers(
   const { unknown, method } = evidence;
   return [
     ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
-    boundsOf(evidence, complete, unit),
+    boundsText(evidence, complete, unit),
     ...(unknown === 0
       ? []
       : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),
     ...(method === "tango" && evidence.graphs < FEW_GRAPHS
-      ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as they say`]
+      ? [`with so few ${unit.many} Tango's bounds may err up to twice as often as stated`]
       : []),
     ...(verdict.kind === "invalid" ? [] : verdict.ceilings ?? []).map(describeCeiling),
     ...(method === "sequential" && (verdict.kind === "pass" || verdict.kind === "fail") &&
@@ -217,15 +216,15 @@ export function verdictNumbers(
   ];
 }
 
-/** Trials that ended after the gate's decision, or a budget's, are in the tables and not in these. */
-function graphsOf({ graphs, method }: Evidence, { many, whole }: UnitNames): string {
+/** Trials that ended after the decision, or after a budget's end, are in the tables but not counted here. */
+function graphsText({ graphs, method }: Evidence, { many, whole }: UnitNames): string {
   return method === "sequential" ? `the first ${graphs} ${many} of the plan` : `${graphs} ${whole}`;
 }
 
 function rateNumbers(evidence: Extract<Evidence, { of: "rate" }>, unit: UnitNames): string[] {
   const { solved, valid, rate } = evidence;
   return [
-    `solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsOf(evidence, unit)}`,
+    `solved: ${solved} of ${valid} valid trials (${percent(rate)}), ${graphsText(evidence, unit)}`,
   ];
 }
 
@@ -236,7 +235,7 @@ function differenceNumbers(
   const { candidate, baseline, difference, gained, lost, mcNemar } = evidence;
   return [
     `solved: candidate ${percent(candidate)}, baseline ${percent(baseline)}, ${
-      graphsOf(evidence, unit)
+      graphsText(evidence, unit)
     }`,
     `difference: ${points(difference)}; better on ${gained} ${unit.many}, worse on ${lost}`,
     ...(mcNemar === null ? [] : [
@@ -246,17 +245,17 @@ function differenceNumbers(
   ];
 }
 
-/** From so many graphs on the error of Tango's bounds is close to what they say. */
+/** From this number of graphs on, the error of Tango's bounds is close to nominal. */
 const FEW_GRAPHS = 50;
 
 const METHOD_NAMES: Readonly<Record<Evidence["method"], (unit: UnitNames) => string>> = {
   "clopper-pearson": () => "exact, Clopper-Pearson",
   tango: () => "Tango's score for pairs",
   betting: ({ many }) => `by bets on ${many}`,
-  sequential: () => "by the gate's bets, at whatever look it stops",
+  sequential: () => "by the gate's bets, valid at every look",
 };
 
-function boundsOf(
+function boundsText(
   { of, lower, upper, method }: Evidence,
   policy: CompletePolicy,
   unit: UnitNames,
@@ -264,13 +263,15 @@ function boundsOf(
   const show = of === "rate" ? percent : points;
   const [least, most] = [show(roundDown(lower, show)), show(-roundDown(-upper, show))];
   const { confidence } = policy;
-  const sure = method === "sequential" && policy.power !== confidence
+  const confidenceText = method === "sequential" && policy.power !== confidence
     ? `with ${percent(confidence)} and ${percent(policy.power)} confidence`
     : `each with ${percent(confidence)} confidence`;
-  return `true ${of}: at least ${least}, at most ${most}, ${sure} (${METHOD_NAMES[method](unit)})`;
+  return `true ${of}: at least ${least}, at most ${most}, ${confidenceText} (${
+    METHOD_NAMES[method](unit)
+  })`;
 }
 
-/** What is shown of a lower bound, which must not look better than it is: no more digits than that. */
+/** Rounds a lower bound down, so that it does not look better than it is. */
 function roundDown(bound: number, show: (value: number) => string): number {
   const size = Math.abs(bound);
   const digits = show === points

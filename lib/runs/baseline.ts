@@ -11,7 +11,7 @@ import { InputError } from "../base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { byVariant, type ScoredTrial, variantOf } from "../gate/variant.ts";
-import { type BaselineTrials, changed, decideTrials } from "../gate/decide_trials.ts";
+import { type BaselineTrials, decideTrials, servedModelChange } from "../gate/decide_trials.ts";
 import {
   comparisonHash,
   countTrials,
@@ -258,7 +258,7 @@ export function acceptResults(results: Results, source: string): BaselineFile {
   const { suite, planHash, comparisonHash, generator, seed } = plan;
   const subjects = byVariant(trials, variantOf).map(({ subject, items }) => {
     const { strategy, perturbation } = subject;
-    const fault = changed(items, "the served model");
+    const fault = servedModelChange(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
     const ended = plannedOf(resolved, subject).map(({ id }): Ended => {

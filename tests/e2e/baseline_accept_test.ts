@@ -197,7 +197,7 @@ Deno.test("acceptResults() refuses results on which no verdict can rest", () => 
   );
   refused(
     writeJournal(folder, PLAN, changed),
-    "the served model changed on the way: one, two",
+    "the served model changed during the run: one, two",
   );
 });
 

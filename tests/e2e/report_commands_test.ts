@@ -146,7 +146,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
       (place) => [
         write(place, "1.jsonl", { gate: { successRate: 0.5 } }, { shard: { index: 1, of: 2 } }),
       ],
-      /INVALID: nothing can be said, as shards are missing: 2\/2\./,
+      /INVALID: shards are missing: 2\/2\./,
     ],
     "a run that was cut short": [
       (place) => [write(place, "a.jsonl", {}, { trials: (all) => all.slice(0, 5) })],
@@ -166,7 +166,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "a plan alone": [
       (place) => [write(place, "a.jsonl", { gate: { successRate: 0.5 } }, { trials: () => [] })],
-      /nothing to tell\.\n\* 12 of 12 planned[^]*INVALID: nothing can be said, as there are no trials/,
+      /nothing to tell\.\n\* 12 of 12 planned[^]*INVALID: there are no trials/,
     ],
     "a spent budget": [
       (place) => [
@@ -198,14 +198,14 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "a baseline that is not there": [
       (place) => [write(place, "a.jsonl", { gate: { baseline: { file: "none.json" } } })],
-      /INVALID: nothing can be said, as there is no baseline none\.json yet/,
+      /INVALID: there is no baseline none\.json yet/,
     ],
     "a baseline that cannot be used": [
       (place) => {
         place.write("base.json", "{");
         return [write(place, "a.jsonl", { gate: { baseline: { file: "base.json" } } })];
       },
-      /INVALID: nothing can be said, as .*base\.json/,
+      /INVALID: .*base\.json/,
     ],
   };
   await using places = new AsyncDisposableStack();

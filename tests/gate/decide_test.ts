@@ -176,7 +176,7 @@ Deno.test("decide() is invalid with fewer valid trials than the coverage asks fo
   assert(verdict.kind === "invalid");
   assertEquals(
     verdict.reason,
-    "94 of 100 planned trials are valid, fewer than the coverage of 95% asks for",
+    "94 of 100 planned trials are valid, fewer than the coverage of 95% requires",
   );
   assertEquals(verdict.evidence?.unknown, 6);
 });
@@ -335,7 +335,7 @@ Deno.test("decide() tells the coverage as it was written", () => {
     const policy = { successRate: 0.5, coverage: percent / 100 };
     const verdict = decide(once(1, 0, 1000), policy);
     assert(verdict.kind === "invalid");
-    assertStringIncludes(verdict.reason, `the coverage of ${percent}% asks for`);
+    assertStringIncludes(verdict.reason, `the coverage of ${percent}% requires`);
   }
 });
 

@@ -112,7 +112,7 @@ Deno.test("decideTrials() leaves out trials of subjects that were not planned", 
   assertEquals(judged.map(({ model, verdict }) => [model, verdict.kind]), [["m", "pass"]]);
 });
 
-Deno.test("decideTrials() finds a subject invalid whose served model changed on the way", () => {
+Deno.test("decideTrials() finds a subject invalid whose served model changed during the run", () => {
   const trials = [
     ...manyRecords(50, 50, { served: "m-2026-01" }),
     ...manyRecords(50, 50, { served: "m-2026-02", repetition: 2 }),
@@ -120,7 +120,7 @@ Deno.test("decideTrials() finds a subject invalid whose served model changed on 
   const [judged] = decideTrials(trials, planOf(trials), POLICY);
   assertEquals(judged!.verdict, {
     kind: "invalid",
-    reason: "the served model changed on the way: m-2026-01, m-2026-02",
+    reason: "the served model changed during the run: m-2026-01, m-2026-02",
   });
 });
 
@@ -205,7 +205,7 @@ Deno.test("decideTrials() compares with results from a file, and says which", ()
   assertEquals([itself!.baseline, itself!.verdict.kind], ["new (b.json)", "pass"]);
 });
 
-Deno.test("decideTrials() finds a candidate invalid whose baseline has no trials, or was changed on the way", () => {
+Deno.test("decideTrials() finds a candidate invalid whose baseline has no trials, or was changed during the run", () => {
   const reasonOf = (trials: readonly Trial[], planned = upgrade(95, 90)) => {
     const { verdict } = decideTrials(trials, planOf(planned), UPGRADE)[0]!;
     assert(verdict.kind === "invalid");
@@ -217,7 +217,10 @@ Deno.test("decideTrials() finds a candidate invalid whose baseline has no trials
     ...trial,
     model: { ...trial.model, served: place > 150 ? "other" : trial.model.requested },
   }));
-  assertEquals(reasonOf(served), "the served model of the baseline changed on the way: old, other");
+  assertEquals(
+    reasonOf(served),
+    "the served model of the baseline changed during the run: old, other",
+  );
   const gate = { baseline: { file: "b.json", model: HOSTILE } };
   const own = manyRecords(9, 10);
   const { verdict } = decideTrials(own, planOf(own), gate, {
@@ -408,7 +411,7 @@ Deno.test("decideTrials() says what spoiled trials where too few are valid, of t
   assert(verdict.kind === "invalid");
   assertStringIncludes(
     verdict.reason,
-    "90 of 100 planned trials are valid, fewer than the coverage of 95% asks for; most often (7 of " +
+    "90 of 100 planned trials are valid, fewer than the coverage of 95% requires; most often (7 of " +
       "10) as 502 evil",
   );
   assertNotMatch(verdict.reason, STEERING);
@@ -483,6 +486,6 @@ Deno.test("decideTrials() finds a change of the model that a stage was asked of"
   const other = served((place) => place < 50 ? "p-1" : "p-2");
   assertEquals(decideTrials(other, planOf(other), POLICY)[0]!.verdict, {
     kind: "invalid",
-    reason: "the served model, p at stage plan, changed on the way: p-1, p-2",
+    reason: "the served model, p at stage plan, changed during the run: p-1, p-2",
   });
 });

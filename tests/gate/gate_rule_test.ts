@@ -106,5 +106,5 @@ Deno.test("decide() by a rule asks for coverage of the graphs that it looked at,
   const before = [...once(0, 0, 4), ...once(400, 0)];
   const verdict = decide(before, policy, { rule });
   assert(verdict.kind === "invalid");
-  assertStringIncludes(verdict.reason, "fewer than the coverage of 95% asks for");
+  assertStringIncludes(verdict.reason, "fewer than the coverage of 95% requires");
 });

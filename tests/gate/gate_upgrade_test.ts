@@ -248,7 +248,7 @@ Deno.test("decideUpgrade() counts the trials of both against the coverage", () =
   assert(verdict.kind === "invalid");
   assertEquals(
     verdict.reason,
-    "759 of 800 planned trials are valid, fewer than the coverage of 95% asks for",
+    "759 of 800 planned trials are valid, fewer than the coverage of 95% requires",
   );
   assertEquals(verdict.evidence?.unknown, 41);
 });

@@ -229,7 +229,7 @@ Deno.test("parameter failures that are not known are not kept within their ceili
     const verdict = verdictOf(known.with(0, one));
     assertEquals(
       verdict.kind === "invalid" && verdict.reason.split(", so")[0],
-      "1 of 100 trials do not tell what their calls are beside the right ones",
+      "1 of 100 trials lack the comparison of their calls with the right ones",
     );
   }
   // Whole trials tell by their events.
@@ -262,7 +262,7 @@ Deno.test("a gate cannot be asked of what cannot be solved, nor compare with it"
       perturbation,
       verdict.kind === "invalid" ? verdict.reason : verdict.kind,
     ]);
-  const why = "under RP_F no task can be solved, and to abstain is right";
+  const why = "under RP_F no task can be solved: the right answer is to abstain";
   assertEquals(verdicts([...usual, ...removed], POLICY), [["none", "pass"], ["RP_F", why]]);
   const baseline = { perturbation: "RP_F" };
   assertEquals(verdicts([...usual, ...removed], { baseline }), [["none", why]]);
@@ -277,7 +277,7 @@ Deno.test("flips of which none can be seen are not kept within their ceiling", (
   const check = decideTrials(trials, planOf(trials), policy)[1]!.verdict;
   assertEquals(
     check.kind === "invalid" && check.reason.split(",")[0],
-    "no trial has a valid one without the check beside it",
+    "no trial has a valid counterpart without the check",
   );
 });
 

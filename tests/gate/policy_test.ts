@@ -172,7 +172,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
     "discordance (default 0.2) must be above margin",
   ],
   [{ ...UPGRADE, margin: 0.2 }, "discordance", "discordance (default 0.2) must be above margin"],
-  [{ ...RATE, discordance: 0.2 }, "discordance", "discordance goes with baseline"],
+  [{ ...RATE, discordance: 0.2 }, "discordance", "discordance requires baseline"],
   [{ ...RATE, atMost: { cost: 1 } }, "atMost", '"cost"'],
   [{ ...RATE, atMost: { tokens: 0 } }, "atMost.tokens", "must be above 0"],
   [{ ...RATE, atMost: { usd: -1 } }, "atMost.usd", "must be above 0"],
@@ -190,7 +190,7 @@ const FAULTS: [Record<string, unknown>, path: string, rule: string][] = [
   [
     { ...RATE, atMost: { failureShifts: { incorrect_value: 0.1 } } },
     "atMost.failureShifts",
-    "failureShifts go with baseline",
+    "failureShifts require baseline",
   ],
 ];
 

@@ -69,7 +69,7 @@ Deno.test("verdicts over a case speak of its trials, and those over questions of
   assertStringIncludes(ofQuestions, "(45.0%), 10 questions");
   assertStringIncludes(ofQuestions, "(by bets on questions)");
   const close = told(trialsOfCase(11, 20), policy);
-  assertStringIncludes(close, "plan so many more trials and run anew, or set sequential: true");
+  assertStringIncludes(close, "plan that many more trials and run again, or set sequential: true");
   // A call set has no more questions, and stops at none of them.
   const few = told(asked.slice(3, 13), policy);
   assertMatch(few, /^UNDECIDED: .* further trials would decide\.$/m);

@@ -90,7 +90,7 @@ Deno.test("describeVerdict() of an undecided gate says how many more trials woul
     describeVerdict(verdict, RATE),
     "UNDECIDED: these trials cannot tell whether the true success rate is at least 85.0%, which " +
       "is 90.0% less a margin of 5 points. If it went on like this, about " +
-      `${verdict.moreTrials} further trials would decide: plan so many more graphs and run anew, or ` +
+      `${verdict.moreTrials} further trials would decide: plan that many more graphs and run again, or ` +
       "set sequential: true, which stops when it is sure.",
   );
   assertStringIncludes(
@@ -102,12 +102,12 @@ Deno.test("describeVerdict() of an undecided gate says how many more trials woul
 Deno.test("describeVerdict() of an invalid gate gives the reason alone", () => {
   assertEquals(
     told([0, 0, 5]).text,
-    "INVALID: nothing can be said, as none of 5 planned trials is valid.",
+    "INVALID: none of 5 planned trials is valid.",
   );
   assertEquals(
     told([81, 9, 10]).text,
-    "INVALID: nothing can be said, as 90 of 100 planned trials are valid, fewer than the " +
-      "coverage of 95% asks for.",
+    "INVALID: 90 of 100 planned trials are valid, fewer than the " +
+      "coverage of 95% requires.",
   );
 });
 
@@ -126,7 +126,7 @@ Deno.test("describeVerdict() of an upgrade gate compares with the baseline by it
   const { text } = compared({ both: 100, gained: 5, lost: 6 }, { ...UPGRADE, margin: 0 });
   assertMatch(
     text,
-    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide: plan so many more graphs and run anew, /,
+    /^UNDECIDED: these trials cannot tell whether the true success rate is no lower than that of the baseline\. If it went on like this, about \d+ further trials of each model would decide: plan that many more graphs and run again, /,
   );
 });
 
@@ -191,7 +191,7 @@ Deno.test("describeVerdict() of a pass and of a fail says when the other is prov
   assert(told([4_600, 400], { successRate: 0.94 }).text.endsWith(less));
   assert(!told([190, 10]).text.includes("also"));
   // 86% were solved: that is within the margin, but the lower bound is not.
-  const within = "What was seen is within the margin, and yet not proved to be.";
+  const within = "The observed value is within the margin, but this is not proved.";
   assert(told([602, 98]).text.endsWith(within));
   assert(!told([50, 50]).text.includes(within));
   const upgrade = compared({ both: 900, lost: 40 }).text;
@@ -210,11 +210,11 @@ Deno.test("describeVerdict() names every ceiling that is exceeded, in its own un
   assertEquals(
     describeVerdict({ kind: "fail", evidence: EVIDENCE, ceilings, otherwise: "pass" }, RATE),
     "FAIL: the share of trials with a call of type incorrect_value is above its ceiling of 10.0%: " +
-      "it was 20.0%, and is truly at least 15.0%; " +
+      "it was 20.0%, and the true value is at least 15.0%; " +
       "the rise over the baseline of trials with a call of type function_not_found is above its " +
-      "ceiling of 0 points: it was 2 points, and is truly at least 1 point; " +
-      "the share of trials that show ungrounded is above its ceiling of 0.1%: it was 50.0%, and is " +
-      "truly at least 25.0%; " +
+      "ceiling of 0 points: it was 2 points, and the true value is at least 1 point; " +
+      "the share of trials that show ungrounded is above its ceiling of 0.1%: it was 50.0%, and the " +
+      "true value is at least 25.0%; " +
       "the mean of a trial's tokens is above its ceiling of 12000: it was 23500; " +
       "the mean of a trial's US dollars is above its ceiling of 0.01: it was 0.0235. " +
       "Without that it would pass.",
@@ -242,14 +242,14 @@ Deno.test("describeVerdict() and verdictNumbers() claim no more of a ceiling tha
   ];
   const verdict: Verdict = { kind: "fail", evidence: EVIDENCE, ceilings, otherwise: "pass" };
   assertEquals(
-    [...describeVerdict(verdict, RATE).matchAll(/truly at least (.*?)(?:;|\. )/g)]
+    [...describeVerdict(verdict, RATE).matchAll(/the true value is at least (.*?)(?:;|\. )/g)]
       .map(([, bound]) => bound),
     ["14.9%", "14.9 points", "0.04%"],
   );
   const open = ceilings.map((one) => ({ ...one, limit: 0.15, exceeded: false }));
   const numbers = verdictNumbers({ kind: "pass", evidence: EVIDENCE, ceilings: open }, RATE);
   assertEquals(
-    [...numbers.join("\n").matchAll(/truly at least (.*)/g)].map(([, bound]) => bound),
+    [...numbers.join("\n").matchAll(/the true value is at least (.*)/g)].map(([, bound]) => bound),
     ["14.9%", "14.9 points"],
   );
 });
@@ -322,7 +322,7 @@ Deno.test("verdictNumbers() tell of every ceiling whether it was kept", () => {
   assertEquals(verdictNumbers(verdict, RATE).slice(2), [
     "the share of trials with a call of type incorrect_value: 5.0%, ceiling 10.0%: kept",
     "the share of trials with a call of type function_not_found: 12.0%, ceiling 10.0%: " +
-    "not proved to be exceeded, as it is truly at least 5.0%",
+    "not proved to be exceeded: the true value is at least 5.0%",
     "the rise over the baseline of trials with a call of type incorrect_value: 20 points, " +
     "ceiling 1 point: exceeded",
     "the mean of a trial's tokens: 12, ceiling 12: kept",
@@ -331,7 +331,7 @@ Deno.test("verdictNumbers() tell of every ceiling whether it was kept", () => {
 });
 
 Deno.test("verdictNumbers() warn of few graphs, where Tango's bounds are but approximate", () => {
-  const warning = "with so few graphs Tango's bounds may err up to twice as often as they say";
+  const warning = "with so few graphs Tango's bounds may err up to twice as often as stated";
   assertEquals(compared({ both: 49 }).numbers.includes(warning), true);
   assertEquals(compared({ both: 50 }).numbers.includes(warning), false);
   assertEquals(told([20, 0]).numbers.includes(warning), false);
@@ -350,7 +350,7 @@ Deno.test("verdictNumbers() of a sequential gate tell both confidences, and when
   assert(solved!.endsWith(`, the first ${graphs} graphs of the plan`), solved);
   assertStringIncludes(
     bounds!,
-    "with 95.0% and 80.0% confidence (by the gate's bets, at whatever look it stops)",
+    "with 95.0% and 80.0% confidence (by the gate's bets, valid at every look)",
   );
   assertEquals(
     after,

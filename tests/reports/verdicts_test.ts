@@ -66,7 +66,7 @@ Deno.test("renderVerdicts() of an invalid verdict is its reason alone, unless th
   const invalid = judgedOf(records(["invalid"], { reason: "502" }));
   assertEquals(
     renderVerdicts(invalid, POLICY),
-    "m: INVALID: nothing can be said, as none of 1 planned trials is valid; most often (1 of 1) as " +
+    "m: INVALID: none of 1 planned trials is valid; most often (1 of 1) as " +
       "502.",
   );
   assertEquals(renderVerdicts([], POLICY), "");
@@ -94,7 +94,7 @@ Deno.test("renderVerdicts() lets no escape sequence of a baseline's name through
 Deno.test("renderVerdicts() lets no escape sequence of a served model's name through", () => {
   const trials = [...manyRecords(5, 5), ...manyRecords(5, 5, { served: HOSTILE, repetition: 2 })];
   const text = renderVerdicts(judgedOf(trials), POLICY);
-  assertStringIncludes(text, "the served model changed on the way");
+  assertStringIncludes(text, "the served model changed during the run");
   assertNotMatch(text, STEERING);
 });
 
@@ -178,7 +178,7 @@ Deno.test("verdictsToMarkdown() is a heading, and for each subject a heading, a 
 
 #### none
 
-**INVALID**: nothing can be said, as none of 1 planned trials is valid; most often &#40;1 of 1&#41; as &#91;502&#93;&#40;x&#41;.`,
+**INVALID**: none of 1 planned trials is valid; most often &#40;1 of 1&#41; as &#91;502&#93;&#40;x&#41;.`,
   );
 });
 
@@ -233,11 +233,11 @@ Deno.test("reportProblem() and its Markdown are an invalid verdict over all, wit
     gate: null,
     verdicts: [],
     comparisons: [],
-    text: "INVALID: nothing can be said, as shards are missing: 1/2.",
+    text: "INVALID: shards are missing: 1/2.",
   });
   assertEquals(
     views.verdictsToMarkdown(reportProblem("<b>", "shards are missing: 1/2")),
-    "### &#60;b&#62;: invalid\n\nINVALID&#58; nothing can be said, as shards are missing&#58; 1/2.\n",
+    "### &#60;b&#62;: invalid\n\nINVALID&#58; shards are missing&#58; 1/2.\n",
   );
 });
 

@@ -93,7 +93,7 @@ Deno.test("a gate holds models to flips, over journals as well", async () => {
   // Its noise is drawn by the prompt, which names other variables.
   assertEquals(gated.code, 1, gated.all);
   assertMatch(gated.stdout, /drawing \+ rename.*FAIL/);
-  assertMatch(gated.stdout, /the share of trials that end otherwise than without the check: /);
+  assertMatch(gated.stdout, /the share of trials whose outcome changes under the check: /);
   assertMatch(gated.stdout, /sim:planner \+ rename.*PASS/);
 });
 
