@@ -146,8 +146,8 @@ function withoutKeys(text: string, onKey: (key: string) => void): string {
 
 /**
  * Returns `value` with {@linkcode redactRecord} applied to every string and name in it. Long tokens under
- * a name such as `api_key` go too, and a key found once is removed everywhere, also where only its text
- * gives it away. Parts that do not change are returned as they are, not as copies.
+ * a name such as `api_key` go too, and a key found once is removed everywhere, also where nothing marks
+ * it as a key. Parts that do not change are returned as they are, not as copies.
  *
  * @param keys Keys found in other values, which are removed too; keys found here are added.
  *
