@@ -1,5 +1,5 @@
 import { assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { redact, redactRecordValue, redactRecord } from "../../lib/base/redact.ts";
+import { redact, redactRecord, redactRecordValue } from "../../lib/base/redact.ts";
 import { MARK } from "../../lib/base/secrets.ts";
 import fc from "../support/fast_check.ts";
 import { assertLinear } from "../support/growth.ts";
