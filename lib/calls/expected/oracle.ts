@@ -123,7 +123,7 @@ export function anyOf(...values: readonly OracleValue[]): Matcher {
   }
   return new PredicateMatcher(
     (given) => values.some((value) => meets(given, value)),
-    `any of ${values.map(describeValue).join(", ")}`,
+    `any of ${values.map(describe).join(", ")}`,
     {
       values: values.flatMap(listableValues),
       optional: values.some(mayBeAbsent),
@@ -255,7 +255,7 @@ export function inAnyOrder(...items: readonly OracleValue[]): Matcher {
       );
       return !maximumMatching(fitting).includes(null);
     },
-    `in any order [${items.map(describeValue).join(", ")}]`,
+    `in any order [${items.map(describe).join(", ")}]`,
     { held: { values: items, items: true, replace: (others) => inAnyOrder(...others) } },
   );
 }
@@ -291,15 +291,11 @@ export function absent(): Matcher {
  * ```
  */
 export function optional(value: OracleValue): Matcher {
-  return new PredicateMatcher(
-    (given) => meets(given, value),
-    `${describeValue(value)} or left out`,
-    {
-      values: listableValues(value),
-      optional: true,
-      held: { values: [value], items: false, replace: ([other]) => optional(other!) },
-    },
-  );
+  return new PredicateMatcher((given) => meets(given, value), `${describe(value)} or left out`, {
+    values: listableValues(value),
+    optional: true,
+    held: { values: [value], items: false, replace: ([other]) => optional(other!) },
+  });
 }
 
 /** Returns whether the expected value may be omitted. */
@@ -307,7 +303,7 @@ export function mayBeAbsent(expected: unknown): boolean {
   return isMatcher(expected) && expected.optional === true;
 }
 
-function describeValue(value: OracleValue): string {
+function describe(value: OracleValue): string {
   return isMatcher(value) ? value.description : JSON.stringify(value);
 }
 

@@ -141,7 +141,7 @@ export function retrying<
         const wait = error.retryAfter ?? 0;
         if (wait > LONGEST_WAIT) {
           throw withAttempts(
-            waitTooLong(error, `the server asks to wait ${inSeconds(wait)}`),
+            tooLong(error, `the server asks to wait ${inSeconds(wait)}`),
             attempts,
           );
         }
@@ -159,7 +159,7 @@ export function retrying<
         waited += pause;
         if (waited > LONGEST_WAIT) {
           throw withAttempts(
-            waitTooLong(error, `rate limits ask to wait ${inSeconds(waited)}`),
+            tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`),
             attempts,
           );
         }
@@ -198,7 +198,7 @@ function inSeconds(milliseconds: number): string {
   return `${Math.round(milliseconds / 1000)} seconds`;
 }
 
-function waitTooLong(error: InfrastructureError, why: string): InfrastructureError {
+function tooLong(error: InfrastructureError, why: string): InfrastructureError {
   return new InfrastructureError(`${error.message}; ${why}, too long`, { cause: error });
 }
 

@@ -60,10 +60,7 @@ export function readScore(reply: string): ParsedScore {
 const NOT_ASKED = "the judge could not be asked";
 
 /** Creates the result of a judge that could not be asked; `reason` is shown, so it must contain no secret. */
-export function notAsked(
-  reason: string,
-  unfit = false,
-): JudgeScore & { readonly score: null } {
+export function notAsked(reason: string, unfit = false): JudgeScore & { readonly score: null } {
   return {
     score: null,
     why: `${NOT_ASKED}: ${reason}`,

@@ -198,10 +198,8 @@ export class Recordings {
    */
   model(entry: ModelEntry, identity: Omit<Model, "reply">, connect: () => Model): Model {
     let model: Model | undefined;
-    const source: ConnectableModel = {
-      options: recordedModelOptions(entry),
-      connect: () => model ??= connect(),
-    };
+    const options = recordedModelOptions(entry);
+    const source: ConnectableModel = { options, connect: () => model ??= connect() };
     if (this.mode === "record") source.connect();
     return recordedModel(identity, (request: ModelRequest): Promise<ModelReply> => {
       const trial = this.#open.get(request.context.trial);

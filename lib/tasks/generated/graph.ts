@@ -91,42 +91,34 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   assertWholeNumber("connected", connected, 0, MOST);
   assertWholeNumber("disconnected", disconnected, 0, MOST);
   assertWholeNumber("seed", seed, 0, Number.MAX_SAFE_INTEGER);
-  if (core === 1 && depth !== 0) {
-    throwInvalidSpec("depth must be 0 when core is 1", `depth is ${depth}`);
-  }
+  if (core === 1 && depth !== 0) reject("depth must be 0 when core is 1", `depth is ${depth}`);
   if (core > 1 && depth === 0) {
-    throwInvalidSpec(
-      "depth must be at least 1 when core is above 1",
-      `depth is 0, core is ${core}`,
-    );
+    reject("depth must be at least 1 when core is above 1", `depth is 0, core is ${core}`);
   }
   if (depth >= core) {
-    throwInvalidSpec("depth must be below core", `depth is ${depth}, core is ${core}`);
+    reject("depth must be below core", `depth is ${depth}, core is ${core}`);
   }
   const types = spec.types ?? Math.ceil(core / 2);
   assertWholeNumber("types", types, 1, MOST);
   const range = spec.inputs ?? [1, 2];
   if (!Array.isArray(range) || range.length !== 2) {
-    throwInvalidSpec("inputs must be a pair", `it is [${range}]`);
+    reject("inputs must be a pair", `it is [${range}]`);
   }
   const [fewest, most] = range;
   assertWholeNumber("the fewest inputs", fewest, 1, MOST);
   assertWholeNumber("the most inputs", most, 1, MOST);
   if (fewest > most) {
-    throwInvalidSpec(
-      "the fewest inputs must not be above the most",
-      `inputs are ${fewest}..${most}`,
-    );
+    reject("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
   }
   const extraEdges = spec.extraEdges ?? 2 * core;
   assertWholeNumber("extraEdges", extraEdges, 0, 100 * MOST);
   const linking = spec.linking ?? "types";
   if (!LINKINGS.includes(linking)) {
-    throwInvalidSpec(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
+    reject(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
   }
   const surface = spec.surface ?? "plain";
   if (!SURFACES.includes(surface)) {
-    throwInvalidSpec(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
+    reject(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
   }
   const inputs = [fewest, most] as const;
   return {
@@ -141,10 +133,10 @@ const MOST = 100_000;
 function assertWholeNumber(name: string, value: unknown, least: number, most: number): void {
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;
   const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
-  throwInvalidSpec(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
+  reject(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
 }
 
-function throwInvalidSpec(rule: string, state: string): never {
+function reject(rule: string, state: string): never {
   throw new RangeError(`Cannot generate a graph as ${rule}: ${state}`);
 }
 

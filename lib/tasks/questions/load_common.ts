@@ -294,7 +294,7 @@ function warnAboutArguments(
   }
 }
 
-/** Hashes functions and questions: names and layout of files do not count, but the order of keys in prompts does. */
+/** Hashes functions and questions. Names and layout of files do not count, but the order of keys does. */
 function setHash(
   domains: ReadonlyMap<string, readonly ApiFunction[]>,
   questions: readonly CallQuestion[],
