@@ -1,5 +1,5 @@
 /**
- * Behaviours: habits of a model that a trace shows mechanically (Indirection, sections on thinking
+ * Behaviours: habits of a model that can be computed from a trace (Indirection, sections on thinking
  * silently, inflexible choices, tool aversion and ignored results).
  * @module
  */
@@ -9,31 +9,31 @@ import { canonicalJson, parseJson } from "../base/json.ts";
 import { type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 import { type Behaviour, BEHAVIOURS } from "./failure_types.ts";
 
-/** What a task says of its behaviours. */
+/** The properties of a task that its behaviours depend on. */
 export interface Expectations {
   /** The functions that must be called. */
   readonly needed: readonly string[];
-  /** The value by which a call gives the answer; `undefined` if it gives none. */
+  /** Returns the answer that a call gives; `undefined` if it gives none. */
   readonly answerOf: (call: CallEvent) => number | undefined;
   /** Whether an answer without a value counts as one. */
   readonly wordsCount: boolean;
-  /** Whether calls are forced that cannot help. */
+  /** Whether the task forces calls that cannot help. */
   readonly forced: boolean;
 }
 
-/** A text that is the same for calls that differ only in how they are written. */
-export function writtenAlike(
+/** Returns a text that is the same for calls that differ only in the formatting of their arguments. */
+export function callSignature(
   { function: name, arguments: own, resolved: written = own }: CallEvent,
 ): string {
   try {
     return canonicalJson([name, parseJson(written) ?? written]);
   } catch {
-    // Thousands of brackets within each other exceed the stack.
+    // Thousands of nested brackets overflow the stack.
     return canonicalJson([name, written]);
   }
 }
 
-/** The behaviours that the trace of one trial shows, in the order of {@linkcode BEHAVIOURS}. */
+/** Returns the behaviours in the trace of one trial, in the order of {@linkcode BEHAVIOURS}. */
 export function behavioursIn(
   events: readonly TraceEvent[],
   { needed, answerOf, wordsCount, forced }: Expectations,
@@ -44,21 +44,21 @@ export function behavioursIn(
   const answered = wordsCount ? answer !== undefined : value !== null;
   const called = new Set(calls.map((call) => call.function));
   const returned = calls.flatMap((call) => answerOf(call) ?? []);
-  const talking = events.filter((event) =>
+  const replies = events.filter((event) =>
     event.kind === "reply" && event.stage === undefined && event.calls > 0
   );
   const limited = events.some((event) =>
     event.kind === "over_limit" || event.kind === "stop" && event.reason !== "invalid"
   );
-  // To make a call again that failed for the time being is no sign of running in circles.
-  const meant = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
-  const different = new Set(meant.map(writtenAlike)).size;
-  const shown: Record<Behaviour, boolean> = {
+  // Repeating a call after a transient fault is not a loop.
+  const counted = calls.filter(({ fault }) => fault === undefined || !isTransient(fault));
+  const different = new Set(counted.map(callSignature)).size;
+  const shows: Record<Behaviour, boolean> = {
     aversion: answered && needed.some((name) => !called.has(name)),
     ignored_result: value !== null && returned.length > 0 && !returned.includes(value),
-    silent: talking.length > 0 &&
-      talking.every((event) => event.kind === "reply" && event.text.trim() === ""),
-    forced_loop: limited && calls.length > 0 && (forced || different < meant.length),
+    silent: replies.length > 0 &&
+      replies.every((event) => event.kind === "reply" && event.text.trim() === ""),
+    forced_loop: limited && calls.length > 0 && (forced || different < counted.length),
   };
-  return BEHAVIOURS.filter((behaviour) => shown[behaviour]);
+  return BEHAVIOURS.filter((behaviour) => shows[behaviour]);
 }

@@ -1,6 +1,6 @@
 /**
- * Failures: what is wrong with a call, found by four predicates in order
- * (FuncBenchGen, section 4.6), and whether an earlier failure brought it about.
+ * Failures: the first of four predicates that a call violates (FuncBenchGen, section 4.6), and whether an
+ * earlier failure caused it.
  * @module
  */
 
@@ -23,13 +23,13 @@ export interface WrongArgument {
   readonly given: number;
   /** Whether the value belongs to another known variable, was returned wrongly, or is made up. */
   readonly origin: Origin;
-  /** The variable that the value belongs to, when the origin is `other_variable`. */
+  /** The variable that the value belongs to, if the origin is `other_variable`. */
   readonly originVariable?: string;
-  /** The call that returned the value, when the origin is `wrong_return`. */
+  /** The call that returned the value, if the origin is `wrong_return`. */
   readonly originCall?: number;
 }
 
-/** What is wrong, and in which way. */
+/** The type of a failure, with its details. */
 export type FailureCause =
   | { readonly type: "function_not_found"; readonly detail: { readonly nearest: string | null } }
   | { readonly type: "wrong_number_of_inputs"; readonly detail: SchemaFault }
@@ -38,7 +38,7 @@ export type FailureCause =
     readonly detail: { readonly arguments: readonly WrongArgument[] };
   };
 
-/** A failure as journals keep it. */
+/** A failure as it is written to journals. */
 export type Failure = FailureCause & {
   /** The number of the call in its trial, from 1. */
   readonly call: number;
@@ -46,13 +46,13 @@ export type Failure = FailureCause & {
   readonly step: number;
   /** The name that was called. */
   readonly function: string;
-  /** Whether it is a first mistake: `false` when every wrong argument is an earlier failure's return. */
+  /** Whether it is a root failure: `false` if every wrong argument was returned by an earlier failed call. */
   readonly root: boolean;
 };
 
 const names = z.array(z.string());
 
-/** What the cause of a failure must hold where it is read from a file. */
+/** Schema of a failure's cause in a file. */
 export const FAILURE_CAUSE: z.ZodType<FailureCause> = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("function_not_found"),
@@ -82,7 +82,7 @@ export const FAILURE_CAUSE: z.ZodType<FailureCause> = z.discriminatedUnion("type
   }),
 ]);
 
-/** What a failure must hold where it is read from a file. */
+/** Schema of a failure in a file. */
 export const FAILURE: z.ZodType<Failure> = z.intersection(
   z.looseObject({
     call: z.int().min(1),
@@ -93,13 +93,13 @@ export const FAILURE: z.ZodType<Failure> = z.intersection(
   FAILURE_CAUSE,
 );
 
-/** What the calls of earlier steps have made known. */
+/** The values known from the task and from the calls of earlier steps. */
 export interface Knowledge {
-  /** Whether a variable has a value by now: it was given, or its producer returned something. */
+  /** Returns whether a variable has a value: it was given, or its producer returned something. */
   isEstablished(variable: string): boolean;
-  /** The other variable that is known to have `value`, if there is one. */
+  /** Returns the known variable that has `value`, if there is one. */
   ownerOf(value: number): string | undefined;
-  /** The failed call that returned `value`, if there is one; first those of `variable`'s producer. */
+  /** Returns the failed call that returned `value`, if any; those of `variable`'s producer come first. */
   wrongReturn(value: number, variable: string): number | undefined;
 }
 
@@ -111,12 +111,12 @@ export interface Conforming {
   readonly coerced: readonly string[];
 }
 
-/** A name longer than this is no misspelling; nor is more of it worth keeping. */
+/** Characters of a name, at most: a longer one is not a misspelling, and is cut in details. */
 const LONGEST_NAME = 100;
-/** No more unexpected arguments than this are listed. */
+/** Unexpected arguments listed, at most. */
 const MOST_NAMES = 100;
 
-/** Predicate 1 has failed: no function has this name. The nearest existing name is told. */
+/** Returns the failure of predicate 1: no function has this name. It names the nearest existing name. */
 export function functionNotFound(name: string, existing: Iterable<string>): FailureCause {
   let nearest: string | null = null;
   let least = Infinity;
@@ -130,8 +130,8 @@ export function functionNotFound(name: string, existing: Iterable<string>): Fail
 }
 
 /**
- * Predicate 2: the arguments are a JSON object with exactly the parameters, each a whole number.
- * A whole number written as text is accepted when nothing of it is lost.
+ * Checks predicate 2: the arguments are a JSON object with exactly the parameters, each a whole number.
+ * A whole number written as text is accepted if it converts without loss.
  */
 export function checkSchema(
   { parameters }: TaskFunction,
@@ -172,8 +172,8 @@ function toInteger(value: JsonValue): number | undefined {
 }
 
 /**
- * Predicates 3 and 4: every value is available, and every value is the right one. A call whose values
- * are all right is no failure, even when one of them could not be known yet.
+ * Checks predicates 3 and 4: every value is available, and every value is the right one. A call whose
+ * values are all right does not fail, even if one of them could not be known yet.
  */
 export function checkValues(
   { parameters }: TaskFunction,
@@ -203,7 +203,7 @@ function wrongArgument({ name, variable }: Parameter, given: number, known: Know
     : { ...wrong, origin: "other_variable" as const, originVariable };
 }
 
-/** Whether a failure is a first mistake, not one that an earlier failed call's return led to. */
+/** Returns whether a failure is a root failure, not one caused by an earlier failed call's return. */
 export function isRoot({ detail }: FailureCause): boolean {
   return !("arguments" in detail &&
     detail.arguments.every(({ origin }) => origin === "wrong_return"));

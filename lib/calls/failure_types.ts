@@ -1,5 +1,5 @@
 /**
- * The names of everything that can be wrong with a call or a trial; imports nothing.
+ * Failure types: the names of everything that can be wrong with a call or a trial. Imports nothing.
  * @module
  */
 
@@ -11,10 +11,10 @@ export const FAILURE_TYPES = [
   "incorrect_value",
 ] as const;
 
-/** Which predicate failed first: name, schema, dataflow, or value. */
+/** The predicate that failed first: name, schema, dataflow, or value. */
 export type FailureType = typeof FAILURE_TYPES[number];
 
-/** The five types. */
+/** The five ways in which a parameter can be wrong. */
 export const PARAMETER_FAILURE_TYPES = [
   "hallucination_name",
   "missing_information",
@@ -23,10 +23,10 @@ export const PARAMETER_FAILURE_TYPES = [
   "task_deviation",
 ] as const;
 
-/** What kind of mistake was made with a parameter. */
+/** The way in which a parameter is wrong. */
 export type ParameterFailureType = typeof PARAMETER_FAILURE_TYPES[number];
 
-/** What the types mean, in one sentence each. */
+/** The meaning of each type, in one sentence. */
 export const PARAMETER_FAILURE_WORDS: Readonly<Record<ParameterFailureType, string>> = {
   hallucination_name: "A parameter was given that the function does not have.",
   missing_information: "A parameter that the function or the task needs was not given.",
@@ -40,16 +40,16 @@ export const PARAMETER_FAILURE_WORDS: Readonly<Record<ParameterFailureType, stri
 export const BEHAVIOURS = ["aversion", "ignored_result", "silent", "forced_loop"] as const;
 
 /**
- * What a trace shows, and no more: it cannot tell why.
+ * A habit of the model as the trace shows it; the reason is not known.
  *
- * - `aversion`: it answered although it had never called a function that the task needs. On generated
+ * - `aversion`: the model answered without having called a function that the task needs. On generated
  *   tasks only answers with a value count, as others give up; a model that got the value by chance, or
  *   read it elsewhere, counts too.
- * - `ignored_result`: its answer is none of the values that the functions which give the answer had
- *   returned to it. A slip in copying looks the same as contradiction.
- * - `silent`: it made calls and never wrote a word beside them. Reasoning that the provider hides
+ * - `ignored_result`: the answer is none of the values returned by the functions that give the answer. A
+ *   copying error looks the same as a contradiction.
+ * - `silent`: the model made calls and never wrote any text with them. Reasoning that the provider hides
  *   counts as silence.
- * - `forced_loop`: it ran into a limit while repeating calls that it had made before; where the task
- *   forces calls that cannot help, while making any. Calls in ever new words are seen there only.
+ * - `forced_loop`: the model reached a limit while repeating earlier calls; where the task forces calls
+ *   that cannot help, while making any calls. Repeated calls with varied arguments are found only there.
  */
 export type Behaviour = typeof BEHAVIOURS[number];

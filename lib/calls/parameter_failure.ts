@@ -1,6 +1,6 @@
 /**
- * Parameter failures: what is wrong with the arguments of a call beside the call that would be right
- * (Butterfly, sections 3 and 5.2).
+ * Parameter failures: differences between the arguments of a call and those of the right call (Butterfly,
+ * sections 3 and 5.2).
  * @module
  */
 
@@ -22,45 +22,45 @@ import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_ty
 
 /** One parameter that is wrong. */
 export interface ParameterFailure {
-  /** In which way. */
+  /** The way in which it is wrong. */
   readonly type: ParameterFailureType;
   /**
    * The parameter, as a JSON pointer such as `/city` or `/address/zip` (RFC 6901); empty for the
    * arguments as a whole. Names in it are cut to 100 characters, all of it to 500.
    */
   readonly parameter: string;
-  /** What was given, cut to a text where it is long; left out where nothing was. */
+  /** The value given, cut to a text if long; omitted if none was given. */
   readonly given?: JsonValue;
-  /** What would be right, or what it may be in words, cut likewise; left out where that is unknown. */
+  /** The right value, or a description of it, cut likewise; omitted if unknown. */
   readonly expected?: JsonValue;
-  /** How alike two texts are by Rouge-L, from 0 to 1: of deviations and mismatches only. */
+  /** Similarity of two texts by Rouge-L, from 0 to 1; only for deviations and mismatches. */
   readonly similarity?: number;
 }
 
-/** A parameter that is wrong in a way that cannot be told without the function's schema. */
+/** A wrong parameter whose failure type cannot be decided without the function's schema. */
 export interface Undecided {
-  /** The ways that are possible. */
+  /** The possible types. */
   readonly types: readonly ParameterFailureType[];
   /** The parameter, as in {@linkcode ParameterFailure}. */
   readonly parameter: string;
 }
 
-/** What one call is beside the oracle. */
+/** One call compared with the oracle. */
 export interface ParameterView {
   /**
-   * The number of the oracle's call that it corresponds to, from 1; `null` for a routing error: it is none of
-   * the right calls, or one of them once more.
+   * Number of the corresponding call of the oracle, from 1; `null` for a routing error: the call is none of
+   * the right calls, or repeats one of them.
    */
   readonly oracle: number | null;
-  /** What is wrong with its arguments, by type; at most 50, among them each type that there is. */
+  /** Its wrong arguments, by type; at most 50, with at least one of each type found. */
   readonly failures: readonly ParameterFailure[];
-  /** What cannot be decided, at most 50; left out where there is nothing. */
+  /** Failures of undecided type, at most 50; omitted if there are none. */
   readonly undecided?: readonly Undecided[];
 }
 
 const type = z.enum(PARAMETER_FAILURE_TYPES);
 
-/** What a view must hold where it is read from a file. */
+/** Schema of a view in a file. */
 export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
   oracle: z.int().min(1).nullable(),
   failures: z.array(z.looseObject({
@@ -78,42 +78,42 @@ export const PARAMETER_VIEW: z.ZodType<ParameterView> = z.looseObject({
 export interface MadeCall {
   /** The name that was called. */
   readonly tool: string;
-  /** The arguments that are meant, as text, which should be a JSON object. */
+  /** The arguments as text, after references are resolved; should be a JSON object. */
   readonly arguments: string;
 }
 
-/** Arguments that nest deeper could overflow the stack of whoever reads them. */
+/** Levels of nested arguments, at most: deeper ones could overflow a reader's stack. */
 const MOST_NESTING = 500;
-/** So many failures of one call are kept. */
+/** Failures of one call, at most. */
 const MOST_FAILURES = 50;
-/** So much of a name is kept. */
+/** Characters of a name, at most. */
 const LONGEST_NAME = 100;
-/** So much of the path to a parameter is kept. */
+/** Characters of the path to a parameter, at most. */
 const LONGEST_PATH = 500;
-/** So much of a value is kept, as JSON text. */
+/** Characters of a value as JSON, at most. */
 const LONGEST_VALUE = 200;
 
 /**
- * What each of the calls of a trial is beside the oracle, call by call.
+ * Compares each call of a trial with the oracle.
  *
- * Calls are aligned with the oracle's by name, in order ({@linkcode alignCalls}). Of one that is, each
- * parameter has at most one failure:
+ * Calls are aligned with the oracle's by name, in order ({@linkcode alignCalls}). Each parameter of an
+ * aligned call has at most one failure:
  *
- * - `hallucination_name`: the schema does not declare the key, where it lists keys at all.
+ * - `hallucination_name`: the schema lists keys and this is none of them.
  * - `missing_information`: the oracle has the key, or the schema requires it, and it is absent.
- * - `specification_mismatch`: the value violates the schema; `"731"` is no integer. Arguments that are no
- *   JSON object, or nest deeper than 500, are one mismatch as a whole.
- * - `redundant_information`: the schema declares the key, and the oracle neither has nor allows it;
- *   a value that is the schema's default is none.
- * - `task_deviation`: the value conforms, but is not the oracle's. It is told at the deepest key that
- *   differs; lists are told as a whole.
+ * - `specification_mismatch`: the value violates the schema; `"731"` is not an integer. Arguments that are
+ *   not a JSON object, or nest deeper than 500 levels, are one mismatch as a whole.
+ * - `redundant_information`: the schema declares the key, and the oracle neither has nor allows it; the
+ *   schema's default value is accepted.
+ * - `task_deviation`: the value conforms, but is not the oracle's. It is reported at the deepest key that
+ *   differs; lists are reported as a whole.
  *
  * Without a schema it is undecided whether a key that the oracle does not have is hallucinated or
  * redundant, and whether another value than the oracle's is a mismatch or a deviation. A call that
- * corresponds to none of the oracle's has the failures that the schema alone decides.
+ * corresponds to none of the oracle's only has failures that the schema alone decides.
  *
- * @param schemaOf Gives the schema of a tool's parameters, as it is and not as it was perturbed.
- * @throws {InputError} If a schema is none.
+ * @param schemaOf Returns the schema of a tool's parameters before any perturbation.
+ * @throws {InputError} If a schema is invalid.
  *
  * @example Usage
  * ```ts
@@ -168,7 +168,7 @@ function nestsDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1));
 }
 
-const KINDS = {
+const VIOLATION_TYPES = {
   undeclared: "hallucination_name",
   missing: "missing_information",
   mismatch: "specification_mismatch",
@@ -181,19 +181,19 @@ interface Keyed {
   readonly [key: string]: OracleValue;
 }
 
-/** A value, and the one that would be right. */
+/** A value and the right one. */
 interface Pair {
   readonly path: string;
   readonly given: JsonValue;
   readonly expected: OracleValue;
 }
 
-/** One call beside the oracle's, if there is one, and the schema, if there is one. */
+/** Compares one call with the oracle's call and with the schema, as far as there are any. */
 class View {
   readonly #schema: JsonObject | undefined;
   readonly #oracle: OracleCall | undefined;
   readonly #allowed: ReadonlySet<string>;
-  /** By the whole path. */
+  /** By path, uncut. */
   readonly #failures = new Map<string, ParameterFailure>();
   readonly #undecided = new Map<string, Undecided>();
 
@@ -203,7 +203,7 @@ class View {
     this.#allowed = new Set(oracle?.allowed);
   }
 
-  /** Arguments that are of no use. */
+  /** Records arguments that are not a JSON object, or nest too deep. */
   refuse(text: string): void {
     if (this.#schema === undefined && this.#oracle === undefined) return;
     this.#add("specification_mismatch", "", { given: text });
@@ -214,7 +214,10 @@ class View {
     if (schema !== undefined) {
       for (const { kind, path, ...rest } of violationsOf(schema, given)) {
         const expected = expectedAt(this.#oracle?.arguments, path);
-        this.#add(KINDS[kind], path, { ...rest, ...(expected === undefined ? {} : { expected }) });
+        this.#add(VIOLATION_TYPES[kind], path, {
+          ...rest,
+          ...(expected === undefined ? {} : { expected }),
+        });
       }
     }
     if (this.#oracle === undefined) return;
@@ -222,7 +225,7 @@ class View {
     this.#compareKeys(given, this.#oracle.arguments, "", position);
   }
 
-  /** By type, each of them in the order in which it was found. */
+  /** Returns the failures by type, those of a type in the order found. */
   failures(): readonly ParameterFailure[] {
     const all = [...this.#failures.values()];
     const byType = PARAMETER_FAILURE_TYPES.map((type) => all.filter((one) => one.type === type));
@@ -236,7 +239,7 @@ class View {
     return [...this.#undecided.values()].slice(0, MOST_FAILURES);
   }
 
-  /** Compares objects; those in lists are not right if the `list` as a whole is not. */
+  /** Compares objects; a difference within a list is reported of the `list` as a whole. */
   #compareKeys(
     given: JsonObject,
     expected: Keyed,
@@ -261,7 +264,7 @@ class View {
 
   #compare(pair: Pair, position: Position | undefined, list?: Pair): void {
     const { path, given, expected } = pair;
-    // What is wrong as a whole need not be right in its parts.
+    // The parts of a value that is wrong as a whole are not compared.
     if (this.#failures.has(path)) return;
     if (isJsonObject(given) && isKeyed(expected)) {
       return this.#compareKeys(given, expected, path, position, list);
@@ -276,22 +279,22 @@ class View {
   }
 
   #addUnexpected(path: string, given: JsonValue, position: Position | undefined): void {
-    if (position === undefined) this.#leave(path, NEITHER_NAME);
+    if (position === undefined) this.#addUndecided(path, NEITHER_NAME);
     else if (!position.defaults.some((value) => meets(given, value))) {
       this.#add("redundant_information", path, { given });
     }
   }
 
-  /** A value is not the right one, which is told of the list that it stands in. */
-  #addDifference({ path, expected }: Pair, told: Pair): void {
-    if (this.#schema === undefined) return this.#leave(told.path, NEITHER_VALUE);
-    // A matcher does not say which part of a value is wrong: it may be the one that is told already.
-    const isTold = isMatcher(expected) &&
+  /** Records a value that is not the right one, as a failure of `whole`: itself or the list around it. */
+  #addDifference({ path, expected }: Pair, whole: Pair): void {
+    if (this.#schema === undefined) return this.#addUndecided(whole.path, NEITHER_VALUE);
+    // A matcher does not say which part of a value is wrong: it may be the one already reported.
+    const isReported = isMatcher(expected) &&
       this.#failures.keys().some((one) => one.startsWith(`${path}/`));
-    if (!isTold) this.#add("task_deviation", told.path, told);
+    if (!isReported) this.#add("task_deviation", whole.path, whole);
   }
 
-  /** The first that is found of a parameter counts. */
+  /** Records a failure, unless the parameter has one. */
   #add(
     type: ParameterFailureType,
     path: string,
@@ -303,15 +306,15 @@ class View {
       : undefined;
     this.#failures.set(path, {
       type,
-      parameter: keptPath(path),
-      ...(given === undefined ? {} : { given: keptValue(given) }),
-      ...(expected === undefined ? {} : { expected: keptValue(expected) }),
+      parameter: cutPath(path),
+      ...(given === undefined ? {} : { given: cutValue(given) }),
+      ...(expected === undefined ? {} : { expected: cutValue(expected) }),
       ...(similarity === undefined ? {} : { similarity }),
     });
   }
 
-  #leave(path: string, types: readonly ParameterFailureType[]): void {
-    this.#undecided.set(path, { types, parameter: keptPath(path) });
+  #addUndecided(path: string, types: readonly ParameterFailureType[]): void {
+    this.#undecided.set(path, { types, parameter: cutPath(path) });
   }
 }
 
@@ -319,7 +322,7 @@ function isKeyed(expected: OracleValue): expected is Keyed {
   return isJsonObject(expected) && !isMatcher(expected);
 }
 
-/** What would be right at a path; `undefined` where nothing is said of it. */
+/** Returns the right value at a path; `undefined` if unknown. */
 function expectedAt(expected: OracleValue | undefined, path: string): OracleValue | undefined {
   let found = path === "" ? undefined : expected;
   for (const part of path.split("/").slice(1)) {
@@ -330,7 +333,7 @@ function expectedAt(expected: OracleValue | undefined, path: string): OracleValu
   return found;
 }
 
-/** How alike texts are; where several are right, by the one that is most alike. */
+/** Returns the similarity of a text to the right one; of several right ones, to the most similar. */
 function similarityOf(
   given: JsonValue | undefined,
   expected: OracleValue | undefined,
@@ -341,13 +344,13 @@ function similarityOf(
   return texts.length === 0 ? undefined : Math.max(...texts.map((text) => rougeL(given, text)));
 }
 
-function keptPath(path: string): string {
+function cutPath(path: string): string {
   const names = path.split("/").map((name) => cut(name, LONGEST_NAME));
   return cut(names.join("/"), LONGEST_PATH);
 }
 
-/** As much of a value as is kept; matchers are told in words. */
-function keptValue(value: OracleValue): JsonValue {
+/** Cuts a value to the length that is kept; matchers become their description. */
+function cutValue(value: OracleValue): JsonValue {
   if (isMatcher(value)) return value.description;
   if (nestsDeeper(value, MOST_NESTING)) return "…";
   const text = JSON.stringify(value);
@@ -355,7 +358,7 @@ function keptValue(value: OracleValue): JsonValue {
   return `${cut(typeof value === "string" ? value : text, LONGEST_VALUE - 1)}…`;
 }
 
-/** No character is cut in two. */
+/** Cuts a text without splitting a surrogate pair. */
 function cut(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }

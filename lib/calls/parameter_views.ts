@@ -1,5 +1,5 @@
 /**
- * Parameter views: what the calls of a trial are beside those that the task asks for (Butterfly, section 5.2).
+ * Parameter views: the calls of a trial compared with the right calls of its task (Butterfly, section 5.2).
  * @module
  */
 
@@ -12,39 +12,39 @@ import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "./failure_ty
 import type { ToolSchema } from "../tools/tool.ts";
 import { type CallEvent, callsOf, LONGEST_KEPT, type TraceEvent } from "./trace.ts";
 
-/** What calls are held against. */
+/** The right calls of a task, and its functions. */
 export interface Oracle {
-  /** The calls that are right; they may hang on the order in which `calls` were made. */
+  /** The right calls; they may depend on the order in which calls were made. */
   readonly calls: readonly OracleCall[];
-  /** The functions as they are, by name. */
+  /** The functions before any perturbation, by name. */
   readonly tools: ReadonlyMap<string, ToolSchema>;
 }
 
-/** What the five failure types come to in one trial. */
+/** The parameter failures of one trial. */
 export interface ParameterScore {
-  /** The types of each call that has any, in the order of the calls. */
+  /** The failure types of each call that has any, in the order of the calls. */
   readonly calls: readonly (readonly ParameterFailureType[])[];
-  /** Calls that are none of the right ones, or one of them once more. */
+  /** Number of calls that are none of the right ones, or repeat one of them. */
   readonly routing: number;
-  /** Types that somewhere could not be decided; none where a schema is at hand. */
+  /** Types that could not be decided for some parameter; none if schemas are available. */
   readonly undecided: readonly ParameterFailureType[];
-  /** Texts that deviate or mismatch, and those of them that are much like the right ones. */
+  /** Number of texts that deviate or mismatch, and of those that are similar to the right ones. */
   readonly texts: { readonly compared: number; readonly similar: number };
 }
 
-/** Texts that are more alike than this by Rouge-L count as similar (Butterfly, section 5.2). */
+/** Texts count as similar above this value of Rouge-L (Butterfly, section 5.2). */
 const SIMILAR = 0.8;
 
-/** The events with a view of each call that is not simply right. */
+/** Returns the events, with a view added to each call that is not entirely right. */
 export function withViews(
   events: readonly TraceEvent[],
   oracle: Oracle,
 ): readonly TraceEvent[] {
-  // What was answered without a function, such as looking at a value, is no call of the task, nor is one
-  // that a fault kept from its result, or that only waited for one that has failed: it is to be made again.
-  // Arguments that a trace has cut cannot be read, and whatever took them has found nothing wrong with them.
+  // A call answered without a function, such as looking at a value, is not a call of the task. Nor is one
+  // that a fault kept from its result, or that depended on a failed call: it must be made again. Arguments
+  // that the trace has cut cannot be parsed, and the function that took them found nothing wrong with them.
   const calls = callsOf(events).filter((call) =>
-    call.failure !== undefined && !waitedInVain(call) ||
+    call.failure !== undefined && !dependedOnFailedCall(call) ||
     call.failure === undefined && !isLost(call) && oracle.tools.has(call.function) &&
       (call.resolved ?? call.arguments).length < LONGEST_KEPT
   );
@@ -60,8 +60,8 @@ export function withViews(
   });
 }
 
-/** A call that is refused is a first mistake, unless what it refers to has no result. */
-function waitedInVain({ failure }: CallEvent): boolean {
+/** Returns whether a call was refused only because a call that it refers to has no result. */
+function dependedOnFailedCall({ failure }: CallEvent): boolean {
   return failure?.type === "wrong_number_of_inputs" && !failure.root;
 }
 
@@ -69,7 +69,7 @@ function isRight({ oracle, failures, undecided }: ParameterView): boolean {
   return oracle !== null && failures.length === 0 && undecided === undefined;
 }
 
-/** What the views of a trace come to. */
+/** Sums up the views of a trace. */
 export function scoreOfViews(events: readonly TraceEvent[]): ParameterScore {
   const views = callsOf(events).flatMap(({ parameters }) => parameters ?? []);
   const failures = views.flatMap((view) => view.failures);
@@ -96,11 +96,11 @@ function inOrder(types: ReadonlySet<ParameterFailureType>): readonly ParameterFa
 }
 
 /**
- * The oracle that a trace itself is: its calls that no failure and no fault kept from being right, in order. It takes a trial that
- * solved an unperturbed task for the right way to do it (Butterfly, section 4). Whole numbers that were
- * written as text, and accepted, are the numbers.
+ * Returns the right calls of a trace as an oracle, in order: those without a failure or a fault. Takes a
+ * trial that solved an unperturbed task as the right way to solve it (Butterfly, section 4). Whole numbers
+ * written as text, and accepted, become numbers.
  *
- * @throws {InputError} If arguments are no JSON object, as they are not where a trace has cut them.
+ * @throws {InputError} If arguments are not a JSON object, as when the trace has cut them.
  *
  * @example Usage
  * ```ts

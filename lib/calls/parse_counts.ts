@@ -1,33 +1,33 @@
 /**
- * Parses: how well the calls in the replies of one trial could be read.
+ * Parse counts: how often the calls in the replies of one trial could be parsed.
  * @module
  */
 
 import { printable } from "../base/json.ts";
 import { type Parse, PARSES, type TraceEvent } from "./trace.ts";
 
-/** Something that had to be repaired in replies. */
+/** A repair, and how often it was needed. */
 export interface RepairCount {
-  /** What it was, in words: numbers in it are `N`, so that the same of another call is the same. */
+  /** Description of the repair; numbers are replaced by `N`, so that repairs of any call look the same. */
   readonly repair: string;
-  /** In how many replies. */
+  /** Number of replies that needed it. */
   readonly replies: number;
 }
 
-/** How the replies of a trial that attempt calls could be read. */
+/** Number of replies that attempt calls, by how they could be parsed. */
 export interface ParseCounts extends Readonly<Record<Parse, number>> {
-  /** What had to be repaired in them, the commonest first; at most 20. */
+  /** The repairs, most frequent first; at most 20. */
   readonly repairs: readonly RepairCount[];
 }
 
-/** So many kinds of repairs are kept. */
+/** Kinds of repairs, at most. */
 const MOST_REPAIRS = 20;
-/** So much of each is kept: it may hold what a model wrote. */
+/** Characters of each repair, at most: it may quote the model. */
 const LONGEST_REPAIR = 100;
 
 /**
- * How the replies of the loop that attempt calls could be read; `undefined` where no reply tells, as in older
- * journals. Replies of stages, such as a plan, are none of the loop.
+ * Counts how the replies that attempt calls could be parsed; `undefined` if no reply says, as in older
+ * journals. Replies of stages, such as a plan, do not count.
  *
  * @example Usage
  * ```ts
@@ -57,14 +57,14 @@ export function parsesOf(events: readonly TraceEvent[]): ParseCounts | undefined
   );
   if (replies.length === 0) return undefined;
   const counted = (parse: Parse) => replies.filter(({ parsed }) => parsed === parse).length;
-  const kinds = replies.map(({ repairs = [] }) => [...new Set(repairs.map(kindOf))]);
+  const kinds = replies.map(({ repairs = [] }) => [...new Set(repairs.map(repairKind))]);
   return {
     ...Object.fromEntries(PARSES.map((parse) => [parse, counted(parse)])) as Record<Parse, number>,
     repairs: sumRepairs(kinds.flat().map((repair) => ({ repair, replies: 1 }))),
   };
 }
 
-/** Repairs of one kind together, the commonest first. */
+/** Sums repairs of the same kind, most frequent first. */
 export function sumRepairs(counts: readonly RepairCount[]): RepairCount[] {
   const sums = new Map<string, number>();
   for (const { repair, replies } of counts) {
@@ -75,9 +75,9 @@ export function sumRepairs(counts: readonly RepairCount[]): RepairCount[] {
     .slice(0, MOST_REPAIRS);
 }
 
-/** Which calls of a reply were repaired differs from reply to reply. */
-function kindOf(repair: string): string {
-  // An id that was taken already goes on, as in call_1_2.
+/** Returns the kind of a repair: its text without the numbers of calls, which differ from reply to reply. */
+function repairKind(repair: string): string {
+  // An id that was already in use is continued, as in call_1_2.
   const kind = repair.slice(0, 2 * LONGEST_REPAIR).replace(/\d+(?:_\d+)*/g, "N");
   return printable(kind, LONGEST_REPAIR);
 }

@@ -1,6 +1,5 @@
 /**
- * Call records: what a run has to show to assertions and scores, whoever made its calls. They are
- * projections of the trace.
+ * Call records: the calls of a run as assertions and scores see them. They are projections of the trace.
  * @module
  */
 
@@ -10,55 +9,55 @@ import type { Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { callsOf, type TraceEvent } from "./trace.ts";
 
-/** A call as it was made, and what came back. */
+/** A call as it was made, with its result. */
 export interface RecordedCall {
-  /** The number of the call in its run, from 1. */
+  /** Number of the call in its run, from 1. */
   readonly call: number;
-  /** The number of its step, from 1: calls of one reply share it. */
+  /** Number of its step, from 1: calls of one reply share it. */
   readonly step: number;
-  /** The name that was called; there need be no such tool. */
+  /** The name that was called; there may be no such tool. */
   readonly tool: string;
-  /** The arguments; `undefined` where what was written is no JSON. */
+  /** The arguments; `undefined` if the text written is not JSON. */
   readonly arguments: JsonValue | undefined;
   /** The arguments as they were written. */
   readonly written: string;
-  /** The text that went back. */
+  /** The text sent back. */
   readonly result: string;
-  /** Why it failed: refused, no such tool, or what the tool threw; left out where it did not. */
+  /** Why it failed: refused, no such tool, or the tool's error; omitted if it did not fail. */
   readonly error?: string;
-  /** The fault that was put in its way; left out where none was. */
+  /** The fault injected into it; omitted if there is none. */
   readonly fault?: FaultKind;
-  /** `true` where no tool was run: the arguments do not conform, or there is no such tool. */
+  /** `true` if no tool was run: the arguments do not conform, or there is no such tool. */
   readonly refused?: true;
 }
 
-/** What a trace has cut of a call. */
+/** The whole texts of a call that the trace has cut. */
 export interface UncutCall {
-  /** The arguments as they were written, or what they stand for. */
+  /** The arguments as they were written, or with references resolved. */
   readonly written: string;
-  /** The text that went back. */
+  /** The text sent back. */
   readonly result: string;
 }
 
-/** What a run has to show. */
+/** The calls and the answer of a run. */
 export interface CallRecord {
   /** The calls, in order. */
   readonly calls: readonly RecordedCall[];
-  /** The tools as they are, whatever a model was shown of them. */
+  /** The tools before any perturbation. */
   readonly tools: readonly ToolSchema[];
-  /** The final text; `null` where there is none. */
+  /** The final text; `null` if there is none. */
   readonly answer: string | null;
-  /** Model replies; 0 where an agent of one's own was asked. */
+  /** Number of model replies; 0 for a custom agent. */
   readonly replies: number;
   /** Tokens read and written. */
   readonly usage: Usage;
-  /** Milliseconds that it took, tools included, without waiting, retries and failed attempts. */
+  /** Duration in milliseconds, tools included, without waiting, retries and failed attempts. */
   readonly durationMs: number;
 }
 
 /**
- * The calls of a trace. A trace keeps 10,000 characters of a text: `uncut` has what it has cut, by the
- * numbers of calls.
+ * Returns the calls of a trace. A trace cuts texts to 10,000 characters: `uncut` has the whole texts, by
+ * the numbers of calls.
  *
  * @example Usage
  * ```ts
@@ -80,9 +79,9 @@ export function recordedCalls(
     const whole = uncut.get(call);
     const written = whole?.written ?? event.resolved ?? event.arguments;
     const result = whole?.result ?? event.result;
-    // A function may answer a call that is wrong: what it returned is no error.
+    // A function may answer a wrong call: its return value is not an error.
     const isRefused = event.failure !== undefined && event.returned === undefined;
-    const error = event.error ?? (isRefused ? refusalIn(event.unperturbed ?? result) : undefined);
+    const error = event.error ?? (isRefused ? refusalText(event.unperturbed ?? result) : undefined);
     return {
       ...{ call, step, tool, written, result },
       arguments: parseJson(written),
@@ -93,9 +92,9 @@ export function recordedCalls(
   });
 }
 
-/** What a refused call was told. */
-function refusalIn(result: string): string {
+/** Returns the error message in the result of a refused call. */
+function refusalText(result: string): string {
   const value = parseJson(result);
-  const told = isJsonObject(value) ? value["error"] ?? result : result;
-  return typeof told === "string" ? told : JSON.stringify(told);
+  const error = isJsonObject(value) ? value["error"] ?? result : result;
+  return typeof error === "string" ? error : JSON.stringify(error);
 }

@@ -1,31 +1,31 @@
 /**
- * Recovery: what a model makes of a tool that fails although it was called rightly (Pipeline, "Error
+ * Recovery: how a model reacts to a tool that fails although it was called correctly (Pipeline, "Error
  * Handling and Retry Logic" and the key takeaway "Error recovery is undertrained").
  *
- * Each function in whose way a fault was put is one episode of its trial, however often it failed. How it
- * ended, the first of these that holds says:
+ * Each function that an injected fault hit is one episode of its trial, however often it failed. Its end is
+ * the first of these that applies:
  *
  * | end | when |
  * | --- | --- |
- * | `recovered` | the function was called again and returned: in a later step, or in the same one for the same arguments |
- * | `hallucinated` | the missing result was made up: the trial was answered all the same, though nothing had come back since, or a later step had an argument that stands for the result and that nothing had returned |
- * | `repeated` | a call of the function was made again in a later step, with the same arguments, and never got through |
- * | `gave_up` | nothing of this |
+ * | `recovered` | the function was called again and returned: in a later step, or in the same step with the same arguments |
+ * | `hallucinated` | the missing result was made up: the trial was answered though the function had returned nothing since, or an argument of a later step took the place of the result with a value that nothing had returned |
+ * | `repeated` | a call of the function was made again in a later step, with the same arguments, and none succeeded |
+ * | `gave_up` | none of these |
  *
- * A trial of a generated task is answered where a value was stated; a trial on tools of one's own, where the
- * answer has words, none of which says that something went wrong or cannot be done. That is read off
- * English words: whoever answers in another language and says so seems to have made something up.
+ * A trial of a generated task is answered if it states a value; a trial with the user's tools, if the answer
+ * has text that does not admit failure. Admissions are recognized by English words: a model that admits
+ * failure in another language seems to have made something up.
  *
- * Whoever calls again with wrong arguments has coped with the fault, and not with the task: of a generated one,
- * the call's own failure says what was wrong, and no mistake counts twice.
+ * A model that calls again with wrong arguments has recovered from the fault. On generated tasks the call's
+ * own failure records the wrong arguments, so that no mistake counts twice.
  *
- * Where permission is denied for good, no call gets through, and to give up is right. A slow call returns
- * as it should, so that it recovers by itself. Functions that a generated task does not need make no
- * episode, nor do those that had returned what is right before: to let go of them is no loss.
+ * If permission is denied permanently, no call succeeds, and giving up is right. A slow call returns
+ * normally and so recovers by itself. Functions that a generated task does not need make no episode, nor do
+ * those that had returned the right value before: nothing is lost by not calling them again.
  * @module
  */
 
-import { writtenAlike } from "./behaviour.ts";
+import { callSignature } from "./behaviour.ts";
 import { type FaultKind, isLost } from "../tools/fault.ts";
 import { type AnswerEvent, type CallEvent, callsOf, type TraceEvent } from "./trace.ts";
 
@@ -35,25 +35,25 @@ export const RECOVERY_ENDS = ["recovered", "hallucinated", "repeated", "gave_up"
 /** How an episode ended. */
 export type RecoveryEnd = typeof RECOVERY_ENDS[number];
 
-/** One episode: a function that failed in a trial, and what became of it. */
+/** One episode: a function that failed in a trial, and how that ended. */
 export interface Recovery {
-  /** The fault that it first failed by. */
+  /** The fault of its first failure. */
   readonly fault: FaultKind;
-  /** The function. */
+  /** Name of the function. */
   readonly function: string;
   /** How it ended. */
   readonly end: RecoveryEnd;
-  /** Calls of the function after the first one that failed, up to the one that got through. */
+  /** Number of calls of the function after the first failed one, up to the one that succeeded. */
   readonly attempts: number;
 }
 
-/** The end that is right: where permission is denied for good, there is nothing to recover. */
+/** Returns the right end: if permission is denied permanently, there is nothing to recover. */
 export function rightEndOf(fault: FaultKind): RecoveryEnd {
   return fault === "permission_denied" ? "gave_up" : "recovered";
 }
 
 /**
- * The episodes of a trial, in the order in which their functions were first called.
+ * Returns the episodes of a trial, in the order in which their functions were first called.
  *
  * @example Usage
  * ```ts
@@ -85,17 +85,17 @@ export function rightEndOf(fault: FaultKind): RecoveryEnd {
 export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
   const calls = callsOf(events);
   if (calls.every(({ fault }) => fault === undefined)) return [];
-  const invented = inventionsIn(calls);
+  const invented = fabricationSteps(calls);
   const answer = events.findLast((event) => event.kind === "answer");
   return [...Map.groupBy(calls, (call) => call.function)].flatMap(([name, own]) => {
     const lost = own.findIndex(isLost);
     const place = lost === -1 ? own.findIndex(({ fault }) => fault !== undefined) : lost;
     const first = own[place];
     if (first?.fault === undefined || !isNeeded(first, own.slice(0, place))) return [];
-    // A slow call may get through itself.
+    // A slow call may itself succeed.
     const tries = own.slice(lost === -1 ? place : place + 1);
-    const failed = new Set(own.filter((call) => call.fault !== undefined).map(writtenAlike));
-    const through = tries.findIndex((call) => getsThrough(call, first, failed));
+    const failed = new Set(own.filter((call) => call.fault !== undefined).map(callSignature));
+    const through = tries.findIndex((call) => succeeds(call, first, failed));
     const later = own.slice(place + 1);
     const end: RecoveryEnd = through !== -1
       ? "recovered"
@@ -110,36 +110,36 @@ export function recoveryOf(events: readonly TraceEvent[]): Recovery[] {
   });
 }
 
-/** Only functions of generated tasks have roles. */
+/** Returns whether the task still needs the function. Only functions of generated tasks have roles. */
 function isNeeded({ role }: CallEvent, before: readonly CallEvent[]): boolean {
   if (role === undefined) return true;
   return role === "core" &&
     !before.some(({ returned, failure }) => returned !== undefined && failure === undefined);
 }
 
-/** Whether a call is another try that returned; `failed` has the calls that a fault was in the way of. */
-function getsThrough(call: CallEvent, first: CallEvent, failed: ReadonlySet<string>): boolean {
+/** Returns whether a call is a retry that succeeded; `failed` has the signatures of calls with a fault. */
+function succeeds(call: CallEvent, first: CallEvent, failed: ReadonlySet<string>): boolean {
   if (isLost(call) || call.error !== undefined) return false;
-  // What else the same reply asks for was written before anything had failed.
-  const isTry = call.step > first.step || failed.has(writtenAlike(call));
-  // Functions of generated tasks return something for wrong arguments, too.
+  // Other calls of the same reply were written before anything had failed.
+  const isTry = call.step > first.step || failed.has(callSignature(call));
+  // Functions of generated tasks return a value for wrong arguments, too.
   return isTry &&
     (call.role === undefined ? call.failure === undefined : call.returned !== undefined);
 }
 
-/** Whether one of the `later` calls, in a later step, is the same as one before it. */
+/** Returns whether one of the `later` calls, in a later step, is the same as one before it. */
 function isRepeated(first: CallEvent, later: readonly CallEvent[]): boolean {
-  const before = new Set([writtenAlike(first)]);
+  const before = new Set([callSignature(first)]);
   return later.some((call) => {
-    const written = writtenAlike(call);
+    const written = callSignature(call);
     const isSame = call.step > first.step && before.has(written);
     before.add(written);
     return isSame;
   });
 }
 
-/** The last step in which a variable got a value that nothing had returned, by variable. */
-function inventionsIn(calls: readonly CallEvent[]): ReadonlyMap<string, number> {
+/** Returns, by variable, the last step that used a value for it which nothing had returned. */
+function fabricationSteps(calls: readonly CallEvent[]): ReadonlyMap<string, number> {
   const steps = new Map<string, number>();
   for (const { step, failure } of calls) {
     if (failure === undefined || !("arguments" in failure.detail)) continue;
@@ -150,15 +150,15 @@ function inventionsIn(calls: readonly CallEvent[]): ReadonlyMap<string, number> 
   return steps;
 }
 
-/** Whether there is an answer, and not only one that says that there is none. */
+/** Returns whether there is an answer that does not merely admit failure. */
 function isAnswered(answer: AnswerEvent | undefined, { role }: CallEvent): boolean {
   if (answer === undefined) return false;
   if (role !== undefined) return answer.value !== null;
-  return answer.text.trim() !== "" && !ADMITTING.test(answer.text);
+  return answer.text.trim() !== "" && !ADMITS_FAILURE.test(answer.text);
 }
 
-/** What is said by whoever owns up to having no result. */
-const ADMITTING = new RegExp(
+/** Words by which an answer admits that it has no result. */
+const ADMITS_FAILURE = new RegExp(
   "\\b(?:" + [
     "can ?not|can['’]?t|could not|couldn['’]?t|unable|not able|impossible|not possible",
     "fail(?:s|ed|ing|ure)?|errors?|unavailable|timeout|tim(?:es|ed|ing) out|unreachable|unsuccessful",

@@ -1,6 +1,5 @@
 /**
- * The trace: everything that happened in one trial, in order. Failures, metrics and reports are
- * projections of it.
+ * Trace: the events of one trial, in order. Failures, metrics and reports are projections of it.
  * @module
  */
 
@@ -12,79 +11,79 @@ import { type FaultKind, FAULTS } from "../tools/fault.ts";
 import { type Role, ROLES } from "../tasks/generated/graph.ts";
 import { PARAMETER_VIEW, type ParameterView } from "./parameter_failure.ts";
 
-/** Nothing that a model writes is kept longer than this in a trace. */
+/** Characters of a model's text kept in a trace, at most. */
 export const LONGEST_KEPT = 10_000;
 
 /**
- * How the calls of a reply could be read: `strict` as the format wants them, `repaired` once something was
- * put right, `unreadable` where one of them could not be: its arguments then are what was written.
+ * How the calls of a reply could be parsed: `strict` as the format requires, `repaired` after a repair,
+ * `unreadable` if one of them could not be: its arguments are then the text as written.
  */
 export const PARSES = ["strict", "repaired", "unreadable"] as const;
 
-/** How the calls of a reply could be read. */
+/** How the calls of a reply could be parsed. */
 export type Parse = typeof PARSES[number];
 
 /** A reply of the model. */
 export interface ReplyEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "reply";
-  /** The number of the request that it answers, from 1. */
+  /** Number of the request that it answers, from 1. */
   readonly request: number;
-  /** What it was asked for beside the loop, such as `plan`; left out of replies of the loop. */
+  /** The stage of a strategy that asked for it, such as `plan`; omitted in the agent loop. */
   readonly stage?: string;
-  /** The model, where another than the trial's own was asked. */
+  /** The model, if not the trial's. */
   readonly model?: string;
-  /** What the model said. */
+  /** The text. */
   readonly text: string;
-  /** How many calls it made. */
+  /** Number of calls in it. */
   readonly calls: number;
   /** Tokens read. */
   readonly inputTokens: number;
   /** Tokens written. */
   readonly outputTokens: number;
-  /** Milliseconds that the successful attempt took. */
+  /** Duration of the successful attempt, in milliseconds. */
   readonly durationMs: number;
-  /** What had to be repaired in the reply, in words; left out when nothing had. */
+  /** Descriptions of the repairs made to the reply; omitted if there are none. */
   readonly repairs?: readonly string[];
-  /** How its calls could be read; left out where it attempts none. */
+  /** How its calls could be parsed; omitted if it attempts none. */
   readonly parsed?: Parse;
-  /** The reply as it was written, where calls in its text were repaired or cannot be read; left out else. */
+  /** The reply as it was written, if calls in its text were repaired or unreadable; otherwise omitted. */
   readonly written?: string;
 }
 
 /** A call and its answer. */
 export interface CallEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "call";
-  /** The number of the call in its trial, from 1. */
+  /** Number of the call in its trial, from 1. */
   readonly call: number;
-  /** The number of the step in its trial, from 1. */
+  /** Number of the step in its trial, from 1. */
   readonly step: number;
   /** The name that was called. */
   readonly function: string;
-  /** What the function is to the task; left out when there is no such function. */
+  /** Role of the function in the task; omitted if there is no such function. */
   readonly role?: Role;
   /** The arguments as they were written. */
   readonly arguments: string;
-  /** The arguments that they stand for; left out where they stand for themselves. */
+  /** The arguments with references resolved; omitted if they contain none. */
   readonly resolved?: string;
-  /** The text that went back. */
+  /** The text sent back. */
   readonly result: string;
-  /** What the function returned as text, where a perturbation changed it on its way. */
+  /** The function's return value as text, if a perturbation changed it. */
   readonly unperturbed?: string;
-  /** The variable and value that were returned; left out when the call was refused. */
+  /** The variable and value returned; omitted if the call was refused. */
   readonly returned?: { readonly variable: string; readonly value: number };
-  /** The fault that was put in the way of the call; left out where none was. */
+  /** The fault injected into the call; omitted if there is none. */
   readonly fault?: FaultKind;
-  /** The variable that a fault kept the function from returning; left out where it kept none. */
+  /** The variable that a fault kept the function from returning; omitted if there is none. */
   readonly withheld?: string;
-  /** What the function itself said that went wrong, such as what it threw; left out when nothing did. */
+  /** The error that the function itself reported or threw; omitted if there is none. */
   readonly error?: string;
-  /** What is wrong with the call; left out when nothing is. */
+  /** What is wrong with the call; omitted if nothing is. */
   readonly failure?: FailureCause & { readonly root: boolean };
-  /** What the call is beside the right ones; left out when it is one of them, or these are not known. */
+  /** The call compared with the right ones; omitted if it is one of them, or these are unknown. */
   readonly parameters?: ParameterView;
-  /** `true` when the arguments were right though one of them could not be known yet. */
+  /** `true` if the arguments were right though one of them could not be known yet. */
   readonly guessed?: true;
   /** Parameters whose whole number was written as text, and accepted. */
   readonly coerced?: readonly string[];
@@ -92,113 +91,113 @@ export interface CallEvent {
 
 /** The first call past the limit: it is neither checked nor answered, and does not count. */
 export interface OverLimitEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "over_limit";
   /** The name that was called. */
   readonly function: string;
-  /** How many calls were allowed. */
+  /** Number of calls allowed. */
   readonly limit: number;
 }
 
-/** A call that did not conform to its schema, and what became of it before it was carried out. */
+/** A call that did not conform to its schema, and its repair before it was carried out. */
 export interface RepairEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "repair";
   /** The name that was called. */
   readonly function: string;
   /** The arguments as they were written. */
   readonly arguments: string;
-  /** What was wrong with them, in words. */
+  /** Description of what was wrong with them. */
   readonly error: string;
-  /** How often they went back to the model. */
+  /** Number of times they were sent back to the model. */
   readonly attempts: number;
-  /** The arguments that conform; left out when there are none. */
+  /** The arguments that conform; omitted if there are none. */
   readonly repaired?: string;
 }
 
-/** What came of a stage of a strategy. */
+/** Result of a stage of a strategy. */
 export interface StageEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "stage";
   /** The stage, such as `plan`. */
   readonly stage: string;
-  /** In words. */
+  /** Description of the result. */
   readonly message: string;
-  /** `true` when the stage gave nothing to work with; left out when it did. */
+  /** `true` if the stage gave no usable result; otherwise omitted. */
   readonly unusable?: true;
 }
 
 /** A further message of the user, after the answer to the one before. */
 export interface TurnEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "turn";
-  /** What the user said. */
+  /** Text of the message. */
   readonly text: string;
 }
 
-/** An assertion of the user's own that failed. */
+/** A failed assertion of the user. */
 export interface AssertionEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "assertion";
-  /** What it said. */
+  /** Its message. */
   readonly message: string;
-  /** Where in the user's file, such as `tools_test.ts:31:5`; left out where that is not known. */
+  /** Position in the user's file, such as `tools_test.ts:31:5`; omitted if unknown. */
   readonly at?: string;
 }
 
-/** What a model that judges answers says of one. */
+/** The score that a judge model gave to an answer. */
 export interface JudgedAnswer {
-  /** From 0 to 1; `null` where it gave none. */
+  /** From 0 to 1; `null` if it gave none. */
   readonly score: number | null;
   /** Why there is none. */
   readonly why?: string;
-  /** `true` where the answer is too long, or nests too deep, for any judge. */
+  /** `true` if the answer is too long, or nests too deep, for any judge. */
   readonly unfit?: true;
 }
 
-/** What the answer to a question of a call set is worth. */
+/** Scores of the answer to a question of a call set. */
 export interface ScoredEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "scored";
   /** The user's question. */
   readonly question: string;
-  /** What is held against the truth: the answer's text, or the calls that were made, as JSON. */
+  /** The output compared with the truth: the answer's text, or the calls that were made, as JSON. */
   readonly output: string;
-  /** The calls that are true. */
+  /** The right calls. */
   readonly truth: CallTruth;
-  /** What the answer is worth. */
+  /** Scores of the output. */
   readonly scores: QuestionScores;
-  /** What it was worth before a model had repaired it; left out where none did. */
+  /** Scores before a model repaired it; omitted if none did. */
   readonly unrepaired?: QuestionScores;
-  /** What kinds of errors it has. */
+  /** Kinds of errors in it. */
   readonly errors: readonly string[];
-  /** What a model says of it that was asked to judge it; left out where none was. */
+  /** The score of a judge model; omitted if none was asked. */
   readonly judged?: JudgedAnswer;
 }
 
 /** The final answer. */
 export interface AnswerEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "answer";
   /** The text. */
   readonly text: string;
-  /** The text for people, such as `x is @sum=3`; left out where it is the same. */
+  /** The text for people, such as `x is @sum=3`; omitted if it is the same. */
   readonly rendered?: string;
-  /** The value found in it; `null` when there is none. */
+  /** The value found in it; `null` if there is none. */
   readonly value: number | null;
 }
 
-/** Why a trial ended without an answer of its own. */
+/** End of a trial without an answer of the model. */
 export interface StopEvent {
-  /** What kind of event it is. */
+  /** Kind of event. */
   readonly kind: "stop";
-  /** What ended it. */
+  /** The limit or the error that ended it. */
   readonly reason: "call_limit" | "step_limit" | "time_limit" | "token_limit" | "invalid";
-  /** In words. */
+  /** Description of the reason. */
   readonly message: string;
 }
 
-/** What the scores of an answer must hold where they are read from a file. */
+/** Schema of an answer's scores in a file. */
 const CALL_SCORES = z.looseObject({
   syntaxValid: z.boolean().nullable(),
   structural: z.boolean().nullable(),
@@ -219,7 +218,7 @@ export type TraceEvent =
   | AnswerEvent
   | StopEvent;
 
-/** What an event must hold where it is read from a file. */
+/** Schema of an event in a file. */
 export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
   z.looseObject({
     kind: z.literal("reply"),
@@ -298,20 +297,20 @@ export const EVENT: z.ZodType<TraceEvent> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("stop"), reason: z.string(), message: z.string() }),
 ]) as unknown as z.ZodType<TraceEvent>;
 
-/** What strategies did beside the loop. */
+/** The work of strategies outside the agent loop. */
 export interface StrategyWork {
-  /** Replies that were asked for beside it. */
+  /** Number of replies that stages asked for. */
   readonly asked: number;
-  /** Stages that gave nothing to work with, such as an empty plan. */
+  /** Number of stages without a usable result, such as an empty plan. */
   readonly unusable: number;
-  /** Calls that went back because they did not conform to their schema. */
+  /** Number of calls sent back because they did not conform to their schema. */
   readonly sentBack: number;
-  /** Those of them that then conformed. */
+  /** Number of those that were repaired. */
   readonly mended: number;
 }
 
 /**
- * What strategies did in a trace; `undefined` where they asked for nothing beside the loop.
+ * Counts the work of strategies in a trace; `undefined` if there was none outside the agent loop.
  *
  * @example Usage
  * ```ts
@@ -339,7 +338,7 @@ export function workOf(events: readonly TraceEvent[]): StrategyWork | undefined 
   return Object.values(work).some((number) => number > 0) ? work : undefined;
 }
 
-/** The calls of a trace, in the order in which they were made: those of an agent may end in another one. */
+/** Returns the calls of a trace in the order in which they were made, which may not be that of their ends. */
 export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
   return events.filter((event) => event.kind === "call").sort((one, other) =>
     one.call - other.call
@@ -347,7 +346,7 @@ export function callsOf(events: readonly TraceEvent[]): CallEvent[] {
 }
 
 /**
- * The failures of a trace, in order, as journals keep them.
+ * Returns the failures of a trace, in order, as they are written to journals.
  *
  * @example Usage
  * ```ts

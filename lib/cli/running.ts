@@ -14,7 +14,7 @@ import { questionSource } from "../runs/question_tasks.ts";
 import {
   assertRecordable,
   Recordings,
-  recordingsOfFlags,
+  recordingsFromFlags,
 } from "../models/recordings/recordings.ts";
 import type { Run } from "../runs/run.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
@@ -203,7 +203,7 @@ export function openRecordings(
   path: string,
   seed: Suite["seed"],
 ): Recordings | undefined {
-  const wanted = recordingsOfFlags((flag) => {
+  const wanted = recordingsFromFlags((flag) => {
     const folder = options.text(flag);
     return folder === undefined ? undefined : userPath(folder);
   });

@@ -1,5 +1,5 @@
 /**
- * From a model's name in a suite to a model that can be asked.
+ * Connections: turn model entries of a suite into models that answer requests.
  * @module
  */
 
@@ -16,21 +16,21 @@ import type { RetryPolicy } from "./http/retry.ts";
 import { assertRates, RateLimiters } from "./http/rate_limiter.ts";
 import { type ModelEntry, modelName } from "./entry.ts";
 
-/** What holds for all models of a run; limits hold for each model of a server. */
+/** Options for all models of a run; rate limits apply to each model of a server. */
 export interface ConnectOptions extends Omit<RetryPolicy, "limiter"> {
-  /** The server of entries that name none; default OpenAI's. */
+  /** Server of entries that name none. Default: OpenAI's. */
   readonly baseURL?: string;
-  /** Milliseconds that simulated models take for a reply; default 0. */
+  /** Milliseconds that simulated models take for a reply. Default: 0. */
   readonly latency?: number;
-  /** Call sets whose truth simulated models may know; default none. */
+  /** Call sets whose truth simulated models may know. Default: none. */
   readonly sets?: readonly CallSet[];
-  /** Where models get their limiters from; default from nowhere else. */
+  /** Rate limiters to share with other connections. Default: new ones. */
   readonly limiters?: RateLimiters;
 }
 
 /**
- * Models by their entries. Simulated ones are asked over HTTP as all others are, from a loopback
- * server that starts with the first request to one and stops when this is disposed of.
+ * Creates models from their entries. Simulated models are also asked over HTTP, on a loopback server that
+ * starts with the first request and stops when this object is disposed.
  *
  * @example Usage
  * ```ts
@@ -50,9 +50,9 @@ export class Connections implements AsyncDisposable {
   #server: Promise<SimulatedServer> | undefined;
 
   /**
-   * Makes no connection yet: each begins when its model is first asked for.
+   * Connects no model yet.
    *
-   * @throws {InputError} If `requestsPerMinute` or `tokensPerMinute` is no whole number from 1 on.
+   * @throws {InputError} If `requestsPerMinute` or `tokensPerMinute` is not a whole number from 1.
    */
   constructor(options: ConnectOptions = {}) {
     assertRates(options);
@@ -61,7 +61,7 @@ export class Connections implements AsyncDisposable {
   }
 
   /**
-   * The model that `entry` names.
+   * Returns the model that `entry` names.
    *
    * @throws {InputError} If there is no such simulated model, or a key or a permission is missing.
    */
@@ -70,21 +70,21 @@ export class Connections implements AsyncDisposable {
     const { apiKeyVariable, baseURL = usual, ...options } = entry;
     const { model } = options;
     const name = modelName(entry);
-    // Whoever asks the same model shares what it allows, in whatever format and under whatever name.
+    // All entries of a model share its rate limits, in any format and under any name.
     const limiterAt = (url: string) => this.#limiters.of(url, model, policy);
-    // An entry may name a server of simulated models of its own: `toolgate simulate` is one.
+    // An entry may name another server of simulated models, such as `toolgate simulate`.
     if (model.startsWith("sim:") && entry.baseURL === undefined) {
       readSimulatedName(model);
       // The server starts with the first request, not with a model that may never be asked.
       let connected: Promise<Model> | undefined;
       const connect = async () => {
         const { url } = await this.#simulatedServer();
-        return spokenTo(options, {
+        return modelAt(options, {
           ...policy,
           name,
           simulated: true,
           baseURL: url,
-          // No secret: a key that is a word would be taken out of all that is written.
+          // Not a real key: a key that is a common word would be redacted from all output.
           apiKey: "none",
           limiter: limiterAt(url),
           requestFields: ({ context }) => ({ seed: context.repetition }),
@@ -101,7 +101,7 @@ export class Connections implements AsyncDisposable {
         },
       };
     }
-    return spokenTo(options, {
+    return modelAt(options, {
       ...policy,
       name,
       simulated: model.startsWith("sim:"),
@@ -136,7 +136,7 @@ export class Connections implements AsyncDisposable {
   }
 }
 
-/** What the model of an entry is called and how it is spoken to, before it is connected. */
+/** Returns the name and the API of an entry's model, before it is connected. */
 export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {
   const { model, api = "chat" } = entry;
   return {
@@ -146,8 +146,8 @@ export function identityOf(entry: ModelEntry): Omit<Model, "reply"> {
   };
 }
 
-/** The model at an address, spoken to as its entry says. */
-function spokenTo(
+/** Creates the model at an address, with the API and options of its entry. */
+function modelAt(
   { api = "chat", toolChoice, ...options }: Omit<ModelEntry, "baseURL" | "apiKeyVariable">,
   address: Omit<OpenAIOptions, "model">,
 ): Model {
@@ -160,7 +160,7 @@ function spokenTo(
     });
   }
   const { stop } = formatOf(api);
-  // Not all servers know where to stop; an entry whose body has stop: null asks for nothing of it.
+  // Some servers do not support stop sequences; an entry whose body has stop: null sends none.
   const body = { ...(stop.length === 0 ? {} : { stop: [...stop] }), ...options.body };
   const model = openai({ ...options, ...address, body });
   return inTextFormat(model, api, toolChoice === undefined ? {} : { toolChoice });

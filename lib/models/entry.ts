@@ -1,5 +1,5 @@
 /**
- * Models as suites name them, with their options.
+ * Model entries: models as suites name them, with their options.
  * @module
  */
 
@@ -10,7 +10,7 @@ import type { Prices } from "./prices.ts";
 import { redactRecord } from "../base/redact.ts";
 import type { ToolChoice } from "../tools/tool.ts";
 
-/** How much a model may think before it answers. */
+/** Levels of how much a model may reason before it answers. */
 export const REASONING_EFFORTS = [
   "none",
   "minimal",
@@ -26,42 +26,42 @@ export interface ModelEntry {
   /** The name: a model of the server at `baseURL`, or `sim:...` for a simulated one. */
   readonly model: string;
   /**
-   * How it is spoken to: by OpenAI's chat completions or responses, or in texts over plain chat, for
-   * models that have no calls of their own; default `chat`.
+   * Its API: OpenAI's chat completions or responses, or a text format over plain chat, for models without
+   * native tool calls. Default: `chat`.
    */
   readonly api?: Api;
-  /** The server; default OpenAI's. */
+  /** The server. Default: OpenAI's. */
   readonly baseURL?: string;
-  /** The environment variable that holds the key; default `OPENAI_API_KEY`. */
+  /** The environment variable with the key. Default: `OPENAI_API_KEY`. */
   readonly apiKeyVariable?: string;
   /** Sampling temperature. */
   readonly temperature?: number;
   /** Nucleus sampling. */
   readonly topP?: number;
-  /** Most tokens of a reply. */
+  /** Tokens of a reply, at most. */
   readonly maxCompletionTokens?: number;
-  /** Thinking budget, such as `minimal` or `medium`. */
+  /** Reasoning effort, such as `minimal` or `medium`. */
   readonly reasoningEffort?: typeof REASONING_EFFORTS[number];
-  /** Sampling seed; not with `responses`, which have none. */
+  /** Sampling seed; not with `responses`, which has none. */
   readonly seed?: number;
-  /** Whether several calls in one reply are allowed; not with texts, where nothing holds a model to it. */
+  /** Whether several calls in one reply are allowed; not with text formats, which cannot enforce it. */
   readonly parallelToolCalls?: boolean;
   /**
-   * Whether it may, must or must not call functions, or must call one by its name; default `auto`. Where it
-   * must call, no trial ends by an answer.
+   * Whether it may, must or must not call functions, or must call the named one. Default: `auto`. If it must
+   * call, no trial ends with an answer.
    */
   readonly toolChoice?: ToolChoice;
   /** Further fields of the request's body. */
   readonly body?: JsonObject;
-  /** The name in results, when several entries share a model; default `model`, such as `m (react)` if not `chat`. */
+  /** Name in results, for several entries of one model. Default: `model`, or `m (react)` if not `chat`. */
   readonly name?: string;
 }
 
-/** Names of fields that hold keys; `max_tokens`, `prompt_cache_key` and the like do not. */
+/** Names of fields that contain secrets; `max_tokens`, `prompt_cache_key` and the like do not. */
 const SECRET_NAME =
   /(?<!prompt_cache_)key|token$|secret|password|authorization|^(?:extra_)?headers$/i;
 
-/** Whether `value`, however deep, is a key, or has a field that is named as one that holds a key. */
+/** Returns whether `value`, at any depth, is a secret or has a field whose name is that of a secret. */
 function holdsSecret(value: JsonValue): boolean {
   if (typeof value === "string") return redactRecord(value) !== value;
   if (typeof value !== "object" || value === null) return false;
@@ -71,7 +71,7 @@ function holdsSecret(value: JsonValue): boolean {
   );
 }
 
-/** What each way to speak to a model has no room for, and what to do about it. */
+/** Options that an API does not have, and what to do about it. */
 const NOT_WITH: Readonly<Record<Api, readonly [option: keyof ModelEntry, rule: string][]>> = {
   chat: [],
   responses: [["seed", "responses take no seed: leave it out, or take the api chat"]],
@@ -80,7 +80,7 @@ const NOT_WITH: Readonly<Record<Api, readonly [option: keyof ModelEntry, rule: s
   hermes: [["parallelToolCalls", "a text may hold any calls: leave it out, or take the api chat"]],
 };
 
-/** The rules of a model's entry. */
+/** Schema of a model entry. */
 export const MODEL = z.strictObject({
   model: z.string().min(1),
   api: z.enum(APIS).exactOptional(),
@@ -111,12 +111,12 @@ export const MODEL = z.strictObject({
   issues.push({ code: "custom", message: message!, path: [option], input: value });
 });
 
-/** The name of a model entry in results. */
+/** Returns the name of a model entry in results. */
 export function modelName({ model, api = "chat", name }: ModelEntry): string {
   return name ?? (api === "chat" ? model : `${model} (${api})`);
 }
 
-/** The prices, with those of models that are spoken to in another way than `chat`: it costs the same. */
+/** Returns the prices, with those of models under an API other than `chat`, which cost the same. */
 export function withApiPrices(prices: Prices, entries: readonly ModelEntry[]): Prices {
   const more = entries.filter((entry) =>
     entry.name === undefined && Object.hasOwn(prices, entry.model) &&

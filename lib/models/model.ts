@@ -1,6 +1,6 @@
 /**
- * What a model is to toolgate: one function from a conversation and tools to one reply. Nothing here
- * touches a network.
+ * Model interface: a model is one function from a conversation and tools to one reply. Nothing here uses
+ * the network.
  * @module
  */
 
@@ -10,29 +10,29 @@ import type { ToolCall, ToolChoice, ToolSchema } from "../tools/tool.ts";
 import type { Parse } from "../calls/trace.ts";
 
 /**
- * How a model is spoken to: by OpenAI's chat completions or responses, or in texts over plain chat, for
- * models that have no calls of their own (Pipeline, "Structured Output for Tool Invocation").
+ * API of a model: OpenAI's chat completions or responses, or a text format over plain chat, for models
+ * without native tool calls (Pipeline, "Structured Output for Tool Invocation").
  */
 export const APIS = ["chat", "responses", "react", "xml", "hermes"] as const;
 
-/** How a model is spoken to. */
+/** API of a model. */
 export type Api = typeof APIS[number];
 
-/** What another model than the trial's own was asked for. */
+/** The use of another model than the trial's. */
 export interface StageUse {
   /** The stage, such as `plan`. */
   readonly stage: string;
-  /** The model by the name it was asked for, those that say to have answered, and whether it is a program. */
+  /** The requested model, the models that served it, and whether it is simulated. */
   readonly model: {
     readonly requested: string;
     readonly served: readonly string[];
     readonly simulated: boolean;
   };
-  /** Its tokens, which the trial's have too. */
+  /** Its tokens, which are included in the trial's. */
   readonly usage: Usage;
 }
 
-/** Which request of which trial this is. */
+/** The trial and the number of a request. */
 export interface RequestContext {
   /** The trial's id. */
   readonly trial: string;
@@ -40,19 +40,19 @@ export interface RequestContext {
   readonly repetition: number;
   /** The request within the trial, from 1. */
   readonly request: number;
-  /** The stage of the strategy that it belongs to; left out where there are none. */
+  /** The stage of the strategy that it belongs to; omitted in the agent loop. */
   readonly stage?: string;
 }
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelRequest {
   /** The conversation so far. */
   readonly messages: readonly Message[];
-  /** The functions on offer. */
+  /** The available functions. */
   readonly tools: readonly ToolSchema[];
-  /** Whether the reply may, must or must not call; default what the model's options say. */
+  /** Whether the reply may, must or must not call. Default: the model's option. */
   readonly toolChoice?: ToolChoice;
-  /** Which request of which trial this is. */
+  /** The trial and the number of this request. */
   readonly context: RequestContext;
   /** Milliseconds that the trial has left; retries and failed attempts do not count. */
   readonly timeLimit?: number;
@@ -63,9 +63,9 @@ export interface ModelRequest {
 /** Why a model stopped writing. `length` means that it ran out of tokens. */
 export type FinishReason = "stop" | "calls" | "length" | "filter" | "other";
 
-/** What a model answers. */
+/** A reply of a model. */
 export interface ModelReply {
-  /** What it said; empty when it only calls. */
+  /** The text; empty if it only calls. */
   readonly text: string;
   /** Its calls, in order; their ids are unique within the reply. */
   readonly calls: readonly ToolCall[];
@@ -73,48 +73,48 @@ export interface ModelReply {
   readonly finish: FinishReason;
   /** The tokens it took. */
   readonly usage: Usage;
-  /** The name of the model that the server says has answered. */
+  /** The name of the model that answered, according to the server. */
   readonly served: string;
-  /** Milliseconds that the successful attempt took. */
+  /** Duration of the successful attempt, in milliseconds. */
   readonly duration: number;
-  /** What had to be repaired in the reply, in words. */
+  /** Descriptions of the repairs made to the reply. */
   readonly repairs: readonly string[];
-  /** How its calls could be read, the worst of them; left out where it attempts none. */
+  /** How its calls could be parsed, the worst of them; omitted if it attempts none. */
   readonly parsed?: Parse;
-  /** The reply as it was written, where calls in it had to be repaired or cannot be read; left out else. */
+  /** The reply as it was written, if its calls were repaired or unreadable; otherwise omitted. */
   readonly written?: string;
-  /** What the provider wants back with the next request; left out where that is nothing. */
+  /** Items to send back to the provider with the next request; omitted if there are none. */
   readonly carried?: Carried;
 }
 
 /** A model. */
 export interface Model {
-  /** The name by which it was asked for. */
+  /** The name by which it is requested. */
   readonly name: string;
-  /** Whether it is a program that stands in for a model. */
+  /** Whether it is a program that simulates a model. */
   readonly simulated: boolean;
-  /** How it is spoken to; left out of chat, the usual way, and where nobody knows, as of scripted ones. */
+  /** Its API; omitted for chat, and where it is unknown, as for scripted models. */
   readonly api?: Api;
   /**
    * Replies once.
    *
-   * @throws {InfrastructureError} If no usable reply could be had; the trial is then `invalid`.
+   * @throws {InfrastructureError} If there is no usable reply; the trial is then `invalid`.
    * @throws {TimeLimitError} If `timeLimit` ran out.
    */
   reply(request: ModelRequest): Promise<ModelReply>;
 }
 
-/** How an {@linkcode InfrastructureError} may be met. */
+/** Options of an {@linkcode InfrastructureError}. */
 export interface InfrastructureErrorOptions extends ErrorOptions {
-  /** Whether the same request may succeed when sent again; default false. */
+  /** Whether the same request may succeed when sent again. Default: `false`. */
   readonly retryable?: boolean;
   /** Milliseconds that the server asks to wait before the next attempt. */
   readonly retryAfter?: number;
-  /** Whether the server refused it as too much was asked of it at a time; default false. */
+  /** Whether the server refused it because of a rate limit. Default: `false`. */
   readonly rateLimited?: boolean;
 }
 
-/** No usable reply could be had: a fault of network, server or account, never of the model. */
+/** The error of a request without a usable reply: a fault of network, server or account, never of the model. */
 export class InfrastructureError extends Error {
   /** The name of the class. */
   override name = "InfrastructureError";
@@ -122,10 +122,10 @@ export class InfrastructureError extends Error {
   readonly retryable: boolean;
   /** Milliseconds that the server asks to wait, if it does. */
   readonly retryAfter: number | undefined;
-  /** Whether the server refused it as too much was asked of it at a time. */
+  /** Whether the server refused it because of a rate limit. */
   readonly rateLimited: boolean;
 
-  /** Makes the error; its message is for a person, and loses whatever looks like a secret. */
+  /** Creates the error; anything that looks like a secret is removed from its message. */
   constructor(message: string, options: InfrastructureErrorOptions = {}) {
     super(redact(message), options.cause === undefined ? {} : { cause: options.cause });
     this.retryable = options.retryable ?? false;
@@ -134,7 +134,7 @@ export class InfrastructureError extends Error {
   }
 }
 
-/** The trial's time ran out while the model was replying. */
+/** The error of a trial whose time ran out while the model was replying. */
 export class TimeLimitError extends Error {
   /** The name of the class. */
   override name = "TimeLimitError";

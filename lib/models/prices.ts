@@ -1,5 +1,5 @@
 /**
- * Prices and budgets: what trials cost, and how much may be spent.
+ * Prices and budgets: the cost of trials, and how much a run may spend.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 
-/** What a model costs, in US dollars for a million tokens. */
+/** Price of a model, in US dollars for a million tokens. */
 export interface Price {
   /** Tokens read. */
   readonly input: number;
@@ -16,19 +16,19 @@ export interface Price {
   readonly output: number;
 }
 
-/** Prices by the names that models have in results. */
+/** Prices by the names of models in results. */
 export type Prices = Readonly<Record<string, Price>>;
 
 const dollars = z.number().min(0);
 
-/** A price table, as suites and files hold it. */
+/** Schema of a price table in suites and files. */
 export const PRICES: z.ZodType<Prices> = z.record(
   z.string().min(1),
   z.strictObject({ input: dollars, output: dollars }),
 );
 
 /**
- * What `usage` costs, in US dollars.
+ * Returns the cost of `usage`, in US dollars.
  *
  * @throws {InputError} If the table has no price for the model: unknown is not free.
  *
@@ -53,37 +53,39 @@ export function assertPriced(models: readonly string[], prices: Prices): void {
   if (missing === undefined) return;
   const known = Object.keys(prices).map((name) => printable(name, 60)).join(", ") || "empty";
   throw new InputError(
-    `Cannot tell the cost of model ${printable(missing, 100)} as the price table must have it: ` +
+    `Cannot compute the cost of model ${
+      printable(missing, 100)
+    } as the price table must have it: ` +
       `the table is ${known}`,
   );
 }
 
 /** A model, and the tokens that it took. */
 export interface ModelUsage {
-  /** The model, by the name it was asked for. */
+  /** The model, by the requested name. */
   readonly model: { readonly requested: string };
   /** The tokens. */
   readonly usage: Usage;
 }
 
-/** What is needed of a trial to know what it spent; its usage is that of all models in it. */
+/** The fields of a trial that determine its cost; its usage is that of all models in it. */
 export interface Spender extends ModelUsage {
-  /** Tokens of earlier tries at it, which infrastructure had spoiled. */
+  /** Tokens of earlier attempts at the trial, which infrastructure errors made invalid. */
   readonly replaced?: Usage | undefined;
-  /** The parts of its usage that other models than its own took. */
+  /** The parts of its usage that other models took. */
   readonly stages?: readonly ModelUsage[] | undefined;
-  /** What a judge of its answer took, which is no part of its usage. */
+  /** Usage of the judge of its answer, which is not part of its usage. */
   readonly judging?: ModelUsage | undefined;
 }
 
-/** All tokens that a trial took, those of its spoiled tries too. */
+/** Returns all tokens that a trial took, including its replaced attempts. */
 export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replaced">): Usage {
   return replaced === undefined ? usage : sumUsage([usage, replaced]);
 }
 
 /**
- * What a trial cost, in US dollars: each model's tokens at its own price, and spoiled tries at that of
- * the trial's model.
+ * Returns the cost of a trial, in US dollars: each model's tokens at its own price, and replaced attempts at
+ * that of the trial's model.
  *
  * @throws {InputError} If the table lacks a price of any model that took part.
  *
@@ -103,13 +105,13 @@ export function spentUsage({ usage, replaced }: Pick<Spender, "usage" | "replace
  * ```
  */
 export function trialCost(trial: Spender, prices: Prices): number {
-  return sharesOf(trial)
+  return usageByModel(trial)
     .reduce((sum, { model, usage }) => sum + costOf(usage, model.requested, prices), 0);
 }
 
-/** What trials cost together; `null` where the price of a model that took part is not known. */
+/** Returns the total cost of trials; `null` if the price of a model that took part is unknown. */
 export function costOfAll(trials: readonly Spender[], prices: Prices): number | null {
-  const shares = Map.groupBy(trials.flatMap(sharesOf), ({ model }) => model.requested);
+  const shares = Map.groupBy(trials.flatMap(usageByModel), ({ model }) => model.requested);
   if ([...shares.keys()].some((name) => !Object.hasOwn(prices, name))) return null;
   return [...shares].reduce(
     (sum, [name, own]) => sum + costOf(sumUsage(own.map(({ usage }) => usage)), name, prices),
@@ -117,10 +119,10 @@ export function costOfAll(trials: readonly Spender[], prices: Prices): number | 
   );
 }
 
-/** Which model took which tokens of a trial. */
-function sharesOf({ model, usage, replaced, stages = [] }: Spender): ModelUsage[] {
+/** Returns the tokens of a trial by model. */
+function usageByModel({ model, usage, replaced, stages = [] }: Spender): ModelUsage[] {
   const others = sumUsage(stages.map((stage) => stage.usage));
-  // A journal may say that stages took more than the whole trial: no model gives money back.
+  // A journal may say that stages took more than the whole trial: usage must not become negative.
   const own = {
     inputTokens: Math.max(0, usage.inputTokens - others.inputTokens),
     outputTokens: Math.max(0, usage.outputTokens - others.outputTokens),
@@ -128,7 +130,7 @@ function sharesOf({ model, usage, replaced, stages = [] }: Spender): ModelUsage[
   return [{ model, usage: spentUsage({ usage: own, replaced }) }, ...stages];
 }
 
-/** How much a run may spend. When it is reached, nothing more is begun. */
+/** How much a run may spend. When it is reached, no further trial begins. */
 export interface Budget {
   /** Tokens read and written, by all trials together. */
   readonly tokens?: number;
@@ -136,13 +138,13 @@ export interface Budget {
   readonly usd?: number;
 }
 
-/** The rules of a budget. */
+/** Schema of a budget. */
 export const BUDGET: z.ZodType<Budget> = z.strictObject({
   tokens: z.int().min(1).exactOptional(),
   usd: z.number().gt(0).exactOptional(),
 });
 
-/** What a run has spent of its budget. */
+/** Tracks what a run has spent of its budget. */
 export class Spending {
   readonly #budget: Budget;
   readonly #prices: Prices;
@@ -155,7 +157,7 @@ export class Spending {
     this.#prices = prices;
   }
 
-  /** Counts a finished trial, an invalid one too. */
+  /** Adds a finished trial, even an invalid one. */
   add(trial: Spender): void {
     const { judging } = trial;
     const usages = [spentUsage(trial), ...(judging === undefined ? [] : [judging.usage])];
@@ -168,7 +170,7 @@ export class Spending {
     }
   }
 
-  /** Which budget is reached, in words; `undefined` as long as none is. */
+  /** Describes the budget that is reached; `undefined` while none is. */
   get reached(): string | undefined {
     const { tokens, usd } = this.#budget;
     if (tokens !== undefined && this.#tokens >= tokens) {

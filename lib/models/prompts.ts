@@ -1,12 +1,12 @@
 /**
- * The prompt texts of all strategies, in one place. A suite may replace each of them by its own.
+ * Prompts: the texts of all strategies. A suite may replace each of them.
  * @module
  */
 
-/** The texts, by strategy and by what each is for. Words in braces are filled in. */
+/** The texts, by strategy and purpose. Words in braces are replaced. */
 export const PROMPTS = {
   indirection: {
-    /** Stands behind the question. */
+    /** Follows the question. */
     use: `{question}
 
 The values of variables are not shown to you: you work with their names, which begin with @. Give every call a new, descriptive @name for its result in {parameters}. Wherever a value is expected you may give an @name that is known by then; the name of a result is known from your next reply on. For a part of a value write its path: @Order.total for a field, @List.0 for the first item of a list. Names are replaced by their values before a function sees them, and in your final answer too: state the answer with its @name.`,
@@ -19,10 +19,10 @@ These functions are on offer, as a JSON list:
 {tools}
 
 Do not answer yet, and call nothing: write a plan, which will be carried out by calling these functions. Give one numbered step for each call that is needed, in an order in which all of its inputs are known: the name of the function, and for each argument the value that is given or the step that returns it. End with what the answer will be taken from.`,
-    /** Stands behind question and plan. */
+    /** Follows question and plan. */
     call:
       `Now carry out this plan: call the functions, in each reply all whose inputs are known by then, and give the values that were really returned wherever the plan refers to a step. Where the plan turns out to be wrong, correct it. When you have the answer, give it.`,
-    /** Stands there where functions cannot be called, but are to be written down. */
+    /** Used instead if calls must be written as text. */
     answer:
       `Now carry out this plan: give your final answer in exactly the form that was asked for. Where the plan turns out to be wrong, correct it.`,
   },
@@ -52,7 +52,7 @@ Given the user question, and the APIs, classify and give a correct last one task
 The answer should be formatted into the following JSON format: {"API": ["name"], "parameters": [{"parameter": "value"}]}
 Parameters whose value is not known yet are "$$$".
 We will solve the question in the next steps. NO explanation in the answer!`,
-    /** Asks for what is missing, again and again (CallNavi, appendix B.3). */
+    /** Asks for missing calls, repeatedly (CallNavi, appendix B.3). */
     missing:
       `Then please based on the answer before, try to find APIs to fill in the missing information needed to complete the final API call list from the previous answer.
 Please also check if the API list has solved all sub-questions in the question. If not, please add other APIs and parameters related to the question in the correct order.
@@ -60,15 +60,15 @@ The answer should be formatted in the JSON format used in the previous talk.
 Check if we can get all input parameters from the questions or from the APIs of the list or not, if we can't please don't put <!stop> after the API list.
 If you think all the information is completed to solve the question, please write a <!stop> after the full API list.
 NO explanation in the answer! Only give API calling JSON!`,
-    /** Stands behind question and list. */
+    /** Follows question and list. */
     call:
       `Now make these calls: call the functions, in each reply all whose inputs are known by then, and give the values that were really returned. Where the list turns out to be wrong, correct it. When you have the answer, give it.`,
-    /** Stands there where functions cannot be called, but are to be written down. */
+    /** Used instead if calls must be written as text. */
     answer:
       `Now give this list as your final answer, in exactly the form that was asked for. Where the list turns out to be wrong, correct it.`,
   },
   repair: {
-    /** Goes back when a call does not fit its schema (Pipeline, error handling and retry logic). */
+    /** Sent back if a call violates its schema (Pipeline, error handling and retry logic). */
     fix: `The following tool call has invalid arguments, and was not carried out:
 Tool: {name}
 Arguments: {arguments}
@@ -76,7 +76,7 @@ Errors: {errors}
 Schema: {schema}
 
 Generate corrected arguments: call the tool {name} again, or answer with nothing but the arguments as JSON.`,
-    /** Goes back when an answer cannot be read (CallNavi, section 5.1, the fix of the JSON structure). */
+    /** Sent back if an answer cannot be parsed (CallNavi, section 5.1, the fix of the JSON structure). */
     reform: `The following answer cannot be read, as {errors}:
 =======Answer start=======
 {answer}
@@ -85,14 +85,14 @@ Write the same answer again, in exactly the form that was asked for: what stands
   },
 } as const;
 
-/** A strategy that has texts. */
+/** A strategy with prompt texts. */
 export type Prompted = keyof typeof PROMPTS;
 
-/** The words in braces of each text: what fills it in. */
+/** Words in braces. */
 const WORD = /\{([a-z]+)\}/g;
 
 /**
- * A text with its words filled in. What is filled in is not looked at again: it may be hostile.
+ * Replaces the words in braces of a text. Replacements are not searched again, as they may be hostile.
  *
  * @example Usage
  * ```ts

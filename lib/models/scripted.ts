@@ -1,5 +1,5 @@
 /**
- * Scripted models: doubles for users' own tests, which say what they are told to say.
+ * Scripted models: test doubles that return scripted replies.
  * @module
  */
 
@@ -7,27 +7,27 @@ import type { JsonObject } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import type { FinishReason, Model, ModelReply, ModelRequest } from "./model.ts";
 
-/** What a scripted model says: text, calls, or both. */
+/** A reply of a scripted model: text, calls, or both. */
 export interface ScriptedReply {
-  /** The text; default empty. */
+  /** The text. Default: empty. */
   readonly text?: string;
   /** The calls: names and arguments. */
   readonly calls?: readonly { readonly name: string; readonly arguments: JsonObject | string }[];
-  /** The tokens that it claims; default none. */
+  /** The tokens that it reports. Default: none. */
   readonly usage?: Usage;
-  /** Why it stops; default `calls` or `stop`. */
+  /** Why it stops. Default: `calls` or `stop`. */
   readonly finish?: FinishReason;
-  /** Milliseconds that it claims to have taken; default what it took. */
+  /** Duration that it reports, in milliseconds. Default: the actual duration. */
   readonly duration?: number;
-  /** The name under which it claims to answer; default its own. */
+  /** Name of the model that it reports. Default: its own name. */
   readonly served?: string;
 }
 
-/** The reply to the nth request, computed from it. */
+/** Computes the reply to a request. */
 export type Script = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>;
 
 /**
- * A model that replies as `script` says: a function of each request, or a list of replies of which
+ * Creates a model that replies as `script` says: a function of each request, or a list of replies of which
  * the last is repeated.
  *
  * @throws {RangeError} If the list is empty.

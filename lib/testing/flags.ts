@@ -11,7 +11,7 @@ import type { Budget } from "../models/prices.ts";
 import {
   RECORDING_FLAGS,
   type RecordingOptions,
-  recordingsOfFlags,
+  recordingsFromFlags,
 } from "../models/recordings/recordings.ts";
 import type { RateLimits } from "../models/http/rate_limiter.ts";
 
@@ -112,7 +112,7 @@ export function parseFlags(arguments_: readonly string[]): Flags {
       ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
       ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
     },
-    recordings: recordingsOfFlags(text),
+    recordings: recordingsFromFlags(text),
     verdict: text("verdict"),
     report: text("report"),
   };

@@ -140,7 +140,7 @@ Deno.test("toolgate run ends at a budget with 3, and a price table is needed for
   assertEquals(unpriced.code, 2, unpriced.all);
   assertMatch(
     unpriced.stderr,
-    /^Cannot tell the cost of model sim:noisy.* the price table must have it/,
+    /^Cannot compute the cost of model sim:noisy.* the price table must have it/,
   );
   const options = ["--out", journal, "--max-usd", "0.05", "--prices", prices];
   const run = await toolgate(["run", suite, ...options]);

@@ -77,7 +77,7 @@ Deno.test("toolgate run --replay gives the same journal without key, network or 
     assertEquals(server.trials, 6);
   }
   const { suite, out, kept, run } = model;
-  assertStringIncludes(run.stderr, `Records in ${kept} what models say`);
+  assertStringIncludes(run.stderr, `Records model replies in ${kept}`);
   assertStringIncludes(run.stderr, `6 trials were recorded in ${kept}`);
   assertEquals(recordingsIn(kept).length, 6);
 
@@ -201,7 +201,7 @@ Deno.test("flags of recordings exclude each other, and need the tasks that were 
   assertEquals(agent.code, 1, agent.all);
   assertStringIncludes(
     agent.stdout + agent.stderr,
-    "an agent of your own asks models that toolgate does not see",
+    "toolgate does not see the requests of a custom agent",
   );
 });
 
@@ -261,7 +261,7 @@ Deno.test("files of tests replay without any permission for a network", async ()
     "--allow-net=127.0.0.1",
   ]);
   assertEquals(live.code, 0, live.all);
-  assertStringIncludes(live.stdout, `Records in ${kept} what models say`);
+  assertStringIncludes(live.stdout, `Records model replies in ${kept}`);
   const journals = place.names().includes("out")
     ? [...Deno.readDirSync(out)].map(({ name }) => name).sort()
     : [];
@@ -347,7 +347,7 @@ Deno.test("a judge of one's own tests is recorded and replayed by what it is ask
   assertEquals(missed.code, 1, missed.all);
   assertStringIncludes(
     missed.stdout,
-    "Cannot replay a trial as its recording must have all that is asked",
+    "Cannot replay a trial as its recording must have every request",
   );
 });
 

@@ -291,7 +291,7 @@ Deno.test("a budget ends a run with an honest partial verdict", async () => {
   assertEquals(unpriced.code, 1, unpriced.all);
   assertMatch(
     unpriced.stdout,
-    /Cannot tell the cost of model sim:noisy\?quit=0\.1 as the price table/,
+    /Cannot compute the cost of model sim:noisy\?quit=0\.1 as the price table/,
   );
 });
 

@@ -49,7 +49,7 @@ Deno.test("costOf() of a model without a price is an error, not zero", () => {
   const error = assertThrows(() => costOf(usage, "other", TABLE), InputError);
   assertEquals(
     error.message,
-    "Cannot tell the cost of model other as the price table must have it: the table is m, free",
+    "Cannot compute the cost of model other as the price table must have it: the table is m, free",
   );
   // Names of what every object has are no prices.
   for (const name of ["constructor", "__proto__", "toString"]) {

@@ -786,7 +786,10 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [{ limits: { call: 3 } }, /adds:\n {2}at limits: Unrecognized key: "call"/],
   [{ gate: { succesRate: 0.8 } }, /the gate of tool test adds:\n.*Unrecognized key: "succesRate"/],
   [{ gate: { baseline: "other" } }, /gate\.baseline must be one of its models, .* it is other/],
-  [{ budget: { usd: 1 } }, /Cannot tell the cost of model adder as the price table must have it/],
+  [
+    { budget: { usd: 1 } },
+    /Cannot compute the cost of model adder as the price table must have it/,
+  ],
 ];
 
 Deno.test("toolTest() tells a wrong option in one message, without a stack", async (context) => {

@@ -1,7 +1,7 @@
 /**
- * Expected calls: what a call must be like, and where one that was made is not like it. How arguments are
- * compared is said here, call by call; how calls are, in `call_matching.ts` (after langchain's agentevals,
- * which keeps the two apart).
+ * Expected calls: the call that a test expects, and its differences from a call that was made. This file
+ * compares the arguments of one call; `match_calls.ts` matches lists of calls (langchain's agentevals
+ * separates the two in the same way).
  * @module
  */
 
@@ -20,34 +20,33 @@ import { className, isObject, isPlain } from "../values/parts.ts";
 import { parsePath, pathText, type ValuePath } from "../values/paths.ts";
 import { valueText } from "../values/text.ts";
 
-/** A call that is expected. How arguments are compared also counts within what `anyOf()`, `optional()` and
- * `inAnyOrder()` are made of. */
+/** An expected call. Its options also apply to values within `anyOf()`, `optional()` and `inAnyOrder()`. */
 export interface ExpectedCall {
-  /** The tool. */
+  /** Name of the tool. */
   readonly tool: string;
-  /** The arguments: values, matchers, or both; default any. */
+  /** Values, matchers, or both. Default: any arguments. */
   readonly arguments?: Readonly<Record<string, OracleValue>>;
-  /** `partial` allows further arguments, and further keys in objects; default `exact`. */
+  /** `partial` allows further arguments, and further keys in objects. Default: `exact`. */
   readonly match?: "exact" | "partial";
   /**
-   * Arguments, or parts of them, whose value or absence is of no account: `date`, `items[*].id`. A star
-   * stands for every item of a list or key of an object. Where all are ignored, any call of the tool will do.
+   * Arguments, or parts of them, that may have any value or be absent: `date`, `items[*].id`. A star means
+   * every item of a list or key of an object. If all are ignored, any call of the tool matches.
    */
   readonly ignore?: readonly string[];
   /**
-   * Whether a parameter with a default in the tool's JSON Schema may be given with that value though it is
-   * not expected, and be left out where the default is right; default `allowed`.
+   * Whether a call may pass a parameter's default from the tool's JSON Schema though it is not expected, and
+   * may omit a parameter whose default is expected. Default: `allowed`.
    */
   readonly defaults?: "allowed" | "refused";
 }
 
-/** A call that is expected; a name stands for any call of that tool. */
+/** An expected call; a name alone means any call of that tool. */
 export type CallExpectation = string | ExpectedCall;
 
-/** One way in which a call is not as expected. */
+/** One difference between a call and the expected call. */
 export type CallDifference = ValueDifference;
 
-/** What of a recorded call is compared. */
+/** The parts of a recorded call that are compared. */
 export type ComparedCall = Pick<RecordedCall, "tool" | "arguments" | "written">;
 
 const EXPECTED_CALL = z.strictObject({
@@ -61,14 +60,14 @@ const EXPECTED_CALL = z.strictObject({
   defaults: z.enum(["allowed", "refused"]).default("allowed"),
 });
 
-/** So much of what is expected, and of arguments that are no JSON, is shown. */
-const LONGEST = 120;
-/** No more of a name is compared. */
+/** Characters of an expected value, and of arguments that are not JSON, shown in a message, at most. */
+const LONGEST_TEXT = 120;
+/** Characters of a name that are compared, at most. */
 const LONGEST_NAME = 100;
 
-/** An expected call that was checked once, to be compared with many. */
+/** An expected call that is checked once and then compared with many calls. */
 export class CheckedCall {
-  /** The tool. */
+  /** Name of the tool. */
   readonly tool: string;
 
   readonly #arguments: Readonly<Record<string, OracleValue>> | undefined;
@@ -77,10 +76,10 @@ export class CheckedCall {
   readonly #position: Position | undefined;
 
   /**
-   * Checks what is expected.
+   * Checks the expected call.
    *
-   * @param tools The tools that there are; empty where they are not known.
-   * @throws {InputError} If a key is unknown, a path is none or ends in a matcher, an argument can be no
+   * @param tools The available tools; empty if unknown.
+   * @throws {InputError} If a key is unknown, a path is invalid or ends in a matcher, an argument is not
    * JSON, or there is no such tool.
    */
   constructor(expected: CallExpectation, tools: readonly ToolSchema[] = []) {
@@ -98,7 +97,7 @@ export class CheckedCall {
     this.#position = usesDefaults ? new Position(schema) : undefined;
   }
 
-  /** The ways in which a call is not as expected; none where it is. */
+  /** Returns the differences between a call and this one; none if it is as expected. */
   differencesOf(given: ComparedCall): readonly CallDifference[] {
     const { tool } = this;
     return [
@@ -110,7 +109,7 @@ export class CheckedCall {
   #argumentDifferences(given: ComparedCall): readonly CallDifference[] {
     if (this.#arguments === undefined) return [];
     if (given.arguments === undefined) {
-      const actual = `no JSON: ${printable(given.written, LONGEST)}`;
+      const actual = `no JSON: ${printable(given.written, LONGEST_TEXT)}`;
       const expected = valueText(this.#arguments);
       return [{ path: "arguments", expected, actual, kind: "different" }];
     }
@@ -122,27 +121,26 @@ export class CheckedCall {
     });
   }
 
-  /** The call in words, such as `weather({"city":"Paris"}, and others)`. */
+  /** Describes the call, such as `weather({"city":"Paris"}, and others)`. */
   toString(): string {
     const tool = printable(this.tool, LONGEST_NAME);
     if (this.#arguments === undefined) return tool;
     const ignored = this.#ignore.map(pathText).join(", ");
-    return `${tool}(${valueText(this.#arguments, LONGEST)}${this.#partial ? ", and others" : ""}${
-      ignored === "" ? "" : `, but for ${printable(ignored, LONGEST)}`
-    })`;
+    return `${tool}(${valueText(this.#arguments, LONGEST_TEXT)}${
+      this.#partial ? ", and others" : ""
+    }${ignored === "" ? "" : `, but for ${printable(ignored, LONGEST_TEXT)}`})`;
   }
 }
 
 /**
- * The ways in which a call is not as expected; empty where it is.
+ * Returns the differences between a call and an expected call; empty if there are none.
  *
- * A tool of another name is one, and arguments that are no JSON are one; else there is one for each
- * argument, or part of one, that is missing, unexpected or different. What a matcher throws is told as the
+ * Another tool name is one difference, and arguments that are not JSON are one; otherwise each argument, or
+ * part of one, that is missing, unexpected or different is one. An error thrown by a matcher becomes the
  * `error` of its difference.
  *
- * @param tool The tool that is expected, with its JSON Schema, whose defaults count; `undefined` where it is
- * not known.
- * @throws {InputError} If what is expected cannot be used, or is another tool.
+ * @param tool The expected tool, for the defaults in its JSON Schema; `undefined` if unknown.
+ * @throws {InputError} If the expected call is invalid, or names another tool.
  *
  * @example Usage
  * ```ts
@@ -173,7 +171,7 @@ export function differencesOf(
   return new CheckedCall(expected, tool === undefined ? [] : [tool]).differencesOf(given);
 }
 
-/** How far apart two names are: the letters to change, as far as names are compared. */
+/** Returns the Levenshtein distance between two names, over the characters that are compared. */
 export function nameDistance(one: string, other: string): number {
   return levenshteinDistance(one.slice(0, LONGEST_NAME), other.slice(0, LONGEST_NAME));
 }
@@ -188,7 +186,7 @@ function checkTool(name: string, tools: readonly ToolSchema[]): void {
   );
 }
 
-/** Checks that a call can have such arguments at all: what can never be met is a slip. */
+/** Checks that a call can have such arguments at all: a value that never matches is a mistake in the test. */
 function checkArguments(tool: string, all: Readonly<Record<string, OracleValue>>): void {
   const waiting = [{ steps: ["arguments"] as (string | number)[], value: all as unknown }];
   const seen = new Set<object>();
@@ -212,7 +210,7 @@ function checkArguments(tool: string, all: Readonly<Record<string, OracleValue>>
   }
 }
 
-/** What a value is that JSON does not have and that is no matcher; `undefined` where it can be met. */
+/** Says why a value is neither JSON nor a matcher; `undefined` if it is one of them. */
 function whyNoJson(value: unknown): string | undefined {
   if (isObject(value)) {
     if (isMatcher(value) || Array.isArray(value) || isPlain(value)) return undefined;

@@ -1,8 +1,7 @@
 /**
- * Call matching: which of the calls that were made are which of the expected ones, in any order or in the
- * order in which they stand (the trajectory modes of langchain's agentevals). A call that was refused is
- * none of the expected ones: no tool was run. One that a fault was put in the way of, so that it had no
- * result, is of no account at all: it is to be made again.
+ * Call matching: pairs the calls that were made with the expected ones, in any order or in the given order
+ * (the trajectory modes of langchain's agentevals). A refused call matches none of the expected ones, as no
+ * tool was run. A call that an injected fault kept from its result does not count at all: it must be made again.
  * @module
  */
 
@@ -24,49 +23,49 @@ import { isUndecided } from "../values/differences.ts";
 export const TRAJECTORY_MODES = ["exact", "unordered", "subset", "superset"] as const;
 
 /**
- * How the calls that were made are held against the expected ones.
+ * How the calls that were made are compared with the expected ones.
  *
  * - `exact`: the same calls in the same order, and no others.
  * - `unordered`: the same calls, each as often, in any order.
  * - `subset`: every call that was made is an expected one, each at most as often.
  * - `superset`: every expected call was made, and others may be too.
  *
- * Refused calls were made, and are none of the expected ones: `superset` alone takes them. Calls that met a
- * fault are left out in all of them.
+ * Refused calls count as made and match none of the expected ones: only `superset` accepts them. No mode
+ * counts calls that an injected fault kept from their results.
  */
 export type TrajectoryMode = typeof TRAJECTORY_MODES[number];
 
-/** Calls, and the tools that they are made on. */
+/** Calls that were made, and the tools that were available. */
 export type MadeCalls = Pick<CallRecord, "calls" | "tools">;
 
-/** Which calls are which of the expected ones, by their places in both lists, from 0. */
+/** Pairs of made and expected calls, by their indexes in both lists. */
 export interface CallMatching {
-  /** The call of each expected one; `null` where it was not made. */
+  /** For each expected call, the call that was made; `null` if it was not made. */
   readonly partners: readonly (number | null)[];
   /** The expected calls that were not made. */
   readonly missing: readonly number[];
-  /** The calls that are none of the expected ones, those that were refused among them. */
+  /** The calls that match no expected one, including refused ones. */
   readonly unexpected: readonly number[];
 }
 
-/** What comes of holding calls against a trajectory. */
+/** Result of comparing calls with a trajectory. */
 export interface TrajectoryComparison extends CallMatching {
-  /** Whether they are as the mode demands. */
+  /** Whether the calls are as the mode requires. */
   readonly holds: boolean;
 }
 
-/** The call that is nearest to an expected one. */
+/** The call most like an expected one. */
 export interface NearestCall {
   /** The call. */
   readonly call: RecordedCall;
-  /** How it is not as expected; none where it is, though it may have been refused or have met a fault. */
+  /** Its differences from the expected call. A refused or faulted call may have none. */
   readonly differences: readonly CallDifference[];
 }
 
 /**
  * Checks expected calls.
  *
- * @throws {InputError} If they are no list, or one of them cannot be used.
+ * @throws {InputError} If they are not a list, or one of them is invalid.
  */
 export function checkExpectedCalls(
   expected: readonly CallExpectation[],
@@ -83,11 +82,10 @@ export function checkExpectedCalls(
 }
 
 /**
- * Finds as many expected calls as possible among those that were carried out, in any order, each call
- * standing for one expected call only: what an expectation could take as well as another never hangs on the order
- * in which they are written.
+ * Matches as many expected calls as possible with calls that were carried out, in any order. Each call
+ * matches at most one expected call; the order of the expected calls does not affect how many match.
  *
- * @throws {InputError} If what is expected cannot be used, or there is no such tool.
+ * @throws {InputError} If an expected call is invalid, or there is no such tool.
  *
  * @example Usage
  * ```ts
@@ -117,10 +115,10 @@ export function matchCalls(
 }
 
 /**
- * Holds the calls that were made against a trajectory. Of expected and made calls that are not the same,
- * `exact` tells as few as possible, those that are in order being right.
+ * Compares the calls that were made with a trajectory. With `exact`, the calls that match are a longest
+ * common subsequence, so that as few calls as possible are missing or unexpected.
  *
- * @throws {InputError} If there is no such mode, what is expected cannot be used, or there is no such tool.
+ * @throws {InputError} If there is no such mode, an expected call is invalid, or there is no such tool.
  *
  * @example Usage
  * ```ts
@@ -161,11 +159,11 @@ export function compareTrajectory(
 }
 
 /**
- * The call that is nearest to an expected one: of the same tool, else of one with a name that is as near as
- * any (by edit distance); of these, with the fewest differences; of these, the first. It may be one that was
- * refused, or met a fault. `undefined` where no call was made.
+ * Returns the call most like an expected one: by the edit distance of tool names, then by the number of
+ * differences, then by order. It may have been refused, or have met a fault. Returns `undefined` if no call
+ * was made.
  *
- * @throws {InputError} If what is expected cannot be used, or there is no such tool.
+ * @throws {InputError} If the expected call is invalid, or there is no such tool.
  *
  * @example Usage
  * ```ts
@@ -195,9 +193,9 @@ export function nearestCall(
 }
 
 /**
- * The calls that are as expected, and those of which a matcher could not tell, by their places.
+ * Returns the indexes of the calls that are as expected, and of those that a matcher could not decide.
  *
- * @param attempts Whether calls that were refused or met a fault count, too; default `false`.
+ * @param attempts Whether to include calls that were refused or met a fault. Default: `false`.
  */
 export function fittingPlaces(
   expected: CheckedCall,
@@ -215,7 +213,7 @@ export function fittingPlaces(
   return { fitting, undecided };
 }
 
-/** The calls that each expected one may be, by their places. */
+/** Returns, for each expected call, the indexes of the calls that match it. */
 function fittingCalls(
   { calls, tools }: MadeCalls,
   expected: readonly CallExpectation[],
@@ -229,17 +227,17 @@ function matchingOf(
   pair: (fitting: readonly (readonly number[])[]) => readonly (number | null)[],
 ): CallMatching {
   const partners = pair(fitting);
-  const made = new Set(partners);
+  const matched = new Set(partners);
   return {
     partners,
     missing: partners.flatMap((partner, place) => partner === null ? [place] : []),
-    unexpected: calls.flatMap((call, place) => made.has(place) || isLost(call) ? [] : [place]),
+    unexpected: calls.flatMap((call, place) => matched.has(place) || isLost(call) ? [] : [place]),
   };
 }
 
 /** Pairs as many as possible where both sides stay in order (a longest common subsequence). */
 function longestInOrder(fitting: readonly (readonly number[])[]): readonly (number | null)[] {
-  /** The chain of each length that ends earliest, as a call and what stands before it. */
+  /** For each length, the chain of pairs that ends earliest. */
   const ends: Link[] = [];
   fitting.forEach((places, expected) => {
     // From the last to the first, as one expected call must not follow itself.
@@ -255,14 +253,14 @@ function longestInOrder(fitting: readonly (readonly number[])[]): readonly (numb
   return partners;
 }
 
-/** A pair in a chain of pairs in order. */
+/** The last pair of a chain in which both sides are in order. */
 interface Link {
   readonly expected: number;
   readonly place: number;
   readonly before: Link | undefined;
 }
 
-/** How many chains end before a place; they stand in order. */
+/** Returns the length of the longest chain that ends before a place. */
 function lengthBefore(ends: readonly Link[], place: number): number {
   const length = ends.findIndex((end) => end.place >= place);
   return length < 0 ? ends.length : length;

@@ -1,6 +1,6 @@
 /**
- * Oracles: the calls that would be right, and which of them the calls of a trial are meant to be
- * (Butterfly, sections 4 and 5.2).
+ * Oracles: the right calls of a task, matchers for their arguments, and their alignment with the calls of a
+ * trial (Butterfly, sections 4 and 5.2).
  * @module
  */
 
@@ -8,56 +8,56 @@ import { maximumMatching } from "../values/bipartite_matching.ts";
 import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 
-/** The mark of matchers: no JSON value can bear it. */
+/** Key that marks matchers: no JSON value can have it. */
 export const MATCHER: unique symbol = Symbol("matcher");
 
-/** What a value may be, where more than one is right. */
+/** An expectation that more than one value can meet. */
 export interface Matcher {
-  /** The mark. */
+  /** Marks matchers. */
   readonly [MATCHER]: true;
-  /** In words. */
+  /** Describes the values that are right. */
   readonly description: string;
-  /** The values that are right, as far as they can be listed; left out where none can. */
+  /** The right values that can be listed; omitted if none can. */
   readonly values?: readonly JsonValue[];
-  /** Whether the argument, or the key of an object, may be left out, too. */
+  /** Whether the argument, or the key of an object, may also be omitted. */
   readonly optional?: true;
-  /** What it compares values with, where it is made of other expectations. */
+  /** The expectations that it consists of; omitted if there are none. */
   readonly held?: Held;
-  /** Whether a value is right. */
+  /** Returns whether a value is right. */
   matches(value: JsonValue): boolean;
 }
 
-/** What a matcher that is made of other expectations compares values with. */
+/** The expectations that a matcher consists of. */
 export interface Held {
   /** The expectations. */
   readonly values: readonly OracleValue[];
-  /** Whether they are what a list must have, in any order, and not what the value itself may be. */
+  /** Whether they are the items that a list must have, in any order; otherwise, alternatives for the value. */
   readonly items: boolean;
-  /** The same matcher made of others in their place. */
+  /** Returns the same matcher with other expectations. */
   readonly replace: (values: readonly OracleValue[]) => Matcher;
 }
 
-/** A value that is right, or what it may be; matchers may stand in objects and lists, too. */
+/** A right value, or a matcher; objects and lists may contain matchers, too. */
 export type OracleValue =
   | JsonValue
   | Matcher
   | readonly OracleValue[]
   | { readonly [key: string]: OracleValue };
 
-/** A call that is right. */
+/** A right call. */
 export interface OracleCall {
-  /** The function. */
+  /** Name of the function. */
   readonly tool: string;
   /** Its arguments. */
   readonly arguments: Readonly<Record<string, OracleValue>>;
-  /** Parameters that may be given or not, with any value that the schema takes. */
+  /** Parameters that may be omitted or have any value that the schema accepts. */
   readonly allowed?: readonly string[];
 }
 
-/** A person is shown so much of a matcher. */
+/** Characters of a matcher's description, at most. */
 const LONGEST_DESCRIPTION = 200;
 
-class OwnMatcher implements Matcher {
+class PredicateMatcher implements Matcher {
   readonly [MATCHER] = true as const;
   readonly description: string;
   declare readonly values?: readonly JsonValue[];
@@ -84,14 +84,14 @@ class OwnMatcher implements Matcher {
   matches(value: JsonValue): boolean {
     const answer: unknown = this.#matches(value);
     if (typeof answer === "boolean") return answer;
-    // A promise would pass for `true`, whatever comes of it.
+    // A promise would count as `true` even if it resolved to `false`.
     throw new InputError(
       `Cannot match ${this.description} as its predicate must give true or false: it gave ` +
         `${answer instanceof Promise ? "a promise" : typeof answer}`,
     );
   }
 
-  /** Records hold matchers in words. */
+  /** Journals keep the description of a matcher. */
   toJSON(): string {
     return this.description;
   }
@@ -103,7 +103,7 @@ export function isMatcher(value: unknown): value is Matcher {
 }
 
 /**
- * Any of several values, which may be matchers themselves.
+ * Matches any of several values, which may be matchers themselves.
  *
  * @throws {InputError} If there are none.
  *
@@ -121,26 +121,26 @@ export function anyOf(...values: readonly OracleValue[]): Matcher {
   if (values.length === 0) {
     throw new InputError("Cannot match any of several values as there must be at least one");
   }
-  return new OwnMatcher(
+  return new PredicateMatcher(
     (given) => values.some((value) => meets(given, value)),
-    `any of ${values.map(inWords).join(", ")}`,
+    `any of ${values.map(describe).join(", ")}`,
     {
-      values: values.flatMap(listedIn),
+      values: values.flatMap(listableValues),
       optional: values.some(mayBeAbsent),
       held: { values, items: false, replace: (others) => anyOf(...others) },
     },
   );
 }
 
-/** Any value at all: the parameter must be given, and that is all. */
+/** Matches any value: the parameter must be given, with whatever value. */
 export function anything(): Matcher {
-  return new OwnMatcher(() => true, "anything");
+  return new PredicateMatcher(() => true, "anything");
 }
 
 /**
- * Every value of which `predicate` holds.
+ * Matches every value for which `predicate` returns `true`.
  *
- * @param description What that is, in words.
+ * @param description Describes the values that match.
  *
  * @example Usage
  * ```ts
@@ -155,14 +155,14 @@ export function matching(
   predicate: (value: JsonValue) => boolean,
   description: string,
 ): Matcher {
-  return new OwnMatcher(predicate, description);
+  return new PredicateMatcher(predicate, description);
 }
 
 /**
- * A number within a tolerance of a value, both bounds included; what rounding adds is of no account.
+ * Matches a number within a tolerance of a value, both bounds included; rounding errors are ignored.
  *
- * @param tolerance How far off it may be, from 0 on.
- * @throws {InputError} If either is no finite number, or the tolerance is negative.
+ * @param tolerance The largest difference, 0 or more.
+ * @throws {InputError} If either is not a finite number, or the tolerance is negative.
  *
  * @example Usage
  * ```ts
@@ -181,7 +181,7 @@ export function closeTo(value: number, tolerance: number): Matcher {
         `the value is ${value}, the tolerance ${tolerance}`,
     );
   }
-  return new OwnMatcher(
+  return new PredicateMatcher(
     (given) =>
       typeof given === "number" &&
       Math.abs(given - value) <=
@@ -191,8 +191,8 @@ export function closeTo(value: number, tolerance: number): Matcher {
 }
 
 /**
- * A text that contains another one, or matches a regular expression somewhere; where that was used
- * before (its `lastIndex`) is of no account.
+ * Matches a text that contains another one, or in which a regular expression matches somewhere, whatever
+ * its `lastIndex`.
  *
  * @throws {InputError} If the text or the regular expression is empty: every text would match.
  *
@@ -214,7 +214,7 @@ export function matchingText(pattern: string | RegExp): Matcher {
   }
   if (typeof pattern === "string") {
     const description = `a text with ${JSON.stringify(pattern)}`;
-    return new OwnMatcher(
+    return new PredicateMatcher(
       (given) => typeof given === "string" && given.includes(pattern),
       description,
     );
@@ -227,14 +227,14 @@ export function matchingText(pattern: string | RegExp): Matcher {
     );
   }
   const own = new RegExp(pattern);
-  return new OwnMatcher(
+  return new PredicateMatcher(
     (given) => typeof given === "string" && given.search(own) >= 0,
     `a text that matches ${pattern}`,
   );
 }
 
 /**
- * A list of these items, in any order, none left out and none beside them; each may be a matcher.
+ * Matches a list of exactly these items, in any order; each may be a matcher.
  *
  * @example Usage
  * ```ts
@@ -247,7 +247,7 @@ export function matchingText(pattern: string | RegExp): Matcher {
  * ```
  */
 export function inAnyOrder(...items: readonly OracleValue[]): Matcher {
-  return new OwnMatcher(
+  return new PredicateMatcher(
     (given) => {
       if (!Array.isArray(given) || given.length !== items.length) return false;
       const fitting = items.map((item) =>
@@ -255,14 +255,14 @@ export function inAnyOrder(...items: readonly OracleValue[]): Matcher {
       );
       return !maximumMatching(fitting).includes(null);
     },
-    `in any order [${items.map(inWords).join(", ")}]`,
+    `in any order [${items.map(describe).join(", ")}]`,
     { held: { values: items, items: true, replace: (others) => inAnyOrder(...others) } },
   );
 }
 
 /**
- * No value at all: the argument, or the key of an object, must be left out. What is not expected must be
- * left out anyway, but where further arguments are allowed.
+ * Matches no value: the argument, or the key of an object, must be omitted. Only of use where further
+ * arguments are allowed, as otherwise everything that is not expected must be omitted anyway.
  *
  * @example Usage
  * ```ts
@@ -274,11 +274,11 @@ export function inAnyOrder(...items: readonly OracleValue[]): Matcher {
  * ```
  */
 export function absent(): Matcher {
-  return new OwnMatcher(() => false, "left out", { optional: true });
+  return new PredicateMatcher(() => false, "left out", { optional: true });
 }
 
 /**
- * A value that may be left out; where it is given it must be right.
+ * Matches a value that may be omitted; if it is given, it must be right.
  *
  * @example Usage
  * ```ts
@@ -291,36 +291,36 @@ export function absent(): Matcher {
  * ```
  */
 export function optional(value: OracleValue): Matcher {
-  return new OwnMatcher((given) => meets(given, value), `${inWords(value)} or left out`, {
-    values: listedIn(value),
+  return new PredicateMatcher((given) => meets(given, value), `${describe(value)} or left out`, {
+    values: listableValues(value),
     optional: true,
     held: { values: [value], items: false, replace: ([other]) => optional(other!) },
   });
 }
 
-/** Whether what is expected takes it, too, that nothing is given. */
+/** Returns whether the expected value may be omitted. */
 export function mayBeAbsent(expected: unknown): boolean {
   return isMatcher(expected) && expected.optional === true;
 }
 
-function inWords(value: OracleValue): string {
+function describe(value: OracleValue): string {
   return isMatcher(value) ? value.description : JSON.stringify(value);
 }
 
-/** The values that can be listed of what is expected. */
-function listedIn(value: OracleValue): readonly JsonValue[] {
+/** Returns the right values that can be listed. */
+function listableValues(value: OracleValue): readonly JsonValue[] {
   return isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
 }
 
-/** Whether there is no matcher in a value. */
+/** Returns whether a value contains no matcher. */
 export function isJson(value: OracleValue): value is JsonValue {
   if (typeof value !== "object" || value === null) return true;
   return !isMatcher(value) && Object.values(value).every(isJson);
 }
 
 /**
- * Whether a value is right: equal as JSON, numbers by value and keys in any order, or what a matcher
- * in its place takes.
+ * Returns whether a value is right: equal as JSON, numbers by value and keys in any order, or accepted by
+ * the matcher in its place.
  */
 export function meets(given: JsonValue, expected: OracleValue): boolean {
   if (isMatcher(expected)) return expected.matches(given);
@@ -338,25 +338,25 @@ function meetsAt(given: JsonObject, key: string, expected: OracleValue): boolean
   return Object.hasOwn(given, key) ? meets(given[key]!, expected) : mayBeAbsent(expected);
 }
 
-/** Whether what is expected is a list. */
+/** Returns whether the expected value is a list. */
 export function isList(expected: OracleValue): expected is readonly OracleValue[] {
   return Array.isArray(expected);
 }
 
-/** A call with its arguments parsed; `undefined` where they are of no use. */
+/** A call with its arguments parsed. */
 export interface ParsedCall {
   /** The name that was called. */
   readonly tool: string;
-  /** The arguments. */
+  /** The arguments; `undefined` if they cannot be parsed. */
   readonly arguments: JsonValue | undefined;
 }
 
 /**
- * Which of the oracle's calls each call is meant to be: its index, or `null` for a call to spare. Both
- * stay in order, and the names are the same. As many calls as can be have their counterpart (the longest
- * common subsequence of names); of the ways to do that, the one in which most arguments are right, at
- * the top level; and of these, the one in which the first call has the earliest counterpart, then the
- * second, and so on. Time and space grow by the product of both lengths.
+ * Aligns the calls of a trial with the oracle's: returns for each call the index of its counterpart of the
+ * same name, or `null` for a surplus call. Both stay in order. As many calls as possible have a counterpart
+ * (the longest common subsequence of names); of these alignments, the one with most right arguments, at the
+ * top level; and of these, the one in which the first call has the earliest counterpart, then the second,
+ * and so on. Time and space grow with the product of both lengths.
  *
  * @example Usage
  * ```ts
@@ -373,11 +373,11 @@ export function alignCalls(
 ): readonly (number | null)[] {
   const width = oracle.length + 1;
   const expected = oracle.map((call) => Object.entries(call.arguments));
-  // One more call outweighs all arguments.
+  // One more aligned call outweighs all arguments.
   const weight = 1 + expected.flat().length;
-  /** The best that can be made of the calls from one on, and the oracle's from one on. */
+  /** The best score of the calls from an index on against the oracle's from an index on. */
   const best = new Float64Array((calls.length + 1) * width);
-  /** What it comes to when two calls belong together. */
+  /** The same score if the first two of them are paired; `NaN` if their names differ. */
   const together = new Float64Array(best.length).fill(NaN);
   for (let call = calls.length - 1; call >= 0; call--) {
     for (let other = oracle.length - 1; other >= 0; other--) {

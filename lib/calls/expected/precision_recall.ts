@@ -1,5 +1,5 @@
 /**
- * Call scores: precision and recall of calls, where one wrong call should not fail all.
+ * Call scores: precision and recall of calls, for when one wrong call should not fail everything.
  * @module
  */
 
@@ -7,28 +7,28 @@ import { type MadeCalls, matchCalls } from "./match_calls.ts";
 import type { CallExpectation } from "./expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
 
-/** How many of the calls are right. Shares are from 0 to 1. */
+/** How many calls are right. Shares are from 0 to 1. */
 export interface CallScore {
-  /** The share of the calls made that were expected; where none was made, 1 if none was expected, else 0. */
+  /** The share of the calls made that were expected; if none was made, 1 if none was expected, else 0. */
   readonly precision: number;
-  /** The share of the expected calls that were made; where none was expected, 1 if none was made, else 0. */
+  /** The share of the expected calls that were made; if none was expected, 1 if none was made, else 0. */
   readonly recall: number;
-  /** The harmonic mean of both; 0 where both are. */
+  /** The harmonic mean of both; 0 if both are 0. */
   readonly f1: number;
-  /** How many calls were expected, made, and not refused. */
+  /** Number of calls that were expected, made, and not refused. */
   readonly matched: number;
-  /** How many calls were made, refused ones included. */
+  /** Number of calls made, refused ones included. */
   readonly made: number;
-  /** How many calls were expected. */
+  /** Number of calls expected. */
   readonly expected: number;
 }
 
 /**
- * Scores the calls that were made, in whatever order: each counts for one expected call at most, and as
- * many count as possible. A call that was refused counts as made, and for none of the expected ones; one
- * that a fault kept from its result does not count.
+ * Scores the calls that were made, in any order: each matches at most one expected call, and as many match
+ * as possible. A refused call counts as made and matches none; a call that an injected fault kept from its
+ * result does not count.
  *
- * @throws {InputError} If what is expected cannot be used, or there is no such tool.
+ * @throws {InputError} If an expected call is invalid, or there is no such tool.
  *
  * @example Usage
  * ```ts

@@ -1,22 +1,22 @@
 /**
- * Maximum bipartite matching: as many pairs as can be had at once.
+ * Maximum bipartite matching: pairs as many vertices of two sides as possible.
  * @module
  */
 
 /**
  * Pairs as many of one side as possible with one partner each of the other side, by augmenting paths
- * (Berge 1957; Kuhn 1955). Time grows by the number of vertices times that of edges.
+ * (Berge 1957; Kuhn 1955). Time grows with the number of vertices times the number of edges.
  *
  * @param edges For each vertex of one side, the vertices of the other that it may be paired with, as
- * whole numbers from 0 on; those that come first are tried first, and none is asked for without need.
- * @returns The partner of each vertex; `null` where it has none. The same edges give the same pairs.
+ * whole numbers from 0; they are tried in order, and iterated only as far as needed.
+ * @returns The partner of each vertex, or `null`. The same edges give the same pairs.
  *
  * @example Usage
  * ```ts
  * import { maximumMatching } from "./bipartite_matching.ts";
  * import { assertEquals } from "@std/assert";
  *
- * // Whoever takes the first that fits leaves the second vertex without a partner.
+ * // A greedy choice would leave the second vertex without a partner.
  * assertEquals(maximumMatching([[0, 1], [0]]), [1, 0]);
  * assertEquals(maximumMatching([[0], [0]]), [0, null]);
  * ```
@@ -27,7 +27,7 @@ export function maximumMatching(
   const partners: (number | null)[] = edges.map(() => null);
   const owners = new Map<number, number>();
   edges.forEach((_, start) => {
-    /** By each vertex of the other side that was reached, the one that it was reached from. */
+    /** For each vertex reached on the other side, the vertex that it was reached from. */
     const reachedFrom = new Map<number, number>();
     const waiting = [start];
     for (const vertex of waiting) {
@@ -43,7 +43,7 @@ export function maximumMatching(
   return partners;
 }
 
-/** Gives a vertex that was free to the one that reached it, whose own partner goes to the one before. */
+/** Flips the augmenting path that ends in a free vertex: each owner takes the vertex it reached. */
 function augment(
   free: number,
   reachedFrom: ReadonlyMap<number, number>,

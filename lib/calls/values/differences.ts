@@ -1,5 +1,5 @@
 /**
- * Value differences: where a value is not as it is expected, part by part.
+ * Value differences: compares a value with the expected one, part by part.
  * @module
  */
 
@@ -9,6 +9,7 @@ import { matchMembers } from "./match_members.ts";
 import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";
 import type { Position } from "../../tools/schema/position.ts";
 import {
+  comparableText,
   hasFields,
   isObject,
   isPlain,
@@ -16,57 +17,56 @@ import {
   itemsOf,
   OPAQUE,
   type Parts,
-  partsOf,
   prototypeOf,
-  textOf,
+  visibleParts,
 } from "./parts.ts";
 import { ANY_ITEM, pathText, type ValuePath } from "./paths.ts";
 import { differingTexts, valueText } from "./text.ts";
 
-/** One place where a value is not as it is expected. */
+/** One place where a value is not as expected. */
 export interface ValueDifference {
-  /** Where, such as `arguments.filters.since`. */
+  /** Path of the value, such as `arguments.filters.since`. */
   readonly path: string;
-  /** What is expected, as text; `nothing` where the value should not be there. */
+  /** The expected value as text; `nothing` if the value should be absent. */
   readonly expected: string;
-  /** What there is, as text; `nothing` where the value is missing. */
+  /** The actual value as text; `nothing` if the value is missing. */
   readonly actual: string;
-  /** Whether the value is not there, should not be there, or is another one. */
+  /** Whether the value is absent, should be absent, or is another one. */
   readonly kind: "missing" | "unexpected" | "different";
-  /** Why a matcher could not tell whether the value is right; left out where it could. */
+  /** Why a matcher could not decide whether the value is right; omitted if it could. */
   readonly error?: string;
 }
 
 /** Options of {@linkcode valueDifferences}. */
 export interface ComparisonOptions {
-  /** The name of the whole value, with which paths begin. */
+  /** Name of the whole value, with which paths begin. */
   readonly name: string;
-  /** Whether objects, maps and sets may hold more than is expected; default `false`. */
+  /** Whether objects, maps and sets may contain more than expected. Default: `false`. */
   readonly partial?: boolean;
-  /** Parts whose value, or absence, is of no account. */
+  /** Parts that may have any value or be absent. */
   readonly ignore?: readonly ValuePath[];
-  /** What a JSON Schema says of the value: its defaults may be given or left out as well. */
+  /** JSON Schema of the value: its defaults may be given or omitted as well. */
   readonly position?: Position | undefined;
 }
 
-/** The text of no value. */
+/** Text for an absent value. */
 const NOTHING = "nothing";
-/** Values with more parts that need a look have no end: getters may make new ones for ever. */
+/** Parts compared, at most: getters may create new objects for ever. */
 const MOST_COMPARED = 500_000;
-/** So much of a path is told. */
+/** Characters of a path shown in a message, at most. */
 const LONGEST_PATH = 300;
-/** So much of what a matcher threw is told. */
+/** Characters of a matcher's error shown in a message, at most. */
 const LONGEST_REASON = 300;
 
 /**
- * Where a value is not as it is expected; empty when it is. Objects are compared by their own keys in any
- * order, numbers by value, lists item by item, maps by their keys, sets by their members in any order, and
- * dates, regular expressions and URLs by what they say. Instances of a class must be of the same class
- * (where `partial`, a plain object may stand for one), and are compared by what can be seen of them: their
- * properties and getters. Matchers are asked wherever they stand, and what they are made of is compared as
- * everything else is: all options count there, too. Values may go in circles and nest as deep as they like.
+ * Returns the differences between a value and the expected one; empty if there are none. Objects are
+ * compared by their own keys in any order, numbers by value, lists item by item, maps by their keys, sets by
+ * their members in any order, and dates, regular expressions and URLs by their text. Instances must be of
+ * the same class (with `partial`, a plain object matches any class) and are compared by their properties and
+ * getters. Matchers may be anywhere in the expected value, and all options apply to the expectations within
+ * them. Values may be circular and nest to any depth.
  *
- * @throws {InputError} If more than half a million parts are objects or differ, as where getters make new
+ * @throws {InputError} If more than half a million parts are objects or differ, as when getters create new
  * objects for ever.
  *
  * @example Usage
@@ -92,44 +92,44 @@ export function valueDifferences(
   return new Comparison(partial).run({ step: name, actual, expected, ignored, position });
 }
 
-/** What is left of a path to be ignored. */
+/** An ignored path, and how far the comparison has followed it. */
 interface Rest {
-  /** Which of the paths it is. */
+  /** Index of the path in the options. */
   readonly number: number;
   readonly path: ValuePath;
-  /** How many of its steps were taken. */
+  /** Number of its steps already taken. */
   readonly taken: number;
 }
 
-/** A part of the values, with what it is a part of. */
+/** A pair of parts to compare, linked to the pair that contains it. */
 interface Place {
   readonly step: unknown;
   readonly actual: unknown;
   readonly expected: unknown;
   readonly ignored: readonly Rest[];
   readonly position?: Position | undefined;
-  readonly around?: Place;
-  /** Set when one of them is not there, so that there is nothing to compare. */
+  readonly parent?: Place;
+  /** Set if one of them is absent, so that there is nothing to compare. */
   readonly kind?: "missing" | "unexpected";
-  /** Why a matcher could not tell whether the value may be missing. */
+  /** Why a matcher could not decide whether the value may be missing. */
   readonly error?: string | undefined;
 }
 
-/** Where a part stands; what does not count has no place. */
-type Step = Pick<Place, "step" | "ignored" | "position" | "around">;
+/** The position of a part; ignored parts have none. */
+type Step = Pick<Place, "step" | "ignored" | "position" | "parent">;
 
 class Comparison {
   readonly #partial: boolean;
   readonly #outer: Comparison | undefined;
   readonly #found: ValueDifference[] = [];
-  /** The values that were compared, with what was to be ignored in them. */
+  /** The pairs of objects already compared, with the ignored paths that applied. */
   readonly #compared = new Map<object, Map<object, Set<string>>>();
-  /** Parts that wait, the next one last: values may nest deeper than the stack. */
+  /** Parts to compare, the next one last: values may nest deeper than the call stack allows. */
   readonly #waiting: Place[] = [];
-  /** How many parts were compared, other comparisons included. */
+  /** Number of parts compared, shared with outer and inner comparisons. */
   readonly #count: { value: number };
 
-  /** Begins one that need not look at what another one, of which it is a part, looks at. */
+  /** Creates a comparison that skips pairs which `outer`, of which it is a part, has compared. */
   constructor(partial: boolean, outer?: Comparison) {
     this.#partial = partial;
     this.#outer = outer;
@@ -140,42 +140,42 @@ class Comparison {
     this.#waiting.push(whole);
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       if (next.kind === undefined) this.#compare(next);
-      else this.#tell(next, next.kind, next.error);
+      else this.#report(next, next.kind, next.error);
     }
     return this.#found;
   }
 
-  /** One by one: more than a hundred thousand do not fit into one call. */
+  /** Pushes one by one: more than a hundred thousand arguments do not fit into one call. */
   #wait(places: readonly Place[]): void {
     for (const place of places.toReversed()) this.#waiting.push(place);
   }
 
   #compare(place: Place): void {
     const { actual, expected } = place;
-    if (++this.#count.value > MOST_COMPARED) refuse(place);
-    if (isMatcher(expected)) return this.#ask(place, expected);
+    if (++this.#count.value > MOST_COMPARED) throwTooManyParts(place);
+    if (isMatcher(expected)) return this.#applyMatcher(place, expected);
     if (isSame(actual, expected)) return;
     if (!isObject(actual) || !isObject(expected) || !this.#areAlike(actual, expected)) {
-      return this.#tell(place, "different");
+      return this.#report(place, "different");
     }
-    // What a schema says hangs on the place; arguments, which have one, do not go in circles.
+    // A schema's defaults depend on the place; arguments, which alone have a schema, are not circular.
     if (place.position === undefined && this.#isCompared(actual, expected, place.ignored)) return;
-    const text = textOf(expected);
+    const text = comparableText(expected);
     const items = itemsOf(expected);
     if (text !== undefined) {
-      if (text !== textOf(actual)) this.#tell(place, "different");
+      if (text !== comparableText(actual)) this.#report(place, "different");
     } else if (items !== undefined) this.#compareItems(place, itemsOf(actual)!, items);
-    else this.#compareParts(place, partsOf(actual), partsOf(expected));
+    else this.#compareParts(place, visibleParts(actual), visibleParts(expected));
   }
 
-  /** Whether two objects are of one kind, so that their parts can be compared. */
+  /** Returns whether two objects are of one class, so that their parts can be compared. */
   #areAlike(actual: object, expected: object): boolean {
     if (OPAQUE.some((kind) => expected instanceof kind)) return false;
     return prototypeOf(actual) === prototypeOf(expected) ||
       (this.#partial && isPlain(expected) && hasFields(actual));
   }
 
-  /** Whether both were compared in the same way before: then everything has been told. */
+  /** Returns whether both were compared in the same way before: then their differences are known. */
   #isCompared(actual: object, expected: object, ignored: readonly Rest[]): boolean {
     const way = ignored.map(({ number, taken }) => `${number}:${taken}`).join();
     if (this.#hasCompared(actual, expected, way)) return true;
@@ -189,18 +189,19 @@ class Comparison {
     return this.#outer !== undefined && this.#outer.#hasCompared(actual, expected, way);
   }
 
-  #ask(place: Place, matcher: Matcher): void {
+  #applyMatcher(place: Place, matcher: Matcher): void {
     const { held } = matcher;
     if (held?.items) return this.#compareInAnyOrder(place, held.values);
     try {
-      const asked = held?.replace(held.values.map((one) => this.#asMatcher(place, one))) ?? matcher;
-      if (!asked.matches(place.actual as JsonValue)) this.#tell(place, "different");
+      const comparing = held?.replace(held.values.map((one) => this.#asMatcher(place, one))) ??
+        matcher;
+      if (!comparing.matches(place.actual as JsonValue)) this.#report(place, "different");
     } catch (error) {
-      this.#tell(place, "different", printable(reasonOf(error), LONGEST_REASON));
+      this.#report(place, "different", printable(reasonOf(error), LONGEST_REASON));
     }
   }
 
-  /** An expectation within a matcher, compared as it would be in the place of that. */
+  /** Wraps an expectation within a matcher so that all options of this comparison apply to it. */
   #asMatcher(step: Step, expected: unknown): Matcher {
     return matching((given) => {
       const differences = this.#part(step, given, expected);
@@ -211,17 +212,17 @@ class Comparison {
 
   #compareInAnyOrder(place: Place, expected: readonly unknown[]): void {
     const { actual } = place;
-    if (!Array.isArray(actual)) return this.#tell(place, "different");
+    if (!Array.isArray(actual)) return this.#report(place, "different");
     const step = stepsFrom(place)(ANY_ITEM);
     if (step === undefined) return;
-    if (actual.length !== expected.length) return this.#tell(place, "different");
+    if (actual.length !== expected.length) return this.#report(place, "different");
     let undecided: string | undefined;
     const partners = matchMembers(expected, actual, (one, other) => {
       const differences = this.#part(step, actual[other], expected[one]);
       if (isUndecided(differences)) undecided ??= differences[0]!.error;
       return differences.length === 0;
     });
-    if (partners.includes(null)) this.#tell(place, "different", undecided);
+    if (partners.includes(null)) this.#report(place, "different", undecided);
   }
 
   #compareItems(place: Place, actual: ArrayLike<unknown>, expected: ArrayLike<unknown>): void {
@@ -241,7 +242,7 @@ class Comparison {
   }
 
   #compareParts(place: Place, actual: Parts, expected: Parts): void {
-    if (actual.isBlank && expected.isBlank) this.#tell(place, "different");
+    if (actual.isBlank && expected.isBlank) this.#report(place, "different");
     const stepTo = stepsFrom(place);
     const inner: Place[] = [];
     for (const [key, value] of expected.named) {
@@ -267,15 +268,17 @@ class Comparison {
     this.#wait(inner.concat(this.#compareMembers(place, actual.members, expected.members)));
   }
 
-  /** What is missing, but for values of which the default is right. */
+  /** Returns the missing part, or nothing if the schema's default is right. */
   #unlessDefault(step: Step, expected: unknown): readonly Place[] {
-    const told = (step.position?.defaults ?? []).map((value) => this.#part(step, value, expected));
-    if (told.some(({ length }) => length === 0)) return [];
-    const error = told.find(isUndecided)?.[0]?.error;
+    const comparisons = (step.position?.defaults ?? []).map((value) =>
+      this.#part(step, value, expected)
+    );
+    if (comparisons.some(({ length }) => length === 0)) return [];
+    const error = comparisons.find(isUndecided)?.[0]?.error;
     return [{ ...step, actual: undefined, expected, kind: "missing", error }];
   }
 
-  /** The differences between members, which stand in no order. */
+  /** Returns the differences between members of sets, in any order. */
   #compareMembers(
     place: Place,
     actual: readonly unknown[],
@@ -301,12 +304,12 @@ class Comparison {
     ];
   }
 
-  /** The differences of a part, which are not told yet. */
+  /** Returns the differences of a part without reporting them. */
   #part(step: Step, actual: unknown, expected: unknown): readonly ValueDifference[] {
     return new Comparison(this.#partial, this).run({ ...step, actual, expected });
   }
 
-  #tell(place: Place, kind: ValueDifference["kind"], error?: string): void {
+  #report(place: Place, kind: ValueDifference["kind"], error?: string): void {
     const [expected, actual] = kind === "missing"
       ? [valueText(place.expected), NOTHING]
       : kind === "unexpected"
@@ -317,12 +320,12 @@ class Comparison {
   }
 }
 
-/** Whether nothing is wrong but what a matcher could not tell. */
+/** Returns whether all differences are ones that a matcher could not decide. */
 export function isUndecided(differences: readonly ValueDifference[]): boolean {
   return differences.length > 0 && differences.every(({ error }) => error !== undefined);
 }
 
-function refuse(place: Place): never {
+function throwTooManyParts(place: Place): never {
   const path = printable(pathText(stepsTo(place)), LONGEST_PATH);
   throw new InputError(
     `Cannot compare values as they must not have more than ${MOST_COMPARED} parts that differ or ` +
@@ -330,16 +333,16 @@ function refuse(place: Place): never {
   );
 }
 
-/** The way to a place, the name of the whole value first. */
+/** Returns the steps to a place, the name of the whole value first. */
 function stepsTo(place: Place): readonly unknown[] {
   const steps: unknown[] = [];
-  for (let at: Place | undefined = place; at !== undefined; at = at.around) steps.push(at.step);
+  for (let at: Place | undefined = place; at !== undefined; at = at.parent) steps.push(at.step);
   return steps.reverse();
 }
 
-/** Where the parts of what stands at a place stand themselves. */
-function stepsFrom(around: Place): (step: unknown) => Step | undefined {
-  const { ignored: rests, actual, position } = around;
+/** Returns a function that gives the position of a part of the value at a place. */
+function stepsFrom(parent: Place): (step: unknown) => Step | undefined {
+  const { ignored: rests, actual, position } = parent;
   const within = position?.within(actual as JsonObject | JsonValue[]);
   return (step) => {
     const ignored = rests.flatMap((rest) => {
@@ -347,6 +350,6 @@ function stepsFrom(around: Place): (step: unknown) => Step | undefined {
       return next === step || next === ANY_ITEM ? [{ ...rest, taken: rest.taken + 1 }] : [];
     });
     if (ignored.some(({ path, taken }) => taken === path.length)) return undefined;
-    return { step, ignored, around, position: within?.(step as string | number) };
+    return { step, ignored, parent, position: within?.(step as string | number) };
   };
 }

@@ -1,23 +1,23 @@
 /**
- * Ignored parts: whether what is to be ignored of a value can be, and leaves anything to compare.
+ * Ignored parts: checks that paths to ignore can apply to an expected value and leave something to compare.
  * @module
  */
 
 import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { isMatcher } from "../expected/oracle.ts";
-import { isObject, itemsOf, partsOf, textOf } from "./parts.ts";
+import { comparableText, isObject, itemsOf, visibleParts } from "./parts.ts";
 import { ANY_ITEM, type PathStep, pathText, type ValuePath } from "./paths.ts";
 
-/** So much of a path is told. */
+/** Characters of a path shown in a message, at most. */
 const LONGEST_PATH = 300;
 
 /**
- * Checks that what is to be ignored can be. A matcher that is made of other expectations, such as
- * `anyOf()`, compares with them without it; one that is not, such as `matching()`, gets the whole value.
+ * Checks that paths can be ignored. A matcher that consists of other expectations, such as `anyOf()`, can
+ * ignore parts of them; one that does not, such as `matching()`, always gets the whole value.
  *
- * @throws {InputError} If a path leads into matchers only that are made of no expectations, or to an item
- * by its index where items stand in any order.
+ * @throws {InputError} If a path leads only into matchers without expectations, or to an item by its index
+ * in a list in any order.
  *
  * @example Usage
  * ```ts
@@ -32,19 +32,19 @@ const LONGEST_PATH = 300;
  * ```
  */
 export function checkIgnored(expected: unknown, paths: readonly ValuePath[]): void {
-  const path = paths.find((path) => isLost(expected, path));
+  const path = paths.find((path) => leadsIntoOpaqueMatcher(expected, path));
   if (path === undefined) return;
   throw new InputError(
     `Cannot ignore ${
       printable(pathText(path), LONGEST_PATH)
     } as a path must not end in a matcher: ` +
-      "it leads into one that gets the whole value, or to one item of many in any order, which [*] " +
-      "stands for",
+      "it leads into one that gets the whole value, or to one item of a list in any order, where only " +
+      "[*] can be used",
   );
 }
 
-/** Whether a path leads into matchers that know of no parts, and nowhere else. */
-function isLost(expected: unknown, path: ValuePath): boolean {
+/** Returns whether a path leads into matchers that cannot ignore parts, and nowhere else. */
+function leadsIntoOpaqueMatcher(expected: unknown, path: ValuePath): boolean {
   let isStopped = false;
   let places = new Set([expected]);
   for (const [taken, step] of path.entries()) {
@@ -53,7 +53,7 @@ function isLost(expected: unknown, path: ValuePath): boolean {
       if (isMatcher(place)) {
         const { held } = place;
         if (held === undefined || (held.items && step !== ANY_ITEM)) isStopped = true;
-        // What a matcher takes in place of the value is looked at in this same turn.
+        // Alternatives for the value itself are visited in this same loop over `places`.
         else for (const value of held.values) (held.items ? inner : places).add(value);
       } else if (isObject(place)) {
         const parts = partsAt(place, step);
@@ -66,21 +66,21 @@ function isLost(expected: unknown, path: ValuePath): boolean {
   return isStopped;
 }
 
-/** What stands in an object where a step leads. */
+/** Returns the parts of an object that a step leads to. */
 function partsAt(value: object, step: PathStep): readonly unknown[] {
   const items = itemsOf(value);
   const { named, members } = items === undefined
-    ? partsOf(value)
+    ? visibleParts(value)
     : { named: new Map<unknown, unknown>(Array.from(items).entries()), members: [] };
   if (step === ANY_ITEM) return [...named.values(), ...members];
   return named.has(step) ? [named.get(step)] : [];
 }
 
 /**
- * Whether what is expected says no more than that there must be an object or a list.
+ * Returns whether an expected value requires nothing but an object or a list.
  *
- * @param partial Whether there may be more than is expected.
- * @param ignored What is of no account.
+ * @param partial Whether there may be more than expected.
+ * @param ignored Paths to ignore.
  *
  * @example Usage
  * ```ts
@@ -107,9 +107,9 @@ export function expectsNothing(
     if (held?.items) return areIgnored;
     return held !== undefined && held.values.some((one) => expectsNothing(one, partial, ignored));
   }
-  if (!isObject(expected) || textOf(expected) !== undefined) return false;
+  if (!isObject(expected) || comparableText(expected) !== undefined) return false;
   if (itemsOf(expected) !== undefined) return areIgnored;
-  const { named, members, isBlank } = partsOf(expected);
+  const { named, members, isBlank } = visibleParts(expected);
   if (isBlank || !(partial || areIgnored)) return false;
   return named.keys().every(isIgnored) && (members.length === 0 || areIgnored);
 }

@@ -1,22 +1,21 @@
 /**
- * Member matching: which members are which of the expected ones, where they stand in no order, with as
- * few comparisons as will do.
+ * Member matching: pairs unordered members with the expected ones in few comparisons.
  * @module
  */
 
 import { maximumMatching } from "./bipartite_matching.ts";
-import { isObject, itemsOf, partsOf, textOf } from "./parts.ts";
+import { comparableText, isObject, itemsOf, visibleParts } from "./parts.ts";
 
-/** So many parts of a member are read to guess which one it is, and so much of a text. */
+/** Parts of a member, and characters of a text, read to guess its partner, at most. */
 const MOST_READ = 100;
 
 /**
- * Finds partners for as many expected members as possible. Those that look alike, or stand in the same
- * place, are compared first: where all are equal, there are as many comparisons as members.
+ * Finds partners for as many expected members as possible. Members that look alike, or have the same index,
+ * are compared first: if all are equal, there are as many comparisons as members.
  *
- * @param fits Whether a member is an expected one, by their places in both lists, from 0; it is asked once
- * at most about a pair.
- * @returns The place of the partner of each expected member; `null` where it has none.
+ * @param fits Returns whether a member is as expected, by the indexes of both; called at most once for each
+ * pair.
+ * @returns The index of each expected member's partner, or `null`.
  *
  * @example Usage
  * ```ts
@@ -43,7 +42,7 @@ export function matchMembers(
   );
 }
 
-/** The places that fit, found as far as they are asked for, and only once. */
+/** The places that fit, found only when iterated, and only once. */
 class Fitting implements Iterable<number> {
   readonly #found: number[] = [];
   readonly #left: Iterator<number>;
@@ -75,15 +74,15 @@ function* placesThatFit(
   }
 }
 
-/** For expected members one that may well be theirs: of those that look alike, else by place. */
+/** Guesses a partner for each expected member: one that looks alike, else the next free one. */
 function likelyPartners(
   expected: readonly unknown[],
   actual: readonly unknown[],
 ): ReadonlyMap<number, number> {
-  const alike = Map.groupBy([...actual.keys()].reverse(), (place) => outlineOf(actual[place]));
+  const alike = Map.groupBy([...actual.keys()].reverse(), (place) => valueOutline(actual[place]));
   const likely = new Map<number, number>();
   expected.forEach((member, place) => {
-    const partner = alike.get(outlineOf(member))?.pop();
+    const partner = alike.get(valueOutline(member))?.pop();
     if (partner !== undefined) likely.set(place, partner);
   });
   const taken = new Set(likely.values());
@@ -96,13 +95,13 @@ function likelyPartners(
   return likely;
 }
 
-/** A text that values share where they are equal, unless members within them stand in another order. */
-function outlineOf(value: unknown): string {
+/** Returns a text that is the same for equal values, but for the order of unordered members within them. */
+function valueOutline(value: unknown): string {
   const texts: string[] = [];
   const waiting = [value];
   while (waiting.length > 0 && texts.length < MOST_READ) {
     const next = waiting.pop();
-    const text = isObject(next) ? textOf(next) : String(next);
+    const text = isObject(next) ? comparableText(next) : String(next);
     const inner = text === undefined ? partsIn(next as object) : [];
     texts.push(`${typeof next} ${text?.slice(0, MOST_READ) ?? inner.length}`);
     for (const part of inner.slice(0, MOST_READ).reverse()) waiting.push(part);
@@ -110,11 +109,11 @@ function outlineOf(value: unknown): string {
   return texts.join("\n");
 }
 
-/** The parts of an object; keys may stand in any order. */
+/** Returns the parts of an object, keys sorted. */
 function partsIn(value: object): readonly unknown[] {
   const items = itemsOf(value);
   if (items !== undefined) return [...items.slice(0, MOST_READ), items.length];
-  const { named, members } = partsOf(value);
+  const { named, members } = visibleParts(value);
   const keys = [...named.keys()].sort((one, other) => String(one) < String(other) ? -1 : 1);
   return [...keys.flatMap((key) => [key, named.get(key)]), ...members];
 }

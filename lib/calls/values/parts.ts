@@ -1,25 +1,25 @@
 /**
- * Value parts: what can be seen of values of any kind, so that they can be compared.
+ * Value parts: the visible parts of any value, for comparison.
  * @module
  */
 
-/** What can be seen of an object. */
+/** The visible parts of an object. */
 export interface Parts {
-  /** By the key of an object or of a map. */
+  /** Values by the key of an object or of a map. */
   readonly named: ReadonlyMap<unknown, unknown>;
-  /** In no order: the members of a set, and what a map holds by keys that are objects. */
+  /** Unordered: the members of a set, and the entries of a map whose keys are objects. */
   readonly members: readonly unknown[];
-  /** Whether it is an instance of which nothing can be seen. */
+  /** Whether it is a class instance without visible parts. */
   readonly isBlank: boolean;
 }
 
 /**
- * What can be seen of an object: its own properties, what a map or a set holds, and of an instance of a
- * class its getters as well. What private fields hold can be seen by these alone.
+ * Returns the visible parts of an object: its own properties, the content of a map or a set, and the getters
+ * of a class instance, which alone show its private fields.
  *
  * @example Usage
  * ```ts
- * import { partsOf } from "./parts.ts";
+ * import { visibleParts } from "./parts.ts";
  * import { assertEquals } from "@std/assert";
  *
  * class Cart {
@@ -28,10 +28,10 @@ export interface Parts {
  *     return this.#items;
  *   }
  * }
- * assertEquals([...partsOf(new Cart()).named], [["items", ["pen"]]]);
+ * assertEquals([...visibleParts(new Cart()).named], [["items", ["pen"]]]);
  * ```
  */
-export function partsOf(value: object): Parts {
+export function visibleParts(value: object): Parts {
   const named = new Map<unknown, unknown>(
     visibleKeys(value).map((key) => [key, (value as Record<PropertyKey, unknown>)[key]]),
   );
@@ -48,7 +48,7 @@ function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [first: 
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
-/** The keys of an object; of an instance those that are not enumerable, too, and its getters. */
+/** Returns the keys of an object; of a class instance also those that are not enumerable, and its getters. */
 function visibleKeys(value: object): readonly PropertyKey[] {
   const own = Reflect.ownKeys(value);
   if (isPlain(value)) {
@@ -60,12 +60,12 @@ function visibleKeys(value: object): readonly PropertyKey[] {
       Object.getOwnPropertyDescriptor(prototype, key)?.get !== undefined
     )
   );
-  // Where an error was made is of no account.
+  // Equal errors may have been created in different places.
   return [...new Set([...own, ...getters])]
     .filter((key) => !(value instanceof Error && key === "stack"));
 }
 
-/** The prototypes of an object, but for the one that every object has. */
+/** Returns the prototypes of an object without `Object.prototype`. */
 function prototypesOf(value: object): readonly object[] {
   const prototypes: object[] = [];
   for (let at = prototypeOf(value); at !== Object.prototype; at = prototypeOf(at)) {
@@ -74,37 +74,37 @@ function prototypesOf(value: object): readonly object[] {
   return prototypes;
 }
 
-/** The prototype of an object; one that has none counts as a plain object. */
+/** Returns the prototype of an object; an object without one counts as plain. */
 export function prototypeOf(value: object): object {
   return Object.getPrototypeOf(value) ?? Object.prototype;
 }
 
-/** Whether an object is of no class. */
+/** Returns whether an object is an instance of no class. */
 export function isPlain(value: object): boolean {
   return prototypeOf(value) === Object.prototype;
 }
 
-/** Whether a value is an object of any kind. */
+/** Returns whether a value is an object of any kind. */
 export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Whether two values are one, numbers by value. */
+/** Returns whether two values are identical, numbers by value. */
 export function isSame(one: unknown, other: unknown): boolean {
   return one === other || Object.is(one, other);
 }
 
-/** Objects of which nothing can be seen: they are as expected if they are the expected ones. */
+/** Classes whose instances have no visible parts: they are compared by identity. */
 export const OPAQUE = [Promise, WeakMap, WeakSet, WeakRef];
 
-/** What an object says that is compared by that alone; `undefined` for all others. */
-export function textOf(value: object): string | undefined {
-  if (value instanceof Date) return textOfDate(value);
+/** Returns the text of an object that is compared by its text alone; `undefined` for all others. */
+export function comparableText(value: object): string | undefined {
+  if (value instanceof Date) return dateText(value);
   const isText = [RegExp, URL, URLSearchParams].some((kind) => value instanceof kind);
   return isText ? String(value) : undefined;
 }
 
-/** The items of a list, or the numbers of binary data; `undefined` for all others. */
+/** Returns the items of a list, or the numbers of binary data; `undefined` for all others. */
 export function itemsOf(value: object): readonly unknown[] | Uint8Array | undefined {
   if (Array.isArray(value)) return value;
   if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
@@ -116,18 +116,18 @@ export function itemsOf(value: object): readonly unknown[] | Uint8Array | undefi
   return ArrayBuffer.isView(value) ? value as Uint8Array : undefined;
 }
 
-/** Whether an object is compared by its fields. */
+/** Returns whether an object is compared by its fields. */
 export function hasFields(value: object): boolean {
-  return textOf(value) === undefined && itemsOf(value) === undefined &&
+  return comparableText(value) === undefined && itemsOf(value) === undefined &&
     ![Map, Set, ...OPAQUE].some((kind) => value instanceof kind);
 }
 
-/** A point in time as ISO 8601 writes it, or that it is none. */
-function textOfDate(value: Date): string {
+/** Formats a date as ISO 8601, or as `Invalid Date`. */
+function dateText(value: Date): string {
   return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
 }
 
-/** The name of what an object is an instance of. */
+/** Returns the class name of an object. */
 export function className(value: object): string {
   const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
   return typeof name === "string" && name !== "" ? name : "Object";

@@ -1,32 +1,32 @@
 /**
- * Value paths: which part of a value is meant, as `filters.since` and `items[0].id` say.
+ * Value paths: addresses of parts of a value, such as `filters.since` and `items[0].id`.
  * @module
  */
 
 import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
-/** Stands for every part: each item of a list, member of a set, entry of a map and key of an object. */
+/** Matches every part: each item of a list, member of a set, entry of a map and key of an object. */
 export const ANY_ITEM: unique symbol = Symbol("any item");
 
 /** A key, the index of an item, or all of them. */
 export type PathStep = string | number | typeof ANY_ITEM;
 
-/** The way to a part of a value, from the outside. */
+/** The steps to a part of a value, from the outside. */
 export type ValuePath = readonly PathStep[];
 
-/** A key behind a dot, but for the first one; or an index, a star or a quoted key in brackets. */
+/** A key after a dot (none before the first key); or an index, a star or a quoted key in brackets. */
 const STEP = /(?:^|(?!^)\.)([^.[\]"]+)|\[(?:(0|[1-9]\d{0,8})|(\*)|("(?:[^"\\]|\\.)*"))\]/y;
 
-/** Keys that are written as they are. */
+/** Keys that need no quotation marks. */
 const PLAIN = /^[\p{L}\p{N}_$-]+$/u;
 
 /**
- * Reads a path: keys with dots between them, and in brackets an index, a key in quotation marks, which
- * JSON escapes, or `*` for every item of a list, member of a set, entry of a map or key of an object (as
- * JSONPath has it, RFC 9535, section 2.3.2): `items[*].id`, `["a.b"].c`.
+ * Parses a path: keys with dots between them, and in brackets an index, a key as a JSON string, or `*` for
+ * every item of a list, member of a set, entry of a map or key of an object (as in JSONPath, RFC 9535,
+ * section 2.3.2): `items[*].id`, `["a.b"].c`.
  *
- * @throws {InputError} If it is none; the message tells where it goes wrong.
+ * @throws {InputError} If the path is invalid; the message says from which character on.
  *
  * @example Usage
  * ```ts
@@ -39,7 +39,7 @@ const PLAIN = /^[\p{L}\p{N}_$-]+$/u;
  * ```
  */
 export function parsePath(written: string): ValuePath {
-  if (typeof written !== "string") refuse(written, `it is of type ${typeof written}`);
+  if (typeof written !== "string") throwInvalidPath(written, `it is of type ${typeof written}`);
   const steps: PathStep[] = [];
   let at = 0;
   while (at < written.length) {
@@ -47,12 +47,12 @@ export function parsePath(written: string): ValuePath {
     const [whole, key, index, star, quoted] = STEP.exec(written) ?? [];
     const step = key ?? (index !== undefined ? Number(index) : star ? ANY_ITEM : unquoted(quoted));
     if (whole === undefined || step === undefined || key === "*") {
-      return refuse(written, `character ${at + 1} goes wrong`);
+      return throwInvalidPath(written, `it is invalid at character ${at + 1}`);
     }
     steps.push(step);
     at += whole.length;
   }
-  if (steps.length === 0) refuse(written, "it is empty");
+  if (steps.length === 0) throwInvalidPath(written, "it is empty");
   return steps;
 }
 
@@ -64,7 +64,7 @@ function unquoted(text: string | undefined): string | undefined {
   }
 }
 
-function refuse(written: unknown, state: string): never {
+function throwInvalidPath(written: unknown, state: string): never {
   throw new InputError(
     `Cannot use path ${printable(String(JSON.stringify(written)))} as it must be keys with dots ` +
       `between them, and in brackets an index, * or a key in quotation marks, such as ` +
@@ -73,7 +73,7 @@ function refuse(written: unknown, state: string): never {
 }
 
 /**
- * Writes a path, so that {@linkcode parsePath} reads it again where all steps are keys and indexes.
+ * Formats a path. {@linkcode parsePath} can parse it again if all steps are keys and indexes.
  *
  * @example Usage
  * ```ts

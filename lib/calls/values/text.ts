@@ -1,20 +1,20 @@
 /**
- * Value texts: values of any kind on one short line, for people.
+ * Value texts: formats values of any kind on one short line, for people.
  * @module
  */
 
 import defer * as rouge from "js-rouge";
 import { printable } from "../../base/json.ts";
 import { isMatcher } from "../expected/oracle.ts";
-import { className, isObject, isPlain, itemsOf, partsOf, textOf } from "./parts.ts";
+import { className, comparableText, isObject, isPlain, itemsOf, visibleParts } from "./parts.ts";
 
-/** So much of a value is shown. */
+/** Characters of a value shown, at most. */
 const LONGEST = 100;
-/** So much of two long texts is shown before the place where they part. */
+/** Characters shown before the place where two long texts differ. */
 const LEAD = 20;
 
 /**
- * A value as its JSON, cut; matchers in words, and what JSON does not have as programs write it.
+ * Formats a value as JSON, cut; matchers by their description, and values that are not JSON as in JavaScript.
  *
  * @example Usage
  * ```ts
@@ -35,8 +35,8 @@ export function valueText(value: unknown, limit: number = LONGEST): string {
 }
 
 /**
- * The texts of two values that differ, so that the difference can be seen: of long texts the part around
- * the place where they differ, and characters that look alike by their numbers.
+ * Formats two values so that their difference is visible: of long texts, the part around the difference;
+ * characters that look alike, as escape sequences.
  *
  * @example Usage
  * ```ts
@@ -51,7 +51,7 @@ export function valueText(value: unknown, limit: number = LONGEST): string {
  */
 export function differingTexts(one: unknown, other: unknown): [one: string, other: string] {
   const isText = typeof one === "string" && typeof other === "string";
-  const from = isText ? windowOf(one, other) : 0;
+  const from = isText ? excerptStart(one, other) : 0;
   const texts = [one, other].map((value) =>
     valueText(from === 0 ? value : `…${(value as string).slice(from)}`)
   );
@@ -60,8 +60,8 @@ export function differingTexts(one: unknown, other: unknown): [one: string, othe
   return first === second ? [first!, `${second!}, but not the same`] : [first!, second!];
 }
 
-/** Where the part begins that shows how two texts differ: at the start, unless that cuts it off. */
-function windowOf(one: string, other: string): number {
+/** Returns the start of the excerpt that shows the difference: 0, unless that would cut the difference off. */
+function excerptStart(one: string, other: string): number {
   let same = 0;
   while (same < one.length && one[same] === other[same]) same++;
   return same < LONGEST / 2 ? 0 : same - LEAD;
@@ -73,7 +73,7 @@ function asciiText(text: string): string {
   });
 }
 
-/** Writes as much of a value as has room: each level takes some, so that it ends in circles, too. */
+/** Writes a value up to a limit. Each level adds characters, so that circular values end, too. */
 class Writer {
   text = "";
   readonly #limit: number;
@@ -94,12 +94,12 @@ class Writer {
 
   #writeObject(value: object): void {
     const name = isPlain(value) || Array.isArray(value) ? "" : `${className(value)} `;
-    const text = textOf(value);
+    const text = comparableText(value);
     const items = itemsOf(value);
     if (text !== undefined) this.text += name + text;
     else if (items !== undefined) this.#writeAll(`${name}[`, items, "]");
     else {
-      const { named, members } = partsOf(value);
+      const { named, members } = visibleParts(value);
       const parts = [
         ...[...named].map(([key, own]) => () => {
           this.write(key);
@@ -130,15 +130,15 @@ class Writer {
   }
 }
 
-/** Longer texts are compared as far as this. */
+/** Characters of a text that are compared, at most. */
 const LONGEST_COMPARED = 2_000;
 
 /**
- * How much of two texts is the same, in order, by the words of their longest common subsequence: the
- * F-score of Rouge-L, each text as one sentence (Lin 2004, section 3.1), from 0 to 1. Words are those of
- * the Penn Treebank: parted by white space, punctuation and contractions apart. Case counts, and so does
- * how characters are composed; texts that are written without spaces are one word. Texts are cut to 2,000
- * characters; those without a word are like none but themselves.
+ * Returns the similarity of two texts, from 0 to 1: the F-score of Rouge-L, from the longest common
+ * subsequence of their words, each text as one sentence (Lin 2004, section 3.1). Words are split as in the
+ * Penn Treebank: at white space, punctuation and contractions. Case and the composition of characters count;
+ * a text without spaces is one word. Texts are cut to 2,000 characters; a text without words is similar only
+ * to itself.
  *
  * @example Usage
  * ```ts
@@ -153,7 +153,7 @@ export function rougeL(given: string, expected: string): number {
   if (given === expected) return 1;
   const [one, other] = [given.slice(0, LONGEST_COMPARED), expected.slice(0, LONGEST_COMPARED)];
   if (isBlank(one) || isBlank(other)) return 0;
-  // The values of parameters are no summaries, and the library compares only so many sentences.
+  // Parameter values are not summaries, and the library limits the number of sentences.
   return rouge.l(one, other, { segmenter: (text) => [text] });
 }
 

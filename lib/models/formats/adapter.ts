@@ -1,6 +1,6 @@
 /**
- * Models that are spoken to in a text format: the calls of any chat model, whether or not it has calls of
- * its own.
+ * Text format adapter: lets any chat model call functions in a text format, whether or not it has native
+ * tool calls.
  * @module
  */
 
@@ -11,18 +11,18 @@ import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ToolCall, ToolChoice } from "../../tools/tool.ts";
 import { type Parse, PARSES } from "../../calls/trace.ts";
 
-/** How a model is spoken to in a text format. */
+/** Options of {@linkcode inTextFormat}. */
 export interface TextFormatOptions {
-  /** Whether a reply calls, where a request does not say; default as the model likes. */
+  /** Whether a reply may or must call, if the request does not say. Default: `auto`. */
   readonly toolChoice?: ToolChoice;
 }
 
 /**
- * The model, spoken to in a text format: functions, calls and results are written into the messages, and
- * calls are read from what it says. It never gets tools, so that it needs no calls of its own; should its
- * server send some all the same, they are taken too. A reply to a request without tools stays as it is.
+ * Wraps a model so that it calls functions in a text format: functions, calls and results are written into
+ * the messages, and calls are read from its text. It never gets tools, so it needs no native tool calls; if
+ * its server sends some anyway, they count too. A reply to a request without tools is not changed.
  *
- * The format's `stop` is not sent: a request has no room for it. Whoever makes the model may set it there.
+ * The format's `stop` sequences are not sent, as a request cannot contain them; set them on `model` itself.
  *
  * @example Usage
  * ```ts
@@ -65,7 +65,7 @@ export function inTextFormat(model: Model, id: FormatId, options: TextFormatOpti
   };
 }
 
-/** The reply with the calls that were read from its text, and those that its server has read. */
+/** Returns the reply with the calls read from its text, and those that its server sent. */
 function withCalls(
   reply: ModelReply,
   read: Pick<ModelReply, "text" | "calls" | "parsed" | "repairs">,
@@ -77,12 +77,12 @@ function withCalls(
   const { parsed: _, ...rest } = reply;
   const calls = [...read.calls, ...native];
   const repairs = native.length === 0 ? [] : ["calls came in the form of the server"];
-  const parsed = worst(read.parsed, native.length === 0 ? undefined : parseOf(native));
+  const parsed = worst(read.parsed, native.length === 0 ? undefined : nativeParse(native));
   return {
     ...rest,
     text: read.text,
     calls,
-    // Out of tokens, it may have been about to say more.
+    // If it ran out of tokens, the reply may be incomplete.
     finish: calls.length > 0 && reply.finish !== "length" ? "calls" : reply.finish,
     repairs: [...reply.repairs, ...read.repairs, ...repairs],
     ...(parsed === undefined ? {} : { parsed }),
@@ -90,8 +90,8 @@ function withCalls(
   };
 }
 
-/** They are in another form than was asked for, and at best repaired. */
-function parseOf(native: readonly ToolCall[]): Parse {
+/** Native calls are not in the requested format, so they are at best repaired. */
+function nativeParse(native: readonly ToolCall[]): Parse {
   return native.every((call) => isJsonObject(parseJson(call.arguments)))
     ? "repaired"
     : "unreadable";

@@ -1,28 +1,28 @@
 /**
- * Text formats: how functions are told, called and answered in plain texts, for models that have no calls
- * of their own (Pipeline, "Structured Output for Tool Invocation").
+ * Text formats: describe, call and answer functions in plain text, for models without native tool calls
+ * (Pipeline, "Structured Output for Tool Invocation").
  *
- * Replies are read by a stated policy. `strict` is what a format asks for, with any words before, between and
- * behind the calls where these have tags. The rest is repaired, and told, or cannot be read:
+ * Replies are read by a fixed policy. A reply is `strict` if it is as the format asks, with any words before,
+ * between and after calls in tags. Everything else is repaired, with a description, or unreadable:
  *
  * | written | read as |
  * | --- | --- |
- * | JSON with small faults | JSON, repaired (see `tolerant_json.ts`) |
+ * | JSON with small faults | JSON, repaired (see `base/json_repair.ts`) |
  * | a name or arguments in another place or under another key | a call, repaired (see `json_calls.ts`) |
  * | several calls in one pair of tags; in ReAct, several actions in one reply | these calls, repaired |
  * | tags not closed, in capital letters, or of another format; labels in other signs | a call, repaired |
-| `<function=NAME>` or `<invoke name="NAME">` around the JSON of arguments | a call, repaired |
+ * | `<function=NAME>` or `<invoke name="NAME">` around the JSON of arguments | a call, repaired |
  * | code fences around calls or arguments | the call, repaired |
- * | JSON of calls to offered functions, with nothing around them in the whole reply | these calls, repaired |
- * | calls within thinking (`<think>…</think>`), and nothing said outside | these calls, repaired |
- * | a result that the model makes up behind its calls | left out with all that stands behind it, repaired |
- * | in ReAct, an answer behind a call in one reply | left out, repaired |
- * | arguments that even so are no JSON object, expressions, elements for single arguments, no name | unreadable |
- * | tags or labels without a call behind them, or with `{...}` or `{"name": <…>` in the place of one | words |
-| in ReAct, an action that is called none, `N/A` or the like | words |
+ * | JSON of calls to available functions, with nothing around them in the whole reply | these calls, repaired |
+ * | calls within thinking (`<think>…</think>`), and no text outside | these calls, repaired |
+ * | a made-up result after calls | dropped with everything after it, repaired |
+ * | in ReAct, an answer after a call in one reply | dropped, repaired |
+ * | arguments that are still not a JSON object, expressions, elements for single arguments, no name | unreadable |
+ * | tags or labels not followed by a call, or by `{...}` or `{"name": <…>` instead of one | text |
+ * | in ReAct, an action that is called none, `N/A` or the like | text |
  *
- * What was thought is left out of what was said. Thinking that is not closed goes on to the end, if it begins
- * a line; thinking that is closed without having begun began with the reply.
+ * Thinking is not part of the text. Thinking that is not closed extends to the end if its tag begins a line;
+ * thinking that is closed without a begin began with the reply.
  * @module
  */
 
@@ -31,20 +31,20 @@ import type { Api } from "../model.ts";
 import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { Parse } from "../../calls/trace.ts";
 
-/** The formats that are written as texts. */
+/** Id of a text format. */
 export type FormatId = Exclude<Api, "chat" | "responses">;
 
-/** A call as it stands in a text. */
+/** A call in a text. */
 export interface WrittenCall {
-  /** The name of the function, possibly invented. */
+  /** Name of the function, which may not exist. */
   readonly name: string;
   /** The arguments as text, which should be a JSON object. */
   readonly arguments: string;
 }
 
-/** A result, as it goes back in a text. */
+/** A result to send back in a text. */
 export interface WrittenResult {
-  /** Which call of the reply it is for, from 1. */
+  /** Number of its call in the reply, from 1. */
   readonly call: number;
   /** The name that was called. */
   readonly name: string;
@@ -52,48 +52,48 @@ export interface WrittenResult {
   readonly content: string;
 }
 
-/** What stands in the text of a reply. */
+/** The content of a reply's text. */
 export interface FormatReading {
-  /** What was said beside the calls, or the answer; what was only thought is left out. */
+  /** The text outside of calls, or the answer, without thinking. */
   readonly text: string;
-  /** The calls, in order. Of one that cannot be read, the arguments are what was written: no JSON object. */
+  /** The calls, in order. The arguments of an unreadable one are the text as written, not a JSON object. */
   readonly calls: readonly WrittenCall[];
-  /** How the calls could be read, the worst of them; left out where none is attempted. */
+  /** How the calls could be parsed, the worst of them; omitted if none is attempted. */
   readonly parsed?: Parse;
-  /** What had to be repaired, in words. */
+  /** Descriptions of the repairs. */
   readonly repairs: readonly string[];
 }
 
-/** What a format consists of: a writer of prompts, a writer and a reader of replies, a writer of results. */
+/** The parts of a format: a writer of prompts, a writer and a reader of replies, a writer of results. */
 export interface FormatParts {
   /** Its id. */
   readonly id: FormatId;
-  /** Whether one reply may hold several calls. */
+  /** Whether one reply may contain several calls. */
   readonly parallel: boolean;
-  /** Where a server should stop the reply, if it can; nothing depends on it. */
+  /** Stop sequences for servers that support them; optional for reading. */
   readonly stop: readonly string[];
-  /** Tells which functions there are, and how they are called. */
+  /** Describes the functions, and how to call them. */
   describe(tools: readonly ToolSchema[]): string;
-  /** Writes a reply: what is said, and the calls. Without calls, it is an answer. */
+  /** Writes a reply: text and calls. Without calls, it is an answer. */
   writeCalls(text: string, calls: readonly WrittenCall[]): string;
   /** Writes the results of the calls of one reply. */
   writeResults(results: readonly WrittenResult[]): string;
   /**
-   * Reads a reply, in time linear in its length, whatever is in it. Nothing is executed or thrown.
+   * Reads any reply, in time linear in its length. Never executes anything or throws.
    *
-   * @param names The names of the functions on offer.
+   * @param names Names of the available functions.
    */
   read(text: string, names: readonly string[]): FormatReading;
 }
 
-/** One way to write calls as texts. */
+/** A format that writes calls as text. */
 export interface TextFormat extends FormatParts {
   /**
-   * A conversation as texts: the functions are told in the message of the system that opens it, calls
-   * stand in messages of the assistant, and the results of one reply in one message of the user.
+   * Converts a conversation to plain texts: the system message describes the functions, assistant messages
+   * contain the calls, and one user message contains the results of one reply.
    *
-   * @param tools The functions on offer; nothing is told of the format where there are none.
-   * @param toolChoice What is told of the freedom to call; default `auto`, which is nothing.
+   * @param tools The available functions; without any, the format is not described.
+   * @param toolChoice Whether the model may or must call. Default: `auto`, which adds no instruction.
    */
   present(
     messages: readonly Message[],
@@ -103,7 +103,7 @@ export interface TextFormat extends FormatParts {
 }
 
 /**
- * The format that consists of these parts.
+ * Creates a format from its parts.
  *
  * @example Usage
  * ```ts
@@ -127,22 +127,26 @@ export function textFormat(parts: FormatParts): TextFormat {
   return {
     ...parts,
     present: (messages, tools, toolChoice = "auto") =>
-      presented(parts, messages, instructions(parts, tools, toolChoice)),
+      presentConversation(parts, messages, instructions(parts, tools, toolChoice)),
   };
 }
 
-/** The conversation as texts, opened by what is told of the format. */
-function presented(format: FormatParts, messages: readonly Message[], told: string): Message[] {
+/** Converts a conversation to plain texts, with the instructions in its system message. */
+function presentConversation(
+  format: FormatParts,
+  messages: readonly Message[],
+  instructions: string,
+): Message[] {
   const [first] = messages;
-  const opening: Message[] = told === "" ? [] : [{
+  const opening: Message[] = instructions === "" ? [] : [{
     role: "system",
-    content: first?.role === "system" ? `${first.content}\n\n${told}` : told,
+    content: first?.role === "system" ? `${first.content}\n\n${instructions}` : instructions,
   }];
   const rest = opening.length > 0 && first?.role === "system" ? messages.slice(1) : messages;
   return [...opening, ...asTexts(format, rest)];
 }
 
-/** What the opening message says; nothing where there is nothing to call. */
+/** Returns the instructions for the system message; empty if there are no functions. */
 function instructions(
   format: FormatParts,
   tools: readonly ToolSchema[],
@@ -150,16 +154,16 @@ function instructions(
 ): string {
   if (tools.length === 0) return "";
   if (toolChoice === "none") return "No function can be called in this reply: answer in words.";
-  const told = format.describe(tools);
-  if (toolChoice === "auto") return told;
+  const description = format.describe(tools);
+  if (toolChoice === "auto") return description;
   const which = toolChoice === "required" ? "a function" : `the function ${toolChoice.function}`;
-  return `${told}\n\nThis time you must call ${which}: do not answer yet.`;
+  return `${description}\n\nThis time you must call ${which}: do not answer yet.`;
 }
 
-/** Calls and results as texts; all other messages as they are. */
+/** Converts calls and results to texts; other messages stay as they are. */
 function asTexts(format: FormatParts, messages: readonly Message[]): Message[] {
   const texts: Message[] = [];
-  /** The calls of the last reply, by their ids. */
+  /** Numbers of the last reply's calls, by id. */
   let numbers: ReadonlyMap<string, number> = new Map();
   let results: WrittenResult[] = [];
   const flush = () => {
@@ -190,9 +194,9 @@ function asTexts(format: FormatParts, messages: readonly Message[]): Message[] {
 }
 
 /**
- * The text without closing tags of these names, which could end what it stands in: `</name` becomes
- * `<\/name`, which is the same within the texts of JSON.
+ * Escapes closing tags of these names, which could end the element around the text: `</name` becomes
+ * `<\/name`, which means the same within JSON strings.
  */
-export function shielded(text: string, tags: RegExp): string {
+export function escapeClosingTags(text: string, tags: RegExp): string {
   return text.replace(tags, "<\\/$1");
 }

@@ -1,19 +1,19 @@
 /**
- * Hermes: calls as JSON objects between tags, the form that Hermes, Qwen and other open models are trained
- * on (Pipeline, "Function Calling Format Comparison").
+ * Hermes format: calls as JSON objects between tags, which Hermes, Qwen and other open models are trained on
+ * (Pipeline, "Function Calling Format Comparison").
  * @module
  */
 
-import { shielded, type TextFormat, textFormat } from "./format.ts";
+import { escapeClosingTags, type TextFormat, textFormat } from "./format.ts";
 import { parseJson } from "../../base/json.ts";
 import { readTagged } from "./tagged_calls.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 
-/** The tags that it uses, where they close. */
+/** Its closing tags. */
 const CLOSING = /<\/(tool_call|tool_response|tools)/gi;
 
 /**
- * The form of the Hermes models: `<tool_call>{"name": …, "arguments": …}</tool_call>`.
+ * The format of the Hermes models: `<tool_call>{"name": …, "arguments": …}</tool_call>`.
  *
  * @example Usage
  * ```ts
@@ -33,7 +33,7 @@ export const hermes: TextFormat = textFormat({
   describe: (tools) =>
     `You can call functions. These are on offer, one JSON object a line, within <tools> tags:
 <tools>
-${tools.map((tool) => shielded(JSON.stringify(toOpenAITool(tool)), CLOSING)).join("\n")}
+${tools.map((tool) => escapeClosingTags(JSON.stringify(toOpenAITool(tool)), CLOSING)).join("\n")}
 </tools>
 
 To call one, write a JSON object with its name and its arguments within <tool_call> tags:
@@ -46,14 +46,14 @@ Before it you may say what you do. One reply may have several calls, each within
       ...(text === "" ? [] : [text]),
       ...calls.map(({ name, arguments: given }) => {
         const call = `{"name": ${JSON.stringify(name)}, "arguments": ${given}}`;
-        return `<tool_call>\n${shielded(call, CLOSING)}\n</tool_call>`;
+        return `<tool_call>\n${escapeClosingTags(call, CLOSING)}\n</tool_call>`;
       }),
     ].join("\n"),
   writeResults: (results) =>
     results.map(({ call, name, content }) => {
       const value = parseJson(content) === undefined ? JSON.stringify(content) : content;
       const result = `{"name": ${JSON.stringify(name)}, "call": ${call}, "content": ${value}}`;
-      return `<tool_response>\n${shielded(result, CLOSING)}\n</tool_response>`;
+      return `<tool_response>\n${escapeClosingTags(result, CLOSING)}\n</tool_response>`;
     }).join("\n"),
   read: (text, names) => readTagged(text, names, { tag: "tool_call", body: "json" }),
 });

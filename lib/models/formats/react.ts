@@ -1,20 +1,20 @@
 /**
- * ReAct: thoughts, actions and observations in turn, one action a reply (Pipeline, "Structured Output for
- * Tool Invocation").
+ * ReAct format: thoughts, actions and observations in turn, one action per reply (Pipeline, "Structured
+ * Output for Tool Invocation").
  * @module
  */
 
 import { type FormatReading, type TextFormat, textFormat } from "./format.ts";
 import { type Attempt, type Mark, readMarked, THINKING } from "./read_reply.ts";
 import {
-  argumentsOf,
+  argumentsFromJson,
   beginsJson,
-  behindBrackets,
-  callsOf,
+  callsFromJson,
+  functionName,
   namedCall,
-  nameOf,
-  NONE,
+  NO_ARGUMENTS,
   type ReadArguments,
+  skipClosingBrackets,
 } from "./json_calls.ts";
 import { parseJson } from "../../base/json.ts";
 import { readTagged } from "./tagged_calls.ts";
@@ -22,8 +22,8 @@ import { readTolerantJson } from "../../base/json_repair.ts";
 import { describeTool } from "../../tools/tool.ts";
 
 /**
- * The form of ReAct: `Thought: … Action: … Action Input: {…}`, answered by `Observation: …`, until there is
- * a `Final Answer: …`.
+ * The ReAct format: `Thought: … Action: … Action Input: {…}`, answered by `Observation: …`, until there is a
+ * `Final Answer: …`.
  *
  * @example Usage
  * ```ts
@@ -39,7 +39,7 @@ import { describeTool } from "../../tools/tool.ts";
 export const react: TextFormat = textFormat({
   id: "react",
   parallel: false,
-  // Behind a line break: within arguments the word is one like any other.
+  // After a line break only: the word may also occur within arguments.
   stop: ["\nObservation:"],
   describe: (tools) =>
     `You can call functions. These are on offer:
@@ -84,7 +84,7 @@ const LABEL = new RegExp(
   "gim",
 );
 
-const KINDS: ReadonlyMap<string, Mark["kind"]> = new Map([
+const MARK_KINDS: ReadonlyMap<string, Mark["kind"]> = new Map([
   ["thought", "label"],
   ["action", "call"],
   ["action input", "other"],
@@ -97,7 +97,7 @@ function readReact(text: string, names: readonly string[]): FormatReading {
     const [all, label, slash] = found;
     const kind = label === undefined
       ? slash === "/" ? "unthink" : "think"
-      : KINDS.get(label.toLowerCase().replace("_", " "))!;
+      : MARK_KINDS.get(label.toLowerCase().replace("_", " "))!;
     return { kind, start: found.index, end: found.index + all.length };
   });
   const attempt = (index: number, to: number) => readAction(text, marks, names, { index, to });
@@ -109,7 +109,7 @@ function readReact(text: string, names: readonly string[]): FormatReading {
   return { ...read, repairs, ...(read.parsed === "strict" ? { parsed: "repaired" } : {}) };
 }
 
-/** Calls in tags, into which models fall back that are trained on these. */
+/** Reads calls in tags, which models trained on them fall back to. */
 function inTags(text: string, names: readonly string[]): FormatReading | undefined {
   const read = readTagged(text, names, { tag: "tool_call", body: "json" });
   if (read.calls.length === 0) return undefined;
@@ -117,7 +117,7 @@ function inTags(text: string, names: readonly string[]): FormatReading | undefin
   return { ...read, repairs, ...(read.parsed === "strict" ? { parsed: "repaired" } : {}) };
 }
 
-/** Reads what stands behind `Action:`. */
+/** Reads the text after `Action:`. */
 function readAction(
   text: string,
   marks: readonly Mark[],
@@ -144,7 +144,7 @@ function readAction(
   if (beginsJson(action, 0)) {
     const read = readTolerantJson(text, start, { to: begin(next) });
     if (read === undefined) return undefined;
-    const calls = callsOf(read);
+    const calls = callsFromJson(read);
     if (!calls.some(({ name }) => names.includes(name))) return undefined;
     const what = "JSON in the place of its name";
     const named = calls.map((call) => ({ ...call, repairs: [what, ...call.repairs] }));
@@ -159,7 +159,7 @@ function readAction(
   }
 
   function withInput(before: string, from: number, limit: number, repairs: readonly string[]) {
-    const { name, repairs: odd } = nameOf(before, names);
+    const { name, repairs: odd } = functionName(before, names);
     if (NO_ACTION.test(name) && !names.includes(name)) return undefined;
     const { end, ...given } = readInput(text, from, limit);
     const all = [...repairs, ...odd, ...given.repairs];
@@ -168,20 +168,20 @@ function readAction(
   }
 }
 
-/** What models fill in where they mean to do nothing, mostly before the answer. */
+/** Actions by which models mean none, mostly before the answer. */
 const NO_ACTION = /^(?:none|n\/a|null|nothing|-|no action)\.?$/i;
 const INLINE_INPUT = /[ \t]{0,3}[*_`]{0,3}Action[ _]Input[*_`]{0,3}[ \t]{0,3}:[*_`]{0,3}/i;
 
-/** Reads what stands behind `Action Input:`. */
+/** Reads the text after `Action Input:`. */
 function readInput(text: string, from: number, to: number): ReadArguments & { end: number } {
   const written = text.slice(from, to).trim();
-  if (written === "") return { ...NONE, end: to };
+  if (written === "") return { ...NO_ARGUMENTS, end: to };
   const read = readTolerantJson(text, from, { to });
-  const given = read === undefined ? undefined : argumentsOf(read.json);
+  const given = read === undefined ? undefined : argumentsFromJson(read.json);
   if (read === undefined || !given?.isReadable) {
     return { arguments: written, isReadable: false, repairs: [], end: to };
   }
-  const { end, any } = behindBrackets(text, read.end);
+  const { end, any } = skipClosingBrackets(text, read.end);
   const hasMore = end < to && text.slice(end, to).trim().replace(/^(?:```|`)$/, "") !== "";
   const repairs = [
     ...read.repairs,
@@ -192,10 +192,10 @@ function readInput(text: string, from: number, to: number): ReadArguments & { en
   return { ...given, repairs, end };
 }
 
-/** No line but the first begins as the lines of the form do. */
+/** Indents all lines but the first, so that none looks like a label. */
 function indented(text: string): string {
   return text.replace(LINE_BREAK, "$&  ");
 }
 
-/** Behind any of them a line begins, to patterns as to readers. */
+/** All line breaks that `^` of a pattern recognizes. */
 const LINE_BREAK = /\r\n|[\r\n\u2028\u2029]/g;

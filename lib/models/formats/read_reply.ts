@@ -1,30 +1,30 @@
 /**
- * What reading replies takes in every text format: what was thought is told from what was said, made-up
- * results are left out, and JSON is read as a call.
+ * Reply reader: the part common to all text formats. Separates thinking from text, drops made-up results,
+ * and reads JSON as calls.
  * @module
  */
 
 import type { FormatReading } from "./format.ts";
 import { bareCalls, type ReadCall, unreadable } from "./json_calls.ts";
 
-/** A place of a reply at which something may begin or end. */
+/** A tag or label in a reply, at which something may begin or end. */
 export interface Mark {
   /**
-   * What: thinking (`think`, `unthink`), a call, a result that the model has made up, the answer, a word that
-   * belongs to the form and not to the text (`label`), or something that only its format knows (`other`).
+   * Begin or end of thinking (`think`, `unthink`), a call, a made-up result, the answer, a word of the format
+   * that is not part of the text (`label`), or something that only its format knows (`other`).
    */
   readonly kind: "think" | "unthink" | "call" | "result" | "answer" | "label" | "other";
-  /** Where it begins. */
+  /** Index at which it begins. */
   readonly start: number;
-  /** Where the text goes on behind it. */
+  /** Index after its end. */
   readonly end: number;
 }
 
-/** The calls that stand at a mark. */
+/** The calls at a mark. */
 export interface Attempt {
   /** The calls, in order. */
   readonly calls: readonly ReadCall[];
-  /** Where the text goes on behind them. */
+  /** Index after their end. */
   readonly end: number;
 }
 
@@ -35,58 +35,58 @@ export interface Marked {
   /** The marks, in order. */
   readonly marks: readonly Mark[];
   /**
-   * Reads the calls at a mark, up to `to`; `undefined` where the mark is only mentioned. It reads nothing
-   * twice: what it goes through lies before its end, or it goes through next to nothing.
+   * Reads the calls at a mark, up to `to`; `undefined` if the mark is only mentioned. To keep reading linear,
+   * it scans only text before its end, or very little.
    */
   attempt(index: number, to: number): Attempt | undefined;
 }
 
-/** Words that tags around thinking have. */
+/** Names of tags around thinking. */
 export const THINKING: readonly string[] = ["think", "thinking", "scratch_pad"];
 
-/** A part of a reply, and the first mark that may be in it. */
+/** A part of a reply, and the index of the first mark that may be in it. */
 interface Region {
   readonly from: number;
   readonly to: number;
   readonly index: number;
 }
 
-/** What stands in a region. */
+/** The content of a region. */
 interface Walked {
   readonly calls: ReadCall[];
-  /** What was said, in pieces; or the answer. */
+  /** The text outside of calls, in pieces; or the answer. */
   readonly said: string[];
   /** Whether it has an answer that is marked as such. */
   readonly answered: boolean;
-  /** What was only thought. */
+  /** The parts that are thinking. */
   readonly thought: Region[];
   readonly repairs: string[];
 }
 
 /**
- * Reads a reply by its marks: what stands outside of the thinking counts, and what stands within it only
- * where there is nothing else. A call that was only thought of must not stand in for the answer.
+ * Reads a reply by its marks. Text and calls within thinking count only if there is nothing outside of it: a
+ * call that the model only thought of must not replace the answer.
  *
- * @param names The names of the functions on offer.
+ * @param names Names of the available functions.
  */
 export function readMarked(marked: Marked, names: readonly string[]): FormatReading {
   const all = { from: 0, to: marked.text.length, index: 0 };
   const outside = walk(marked, all, new Ahead(marked.marks));
-  if (outside.calls.length > 0 || outside.answered) return told(outside);
+  if (outside.calls.length > 0 || outside.answered) return readingOf(outside);
   const bare = bareCalls(outside.said.join("\n"), names);
-  if (bare.length > 0) return told({ ...outside, calls: bare, said: [] });
-  if (outside.said.some((piece) => piece.trim() !== "")) return told(outside);
+  if (bare.length > 0) return readingOf({ ...outside, calls: bare, said: [] });
+  if (outside.said.some((piece) => piece.trim() !== "")) return readingOf(outside);
   const inside = outside.thought.map((region) => walk(marked, region, undefined));
   const calls = inside.flatMap((walked) => walked.calls);
   if (calls.length > 0) {
-    return told({ ...outside, calls, repairs: ["the calls stood within the thinking"] });
+    return readingOf({ ...outside, calls, repairs: ["the calls stood within the thinking"] });
   }
   const answer = inside.find(({ answered }) => answered);
-  if (answer === undefined) return told(outside);
-  return told({ ...answer, repairs: ["the answer stood within the thinking"] });
+  if (answer === undefined) return readingOf(outside);
+  return readingOf({ ...answer, repairs: ["the answer stood within the thinking"] });
 }
 
-/** Which marks of thinking come behind each mark. */
+/** Looks up the marks of thinking that follow each mark. */
 class Ahead {
   readonly #any: Int32Array;
   readonly #closing: Int32Array;
@@ -105,18 +105,18 @@ class Ahead {
     }
   }
 
-  /** The next mark that ends thinking; -1 where there is none. */
+  /** Returns the index of the next mark that ends thinking; -1 if there is none. */
   closing(index: number): number {
     return this.#closing[index]!;
   }
 
-  /** Whether thinking ends next that nothing has begun: then this mark is within it. */
+  /** Returns whether the next mark of thinking is an end without a begin: then this mark is within thinking. */
   isThought(index: number): boolean {
     return this.#any[index] !== -1 && this.#any[index] === this.#closing[index];
   }
 }
 
-/** Goes through a region, within which there is no thinking if `ahead` is left out. */
+/** Reads a region; without `ahead`, it contains no thinking. */
 function walk(marked: Marked, region: Region, ahead: Ahead | undefined): Walked {
   const { text, marks } = marked;
   const { to } = region;
@@ -127,7 +127,7 @@ function walk(marked: Marked, region: Region, ahead: Ahead | undefined): Walked 
     [],
   ];
   let place = region.from;
-  /** Where thinking begins that ends without having begun, and what there was by then. */
+  /** Where thinking would begin if it ends without a begin, and the calls and texts found by then. */
   let block = { from: place, index: region.index, calls: 0, said: 0 };
   const goOn = (end: number, from: number) => {
     said.push(text.slice(place, end));
@@ -174,15 +174,15 @@ function walk(marked: Marked, region: Region, ahead: Ahead | undefined): Walked 
   return { calls, said, answered: false, thought, repairs };
 }
 
-/** Whether nothing but spaces stands before it on its line. */
+/** Returns whether an index is at the start of a line, apart from spaces. */
 function beginsLine(text: string, at: number): boolean {
   let before = at - 1;
   while (text[before] === " " || text[before] === "\t") before--;
   return before < 0 || text[before] === "\n";
 }
 
-/** The reading of what stands in a region. */
-function told({ calls, said, repairs }: Walked): FormatReading {
+/** Converts the content of a region to a reading. */
+function readingOf({ calls, said, repairs }: Walked): FormatReading {
   const pieces = said.map((piece) =>
     calls.length === 0 ? piece.trim() : withoutFence(piece.trim())
   );
@@ -211,7 +211,7 @@ function told({ calls, said, repairs }: Walked): FormatReading {
   };
 }
 
-/** A piece between calls without the code fence that opens or closes around them. */
+/** Removes from a piece between calls the code fence that opens or closes around them. */
 function withoutFence(piece: string): string {
   if (piece.split("```").length % 2 === 1) return piece;
   const last = piece.lastIndexOf("```");

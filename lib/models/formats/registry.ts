@@ -1,5 +1,5 @@
 /**
- * The table of text formats.
+ * Registry of text formats.
  * @module
  */
 
@@ -16,7 +16,7 @@ const FORMATS: Readonly<Record<FormatId, TextFormat>> = { react, xml, hermes };
 export const TEXT_FORMATS = Object.keys(FORMATS) as readonly FormatId[];
 
 /**
- * The format of an id.
+ * Returns the format with an id.
  *
  * @example Usage
  * ```ts
@@ -32,7 +32,7 @@ export function formatOf(id: FormatId): TextFormat {
   return FORMATS[id];
 }
 
-/** Whether a model is spoken to in texts. */
+/** Returns whether an API is a text format. */
 export function isTextFormat(api: Api): api is FormatId {
   return Object.hasOwn(FORMATS, api);
 }

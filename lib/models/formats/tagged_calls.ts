@@ -1,35 +1,35 @@
 /**
- * Calls between tags, as XML and Hermes have them: JSON objects, or elements for name and arguments.
- * Both formats read both, as models fall back into what they were trained on; the other one is a repair.
+ * Tagged calls: reads calls between tags, as in XML and Hermes: JSON objects, or elements for name and
+ * arguments. Each format also reads the other's form, as a repair, since models fall back to their training.
  * @module
  */
 
 import type { FormatReading } from "./format.ts";
 import { type Attempt, type Mark, readMarked, THINKING } from "./read_reply.ts";
 import {
-  argumentsOf,
+  argumentsFromJson,
   beginsJson,
-  behindBrackets,
-  callsOf,
+  callsFromJson,
+  functionName,
   namedCall,
-  nameOf,
-  NONE,
+  NO_ARGUMENTS,
   type ReadArguments,
   type ReadCall,
+  skipClosingBrackets,
   unreadableCall,
 } from "./json_calls.ts";
 import { stickyEnd } from "../../base/json_slices.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 
-/** What a format wants its calls to look like. */
+/** The form of calls that a format asks for. */
 export interface TagForm {
   /** The tag around a call. */
   readonly tag: "tool_use" | "tool_call";
-  /** What stands between the tags. */
+  /** The content between the tags. */
   readonly body: "elements" | "json";
 }
 
-/** Reads a reply whose calls stand between tags. */
+/** Reads a reply whose calls are between tags. */
 export function readTagged(text: string, names: readonly string[], form: TagForm): FormatReading {
   const marks = tagsOf(text);
   return readMarked({
@@ -39,14 +39,14 @@ export function readTagged(text: string, names: readonly string[], form: TagForm
   }, names);
 }
 
-/** A tag, as a place of the reply. */
+/** A tag in the reply. */
 interface Tag extends Mark {
-  /** Its name, in small letters. */
+  /** Its name, in lower case. */
   readonly name: string;
   readonly closes: boolean;
-  /** What stands within it behind its name. */
+  /** The text after its name. */
   readonly attributes: string;
-  /** Whether its name is in small letters. */
+  /** Whether its name is written in lower case. */
   readonly isPlain: boolean;
 }
 
@@ -94,14 +94,14 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["&amp;", "&"],
 ]);
 
-/** Which tag to read, how far, and what it should look like. */
+/** The tag to read, how far to read, and the form that is asked for. */
 interface CallPlace {
   readonly form: TagForm;
   readonly index: number;
   readonly to: number;
 }
 
-/** Reads what stands behind one opening tag. */
+/** Reads the calls after one opening tag. */
 class CallReader {
   readonly #text: string;
   readonly #tags: readonly Tag[];
@@ -110,7 +110,7 @@ class CallReader {
   readonly #open: Tag;
   readonly #to: number;
   readonly #repairs: string[] = [];
-  /** The first tag that has not been passed. */
+  /** Index of the first tag not yet passed. */
   #next: number;
   #at: number;
 
@@ -142,13 +142,13 @@ class CallReader {
     };
   }
 
-  /** Where the next tag begins: what has to be repaired does not go on behind it. */
+  /** Returns where the next tag begins: repairs do not extend past it. */
   #limit(): number {
     while ((this.#tags[this.#next]?.start ?? Infinity) < this.#at) this.#next++;
     return Math.min(this.#tags[this.#next]?.start ?? this.#to, this.#to);
   }
 
-  /** What stands between the tags; `undefined` where these are only mentioned. */
+  /** Reads the calls between the tags; `undefined` if the tags are only mentioned. */
   #body(): readonly ReadCall[] | undefined {
     if (NAMED.includes(this.#open.name)) return this.#named(this.#open);
     if (stickyEnd(PLACEHOLDER, this.#text, this.#at) !== undefined) return undefined;
@@ -176,22 +176,22 @@ class CallReader {
         this.#at = limit;
         break;
       }
-      const found = callsOf(read);
-      // What stands for a name may be an argument of this name.
+      const found = callsFromJson(read);
+      // A key that looks like the name of a call may be an argument.
       if (attribute === undefined || found.some(({ name }) => this.#names.includes(name))) {
         calls.push(...found);
       } else {
-        const given = argumentsOf(read.json);
+        const given = argumentsFromJson(read.json);
         calls.push({ ...given, name: attribute, repairs: [...read.repairs, ...given.repairs] });
       }
-      const { end, any } = behindBrackets(this.#text, read.end);
+      const { end, any } = skipClosingBrackets(this.#text, read.end);
       if (any) this.#repairs.push("a closing bracket too many");
       this.#at = end;
     }
     return calls;
   }
 
-  /** The calls of tags with names in them that stand one behind the other. */
+  /** Reads consecutive tags that contain function names. */
   #namedWithin(): readonly ReadCall[] | undefined {
     const calls: ReadCall[] = [];
     for (let limit = this.#limit(); limit < this.#to; limit = this.#limit()) {
@@ -208,10 +208,10 @@ class CallReader {
     return calls;
   }
 
-  /** Arguments behind a tag with a name in it; `undefined` where it is only mentioned. */
+  /** Reads the arguments after a tag that contains a name; `undefined` if the tag is only mentioned. */
   #named({ attributes }: Tag): readonly ReadCall[] | undefined {
     const written = /["'=]\s{0,9}["']?([^"']{1,200})/.exec(attributes)?.[1] ?? "";
-    const { name } = nameOf(written, this.#names);
+    const { name } = functionName(written, this.#names);
     const isMeant = beginsJson(this.#text, this.#at) ||
       stickyEnd(SINGLE, this.#text, this.#at) !== undefined;
     if (name === "" || !isMeant) return undefined;
@@ -247,7 +247,7 @@ class CallReader {
       element = elementAt(this.#text, this.#at);
     }
     name ??= NAME_ATTRIBUTE.exec(this.#open.attributes)?.[1] ?? "";
-    const read = given ?? NONE;
+    const read = given ?? NO_ARGUMENTS;
     return { ...read, name, isReadable: read.isReadable && name !== "" };
   }
 
@@ -255,7 +255,7 @@ class CallReader {
     const limit = this.#limit();
     const length = this.#text.slice(this.#at, limit).indexOf("<");
     const end = length === -1 ? limit : this.#at + length;
-    const { name, repairs } = nameOf(this.#text.slice(this.#at, end), this.#names);
+    const { name, repairs } = functionName(this.#text.slice(this.#at, end), this.#names);
     this.#repairs.push(...repairs);
     this.#at = end;
     this.#closeElement(NAME_END);
@@ -269,14 +269,14 @@ class CallReader {
     const to = length === -1 ? limit : start + length;
     const written = this.#text.slice(start, to);
     const read = readTolerantJson(this.#text, start, { to });
-    let given = read === undefined ? undefined : argumentsOf(read.json);
+    let given = read === undefined ? undefined : argumentsFromJson(read.json);
     if (read !== undefined && given?.isReadable) {
       given = { ...given, repairs: [...read.repairs, ...given.repairs] };
-      const behind = behindBrackets(this.#text, read.end);
+      const behind = skipClosingBrackets(this.#text, read.end);
       if (behind.any) this.#repairs.push("a closing bracket too many");
       this.#at = behind.end;
     } else {
-      given = written.trim() === "" ? NONE : withoutEntities(written) ?? {
+      given = written.trim() === "" ? NO_ARGUMENTS : withoutEntities(written) ?? {
         arguments: written.trim(),
         isReadable: false,
         repairs: [],
@@ -294,7 +294,7 @@ class CallReader {
     else this.#at = end;
   }
 
-  /** A name and more, where a closing tag shows that it is meant for a call. */
+  /** Reads a name and more, if a closing tag shows that it is a call. */
   #words(): readonly ReadCall[] | undefined {
     const limit = this.#limit();
     const tag = this.#tags[this.#next];
@@ -321,7 +321,7 @@ class CallReader {
     this.#at = tag.end;
   }
 
-  /** Whether no call begins at an opening tag. */
+  /** Returns whether no call begins at an opening tag. */
   #isMentioned(index: number): boolean {
     const { end } = this.#tags[index]!;
     return !beginsJson(this.#text, end) && elementAt(this.#text, end) === undefined;
@@ -330,7 +330,7 @@ class CallReader {
 
 const NAME_END = /\s*<\/(?:name|tool_name|function)>/iy;
 
-/** The closing tag behind arguments: the first one, and the one that stands here. */
+/** Patterns of the closing tag after arguments: anywhere, and at the current position. */
 interface Ends {
   readonly any: RegExp;
   readonly here: RegExp;
@@ -341,32 +341,32 @@ const ARGUMENTS_ENDS: Ends = {
   here: /\s*<\/(?:arguments|parameters|args|input)>/iy,
 };
 const NAMED_ENDS: Ends = { any: /<\/(?:function|invoke)>/i, here: /\s*<\/(?:function|invoke)>/iy };
-/** What shows that a tag with a name in it is meant: an element for one argument, or its end. */
+/** Shows that a tag with a name in it is a call: an element for one argument, or its closing tag. */
 const SINGLE = /\s*<(?:parameter\b|\/(?:function|invoke)>)/iy;
 
-/** How words about calls quote their form. */
+/** Placeholders with which texts about calls quote the form. */
 const PLACEHOLDER = /\s*\{\s*(?:["']?name["']?\s{0,9}:\s{0,9}["']?)?(?:\.\.\.|…|<)/y;
 
-/** The beginning of an element. */
+/** The begin of an element. */
 interface Element {
-  /** Its name, in small letters. */
+  /** Its name, in lower case. */
   readonly name: string;
   readonly end: number;
 }
 
-/** The element that begins here. */
+/** Returns the element that begins here. */
 function elementAt(text: string, at: number): Element | undefined {
   ELEMENT.lastIndex = at;
   const found = ELEMENT.exec(text);
   return found === null ? undefined : { name: found[1]!.toLowerCase(), end: ELEMENT.lastIndex };
 }
 
-/** Arguments with signs that XML writes otherwise. */
+/** Reads arguments that contain entities or CDATA sections of XML. */
 function withoutEntities(written: string): ReadArguments | undefined {
   const plain = written.replace(/<!\[CDATA\[|\]\]>/g, "")
     .replace(ENTITY, (entity) => ENTITIES.get(entity)!);
   const read = plain === written ? undefined : readTolerantJson(plain, 0);
-  const given = read === undefined ? undefined : argumentsOf(read.json);
+  const given = read === undefined ? undefined : argumentsFromJson(read.json);
   if (read === undefined || !given?.isReadable) return undefined;
   return { ...given, repairs: ["entities of XML", ...read.repairs, ...given.repairs] };
 }

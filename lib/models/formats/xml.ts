@@ -1,18 +1,18 @@
 /**
- * XML: calls as elements, with arguments in JSON (Pipeline, "Structured Output for Tool Invocation").
+ * XML format: calls as elements, with arguments in JSON (Pipeline, "Structured Output for Tool Invocation").
  * @module
  */
 
-import { shielded, type TextFormat, textFormat } from "./format.ts";
+import { escapeClosingTags, type TextFormat, textFormat } from "./format.ts";
 import { readTagged } from "./tagged_calls.ts";
 import { describeTool } from "../../tools/tool.ts";
 
-/** The tags that it uses, where they close. */
+/** Its closing tags. */
 const CLOSING =
   /<\/(tool_definition|tool_use|tool_result|name|description|parameters|arguments|call|content)/gi;
 
 /**
- * The form with XML tags: `<tool_use><name>…</name><arguments>{…}</arguments></tool_use>`.
+ * The format with XML tags: `<tool_use><name>…</name><arguments>{…}</arguments></tool_use>`.
  *
  * @example Usage
  * ```ts
@@ -65,9 +65,9 @@ Before it you may say what you do. One reply may have several calls, each in a <
   read: (text, names) => readTagged(text, names, { tag: "tool_use", body: "elements" }),
 });
 
-/** An element around a text, or around other elements. */
+/** Writes an element around a text, or around other elements. */
 function element(name: string, content: string | readonly string[]): string {
   return typeof content === "string"
-    ? `<${name}>${shielded(content, CLOSING)}</${name}>`
+    ? `<${name}>${escapeClosingTags(content, CLOSING)}</${name}>`
     : `<${name}>\n${content.join("\n")}\n</${name}>`;
 }

@@ -1,6 +1,6 @@
 /**
- * Endpoints: where a model is asked, as whom, and what must not be said about it; and the faults
- * that asking there can have.
+ * Endpoints: the address, key and headers of a model, its HTTP client, and the errors of its requests, which
+ * must not reveal secrets.
  * @module
  */
 
@@ -13,55 +13,55 @@ import { InfrastructureError } from "../model.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
 
-/** Where a model is asked, and as whom. */
+/** Address, key and headers of a model. */
 export interface EndpointOptions {
-  /** The model's name, as the server knows it. */
+  /** The model's name on the server. */
   model: string;
-  /** The address up to and without `/chat/completions` or `/responses`; default `https://api.openai.com/v1`. */
+  /** The address before `/chat/completions` or `/responses`. Default: `https://api.openai.com/v1`. */
   baseURL?: string;
   /**
-   * The key; default the environment's `OPENAI_API_KEY`, if Deno may read that without asking.
-   * Required for OpenAI's own servers only.
+   * The key. Default: the environment's `OPENAI_API_KEY`, if Deno may read that without asking.
+   * Required only for OpenAI's own servers.
    */
   apiKey?: string;
   /**
-   * Headers to send with every request. Values of eight characters and more are treated as secrets, but
-   * for those of headers that hold none, such as `content-type` or `x-title`.
+   * Headers to send with every request. Values of eight characters and more are treated as secrets, except
+   * those of headers that contain none, such as `content-type` or `x-title`.
    */
   headers?: Record<string, string>;
 }
 
-/** The server of models that name none. */
+/** Default base URL. */
 export const OPENAI_URL = "https://api.openai.com/v1";
 
 const KEY_VARIABLE = "OPENAI_API_KEY";
-// Retrying bounds every attempt; the client's own clock, set to the longest timer, stays out of it.
+// Retrying limits every attempt; the client's own timeout is set to the longest timer.
 const CLIENT_TIMEOUT = 2 ** 31 - 1;
 
-/** The checked address of a model, with what it takes to speak about its faults. */
+/** The checked address of a model, with helpers for its error messages. */
 export interface Endpoint {
-  /** The model, as the server knows it. */
+  /** The model's name on the server. */
   readonly model: string;
-  /** The model and its host, as messages name them. */
+  /** The model and its host, for messages. */
   readonly who: string;
   /** Its address. */
   readonly url: URL;
   /** The key, if there is one. */
   readonly key: string | undefined;
-  /** What is sent with every request. */
+  /** The headers sent with every request. */
   readonly headers: Headers;
-  /** What a server said, without secrets, on one line, cut. */
+  /** Returns a server's text without secrets, on one line, cut. */
   readonly quote: (text: string) => string;
-  /** A text as it was said, but for known secrets. */
+  /** Returns a text without known secrets, otherwise unchanged. */
   readonly hide: (text: string) => string;
 }
 
 /**
- * Checks an address and what goes with it. Its key, its headers and what its URL holds of secrets are
- * known as secrets from then on.
+ * Checks an address, key and headers. The key, the headers and the secrets in the URL are registered as
+ * secrets.
  *
- * @throws {InputError} If `baseURL` is no http or https address, if OpenAI's own servers are to be
- * asked without a key, or if a header cannot be sent.
+ * @throws {InputError} If `baseURL` is not an http or https address, if the key for OpenAI's own servers is
+ * missing, or if a header cannot be sent.
  *
  * @example Usage
  * ```ts
@@ -76,7 +76,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   const { model, baseURL = OPENAI_URL } = options;
   const url = URL.canParse(baseURL) ? new URL(baseURL) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    // Whatever stands before an @ may be a password, and behind a ? a key.
+    // The part before an @ may be a password, and the part after a ? a key.
     const shown = printable(redact(baseURL.replace(/^.*@/s, `${MARK}@`).replace(/\?.*/s, "?")));
     throw new InputError(
       `Cannot ask ${model} as a base URL must start with http:// or https://: it is "${shown}"`,
@@ -86,7 +86,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     setHeader(headers, name, value, `the header "${printable(name)}"`);
   }
-  const key = options.apiKey?.trim() || keyOfEnvironment();
+  const key = options.apiKey?.trim() || environmentKey();
   if (key !== undefined) setHeader(new Headers(), "authorization", `Bearer ${key}`, "the API key");
   if (key === undefined && isOpenAI(url) && !headers.has("authorization")) {
     throw new InputError(
@@ -98,13 +98,13 @@ export function endpointOf(options: EndpointOptions): Endpoint {
     );
   }
   registerSecrets([...requestSecrets(headers, url), ...(key === undefined ? [] : [key])]);
-  // A page of HTML is not searched to its end for the 300 characters that are shown.
+  // Only 300 characters are shown: a long page of HTML need not be searched to its end.
   const quote = (text: string) => printable(redact(text.slice(0, 20_000)), 300);
   const who = `${printable(model)} at ${url.host}`;
   return { model, who, url, key, headers, quote, hide: hideSecrets };
 }
 
-/** Sets a header; the runtime's own error is not passed on, as it may hold the value. */
+/** Sets a header; the runtime's own error is not passed on, as it may contain the value. */
 function setHeader(headers: Headers, name: string, value: string, what: string) {
   try {
     headers.set(name, value);
@@ -117,25 +117,25 @@ function isOpenAI(url: URL): boolean {
   return url.hostname === "api.openai.com" || url.hostname.endsWith(".api.openai.com");
 }
 
-/** Whether the key may be read without a question at the terminal. */
+/** Returns whether the key may be read without a permission prompt. */
 function mayReadKey(): boolean {
   return Deno.permissions.querySync({ name: "env", variable: KEY_VARIABLE }).state === "granted";
 }
 
-function keyOfEnvironment(): string | undefined {
+function environmentKey(): string | undefined {
   return mayReadKey() ? Deno.env.get(KEY_VARIABLE)?.trim() || undefined : undefined;
 }
 
-/** Bytes of a reply beyond which it is not read: far more than any that a model makes. */
+/** Bytes of a reply, at most: far more than any model writes. */
 const MOST_BYTES = 16 * 2 ** 20;
 const TOO_LONG = `a body must not exceed ${MOST_BYTES} bytes`;
 
 /**
- * The runtime's `fetch` for one client, whose headers are the same each time. It gives up on bodies that
- * are too long: at once where they are announced as such, else as soon as too much has come, unpacked.
+ * Creates a `fetch` for one client, whose headers are the same each time. It rejects bodies that are too
+ * long: at once if their length is announced, otherwise as soon as too many unpacked bytes have arrived.
  */
 function boundedFetch(): typeof fetch {
-  // To copy headers takes the runtime as long as all else that it does for a request.
+  // Copying headers takes the runtime as long as the rest of a request.
   let headers: Record<string, string> | undefined;
   return async (input, init) => {
     headers ??= Object.fromEntries(new Headers(init?.headers));
@@ -143,7 +143,7 @@ function boundedFetch(): typeof fetch {
   };
 }
 
-/** A response whose body is not too long. */
+/** Returns a response whose body is not too long, or throws. */
 async function withinLength(response: Response): Promise<Response> {
   const { body, headers } = response;
   if (body === null) return response;
@@ -153,12 +153,12 @@ async function withinLength(response: Response): Promise<Response> {
     await body.cancel();
     throw new RangeError(`${TOO_LONG}: ${bytes} bytes are announced`);
   }
-  // The length of a packed body says little about how much it holds.
+  // The length of a compressed body says little about its content.
   if (announced !== null && !headers.has("content-encoding")) return response;
   return new Response(await readBounded(body), response);
 }
 
-/** All of a body that is not too long. */
+/** Reads a whole body that is not too long, or throws. */
 async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -177,19 +177,19 @@ async function readBounded(body: ReadableStream<Uint8Array>): Promise<Uint8Array
   return whole;
 }
 
-/** OpenAI's client for an endpoint, and the library that it is of. */
+/** OpenAI's client for an endpoint, and its library. */
 interface Client {
   readonly client: OpenAI;
   readonly library: typeof import("openai");
 }
 
-/** Makes OpenAI's client for an endpoint; it never retries, and reads no environment. */
+/** Creates OpenAI's client for an endpoint; it never retries, and reads no environment. */
 async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
-  // Loading it takes a while, which whoever asks nobody need not wait for.
+  // Loading it takes a while, so it is loaded with the first request.
   const library = await import("openai");
   const { default: process } = await import("node:process");
-  /** Also says what is wrong when a server puts that elsewhere than `error`. */
-  class TellingClient extends library.OpenAI {
+  /** Also shows an error that a server puts elsewhere than in `error`. */
+  class DetailedClient extends library.OpenAI {
     protected override makeStatusError(
       status: number,
       error: object | undefined,
@@ -200,22 +200,22 @@ async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
       return super.makeStatusError(status, error as object, text, headers);
     }
   }
-  // The client reads variables that no option can overrule (OPENAI_CUSTOM_HEADERS). While it is made
-  // it sees none, so that none changes what is sent and no terminal is asked for permission.
+  // The client reads variables that no option can override (OPENAI_CUSTOM_HEADERS). While it is created it
+  // sees none, so that none changes requests and Deno does not ask for permission.
   const environment = process.env;
   process.env = {};
   try {
-    const client = new TellingClient({
+    const client = new DetailedClient({
       baseURL: url.href,
       apiKey: key ?? "none",
       adminAPIKey: null,
       organization: null,
       project: null,
       webhookSecret: null,
-      // The client goes over them with each request, and over objects faster than over headers.
+      // The client iterates them with each request, which is faster for objects than for headers.
       defaultHeaders: Object.fromEntries(headers),
       fetch: boundedFetch(),
-      // A redirection would carry headers to a host that nobody named.
+      // A redirect would send the headers to a host that the user did not name.
       fetchOptions: { redirect: "error" },
       maxRetries: 0,
       timeout: CLIENT_TIMEOUT,
@@ -228,9 +228,8 @@ async function clientOf({ url, key, headers }: Endpoint): Promise<Client> {
 }
 
 /**
- * Sends bodies to an endpoint, below its base URL, and gives what was answered as JSON, unchecked.
- *
- * What it gives back throws an {@linkcode InfrastructureError} for every fault of network or server.
+ * Returns a function that posts a body to a path below the endpoint's base URL and returns the answer as
+ * JSON, unchecked. It throws an {@linkcode InfrastructureError} for every fault of network or server.
  */
 export function postTo(
   endpoint: Endpoint,
@@ -240,24 +239,24 @@ export function postTo(
     const { client, library } = await (connecting ??= clientOf(endpoint));
     try {
       const { data, response } = await client.post<unknown>(path, { body, signal }).withResponse();
-      // The client does not touch a body that is announced as empty, which would stay open.
+      // The client does not read a body announced as empty, which would stay open.
       if (!response.bodyUsed) await response.body?.cancel();
       return data;
     } catch (error) {
-      throw faultOf(error, endpoint, library);
+      throw networkFault(error, endpoint, library);
     }
   };
 }
 
-/** Whatever was thrown, as a fault that says whether asking again may help. */
-function faultOf(
+/** Turns a thrown error into one that says whether a retry may help. */
+function networkFault(
   error: unknown,
   { who, url, quote }: Endpoint,
   { APIConnectionError, APIError }: Client["library"],
 ): InfrastructureError {
   const refused = causesOf(error).find((cause) => cause instanceof Deno.errors.NotCapable);
   if (refused !== undefined) {
-    // After a redirection it may be another host than the one that was asked.
+    // After a redirect it may be another host than the requested one.
     const named = /access to "([^"]+)"/.exec(refused.message)?.[1] ?? url.host;
     const host = named.startsWith(`${url.hostname}:`) ? url.host : named;
     return new InfrastructureError(
@@ -274,7 +273,7 @@ function faultOf(
   }
   if (error instanceof APIError && error.status !== undefined) {
     const retryAfter = retryAfterOf(error.headers);
-    const why = whyInVain(error);
+    const why = permanentReason(error);
     return new InfrastructureError(
       `${action}${why === undefined ? "" : ` as ${why}`}: ${quote(error.message)}`,
       {
@@ -284,8 +283,8 @@ function faultOf(
       },
     );
   }
-  // The client lets pass what reading a body throws: a SyntaxError when it is no JSON, which quotes
-  // the body too briefly for a key in it to be recognised, a TypeError when the connection breaks.
+  // The client passes on errors of reading a body: a SyntaxError if it is not JSON, which quotes the body
+  // too briefly for a key in it to be recognized, and a TypeError if the connection breaks.
   if (error instanceof SyntaxError) {
     return new InfrastructureError(`${action}: the body is no JSON`, { retryable: true });
   }
@@ -293,7 +292,7 @@ function faultOf(
   return new InfrastructureError(`${action}: ${quote(reasonOf(error))}`, { retryable });
 }
 
-/** An error and its causes, the outermost first. */
+/** Returns an error and its causes, the outermost first. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   for (let cause = error; cause instanceof Error && causes.length < 8; cause = cause.cause) {
@@ -308,14 +307,14 @@ function isRetryable(status: number, headers: Headers | undefined): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** Why the same request will be refused for ever, if that is known. */
-function whyInVain(error: APIError): string | undefined {
+/** Returns why every retry of the request will be refused, if that is known. */
+function permanentReason(error: APIError): string | undefined {
   if (isContextLength(error)) return "the conversation exceeds its context length";
   if (isOutOfCredit(error)) return "its account is out of credit, which no waiting changes";
   return undefined;
 }
 
-/** What servers call a limit that does not pass by itself. */
+/** Error codes of limits that waiting does not lift. */
 const OUT_OF_CREDIT: readonly unknown[] = [
   "insufficient_quota",
   "insufficient_balance",
@@ -324,7 +323,7 @@ const OUT_OF_CREDIT: readonly unknown[] = [
   "account_deactivated",
 ];
 
-/** By code and type alone: texts also speak of quota and billing where the next minute has more. */
+/** Checks code and type only: messages also mention quota and billing for limits per minute. */
 function isOutOfCredit({ status, code, type }: APIError): boolean {
   return status === 429 && (OUT_OF_CREDIT.includes(code) || OUT_OF_CREDIT.includes(type));
 }

@@ -1,6 +1,6 @@
 /**
- * RateLimiters: how many requests a model gets at a time and in a minute, so that a server's limits slow a run
- * down and do not spoil it.
+ * Rate limiters: limit the requests to a model at a time and per minute, so that a server's rate limits slow
+ * a run down but do not fail it.
  * @module
  */
 
@@ -8,29 +8,29 @@ import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
-/** What a model of a server may be asked for. */
+/** Rate limits of a model of a server. */
 export interface RateLimits {
-  /** Requests that may begin within any 60 seconds; default unlimited. */
+  /** Requests that may begin within any 60 seconds. Default: unlimited. */
   requestsPerMinute?: number;
-  /** Tokens that may be read and written within any 60 seconds; default unlimited. */
+  /** Tokens that may be read and written within any 60 seconds. Default: unlimited. */
   tokensPerMinute?: number;
 }
 
 /** Options of a {@linkcode RateLimiter}. */
 export interface RateLimiterOptions extends RateLimits {
-  /** Hears of the first refusal, with the milliseconds that the server asks to wait, if it does. */
+  /** Called on the first refusal, with the milliseconds that the server asks to wait, if it does. */
   readonly onSlowed?: (retryAfter: number | undefined) => void;
-  /** Hears of the first time that the limits given hold requests back for long, with the milliseconds. */
+  /** Called the first time that the given limits delay requests for long, with the milliseconds. */
   readonly onHeld?: (milliseconds: number) => void;
-  /** Where time comes from; default the system. */
+  /** Source of time. Default: the system clock. */
   readonly clock?: Clock;
 }
 
-/** A request that is under way. */
+/** Permission for one request, from its begin to its end. */
 export interface Permit {
-  /** How often the limiter had been lowered when it began. */
+  /** How often the limiter had lowered its concurrency when the request began. */
   readonly era: number;
-  /** Tokens that it is expected to take; 0 where tokens have no limit. */
+  /** Tokens that it is expected to take; 0 without a limit for tokens. */
   readonly reserved: number;
 }
 
@@ -41,23 +41,23 @@ interface Waiter {
   readonly resolve: (place: Permit) => void;
 }
 
-/** Milliseconds of waiting for a server beyond which a person should see that it fails. */
+/** Milliseconds to wait for a server, at most: beyond that the request fails. */
 export const LONGEST_WAIT = 600_000;
 
 const MINUTE = 60_000;
 
-/** Milliseconds of silence after which a person wonders. */
+/** Milliseconds of delay from which on the user is notified. */
 const LONG = 5_000;
 
-/** Characters of a request for one token of it, as a first guess. */
+/** Characters of a request per token, as a first guess. */
 const CHARACTERS_A_TOKEN = 4;
 
 /**
- * Requests of one model of a server, by whoever makes them: each takes a place, and tells how it ended.
+ * Limits the requests to one model of a server. Each request takes a permit, and returns it when it ends.
  *
- * A refusal halves how many may be under way; while all of these are in use, each success adds a part of
- * one, so that there is one more after a round of them, and much later where the server has refused that
- * many before (additive increase, multiplicative decrease: Chiu and Jain 1989).
+ * A refusal halves the number of requests that may be under way. While all permits are in use, each success
+ * adds a fraction of one: one more after a round of successes, and much later near a number that the server
+ * has refused before (additive increase, multiplicative decrease: Chiu and Jain 1989).
  *
  * @example Usage
  * ```ts
@@ -65,7 +65,7 @@ const CHARACTERS_A_TOKEN = 4;
  * import { retrying } from "./retry.ts";
  * import { assertEquals } from "@std/assert";
  *
- * // Shared by all who ask the same model.
+ * // Shared by all requests to the same model.
  * const limiter = new RateLimiter({ requestsPerMinute: 500 });
  * const ask = retrying((_: { signal?: AbortSignal }) => Promise.resolve({ text: "hello" }), { limiter });
  * assertEquals((await ask({})).text, "hello");
@@ -73,16 +73,16 @@ const CHARACTERS_A_TOKEN = 4;
  * ```
  */
 export class RateLimiter {
-  /** Where time comes from. */
+  /** Source of time. */
   readonly clock: Clock;
 
   readonly #requests: number;
   readonly #tokens: number;
   readonly #onSlowed: RateLimiterOptions["onSlowed"];
   #onHeld: RateLimiterOptions["onHeld"];
-  /** The most that may be under way, in parts of one too; no limit before the first refusal. */
+  /** Requests that may be under way, at most, with fractions; no limit before the first refusal. */
   #most = Infinity;
-  /** How many were under way when it was lowered last. */
+  /** Number of requests under way when it was last lowered. */
   #refusedAt = 0;
   #era = 0;
   #underWay = 0;
@@ -91,10 +91,10 @@ export class RateLimiter {
   #waited = 0;
   #pausedUntil = 0;
   readonly #queue: Waiter[] = [];
-  /** When the last requests began: at most as many as may in a minute, the oldest at `#oldest`. */
+  /** Ring buffer of the times at which the last `#requests` requests began, the oldest at `#oldest`. */
   readonly #begun: number[] = [];
   #oldest = 0;
-  /** What requests took that ended within the last minute, and what is reserved for those under way. */
+  /** Tokens of requests that ended within the last minute, and tokens reserved for those under way. */
   readonly #taken: { readonly at: number; readonly tokens: number }[] = [];
   #takenInAll = 0;
   #reserved = 0;
@@ -103,9 +103,9 @@ export class RateLimiter {
   #timer: { readonly due: number; readonly stop: AbortController } | undefined;
 
   /**
-   * Has no request under way yet.
+   * Creates a limiter without any request under way.
    *
-   * @throws {InputError} If a limit is no whole number from 1 on.
+   * @throws {InputError} If a limit is not a whole number from 1.
    */
   constructor(options: RateLimiterOptions = {}) {
     assertRates(options);
@@ -118,65 +118,65 @@ export class RateLimiter {
     this.clock = clock ?? SYSTEM_CLOCK;
   }
 
-  /** The most requests that may be under way at present. */
+  /** Number of requests that may be under way at present. */
   get most(): number {
     return Math.floor(this.#most);
   }
 
-  /** Requests that are under way. */
+  /** Number of requests under way. */
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** Requests that wait for a place. */
+  /** Number of requests that wait for a permit. */
   get waiting(): number {
     return this.#queue.length;
   }
 
-  /** How often the server has refused a request for its rate. */
+  /** Number of requests that the server refused because of a rate limit. */
   get refusals(): number {
     return this.#refusals;
   }
 
-  /** Milliseconds that requests have waited, all together: for a place, and after a refusal. */
+  /** Milliseconds that requests have waited in total, for a permit and after a refusal. */
   get waited(): number {
     return this.#waited;
   }
 
   /**
-   * A place for a request: at once where no limit is near, so that nothing is waited for, else in the
-   * order of asking, those that ask `again` first. Each place is to be given back once, by one of the
-   * methods that follow.
+   * Returns a permit for a request: at once if no limit applies, otherwise in order, repeated requests
+   * (`again`) first. Each permit must be returned once, by `succeeded`, `failed` or `refused`.
    *
    * @throws The reason of the request's signal, if that aborts while it waits.
    */
   enter(request: { readonly signal?: AbortSignal }, again = false): Permit | Promise<Permit> {
-    const size = this.#tokens === Infinity ? 0 : sizeOf(request);
+    const size = this.#tokens === Infinity ? 0 : estimatedTokens(request);
     const free = this.#queue.length === 0 && this.#underWay < this.most;
     if (free && this.#delay(size) === 0) return this.#begin(size);
     return this.#wait({ size, again }, request.signal);
   }
 
-  /** A request was replied to, and took so many tokens; `undefined` if nobody knows. */
+  /** Returns the permit of a request that got a reply of `tokens` tokens; `undefined` if unknown. */
   succeeded(place: Permit, tokens: number | undefined): void {
     this.#aloneSince = undefined;
-    // What was never needed says nothing about what the server allows.
+    // A success below the limit says nothing about how many requests the server allows.
     if (this.#most !== Infinity && this.#underWay >= this.most) this.#raise();
     if (this.#tokens !== Infinity) this.#take(tokens ?? place.reserved);
     this.#leave(place);
   }
 
-  /** A request failed, was given up, or ran out of time. */
+  /** Returns the permit of a request that failed, was aborted, or ran out of time. */
   failed(place: Permit): void {
     this.#leave(place);
   }
 
   /**
-   * A request was refused for its rate. That halves how many may be under way, once for all of them; and
-   * where the server asks to wait, all requests do. One that was alone lets all wait for its `backoff`, too.
+   * Returns the permit of a request that was refused because of a rate limit. That halves the number of
+   * requests that may be under way, once for all of those under way; and if the server asks to wait, all
+   * requests wait. If the request was the only one under way, all also wait for its `backoff`.
    *
-   * @return Milliseconds for which nothing but refusals of single requests has come; `undefined` where
-   * others were under way, so that slowing down is the cure.
+   * @returns Milliseconds for which nothing but refusals of single requests has come; `undefined` if others
+   * were under way, so that slowing down helps.
    */
   refused(place: Permit, retryAfter: number | undefined, backoff = 0): number | undefined {
     if (this.#refusals++ === 0) this.#onSlowed?.(retryAfter);
@@ -189,21 +189,21 @@ export class RateLimiter {
     }
     const now = this.clock.now();
     this.#aloneSince = isAlone ? this.#aloneSince ?? now : undefined;
-    // Whoever is asked to wait for longer fails, and nobody else has to wait for that.
+    // A request that must wait for longer fails, and no other has to wait for it.
     const wait = retryAfter ?? 0;
     if (wait <= LONGEST_WAIT) this.#pause(isAlone ? Math.max(wait, backoff) : wait);
     this.#leave(place);
     return this.#aloneSince === undefined ? undefined : now - this.#aloneSince;
   }
 
-  /** Lets all requests wait that have not begun. */
+  /** Delays all requests that have not begun. */
   #pause(milliseconds: number): void {
     if (milliseconds <= 0) return;
     this.#pausedUntil = Math.max(this.#pausedUntil, this.clock.now() + milliseconds);
   }
 
   /**
-   * Lets one request wait that was refused.
+   * Delays one request that was refused.
    *
    * @throws The reason of the signal, as soon as that aborts.
    */
@@ -212,7 +212,7 @@ export class RateLimiter {
     await this.clock.pause(milliseconds, signal);
   }
 
-  /** A whole place more with each round of those under way, and much slower where it was refused before. */
+  /** Adds one permit per round of successes, and a tenth of that near a number that was refused before. */
   #raise(): void {
     const isNear = this.#most + 1 >= this.#refusedAt && this.#most < this.#refusedAt;
     this.#most += (isNear ? 0.1 : 1) / this.#most;
@@ -236,12 +236,12 @@ export class RateLimiter {
   }
 
   async #wait(
-    asked: Pick<Waiter, "size" | "again">,
+    options: Pick<Waiter, "size" | "again">,
     signal: AbortSignal | undefined,
   ): Promise<Permit> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Permit>();
-    const waiter: Waiter = { ...asked, since: this.clock.now(), resolve };
+    const waiter: Waiter = { ...options, since: this.clock.now(), resolve };
     const giveUp = () => {
       const place = this.#queue.indexOf(waiter);
       if (place < 0) return;
@@ -251,7 +251,7 @@ export class RateLimiter {
       this.#admit();
     };
     signal?.addEventListener("abort", giveUp, { once: true });
-    const firstNew = asked.again ? this.#queue.findIndex(({ again }) => !again) : -1;
+    const firstNew = options.again ? this.#queue.findIndex(({ again }) => !again) : -1;
     this.#queue.splice(firstNew < 0 ? this.#queue.length : firstNew, 0, waiter);
     this.#admit();
     try {
@@ -261,14 +261,14 @@ export class RateLimiter {
     }
   }
 
-  /** Lets in, in their order, all who need not wait longer. */
+  /** Begins, in order, all waiting requests that need not wait longer. */
   #admit(): void {
     for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
-      // Whoever leaves asks again.
+      // The next request that ends calls this again.
       if (this.#underWay >= this.most) break;
       const delay = this.#delay(first.size);
       if (delay > 0) {
-        this.#tellHeld(delay);
+        this.#reportHeld(delay);
         return this.#wakeIn(delay);
       }
       this.#queue.shift();
@@ -278,14 +278,14 @@ export class RateLimiter {
     this.#wakeIn(Infinity);
   }
 
-  /** Tells it once; what the server itself asks for is told elsewhere, and what others wait for ends soon. */
-  #tellHeld(delay: number): void {
+  /** Reports a long delay once; one that the server asks for is reported by `onSlowed`. */
+  #reportHeld(delay: number): void {
     if (delay < LONG || delay === Infinity || this.#pausedUntil > 0) return;
     this.#onHeld?.(delay);
     this.#onHeld = undefined;
   }
 
-  /** Asks again after so many milliseconds, and not before. */
+  /** Calls `#admit` again after `delay` milliseconds, and not before. */
   #wakeIn(delay: number): void {
     const due = this.clock.now() + delay;
     if (this.#timer !== undefined && this.#timer.due === due) return;
@@ -300,7 +300,7 @@ export class RateLimiter {
     }, () => {});
   }
 
-  /** Milliseconds until pauses and minutes let a request begin; Infinity until others have ended. */
+  /** Milliseconds until pauses and rate limits let a request begin; Infinity until others have ended. */
   #delay(size: number): number {
     const limited = this.#requests !== Infinity || this.#tokens !== Infinity;
     if (this.#pausedUntil === 0 && !limited) return 0;
@@ -324,14 +324,14 @@ export class RateLimiter {
     return Infinity;
   }
 
-  /** Tokens of a request, as those before it say; one of more than the limit takes all of it. */
+  /** Tokens that a request will probably take, from the mean of earlier ones; at most the limit. */
   #expected(size: number): number {
     if (this.#tokens === Infinity) return 0;
     return Math.min(this.#tokens, Math.ceil(this.#samples === 0 ? size : this.#mean));
   }
 
   #take(claimed: number): void {
-    // Nobody waits for ever because of what a server claims: whole numbers add up to what was added.
+    // A server's claim must not delay requests for ever; whole numbers are summed without rounding errors.
     const tokens = claimed >= 0 ? Math.min(Math.ceil(claimed), this.#tokens) : 0;
     this.#samples++;
     this.#mean += (tokens - this.#mean) / this.#samples;
@@ -341,9 +341,9 @@ export class RateLimiter {
 }
 
 /**
- * Refuses limits that nobody could keep.
+ * Checks rate limits.
  *
- * @throws {InputError} If a limit is no whole number from 1 on.
+ * @throws {InputError} If a limit is not a whole number from 1.
  */
 export function assertRates({ requestsPerMinute, tokensPerMinute }: RateLimits): void {
   for (const [name, limit] of Object.entries({ requestsPerMinute, tokensPerMinute })) {
@@ -354,18 +354,18 @@ export function assertRates({ requestsPerMinute, tokensPerMinute }: RateLimits):
   }
 }
 
-/** Tokens of a request, by its length. */
-function sizeOf(request: object): number {
+/** Estimates the tokens of a request from its length. */
+function estimatedTokens(request: object): number {
   try {
     return Math.ceil(JSON.stringify(request).length / CHARACTERS_A_TOKEN);
   } catch {
-    // What nests too deep to be written down fails where it is to be sent.
+    // A request that nests too deep to serialize fails when it is sent.
     return 1;
   }
 }
 
 /**
- * RateLimiters by what they are for.
+ * Rate limiters by server, model and limits.
  *
  * @example Usage
  * ```ts
@@ -378,15 +378,15 @@ function sizeOf(request: object): number {
  * ```
  */
 export class RateLimiters {
-  readonly #tell: (line: string) => void;
+  readonly #report: (line: string) => void;
   readonly #known = new Map<string, { readonly who: string; readonly limiter: RateLimiter }>();
 
-  /** `tell` gets a line when a model is first slowed down or held back, and one about each when all is over. */
-  constructor(tell: (line: string) => void = () => {}) {
-    this.#tell = tell;
+  /** Calls `report` with a line when a model is first slowed down, and once more by {@linkcode tellWaiting}. */
+  constructor(report: (line: string) => void = () => {}) {
+    this.#report = report;
   }
 
-  /** The limiter of a model at an address: the same for all who ask it with the same limits. */
+  /** Returns the limiter of a model at an address: the same one for the same limits. */
   of(baseURL: string, model: string, limits: RateLimits): RateLimiter {
     const { requestsPerMinute, tokensPerMinute } = limits;
     const { origin, host } = URL.canParse(baseURL)
@@ -401,11 +401,11 @@ export class RateLimiters {
       ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
       onSlowed: (retryAfter) => {
         const wish = retryAfter === undefined ? "" : `, and asks to wait ${seconds(retryAfter)}`;
-        this.#tell(`${who} refuses requests as they are too many (429)${wish}: slowing down`);
+        this.#report(`${who} refuses requests as they are too many (429)${wish}: slowing down`);
       },
       onHeld: (milliseconds) => {
-        this.#tell(
-          `${who} is asked no faster than the limits given allow: the next request begins in ` +
+        this.#report(
+          `Requests to ${who} are delayed by the given rate limits: the next one begins in ` +
             seconds(milliseconds),
         );
       },
@@ -414,15 +414,15 @@ export class RateLimiters {
     return limiter;
   }
 
-  /** Tells how often and for how long each model was slowed down; of the others nothing. */
+  /** Reports how often and for how long each model was slowed down, if it was. */
   tellWaiting(): void {
     for (const { who, limiter } of this.#known.values()) {
       const { refusals, waited } = limiter;
-      const time = `requests waited ${seconds(waited)}, all together`;
+      const time = `requests waited ${seconds(waited)} in total`;
       if (refusals > 0) {
-        this.#tell(`${who} refused ${refusals} request${refusals === 1 ? "" : "s"}; ${time}`);
+        this.#report(`${who} refused ${refusals} request${refusals === 1 ? "" : "s"}; ${time}`);
       } else if (waited >= 1_000) {
-        this.#tell(`${who} was asked no faster than the limits given allow; ${time}`);
+        this.#report(`Requests to ${who} were delayed by the given rate limits; ${time}`);
       }
     }
   }

@@ -1,6 +1,5 @@
 /**
- * Retrying: the one place that decides how long a model is waited for, and how often it is asked
- * again.
+ * Retrying: the one place that decides how long to wait for a model, and how often to repeat a request.
  * @module
  */
 
@@ -18,58 +17,56 @@ import {
 import { fork, freshSeed } from "../../base/random.ts";
 import { LONGEST_WAIT, RateLimiter, type RateLimits } from "./rate_limiter.ts";
 
-/** How patient to be with a model, and how much to ask of it. */
+/** Retries, timeouts and rate limits of requests to a model. */
 export interface RetryPolicy extends RateLimits {
-  /** Attempts after the first one; default 3. */
+  /** Attempts after the first one. Default: 3. */
   retries?: number;
-  /** Milliseconds that one attempt may take; default 600,000 (ten minutes). */
+  /** Milliseconds that one attempt may take. Default: 600,000 (ten minutes). */
   requestTimeout?: number;
-  /** Milliseconds before the first retry, doubling with each, jittered, at most 8,000; default 500. */
+  /** Milliseconds before the first retry, doubling with each, jittered, at most 8,000. Default: 500. */
   backoff?: number;
   /**
-   * Shared by all who ask the same model of a server; its limits are those that hold. By default there is
-   * none, or with `requestsPerMinute` or `tokensPerMinute` one of its own.
+   * Rate limiter shared by all requests to the same model of a server; its limits apply. Default: none, or a
+   * new one with `requestsPerMinute` or `tokensPerMinute`.
    */
   limiter?: RateLimiter;
 }
 
 /**
- * Asks a model once, without retrying. It should stop when `signal` aborts; if it does not, it is
- * left behind.
+ * Asks a model once, without retrying. It should stop when `signal` aborts; if it does not, its result is
+ * ignored.
  *
- * @throws {InfrastructureError} If no usable reply came; `retryable` says whether to ask again.
+ * @throws {InfrastructureError} If there is no usable reply; `retryable` says whether to ask again.
  */
 export type Attempt<
   Request extends Asked = ModelRequest,
   Reply extends object = Omit<ModelReply, "duration">,
 > = (request: Request, signal: AbortSignal) => Promise<Reply>;
 
-/** What is to be known of any request, for a model's reply or anything else. */
+/** The fields of any request, for a model's reply or anything else, that retrying uses. */
 export type Asked = Pick<ModelRequest, "timeLimit" | "signal">;
 
 /**
- * A model's `reply` that makes up to `1 + retries` attempts.
+ * Creates a model's `reply` that makes up to `1 + retries` attempts.
  *
- * An attempt is stopped when `request.signal` aborts, when `requestTimeout` passes, or when it has
- * taken `request.timeLimit` by itself: waiting and failed attempts do not count. A retryable
- * {@linkcode InfrastructureError} is met with a pause of its `retryAfter`, however long, or of the
- * backoff if that is longer; anything else that an attempt throws is thrown at once. The reply's
- * `duration` is that of the successful attempt.
+ * An attempt is stopped when `request.signal` aborts, when `requestTimeout` passes, or when it alone has
+ * taken `request.timeLimit`: waiting and failed attempts do not count. After a retryable
+ * {@linkcode InfrastructureError} it waits for its `retryAfter`, or for the backoff if that is longer; any
+ * other error is thrown at once. The reply's `duration` is that of the successful attempt.
  *
- * With a limiter, each attempt first takes a place there. One that is refused for its rate while others
- * are under way is none of the `retries`, as slowing down is what helps then. Nor is one that is refused alone,
- * as long as such limits use to last: only after 90 seconds of nothing but refusals is it the last one, if it
- * had been refused more often than `retries` say, and after ten minutes whatever these say. With `retries` 0 it
- * is so at once.
+ * With a limiter, each attempt first waits for a permit. A rate limit (429) while other requests are under
+ * way does not count as a retry, as slowing down helps then. Nor does one of a single request under way,
+ * until nothing but refusals has come for 90 seconds: then the attempt is the last one if it was refused
+ * more than `retries` times, and after ten minutes in any case. With `retries` 0 it is the last one at once.
  *
- * The function that is returned throws
+ * The returned function throws
  * - {@linkcode InfrastructureError} if the last attempt failed; the message says how many were made,
  *   and the cause is the attempt's own error;
  * - {@linkcode TimeLimitError} if one attempt took `request.timeLimit`;
  * - the reason of `request.signal` as soon as that aborts, also during a pause.
  *
- * @throws {InputError} If `retries` is no whole number from 0, `requestTimeout` not above 0,
- * `backoff` below 0, or `requestsPerMinute` or `tokensPerMinute` no whole number from 1.
+ * @throws {InputError} If `retries` is not a whole number from 0, `requestTimeout` not above 0, `backoff`
+ * below 0, or `requestsPerMinute` or `tokensPerMinute` not a whole number from 1.
  *
  * @example Usage
  * ```ts
@@ -114,7 +111,7 @@ export function retrying<
   if (!(backoff >= 0)) {
     throw new InputError(`Cannot retry as backoff must be at least 0: it is ${backoff}`);
   }
-  const limiter = policy.limiter ?? ownThrottle(policy);
+  const limiter = policy.limiter ?? ownLimiter(policy);
   const clock = limiter?.clock ?? SYSTEM_CLOCK;
   const { prng } = fork(freshSeed(), "backoff");
   return async (request) => {
@@ -122,28 +119,31 @@ export function retrying<
     let failed = 0;
     let refusals = 0;
     let waited = 0;
-    for (let made = 1;; made++) {
+    for (let attempts = 1;; attempts++) {
       signal?.throwIfAborted();
-      const entering = limiter?.enter(request, made > 1);
+      const entering = limiter?.enter(request, attempts > 1);
       const place = entering instanceof Promise ? await entering : entering;
       const startedAt = performance.now();
       try {
         const reply = await bounded(attempt, request, requestTimeout);
         const duration = performance.now() - startedAt;
-        limiter?.succeeded(place!, tokensOf(reply));
+        limiter?.succeeded(place!, replyTokens(reply));
         return { ...reply, duration };
       } catch (error) {
         const isRefused = limiter !== undefined && isRateLimit(error);
         if (!isRefused) limiter?.failed(place!);
-        const own = backoffAfter(made, backoff, prng());
-        const alone = isRefused ? limiter.refused(place!, error.retryAfter, own) : undefined;
+        const own = backoffAfter(attempts, backoff, prng());
+        const refusedFor = isRefused ? limiter.refused(place!, error.retryAfter, own) : undefined;
         signal?.throwIfAborted();
         if (!(error instanceof InfrastructureError)) throw error;
-        if (!error.retryable) throw counted(error, made);
-        if (!isRefused && ++failed > retries) throw counted(error, made);
+        if (!error.retryable) throw withAttempts(error, attempts);
+        if (!isRefused && ++failed > retries) throw withAttempts(error, attempts);
         const wait = error.retryAfter ?? 0;
         if (wait > LONGEST_WAIT) {
-          throw counted(tooLong(error, `the server asks to wait ${inSeconds(wait)}`), made);
+          throw withAttempts(
+            tooLong(error, `the server asks to wait ${inSeconds(wait)}`),
+            attempts,
+          );
         }
         const pause = Math.max(wait, own);
         if (!isRefused) {
@@ -151,26 +151,29 @@ export function retrying<
           continue;
         }
         refusals++;
-        // Most limits are by the minute: before one has passed, nobody knows that waiting is in vain.
-        const isVain = alone !== undefined && (retries === 0 || alone >= PATIENCE);
-        // Whoever has waited for others' refusals need not wait for as many of its own.
-        const isHopeless = alone !== undefined && alone >= LONGEST_WAIT;
-        if (isHopeless || (isVain && refusals > retries)) throw counted(error, made);
+        // Most limits are per minute: only after one has passed is waiting known to be useless.
+        const isVain = refusedFor !== undefined && (retries === 0 || refusedFor >= PATIENCE);
+        // A request that waited during others' refusals need not collect as many of its own.
+        const isHopeless = refusedFor !== undefined && refusedFor >= LONGEST_WAIT;
+        if (isHopeless || (isVain && refusals > retries)) throw withAttempts(error, attempts);
         waited += pause;
         if (waited > LONGEST_WAIT) {
-          throw counted(tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`), made);
+          throw withAttempts(
+            tooLong(error, `rate limits ask to wait ${inSeconds(waited)}`),
+            attempts,
+          );
         }
-        // Where all wait for as long, it waits for its place, ahead of those that are new.
-        if (alone === undefined && own > wait) await limiter.rest(own, signal);
+        // Otherwise all requests wait, and this one waits for its permit, ahead of new ones.
+        if (refusedFor === undefined && own > wait) await limiter.rest(own, signal);
       }
     }
   };
 }
 
-/** Milliseconds for which nothing but refusals must come before one is final: a minute, and some more. */
+/** Milliseconds of nothing but refusals before one is final: a minute, and some more. */
 const PATIENCE = 90_000;
 
-function ownThrottle({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
+function ownLimiter({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined;
   return new RateLimiter({
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
@@ -178,13 +181,13 @@ function ownThrottle({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLi
   });
 }
 
-/** Whether asking less often is what helps. */
+/** Returns whether an error is a rate limit that asking less often helps against. */
 function isRateLimit(error: unknown): error is InfrastructureError {
   return error instanceof InfrastructureError && error.retryable && error.rateLimited;
 }
 
-/** The tokens that a reply took, where it tells. */
-function tokensOf(reply: { readonly usage?: Partial<Usage> }): number | undefined {
+/** Returns the tokens that a reply took; `undefined` if it does not say. */
+function replyTokens(reply: { readonly usage?: Partial<Usage> }): number | undefined {
   const { inputTokens, outputTokens } = reply.usage ?? {};
   return inputTokens === undefined || outputTokens === undefined
     ? undefined
@@ -199,7 +202,7 @@ function tooLong(error: InfrastructureError, why: string): InfrastructureError {
   return new InfrastructureError(`${error.message}; ${why}, too long`, { cause: error });
 }
 
-/** One attempt that ends in time, whether or not it listens to its signal. */
+/** Makes one attempt that ends in time, whether or not it observes its signal. */
 async function bounded<Request extends Asked, Reply extends object>(
   attempt: Attempt<Request, Reply>,
   request: Request,
@@ -220,10 +223,10 @@ async function bounded<Request extends Asked, Reply extends object>(
   return await inTime((own) => attempt(request, own), { timeout, outOfTime, signal });
 }
 
-/** `error`, with the number of attempts in its message. */
-function counted(error: InfrastructureError, made: number): InfrastructureError {
+/** Returns `error` with the number of attempts in its message. */
+function withAttempts(error: InfrastructureError, attempts: number): InfrastructureError {
   const { message, retryable, retryAfter, rateLimited } = error;
-  return new InfrastructureError(`${message} (${made} attempt${made === 1 ? "" : "s"})`, {
+  return new InfrastructureError(`${message} (${attempts} attempt${attempts === 1 ? "" : "s"})`, {
     cause: error,
     retryable,
     rateLimited,

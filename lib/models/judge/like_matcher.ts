@@ -1,6 +1,6 @@
 /**
- * LikeMatcher: matchers that ask a judge what values are like. Judges take time, and matchers are asked
- * at once: so the judge is asked beforehand, about each value that will be compared.
+ * Judge matchers: match values by the score of a judge. Judges are asynchronous and matchers are not, so the
+ * judge is asked beforehand about each value that will be compared.
  * @module
  */
 
@@ -9,23 +9,23 @@ import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
 import type { JudgeScore } from "./score.ts";
 import { MATCHER, type Matcher } from "../../calls/expected/oracle.ts";
 
-/** What a judge is asked about values. */
+/** A question to a judge about values. */
 export interface LikeQuestion {
-  /** Who is asked: the same question to the same judge need be asked once only. */
+  /** The judge: it is asked the same question only once. */
   readonly judge: { readonly name: string };
-  /** What values should be like, as the judge is shown it. */
+  /** The description of right values, as the judge sees it. */
   readonly truth: string;
-  /** The least score that will do. */
+  /** The least score that passes. */
   readonly atLeast: number;
   /** Asks the judge about a value. */
   ask(value: JsonValue, options: { readonly signal?: AbortSignal }): Promise<JudgeScore>;
 }
 
-/** Stands for every value that nests too deep to have a text; no JSON text reads so. */
+/** Key of every value that nests too deep to serialize; not a JSON text. */
 export const TOO_DEEP = "a value that nests too deep";
 
-/** The text by which a value is known. */
-export function textOfValue(value: JsonValue): string {
+/** Returns the text that identifies a value. */
+export function valueKey(value: JsonValue): string {
   try {
     return canonicalJson(value);
   } catch {
@@ -33,53 +33,53 @@ export function textOfValue(value: JsonValue): string {
   }
 }
 
-/** A person is shown so much of a name, and of a value. */
+/** Characters of a name, and of a value, in a description, at most. */
 const LONGEST_SHOWN = 60;
-/** So many scores are shown. */
+/** Scores in a description, at most. */
 const MOST_SHOWN = 3;
 
-/** Takes the values of which a judge says that they are like something. */
+/** Matches values that a judge finds similar to a description. */
 export class LikeMatcher implements Matcher {
-  /** The mark of matchers. */
+  /** Marks matchers. */
   readonly [MATCHER] = true as const;
-  /** In words, with what the judge gave once it was asked. */
+  /** Describes the question, and the scores once the judge was asked. */
   readonly description: string;
-  /** What the judge is asked. */
+  /** The question to the judge. */
   readonly question: LikeQuestion;
 
   readonly #scores: ReadonlyMap<string, JudgeScore> | undefined;
 
-  /** `scores` has what the judge gave, by {@linkcode textOfValue}; left out before it was asked. */
+  /** `scores` are the judge's, by {@linkcode valueKey}; omitted before it was asked. */
   constructor(question: LikeQuestion, scores?: ReadonlyMap<string, JudgeScore>) {
     const { judge: { name }, truth, atLeast } = question;
     this.question = question;
     this.#scores = scores;
     this.description = `at least ${atLeast} by judge ${printable(name, LONGEST_SHOWN)} like ` +
-      quoted(truth) + (scores === undefined ? "" : `; it ${inWords([...scores])}`);
+      quoted(truth) + (scores === undefined ? "" : `; it ${describeScores([...scores])}`);
   }
 
-  /** The same once the judge was asked. */
+  /** Returns the same matcher with the judge's scores. */
   settled(scores: ReadonlyMap<string, JudgeScore>): LikeMatcher {
     return new LikeMatcher(this.question, scores);
   }
 
   /**
-   * Whether the judge gave a value a score that will do.
+   * Returns whether the judge's score of a value passes.
    *
-   * @throws {InputError} If the judge was not asked about the value, or gave it no score: whether that is
-   * like it nobody can tell.
+   * @throws {InputError} If the judge was not asked about the value, or gave it no score, so that the match
+   * cannot be decided.
    */
   matches(value: JsonValue): boolean {
     if (this.#scores === undefined) {
       throw new InputError(
-        "Cannot match by a judge before it was asked: await judged(run, expected)",
+        "Cannot match by a judge before it was asked: await askJudges(run, expected)",
       );
     }
-    const known = this.#scores.get(textOfValue(value));
+    const known = this.#scores.get(valueKey(value));
     if (known === undefined) {
       throw new InputError(
         "Cannot match by a judge as it was asked about the values of another run: " +
-          "await judged(run, expected) for this one",
+          "await askJudges(run, expected) for this one",
       );
     }
     if (known.score === null) {
@@ -93,23 +93,23 @@ export class LikeMatcher implements Matcher {
     return known.score >= this.question.atLeast;
   }
 
-  /** Records hold matchers in words. */
+  /** Journals keep the description of a matcher. */
   toJSON(): string {
     return this.description;
   }
 }
 
-function inWords(scores: readonly (readonly [string, JudgeScore])[]): string {
+function describeScores(scores: readonly (readonly [string, JudgeScore])[]): string {
   if (scores.length === 0) return "was asked about nothing";
   const [[, only]] = scores as [readonly [string, JudgeScore]];
-  if (scores.length === 1) return `gave ${scoreInWords(only)}`;
+  if (scores.length === 1) return `gave ${describeScore(only)}`;
   const shown = scores.slice(0, MOST_SHOWN)
-    .map(([value, score]) => `${scoreInWords(score)} to ${printable(value, LONGEST_SHOWN)}`);
+    .map(([value, score]) => `${describeScore(score)} to ${printable(value, LONGEST_SHOWN)}`);
   const more = scores.length - shown.length;
   return `gave ${shown.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
-function scoreInWords({ score, why = "" }: JudgeScore): string {
+function describeScore({ score, why = "" }: JudgeScore): string {
   return score === null ? `no score (${printable(why)})` : String(score);
 }
 

@@ -1,43 +1,43 @@
 /**
- * Scores of an LLM as judge: how they are read from what it said, and what many of them come to
- * (CallNavi, section 5.2 and appendix B.2).
+ * Judge scores: reads the score in a judge's reply, and summarizes many scores (CallNavi, section 5.2 and
+ * appendix B.2).
  * @module
  */
 
 import type { Usage } from "../../tools/message.ts";
 
-/** What a judge made of one value. */
+/** The score that a judge gave to one value. */
 export interface JudgeScore {
-  /** From 0, not alike, to 1, the same; `null` where there is none. */
+  /** From 0, not similar, to 1, the same; `null` if there is none. */
   readonly score: number | null;
   /**
-   * Why there is none: the judge's reply cannot be used, or the judge `could not be asked`. Left out
-   * where there is one.
+   * Why there is none: the judge's reply cannot be used, or the judge `could not be asked`. Omitted if there
+   * is one.
    */
   readonly why?: string;
-  /** `true` where what was to be judged is such that no judge can be asked: too long, or nested too deep. */
+  /** `true` if no judge can be asked about the value, as it is too long or nests too deep. */
   readonly unfit?: true;
-  /** What it said, at most 10,000 characters; empty when it could not be asked. */
+  /** The judge's reply, at most 10,000 characters; empty if it could not be asked. */
   readonly text: string;
-  /** The tokens that it took: the judge's, not those of a model under test. */
+  /** The tokens of the judge, not those of a model under test. */
   readonly usage: Usage;
-  /** The name of the model that the server says has answered; empty when it does not say. */
+  /** The name of the model that answered, according to the server; empty if it does not say. */
   readonly served: string;
-  /** Milliseconds that the successful attempt took. */
+  /** Duration of the successful attempt, in milliseconds. */
   readonly durationMs: number;
 }
 
-/** What is read from a reply. */
-export type ReadScore = { readonly score: number } | {
+/** The score parsed from a reply. */
+export type ParsedScore = { readonly score: number } | {
   readonly score: null;
   readonly why: string;
 };
 
-// Its repetitions cannot overlap: replies may be long.
+// Its repetitions cannot overlap, so that matching stays linear: replies may be long.
 const SCORE = /\[\[\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*\]\]/g;
 
 /**
- * The score in a reply: the last decimal number between `[[` and `]]`. It must be from 0 to 1.
+ * Reads the score in a reply: the last decimal number between `[[` and `]]`. It must be from 0 to 1.
  *
  * @example Usage
  * ```ts
@@ -48,18 +48,18 @@ const SCORE = /\[\[\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*\]\]/g;
  * assertEquals(readScore("93 %"), { score: null, why: "no score in [[ ]]" });
  * ```
  */
-export function readScore(reply: string): ReadScore {
+export function readScore(reply: string): ParsedScore {
   let last: string | undefined;
   for (const [, number] of reply.matchAll(SCORE)) last = number;
   if (last === undefined) return { score: null, why: "no score in [[ ]]" };
   const score = Number(last);
-  // The sum makes -0 a plain 0.
+  // The sum turns -0 into 0.
   return score >= 0 && score <= 1 ? { score: score + 0 } : { score: null, why: "out of range" };
 }
 
 const NOT_ASKED = "the judge could not be asked";
 
-/** The score that there is not, as the judge could not be asked; `reason` is shown, so it must hold no secret. */
+/** Creates the result of a judge that could not be asked; `reason` is shown, so it must contain no secret. */
 export function notAsked(reason: string, unfit = false): JudgeScore & { readonly score: null } {
   return {
     score: null,
@@ -72,23 +72,23 @@ export function notAsked(reason: string, unfit = false): JudgeScore & { readonly
   };
 }
 
-/** What many scores come to. */
+/** Summary of many scores. */
 export interface JudgingSummary {
-  /** How many scores there are. */
+  /** Number of scores. */
   readonly judged: number;
-  /** Their arithmetic mean; `null` where there are none. */
+  /** Their arithmetic mean; `null` if there are none. */
   readonly mean: number | null;
-  /** How often the judge's reply gave no score. */
+  /** Number of replies without a usable score. */
   readonly unusable: number;
-  /** How often the judge could not be asked, such as for want of a server. */
+  /** Number of times the judge could not be asked, such as when its server was down. */
   readonly unavailable: number;
-  /** How often no judge could be asked, as what was to be judged is too long, or nests too deep. */
+  /** Number of values that no judge can be asked about, as they are too long or nest too deep. */
   readonly unfit: number;
 }
 
 /**
- * The mean of the scores that there are, which the paper calls GPT Score (CallNavi, Table 4). Where there is none, none
- * is made up: these are counted apart, by whose fault it is.
+ * Summarizes scores by their mean, which the paper calls GPT Score (CallNavi, Table 4). Missing scores are
+ * not part of the mean, and are counted by their cause.
  *
  * @example Usage
  * ```ts

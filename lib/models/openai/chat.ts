@@ -1,5 +1,5 @@
 /**
- * Chat completions: the wire format that most servers speak.
+ * Chat completions: the wire format that most servers support.
  *
  * @see https://platform.openai.com/docs/api-reference/chat
  * @module
@@ -10,8 +10,8 @@ import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
 import type { FinishReason, ModelReply } from "../model.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
-import { readCalls, shapeOf, WIRE_ARGUMENTS, WIRE_TOKENS } from "./reading.ts";
-import type { Answerer, WireFormat, WireRequest } from "./wire_format.ts";
+import { parseShape, readCalls, WIRE_ARGUMENTS, WIRE_TOKENS } from "./reading.ts";
+import type { ReplySource, WireFormat, WireRequest } from "./wire_format.ts";
 
 /** OpenAI's chat completions. */
 export const CHAT: WireFormat = {
@@ -49,11 +49,11 @@ function write(
   };
 }
 
-/** A loop offers the same tools with each request. */
-const written = new WeakMap<readonly ToolSchema[], OpenAITool[]>();
+/** Cache: an agent loop sends the same tools with each request. */
+const writtenTools = new WeakMap<readonly ToolSchema[], OpenAITool[]>();
 
 function writeTools(tools: readonly ToolSchema[]): OpenAITool[] {
-  return written.getOrInsertComputed(tools, () => tools.map(toOpenAITool));
+  return writtenTools.getOrInsertComputed(tools, () => tools.map(toOpenAITool));
 }
 
 function writeMessage(message: Message): OpenAI.ChatCompletionMessageParam {
@@ -102,9 +102,9 @@ const REPLY = z.looseObject({
   }).nullish(),
 });
 
-function read(answer: unknown, answerer: Answerer): Omit<ModelReply, "duration"> {
+function read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duration"> {
   const { hide, unusable } = answerer;
-  const reply = shapeOf(REPLY, answer, answerer);
+  const reply = parseShape(REPLY, answer, answerer);
   const { choices: [choice], model, usage } = reply;
   if (choice === undefined) throw unusable("it has no choices");
   const error = reply["error"] ?? choice["error"];

@@ -1,5 +1,5 @@
 /**
- * Items of responses: what they say, and how those of an earlier reply go back.
+ * Response items: their text, and how items of an earlier reply are sent back.
  * @module
  */
 
@@ -7,8 +7,8 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Carried, Message } from "../../tools/message.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 
-/** What the messages among the items say; what the model refuses to say counts where it says nothing. */
-export function textOfItems(items: readonly JsonObject[]): string {
+/** Returns the text of the messages among the items, or their refusals if there is no text. */
+export function itemsText(items: readonly JsonObject[]): string {
   const texts: string[] = [];
   const refusals: string[] = [];
   for (const { type, content } of items) {
@@ -27,29 +27,29 @@ export function textOfItems(items: readonly JsonObject[]): string {
   return texts.join("") || refusals.join("");
 }
 
-/** What an assistant said, as items that no server has made. */
-export function writeSaid(content: string): JsonObject[] {
+/** Writes an assistant's text as items without a server's ids. */
+export function writeText(content: string): JsonObject[] {
   return content === "" ? [] : [{ role: "assistant", content }];
 }
 
-/** A call as an item that no server has made. */
+/** Writes a call as an item without a server's id. */
 export function writeCall({ id, name, arguments: written }: ToolCall): JsonObject {
   return { type: "function_call", call_id: id, name, arguments: written };
 }
 
 /**
- * The items of an earlier reply as they came, but for what has become of it since: calls that were
- * dropped are left out, and what was changed is written anew. No reasoning goes back without the item
- * that it led to, which servers refuse.
+ * Returns the items of an earlier reply as they came, apart from later changes to the message: dropped calls
+ * are omitted, and changed parts are written again. Servers refuse reasoning without the item that it led to,
+ * so that is omitted, too.
  */
 export function carriedItems(
   { content, calls }: Extract<Message, { role: "assistant" }>,
   { items }: Carried,
 ): JsonObject[] {
   const left = new Map(calls.map((call) => [call.id, call]));
-  // A text that was changed stands before whatever else there is, once.
-  const said = content === textOfItems(items);
-  const back = said ? [] : writeSaid(content);
+  // A changed text goes before all other items, once.
+  const said = content === itemsText(items);
+  const back = said ? [] : writeText(content);
   let reasoned: JsonObject[] = [];
   let dropped = false;
   for (const item of items) {
@@ -59,7 +59,7 @@ export function carriedItems(
       reasoned.push(item);
       continue;
     }
-    const kept = keptItem(item, left, said);
+    const kept = carriedItem(item, left, said);
     dropped = kept === undefined;
     if (kept === undefined) continue;
     back.push(...reasoned, kept);
@@ -68,8 +68,8 @@ export function carriedItems(
   return [...back, ...[...left.values()].map(writeCall)];
 }
 
-/** The item as it goes back, if it does; its call is no longer among those that are left. */
-function keptItem(
+/** Returns the item to send back, if any, and removes its call from `left`. */
+function carriedItem(
   item: JsonObject,
   left: Map<string, ToolCall>,
   said: boolean,
@@ -81,6 +81,6 @@ function keptItem(
   if (call === undefined) return undefined;
   left.delete(id);
   const asItCame = item["name"] === call.name && item["arguments"] === call.arguments;
-  // The id of an item names what the server has made, which this no longer is.
+  // An item's id refers to the server's version, which this no longer is.
   return asItCame ? item : writeCall(call);
 }

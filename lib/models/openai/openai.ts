@@ -1,15 +1,13 @@
 /**
- * Models behind OpenAI's chat completions or responses, at OpenAI or at any server that speaks the same
- * formats.
+ * OpenAI models: models behind OpenAI's chat completions or responses, at OpenAI or at any compatible server.
  *
- * | file | what |
+ * | file | content |
  * | --- | --- |
- * | `openai/wire_format.ts` | what a wire format is, and the options |
- * | `openai/reading.ts` | what reading a reply takes, whatever its format |
- * | `openai/chat.ts` | chat completions |
- * | `openai/items.ts` | items of responses, and how they go back |
- * | `openai/responses.ts` | responses |
- * | `openai/completions.ts` | scorers, which are asked through completions |
+ * | `wire_format.ts` | interface of a wire format, and the options |
+ * | `reading.ts` | reading of replies, common to both formats |
+ * | `chat.ts` | chat completions |
+ * | `items.ts` | items of responses, and how they are sent back |
+ * | `responses.ts` | responses |
  * @module
  */
 
@@ -27,15 +25,15 @@ export type { OpenAIOptions, WireApi } from "./wire_format.ts";
 const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: RESPONSES };
 
 /**
- * A model that is asked through OpenAI's chat completions, or through its responses. With these, what
- * the model reasoned before it called goes back to it, and to no other model.
+ * Creates a model that is asked through OpenAI's chat completions or responses. With responses, the model's
+ * reasoning before a call is sent back to it, and to no other model.
  *
  * Its `reply` throws an {@linkcode InfrastructureError} for every fault of network, server, account or
- * reply, after retries where these may help. Such a message holds at most about 300 characters of what
- * the server said, and neither the key nor a header's value.
+ * reply, after retries where these may help. Its message contains at most about 300 characters of the
+ * server's answer, and neither the key nor a header's value.
  *
- * @throws {InputError} If `baseURL` is no http or https address, if OpenAI's own servers are to be
- * asked without a key, or if an option cannot be sent or cannot be retried by.
+ * @throws {InputError} If `baseURL` is not an http or https address, if the key for OpenAI's own servers is
+ * missing, or if an option cannot be sent or is invalid for retries.
  *
  * @example Usage
  * ```ts
@@ -74,7 +72,7 @@ export function openai(options: OpenAIOptions): Model {
       `Cannot ask ${model} as ${api} has no ${unknown}: it is ${options[unknown]}; leave it out`,
     );
   }
-  const usual = checkedChoice(model, options.toolChoice);
+  const defaultChoice = checkedChoice(model, options.toolChoice);
   const endpoint = endpointOf(options);
   const { who, quote, hide } = endpoint;
   const unusable = (state: string) =>
@@ -85,7 +83,7 @@ export function openai(options: OpenAIOptions): Model {
   const post = postTo(endpoint);
   const attempt: Attempt = async (request, signal) => {
     const choice = request.toolChoice === undefined
-      ? usual
+      ? defaultChoice
       : checkedChoice(model, request.toolChoice);
     const body = {
       ...format.write({ request, options, choice, who }),
@@ -102,21 +100,21 @@ export function openai(options: OpenAIOptions): Model {
           ),
       });
     } catch (error) {
-      // Whatever writes a part of it down again goes as deep as that does.
+      // Serializing a part that nests too deep overflows the stack.
       throw error instanceof RangeError ? unusable("it nests too deep") : error;
     }
   };
   return {
     name,
     simulated,
-    // What goes without saying is in no journal, which stay as they were.
+    // The default is not written to journals, so that older ones stay comparable.
     ...(api === "chat" ? {} : { api }),
     reply: retrying(attempt, options),
   };
 }
 
 function formatOf(model: string, api: WireApi): WireFormat {
-  // It may come from a file that nothing has checked.
+  // It may come from an unchecked file.
   if (Object.hasOwn(FORMATS, api)) return FORMATS[api];
   const names = Object.keys(FORMATS).join(" or ");
   throw new InputError(

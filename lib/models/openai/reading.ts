@@ -1,5 +1,5 @@
 /**
- * What reading a reply takes, whatever its wire format: its shape, and the calls in it.
+ * Reply reading: checks the shape of a reply and reads its calls, for both wire formats.
  * @module
  */
 
@@ -7,15 +7,15 @@ import { z } from "zod";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import type { Parse } from "../../calls/trace.ts";
-import type { Answerer } from "./wire_format.ts";
+import type { ReplySource } from "./wire_format.ts";
 
-/** Arguments as servers write them; an object is kept as it is, where its schema would make a copy. */
+/** Schema of arguments as servers write them; `custom`, as an object schema would make a copy. */
 export const WIRE_ARGUMENTS = z.custom<string | JsonObject | null | undefined>(
   (value) => typeof value === "string" || value == null || isJsonObject(value),
   "Invalid input: expected string or object",
 ).optional();
 
-/** Tokens as servers count them: no reply takes more than these, and sums of such numbers stay numbers. */
+/** Schema of token counts; the maximum is beyond any reply and keeps sums finite. */
 export const WIRE_TOKENS = z.number().nonnegative().max(1e12).nullish();
 
 /** A call as a server wrote it. */
@@ -26,14 +26,14 @@ export interface WireCall {
 }
 
 /**
- * The answer, if it has the shape; `place` is where it stands in what was answered.
+ * Returns the answer if it has the shape; `place` is its path in the whole answer.
  *
- * @throws {InfrastructureError} If it has not.
+ * @throws {InfrastructureError} If it does not.
  */
-export function shapeOf<T>(
+export function parseShape<T>(
   schema: z.ZodType<T>,
   answer: unknown,
-  { unusable }: Answerer,
+  { unusable }: ReplySource,
   place: readonly PropertyKey[] = [],
 ): T {
   const parsed = schema.safeParse(answer);
@@ -41,7 +41,7 @@ export function shapeOf<T>(
   throw unusable(whyUnusable(answer, parsed.error, place));
 }
 
-/** What is wrong with an answer, in words. */
+/** Describes what is wrong with an answer. */
 function whyUnusable(answer: unknown, error: z.ZodError, place: readonly PropertyKey[]): string {
   if (answer === undefined || answer === null) return "it is empty";
   if (typeof answer === "string") return `it is text that is not marked as JSON: ${answer}`;
@@ -54,22 +54,22 @@ function whyUnusable(answer: unknown, error: z.ZodError, place: readonly Propert
   ).join("; ");
 }
 
-/** The calls of a reply, and how they could be read. */
+/** The calls of a reply, and how they could be parsed. */
 export interface ReadCalls {
   readonly calls: readonly ToolCall[];
   readonly repairs: readonly string[];
-  /** Left out where there are no calls. */
+  /** Omitted if there are no calls. */
   readonly parsed?: Parse;
 }
 
 /**
- * The calls, with ids and arguments where they had none, and new ids where earlier calls have theirs.
+ * Returns the calls. Missing ids and arguments are added, and ids of earlier calls are replaced.
  *
- * @throws {InfrastructureError} If two of them have one id.
+ * @throws {InfrastructureError} If two of them have the same id.
  */
 export function readCalls(
   wireCalls: readonly WireCall[],
-  { unusable, isTaken = () => false }: Answerer,
+  { unusable, isTaken = () => false }: ReplySource,
 ): ReadCalls {
   const taken = new Set<string>();
   for (const { id } of wireCalls) {
@@ -81,7 +81,7 @@ export function readCalls(
   const calls = wireCalls.map((call, index): ToolCall => {
     const position = index + 1;
     let id = call.id;
-    // Results are told apart by it, those of earlier replies too.
+    // Ids distinguish results, including those of earlier replies.
     if (!id || isTaken(id)) {
       const flaw = id ? "the id of an earlier call" : "no id";
       id = `call_${position}`;

@@ -1,6 +1,6 @@
 /**
- * Responses: OpenAI's later wire format, in which a reply is a list of items. What the model reasoned is
- * one of them, and goes back with the next request in the place that it had.
+ * Responses: OpenAI's later wire format, in which a reply is a list of items. The model's reasoning is one of
+ * them, and is sent back with the next request in the same place.
  *
  * @see https://platform.openai.com/docs/api-reference/responses
  * @module
@@ -13,9 +13,9 @@ import type { Message } from "../../tools/message.ts";
 import type { FinishReason, ModelReply } from "../model.ts";
 import { isWithin } from "../../base/json_depth.ts";
 import { type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
-import { carriedItems, textOfItems, writeCall, writeSaid } from "./items.ts";
-import { readCalls, shapeOf, WIRE_ARGUMENTS, WIRE_TOKENS, type WireCall } from "./reading.ts";
-import type { Answerer, OpenAIOptions, WireFormat, WireRequest } from "./wire_format.ts";
+import { carriedItems, itemsText, writeCall, writeText } from "./items.ts";
+import { parseShape, readCalls, WIRE_ARGUMENTS, WIRE_TOKENS, type WireCall } from "./reading.ts";
+import type { OpenAIOptions, ReplySource, WireFormat, WireRequest } from "./wire_format.ts";
 
 /** OpenAI's responses. */
 export const RESPONSES: WireFormat = {
@@ -27,7 +27,7 @@ export const RESPONSES: WireFormat = {
 };
 
 type Body = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, "input"> & {
-  // Items go back as they came, whatever their types.
+  // Items are sent back as they came, whatever their types.
   readonly input: readonly JsonObject[];
 };
 
@@ -53,7 +53,7 @@ function write({ request, options, choice, who }: WireRequest): Body {
   };
 }
 
-/** Models that do not reason refuse to be asked for what they reasoned. */
+/** Requests the reasoning only with a reasoning effort: models that do not reason refuse the request. */
 function writeReasoning({ reasoningEffort }: OpenAIOptions): Partial<Body> {
   if (reasoningEffort === undefined) return {};
   const reasoning = { effort: reasoningEffort };
@@ -61,13 +61,13 @@ function writeReasoning({ reasoningEffort }: OpenAIOptions): Partial<Body> {
   return { reasoning, store: false, include: ["reasoning.encrypted_content"] };
 }
 
-/** A tool is strict here unless it is said not to be; in chat completions it is the other way round. */
+/** Writes a tool. Responses treat a tool as strict by default, chat completions do not. */
 function writeTool(tool: ToolSchema): OpenAI.Responses.FunctionTool {
   const { name, description, strict = false, parameters } = toOpenAITool(tool).function;
   return { type: "function", name, description, strict, parameters };
 }
 
-/** `whose` items go back as they came: recordings know this model by its name alone, and by no address. */
+/** Writes a message; items carried by one of `whose` are sent back as they came. Recordings name only models. */
 function writeMessage(message: Message, whose: readonly string[]): JsonObject[] {
   const { role, content } = message;
   if (role === "tool") {
@@ -76,14 +76,14 @@ function writeMessage(message: Message, whose: readonly string[]): JsonObject[] 
   if (role !== "assistant") return [{ role, content }];
   const { calls, carried } = message;
   if (carried !== undefined && whose.includes(carried.by)) return carriedItems(message, carried);
-  return [...writeSaid(content), ...calls.map(writeCall)];
+  return [...writeText(content), ...calls.map(writeCall)];
 }
 
 const REPLY = z.looseObject({
   model: z.string().nullish(),
   status: z.string().nullish(),
   incomplete_details: z.looseObject({ reason: z.string().nullish() }).nullish(),
-  // Items go back as they came, where their schemas would make copies of them.
+  // Items are sent back as they came; object schemas would make copies.
   output: z.array(z.custom<JsonObject>(isJsonObject, "Invalid input: expected object")),
   usage: z.looseObject({
     input_tokens: WIRE_TOKENS,
@@ -108,7 +108,7 @@ const CALL = z.looseObject({
   arguments: WIRE_ARGUMENTS,
 });
 
-/** So deep the items of a reply may nest. */
+/** Levels of nesting in the items of a reply, at most. */
 const MOST_LEVELS = 100;
 
 /** Why a reply is not complete. */
@@ -117,9 +117,9 @@ const INCOMPLETE: ReadonlyMap<string, FinishReason> = new Map([
   ["content_filter", "filter"],
 ]);
 
-function read(answer: unknown, answerer: Answerer): Omit<ModelReply, "duration"> {
+function read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duration"> {
   const { who, hide, unusable } = answerer;
-  const reply = shapeOf(REPLY, answer, answerer);
+  const reply = parseShape(REPLY, answer, answerer);
   const { status, model, usage, output } = reply;
   const error = reply["error"];
   if ((error !== undefined && error !== null) || status === "failed") {
@@ -128,13 +128,13 @@ function read(answer: unknown, answerer: Answerer): Omit<ModelReply, "duration">
   if (status === "queued" || status === "in_progress" || status === "cancelled") {
     throw unusable(`its status is ${status}`);
   }
-  // They go back with the next request.
+  // They are sent back with the next request.
   if (!isWithin(output, { levels: MOST_LEVELS })) throw unusable("its items nest too deep");
   const wireCalls = output.flatMap((item, place): WireCall[] => {
-    if (item["type"] === "message") shapeOf(MESSAGE, item, answerer, ["output", place]);
+    if (item["type"] === "message") parseShape(MESSAGE, item, answerer, ["output", place]);
     if (item["type"] !== "function_call") return [];
-    const { call_id: id, ...call } = shapeOf(CALL, item, answerer, ["output", place]);
-    // An item has an id of its own.
+    const { call_id: id, ...call } = parseShape(CALL, item, answerer, ["output", place]);
+    // The `id` of an item is another one.
     return [{ ...call, id }];
   });
   const found = readCalls(wireCalls, answerer);
@@ -144,7 +144,7 @@ function read(answer: unknown, answerer: Answerer): Omit<ModelReply, "duration">
   );
   const reason = reply.incomplete_details?.reason ?? "";
   return {
-    text: hide(textOfItems(items)),
+    text: hide(itemsText(items)),
     ...found,
     finish: status === "completed"
       ? found.calls.length > 0 ? "calls" : "stop"

@@ -1,6 +1,6 @@
 /**
- * Wire formats: how a conversation is put to OpenAI's servers, and to those that speak as they do, and
- * how their replies are read. There are two, one beside this file each.
+ * Wire formats: write conversations for OpenAI's and compatible servers, and read their replies. The two
+ * formats are in `chat.ts` and `responses.ts`.
  * @module
  */
 
@@ -11,12 +11,12 @@ import type { InfrastructureError, ModelReply, ModelRequest } from "../model.ts"
 import type { RetryPolicy } from "../http/retry.ts";
 import type { ToolChoice } from "../../tools/tool.ts";
 
-/** The formats that have calls of their own. */
+/** The APIs with native tool calls. */
 export type WireApi = "chat" | "responses";
 
-/** Which model to ask, where, and how. */
+/** Options of {@linkcode openai}. */
 export interface OpenAIOptions extends EndpointOptions, RetryPolicy {
-  /** Whether it is asked through chat completions or through responses; default `chat`. */
+  /** Chat completions or responses. Default: `chat`. */
   api?: WireApi;
   /** The sampling temperature, 0 to 2. */
   temperature?: number;
@@ -25,77 +25,76 @@ export interface OpenAIOptions extends EndpointOptions, RetryPolicy {
   /** Tokens that one reply may take, hidden reasoning included. */
   maxCompletionTokens?: number;
   /**
-   * How much to reason before answering. With `responses`, any but `none` also keeps the conversation
-   * out of the server's store: what the model reasoned comes encrypted, and goes back with the next
-   * request.
+   * How much to reason before answering. With `responses`, any value but `none` also keeps the conversation
+   * out of the server's store: reasoning is received encrypted, and sent back with the next request.
    */
   reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-  /** Asks the server to sample reproducibly; few do, and `responses` knows no such field. */
+  /** Asks the server to sample reproducibly; few do, and `responses` has no such field. */
   seed?: number;
-  /** Whether one reply may hold several calls; sent only along with tools. */
+  /** Whether one reply may contain several calls; sent only along with tools. */
   parallelToolCalls?: boolean;
   /**
-   * Whether a reply calls functions: as the model likes, never, always, or always this one; sent only
-   * along with tools. Where it must call, no conversation ends by itself (Indirection, "Inflexible").
+   * Whether a reply calls functions: as the model chooses, never, always, or always this one; sent only
+   * along with tools. If it must call, no conversation ends by itself (Indirection, "Inflexible").
    */
   toolChoice?: ToolChoice;
-  /** Further fields of the request body; they win over those that the other options make. */
+  /** Further fields of the request body; they override those of the other options. */
   body?: JsonObject;
-  /** The name under which the model appears in results; default `model`. */
+  /** The name of the model in results. Default: `model`. */
   name?: string;
-  /** Whether the server is a program that stands in for a model; default false. */
+  /** Whether the server is a program that simulates a model. Default: `false`. */
   simulated?: boolean;
   /**
-   * Further fields of one request's body; they win over all others. The wiring of simulated models
-   * needs them, to tell the loopback server which request of which trial it answers.
+   * Returns further fields of one request's body; they override all others. Used to pass the repetition to
+   * the loopback server of simulated models.
    */
   requestFields?: (request: ModelRequest) => JsonObject;
 }
 
-/** A request, and what decides how it is written. */
+/** A request, and everything else that its body depends on. */
 export interface WireRequest {
-  /** What the model is asked. */
+  /** The request. */
   readonly request: ModelRequest;
-  /** How it is asked. */
+  /** Options of the model. */
   readonly options: OpenAIOptions;
-  /** Whether the reply may, must or must not call, by the request or else by the options. */
+  /** Whether the reply may, must or must not call, from the request or else from the options. */
   readonly choice: ToolChoice | undefined;
-  /** The model and its host: what it wants back goes nowhere else. */
+  /** The model and its host: items carried from its replies are sent to no other. */
   readonly who: string;
 }
 
-/** Whoever answered, to those who read the answer. */
-export interface Answerer {
+/** The source of an answer, with helpers to read it. */
+export interface ReplySource {
   /** The model and its host. */
   readonly who: string;
-  /** A text as it was said, but for the endpoint's own secrets. */
+  /** Returns a text without known secrets, otherwise unchanged. */
   readonly hide: (text: string) => string;
-  /** The fault of an answer that cannot be used, by what is wrong with it in words. */
+  /** Creates the error of an unusable answer, from a description of what is wrong. */
   readonly unusable: (state: string) => InfrastructureError;
-  /** Whether an earlier call of the conversation has an id; left out where there is no conversation. */
+  /** Returns whether an earlier call of the conversation has an id; omitted without a conversation. */
   readonly isTaken?: (id: string) => boolean;
 }
 
-/** How a conversation is written to a server, and how its replies are read. */
+/** Writes requests to a server, and reads its replies. */
 export interface WireFormat {
-  /** Where requests go, below the base URL. */
+  /** Path of requests, below the base URL. */
   readonly path: string;
-  /** What a reply is called. */
+  /** Name of a reply, for messages. */
   readonly replyName: string;
   /** Options that it has no field for. */
   readonly unknown: readonly (keyof OpenAIOptions)[];
-  /** The body of a request, but for the fields that the options add as they are. */
-  write(asked: WireRequest): object;
+  /** Returns the body of a request, without the fields that options add unchanged. */
+  write(request: WireRequest): object;
   /**
-   * What a server answered.
+   * Reads a server's answer.
    *
-   * @throws {InfrastructureError} If it cannot be used.
+   * @throws {InfrastructureError} If it is unusable.
    */
-  read(answer: unknown, answerer: Answerer): Omit<ModelReply, "duration">;
+  read(answer: unknown, answerer: ReplySource): Omit<ModelReply, "duration">;
 }
 
 /**
- * The choice, checked: it may come from a file that nothing has checked.
+ * Checks a tool choice, which may come from an unchecked file.
  *
  * @throws {InputError} If there is no such choice.
  */

@@ -1,6 +1,5 @@
 /**
- * Recordings as files: what a model was asked in one trial and what it replied, for people to read and to
- * compare, without secrets.
+ * Recording files: the requests and replies of one trial, for people to read and compare, without secrets.
  * @module
  */
 
@@ -12,79 +11,79 @@ import { sha256 } from "../../base/hash.ts";
 import { formatJson } from "../../base/json_format.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../model.ts";
-import type { AskedOptions } from "./request.ts";
+import type { RecordedModelOptions } from "./request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { PARSES } from "../../calls/trace.ts";
 
-/** A message; or the one that the reply to a request of the file became, by that request's place from 1. */
+/** A message; or the number, from 1, of the request in the file whose reply became this message. */
 export type RecordedMessage = Message | { readonly reply: number };
 
-/** What came of a request in place of a reply. */
+/** The error of a request without a reply. */
 export interface RecordedError {
-  /** Whose error it is: the clock's, that of the way to the model, or the model's own. */
+  /** Cause of the error: the time limit, the infrastructure, or the model itself. */
   readonly kind: "time_limit" | "infrastructure" | "other";
-  /** In words. */
+  /** Its message. */
   readonly message: string;
 }
 
-/** What was asked, and what came of it. */
+/** A request, and its reply or error. */
 export interface RecordedRequest {
-  /** The number of the request in its trial, from 1. */
+  /** Number of the request in its trial, from 1. */
   readonly request: number;
-  /** The stage of the strategy, `judge`, or `assertion` for what assertions ask; left out of the loop. */
+  /** The stage of the strategy, `judge`, or `assertion`; omitted in the agent loop. */
   readonly stage?: string;
-  /** The how manieth time that was asked, if not the first. */
+  /** Occurrence number of the request; omitted for the first. */
   readonly occurrence?: number;
-  /** The SHA-256 of what was asked. */
+  /** SHA-256 of the request, in hexadecimal. */
   readonly hash: string;
-  /** Which of the models was asked, from 1. */
+  /** Number of the model in `models`, from 1. */
   readonly model: number;
-  /** Which of the lists of tools it had, from 1; left out where it had none. */
+  /** Number of the list in `tools`, from 1; omitted without tools. */
   readonly tools?: number;
-  /** Whether it had to call; left out where nothing was said. */
+  /** Whether the model had to call; omitted if not specified. */
   readonly toolChoice?: ToolChoice;
-  /** The earlier request, by its place from 1, with which so many first messages are shared. */
+  /** An earlier request, by its number from 1, and how many first messages are the same as in it. */
   readonly continues?: { readonly place: number; readonly messages: number };
-  /** The messages that are new. */
+  /** The messages after those. */
   readonly messages: readonly RecordedMessage[];
-  /** The reply; left out where there was none. */
+  /** The reply; omitted if there was none. */
   readonly reply?: ModelReply;
-  /** Set where something was taken out of the reply that looks like a secret. */
+  /** Set if something that looks like a secret was removed from the reply. */
   readonly redacted?: true;
-  /** What came in its place. */
+  /** The error; omitted if there was a reply. */
   readonly error?: RecordedError;
 }
 
-/** All that models were asked in one trial. */
+/** All requests to models in one trial. */
 export interface Recording {
   /** The trial's id. */
   readonly trial: string;
-  /** How many seconds the trial had; left out where it had no limit. */
+  /** Time limit of the trial, in seconds; omitted if there was none. */
   readonly seconds?: number;
-  /** The options of each model that was asked. */
-  readonly models: readonly AskedOptions[];
-  /** Each list of tools once. */
+  /** The options of each model. */
+  readonly models: readonly RecordedModelOptions[];
+  /** Each distinct list of tools. */
   readonly tools: readonly (readonly ToolSchema[])[];
   /** Requests in the order in which they were made. */
   readonly requests: readonly RecordedRequest[];
 }
 
-/** Far beyond any trial; what is larger is no recording. */
+/** Bytes of a recording, at most: far more than any trial needs. */
 const LARGEST_FILE = 2 ** 27;
 
-/** Lines and columns of a text, each line by itself, so that a change of one shows as that. */
+/** A text, split into lines so that a diff shows which line changed. */
 type Lines = string | readonly string[];
 
-function linesOf(text: string): Lines {
+function splitLines(text: string): Lines {
   return text.includes("\n") ? text.split("\n") : text;
 }
 
-function textOf(lines: Lines): string {
+function joinLines(lines: Lines): string {
   return typeof lines === "string" ? lines : lines.join("\n");
 }
 
-/** The text of the file. */
+/** Returns the text of a recording file. */
 export function recordingText({ trial, seconds, models, tools, requests }: Recording): string {
   const list = (name: string, items: readonly string[], last = false) =>
     `  "${name}": [${items.length === 0 ? "" : `\n    ${items.join(",\n    ")}\n  `}]${
@@ -96,48 +95,48 @@ export function recordingText({ trial, seconds, models, tools, requests }: Recor
     `  "trial": ${JSON.stringify(trial)},\n` +
     (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
     list("models", models.map((model) => JSON.stringify(model))) +
-    list("tools", tools.map((own) => `[\n      ${own.map(lineOf).join(",\n      ")}\n    ]`)) +
-    list("requests", requests.map((one) => formatJson(written(one), "    ")), true) +
+    list("tools", tools.map((own) => `[\n      ${own.map(toolLine).join(",\n      ")}\n    ]`)) +
+    list("requests", requests.map((one) => formatJson(requestJson(one), "    ")), true) +
     "}\n";
 }
 
-function lineOf(tool: ToolSchema): string {
+function toolLine(tool: ToolSchema): string {
   return JSON.stringify(tool);
 }
 
-function written(request: RecordedRequest): JsonObject {
+function requestJson(request: RecordedRequest): JsonObject {
   const { messages, reply, redacted, error, ...others } = request;
   return {
     ...others as unknown as JsonObject,
     messages: messages.map((message): JsonObject =>
       "reply" in message
         ? { reply: message.reply }
-        : { ...message as unknown as JsonObject, content: linesOf(message.content) as JsonValue }
+        : { ...message as unknown as JsonObject, content: splitLines(message.content) as JsonValue }
     ),
-    ...(reply === undefined ? {} : { reply: writtenReply(reply) }),
+    ...(reply === undefined ? {} : { reply: replyJson(reply) }),
     ...(redacted === undefined ? {} : { redacted }),
     ...(error === undefined
       ? {}
-      : { error: { kind: error.kind, message: linesOf(error.message) as JsonValue } }),
+      : { error: { kind: error.kind, message: splitLines(error.message) as JsonValue } }),
   };
 }
 
-function writtenReply({ text, calls, repairs, written, ...others }: ModelReply): JsonObject {
+function replyJson({ text, calls, repairs, written, ...others }: ModelReply): JsonObject {
   return {
-    text: linesOf(text) as JsonValue,
+    text: splitLines(text) as JsonValue,
     ...(calls.length === 0 ? {} : { calls: calls as unknown as JsonValue }),
     ...others as unknown as JsonObject,
     ...(repairs.length === 0 ? {} : { repairs: [...repairs] }),
-    ...(written === undefined ? {} : { written: linesOf(written) as JsonValue }),
+    ...(written === undefined ? {} : { written: splitLines(written) as JsonValue }),
   };
 }
 
 const LINES = z.union([z.string(), z.array(z.string())], {
   error: "must be a text, or a list of its lines",
-}).transform(textOf);
+}).transform(joinLines);
 const COUNT = z.int().min(0);
 const PLACE = z.int().min(1);
-// As it was parsed, and not copied: keys may be any, and it may nest deep.
+// Not copied by a schema: it may have any keys and nest deep.
 const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
 
 const CALL = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() });
@@ -202,13 +201,14 @@ const REQUEST = z.strictObject({
 });
 
 const VERSION = z.literal(1, {
-  error: ({ input }) => `must be 1, the version that this toolgate reads: it is ${shown(input)}`,
+  error: ({ input }) =>
+    `must be 1, the version that this toolgate reads: it is ${describeInput(input)}`,
 });
 const KIND = z.literal("recording", {
-  error: ({ input }) => `must be "recording": it is ${shown(input)}`,
+  error: ({ input }) => `must be "recording": it is ${describeInput(input)}`,
 });
 
-/** What is read first: nothing else can be said of a file of another version. */
+/** Checked first: the other rules do not apply to a file of another version. */
 const HEAD = z.looseObject({ v: VERSION, kind: KIND });
 
 const RECORDING = z.strictObject({
@@ -221,7 +221,7 @@ const RECORDING = z.strictObject({
   requests: z.array(REQUEST),
 }).check(({ value, issues }) => {
   for (const [index, one] of value.requests.entries()) {
-    // What a request refers to stands before it.
+    // A request may only refer to entries before it.
     const wrong = one.model > value.models.length
       ? ["model"]
       : (one.tools ?? 0) > value.tools.length
@@ -235,30 +235,30 @@ const RECORDING = z.strictObject({
     );
     const path = wrong ?? (reply < 0 ? undefined : ["messages", reply, "reply"]);
     if (path === undefined) continue;
-    const message = "must be the place of something in this file, above it";
+    const message = "must be the number of an entry above it in this file";
     issues.push({ code: "custom", message, path: ["requests", index, ...path], input: one });
   }
 }) as unknown as z.ZodType<Recording & { v: 1; kind: "recording" }>;
 
-function shown(value: unknown): string {
+function describeInput(value: unknown): string {
   return value === undefined ? "left out" : JSON.stringify(value)?.slice(0, 100) ?? "nothing";
 }
 
 /**
  * Reads a recording; `undefined` if there is no such file.
  *
- * @throws {InputError} If it cannot be read, or is no recording of this version; the message names file,
+ * @throws {InputError} If it cannot be read, or is not a recording of this version; the message names file,
  * path and rule.
  */
 export function readRecording(path: string): Recording | undefined {
-  const content = readIfThere(path);
+  const content = readIfExists(path);
   return content === undefined ? undefined : parseRecording(content, path);
 }
 
 /**
- * A recording from its text, which stands at `path`.
+ * Parses the text of a recording, which was read from `path`.
  *
- * @throws {InputError} As {@linkcode readRecording} does.
+ * @throws {InputError} If it is not a recording of this version.
  */
 export function parseRecording(content: string, path: string): Recording {
   let value: unknown;
@@ -273,7 +273,7 @@ export function parseRecording(content: string, path: string): Recording {
   return parseWith(RECORDING, value, `the recording ${path}`);
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     const { size } = Deno.statSync(path);
     if (size > LARGEST_FILE) {
@@ -289,7 +289,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** The messages of a request of a recording, all of them. */
+/** Returns all messages of a request of a recording. */
 export function messagesOf({ requests }: Recording, request: RecordedRequest): Message[] {
   const parts: Message[][] = [];
   let kept = Infinity;
@@ -307,7 +307,7 @@ export function messagesOf({ requests }: Recording, request: RecordedRequest): M
   return parts.reverse().flat();
 }
 
-/** The message that a reply becomes in the conversation. */
+/** Returns the message that a reply becomes in the conversation. */
 export function messageOf({ text, calls, carried }: ModelReply): Message {
   return {
     role: "assistant",
@@ -317,7 +317,7 @@ export function messageOf({ text, calls, carried }: ModelReply): Message {
   };
 }
 
-/** Where the recording of a trial stands in its folder: names that every file system takes. */
+/** Returns the path of a trial's recording in its folder, of names that every file system accepts. */
 export function recordingPath(folder: string, trial: string, model: string): string {
   const words = redactRecord(trial).split(" ").filter((word) => !word.startsWith("model="));
   const name = slug(words.join(" "), 120) || "trial";
@@ -326,7 +326,7 @@ export function recordingPath(folder: string, trial: string, model: string): str
   return `${folder.replace(/(?<=.)[/\\]+$/, "")}/${own}/${name}-${sha256(trial).slice(0, 16)}.json`;
 }
 
-/** Names that Windows takes for devices. */
+/** Device names of Windows. */
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 
 function slug(text: string, longest: number): string {

@@ -1,81 +1,81 @@
 /**
- * Misses of replays: what was asked and not recorded, the recording that is most like it, and where both
- * first differ.
+ * Replay misses: the error for a request that is not recorded, with the most similar recording and the first
+ * difference from it.
  * @module
  */
 
 import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { messagesOf, type RecordedRequest, type Recording } from "./file.ts";
-import type { ReadRequest } from "./request.ts";
+import type { HashedRequest } from "./request.ts";
 import { redactRecord } from "../../base/redact.ts";
 import { MARK } from "../../base/secrets.ts";
 
 /** A recording of another trial. */
 export interface Nearest {
-  /** Where it is. */
+  /** Path of its file. */
   readonly path: string;
   /** The trial's id. */
   readonly trial: string;
 }
 
-/** What was asked and not found. */
-export interface Missed {
+/** A request that was not found in a recording. */
+export interface Miss {
   /** The trial's id. */
   readonly trial: string;
-  /** The folder of all recordings, and where that of this trial is or would be. */
+  /** The folder of all recordings, and the path of this trial's recording, which may not exist. */
   readonly folder: string;
   readonly path: string;
   /** Its recording; `undefined` if it has none. */
   readonly file: Recording | undefined;
-  /** What was asked. */
-  readonly read: ReadRequest;
+  /** The request. */
+  readonly hashed: HashedRequest;
   readonly request: number;
   readonly stage?: string;
-  /** How many seconds the trial has; `undefined` if it has no limit. */
+  /** Time limit of the trial, in seconds; `undefined` if there is none. */
   readonly seconds: number | undefined;
-  /** What is recorded in the place of the request; `undefined` if nothing is. */
+  /** The request recorded in its place; `undefined` if there is none. */
   readonly found: RecordedRequest | undefined;
-  /** The recording of another trial that is most like it; `undefined` if there is none. */
+  /** The most similar recording of another trial; `undefined` if there is none. */
   readonly nearest: Nearest | undefined;
 }
 
-/** The error of a replay that cannot go on: it tells what is nearest, and how to mend it. */
-export function missOf(missed: Missed): InputError {
-  const { trial, folder, path, file, stage, request } = missed;
+/** Creates the error of a replay that cannot go on: it names the nearest recording, and how to record again. */
+export function missError(miss: Miss): InputError {
+  const { trial, folder, path, file, stage, request } = miss;
   const place = stage === "assertion"
-    ? "what an assertion asks its judge"
+    ? "request of an assertion to its judge"
     : `request ${request}${stage === undefined ? "" : ` of stage ${printable(stage, 100)}`}`;
   const [head, lines] = file === undefined
-    ? [`there is no recording of it (${place})`, unrecorded(missed)]
+    ? [`there is no recording of it (${place})`, unrecordedLines(miss)]
     : [
-      missed.found === undefined ? `it has no ${place}` : `it has another ${place}`,
-      [`recording: ${path}`, ...differing(missed, file)],
+      miss.found === undefined ? `it has no ${place}` : `it has another ${place}`,
+      [`recording: ${path}`, ...differenceLines(miss, file)],
     ];
   return new InputError(
     [
-      `Cannot replay a trial as its recording must have all that is asked: ${head}`,
+      `Cannot replay a trial as its recording must have every request: ${head}`,
       ...[`trial: ${redactRecord(trial)}`, ...lines].map((line) => `  ${line}`),
-      `  To record it anew, ask the model: --record=${folder}, or --auto=${folder} for what is not recorded`,
+      `  To record it again, use --record=${folder}, or --auto=${folder} to record only what is missing`,
     ].join("\n"),
   );
 }
 
-function unrecorded({ path, nearest, trial, folder }: Missed): string[] {
+function unrecordedLines({ path, nearest, trial, folder }: Miss): string[] {
   const place = `its recording would be: ${path}`;
   if (nearest === undefined) return [place, `${folder} has no recording at all`];
   const words = differingWords(nearest.trial, redactRecord(trial));
   const what = words.length === 0
-    ? "of a trial that is called the same"
+    ? "of a trial with the same id"
     : `of ${words.slice(0, MOST_WORDS).join(", ")}${words.length > MOST_WORDS ? " and more" : ""}`;
   return [place, `nearest: ${nearest.path}, ${what}`];
 }
 
-/** So many words of an id are told. */
+/** Words of an id in a message, at most. */
 const MOST_WORDS = 4;
 
 function differingWords(known: string, wanted: string): string[] {
-  const [one, other] = [wordsOf(known), wordsOf(wanted)];
+  const [one, other] = [idWords(known), idWords(wanted)];
   return [...new Set([...one.keys(), ...other.keys()])]
     .filter((name) => one.get(name) !== other.get(name))
     .map((name) =>
@@ -85,8 +85,8 @@ function differingWords(known: string, wanted: string): string[] {
     );
 }
 
-/** The words of a trial's id, by name. */
-function wordsOf(trial: string): Map<string, string> {
+/** Returns the words of a trial's id, by name. */
+function idWords(trial: string): Map<string, string> {
   return new Map(
     trial.split(" ").map((word) => {
       const sign = word.indexOf("=");
@@ -95,15 +95,13 @@ function wordsOf(trial: string): Map<string, string> {
   );
 }
 
-/**
- * Of trials by their ids the one that differs from `trial` in the fewest words; the first of those.
- */
+/** Returns the recording whose trial id differs from `trial` in the fewest words; the first of those. */
 export function nearestTo(trial: string, known: Iterable<Nearest>): Nearest | undefined {
-  const wanted = wordsOf(redactRecord(trial));
+  const wanted = idWords(redactRecord(trial));
   let nearest: Nearest | undefined;
   let least = Infinity;
   for (const one of known) {
-    const words = wordsOf(one.trial);
+    const words = idWords(one.trial);
     const names = new Set([...words.keys(), ...wanted.keys()]);
     const differing = [...names].filter((name) => words.get(name) !== wanted.get(name)).length;
     if (differing < least) [nearest, least] = [one, differing];
@@ -111,23 +109,26 @@ export function nearestTo(trial: string, known: Iterable<Nearest>): Nearest | un
   return nearest;
 }
 
-/** How what is recorded differs from what was asked. */
-function differing({ read, found, stage, request, seconds }: Missed, file: Recording): string[] {
+/** Returns lines that say how the recording differs from the request. */
+function differenceLines(
+  { hashed, found, stage, request, seconds }: Miss,
+  file: Recording,
+): string[] {
   const same = file.requests.filter((one) => one.stage === stage);
   const other = found ?? (stage === "assertion" ? same[0] : undefined);
   if (other === undefined) {
     const last = same.at(-1);
-    if (last === undefined) return ["nothing of the kind was asked in it"];
+    if (last === undefined) return ["it has no such request at all"];
     return [
       last.request < request
-        ? `it ends with request ${last.request}: more is asked now`
-        : "it was asked less often there",
+        ? `it ends with request ${last.request}, and this run makes more`
+        : "it was made less often there",
     ];
   }
-  if (other.hash === read.hash) {
+  if (other.hash === hashed.hash) {
     return [
       other.error === undefined
-        ? "the same was asked less often there"
+        ? "the same request was made less often there"
         : `the model ran out of ${file.seconds} seconds there, and has ${
           seconds ?? "no limit of"
         } now`,
@@ -139,101 +140,102 @@ function differing({ read, found, stage, request, seconds }: Missed, file: Recor
     toolChoice: other.toolChoice,
     messages: messagesOf(file, other),
   } as unknown as JsonValue;
-  const askedRequest = {
-    model: read.asked.value,
-    tools: read.tools.value,
-    toolChoice: read.toolChoice,
-    messages: read.messages.map(({ value }) => value),
+  const currentRequest = {
+    model: hashed.model.value,
+    tools: hashed.tools.value,
+    toolChoice: hashed.toolChoice,
+    messages: hashed.messages.map(({ value }) => value),
   } as unknown as JsonValue;
-  // What was a secret may be the same still.
+  // A secret that the recording replaced may still be the same.
   const difference =
-    firstDifference(recordedRequest, askedRequest, { areSame: areSameButSecrets }) ??
-      firstDifference(recordedRequest, askedRequest);
+    firstDifference(recordedRequest, currentRequest, { areSame: areSameApartFromSecrets }) ??
+      firstDifference(recordedRequest, currentRequest);
   if (difference === undefined) {
-    return ["its hash is of another request than it shows: the file was changed"];
+    return ["its hash does not match its request: the file was changed"];
   }
-  const { path, recorded, asked } = difference;
-  const wasSecret = recorded.includes(MARK) && !asked.includes(MARK);
+  const { path, recorded, requested } = difference;
+  const wasSecret = recorded.includes(MARK) && !requested.includes(MARK);
   return [
     `first difference: ${printable(path, 300)}`,
     `  recorded: ${recorded}`,
-    `  asked:    ${asked}`,
-    ...(wasSecret ? [`${MARK} stands for what was a secret when it was recorded`] : []),
+    `  asked:    ${requested}`,
+    ...(wasSecret ? [`${MARK} replaces a secret in the recording`] : []),
     ...(file.requests.some(({ redacted }) => redacted)
       ? [`a reply has ${MARK} in place of what looks like a secret, and tools are called with that`]
       : []),
   ];
 }
 
-/** Where two values differ. */
+/** A place where two values differ. */
 interface Difference {
   readonly path: string;
   readonly recorded: string;
-  readonly asked: string;
+  readonly requested: string;
 }
 
-/** Whether two values that are no lists or objects are the same. */
-type Comparison = (recorded: JsonValue | undefined, asked: JsonValue | undefined) => boolean;
+/** Returns whether two values that are neither lists nor objects are the same. */
+type Comparison = (recorded: JsonValue | undefined, requested: JsonValue | undefined) => boolean;
 
-/** Whether they are the same but for what was taken out of the recorded one. */
-const areSameButSecrets: Comparison = (recorded, asked) => {
-  if (typeof recorded !== "string" || typeof asked !== "string") return recorded === asked;
+/** Returns whether they are the same apart from secrets replaced in the recorded one. */
+const areSameApartFromSecrets: Comparison = (recorded, requested) => {
+  if (typeof recorded !== "string" || typeof requested !== "string") return recorded === requested;
   const [head, ...others] = recorded.split(MARK);
   const last = others.pop();
-  if (last === undefined) return recorded === asked;
-  if (!asked.startsWith(head!) || !asked.endsWith(last)) return false;
+  if (last === undefined) return recorded === requested;
+  if (!requested.startsWith(head!) || !requested.endsWith(last)) return false;
   let at = head!.length;
   for (const part of others) {
-    const found = asked.indexOf(part, at);
+    const found = requested.indexOf(part, at);
     if (found < 0) return false;
     at = found + part.length;
   }
-  return at + last.length <= asked.length;
+  return at + last.length <= requested.length;
 };
 
-/** The first place in which two values differ, in the order of their keys. */
+/** Returns the first place where two values differ, in the order of their keys. */
 function firstDifference(
   recorded: JsonValue | undefined,
-  asked: JsonValue | undefined,
+  requested: JsonValue | undefined,
   { path = "", areSame = Object.is }: { readonly path?: string; readonly areSame?: Comparison } =
     {},
 ): Difference | undefined {
-  if (Array.isArray(recorded) && Array.isArray(asked)) {
-    for (let index = 0; index < Math.max(recorded.length, asked.length); index++) {
-      const inner = firstDifference(recorded[index], asked[index], {
+  if (Array.isArray(recorded) && Array.isArray(requested)) {
+    for (let index = 0; index < Math.max(recorded.length, requested.length); index++) {
+      const inner = firstDifference(recorded[index], requested[index], {
         ...{ path: `${path}[${index}]`, areSame },
       });
       if (inner !== undefined) return inner;
     }
     return undefined;
   }
-  if (isJsonObject(recorded) && isJsonObject(asked)) {
-    const part = (of: typeof asked, name: string) => Object.hasOwn(of, name) ? of[name] : undefined;
-    for (const name of new Set([...Object.keys(recorded), ...Object.keys(asked)])) {
+  if (isJsonObject(recorded) && isJsonObject(requested)) {
+    const part = (of: typeof requested, name: string) =>
+      Object.hasOwn(of, name) ? of[name] : undefined;
+    for (const name of new Set([...Object.keys(recorded), ...Object.keys(requested)])) {
       const way = path === ""
         ? name
         : /^[\w$-]+$/.test(name)
         ? `${path}.${name}`
         : `${path}[${JSON.stringify(name)}]`;
-      const inner = firstDifference(part(recorded, name), part(asked, name), {
+      const inner = firstDifference(part(recorded, name), part(requested, name), {
         ...{ path: way, areSame },
       });
       if (inner !== undefined) return inner;
     }
     return undefined;
   }
-  if (areSame(recorded, asked)) return undefined;
-  const [one, other] = [shown(recorded), shown(asked)];
+  if (areSame(recorded, requested)) return undefined;
+  const [one, other] = [jsonText(recorded), jsonText(requested)];
   let same = 0;
   while (same < one.length && one[same] === other[same]) same++;
-  return { path, recorded: excerpt(one, same), asked: excerpt(other, same) };
+  return { path, recorded: excerpt(one, same), requested: excerpt(other, same) };
 }
 
-function shown(value: JsonValue | undefined): string {
+function jsonText(value: JsonValue | undefined): string {
   return value === undefined ? "nothing" : JSON.stringify(value);
 }
 
-/** So many characters stand before the difference, and so many behind it. */
+/** Characters shown before a difference, and after it. */
 const BEFORE = 30;
 const BEHIND = 90;
 

@@ -1,5 +1,5 @@
 /**
- * Recordings of a run: a folder of files, one for each trial, and who replies.
+ * Recordings: a folder with the requests and replies of a run, one file for each trial, to replay it later.
  * @module
  */
 
@@ -10,7 +10,7 @@ import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
 import {
-  type Asked,
+  type ConnectableModel,
   recordedModel,
   RECORDING_MODES,
   type RecordingMode,
@@ -18,17 +18,17 @@ import {
 } from "./trial_recording.ts";
 import { parseRecording, readRecording, recordingPath } from "./file.ts";
 import { type Nearest, nearestTo } from "./miss.ts";
-import { askedOf, RequestReader } from "./request.ts";
+import { recordedModelOptions, RequestReader } from "./request.ts";
 import { redactRecord } from "../../base/redact.ts";
 
-/** Where recordings are, and what is done with them. */
+/** Options of recording and replaying. */
 export interface RecordingOptions {
   /** The folder: one file for each trial, by model. */
   readonly folder: string;
   /**
-   * Who replies: `live` the models, as without recordings; `record` the models, and what they say is kept;
-   * `replay` recordings alone, and what is not there is an error; `auto` recordings where there are any that
-   * match, and the models where there are none, which is kept.
+   * Where replies come from. `live`: from the models, as without recordings. `record`: from the models, and
+   * they are recorded. `replay`: from recordings only; a request without one is an error. `auto`: from a
+   * matching recording if there is one, otherwise from the model, and recorded.
    */
   readonly mode: RecordingMode;
 }
@@ -41,29 +41,29 @@ const OPTIONS = z.strictObject({
 });
 
 /**
- * The options with which something is recorded or replayed; `undefined` if models are asked as ever.
+ * Checks the options; returns `undefined` if nothing is recorded or replayed.
  *
- * @throws {InputError} If they are not usable.
+ * @throws {InputError} If they are invalid.
  */
 export function recordingOptions(
   options: RecordingOptions | undefined,
   subject: string,
 ): RecordingOptions | undefined {
   if (options === undefined) return undefined;
-  const given = parseWith(OPTIONS, options, `the recordings of ${subject}`);
-  return given.mode === "live" ? undefined : given;
+  const checked = parseWith(OPTIONS, options, `the recordings of ${subject}`);
+  return checked.mode === "live" ? undefined : checked;
 }
 
-/** What users write, by the mode: the flags that name the folder of recordings. */
+/** The flags that name the folder of recordings, one for each mode. */
 export const RECORDING_FLAGS = ["record", "replay", "auto"] as const;
 
 /**
- * The recordings that flags ask for; `undefined` without any.
+ * Returns the recording options that flags give; `undefined` without any.
  *
- * @param folderOf The value of a flag.
+ * @param folderOf Returns the value of a flag.
  * @throws {InputError} If there is more than one.
  */
-export function recordingsOfFlags(
+export function recordingsFromFlags(
   folderOf: (flag: typeof RECORDING_FLAGS[number]) => string | undefined,
 ): RecordingOptions | undefined {
   const given = RECORDING_FLAGS.flatMap((mode): RecordingOptions[] => {
@@ -80,9 +80,9 @@ export function recordingsOfFlags(
 }
 
 /**
- * Refuses what cannot be recorded or replayed.
+ * Checks that a benchmark can be recorded or replayed.
  *
- * @throws {InputError} If an agent of one's own works on the tasks, or tasks are drawn that nothing recorded.
+ * @throws {InputError} If it runs a custom agent, or replays tasks from a fresh seed.
  */
 export function assertRecordable(
   subject: string,
@@ -91,10 +91,8 @@ export function assertRecordable(
 ): void {
   if (agent) {
     throw new InputError(
-      `Cannot ${
-        mode === "record" ? "record" : "replay"
-      } ${subject} as an agent of your own asks models that ` +
-        `toolgate does not see: the mode is ${mode}`,
+      `Cannot ${mode === "record" ? "record" : "replay"} ${subject} as toolgate does not see ` +
+        `the requests of a custom agent: the mode is ${mode}`,
     );
   }
   if (fresh && mode !== "record") {
@@ -105,19 +103,19 @@ export function assertRecordable(
   }
 }
 
-/** Whose recordings they are. */
+/** A trial to record or replay. */
 export interface RecordedTrial {
   /** The trial's id. */
   readonly id: string;
-  /** The name of its model. */
+  /** Name of its model. */
   readonly model: string;
 }
 
 /** The recordings of a run. */
 export class Recordings {
-  /** Who replies. */
+  /** Where replies come from. */
   readonly mode: Exclude<RecordingMode, "live">;
-  /** Where they are. */
+  /** Folder of the recordings. */
   readonly folder: string;
 
   readonly #open = new Map<string, TrialRecording>();
@@ -128,13 +126,13 @@ export class Recordings {
   #mixed = 0;
   #redacted = 0;
   #invalid = 0;
-  #unusable: string | undefined;
-  #kept = 0;
+  #unusableReply: string | undefined;
+  #olderKept = 0;
 
   /**
-   * Nothing is read or written yet.
+   * Neither reads nor writes recordings yet.
    *
-   * @throws {InputError} If the folder of a replay is not there.
+   * @throws {InputError} If the folder of a replay does not exist or is empty.
    */
   constructor({ folder, mode }: RecordingOptions) {
     if (mode === "live") throw new RangeError("Cannot record as the mode must not be live");
@@ -143,16 +141,16 @@ export class Recordings {
     if (mode === "replay") assertFolder(folder);
   }
 
-  /** What a person must know before anything is run. */
+  /** Notice for the user before a run. */
   get notice(): string {
     return this.mode === "replay"
       ? `Replays from ${this.folder}: no model is asked`
       : this.mode === "auto"
       ? `Replays what ${this.folder} has, asks models for the rest, and records it there`
-      : `Records in ${this.folder} what models say`;
+      : `Records model replies in ${this.folder}`;
   }
 
-  /** What a person must know once everything was run: how many trials came from where, and {@linkcode doubts}. */
+  /** Lines for the user after a run: how many trials were replayed and recorded, and {@linkcode doubts}. */
   get summary(): string[] {
     return [
       ...(this.#replayed === 0 ? [] : [
@@ -170,7 +168,7 @@ export class Recordings {
     ];
   }
 
-  /** What a person must know of recordings that are not what they should be. */
+  /** Lines for the user about recordings that are incomplete or missing. */
   get doubts(): string[] {
     return [
       ...(this.#redacted === 0 ? [] : [
@@ -178,51 +176,54 @@ export class Recordings {
           this.#redacted === 1 ? "reply has" : "replies have"
         } [redacted] in the recording in place of what looks like a secret: a replay may go another way`,
       ]),
-      ...(this.#unusable === undefined ? [] : [
-        `Trials were not recorded, as a reply is none that can be kept: ${this.#unusable}`,
+      ...(this.#unusableReply === undefined ? [] : [
+        `Trials were not recorded, as a reply cannot be saved: ${this.#unusableReply}`,
       ]),
       ...(this.#invalid === 0 ? [] : [
-        `${count(this.#invalid)} not recorded, as infrastructure had spoiled ${
+        `${count(this.#invalid)} not recorded, as infrastructure errors made ${
           this.#invalid === 1 ? "it" : "them"
-        }` +
-        (this.#kept === 0 ? "" : `; ${this.#kept} of these have an older recording, which stays`),
+        } invalid` +
+        (this.#olderKept === 0
+          ? ""
+          : `; ${this.#olderKept} of these have an older recording, which stays`),
       ]),
     ];
   }
 
   /**
-   * A model that is asked through the recordings: it is connected when it is first asked, but at once where
-   * everything is recorded.
+   * Returns a model whose requests go through the recordings. It is connected on the first live request, or
+   * at once in mode `record`.
    *
    * @throws {InputError} If it cannot be connected.
    */
   model(entry: ModelEntry, identity: Omit<Model, "reply">, connect: () => Model): Model {
     let model: Model | undefined;
-    const asked: Asked = { options: askedOf(entry), connect: () => model ??= connect() };
-    if (this.mode === "record") asked.connect();
+    const options = recordedModelOptions(entry);
+    const source: ConnectableModel = { options, connect: () => model ??= connect() };
+    if (this.mode === "record") source.connect();
     return recordedModel(identity, (request: ModelRequest): Promise<ModelReply> => {
       const trial = this.#open.get(request.context.trial);
-      if (trial !== undefined) return trial.reply(request, asked);
+      if (trial !== undefined) return trial.reply(request, source);
       return Promise.reject(new Error(`no trial is recorded as ${request.context.trial}`));
     });
   }
 
   /**
-   * Makes sure that what is recorded can be written.
+   * Checks that recordings can be written.
    *
-   * @throws {InputError} If it cannot.
+   * @throws {InputError} If they cannot.
    */
   prepare(): void {
     if (this.#prepared) return;
     try {
       for (const name of ["write", "read"] as const) {
-        // A file is renamed once it is whole, which takes both.
+        // A complete file is renamed, which needs both permissions.
         if (Deno.permissions.querySync({ name, path: this.folder }).state === "granted") continue;
         throw new Deno.errors.NotCapable(`it needs --allow-${name}=${this.folder}`);
       }
       Deno.mkdirSync(this.folder, { recursive: true });
-      // Only a file tells whether the system permits one.
-      const file = partOf(`${this.folder}/writable`);
+      // Only writing a file shows whether the system permits it.
+      const file = temporaryPath(`${this.folder}/writable`);
       Deno.writeTextFileSync(file, "");
       Deno.removeSync(file);
     } catch (error) {
@@ -233,7 +234,7 @@ export class Recordings {
     this.#prepared = true;
   }
 
-  /** Begins a trial, whose requests then find it. */
+  /** Begins a trial, so that its requests find its recording. */
   begin(
     { id, model }: RecordedTrial,
     { seconds }: { readonly seconds?: number | undefined } = {},
@@ -243,7 +244,7 @@ export class Recordings {
     const recording = new TrialRecording({
       ...{ trial: id, mode, folder, path },
       ...(seconds === undefined ? {} : { seconds }),
-      read: () => readOf(path, id),
+      read: () => readTrialRecording(path, id),
       nearest: () => nearestTo(id, this.#known ??= recordingsIn(folder)),
       prepare: () => this.prepare(),
     });
@@ -252,10 +253,10 @@ export class Recordings {
   }
 
   /**
-   * Takes the files of trials for one benchmark: what it records, another of this process must not write
-   * over.
+   * Reserves the files of trials for one benchmark, so that another one in this process does not overwrite
+   * them.
    *
-   * @throws {InputError} If another one records one of them there.
+   * @throws {InputError} If another benchmark records one of them there.
    */
   claim(trials: Iterable<RecordedTrial>, subject: string): void {
     if (this.mode !== "record") return;
@@ -274,14 +275,14 @@ export class Recordings {
     }
   }
 
-  /** Ends a trial whatever came of it: its requests find it no longer. */
+  /** Ends a trial, so that requests no longer find its recording. */
   end({ trial }: TrialRecording): void {
     this.#open.delete(trial);
   }
 
   /**
-   * Keeps what was asked in a trial, if models were: none of it where infrastructure has spoiled it, as that
-   * would be spoiled for ever; what was recorded before stays then.
+   * Writes the recording of a trial if any model was asked. An invalid trial is not recorded, as every replay
+   * would be invalid too; an older recording then stays.
    *
    * @throws {InputError} If it cannot be written.
    */
@@ -294,15 +295,15 @@ export class Recordings {
     if (recording.live === 0) return;
     if (!isValid) {
       this.#invalid++;
-      if (exists(recording.path)) this.#kept++;
+      if (exists(recording.path)) this.#olderKept++;
       return;
     }
     const text = recording.text();
     try {
       parseRecording(text, "what was recorded");
     } catch (error) {
-      // Models of the user's own may say what no model says; the trial stands all the same.
-      this.#unusable ??= reasonOf(error).replaceAll(/\s+/g, " ");
+      // A custom model may return an invalid reply; the trial still counts.
+      this.#unusableReply ??= reasonOf(error).replaceAll(/\s+/g, " ");
       return;
     }
     await writeWhole(recording.path, text);
@@ -311,7 +312,7 @@ export class Recordings {
   }
 }
 
-/** Who records what, by path. */
+/** The benchmark that records each file, by path. */
 const owners = new Map<string, string>();
 
 function count(trials: number): string {
@@ -319,34 +320,34 @@ function count(trials: number): string {
 }
 
 /**
- * Recordings of what is asked outside of trials, such as by a judge of one's own tests: one file for each
- * question, in which it stands as often as it was asked.
+ * Recordings of requests outside of trials, such as those of a judge in the user's tests: one file for each
+ * question, with every occurrence of it.
  */
-export class LooseRecordings {
+export class JudgeRecordings {
   readonly #recordings: Recordings;
   readonly #open = new Map<string, TrialRecording>();
   #writing: Promise<void> = Promise.resolve();
 
-  /** As {@linkcode Recordings}. */
+  /** Takes the same options as {@linkcode Recordings}. */
   constructor(options: RecordingOptions) {
     this.#recordings = new Recordings(options);
   }
 
-  /** Answers a request; what a model said is kept before it is told. */
-  async reply(request: ModelRequest, asked: Asked, name: string): Promise<ModelReply> {
-    const { hash } = new RequestReader().read(request, asked.options);
+  /** Answers a request; a model's reply is recorded before it is returned. */
+  async reply(request: ModelRequest, source: ConnectableModel, name: string): Promise<ModelReply> {
+    const { hash } = new RequestReader().read(request, source.options);
     const id = `judge=${encodeURI(name.toWellFormed())} question=${hash.slice(0, 16)}`;
     const recording = this.#open.get(id) ??
       this.#recordings.begin({ id, model: name });
     this.#open.set(id, recording);
     const before = recording.live;
     try {
-      return await recording.assertionReply(request, asked);
+      return await recording.assertionReply(request, source);
     } catch (error) {
       throw recording.fault ?? error;
     } finally {
       if (recording.live > before) {
-        // One after another, so that none is lost.
+        // Writes one after another, so that none is lost.
         const writing = this.#writing.then(() =>
           this.#recordings.keep(recording, recording.hasReply)
         );
@@ -382,8 +383,8 @@ function exists(path: string): boolean {
   }
 }
 
-/** The recording of a trial, which must be of that trial. */
-function readOf(path: string, id: string) {
+/** Reads the recording of a trial, and checks that it is of that trial. */
+function readTrialRecording(path: string, id: string) {
   const recording = readRecording(path);
   if (recording === undefined || recording.trial === redactRecord(id)) return recording;
   throw new InputError(
@@ -392,22 +393,22 @@ function readOf(path: string, id: string) {
   );
 }
 
-/** So many files are looked at for what is nearest. */
+/** Files searched for the nearest recording, at most. */
 const MOST_FILES = 20_000;
-/** The id of a trial stands in the first lines. */
+/** Bytes read of a file: the trial's id is in the first lines. */
 const HEAD_BYTES = 8_192;
 
-/** The trials of all recordings in a folder, as their first lines tell. */
+/** Returns the trials of all recordings in a folder, from their first lines. */
 function recordingsIn(folder: string): Nearest[] {
   const found: Nearest[] = [];
   try {
     for (const path of filesIn(folder)) {
-      const trial = trialIn(path);
+      const trial = trialIdIn(path);
       if (trial !== undefined) found.push({ path, trial });
       if (found.length >= MOST_FILES) break;
     }
   } catch {
-    // What cannot be read is near to nothing.
+    // Files that cannot be read are not searched.
   }
   return found;
 }
@@ -423,7 +424,7 @@ function* filesIn(folder: string): Generator<string> {
   }
 }
 
-function trialIn(path: string): string | undefined {
+function trialIdIn(path: string): string | undefined {
   using file = Deno.openSync(path);
   const bytes = new Uint8Array(HEAD_BYTES);
   const size = file.readSync(bytes) ?? 0;
@@ -434,14 +435,14 @@ function trialIn(path: string): string | undefined {
   return typeof trial === "string" ? trial : undefined;
 }
 
-/** The name of a file that is not whole. */
-function partOf(path: string): string {
+/** Returns the path of a temporary file next to `path`. */
+function temporaryPath(path: string): string {
   return `${path}.${crypto.randomUUID()}.part`;
 }
 
-/** Writes a file that takes the place of what was there once it is whole; others may write it as well. */
+/** Writes a file atomically, by renaming a complete one; several processes may write it. */
 async function writeWhole(path: string, text: string): Promise<void> {
-  const part = partOf(path);
+  const part = temporaryPath(path);
   try {
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
     await Deno.writeTextFile(part, text);

@@ -1,5 +1,5 @@
 /**
- * Requests as recordings know them: their parts without secrets, and a hash of all that a model gets to see.
+ * Recorded requests: their parts without secrets, and a hash of everything that a model sees.
  * @module
  */
 
@@ -11,65 +11,67 @@ import type { ModelEntry } from "../entry.ts";
 import { redactRecordValue } from "../../base/redact.ts";
 import { schemaOf, type ToolChoice, type ToolSchema } from "../../tools/tool.ts";
 
-/** What of a model's entry decides its replies: neither where it is asked nor by what name it is shown. */
-export type AskedOptions = Omit<ModelEntry, "baseURL" | "apiKeyVariable" | "name">;
+/** The options of a model's entry that affect its replies: not its address, nor its name in results. */
+export type RecordedModelOptions = Omit<ModelEntry, "baseURL" | "apiKeyVariable" | "name">;
 
-/** What of an entry a recording keeps. */
-export function askedOf(entry: ModelEntry): AskedOptions {
-  const { baseURL: _, apiKeyVariable: __, name: ___, ...asked } = entry;
-  return redactRecordValue(asked);
+/** Returns the options of an entry that a recording keeps, without secrets. */
+export function recordedModelOptions(entry: ModelEntry): RecordedModelOptions {
+  const { baseURL: _, apiKeyVariable: __, name: ___, ...options } = entry;
+  return redactRecordValue(options);
 }
 
-/** A part of a request, without secrets, and its hash. */
-export interface Part<Value> {
+/** A part of a request, without secrets, and its hash (SHA-256 in hexadecimal). */
+export interface HashedPart<Value> {
   readonly value: Value;
   readonly hash: string;
 }
 
-/** A request without secrets. */
-export interface ReadRequest {
-  readonly asked: Part<AskedOptions>;
-  readonly tools: Part<readonly ToolSchema[]>;
+/** A request without secrets, and its hashes. */
+export interface HashedRequest {
+  readonly model: HashedPart<RecordedModelOptions>;
+  readonly tools: HashedPart<readonly ToolSchema[]>;
   readonly toolChoice: ToolChoice | undefined;
-  readonly messages: readonly Part<Message>[];
+  readonly messages: readonly HashedPart<Message>[];
   /** The SHA-256 of everything above, in hexadecimal. */
   readonly hash: string;
 }
 
 /**
- * Reads the requests of one conversation: what they have in common is read once, as a conversation grows
- * from request to request.
+ * Redacts and hashes the requests of one conversation. Parts that they have in common are processed once.
  *
- * What was once found to be a key is none of any request that follows, also where nothing gives it away:
- * for that requests are read in their order. Those of no order need a reader each.
+ * A text once recognized as a key is also removed from all later requests, even where its context does not
+ * show that it is one; so requests must be read in order. Requests without an order need a reader each.
  */
 export class RequestReader {
   readonly #keys = new Set<string>();
-  readonly #asked = new WeakMap<AskedOptions, Part<AskedOptions>>();
-  readonly #tools = new WeakMap<readonly ToolSchema[], Part<readonly ToolSchema[]>>();
-  readonly #messages = new WeakMap<Message, Part<Message>>();
-  /** By who a provider's own items are said to be of, the model that it was: addresses are kept nowhere. */
+  readonly #models = new WeakMap<RecordedModelOptions, HashedPart<RecordedModelOptions>>();
+  readonly #tools = new WeakMap<readonly ToolSchema[], HashedPart<readonly ToolSchema[]>>();
+  readonly #messages = new WeakMap<Message, HashedPart<Message>>();
+  /** By the name of a provider's items, the model they came from: recordings contain no addresses. */
   readonly #carriers = new Map<string, string>();
 
-  /** Names whose items a reply carries, before any request has them. */
+  /** Registers the model whose items a reply carries, before any request contains them. */
   carries(by: string, model: string): void {
     if (!this.#carriers.has(by)) this.#carriers.set(by, model);
   }
 
-  /** The name under which the items of a provider are kept. */
+  /** Returns the name under which a provider's items are recorded. */
   carrier(by: string): string {
     return this.#carriers.get(by) ?? by;
   }
 
-  /** What is asked. */
-  read({ messages, tools, toolChoice }: ModelRequest, asked: AskedOptions): ReadRequest {
+  /** Redacts and hashes a request. */
+  read(
+    { messages, tools, toolChoice }: ModelRequest,
+    options: RecordedModelOptions,
+  ): HashedRequest {
     const part = <Key extends WeakKey, Value>(
-      parts: WeakMap<Key, Part<Value>>,
+      parts: WeakMap<Key, HashedPart<Value>>,
       key: Key,
       make: () => Value,
-    ) => known(parts, key, () => partOf(make(), this.#keys));
+    ) => cachedPart(parts, key, () => hashedPart(make(), this.#keys));
     const parts = {
-      asked: part(this.#asked, asked, () => asked),
+      model: part(this.#models, options, () => options),
       tools: part(this.#tools, tools, () => tools.map(schemaOf)),
       toolChoice,
       messages: messages.map((message) =>
@@ -77,16 +79,16 @@ export class RequestReader {
       ),
     };
     const hashes = parts.messages.map(({ hash }) => hash);
-    const all = [parts.asked.hash, parts.tools.hash, toolChoice ?? null, ...hashes];
+    const all = [parts.model.hash, parts.tools.hash, toolChoice ?? null, ...hashes];
     return { ...parts, hash: sha256(canonicalJson(all)) };
   }
 
-  /** A value without secrets, those too that gave themselves away before. */
+  /** Returns a value without secrets, including those recognized in earlier values. */
   redacted<Value>(value: Value): Value {
     return redactRecordValue(value, this.#keys);
   }
 
-  /** Nothing but what a message has by its type. */
+  /** Returns a message with only the fields of its type. */
   #plain(message: Message): Message {
     const { role, content } = message;
     if (role === "tool") return { role, callId: message.callId, name: message.name, content };
@@ -102,12 +104,12 @@ export class RequestReader {
   }
 }
 
-/** The part that comes of a value, made once. */
-function known<Key extends WeakKey, Value>(
-  parts: WeakMap<Key, Part<Value>>,
+/** Returns the part made from a value, made once. */
+function cachedPart<Key extends WeakKey, Value>(
+  parts: WeakMap<Key, HashedPart<Value>>,
   key: Key,
-  make: () => Part<Value>,
-): Part<Value> {
+  make: () => HashedPart<Value>,
+): HashedPart<Value> {
   const old = parts.get(key);
   if (old !== undefined) return old;
   const part = make();
@@ -115,8 +117,8 @@ function known<Key extends WeakKey, Value>(
   return part;
 }
 
-/** A value without secrets, of which `keys` are some, and its hash. */
-export function partOf<Value>(value: Value, keys?: Set<string>): Part<Value> {
+/** Returns a value without secrets, including `keys`, and its hash. */
+export function hashedPart<Value>(value: Value, keys?: Set<string>): HashedPart<Value> {
   const clean = redactRecordValue(value, keys);
   return { value: clean, hash: sha256(canonicalJson(clean)) };
 }

@@ -1,5 +1,5 @@
 /**
- * The recording of one trial: what models are asked is answered from it, or asked live and kept.
+ * Recording of one trial: answers its requests from a recorded file, or asks the models and records them.
  * @module
  */
 
@@ -21,64 +21,64 @@ import {
   type Recording,
   recordingText,
 } from "./file.ts";
-import { missOf, type Nearest } from "./miss.ts";
+import { missError, type Nearest } from "./miss.ts";
 import {
-  type AskedOptions,
-  type Part,
-  partOf,
-  type ReadRequest,
+  type HashedPart,
+  hashedPart,
+  type HashedRequest,
+  type RecordedModelOptions,
   RequestReader,
 } from "./request.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 
 /**
- * Who replies: `live` the models; `record` the models, and what they say is kept; `replay` recordings
- * alone; `auto` recordings where there are any, and the models where there are none, which is kept.
+ * Where replies come from: with `live` the models; with `record` the models, and they are recorded; with
+ * `replay` recordings only; with `auto` recordings if there are any, otherwise the models, and recorded.
  */
 export const RECORDING_MODES = ["live", "record", "replay", "auto"] as const;
 
-/** Who replies. */
+/** Where replies come from. */
 export type RecordingMode = typeof RECORDING_MODES[number];
 
-/** The stage of what assertions ask: it has no number, and is found by what is asked alone. */
+/** Stage of the requests of assertions: they have no number, and are found by their hash alone. */
 const ASSERTION = "assertion";
 
-/** How one trial is recorded or replayed. */
+/** Options of {@linkcode TrialRecording}. */
 export interface TrialRecordingOptions {
   /** The trial's id. */
   readonly trial: string;
-  /** Who replies. */
+  /** Where replies come from. */
   readonly mode: Exclude<RecordingMode, "live">;
-  /** How many seconds the trial has; left out where it has no limit. */
+  /** Time limit of the trial, in seconds; omitted if there is none. */
   readonly seconds?: number | undefined;
-  /** The folder of all recordings, and where the one of this trial is. */
+  /** The folder of all recordings, and the path of this trial's file. */
   readonly folder: string;
   readonly path: string;
-  /** Reads what was recorded before. */
+  /** Reads the existing recording. */
   readonly read: () => Recording | undefined;
-  /** Finds the recording that is most like this trial's, where it has none. */
+  /** Finds the most similar recording of another trial. */
   readonly nearest: () => Nearest | undefined;
-  /** Makes sure that what is about to be paid for can be kept. */
+  /** Checks that recordings can be written, before a request costs money. */
   readonly prepare: () => void;
 }
 
-/** How a model is reached. */
-export interface Asked {
+/** A model that is connected only when needed. */
+export interface ConnectableModel {
   /** Its options. */
-  readonly options: AskedOptions;
-  /** The model itself. */
+  readonly options: RecordedModelOptions;
+  /** Connects the model, once. */
   readonly connect: () => Model;
 }
 
-/** A request of this run, and what came of it. */
+/** A request of this run, and its outcome. */
 interface Entry extends Pick<RecordedRequest, "request" | "stage" | "occurrence"> {
-  readonly read: ReadRequest;
-  /** Left out until there is something. */
-  settled?: Pick<RecordedRequest, "reply" | "redacted" | "error">;
+  readonly hashed: HashedRequest;
+  /** Omitted until there is one. */
+  outcome?: Pick<RecordedRequest, "reply" | "redacted" | "error">;
 }
 
-/** What models are asked in one trial, answered from its recording or by the models. */
+/** The requests of one trial, answered from its recording or by the models. */
 export class TrialRecording {
   readonly #options: TrialRecordingOptions;
   readonly #reader = new RequestReader();
@@ -90,7 +90,7 @@ export class TrialRecording {
   #live = 0;
   #fault: Error | undefined;
 
-  /** Nothing is read or asked yet. */
+  /** Reads no file and asks no model yet. */
   constructor(options: TrialRecordingOptions) {
     this.#options = options;
   }
@@ -100,25 +100,25 @@ export class TrialRecording {
     return this.#options.trial;
   }
 
-  /** Where its recording is. */
+  /** Path of its recording. */
   get path(): string {
     return this.#options.path;
   }
 
   /**
-   * Why the trial cannot be used, whatever came of it: nothing matched in the recording, or that or the
-   * model could not be had. Whoever asks may take it for an unreachable model.
+   * Why the trial is unusable, whatever its outcome: a request is not in the recording, or the recording
+   * cannot be read, or the model cannot be connected. The agent loop may see it as an unreachable model.
    */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
-  /** Whether no model was asked. */
+  /** Whether all replies came from the recording. */
   get replayed(): boolean {
     return this.#live === 0 && (this.#options.mode === "replay" || this.#entries.length > 0);
   }
 
-  /** How many replies came from models. */
+  /** Number of replies that came from models. */
   get live(): number {
     return this.#live;
   }
@@ -128,86 +128,86 @@ export class TrialRecording {
     return this.#live > 0 && this.#live < this.#entries.length;
   }
 
-  /** Whether any model has said something. */
+  /** Whether there is any reply. */
   get hasReply(): boolean {
-    return this.#entries.some(({ settled }) => settled?.reply !== undefined);
+    return this.#entries.some(({ outcome }) => outcome?.reply !== undefined);
   }
 
-  /** How many replies lost something that looks like a secret. */
+  /** Number of replies from which something that looks like a secret was removed. */
   get redacted(): number {
-    return this.#entries.filter(({ settled }) => settled?.redacted).length;
+    return this.#entries.filter(({ outcome }) => outcome?.redacted).length;
   }
 
-  /** Answers a request of the trial itself, which has a number. */
-  reply(request: ModelRequest, asked: Asked): Promise<ModelReply> {
+  /** Answers a request of the trial itself, which is found by its number. */
+  reply(request: ModelRequest, source: ConnectableModel): Promise<ModelReply> {
     const { stage, request: number } = request.context;
-    const read = this.#reader.read(request, asked.options);
+    const hashed = this.#reader.read(request, source.options);
     const key = JSON.stringify([stage ?? null, number]);
-    return this.#reply(request, asked, {
-      ...{ request: number, ...(stage === undefined ? {} : { stage }), read, key },
+    return this.#reply(request, source, {
+      ...{ request: number, ...(stage === undefined ? {} : { stage }), hashed, key },
     });
   }
 
-  /** Answers what an assertion asks: only what is asked tells which request it is. */
-  assertionReply(request: ModelRequest, asked: Asked): Promise<ModelReply> {
-    // Several may ask at the same time, in any order.
-    const read = new RequestReader().read(request, asked.options);
-    const key = JSON.stringify([ASSERTION, 1, read.hash]);
-    return this.#reply(request, asked, { request: 1, stage: ASSERTION, read, key });
+  /** Answers a request of an assertion, which is found by its hash. */
+  assertionReply(request: ModelRequest, source: ConnectableModel): Promise<ModelReply> {
+    // Several assertions may ask at the same time, in any order.
+    const hashed = new RequestReader().read(request, source.options);
+    const key = JSON.stringify([ASSERTION, 1, hashed.hash]);
+    return this.#reply(request, source, { request: 1, stage: ASSERTION, hashed, key });
   }
 
-  /** What was recorded, as a file; what has not come to an end is left out. */
+  /** Returns the text of the recording file; requests without an outcome are omitted. */
   text(): string {
     const { trial, seconds } = this.#options;
-    const entries = this.#entries.filter(({ settled }) => settled);
-    const plain = written(redactRecord(trial), seconds, entries);
-    // What gave itself away late may stand further above.
+    const entries = this.#entries.filter(({ outcome }) => outcome);
+    const plain = toRecording(redactRecord(trial), seconds, entries);
+    // A secret recognized late may also be in earlier entries.
     const clean = this.#reader.redacted(plain);
     if (clean === plain) return recordingText(plain);
     for (const [index, { reply }] of clean.requests.entries()) {
       if (reply === plain.requests[index]!.reply) continue;
-      entries[index]!.settled = { reply: reply!, redacted: true };
+      entries[index]!.outcome = { reply: reply!, redacted: true };
     }
     const requests = clean.requests.map((one, index): RecordedRequest => ({
       ...one,
-      ...(entries[index]!.settled!.redacted ? { redacted: true } : {}),
+      ...(entries[index]!.outcome!.redacted ? { redacted: true } : {}),
     }));
     return recordingText({ ...clean, requests });
   }
 
   async #reply(
     request: ModelRequest,
-    { connect }: Asked,
+    { connect }: ConnectableModel,
     { key, ...own }: Omit<Entry, "occurrence"> & { readonly key: string },
   ): Promise<ModelReply> {
-    // What comes after a miss rests on nothing.
+    // After a miss, further replies would be meaningless.
     if (this.#fault !== undefined) throw this.#fault;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
     const entry: Entry = { ...own, ...(count === 1 ? {} : { occurrence: count }) };
     if (this.#options.mode !== "record") {
-      const found = this.#found(key, count, entry.read.hash);
+      const found = this.#lookUp(key, count, entry.hashed.hash);
       if (found !== undefined) return this.#settle(entry, found);
-      if (this.#options.mode === "replay") throw this.#missed(key, entry);
+      if (this.#options.mode === "replay") throw this.#miss(key, entry);
     }
     return await this.#ask(request, entry, connect);
   }
 
-  /** What was recorded in this place, if it is of the same request. */
-  #found(key: string, count: number, hash: string): RecordedRequest | undefined {
+  /** Returns the recorded request in this place, if it is the same request and still usable. */
+  #lookUp(key: string, count: number, hash: string): RecordedRequest | undefined {
     const found = this.#recorded().byKey.get(`${key}${count}`);
-    return found?.hash === hash && !this.#hadLess(found) && !this.#isSpoiled(found)
+    return found?.hash === hash && !this.#hadLessTime(found) && !this.#isImprovable(found)
       ? found
       : undefined;
   }
 
-  /** Whether the model can do better: it could not be reached then, or said what was not recorded whole. */
-  #isSpoiled({ error, redacted }: RecordedRequest): boolean {
+  /** Returns whether the model may do better now: it was unreachable then, or its reply was redacted. */
+  #isImprovable({ error, redacted }: RecordedRequest): boolean {
     return this.#options.mode === "auto" && (error?.kind === "infrastructure" || redacted === true);
   }
 
-  /** Whether the model ran out of a time that is longer now. */
-  #hadLess({ error }: RecordedRequest): boolean {
+  /** Returns whether the model exceeded a time limit that is longer now. */
+  #hadLessTime({ error }: RecordedRequest): boolean {
     const before = this.#recorded().file?.seconds ?? Infinity;
     return error?.kind === "time_limit" && (this.#options.seconds ?? Infinity) > before;
   }
@@ -216,7 +216,7 @@ export class TrialRecording {
     if (this.#old !== undefined) return this.#old;
     try {
       const file = this.#options.read();
-      this.#old = { file, byKey: new Map(file?.requests.map((one) => [keyOf(one), one])) };
+      this.#old = { file, byKey: new Map(file?.requests.map((one) => [requestKey(one), one])) };
       return this.#old;
     } catch (error) {
       this.#fault = error as Error;
@@ -225,21 +225,21 @@ export class TrialRecording {
   }
 
   #settle(entry: Entry, { reply, redacted, error }: RecordedRequest): ModelReply {
-    entry.settled = {
+    entry.outcome = {
       ...(reply === undefined ? {} : { reply }),
       ...(redacted === undefined ? {} : { redacted }),
       ...(error === undefined ? {} : { error }),
     };
     this.#entries.push(entry);
-    if (error !== undefined) throw thrown(error);
+    if (error !== undefined) throw replayedError(error);
     return reply!;
   }
 
-  #missed(key: string, { read, request, stage, occurrence }: Entry): Error {
+  #miss(key: string, { hashed, request, stage, occurrence }: Entry): Error {
     const { file } = this.#recorded();
     const { trial, folder, path, seconds, nearest } = this.#options;
-    this.#fault = missOf({
-      ...{ trial, folder, path, file, read, request, seconds },
+    this.#fault = missError({
+      ...{ trial, folder, path, file, hashed, request, seconds },
       ...(stage === undefined ? {} : { stage }),
       found: this.#recorded().byKey.get(`${key}${occurrence ?? 1}`),
       nearest: file === undefined ? nearest() : undefined,
@@ -261,24 +261,24 @@ export class TrialRecording {
     try {
       const reply = await model.reply(request);
       const { carried } = reply;
-      if (carried !== undefined) this.#reader.carries(carried.by, entry.read.asked.value.model);
-      entry.settled = this.#kept(reply);
+      if (carried !== undefined) this.#reader.carries(carried.by, entry.hashed.model.value.model);
+      entry.outcome = this.#storable(reply);
       return reply;
     } catch (error) {
-      entry.settled ??= { error: recordedError(error, request.signal?.aborted) };
+      entry.outcome ??= { error: recordedError(error, request.signal?.aborted) };
       throw error;
     }
   }
 
-  /** What is kept of a reply, whatever else a model of the user's own may give. */
-  #kept(reply: ModelReply): NonNullable<Entry["settled"]> {
+  /** Returns the fields of a reply to record: a custom model may return others, too. */
+  #storable(reply: ModelReply): NonNullable<Entry["outcome"]> {
     const { text, calls, finish, usage, served, duration, repairs } = reply;
     const { parsed, written, carried } = reply;
     const plain: ModelReply = {
       text,
       calls: calls.map(({ id, name, arguments: written }) => ({ id, name, arguments: written })),
       finish,
-      // What a journal makes of what it claims.
+      // The same numbers that a journal keeps.
       usage: {
         inputTokens: claimedCount(usage.inputTokens),
         outputTokens: claimedCount(usage.outputTokens),
@@ -297,8 +297,8 @@ export class TrialRecording {
   }
 }
 
-/** The error that a trial sees again. */
-function thrown({ kind, message }: RecordedError): Error {
+/** Creates the error that a replayed trial sees. */
+function replayedError({ kind, message }: RecordedError): Error {
   if (kind === "time_limit") return new TimeLimitError(message);
   return kind === "infrastructure" ? new InfrastructureError(message) : new Error(message);
 }
@@ -312,41 +312,41 @@ function recordedError(error: unknown, wasGivenUp = false): RecordedError {
   return { kind, message: redact(reasonOf(error).slice(0, LONGEST_REASON)) };
 }
 
-/** So much of an error is kept. */
+/** Characters of an error message, at most. */
 const LONGEST_REASON = 10_000;
 
-/** By what a recorded request is found: its place in the trial, or what was asked. */
-function keyOf({ stage, request, occurrence = 1, hash }: RecordedRequest): string {
+/** Returns the key that finds a recorded request: its place in the trial, or its hash. */
+function requestKey({ stage, request, occurrence = 1, hash }: RecordedRequest): string {
   const key = stage === ASSERTION ? [ASSERTION, 1, hash] : [stage ?? null, request];
   return `${JSON.stringify(key)}${occurrence}`;
 }
 
-/** The file of what was asked: each model, each list of tools and each message once. */
-function written(
+/** Builds the recording: each model, each list of tools and each message once. */
+function toRecording(
   trial: string,
   seconds: number | undefined,
   entries: readonly Entry[],
 ): Recording {
-  const models = new Places<AskedOptions>();
-  const tools = new Places<readonly ToolSchema[]>();
+  const models = new NumberedValues<RecordedModelOptions>();
+  const tools = new NumberedValues<readonly ToolSchema[]>();
   const replies = new Map<string, number>();
   const requests: RecordedRequest[] = [];
-  for (const [index, { read, settled = {}, ...place }] of entries.entries()) {
-    const { asked, toolChoice, messages, hash } = read;
+  for (const [index, { hashed, outcome = {}, ...place }] of entries.entries()) {
+    const { model, toolChoice, messages, hash } = hashed;
     const continues = longestShared(messages, entries.slice(0, index));
     const own = messages.slice(continues?.messages);
     requests.push({
       ...place,
       hash,
-      model: models.placeOf(asked),
-      ...(read.tools.value.length === 0 ? {} : { tools: tools.placeOf(read.tools) }),
+      model: models.placeOf(model),
+      ...(hashed.tools.value.length === 0 ? {} : { tools: tools.placeOf(hashed.tools) }),
       ...(toolChoice === undefined ? {} : { toolChoice }),
       ...(continues === undefined ? {} : { continues }),
       messages: own.map((message) => storedMessage(message, replies)),
-      ...settled,
+      ...outcome,
     });
-    if (settled.reply !== undefined) {
-      replies.set(partOf(messageOf(settled.reply)).hash, index + 1);
+    if (outcome.reply !== undefined) {
+      replies.set(hashedPart(messageOf(outcome.reply)).hash, index + 1);
     }
   }
   return {
@@ -356,25 +356,25 @@ function written(
   };
 }
 
-/** A message; what is as a reply of the file stands there. */
+/** Returns a message, or the number of the request whose reply it repeats. */
 function storedMessage(
-  { value, hash }: Part<Message>,
+  { value, hash }: HashedPart<Message>,
   replies: ReadonlyMap<string, number>,
 ): RecordedMessage {
   const reply = replies.get(hash);
   return reply === undefined ? value : { reply };
 }
 
-/** The request before that has the most first messages in common, the latest of those. */
+/** Returns the earlier request that shares the most first messages; the latest of those. */
 function longestShared(
-  messages: readonly Part<Message>[],
+  messages: readonly HashedPart<Message>[],
   before: readonly Entry[],
 ): RecordedRequest["continues"] {
   let longest: RecordedRequest["continues"];
   for (let index = before.length - 1; index >= 0; index--) {
-    const { messages: own } = before[index]!.read;
+    const { messages: own } = before[index]!.hashed;
     const most = longest?.messages ?? 0;
-    // A conversation grows: what cannot have more in common, such as all before the last, is not compared.
+    // As a conversation grows, most earlier requests are too short to share more, and are skipped.
     if (own.length <= most || messages.length <= most) continue;
     const differs = messages.findIndex(({ hash }, place) => own[place]?.hash !== hash);
     const shared = differs < 0 ? messages.length : differs;
@@ -383,12 +383,12 @@ function longestShared(
   return longest;
 }
 
-/** Values that stand in a list once, by their places from 1. */
-class Places<Value> {
+/** A list of distinct values, numbered from 1. */
+class NumberedValues<Value> {
   readonly values: Value[] = [];
   readonly #places = new Map<string, number>();
 
-  placeOf({ value, hash }: Part<Value>): number {
+  placeOf({ value, hash }: HashedPart<Value>): number {
     const known = this.#places.get(hash) ?? this.values.push(value);
     this.#places.set(hash, known);
     return known;
@@ -398,7 +398,7 @@ class Places<Value> {
 // Made with the first recording, as most runs have none.
 let scope: hooks.AsyncLocalStorage<TrialRecording> | undefined;
 
-/** Runs a trial so that whatever it asks on the way, assertions too, finds its recording. */
+/** Runs a trial so that all its requests, including those of assertions, find its recording. */
 export function withinRecording<T>(
   recording: TrialRecording | undefined,
   work: () => Promise<T>,
@@ -408,25 +408,25 @@ export function withinRecording<T>(
   return scope.run(recording, work);
 }
 
-/** The recording of the trial in which this is called, if it has one. */
+/** Returns the recording of the trial that is running, if it has one. */
 export function currentRecording(): TrialRecording | undefined {
   return scope?.getStore();
 }
 
-/** Models whose requests find their recordings by themselves. */
-const recorded = new WeakSet<Model>();
+/** Models whose requests already go through a recording. */
+const recordedModels = new WeakSet<Model>();
 
-/** A model that is asked through a recording. */
+/** Creates a model whose requests go through a recording. */
 export function recordedModel(
   identity: Omit<Model, "reply">,
   reply: Model["reply"],
 ): Model {
   const model: Model = { ...identity, reply };
-  recorded.add(model);
+  recordedModels.add(model);
   return model;
 }
 
-/** Whether the requests of a model find their recordings by themselves. */
+/** Returns whether the requests of a model already go through a recording. */
 export function isRecorded(model: object): boolean {
-  return recorded.has(model as Model);
+  return recordedModels.has(model as Model);
 }

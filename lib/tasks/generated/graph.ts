@@ -1,18 +1,18 @@
 /**
- * The hidden function-dependency graph of a task (FuncBenchGen, section 3.2 and appendix A.1).
+ * Graph: the hidden function-dependency graph of a task (FuncBenchGen, section 3.2 and appendix A.1).
  * @module
  */
 
 import { randomIntegerBetween } from "@std/random";
 import { fork, type Stream } from "../../base/random.ts";
 
-/** How a parameter tells which variable it consumes (FuncBenchGen, appendix B.2). */
+/** The ways in which a parameter identifies the variable that it consumes (FuncBenchGen, appendix B.2). */
 export const LINKINGS = ["types", "names"] as const;
 
-/** `types`: by type and subtype alone; `names`: it bears the variable's name, which is easier. */
+/** `types`: by type and subtype only; `names`: it has the variable's name, which is easier. */
 export type Linking = typeof LINKINGS[number];
 
-/** How functions look. */
+/** The styles of function documents. */
 export const SURFACES = ["plain", "rich"] as const;
 
 /**
@@ -21,34 +21,34 @@ export const SURFACES = ["plain", "rich"] as const;
  */
 export type Surface = typeof SURFACES[number];
 
-/** What a task is generated from. The same spec gives the same task, byte for byte. */
+/** The parameters that a task is generated from. The same spec gives the same task, byte for byte. */
 export interface GraphSpec {
   /** Functions needed for the target, at least 1: the fewest calls that solve the task. */
   readonly core: number;
   /** Edges on the longest core path: 1 to `core - 1`, and 0 when `core` is 1. */
   readonly depth: number;
-  /** Irrelevant functions that are fed by a core output. */
+  /** Irrelevant functions that consume a core output. */
   readonly connected: number;
-  /** Irrelevant functions that have nothing to do with the core. */
+  /** Irrelevant functions without a connection to the core. */
   readonly disconnected: number;
   /** Seed of everything random, a whole number from 0 to 2^53 - 1. */
   readonly seed: number;
-  /** Size of the pool of types that variables share; default half of `core`, rounded up. */
+  /** Size of the pool of types that variables share. Default: half of `core`, rounded up. */
   readonly types?: number;
-  /** Fewest and most input variables of a function that consumes no output; default `[1, 2]`. */
+  /** Fewest and most input variables of a function that consumes no output. Default: `[1, 2]`. */
   readonly inputs?: readonly [fewest: number, most: number];
-  /** Tries at adding a further edge between core functions; default twice `core`. */
+  /** Attempts to add a further edge between core functions. Default: twice `core`. */
   readonly extraEdges?: number;
-  /** How parameters are linked to outputs; default `types`. */
+  /** How parameters are linked to outputs. Default: `types`. */
   readonly linking?: Linking;
   /**
-   * How functions look; default `plain`. Only a `rich` one has something that all perturbations of
+   * Style of function documents. Default: `plain`. Only `rich` ones have parts that all perturbations of
    * documents and returns can change.
    */
   readonly surface?: Surface;
 }
 
-/** A {@linkcode GraphSpec} with every default filled in; a plain surface is not told. */
+/** A {@linkcode GraphSpec} with every default filled in; `surface` is omitted if plain. */
 export type CompleteGraphSpec =
   & Required<Omit<GraphSpec, "surface">>
   & Pick<GraphSpec, "surface">;
@@ -56,7 +56,7 @@ export type CompleteGraphSpec =
 /** The roles of functions. */
 export const ROLES = ["core", "connected", "disconnected"] as const satisfies readonly Role[];
 
-/** What a function is to the task. */
+/** The role of a function in the task. */
 export type Role = "core" | "connected" | "disconnected";
 
 /** The graph: nodes are numbered core first, then connected, then disconnected. */
@@ -65,14 +65,14 @@ export interface Graph {
   readonly roles: readonly Role[];
   /** The nodes whose outputs each node consumes. */
   readonly parents: readonly (readonly number[])[];
-  /** The node whose output is asked for. */
+  /** The node whose output the task asks for. */
   readonly target: number;
 }
 
 /**
  * Fills in the defaults of `spec` and checks every value.
  *
- * @throws {RangeError} If a value is out of its range; the message gives rule and state.
+ * @throws {RangeError} If a value is out of its range; the message names the rule and the value.
  *
  * @example Usage
  * ```ts
@@ -86,39 +86,39 @@ export interface Graph {
  */
 export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   const { core, depth, connected, disconnected, seed } = spec;
-  wholeNumber("core", core, 1, MOST);
-  wholeNumber("depth", depth, 0, MOST);
-  wholeNumber("connected", connected, 0, MOST);
-  wholeNumber("disconnected", disconnected, 0, MOST);
-  wholeNumber("seed", seed, 0, Number.MAX_SAFE_INTEGER);
-  if (core === 1 && depth !== 0) refuse("depth must be 0 when core is 1", `depth is ${depth}`);
+  assertWholeNumber("core", core, 1, MOST);
+  assertWholeNumber("depth", depth, 0, MOST);
+  assertWholeNumber("connected", connected, 0, MOST);
+  assertWholeNumber("disconnected", disconnected, 0, MOST);
+  assertWholeNumber("seed", seed, 0, Number.MAX_SAFE_INTEGER);
+  if (core === 1 && depth !== 0) reject("depth must be 0 when core is 1", `depth is ${depth}`);
   if (core > 1 && depth === 0) {
-    refuse("depth must be at least 1 when core is above 1", `depth is 0, core is ${core}`);
+    reject("depth must be at least 1 when core is above 1", `depth is 0, core is ${core}`);
   }
   if (depth >= core) {
-    refuse("depth must be below core", `depth is ${depth}, core is ${core}`);
+    reject("depth must be below core", `depth is ${depth}, core is ${core}`);
   }
   const types = spec.types ?? Math.ceil(core / 2);
-  wholeNumber("types", types, 1, MOST);
+  assertWholeNumber("types", types, 1, MOST);
   const range = spec.inputs ?? [1, 2];
   if (!Array.isArray(range) || range.length !== 2) {
-    refuse("inputs must be a pair", `it is [${range}]`);
+    reject("inputs must be a pair", `it is [${range}]`);
   }
   const [fewest, most] = range;
-  wholeNumber("the fewest inputs", fewest, 1, MOST);
-  wholeNumber("the most inputs", most, 1, MOST);
+  assertWholeNumber("the fewest inputs", fewest, 1, MOST);
+  assertWholeNumber("the most inputs", most, 1, MOST);
   if (fewest > most) {
-    refuse("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
+    reject("the fewest inputs must not be above the most", `inputs are ${fewest}..${most}`);
   }
   const extraEdges = spec.extraEdges ?? 2 * core;
-  wholeNumber("extraEdges", extraEdges, 0, 100 * MOST);
+  assertWholeNumber("extraEdges", extraEdges, 0, 100 * MOST);
   const linking = spec.linking ?? "types";
   if (!LINKINGS.includes(linking)) {
-    refuse(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
+    reject(`linking must be one of ${LINKINGS.join(", ")}`, `it is ${String(linking)}`);
   }
   const surface = spec.surface ?? "plain";
   if (!SURFACES.includes(surface)) {
-    refuse(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
+    reject(`surface must be one of ${SURFACES.join(", ")}`, `it is ${String(surface)}`);
   }
   const inputs = [fewest, most] as const;
   return {
@@ -127,27 +127,27 @@ export function completeSpec(spec: GraphSpec): CompleteGraphSpec {
   };
 }
 
-/** Far above what any model can be offered, and low enough for a task to fit in memory. */
+/** Nodes of each kind, at most: more than any model accepts, and few enough to fit in memory. */
 const MOST = 100_000;
 
-function wholeNumber(name: string, value: unknown, least: number, most: number): void {
+function assertWholeNumber(name: string, value: unknown, least: number, most: number): void {
   if (Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most) return;
   const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
-  refuse(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
+  reject(`${name} must be a whole number from ${least} to ${most}`, `it is ${shown}`);
 }
 
-function refuse(rule: string, state: string): never {
+function reject(rule: string, state: string): never {
   throw new RangeError(`Cannot generate a graph as ${rule}: ${state}`);
 }
 
 /**
  * Generates the graph of `spec`.
  *
- * A path of `depth + 1` core nodes is laid; the other core nodes become new parents of random core
- * nodes, and random further edges are tried, all without a cycle and without a path above `depth`.
- * Connected nodes then get 1 to 3 core parents; disconnected ones get at most half as many edges
- * among themselves as there are nodes. Each role draws from streams of its own, so that adding
- * distractors never moves the core.
+ * It begins with a path of `depth + 1` core nodes. The other core nodes become new parents of random core
+ * nodes, and random further edges are tried, all without a cycle and without a path longer than `depth`.
+ * Connected nodes then get 1 to 3 core parents; disconnected ones get at most half as many edges among
+ * themselves as there are nodes. Each role draws from separate random streams, so that adding distractors
+ * never changes the core.
  *
  * @throws {RangeError} If a value of `spec` is out of its range.
  *
@@ -178,7 +178,7 @@ export function generateGraph(spec: GraphSpec): Graph {
 function coreParents({ core, depth, extraEdges, seed }: CompleteGraphSpec): number[][] {
   const dag = new DepthBoundedDag(core, depth);
 
-  // A new node has no parents, so no path grows but the one that starts at it.
+  // A new node has no parents, so only the path that starts at it grows.
   const backbone = fork(seed, "core", "graph");
   const children: number[] = [];
   for (let node = 1; node <= depth; node++) children.push(node);
@@ -198,8 +198,8 @@ function coreParents({ core, depth, extraEdges, seed }: CompleteGraphSpec): numb
 }
 
 /**
- * A directed acyclic graph that knows, for each node, the longest paths above and below it. It
- * begins as a path over the first `depth + 1` nodes.
+ * A directed acyclic graph that tracks, for each node, the longest paths above and below it. It begins as a
+ * path over the first `depth + 1` nodes.
  */
 class DepthBoundedDag {
   readonly parents: number[][];
@@ -222,12 +222,12 @@ class DepthBoundedDag {
     }
   }
 
-  /** Edges on the longest path that starts at `node`. */
+  /** Number of edges on the longest path that starts at `node`. */
   below(node: number): number {
     return this.#below[node]!;
   }
 
-  /** Whether an edge is new, closes no cycle and makes no path longer than the depth. */
+  /** Returns whether an edge is new, closes no cycle and makes no path longer than the depth. */
   allows(from: number, to: number): boolean {
     return from !== to && this.#above[from]! + 1 + this.#below[to]! <= this.#depth &&
       !this.parents[to]!.includes(from) && !this.#reaches(to, from);
@@ -240,7 +240,7 @@ class DepthBoundedDag {
     raise(this.#below, this.parents, from, this.#below[to]! + 1);
   }
 
-  /** Along every edge the longest path above grows: nodes as high as `to` need no search. */
+  /** The longest path above grows along every edge: nodes with one as long as `to`'s need no search. */
   #reaches(from: number, to: number): boolean {
     const seen = new Set([from]);
     for (const node of seen) {
@@ -253,7 +253,7 @@ class DepthBoundedDag {
   }
 }
 
-/** Raises the longest path at `node` to `length` and passes that on along `edges`. */
+/** Raises the longest path at `node` to at least `length`, and updates the nodes along `edges`. */
 function raise(longest: number[], edges: readonly number[][], node: number, length: number): void {
   const raised: [node: number, length: number][] = [[node, length]];
   for (let next = raised.pop(); next !== undefined; next = raised.pop()) {
@@ -285,7 +285,7 @@ function disconnectedParents(first: number, count: number, stream: Stream): numb
   return parents;
 }
 
-/** Two random places, the earlier first: edges that only lead onwards never close a cycle. */
+/** Draws two random indexes, the smaller first: edges that only lead forward never close a cycle. */
 function orderedPair(count: number, stream: Stream): [number, number] {
   const one = randomIntegerBetween(0, count - 1, stream);
   const other = randomIntegerBetween(0, count - 1, stream);

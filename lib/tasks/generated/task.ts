@@ -1,5 +1,5 @@
 /**
- * Tasks: a graph made concrete with names, types, values, a prompt and tool schemas
+ * Generated tasks: a graph with names, types, values, a prompt and tool schemas
  * (FuncBenchGen, sections 3.1 and 3.4, appendices B.2 and B.3).
  * @module
  */
@@ -22,7 +22,7 @@ import { Numbers, Vocabulary } from "./vocabulary.ts";
 /** The version of the generator: a spec and this number determine a task. */
 export const GENERATOR_VERSION = 1;
 
-/** A named value of a function: what it produces, or what it takes. */
+/** A named value that a function produces or takes. */
 export interface Variable {
   /** The name, unique in the task. */
   readonly name: string;
@@ -42,11 +42,11 @@ export interface Parameter extends Variable {
 export interface TaskFunction {
   /** The name under which it is called. */
   readonly name: string;
-  /** What it is to the task; no model sees this. */
+  /** Its role in the task; no model sees this. */
   readonly role: Role;
-  /** What it takes, in the order of its schema. */
+  /** Its parameters, in the order of its schema. */
   readonly parameters: readonly Parameter[];
-  /** What it produces. */
+  /** The variable that it produces. */
   readonly output: Variable;
   /** The functions whose outputs it takes, in the order of its parameters. */
   readonly dependsOn: readonly string[];
@@ -54,30 +54,30 @@ export interface TaskFunction {
 
 /** A generated task. */
 export interface Task {
-  /** The {@linkcode GENERATOR_VERSION} it was made by. */
+  /** The {@linkcode GENERATOR_VERSION} that generated it. */
   readonly version: number;
-  /** What it was made from. */
+  /** The spec that it was generated from. */
   readonly spec: CompleteGraphSpec;
   /** The user message. */
   readonly prompt: string;
   /** The values that the prompt gives, by variable. */
   readonly inputs: ReadonlyMap<string, number>;
-  /** What is asked for, and the right answer. */
+  /** The variable asked for, and the right answer. */
   readonly target: { readonly variable: string; readonly value: number };
   /** The fewest calls that solve the task. */
   readonly minimumCalls: number;
   /** The true value of every output and every given input, by variable. */
   readonly values: ReadonlyMap<string, number>;
-  /** The functions, in the order in which they are offered. */
+  /** The functions, in the order of `tools`. */
   readonly functions: readonly TaskFunction[];
-  /** What the model is offered. */
+  /** The tools that the model sees. */
   readonly tools: readonly ToolSchema[];
 }
 
 const PROMPT_START =
   "Using the tools at your disposal, use functions until you are able to give me the correct " +
   "value of variable";
-/** What a question ends with, unless something is kept from the model. */
+/** End of a question, unless information is withheld from the model. */
 export const PROMPT_END = "You have all the information you need to get the correct result.";
 /** Words that no pseudo-word may be. */
 export const RESERVED: readonly string[] =
@@ -109,20 +109,20 @@ export function generateTask(spec: GraphSpec): Task {
   return maker.finish();
 }
 
-/** Most functions have one parent, and nothing to shuffle. */
-function shuffled(items: readonly number[], stream: Stream): readonly number[] {
+/** Skips the shuffle for single items, as most functions have only one parent. */
+function shuffleIfNeeded(items: readonly number[], stream: Stream): readonly number[] {
   return items.length > 1 ? shuffle(items, stream) : items;
 }
 
-/** A function beside the random number by which it is put in its place among the tools. */
-interface Placed {
+/** A function with the random number that determines its place among the tools. */
+interface OrderedFunction {
   readonly place: number;
-  readonly made: TaskFunction;
-  /** Arguments that show how it is called. */
+  readonly definition: TaskFunction;
+  /** Example of its arguments. */
   readonly example?: JsonObject;
 }
 
-/** Makes functions role by role, the core first, so that what it draws never depends on others. */
+/** Creates functions role by role, the core first, so that its random draws never depend on other roles. */
 class TaskMaker {
   readonly #spec: CompleteGraphSpec;
   readonly #graph: Graph;
@@ -131,7 +131,7 @@ class TaskMaker {
   readonly #types: string[];
   readonly #functionNames: string[] = [];
   readonly #outputs: Variable[] = [];
-  readonly #placed: Placed[] = [];
+  readonly #placed: OrderedFunction[] = [];
   readonly #inputs = new Map<string, number>();
   readonly #values = new Map<string, number>();
 
@@ -163,12 +163,12 @@ class TaskMaker {
       this.#values.set(output.name, this.#numbers.next(values));
     }
     for (let node = first; node < end; node++) {
-      const parents = shuffled(this.#graph.parents[node]!, order);
+      const parents = shuffleIfNeeded(this.#graph.parents[node]!, order);
       const parameters: Parameter[] = [];
       const dependsOn: string[] = [];
       for (const parent of parents) {
         const { name: variable, type, subtype } = this.#outputs[parent]!;
-        // Drawn in either linking, so that both have the same names elsewhere.
+        // Drawn for both kinds of linking, so that all other names are the same.
         const own = this.#vocabulary.word(names, 4, 6);
         parameters.push({ name: linking === "names" ? variable : own, type, subtype, variable });
         dependsOn.push(this.#functionNames[parent]!);
@@ -182,23 +182,27 @@ class TaskMaker {
       }
       const name = this.#functionNames[node]!;
       const output = this.#outputs[node]!;
-      const made = { name, role, parameters, output, dependsOn };
-      this.#placed.push({ place: order.prng(), made, ...this.#exampleOf(made, surface) });
+      const definition = { name, role, parameters, output, dependsOn };
+      this.#placed.push({
+        place: order.prng(),
+        definition,
+        ...this.#exampleFor(definition, surface),
+      });
     }
   }
 
-  /** A call with numbers that are no values of the task. */
-  #exampleOf(
+  /** Returns example arguments with numbers that are not values of the task. */
+  #exampleFor(
     { parameters }: TaskFunction,
     surface: Stream | undefined,
-  ): Pick<Placed, "example"> {
+  ): Pick<OrderedFunction, "example"> {
     if (surface === undefined) return {};
     const example: JsonObject = Object.create(null);
     for (const { name } of parameters) example[name] = this.#numbers.next(surface);
     return { example };
   }
 
-  /** The next variable; on a rich surface its place says how its name is written. */
+  /** Creates the next variable; on a rich surface `place` determines the style of its name. */
   #variable(names: Stream, surface: Stream | undefined, place: number): Variable {
     const word = this.#vocabulary.word(names, 4, 6);
     return {
@@ -208,7 +212,7 @@ class TaskMaker {
     };
   }
 
-  /** Half are ids and half are written in camel case, so that few functions have names of all kinds. */
+  /** Makes half of the names ids and half of them camel case, so that few functions have all kinds. */
   #twoWords(word: string, surface: Stream, place: number): string {
     const second = place % 4 < 2 ? "id" : this.#vocabulary.word(surface, 4);
     return place % 2 === 0
@@ -234,13 +238,13 @@ class TaskMaker {
       target: { variable: target, value: this.#values.get(target)! },
       minimumCalls: this.#spec.core,
       values: this.#values,
-      functions: placed.map(({ made }) => made),
-      tools: placed.map(({ made, example }) => toTool(made, linking, example)),
+      functions: placed.map(({ definition }) => definition),
+      tools: placed.map(({ definition, example }) => toTool(definition, linking, example)),
     };
   }
 }
 
-/** The question for a variable, with what is given. */
+/** Writes the question for a variable, with the given values. */
 export function writePrompt(
   target: string,
   given: Iterable<readonly [name: string, value: number]>,
@@ -249,17 +253,17 @@ export function writePrompt(
   return `${PROMPT_START} ${target}.\n\n${lines.join("\n")}\n\n${PROMPT_END}`;
 }
 
-/** What a function returns, as text. */
+/** Returns the text of a function's result. */
 export function returnText(variable: string, value: number): string {
   return JSON.stringify({ [variable]: value });
 }
 
-/** How a question gives a value. */
+/** Returns the line of a question that gives a value. */
 export function inputLine(name: string, value: number | string): string {
   return `Variable ${name} = ${value}`;
 }
 
-/** A function as a model is offered it. */
+/** Converts a function to the tool that a model sees. */
 export function toTool(
   { name, parameters, output }: TaskFunction,
   linking: Linking,
@@ -284,20 +288,20 @@ export function toTool(
   };
 }
 
-/** What a function's description says of one variable. */
+/** The part of a function's description about one variable. */
 export interface Clause {
   /** The variable's name. */
   readonly name: string;
-  /** Its type and subtype in words; empty where these are not told. */
+  /** Description of its type and subtype; empty if the description omits them. */
   readonly types: string;
 }
 
-/** What a description says of a variable. */
+/** Returns the part of a description about a variable. */
 export function clauseOf({ name, type, subtype }: Variable, linking: Linking): Clause {
   return { name, types: linking === "names" ? "" : `${type} with ${subtype}` };
 }
 
-/** The description of a function that takes `inputs`, in their order, and produces `output`. */
+/** Describes a function that takes `inputs`, in order, and produces `output`. */
 export function describeFunction(inputs: readonly Clause[], output: Clause): string {
   const said = ({ name, types }: Clause) =>
     types === "" ? `variable ${name}` : `variable ${name} (${types})`;
@@ -306,23 +310,23 @@ export function describeFunction(inputs: readonly Clause[], output: Clause): str
   return `Processes ${clauses} to produce ${said(output)}`;
 }
 
-/** A task as plain JSON, for people and other programs: it holds roles, dependencies and answers. */
+/** A task as plain JSON, for people and other programs, with roles, dependencies and answers. */
 export interface TaskJson {
   /** The version of the generator. */
   readonly version: number;
-  /** What it was made from. */
+  /** The spec that it was generated from. */
   readonly spec: CompleteGraphSpec;
   /** The user message. */
   readonly prompt: string;
   /** The values that the prompt gives. */
   readonly inputs: Readonly<Record<string, number>>;
-  /** What is asked for, and the right answer. */
+  /** The variable asked for, and the right answer. */
   readonly target: { readonly variable: string; readonly value: number };
   /** The fewest calls that solve it. */
   readonly minimumCalls: number;
   /** All outputs and given inputs. */
   readonly values: Readonly<Record<string, number>>;
-  /** The functions, in the order in which they are offered. */
+  /** The functions, in the order of `tools`. */
   readonly functions: readonly {
     readonly name: string;
     readonly role: Role;
@@ -330,12 +334,12 @@ export interface TaskJson {
     readonly output: Variable;
     readonly dependsOn: readonly string[];
   }[];
-  /** What the model is offered. */
+  /** The tools that the model sees. */
   readonly tools: readonly OpenAITool[];
 }
 
 /**
- * The task as plain JSON.
+ * Converts a task to plain JSON.
  *
  * @example Usage
  * ```ts
@@ -351,15 +355,15 @@ export function taskToJson(task: Task): TaskJson {
     ...task,
     inputs: Object.fromEntries(task.inputs),
     values: Object.fromEntries(task.values),
-    functions: task.functions.map((made) => ({
-      ...made,
-      parameters: made.parameters.map(({ name, type, subtype }) => ({ name, type, subtype })),
+    functions: task.functions.map((fn) => ({
+      ...fn,
+      parameters: fn.parameters.map(({ name, type, subtype }) => ({ name, type, subtype })),
     })),
     tools: task.tools.map(toOpenAITool),
   };
 }
 
-/** The spec without what is default anyway: what a journal keeps of a task. */
+/** Returns the spec without default values, as journals keep it. */
 export function briefSpec(spec: GraphSpec): GraphSpec {
   const { core, depth, connected, disconnected, seed } = spec;
   const complete = completeSpec(spec);

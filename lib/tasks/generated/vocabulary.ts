@@ -1,5 +1,5 @@
 /**
- * Pseudo-words and numbers that no model has seen, none of them twice.
+ * Vocabulary: draws pseudo-words and numbers that no model has seen, none of them twice.
  * @module
  */
 
@@ -9,29 +9,29 @@ import type { Stream } from "../../base/random.ts";
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz";
 const BASE = ALPHABET.length;
 const PAIRS = [...ALPHABET].flatMap((first) => [...ALPHABET].map((second) => first + second));
-/** A draw carries 32 bits, which is enough for so many letters and a choice of lengths. */
+/** Letters from one draw: its 32 bits are enough for these and a choice of lengths. */
 const LETTERS_A_DRAW = 6;
 const POWERS = Array.from({ length: LETTERS_A_DRAW + 1 }, (_, letters) => BASE ** letters);
-/** So many collisions in a row say that the words of a length run short. */
+/** Collisions in a row after which longer words are drawn. */
 const PATIENCE = 8;
 
 /**
  * Draws pseudo-words, each at most once, and none of the reserved ones.
  *
- * A word is handled as the number that its letters spell in base 26, after all shorter words:
- * hashing new strings would take a third of the time of generation.
+ * A word is represented by the number that its letters spell in base 26, after all shorter words: hashing
+ * new strings would take a third of the time of generation.
  */
 export class Vocabulary {
   readonly #used = new NumberSet();
 
   constructor(reserved: Iterable<string> = []) {
-    for (const word of reserved) this.#used.add(numberOf(word));
+    for (const word of reserved) this.#used.add(wordNumber(word));
   }
 
-  /** A new word of `shortest` to `longest` letters; a longer one when those run short. */
+  /** Draws a new word of `shortest` to `longest` letters, or a longer one if those run short. */
   word(stream: Stream, shortest: number, longest = shortest): string {
     for (let attempt = 0;; attempt++) {
-      // One draw chooses the length and, by what is left of it, up to six letters.
+      // One draw chooses the length and, with its remaining bits, up to six letters.
       const draw = stream.prng() * (longest - shortest + 1);
       const extra = Math.floor(draw);
       const length = shortest + extra + Math.floor(attempt / PATIENCE);
@@ -40,17 +40,17 @@ export class Vocabulary {
         spelled = spelled * BASE + Math.floor(stream.prng() * BASE);
       }
       const number = shorterWords(length) + spelled;
-      if (this.#used.add(number)) return lettersOf(spelled, length);
+      if (this.#used.add(number)) return spellWord(spelled, length);
     }
   }
 }
 
-/** A set of whole numbers above zero: open addressing, at most half full. */
+/** A set of whole numbers above zero: a hash table with open addressing, at most half full. */
 class NumberSet {
   #slots = new Float64Array(2048);
   #size = 0;
 
-  /** Whether the number is new to the set. */
+  /** Adds a number; returns whether it is new to the set. */
   add(number: number): boolean {
     const mask = this.#slots.length - 1;
     let place = (Math.imul(number, 0x9e3779b1) >>> 12) & mask;
@@ -70,20 +70,20 @@ class NumberSet {
   }
 }
 
-/** How many words are shorter than `length`: 1 (the empty one) for 1, 27 for 2, and so on. */
+/** Returns the number of words shorter than `length`: 1 (the empty one) for 1, 27 for 2, and so on. */
 function shorterWords(length: number): number {
   let count = 0;
   for (let letters = 0; letters < length; letters++) count = count * BASE + 1;
   return count;
 }
 
-function numberOf(word: string): number {
+function wordNumber(word: string): number {
   let spelled = 0;
   for (const letter of word) spelled = spelled * BASE + ALPHABET.indexOf(letter);
   return shorterWords(word.length) + spelled;
 }
 
-function lettersOf(spelled: number, length: number): string {
+function spellWord(spelled: number, length: number): string {
   let letters = "";
   let rest = spelled;
   for (let left = length; left > 0; left -= 2) {
@@ -99,7 +99,7 @@ function lettersOf(spelled: number, length: number): string {
 export class Numbers {
   readonly #used = new Set<number>();
 
-  /** A new number. */
+  /** Draws a new number. */
   next(stream: Stream): number {
     for (;;) {
       const [least, most] = this.#range();
@@ -110,7 +110,7 @@ export class Numbers {
     }
   }
 
-  /** Every number drawn has at least three digits and there are no gaps once they are used up. */
+  /** Returns the range to draw from: three digits, and one more each time a range is used up. */
   #range(): [number, number] {
     let least = 100;
     while (this.#used.size >= 10 * least - 100) least *= 10;

@@ -1,5 +1,5 @@
 /**
- * Truth checks: whether right calls conform to the schema of their function, whatever values they leave open.
+ * Truth checks: whether right calls conform to the schema of their function, ignoring placeholders.
  * @module
  */
 
@@ -10,18 +10,18 @@ import { HOLDERS } from "../../tools/schema/subschemas.ts";
 import type { SchemaFault, ToolSchema } from "../../tools/tool.ts";
 
 /**
- * What does not conform in arguments, such as `: missing city; unexpected town; wrong days`, or nothing but an
- * empty text where no parameter by itself is at fault; `undefined` when they conform.
+ * Returns what does not conform in arguments, such as `: missing city; unexpected town; wrong days`, or an
+ * empty text if no single parameter is wrong; `undefined` if they conform.
  */
 export type TruthCheck = (given: JsonValue) => string | undefined;
 
 /**
- * What checks the arguments of right calls, in which a placeholder is anything that its place takes. Which of
- * several alternatives is meant is then not known, so arguments need to meet one of them only, and conditions
- * and lists of different items cannot be held against them. Its schema is compiled once, and must not be
- * changed afterwards.
+ * Creates a check for the arguments of right calls, in which a placeholder matches any value that the schema
+ * accepts there. With placeholders, arguments need only match one of several alternatives (`oneOf`), and
+ * `not`, `uniqueItems` and conditions are not checked. The schema is compiled once, and must not be changed
+ * afterwards.
  *
- * @throws {InputError} If its schema is none.
+ * @throws {InputError} If its schema is invalid.
  *
  * @example Usage
  * ```ts
@@ -42,46 +42,47 @@ export function truthCheck(tool: ToolSchema): TruthCheck {
   const check = argumentCheck(tool);
   let open: ArgumentCheck | undefined;
   return (given) => {
-    const own = isOpen(given) ? open ??= openCheck(tool) : check;
+    const own = holdsPlaceholder(given) ? open ??= placeholderCheck(tool) : check;
     const refusal = own(given);
     return refusal === undefined ? undefined : faultText(refusal.fault);
   };
 }
 
-function isOpen(value: JsonValue): boolean {
+function holdsPlaceholder(value: JsonValue): boolean {
   if (value === PLACEHOLDER) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(isOpen);
+  return typeof value === "object" && value !== null && Object.values(value).some(holdsPlaceholder);
 }
 
-function openCheck(tool: ToolSchema): ArgumentCheck {
+function placeholderCheck(tool: ToolSchema): ArgumentCheck {
   try {
-    return argumentCheck({ ...tool, parameters: opened(tool.parameters) });
+    return argumentCheck({ ...tool, parameters: allowPlaceholders(tool.parameters) });
   } catch {
-    // A reference may lead into what cannot be held against anything, which is gone.
+    // A reference may lead into a keyword that was removed.
     return () => undefined;
   }
 }
 
-/** What they say of a text is not said of a placeholder. */
-const OF_VALUES = new Set([
+/** Keywords that apply to values, and so not to placeholders. */
+const VALUE_KEYWORDS = new Set([
   ...["type", "nullable", "enum", "const", "pattern", "minLength", "maxLength"],
 ]);
-/** Whether they hold hangs on values that are not known. */
+/** Keywords whose result depends on the unknown values. */
 const UNDECIDABLE = new Set(["not", "uniqueItems", "maxContains"]);
 
-/** The schema, taking a placeholder wherever there is a value. What references lead to stays in its place. */
-function opened(schema: JsonObject): JsonObject {
+/** Returns the schema, accepting a placeholder for any value. Targets of references stay in their places. */
+function allowPlaceholders(schema: JsonObject): JsonObject {
   const kept: [string, JsonValue][] = [];
   const ofValues: [string, JsonValue][] = [];
   const { allOf, ...others } = schema;
-  const all = Array.isArray(allOf) ? allOf.map(openedIn) : [];
-  for (const [keyword, held] of Object.entries(others)) {
+  const all = Array.isArray(allOf) ? allOf.map(allowInSubschema) : [];
+  for (const [keyword, value] of Object.entries(others)) {
     if (UNDECIDABLE.has(keyword)) continue;
-    if (OF_VALUES.has(keyword)) ofValues.push([keyword, held]);
-    else if (keyword === "oneOf") all.push({ anyOf: openedBehind(keyword, held) });
-    // It may know keys that are else forbidden.
-    else if (keyword === "then" || keyword === "else") all.push({ anyOf: [true, openedIn(held)] });
-    else kept.push([keyword, openedBehind(keyword, held)]);
+    if (VALUE_KEYWORDS.has(keyword)) ofValues.push([keyword, value]);
+    else if (keyword === "oneOf") all.push({ anyOf: allowInKeyword(keyword, value) });
+    // It may declare keys that are otherwise forbidden.
+    else if (keyword === "then" || keyword === "else") {
+      all.push({ anyOf: [true, allowInSubschema(value)] });
+    } else kept.push([keyword, allowInKeyword(keyword, value)]);
   }
   if (ofValues.length > 0) {
     all.push({ anyOf: [{ const: PLACEHOLDER }, Object.fromEntries(ofValues)] });
@@ -89,16 +90,18 @@ function opened(schema: JsonObject): JsonObject {
   return Object.fromEntries(all.length === 0 ? kept : [...kept, ["allOf", all]]);
 }
 
-function openedBehind(keyword: string, held: JsonValue): JsonValue {
+function allowInKeyword(keyword: string, value: JsonValue): JsonValue {
   const { shape, role } = HOLDERS.get(keyword) ?? {};
-  if (shape === undefined || role === "condition") return held;
-  if (Array.isArray(held)) return held.map(openedIn);
-  if (shape !== "named" || !isJsonObject(held)) return openedIn(held);
-  return Object.fromEntries(Object.entries(held).map(([name, inner]) => [name, openedIn(inner)]));
+  if (shape === undefined || role === "condition") return value;
+  if (Array.isArray(value)) return value.map(allowInSubschema);
+  if (shape !== "named" || !isJsonObject(value)) return allowInSubschema(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, allowInSubschema(inner)]),
+  );
 }
 
-function openedIn(schema: JsonValue): JsonValue {
-  return isJsonObject(schema) ? opened(schema) : schema;
+function allowInSubschema(schema: JsonValue): JsonValue {
+  return isJsonObject(schema) ? allowPlaceholders(schema) : schema;
 }
 
 function faultText({ missing, unexpected, wrongType }: SchemaFault): string {

@@ -1,5 +1,5 @@
 /**
- * Loading of call sets, by what there is at a path.
+ * Call set loader: loads a folder or a file.
  * @module
  */
 
@@ -9,13 +9,13 @@ import { loadJsonc } from "./load_jsonc.ts";
 import { fileReason, InputError } from "../../base/errors.ts";
 
 /**
- * Loads a call set: a folder in the layout in which CallNavi is published, with `APIs/DOMAIN.json` and
- * `Questions/DOMAIN.json`; or a file of toolgate's own form, `.json` or `.jsonc`: an object with `name`,
- * `functions` and `questions`, which `fixtures/call_sets/README.md` explains. What is merely odd, such as a
- * truth that calls a function which is not on offer, or with arguments that the function's JSON Schema does
- * not take, is loaded as it is and told in `warnings`.
+ * Loads a call set: a folder in CallNavi's published layout, with `APIs/DOMAIN.json` and
+ * `Questions/DOMAIN.json`; or a file in toolgate's format, `.json` or `.jsonc`: an object with `name`,
+ * `functions` and `questions`, which `fixtures/call_sets/README.md` explains. Oddities, such as a truth that
+ * calls a function that is not available, or with arguments that violate the function's JSON Schema, are
+ * loaded unchanged and reported in `warnings`.
  *
- * @throws {InputError} If it is neither, or a file is broken; the message names the file, the path in it and
+ * @throws {InputError} If it is neither, or a file is invalid; the message names the file, the path in it and
  * the rule.
  * @see CallNavi, section 4 and appendix A.
  *

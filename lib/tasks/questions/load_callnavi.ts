@@ -1,5 +1,5 @@
 /**
- * CallNavi's published layout: a folder with `APIs/DOMAIN.json` and `Questions/DOMAIN.json`.
+ * CallNavi loader: reads the published layout, a folder with `APIs/DOMAIN.json` and `Questions/DOMAIN.json`.
  * @module
  */
 
@@ -11,15 +11,15 @@ import { fileReason, InputError } from "../../base/errors.ts";
 import {
   assemble,
   type DomainDraft,
-  faultOfTruth,
   type FunctionDraft,
   MESSAGES,
   NAME,
   OBJECT,
   type QuestionDraft,
+  truthFault,
 } from "./load_common.ts";
 
-/** What is read of a document; there may be more in it. */
+/** The fields of a document that are used; there may be others. */
 const FIELDS = z.object({
   name: NAME,
   description: z.string(),
@@ -47,7 +47,7 @@ const TRUTH = z.strictObject({
   API: z.array(NAME).min(1),
   parameters: z.array(OBJECT),
 }).superRefine((truth, context) => {
-  const message = faultOfTruth(truth);
+  const message = truthFault(truth);
   if (message !== undefined) context.addIssue({ code: "custom", path: ["parameters"], message });
 });
 
@@ -61,23 +61,25 @@ const QUESTIONS = z.array(
 ).min(1);
 
 /**
- * Loads a call set in CallNavi's published layout. A domain is what its two files are called.
+ * Loads a call set in CallNavi's published layout. The two files of a domain have its name.
  *
- * @throws {InputError} Naming the file, the path in it and the rule.
+ * @throws {InputError} If a file is invalid; the message names the file, the path in it and the rule.
  */
 export function loadCallNavi(folder: string): CallSet {
-  const [apis, asked] = ["APIs", "Questions"].map((name) => jsonFiles(paths.join(folder, name)));
+  const [apiFiles, questionFiles] = ["APIs", "Questions"].map((name) =>
+    jsonFiles(paths.join(folder, name))
+  );
   const domains = new Map(
-    [...apis!].map(([domain, source]): [string, DomainDraft] => {
+    [...apiFiles!].map(([domain, source]): [string, DomainDraft] => {
       const { api_ports: functions } = readJsonc(source, APIS);
       return [domain, { source, functions }];
     }),
   );
-  const questions = [...asked!].flatMap(([domain, source]) => {
+  const questions = [...questionFiles!].flatMap(([domain, source]) => {
     if (!domains.has(domain)) {
       const file = paths.join(folder, "APIs", `${domain}.json`);
       throw new InputError(
-        `Cannot use ${source} as the functions of its domain must be told: there is no ${file}`,
+        `Cannot use ${source} as its domain must have a file of functions: there is no ${file}`,
       );
     }
     return readQuestions(domain, source);
@@ -98,7 +100,7 @@ function readQuestions(domain: string, source: string): QuestionDraft[] {
   });
 }
 
-/** The JSON files of a folder by their names without the ending, in the order of these. */
+/** Returns the JSON files of a folder by their names without the extension, sorted by name. */
 function jsonFiles(folder: string): Map<string, string> {
   try {
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name);

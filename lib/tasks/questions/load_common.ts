@@ -1,5 +1,5 @@
 /**
- * What the loaders of call sets share: how documents become tools, and parts a set.
+ * Call set assembly, shared by all loaders: turns function documents into tools, and drafts into a call set.
  * @module
  */
 
@@ -18,16 +18,16 @@ import {
   schemaOfWords,
 } from "../../tools/schema/plain_types.ts";
 
-/** Documents and calls of people are far from it. */
+/** Levels of nesting in documents and calls, at most: far more than people write. */
 const MOST_LEVELS = 100;
 
-/** An object of a file, as it is: its keys may be any. */
+/** Schema of an object with any keys. */
 export const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object").refine(
   (value) => isWithin(value, { levels: MOST_LEVELS }),
   `must nest at most ${MOST_LEVELS} levels deep: it nests deeper`,
 );
 
-/** What is asked, and what stands before it. */
+/** Schema of a question's messages. */
 export const MESSAGES = z.array(
   z.strictObject({ role: z.enum(["system", "user"]), content: z.string() }),
 ).min(1).refine(
@@ -35,85 +35,85 @@ export const MESSAGES = z.array(
   "must have a message of the user: nothing would be asked",
 );
 
-/** A name or an id. */
+/** Schema of a name or an id. */
 export const NAME = z.string().min(1);
 
 /** A function as a file documents it. */
 export interface FunctionDraft {
   /** Its name. */
   readonly name: string;
-  /** What it does. */
+  /** Its description. */
   readonly description: string;
-  /** Its document as the file has it. */
+  /** Its document as in the file. */
   readonly document: JsonObject;
   /** Its parameters: type words by name, names alone, or a JSON Schema. */
   readonly parameters:
     | { readonly words: JsonObject }
     | { readonly names: readonly string[] }
     | { readonly schema: JsonObject };
-  /** The type words, or the schema, of what it returns. */
+  /** The type words, or the schema, of its return value. */
   readonly returns?: { readonly words: JsonValue } | { readonly schema: JsonObject };
 }
 
 /** The functions of a domain, as a file documents them. */
 export interface DomainDraft {
-  /** The file, as it is named in messages. */
+  /** Name of the file, for messages. */
   readonly source: string;
   /** Its functions. */
   readonly functions: readonly FunctionDraft[];
 }
 
-/** A question, and where it stands. */
+/** A question, and its place in a file. */
 export interface QuestionDraft {
   /** The question itself. */
   readonly question: CallQuestion;
-  /** The file, as it is named in messages. */
+  /** Name of the file, for messages. */
   readonly source: string;
   /** The path of its record in the file. */
   readonly path: string;
-  /** What is odd about the record itself; left out where nothing is. */
+  /** Warning about the record itself; omitted if there is none. */
   readonly oddity?: string | undefined;
 }
 
-/** A call set as its files have it. */
+/** A call set as in its files. */
 export interface SetDraft {
-  /** What it is called. */
+  /** Its name. */
   readonly name: string;
   /** The functions, by domain. */
   readonly domains: ReadonlyMap<string, DomainDraft>;
-  /** The questions, of domains that there are. */
+  /** The questions, each of one of these domains. */
   readonly questions: readonly QuestionDraft[];
 }
 
 /**
- * The call set that files make, with warnings of what is odd about them.
+ * Assembles a call set from drafts, with warnings about oddities in the files.
  *
- * @throws {InputError} If two questions have one id.
+ * @throws {InputError} If two questions have the same id.
  */
-export function assemble({ name, domains: drafts, questions: drawn }: SetDraft): CallSet {
-  assertIds(drawn);
-  const questions = drawn.map(({ question }) => question);
-  const calls = Map.groupBy(questions.flatMap(callsOf), ({ domain }) => domain);
+export function assemble({ name, domains: drafts, questions: questionDrafts }: SetDraft): CallSet {
+  assertIds(questionDrafts);
+  const questions = questionDrafts.map(({ question }) => question);
+  const calls = Map.groupBy(questions.flatMap(rightCalls), ({ domain }) => domain);
   const warnings: string[] = [];
   const domains = new Map(
     [...drafts].map(([domain, draft]) => [
       domain,
-      functionsOf(draft, calls.get(domain) ?? [], (text) => warnings.push(text)),
+      apiFunctions(draft, calls.get(domain) ?? [], (text) => warnings.push(text)),
     ]),
   );
   const checks = new Map(
-    [...drafts].map(([domain, draft]) => [domain, checksOf(draft, domains.get(domain)!)]),
+    [...drafts].map(([domain, draft]) => [domain, truthChecks(draft, domains.get(domain)!)]),
   );
-  for (const { question, source, oddity } of drawn) {
+  for (const { question, source, oddity } of questionDrafts) {
     const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
     if (oddity !== undefined) warn(oddity);
-    warnOfTruth(question.truth, domains.get(question.domain)!, warn);
-    warnOfArguments(question.truth, checks.get(question.domain)!, warn);
+    warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
+    warnAboutArguments(question.truth, checks.get(question.domain)!, warn);
   }
-  return { name, hash: hashOf(domains, questions), domains, questions, warnings };
+  return { name, hash: setHash(domains, questions), domains, questions, warnings };
 }
 
-/** @throws {InputError} Naming where both stand. */
+/** @throws {InputError} If two questions have the same id; the message names the places of both. */
 function assertIds(questions: readonly QuestionDraft[]): void {
   const places = new Map<string, QuestionDraft>();
   for (const draft of questions) {
@@ -136,14 +136,14 @@ interface Call {
   readonly given: JsonValue;
 }
 
-function callsOf({ domain, truth: { API, parameters } }: CallQuestion): Call[] {
+function rightCalls({ domain, truth: { API, parameters } }: CallQuestion): Call[] {
   return parameters.map((given, place) => ({ domain, name: API[place]!, given }));
 }
 
 type Warn = (text: string) => void;
 
-/** The functions of a domain. Of those with one name the first counts. */
-function functionsOf(
+/** Returns the functions of a domain. Of several with the same name, the first counts. */
+function apiFunctions(
   { source, functions }: DomainDraft,
   calls: readonly Call[],
   warn: Warn,
@@ -153,7 +153,7 @@ function functionsOf(
     if (length > 1) warn(`${source}: ${name}: there are ${length} of this name; the first counts`);
   }
   const own = [...byName.values()].map(([first]) => first!);
-  warnOfWords(source, own, warn);
+  warnAboutTypes(source, own, warn);
   const given = Map.groupBy(calls, ({ name }) => name);
   const names = new Set(own.map(({ name }) => name).filter(isToolName));
   return own.map((draft) => {
@@ -162,16 +162,20 @@ function functionsOf(
       warn(`${source}: ${draft.name}: no provider takes this name; its tool is called ${name}`);
     }
     const { document } = draft;
-    return { name: draft.name, document, tool: toolOf(draft, name, given.get(draft.name) ?? []) };
+    return {
+      name: draft.name,
+      document,
+      tool: nativeTool(draft, name, given.get(draft.name) ?? []),
+    };
   });
 }
 
-/** OpenAI's rule for names of functions. */
+/** Returns whether a name conforms to OpenAI's rule for function names. */
 function isToolName(name: string): boolean {
   return /^[a-zA-Z0-9_-]{1,64}$/.test(name);
 }
 
-/** A name that providers take and no other tool has; it is added to `taken`. */
+/** Returns a name that providers accept and no other tool has, and adds it to `taken`. */
 function toolName(name: string, taken: Set<string>): string {
   if (isToolName(name)) return name;
   const base = name.replaceAll(/[^a-zA-Z0-9_-]/gu, "_").slice(0, 58);
@@ -181,8 +185,8 @@ function toolName(name: string, taken: Set<string>): string {
   return unique;
 }
 
-/** The tool for native calling. */
-function toolOf(
+/** Creates the tool for native calling. */
+function nativeTool(
   { description, parameters, returns }: FunctionDraft,
   name: string,
   calls: readonly Call[],
@@ -190,7 +194,7 @@ function toolOf(
   return {
     name,
     description,
-    parameters: "schema" in parameters ? parameters.schema : schemaOf(parameters, calls),
+    parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, calls),
     ...(returns === undefined
       ? {}
       : { returns: "schema" in returns ? returns.schema : schemaOfWords(returns.words) }),
@@ -198,12 +202,12 @@ function toolOf(
 }
 
 /**
- * The schema of parameters that are told in words. The right calls of published sets must conform, and many
- * would not if the words were taken at their word: they lack parameters or have others, so none is required
- * and any may be added; whatever is unknown is given as "$$$", so every parameter takes a text, whether
- * or not a truth has one there; and where a truth has a value of yet another type, that type is taken too.
+ * Returns the schema of parameters documented by type words. The right calls of published sets must conform,
+ * and many would violate a literal schema: they lack parameters or have others, so none is required and any
+ * may be added; unknown values are given as "$$$", so every parameter accepts a string, whether or not a
+ * truth has one there; and if a truth has a value of yet another type, that type is accepted, too.
  */
-function schemaOf(
+function lenientSchema(
   parameters: { readonly words: JsonObject } | { readonly names: readonly string[] },
   calls: readonly Call[],
 ): JsonObject {
@@ -220,16 +224,16 @@ function schemaOf(
   return { type: "object", properties: Object.fromEntries(lenient) };
 }
 
-/** So many records are named in one warning. */
+/** Records named in one warning, at most. */
 const MOST_NAMED = 10;
 
-/** Warns of types that are not told, or in words that name none. */
-function warnOfWords(source: string, functions: readonly FunctionDraft[], warn: Warn): void {
+/** Warns about parameters without types, or with words that are not type names. */
+function warnAboutTypes(source: string, functions: readonly FunctionDraft[], warn: Warn): void {
   const nameless = functions.flatMap(({ name, parameters }) =>
     "names" in parameters && parameters.names.length > 0 ? [name] : []
   );
   if (nameless.length > 0) {
-    warn(`${source}: ${listed(nameless)}: parameters are names without types, taken for texts`);
+    warn(`${source}: ${nameList(nameless)}: parameters are names without types, read as strings`);
   }
   const loose = functions.flatMap(({ name, parameters }) =>
     "words" in parameters
@@ -237,11 +241,11 @@ function warnOfWords(source: string, functions: readonly FunctionDraft[], warn: 
       : []
   );
   if (loose.length > 0) {
-    warn(`${source}: ${listed(loose)}: words that name no type, taken for descriptions`);
+    warn(`${source}: ${nameList(loose)}: words that name no type, read as descriptions`);
   }
 }
 
-/** The words that name no type, and examples in their place, by the path of the parameter. */
+/** Returns words that name no type, and examples in their place, with the path of the parameter. */
 function looseWords(words: JsonObject, above = ""): [path: string, word: string][] {
   return Object.entries(words).flatMap(([key, word]): [string, string][] => {
     if (isJsonObject(word)) return looseWords(word, `${above}${key}.`);
@@ -250,13 +254,13 @@ function looseWords(words: JsonObject, above = ""): [path: string, word: string]
   });
 }
 
-function listed(names: readonly string[]): string {
+function nameList(names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
   return names.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** Warns of right calls that cannot be read off the documents. */
-function warnOfTruth(
+/** Warns about right calls that do not match the documents. */
+function warnAboutTruth(
   { API, parameters }: CallTruth,
   functions: readonly ApiFunction[],
   warn: Warn,
@@ -269,20 +273,20 @@ function warnOfTruth(
   }
 }
 
-/** What checks the right calls of functions whose parameters are a JSON Schema, by the function. */
-function checksOf(
+/** Returns the checks of right calls, by function, for functions whose parameters are a JSON Schema. */
+function truthChecks(
   { functions: drafts }: DomainDraft,
   functions: readonly ApiFunction[],
 ): ReadonlyMap<string, TruthCheck> {
   const strict = new Set(
     drafts.flatMap(({ parameters }) => "schema" in parameters ? [parameters.schema] : []),
   );
-  const held = functions.filter(({ tool }) => strict.has(tool.parameters));
-  return new Map(held.map(({ name, tool }) => [name, truthCheck(tool)]));
+  const checkable = functions.filter(({ tool }) => strict.has(tool.parameters));
+  return new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)]));
 }
 
-/** Warns of right calls that native calling would refuse. */
-function warnOfArguments(
+/** Warns about right calls that native calling would refuse. */
+function warnAboutArguments(
   { API, parameters }: CallTruth,
   checks: ReadonlyMap<string, TruthCheck>,
   warn: Warn,
@@ -295,8 +299,8 @@ function warnOfArguments(
   }
 }
 
-/** Names and files do not count, nor how files are laid out; the order of keys does: prompts show it. */
-function hashOf(
+/** Hashes functions and questions. Names and layout of files do not count, but the order of keys does. */
+function setHash(
   domains: ReadonlyMap<string, readonly ApiFunction[]>,
   questions: readonly CallQuestion[],
 ): string {
@@ -307,8 +311,8 @@ function hashOf(
   return sha256(JSON.stringify({ documents, questions }));
 }
 
-/** What is wrong with the lists of a truth; `undefined` when nothing is. */
-export function faultOfTruth({ API, parameters }: CallTruth): string | undefined {
+/** Says what is wrong with the lists of a truth; `undefined` if nothing is. */
+export function truthFault({ API, parameters }: CallTruth): string | undefined {
   const [names, given] = [API.length, parameters.length];
   if (given === names || given === 0) return undefined;
   return `must be as many as the names of API, ${names}, or none: there are ${given}`;

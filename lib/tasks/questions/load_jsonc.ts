@@ -1,5 +1,5 @@
 /**
- * toolgate's own form of call sets: one JSON file, which may have comments.
+ * JSONC loader: reads call sets in toolgate's format, one JSON file that may have comments.
  * @module
  */
 
@@ -31,8 +31,8 @@ const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
   for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
   if (data === undefined) return z.NEVER;
   const { name, description, returns } = data;
-  const parameters = parametersOf(data.parameters);
-  const fault = "schema" in parameters ? faultOf(name, parameters.schema) : undefined;
+  const parameters = readParameters(data.parameters);
+  const fault = "schema" in parameters ? schemaFault(name, parameters.schema) : undefined;
   if (fault !== undefined) {
     context.addIssue({ code: "custom", path: ["parameters"], message: fault });
   }
@@ -45,18 +45,18 @@ const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
   };
 });
 
-function parametersOf(given: JsonObject | string[]): FunctionDraft["parameters"] {
+function readParameters(given: JsonObject | string[]): FunctionDraft["parameters"] {
   return Array.isArray(given) ? { names: given } : wordsOrSchema(given);
 }
 
-/** A schema of an object says so; type words would have to have a parameter of that very name. */
+/** A schema has `type: "object"`; type words would need a parameter named `type` to look the same. */
 function wordsOrSchema(
   given: JsonObject,
 ): { readonly words: JsonObject } | { readonly schema: JsonObject } {
   return given["type"] === "object" ? { schema: given } : { words: given };
 }
 
-function faultOf(name: string, parameters: JsonObject): string | undefined {
+function schemaFault(name: string, parameters: JsonObject): string | undefined {
   try {
     argumentCheck({ name, description: "", parameters });
   } catch (error) {
@@ -64,7 +64,7 @@ function faultOf(name: string, parameters: JsonObject): string | undefined {
   }
 }
 
-/** The functions, by domain: names of domains may be any. */
+/** Schema of the functions, by domain; domains may have any names. */
 const DOMAINS = OBJECT.transform((given, context): ReadonlyMap<string, FunctionDraft[]> => {
   const domains = Object.entries(given).map(([domain, functions]) => {
     const { data, error } = z.array(FUNCTION).min(1).safeParse(functions, WITH_INPUT);
@@ -94,13 +94,13 @@ const SET = z.strictObject({
   questions: z.array(QUESTION).min(1),
 }).superRefine(({ functions, questions }, context) => {
   for (const [place, { domain }] of questions.entries()) {
-    const message = faultOfDomain(domain, functions);
+    const message = domainFault(domain, functions);
     const path = ["questions", place, "domain"];
     if (message !== undefined) context.addIssue({ code: "custom", path, message });
   }
 });
 
-function faultOfDomain(
+function domainFault(
   domain: string | undefined,
   domains: ReadonlyMap<string, unknown>,
 ): string | undefined {
@@ -112,17 +112,17 @@ function faultOfDomain(
 }
 
 /**
- * Loads a call set in toolgate's own form:
+ * Loads a call set in toolgate's format:
  *
- * - `name`: What the set is called.
- * - `functions`: A list of functions for each domain, each with `name`, `description`, `parameters` and,
- *   where it is told, `returns`. Parameters are a JSON Schema, whose `type` is `object`; or type words by
- *   name, such as `{"city": "string"}`; or a list of names. So are returns, but for the list.
- * - `questions`: Each with an `id`; a `domain`, where there are several; a `question`, which is a text or a
- *   list of messages, `{role, content}`; `calls`, the right ones, `{function, arguments}`, in which `"$$$"`
- *   stands for what the question does not tell; and a `difficulty`, which else follows from the calls.
+ * - `name`: Name of the set.
+ * - `functions`: A list of functions for each domain, each with `name`, `description`, `parameters` and
+ *   optionally `returns`. Parameters are a JSON Schema, whose `type` is `object`; or type words by name, such
+ *   as `{"city": "string"}`; or a list of names. Returns are a schema or type words.
+ * - `questions`: Each with an `id`; a `domain`, if there are several; a `question`, which is a text or a list
+ *   of messages, `{role, content}`; `calls`, the right ones, `{function, arguments}`, in which `"$$$"`
+ *   replaces values that are not in the question; and optionally a `difficulty`. Default: from the calls.
  *
- * @throws {InputError} Naming the file, the path in it and the rule.
+ * @throws {InputError} If the file is invalid; the message names the file, the path in it and the rule.
  */
 export function loadJsonc(path: string): CallSet {
   const { name, functions, questions } = readJsonc(path, SET);
@@ -134,15 +134,15 @@ export function loadJsonc(path: string): CallSet {
   );
   const [only] = functions.keys();
   const drafts = questions.map((record, place): QuestionDraft => ({
-    question: questionOf(record, only!),
+    question: toQuestion(record, only!),
     source: path,
     path: `questions[${place}]`,
-    oddity: oddityOf(record),
+    oddity: difficultyOddity(record),
   }));
   return assemble({ name, domains, questions: drafts });
 }
 
-function questionOf(
+function toQuestion(
   { id, domain, question, calls, difficulty }: z.output<typeof QUESTION>,
   only: string,
 ): CallQuestion {
@@ -159,12 +159,12 @@ function questionOf(
   };
 }
 
-/** A medium question of the published set has one call, so that alone is not odd. */
-function oddityOf({ difficulty, calls }: z.output<typeof QUESTION>): string | undefined {
+/** Warns about an unusual difficulty. A medium question of the published set has one call, so that is usual. */
+function difficultyOddity({ difficulty, calls }: z.output<typeof QUESTION>): string | undefined {
   const isOdd = difficulty === "easy"
     ? calls.length > 1
     : difficulty === "hard" && calls.length < 2;
   if (!isOdd) return undefined;
   const usual = difficulty === "easy" ? "one call" : "several calls";
-  return `it is told to be ${difficulty}, which questions of ${usual} are: it takes ${calls.length}`;
+  return `its difficulty is ${difficulty}, which is for questions of ${usual}: it takes ${calls.length}`;
 }

@@ -1,6 +1,5 @@
 /**
- * The prompts for call sets (CallNavi, appendix B.1), whose inputs and outputs are in JSON or YAML
- * (appendix E.4).
+ * Call set prompts (CallNavi, appendix B.1), with inputs and outputs in JSON or YAML (appendix E.4).
  * @module
  */
 
@@ -9,22 +8,22 @@ import { PLACEHOLDER } from "./question_set.ts";
 import type { CallFormat, CallMode } from "./scoring.ts";
 import type { JsonObject } from "../../base/json.ts";
 
-/** What a prompt asks for, and how. */
+/** Options of {@linkcode writeCallPrompt}. */
 export interface CallPromptOptions {
-  /** Calls with their parameters, or the names of the functions alone. */
+  /** Calls with their parameters, or only the names of the functions. */
   readonly mode: Exclude<CallMode, "tools">;
-  /** How the functions are listed. */
+  /** Format of the list of functions. */
   readonly input: CallFormat;
-  /** How the answer should be written. */
+  /** Format of the answer. */
   readonly output: CallFormat;
 }
 
 /**
- * The prompt for a question: the functions on offer, the question, and what the answer should look like, in
- * the words of the paper. A list of names in brackets is YAML, too, so that in
- * `routing` only the word for its form changes with `output`.
+ * Writes the prompt for a question in the words of the paper: the available functions, the question, and the
+ * form of the answer. A list of names in brackets is also YAML, so that in `routing` only the name of the
+ * form changes with `output`.
  *
- * @param functions The documents of the functions on offer, listed as they are.
+ * @param functions Documents of the available functions, listed unchanged.
  *
  * @example Usage
  * ```ts
@@ -45,21 +44,21 @@ export function writeCallPrompt(
 ): string {
   return `Give the API list with descriptions below, then give the question in a chatbot, please give me the correct API that should be called.
 =======API list start=======
-${LISTED[input](functions)}
+${LIST_FUNCTIONS[input](functions)}
 =======API list end=======
 =======Question start=======
 ${question}
 =======Question end=======
-${ASKED[mode][output]}`;
+${INSTRUCTIONS[mode][output]}`;
 }
 
-/** The functions as a text. */
-const LISTED: Readonly<Record<CallFormat, (functions: readonly JsonObject[]) => string>> = {
+/** Writes the functions as a text. */
+const LIST_FUNCTIONS: Readonly<Record<CallFormat, (functions: readonly JsonObject[]) => string>> = {
   json: (functions) => JSON.stringify(functions),
   yaml: (functions) => yaml.stringify(functions, { lineWidth: -1, useAnchors: false }).trimEnd(),
 };
 
-/** What calls look like. */
+/** Examples of the form of calls. */
 const FORMS: Readonly<Record<CallFormat, string>> = {
   json:
     `{'API': ['getCustomerDetails', 'depositFunds'], 'parameters':[{"parameter1ForCall1": "***" },{"parameter1ForCall2": "***", "parameter2ForCall2": "***"}]}`,
@@ -72,7 +71,9 @@ parameters:
     parameter2ForCall2: "***"`,
 };
 
-const ASKED: Readonly<Record<CallPromptOptions["mode"], Readonly<Record<CallFormat, string>>>> = {
+const INSTRUCTIONS: Readonly<
+  Record<CallPromptOptions["mode"], Readonly<Record<CallFormat, string>>>
+> = {
   routing: {
     json: askNames("in only one line"),
     yaml: askNames("as a YAML list in only one line"),

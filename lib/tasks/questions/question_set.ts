@@ -1,5 +1,5 @@
 /**
- * Call sets: questions, the functions on offer, and the calls that answer them (CallNavi). Nothing is
+ * Call sets: questions, the available functions, and the calls that answer them (CallNavi). Nothing is
  * executed: an answer is the list of calls itself.
  * @module
  */
@@ -9,27 +9,27 @@ import type { ToolSchema } from "../../tools/tool.ts";
 import { wordsByName, wordsOfSchema } from "../../tools/schema/plain_types.ts";
 
 /**
- * How hard a question is: `easy` takes one call; `medium` several, whose arguments all stand in the
+ * The difficulties of questions: `easy` takes one call; `medium` several, whose arguments are all in the
  * question; `hard` several, some of whose arguments come from earlier calls (CallNavi, section 4.1).
  */
 export const DIFFICULTIES = ["easy", "medium", "hard"] as const;
 
-/** How hard a question is. */
+/** The difficulty of a question. */
 export type Difficulty = typeof DIFFICULTIES[number];
 
 /**
- * Stands for an argument that the question does not tell, as it comes from an earlier call or has no one
+ * Placeholder for an argument that is not in the question, as it comes from an earlier call or has no single
  * right text (CallNavi, section 5.1).
  */
 export const PLACEHOLDER = "$$$";
 
-/** A function on offer. */
+/** An available function. */
 export interface ApiFunction {
-  /** Its name, as calls in truths and predictions bear it. */
+  /** Its name in truths and predictions. */
   readonly name: string;
-  /** Its document as the file has it, in the order of its keys: this goes into prompts. */
+  /** Its document as in the file, with the same order of keys, for prompts. */
   readonly document: JsonObject;
-  /** The same for native tool calling. Providers may demand another name than that of the document. */
+  /** The function for native tool calling. Providers may require another name than the document's. */
   readonly tool: ToolSchema;
 }
 
@@ -38,46 +38,46 @@ export interface CallTruth {
   /** The functions to call, in order. */
   readonly API: readonly string[];
   /**
-   * The arguments, an object for each call in the same order; none at all is another way of saying that no
-   * call has any. {@linkcode PLACEHOLDER} stands for what the question does not tell.
+   * The arguments, an object for each call in the same order; an empty list also means that no call has any.
+   * {@linkcode PLACEHOLDER} replaces values that are not in the question.
    */
   readonly parameters: readonly JsonValue[];
 }
 
 /** A question. */
 export interface CallQuestion {
-  /** Tells it apart from all others of the set. */
+  /** Id, unique in the set. */
   readonly id: string;
-  /** Whose functions are on offer. */
+  /** The domain whose functions are available. */
   readonly domain: string;
-  /** What is asked, with what stands before it. */
+  /** The question, with any messages before it. */
   readonly messages: readonly {
     readonly role: "system" | "user";
     readonly content: string;
   }[];
   /** The right calls. */
   readonly truth: CallTruth;
-  /** How hard it is. */
+  /** Its difficulty. */
   readonly difficulty: Difficulty;
 }
 
-/** Questions, and the functions on offer. */
+/** Questions, and the available functions. */
 export interface CallSet {
-  /** What it is called. */
+  /** Its name. */
   readonly name: string;
-  /** The SHA-256 of its functions and questions, in hexadecimal: whatever changes a prompt changes it. */
+  /** SHA-256 of its functions and questions, in hexadecimal: any change to a prompt changes it. */
   readonly hash: string;
-  /** The functions on offer, by domain. */
+  /** The available functions, by domain. */
   readonly domains: ReadonlyMap<string, readonly ApiFunction[]>;
   /** The questions, in order. */
   readonly questions: readonly CallQuestion[];
-  /** What is odd about its files, each with the file and the record. */
+  /** Warnings about its files, each with the file and the record. */
   readonly warnings: readonly string[];
 }
 
 /**
- * How hard a question is, by its right calls: one is easy, several are medium, and hard where one of their
- * arguments is, or holds, a placeholder (CallNavi, section 4.1).
+ * Returns the difficulty of a question from its right calls: one is easy, several are medium, or hard if one
+ * of their arguments is or contains a placeholder (CallNavi, section 4.1).
  *
  * @example Usage
  * ```ts
@@ -100,9 +100,9 @@ function holdsPlaceholder(value: JsonValue): boolean {
 }
 
 /**
- * The document of a tool in the layout of CallNavi: a type word for each parameter. It is what prompts show
- * of a tool that was changed, whose own document tells what it was before. The inverse, as far as there is
- * one, of how documents become tools.
+ * Returns the document of a tool in the layout of CallNavi: a type word for each parameter. Prompts show it
+ * for a perturbed tool, whose original document no longer applies. It inverts, as far as possible, the
+ * conversion of documents to tools.
  *
  * @see CallNavi, appendix A.
  *

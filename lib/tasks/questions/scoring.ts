@@ -1,5 +1,5 @@
 /**
- * Scores of predicted calls against the right ones (CallNavi, sections 5.1 and 6.3, appendix F).
+ * Scoring: compares predicted calls with the right ones (CallNavi, sections 5.1 and 6.3, appendix F).
  * @module
  */
 
@@ -10,51 +10,51 @@ import { isWithin } from "../../base/json_depth.ts";
 import { normalizeOutput } from "./stability.ts";
 
 /**
- * What is predicted: calls with their `parameters`, as a text; the names of functions only, which is
- * `routing`; or calls that were made natively, as `{API, parameters}`, which is `tools`.
+ * The kinds of predictions: `parameters` are calls with their arguments, as text; `routing` is the names of
+ * functions only; `tools` are native tool calls, as `{API, parameters}`.
  */
 export const CALL_MODES = ["parameters", "routing", "tools"] as const;
 
-/** What is predicted. */
+/** The kind of a prediction. */
 export type CallMode = typeof CALL_MODES[number];
 
-/** How calls are written (CallNavi, appendix E.4). */
+/** The formats of calls in text (CallNavi, appendix E.4). */
 export const CALL_FORMATS = ["json", "yaml"] as const;
 
-/** How calls are written. */
+/** The format of calls in text. */
 export type CallFormat = typeof CALL_FORMATS[number];
 
 /**
- * What counts as right: `published` is what the authors' code does, `strict` what their paper says.
+ * The rules of what counts as right: `published` as in the authors' code, `strict` as in their paper.
  *
  * | | `published` | `strict` |
  * | --- | --- | --- |
- * | text | quotes ' become " in JSON, fences go, then it is parsed | must parse as it is |
+ * | text | quotes ' become " in JSON, fences are removed, then it is parsed | must parse as it is |
  * | YAML | must be a mapping or a list | is the same |
- * | keys beside those of the truth | are ignored | are wrong |
- * | `"$$$"` in the truth | matches anything where it is a whole argument | matches anything, within arguments too |
- * | `{}` in the truth | matches anything where it is a whole argument | matches itself |
- * | no arguments as `[]` or `[{}]` | is what the truth has | is the same |
+ * | keys that the truth does not have | are ignored | are wrong |
+ * | `"$$$"` in the truth | matches anything if it is a whole argument | matches anything, within arguments too |
+ * | `{}` in the truth | matches anything if it is a whole argument | matches itself |
+ * | no arguments as `[]` or `[{}]` | must be as in the truth | are the same |
  * | names without parameters | case, quotes, brackets and spaces are ignored | a list of quoted names in brackets |
  */
 export const SCORING_RULES = ["published", "strict"] as const;
 
-/** What counts as right. */
+/** The rule of what counts as right. */
 export type ScoringRule = typeof SCORING_RULES[number];
 
-/** How a prediction is scored. */
+/** Options of {@linkcode scorePrediction}. */
 export interface ScoringOptions {
-  /** What counts as right; default: `published`. */
+  /** The rule of what counts as right. Default: `published`. */
   readonly rule?: ScoringRule;
-  /** What is predicted; default: `parameters`. */
+  /** The kind of the prediction. Default: `parameters`. */
   readonly mode?: CallMode;
-  /** How it is written; default: `json`. */
+  /** Its format. Default: `json`. */
   readonly format?: CallFormat;
 }
 
 /** The scores of a prediction; those that a mode does not give are `null`. */
 export interface QuestionScores {
-  /** Whether the text can be read. */
+  /** Whether the text can be parsed. */
   readonly syntaxValid: boolean | null;
   /** Whether it has the right calls, in order, and their arguments the right names. */
   readonly structural: boolean | null;
@@ -65,9 +65,9 @@ export interface QuestionScores {
 }
 
 /**
- * Scores a prediction. Whatever it is, it is no error: what cannot be read scores `false`.
+ * Scores a prediction. Never throws: a prediction that cannot be parsed scores `false`.
  *
- * @param prediction The text of a model; anything else stands for its JSON text.
+ * @param prediction The text of a model; any other value is scored by its JSON text.
  *
  * @example Usage
  * ```ts
@@ -92,11 +92,11 @@ export function scorePrediction(
 ): QuestionScores {
   const rule = RULES[options.rule ?? "published"];
   if (options.mode === "routing") {
-    const text = textOf(prediction);
+    const text = predictionText(prediction);
     const routingExact = text !== undefined && rule.routes(text, truth.API);
     return { syntaxValid: null, structural: null, exact: null, routingExact };
   }
-  const value = valueOf(prediction, options);
+  const value = predictionValue(prediction, options);
   if (value === undefined) {
     return { syntaxValid: false, structural: false, exact: false, routingExact: false };
   }
@@ -104,10 +104,10 @@ export function scorePrediction(
 }
 
 /**
- * Reads the text of a prediction; `undefined` when it does not parse. So does not what nests deeper than
- * 500 levels, nor YAML that is longer than 100,000 characters or holds what JSON cannot carry, such as dates
- * or values without end; both are far beyond any answer. YAML must be a mapping or a list, too: by its grammar
- * almost every sentence is a text, and would be an answer in good form.
+ * Parses the text of a prediction; `undefined` if that is not possible. Values that nest deeper than 500
+ * levels, and YAML of more than 100,000 characters or with values that JSON does not have, such as dates or
+ * circular values, are not parsed; all are far beyond any answer. YAML must be a mapping or a list: by its
+ * grammar almost every sentence is a string, and would be a valid answer.
  *
  * @example Usage
  * ```ts
@@ -124,17 +124,17 @@ export function readPrediction(
   text: string,
   { rule = "published", format = "json" }: Pick<ScoringOptions, "rule" | "format"> = {},
 ): JsonValue | undefined {
-  const washed = rule === "published" ? WASH[format](text) : text;
-  return format === "json" ? readJson(washed) : readYaml(washed);
+  const cleaned = rule === "published" ? CLEAN[format](text) : text;
+  return format === "json" ? readJson(cleaned) : readYaml(cleaned);
 }
 
-/** What the authors' code does to a text before it is parsed; quotes mean something else in YAML. */
-const WASH: Readonly<Record<CallFormat, (text: string) => string>> = {
+/** Cleans a text before parsing, as the authors' code does; quotes have another meaning in YAML. */
+const CLEAN: Readonly<Record<CallFormat, (text: string) => string>> = {
   json: (text) => text.replaceAll("'", '"').replaceAll("```json", "").replaceAll("```", ""),
   yaml: (text) => text.replaceAll(/```(?:ya?ml)?/gi, ""),
 };
 
-/** Deeper values could overflow the stack of whoever goes through them; no answer comes near. */
+/** Levels of nesting, at most: deeper values could overflow the stack, and no answer needs them. */
 const MOST_LEVELS = 500;
 
 function readJson(text: string): JsonValue | undefined {
@@ -142,9 +142,9 @@ function readJson(text: string): JsonValue | undefined {
   return isWithin(value, { levels: MOST_LEVELS }) ? value : undefined;
 }
 
-/** The parser's time may grow with the square of the length. */
+/** Characters of YAML, at most: the parser's time may grow with the square of the length. */
 const LONGEST_YAML = 100_000;
-/** Texts that may repeat parts of themselves by aliases grow when they are read. */
+/** Characters of YAML with aliases, at most: aliases repeat parts of the text. */
 const LONGEST_ALIASED = 10_000;
 
 function readYaml(text: string): JsonValue | undefined {
@@ -154,7 +154,7 @@ function readYaml(text: string): JsonValue | undefined {
   }
   try {
     const value = yaml.parse(text, { schema: "core" });
-    // Without aliases no text has more values than characters.
+    // Without aliases, a text has no more values than characters.
     return typeof value === "object" && value !== null &&
         isWithin(value, { levels: MOST_LEVELS, values: text.length }) && isJson(value)
       ? value
@@ -164,7 +164,7 @@ function readYaml(text: string): JsonValue | undefined {
   }
 }
 
-/** Whether JSON can carry a value. */
+/** Returns whether a value is JSON. */
 function isJson(value: unknown): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return value !== undefined;
@@ -172,28 +172,28 @@ function isJson(value: unknown): value is JsonValue {
     Object.values(value).every(isJson);
 }
 
-/** The text of a prediction; `undefined` for what nests too deep to have one. */
-function textOf(prediction: JsonValue): string | undefined {
+/** Returns the text of a prediction; `undefined` if it nests too deep. */
+function predictionText(prediction: JsonValue): string | undefined {
   if (typeof prediction === "string") return prediction;
   return isWithin(prediction, { levels: MOST_LEVELS }) ? JSON.stringify(prediction) : undefined;
 }
 
-/** What is predicted, other than names alone; `undefined` when it cannot be read. */
-function valueOf(prediction: JsonValue, options: ScoringOptions): JsonValue | undefined {
-  const text = textOf(prediction);
+/** Returns the value of a prediction with arguments; `undefined` if it cannot be parsed. */
+function predictionValue(prediction: JsonValue, options: ScoringOptions): JsonValue | undefined {
+  const text = predictionText(prediction);
   if (text === undefined) return undefined;
   return options.mode === "tools" ? readJson(text) : readPrediction(text, options);
 }
 
-/** What a rule makes of what was read. */
+/** A rule of what counts as right. */
 interface Rule {
-  /** Whether a text names the right functions. */
+  /** Returns whether a text names the right functions. */
   routes(text: string, API: readonly string[]): boolean;
-  /** The scores of a value. */
+  /** Returns the scores of a value. */
   judge(value: JsonValue, truth: CallTruth): Omit<QuestionScores, "syntaxValid">;
-  /** The arguments of so many calls, or of as many as are given; `undefined` where there is no list. */
+  /** Returns the arguments of each call, `calls` empty ones for an empty list; `undefined` if there is no list. */
   arguments(parameters: JsonValue | undefined, calls: number): readonly JsonValue[] | undefined;
-  /** Whether the arguments of a call are the right ones. */
+  /** Returns whether the arguments of a call are right. */
   agrees(given: JsonValue | undefined, expected: JsonValue): boolean;
 }
 
@@ -212,7 +212,7 @@ const PUBLISHED: Rule = {
       routingExact: text !== undefined && this.routes(text, API),
     };
   },
-  // An empty object has as many as an empty list.
+  // An empty object counts as an empty list.
   arguments(parameters) {
     if (Array.isArray(parameters)) return parameters;
     return isJsonObject(parameters) && isEmpty(parameters) ? [] : undefined;
@@ -271,7 +271,7 @@ function hasKeysOf(given: JsonValue | undefined, expected: JsonValue): boolean {
   return entriesOf(expected).every(([key]) => fieldOf(given, key) !== undefined);
 }
 
-/** Whether two values are the same; `anything`, where it is expected, is the same as any value. */
+/** Returns whether two values are the same; an expected `anything` is the same as any value. */
 function isSame(given: JsonValue, expected: JsonValue, anything?: string): boolean {
   if (anything !== undefined && expected === anything) return true;
   if (Array.isArray(expected)) {
@@ -285,7 +285,7 @@ function isSame(given: JsonValue, expected: JsonValue, anything?: string): boole
     );
 }
 
-/** Names as a text in which brackets and quotes do not count; `undefined` where there is anything else. */
+/** Returns names as one text, for a comparison without brackets and quotes; `undefined` for anything else. */
 function namesText(names: JsonValue | undefined): string | undefined {
   if (typeof names === "string") return names;
   if (!Array.isArray(names)) return undefined;
@@ -293,7 +293,7 @@ function namesText(names: JsonValue | undefined): string | undefined {
   return texts.includes(undefined) ? undefined : texts.join(",");
 }
 
-/** The names of a list of quoted names in brackets; `undefined` when a text is anything else. */
+/** Parses a list of quoted names in brackets; `undefined` if a text is anything else. */
 function listedNames(text: string): string[] | undefined {
   const whole = text.trim();
   if (whole.length < 2 || !whole.startsWith("[") || !whole.endsWith("]")) return undefined;
@@ -309,23 +309,23 @@ function listedNames(text: string): string[] | undefined {
 }
 
 /**
- * What can be wrong with an answer (CallNavi, appendix F):
+ * The classes of errors in an answer (CallNavi, appendix F):
  *
- * - `hallucination`: It calls a function that is not on offer.
+ * - `hallucination`: It calls a function that is not available.
  * - `unexpected_formatting`: It is not written as the prompt asks, but with fences, notes, other fields, or
- *   in no form that can be read.
+ *   cannot be parsed.
  * - `logical_error`: It omits or adds a step, takes them in another order, or has wrong arguments.
  */
 export const ERROR_CLASSES = ["hallucination", "unexpected_formatting", "logical_error"] as const;
 
-/** What can be wrong with an answer. */
+/** The class of an error in an answer. */
 export type ErrorClass = typeof ERROR_CLASSES[number];
 
 /**
- * What is wrong with a prediction: none where it is right, by {@linkcode scorePrediction}, and else one or
- * several. What is badly written is read all the same, where that can be done, to tell what else is wrong.
+ * Returns the error classes of a prediction: none if it is right by {@linkcode scorePrediction}, otherwise
+ * one or several. A badly formatted prediction is parsed as far as possible, to find its other errors.
  *
- * @param functionNames The names of the functions on offer; those of the truth count as such.
+ * @param functionNames Names of the available functions; those of the truth are always available.
  *
  * @example Usage
  * ```ts
@@ -351,7 +351,7 @@ export function errorClassesOf(
   if (scores.exact ?? scores.routingExact) return [];
   const known = new Set([...functionNames, ...truth.API]);
   const answer = options.mode === "routing"
-    ? namedIn(textOf(prediction) ?? "")
+    ? namesIn(predictionText(prediction) ?? "")
     : callsIn(prediction, options);
   const wrong: Readonly<Record<ErrorClass, boolean>> = {
     hallucination: answer.names?.some((name) => !known.has(name)) ?? false,
@@ -360,47 +360,47 @@ export function errorClassesOf(
   };
   const found = ERROR_CLASSES.filter((one) => wrong[one]);
   if (found.length > 0) return found;
-  // It is only the published rule's way of reading that cannot be made sense of.
+  // No class applies: the prediction is wrong only by the published rule's way of parsing.
   return [scores.syntaxValid === false ? "unexpected_formatting" : "logical_error"];
 }
 
-/** An answer as far as it can be read. */
+/** An answer, parsed as far as possible. */
 interface Answer {
   /** Whether it is written as the prompt asks. */
   readonly isAsAsked: boolean;
-  /** The functions that it calls; left out when none can be made out. */
+  /** The functions that it calls; omitted if none can be recognized. */
   readonly names?: readonly string[];
-  /** The arguments of its calls; left out in answers that have names alone. */
+  /** The arguments of its calls; omitted in answers with names only. */
   readonly parameters?: JsonValue;
 }
 
-/** Names in a text: those of a list, or with less of quotes, brackets and fences around them. */
-function namedIn(text: string): Answer {
+/** Returns the names in a text: those of a list, or those left without quotes, brackets and fences. */
+function namesIn(text: string): Answer {
   const listed = listedNames(text);
   if (listed !== undefined) return { isAsAsked: true, names: listed };
   const bare = text.replaceAll(/```\w*|[`'"[\]\\]/g, "").split(/[,\n]/)
     .map((part) => part.trim()).filter((part) => part !== "");
-  // What has spaces in it is a sentence.
+  // Parts with spaces are sentences.
   if (bare.length === 0 || bare.some((part) => /\s/.test(part))) return { isAsAsked: false };
   return { isAsAsked: false, names: bare };
 }
 
-/** The calls of an answer, for which one that is badly written is washed. */
+/** Returns the calls of an answer; a badly formatted one is cleaned first. */
 function callsIn(prediction: JsonValue, options: ScoringOptions): Answer {
-  const asIs = valueOf(prediction, { ...options, rule: "strict" });
-  const value = asIs ?? valueOf(prediction, { ...options, rule: "published" });
+  const asIs = predictionValue(prediction, { ...options, rule: "strict" });
+  const value = asIs ?? predictionValue(prediction, { ...options, rule: "published" });
   const given = fieldOf(value, "API");
   const parameters = fieldOf(value, "parameters");
   const names = typeof given === "string" ? [given] : given;
   if (!isTexts(names)) return { isAsAsked: false };
-  // The prompt itself shows names in the quotes of Python.
+  // The prompt itself shows names in single quotes, as in Python.
   const isPlain = asIs !== undefined ||
-    (options.rule !== "strict" && !textOf(prediction)!.includes("```"));
+    (options.rule !== "strict" && !predictionText(prediction)!.includes("```"));
   return {
     isAsAsked: isPlain && names === given && Object.keys(value!).length === 2 &&
       Array.isArray(parameters) && parameters.every(isJsonObject),
     names,
-    // One call may bear its arguments without a list around them (CallNavi, appendix F.2).
+    // A single call may have its arguments without a list around them (CallNavi, appendix F.2).
     parameters: isJsonObject(parameters) && !isEmpty(parameters) ? [parameters] : parameters ?? [],
   };
 }
@@ -409,7 +409,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
-/** Whether the calls are wrong where no invented function stands in the place of the right one. */
+/** Returns whether any call is wrong, apart from calls of functions that do not exist. */
 function isIllogical(
   { names = [], parameters }: Answer,
   truth: CallTruth,

@@ -1,17 +1,17 @@
 /**
- * Stability: how alike the outputs of repeated runs on one input are (CallNavi, section 5.3).
+ * Stability: similarity of the outputs of repeated runs on one input (CallNavi, section 5.3).
  * @module
  */
 
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 
-/** Longer outputs are compared as far as this, in code points: the time grows with its square. */
+/** Code points of an output that are compared, at most: the time grows with the square. */
 const LONGEST = 20_000;
 
 /**
- * How clearly one output wins when every run votes: (F1 - F2) / (N - F2), where N is the number of
- * outputs, and F1 and F2 count the most frequent one and the one behind it; F2 is 0 where all are the
- * same. From 0, a tie, to 1; `null` without outputs. Texts are the same when every character is: see
+ * Returns how clearly one output wins if every run votes: (F1 - F2) / (N - F2), where N is the number of
+ * outputs, and F1 and F2 count the most and the second most frequent one; F2 is 0 if all are the same. From
+ * 0, a tie, to 1; `null` without outputs. Texts are the same if all characters are: see
  * {@linkcode normalizeOutput}.
  *
  * @see CallNavi, section 5.3 and appendix D.
@@ -34,9 +34,9 @@ export function electionStability(outputs: readonly string[]): number | null {
 }
 
 /**
- * How alike the later outputs are to the first: the mean of 1 - distance / length, where the distance is
- * Levenshtein's and the length that of the longer text, both in code points. From 0 to 1; two empty texts
- * are alike. `null` with fewer than two outputs. Texts are compared as far as 20,000 code points.
+ * Returns the similarity of the later outputs to the first: the mean of 1 - distance / length, where the
+ * distance is Levenshtein's and the length that of the longer text, both in code points. From 0 to 1; two
+ * empty texts are the same. `null` with fewer than two outputs. Texts are cut to 20,000 code points.
  *
  * @see CallNavi, section 5.3.
  *
@@ -50,44 +50,43 @@ export function electionStability(outputs: readonly string[]): number | null {
  * ```
  */
 export function levenshteinStability(outputs: readonly string[]): number | null {
-  const [first, ...later] = outputs.map(compared);
+  const [first, ...later] = outputs.map(comparedPart);
   if (first === undefined || later.length === 0) return null;
   const known = new Map<string, number>();
   let sum = 0;
   for (const text of later) {
-    const alike = known.get(text) ?? likeness(first, text);
-    known.set(text, alike);
-    sum += alike;
+    const score = known.get(text) ?? similarity(first, text);
+    known.set(text, score);
+    sum += score;
   }
   return sum / later.length;
 }
 
-/** The beginning of a text that is compared. No code point has more than two units. */
-function compared(text: string): string {
+/** Returns the part of a text that is compared. No code point has more than two units. */
+function comparedPart(text: string): string {
   if (text.length <= LONGEST) return text;
   return [...text.slice(0, 2 * LONGEST)].slice(0, LONGEST).join("");
 }
 
-function likeness(one: string, other: string): number {
+function similarity(one: string, other: string): number {
   if (one === other) return 1;
-  const longest = Math.max(lengthOf(one), lengthOf(other));
+  const longest = Math.max(codePointCount(one), codePointCount(other));
   return 1 - levenshteinDistance(one, other) / longest;
 }
 
-function lengthOf(text: string): number {
+function codePointCount(text: string): number {
   let length = 0;
   for (const _ of text) length++;
   return length;
 }
 
-/** What does not count: quotes, square brackets, line breaks, spaces, backticks and backslashes. */
-const WASHED = /["'[\]\n `\\]/g;
+/** Quotes, square brackets, line breaks, spaces, backticks and backslashes. */
+const IGNORED_CHARACTERS = /["'[\]\n `\\]/g;
 
 /**
- * A text without quotes, square brackets, line breaks, spaces, backticks and backslashes, in lower case.
- * The paper asks for "unnecessary spaces, newlines, and formatting inconsistencies" to go; which
- * characters these are is what its authors' code removes from lists of names. All others stay, tabs and
- * braces too.
+ * Returns a text without quotes, square brackets, line breaks, spaces, backticks and backslashes, in lower
+ * case. The paper removes "unnecessary spaces, newlines, and formatting inconsistencies"; these are the
+ * characters that its authors' code removes from lists of names. All others stay, including tabs and braces.
  *
  * @see CallNavi, section 5.3.
  *
@@ -100,5 +99,5 @@ const WASHED = /["'[\]\n `\\]/g;
  * ```
  */
 export function normalizeOutput(text: string): string {
-  return text.replaceAll(WASHED, "").toLowerCase();
+  return text.replaceAll(IGNORED_CHARACTERS, "").toLowerCase();
 }

@@ -7,7 +7,7 @@ import type { CallRecord } from "../../calls/record.ts";
 import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked } from "../../models/judge/score.ts";
-import { LikeMatcher, textOfValue, TOO_DEEP } from "../../models/judge/like_matcher.ts";
+import { LikeMatcher, TOO_DEEP, valueKey } from "../../models/judge/like_matcher.ts";
 import { LookAhead } from "../../runs/prefetch.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import {
@@ -194,7 +194,7 @@ class Questions {
 
   #add(value: JsonValue, likeness: LikeMatcher): void {
     const { judge, truth } = likeness.question;
-    const text = textOfValue(value);
+    const text = valueKey(value);
     const ofJudge = this.#known.get(judge) ?? new Map<string, Question>();
     this.#known.set(judge, ofJudge);
     const key = JSON.stringify([truth, text]);

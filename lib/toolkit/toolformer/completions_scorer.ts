@@ -12,8 +12,8 @@ import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
 import type { ScoredToken, Scorer } from "./scorer.ts";
 import { alignTokens } from "./token_alignment.ts";
-import { shapeOf } from "../../models/openai/reading.ts";
-import type { Answerer } from "../../models/openai/wire_format.ts";
+import { parseShape } from "../../models/openai/reading.ts";
+import type { ReplySource } from "../../models/openai/wire_format.ts";
 
 /** Which model to ask, where, and how. */
 export interface CompletionsOptions extends EndpointOptions, RetryPolicy {
@@ -120,10 +120,10 @@ const REPLY = z.looseObject({
 function readTokens(
   answer: unknown,
   text: string,
-  answerer: Answerer,
+  answerer: ReplySource,
 ): readonly ScoredToken[] {
   const { unusable } = answerer;
-  const { choices: [choice], usage } = shapeOf(REPLY, answer, answerer);
+  const { choices: [choice], usage } = parseShape(REPLY, answer, answerer);
   const { tokens, token_logprobs: values } = choice!.logprobs;
   if (tokens.length !== values.length) {
     throw unusable(`there are ${tokens.length} tokens and ${values.length} log-probabilities`);

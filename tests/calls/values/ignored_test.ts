@@ -59,7 +59,7 @@ Deno.test("checkIgnored() refuses paths that lead into matchers that know of no 
       assertEquals(
         message,
         `Cannot ignore ${written} as a path must not end in a matcher: it leads into one that gets ` +
-          "the whole value, or to one item of many in any order, which [*] stands for",
+          "the whole value, or to one item of a list in any order, where only [*] can be used",
       );
     }
   }

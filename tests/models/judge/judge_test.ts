@@ -316,9 +316,9 @@ Deno.test("judge() refuses options that it cannot use", () => {
     [{ model: "x", retries: "3" }, "at retries:"],
     [
       { model, baseURL: "http://127.0.0.1:1" },
-      "Cannot make a judge as baseURL is for models by their names: the model was made already",
+      "Cannot make a judge as baseURL applies only to models given by name: the model is an object",
     ],
-    [{ model, retries: 1 }, "retries is for models by their names"],
+    [{ model, retries: 1 }, "retries applies only to models given by name"],
   ];
   for (const [options, message] of table) {
     assertThrows(() => judge(options as LLMJudgeOptions), InputError, message);

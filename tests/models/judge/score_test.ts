@@ -141,7 +141,14 @@ Deno.test("summarizeJudging() averages the scores that there are, and counts the
     { judged: 3, mean: 0.5, unusable: 0, unavailable: 0, unfit: 0 },
   );
   assertEquals(
-    summarizeJudging([NONE, scored(0.25), OUT, notAsked("500"), notAsked("out of range"), NONE]),
+    summarizeJudging([
+      NONE,
+      scored(0.25),
+      OUT,
+      notAsked("500"),
+      notAsked("out of range"),
+      NONE,
+    ]),
     { judged: 1, mean: 0.25, unusable: 3, unavailable: 2, unfit: 0 },
   );
   assertEquals(

@@ -191,8 +191,14 @@ Deno.test("readRecording() names the file, the path and the rule of what it cann
     [{ ...whole, kind: "plan" }, 'at kind: must be "recording": it is "plan"'],
     [{ ...whole, trial: 7 }, "at trial"],
     [{ ...whole, more: 1 }, "more"],
-    [{ ...whole, requests: [{ ...request, model: 2 }] }, "at requests[0].model: must be the place"],
-    [{ ...whole, requests: [{ ...request, tools: 1 }] }, "at requests[0].tools: must be the place"],
+    [
+      { ...whole, requests: [{ ...request, model: 2 }] },
+      "at requests[0].model: must be the number",
+    ],
+    [
+      { ...whole, requests: [{ ...request, tools: 1 }] },
+      "at requests[0].tools: must be the number",
+    ],
     [
       { ...whole, requests: [{ ...request, continues: { place: 1, messages: 1 } }] },
       "at requests[0].continues.place",

@@ -264,7 +264,7 @@ Deno.test("a miss tells the first difference from what was recorded", async () =
     const message = await missed(folder, { entry: other }, { ...asked, ...more });
     assertStringIncludes(
       message,
-      "Cannot replay a trial as its recording must have all that is asked",
+      "Cannot replay a trial as its recording must have every request",
     );
     assertStringIncludes(message, `trial: ${TRIAL}`);
     assertStringIncludes(message, `recording: ${folder.path}/m/core-2-depth-1-seed-1-`);
@@ -317,7 +317,7 @@ Deno.test("a miss tells that more is asked than was recorded", async () => {
   assertStringIncludes(await missed(folder, {}, {}, 2), "it has no request 2");
   assertStringIncludes(
     await missed(folder, {}, {}, 2),
-    "it ends with request 1: more is asked now",
+    "it ends with request 1, and this run makes more",
   );
   assertStringIncludes(
     await missed(folder, {}, {}, 1, "plan"),
@@ -329,7 +329,7 @@ Deno.test("a miss tells that more is asked than was recorded", async () => {
   const error = await missed(folder, {});
   assertStringIncludes(error, "messages[0].content");
   folder.write(file, folder.read(file).replace("Oslo?", "Rome?"));
-  assertStringIncludes(await missed(folder, {}), "its hash is of another request than it shows");
+  assertStringIncludes(await missed(folder, {}), "its hash does not match its request");
 });
 
 Deno.test("a miss of a whole trial tells which recording is nearest, and in what it differs", async () => {
@@ -576,7 +576,7 @@ Deno.test("a reply that cannot be kept is told, and leaves no recording", async 
   const answer = () => Promise.resolve(reply("a", { finish: "whenever" as "stop" }));
   const { recordings } = await exchange(folder, { mode: "record", answer }, (ask) => ask({}));
   assertEquals(filesIn(folder), []);
-  assertStringIncludes(recordings.summary.join(), "a reply is none that can be kept");
+  assertStringIncludes(recordings.summary.join(), "a reply cannot be saved");
   assertStringIncludes(recordings.summary.join(), "requests[0].reply.finish");
 });
 

@@ -99,9 +99,9 @@ Deno.test("loadCallSet() reads CallNavi's layout", () => {
   assertEquals(hours!.tool.parameters, { type: "object", properties: {} });
   assertEquals(set.warnings, [
     `${CITY}/APIs/library.json: reserveBook.branch ("north/south"): words that name no type, ` +
-    "taken for descriptions",
+    "read as descriptions",
     `${CITY}/APIs/transit.json: findStop, nextDepartures, buyTicket: parameters are names without ` +
-    "types, taken for texts",
+    "types, read as strings",
     `${CITY}/Questions/library.json: lib02: the truth's parameters are [], though it has a call: ` +
     "read as a call without arguments",
   ]);
@@ -305,7 +305,7 @@ Deno.test("folders that are no call set are told", () => {
   write(place, { api_ports: [FIND] }, [ASKED], "city");
   assertMatch(
     message(),
-    /^Cannot use \S+\/Questions\/city\.json as the functions of its domain must be told: there is no \S+\/APIs\/city\.json$/,
+    /^Cannot use \S+\/Questions\/city\.json as its domain must have a file of functions: there is no \S+\/APIs\/city\.json$/,
   );
 });
 

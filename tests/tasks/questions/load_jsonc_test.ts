@@ -208,10 +208,10 @@ Deno.test("a difficulty that no question of so many calls has loads with a warni
     load({ ...SMALL, questions: [{ ...ASKED, difficulty, calls: calls(count) }] }).warnings
       .map((text) => text.replace(/^\S+set\.jsonc: /, ""));
   assertEquals(warnings("easy", 2), [
-    "q1: it is told to be easy, which questions of one call are: it takes 2",
+    "q1: its difficulty is easy, which is for questions of one call: it takes 2",
   ]);
   assertEquals(warnings("hard", 1), [
-    "q1: it is told to be hard, which questions of several calls are: it takes 1",
+    "q1: its difficulty is hard, which is for questions of several calls: it takes 1",
   ]);
   const usual = [["easy", 0], ["easy", 1], ["medium", 1], ["medium", 2], ["hard", 2]] as const;
   for (const [difficulty, count] of usual) assertEquals(warnings(difficulty, count), []);
