@@ -23,8 +23,8 @@ import {
   type CaseOptions,
   perturbCase,
   type PerturbedCase,
-  seenThrough,
   type Step,
+  toolboxOptions,
 } from "../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../perturbations/queries/literals.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
@@ -152,7 +152,7 @@ export async function runTools(
   const work = withStrategy(strategy, runLoop, settings);
   using toolbox = new Toolbox(tools, {
     ...{ callLimit, given, longestResult, references, parallel, depth },
-    ...(perturbed === undefined ? {} : seenThrough(perturbed)),
+    ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
   });
   const session = new Session({
     model,

@@ -330,6 +330,6 @@ Deno.test("runTools() perturbs what the model sees, and checks calls by the tool
   await assertRejects(
     () => runTools(model, [tool], { messages, perturbation: { id: "rename", seed: 1 } }),
     InputError,
-    "Cannot perturb a case of one's own by rename as of the checks there is reorder alone",
+    "Cannot perturb a custom case by rename as reorder is the only check for custom cases",
   );
 });
