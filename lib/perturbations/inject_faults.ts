@@ -87,8 +87,8 @@ export function faultInjector(
   const counts = faults.map(() => new Map<string, number>());
   return (tool) => {
     // A fault that hits the tool called first must see every call, so all `hits` run before any fault is drawn.
-    const own = [...faults.entries()].filter(([, { hits }]) => hits(tool));
-    for (const [place, fault] of own) {
+    const candidates = [...faults.entries()].filter(([, { hits }]) => hits(tool));
+    for (const [place, fault] of candidates) {
       const attempt = (counts[place]!.get(tool) ?? 0) + 1;
       counts[place]!.set(tool, attempt);
       if (isHit(fault, tool, { seed, attempt })) return toFault(fault);
@@ -179,7 +179,7 @@ function failing(
 ): StoppableTool {
   const inject = faultInjector(faults, options);
   const check = argumentCheck(tool);
-  const own: StoppableTool = {
+  const wrapped: StoppableTool = {
     ...tool,
     async execute(input: JsonObject, callOptions): Promise<string> {
       const refusal = check(input) ?? tool.check?.(input);
@@ -192,7 +192,7 @@ function failing(
   };
   // Not enumerable: a copy that wraps execute must not inherit it, as a restart would drop its wrapper.
   const begin = () => failing(freshTool(tool), faults, options);
-  return Object.defineProperties(own, {
+  return Object.defineProperties(wrapped, {
     [FRESH]: { value: begin, enumerable: false },
     ...(isApart(tool) ? {} : { [SHARED]: { value: true, enumerable: false } }),
   });

@@ -77,13 +77,13 @@ export function breakCalls(
 ): readonly ChatCall[] {
   const place = drawIndex(calls, stream);
   const call = calls[place]!;
-  const { name, arguments: written } = call.function;
+  const { name, arguments: json } = call.function;
   if (kind === "hopeless") {
-    return calls.with(place, { ...call, function: { name, arguments: garble(written, stream) } });
+    return calls.with(place, { ...call, function: { name, arguments: garble(json, stream) } });
   }
   const broken = sample([
     { ...call, id: "" },
-    { ...call, function: { name, arguments: parseJson(written) } },
+    { ...call, function: { name, arguments: parseJson(json) } },
   ], stream);
   // Broken calls do not conform to the type.
   return calls.with(place, broken as ChatCall);
@@ -96,15 +96,15 @@ export function breakText(
   { kind, stream }: { readonly kind: Break; readonly stream: Stream },
 ): string {
   const place = drawIndex(calls, stream);
-  const { name, arguments: written } = calls[place]!.function;
-  const write = (own: string) => {
+  const { name, arguments: json } = calls[place]!.function;
+  const write = (args: string) => {
     const given = calls.map((call) => call.function);
-    return format.writeCalls(text, given.with(place, { name, arguments: own }));
+    return format.writeCalls(text, given.with(place, { name, arguments: args }));
   };
-  if (kind === "hopeless") return write(garble(written, stream));
-  const loose = LOOSE.flatMap((loosen) => loosen(written) ?? []);
+  if (kind === "hopeless") return write(garble(json, stream));
+  const loose = LOOSE.flatMap((loosen) => loosen(json) ?? []);
   return sample(
-    [...loose.map(write), ...SLIPS[format.id].map((slip) => slip(write(written)))],
+    [...loose.map(write), ...SLIPS[format.id].map((slip) => slip(write(json)))],
     stream,
   )!;
 }
@@ -115,21 +115,21 @@ function drawIndex(calls: readonly ChatCall[], stream: Stream): number {
 }
 
 /** Arguments beyond understanding: cut off before the first value, or words. */
-function garble(written: string, stream: Stream): string {
+function garble(json: string, stream: Stream): string {
   const words = "the values that are known by now";
-  const colon = written.indexOf('":') + '":'.length;
+  const colon = json.indexOf('":') + '":'.length;
   return colon < '":'.length
     ? words
-    : sample([words, written.slice(0, '{"x'.length), written.slice(0, colon)], stream)!;
+    : sample([words, json.slice(0, '{"x'.length), json.slice(0, colon)], stream)!;
 }
 
 /** Frequent slips in the JSON of arguments; each returns `undefined` if it does not apply. */
-const LOOSE: readonly ((written: string) => string | undefined)[] = [
-  (written) => written === "{}" ? undefined : `${written.slice(0, -1)},}`,
-  (written) => written === "{}" ? undefined : inPython(parseJson(written)!),
-  (written) => written.slice(0, -1),
-  (written) => {
-    const entries = Object.entries(Object(parseJson(written)) as JsonObject);
+const LOOSE: readonly ((json: string) => string | undefined)[] = [
+  (json) => json === "{}" ? undefined : `${json.slice(0, -1)},}`,
+  (json) => json === "{}" ? undefined : inPython(parseJson(json)!),
+  (json) => json.slice(0, -1),
+  (json) => {
+    const entries = Object.entries(Object(parseJson(json)) as JsonObject);
     if (entries.length === 0 || !entries.every(([key]) => /^[a-z_]\w*$/i.test(key))) {
       return undefined;
     }
@@ -155,16 +155,16 @@ function inPython(value: JsonValue): string {
 }
 
 /** Slips around the arguments, at the end of a reply. */
-const SLIPS: Readonly<Record<FormatId, readonly ((written: string) => string)[]>> = {
-  react: [(written) => `${written}\nObservation: [1, it] {"value": 512}\nThought: That is it.`],
+const SLIPS: Readonly<Record<FormatId, readonly ((text: string) => string)[]>> = {
+  react: [(text) => `${text}\nObservation: [1, it] {"value": 512}\nThought: That is it.`],
   xml: [
-    (written) => withoutEnd(written, "\n</tool_use>"),
-    (written) => `\`\`\`xml\n${written}\n\`\`\``,
-    (written) => withoutEnd(written, "</arguments>\n</tool_use>"),
+    (text) => withoutEnd(text, "\n</tool_use>"),
+    (text) => `\`\`\`xml\n${text}\n\`\`\``,
+    (text) => withoutEnd(text, "</arguments>\n</tool_use>"),
   ],
   hermes: [
-    (written) => withoutEnd(written, "\n</tool_call>"),
-    (written) => `\`\`\`\n${written}\n\`\`\``,
+    (text) => withoutEnd(text, "\n</tool_call>"),
+    (text) => `\`\`\`\n${text}\n\`\`\``,
   ],
 };
 

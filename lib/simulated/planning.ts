@@ -33,7 +33,7 @@ export interface Plan {
   readonly values: ReadonlyMap<string, Value>;
   /** All functions that the target depends on, called or not. */
   readonly needed: ReadonlySet<FunctionReading>;
-  /** The functions still to call; not those behind values that are already known. */
+  /** The functions still to call, without those needed only for values already known. */
   readonly open: readonly FunctionReading[];
   /** The variable that belongs to a parameter, if there is one. */
   readonly variableOf: Links["variableOf"];

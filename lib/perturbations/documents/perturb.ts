@@ -146,8 +146,8 @@ const METHODS: Readonly<
       const before = textAt(schema, "description") || undefined;
       return before === undefined ? [] : [{ path, before, role }];
     });
-    const own = new Set([tool.description, ...described.map(({ before }) => before)]);
-    const others = shuffle(UNRELATED_DESCRIPTIONS.filter((text) => !own.has(text)), stream);
+    const ownTexts = new Set([tool.description, ...described.map(({ before }) => before)]);
+    const others = shuffle(UNRELATED_DESCRIPTIONS.filter((text) => !ownTexts.has(text)), stream);
     if (others.length === 0) return [];
     return described.filter(({ role }) => role !== "root").map(({ path, before }, place) =>
       replaced(`${path}/description`, before, others[place % others.length]!)

@@ -254,10 +254,10 @@ function sayWord(text: string, stream: Stream): string {
 
 function sayHalves(text: string, stream: Stream): string {
   const words = text.match(/\S+\s*/g)!;
-  const drawn = words.length > 1
+  const split = words.length > 1
     ? words.slice(0, randomIntegerBetween(1, words.length - 1, stream)).join("").length
     : randomIntegerBetween(1, text.length - 1, stream);
-  const middle = isWithinCharacter(text, drawn) ? drawn + 1 : drawn;
+  const middle = isWithinCharacter(text, split) ? split + 1 : split;
   const [first, last] = [text.slice(0, middle), text.slice(middle)];
   const joint = words.length > 1 ? "" : ", with nothing between";
   return stream.prng() < 0.5

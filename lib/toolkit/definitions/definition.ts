@@ -116,9 +116,9 @@ export class Definition implements DefinitionParts {
     if (description !== undefined) this.description = description;
     this.inputs = inputs.map(({ name, type }) => ({ name, type }));
     this.output = { name: output.name, type: output.type };
-    this.calls = calls.map(({ tool, arguments: written, result }) => ({
+    this.calls = calls.map(({ tool, arguments: args, result }) => ({
       tool,
-      arguments: written,
+      arguments: args,
       result,
     }));
   }
@@ -130,8 +130,8 @@ export class Definition implements DefinitionParts {
     return [
       ...(description === undefined ? [] : [`/** ${printable(description, LONGEST_LINE)} */`]),
       `${name}(${inputs.map(typed).join(", ")}) -> ${typed(output)} :-`,
-      ...calls.map(({ tool, arguments: written, result }) =>
-        `  ${printable(tool)}(${printable(JSON.stringify(written), LONGEST_LINE)}) -> @${result}`
+      ...calls.map(({ tool, arguments: args, result }) =>
+        `  ${printable(tool)}(${printable(JSON.stringify(args), LONGEST_LINE)}) -> @${result}`
       ),
     ].join("\n");
   }
@@ -163,12 +163,12 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   };
   for (const { name } of inputs) bind(name, "an input");
   if (calls.length === 0) fail("it must make a call", "there is none");
-  calls.forEach(({ tool, arguments: written, result }, index) => {
+  calls.forEach(({ tool, arguments: args, result }, index) => {
     const call = `call ${index + 1}, ${printable(tool, LONGEST_TOLD)},`;
-    if (!isPlain(written)) {
+    if (!isPlain(args)) {
       fail("arguments must be JSON that does not nest too deeply", `those of ${call} are not`);
     }
-    for (const name of referencesIn(written)) {
+    for (const name of referencesIn(args)) {
       if (known.has(name)) continue;
       fail(
         "each name must be an input or the result of an earlier call",
