@@ -1,6 +1,5 @@
 /**
- * The names of simulated models and their options, as suites and tests write them: checked without loading
- * the models themselves.
+ * The names of simulated models and their options: checks them without loading the models.
  * @module
  */
 
@@ -20,19 +19,19 @@ export const MISTAKES = [
   "ignore",
 ] as const;
 
-/** What a model may do in place of trying again. */
+/** The kinds of reactions to tools that fail, other than a retry. */
 export const REACTIONS = ["giveup", "invent"] as const;
 
-/** The options that say how often. */
+/** The options for broken calls. */
 export const BREAKS = ["breakFormat", "hopeless"] as const;
 
 /** The kinds of mistakes in answers. */
 export const ANSWER_MISTAKES = ["syntax", "fence", "route", "key", "value", "extra"] as const;
 
-/** The kinds of mistakes: those in answers, and the judge's. */
+/** The kinds of mistakes: those in answers, and that of the judge. */
 export const TRUTH_MISTAKES = [...ANSWER_MISTAKES, "judge"] as const;
 
-/** The simulated models there are, without options. */
+/** The names of all simulated models, without options. */
 export const SIMULATED_MODELS: readonly string[] = ["sim:planner", "sim:noisy", "sim:truth"];
 
 /** The options of each model. */
@@ -42,7 +41,7 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["sim:truth", [...TRUTH_MISTAKES, "seed"]],
 ]);
 
-/** The name of a simulated model, taken apart. */
+/** A parsed name of a simulated model. */
 export interface SimulatedName {
   /** The model, without options. */
   readonly base: string;
@@ -51,16 +50,16 @@ export interface SimulatedName {
 }
 
 /**
- * Reads the name of a simulated model, such as `sim:noisy?early=0.25`.
+ * Parses the name of a simulated model, such as `sim:noisy?early=0.25`.
  *
- * @throws {InputError} If there is no such model or option, or a value is out of its range.
+ * @throws {InputError} If the model or an option is unknown, or a value is out of range.
  */
 export function readSimulatedName(name: string): SimulatedName {
   const mark = name.indexOf("?");
   const base = mark === -1 ? name : name.slice(0, mark);
   const keys = OPTIONS.get(base);
   if (keys === undefined) {
-    const known = Array.from(OPTIONS, ([model, keys]) => model + inAddress(keys));
+    const known = Array.from(OPTIONS, ([model, keys]) => model + optionsTemplate(keys));
     throw refusal(`it must be ${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
   }
   if (mark !== -1 && keys.length === 0) throw refusal(`${base} takes no options`, name);
@@ -71,13 +70,13 @@ export function readSimulatedName(name: string): SimulatedName {
   return { base, values };
 }
 
-/** Options as they stand behind a name. */
-function inAddress(keys: readonly string[]): string {
+/** The options of a model as a query, without values. */
+function optionsTemplate(keys: readonly string[]): string {
   return keys.map((key, place) => `${place === 0 ? "?" : "&"}${key}=`).join("");
 }
 
 interface Range {
-  /** In words. */
+  /** A description of the range. */
   readonly range: string;
   readonly includes: (value: number) => boolean;
 }
@@ -87,7 +86,7 @@ const RATE: Range = {
   includes: (value) => value >= 0 && value <= 1,
 };
 
-/** The ranges of options that are no rates. */
+/** The ranges of options other than rates. */
 const RANGES: Readonly<Record<string, Range>> = {
   seed: { range: "a whole number", includes: Number.isSafeInteger },
   memory: {
@@ -100,14 +99,14 @@ function readOptions(
   name: string,
   base: string,
   keys: readonly string[],
-  written: string,
+  query: string,
 ): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
-  for (const [key, text] of new URLSearchParams(written)) {
+  for (const [key, text] of new URLSearchParams(query)) {
     if (!keys.includes(key)) {
       throw refusal(`the options of ${base} are ${keys.join(", ")}`, name);
     }
-    if (values.has(key)) throw refusal(`each option may stand once, not so ${key}`, name);
+    if (values.has(key)) throw refusal(`each option may occur only once, unlike ${key}`, name);
     const value = /^[-+.\de]+$/i.test(text) ? Number(text) : NaN;
     const { range, includes } = RANGES[key] ?? RATE;
     if (!includes(value)) {

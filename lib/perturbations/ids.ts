@@ -1,5 +1,5 @@
 /**
- * The table of perturbations, and how several are joined.
+ * Perturbation ids: the list of all, and parsing of ids that join several with `+`.
  * @module
  */
 
@@ -18,35 +18,34 @@ import { printable } from "../base/json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./methods.ts";
 
 /**
- * Changes that leave a task what it is: further functions that have nothing to do with it, other names
- * for all functions and variables, another order of the functions. A model that solves a task and fails
- * it after one of them had luck, or looks at what does not matter.
+ * Changes that leave a task the same: further functions unrelated to it, other names for all functions and
+ * variables, another order of the functions. A model that solves a task but fails it after such a change was
+ * lucky, or relies on something irrelevant.
  */
 export const METAMORPHIC_CHECKS = ["unrelated", "rename", "reorder"] as const;
 
-/** A change that leaves a task what it is. */
+/** A change that leaves a task the same. */
 export type MetamorphicCheck = typeof METAMORPHIC_CHECKS[number];
 
 /**
- * All that can be done to a task, faults of its functions included. Of faults, an id may also say how many
- * calls they hit, such as `timeout:3`, or of `flaky` how often, such as `flaky:0.35`.
+ * All changes that can be made to a task, including faults of its functions. The id of a fault may also say
+ * how many calls it hits, such as `timeout:3`, or for `flaky` how often, such as `flaky:0.35`.
  */
 export const PERTURBATIONS = [...METAMORPHIC_CHECKS, ...PERTURBATION_METHODS, ...FAULTS] as const;
 
-/** One change of a task, or one fault of its functions. */
+/** The id of one change to a task, or of one fault of its functions. */
 export type PerturbationId = PerturbationMethod | MetamorphicCheck | FaultId;
 
-/** Perturbations under which a task cannot be solved: what is right then is to say so. */
+/** Perturbations that make a task unsolvable: the right answer is then to say so. */
 const REMOVING: ReadonlySet<string> = new Set(
   ["RP_F", "RP_L", "permission_denied"] satisfies (PerturbationMethod | FaultKind)[],
 );
 
 /**
- * The changes that an id stands for, such as `RD` or `RD+CF`, in the order in which they are made, faults
- * last; none for `none`. Of numbers, what is usual anyway is left out: `timeout:1` is `timeout`.
+ * Returns the changes that an id such as `RD+CF` names, in the order in which they are applied, faults last;
+ * empty for `none`. Default numbers are left out: `timeout:1` becomes `timeout`.
  *
- * @throws {InputError} If there is no such perturbation, one is there twice, or the number of a fault is
- * not one that it takes.
+ * @throws {InputError} If a perturbation is unknown or named twice, or the number of a fault is out of range.
  *
  * @example Usage
  * ```ts
@@ -65,45 +64,48 @@ export function perturbationsIn(id: string): PerturbationId[] {
   const known: readonly string[] = PERTURBATIONS;
   if (parts.includes("none")) {
     refuse(
-      "must be none alone, or others joined without it (to have both, list them apart)",
+      "must be none alone, or others joined without it (to run both, list them separately)",
       printable(id, 100),
     );
   }
   const unknown = parts.find((part) => !known.includes(part) && !isFault(part));
   if (unknown !== undefined) {
-    const meant = nearestTo(unknown, parts.length === 1 ? ["none", ...known] : known);
+    const suggestion = nearestTo(unknown, parts.length === 1 ? ["none", ...known] : known);
     return refuse(
       `must be none, or some of ${PERTURBATIONS.join(", ")} joined by +`,
       (printable(unknown, 100) || "it is empty") +
-        (meant === undefined ? "" : ` (did you mean ${meant}?)`),
+        (suggestion === undefined ? "" : ` (did you mean ${suggestion}?)`),
     );
   }
-  const given = new Map<PerturbationId, PerturbationId>();
+  const byKind = new Map<PerturbationId, PerturbationId>();
   for (const part of parts as PerturbationId[]) {
-    const kind = kindOf(part);
-    if (given.has(kind)) refuse("must not hold anything twice", kind);
-    given.set(kind, isFault(part) ? briefFault(part) : part);
+    const kind = withoutNumber(part);
+    if (byKind.has(kind)) refuse("must not name a perturbation twice", kind);
+    byKind.set(kind, isFault(part) ? briefFault(part) : part);
   }
-  return ORDER.flatMap((one) => given.get(one) ?? []);
+  return ORDER.flatMap((one) => byKind.get(one) ?? []);
 }
 
-/** The id that another is a slip of, whatever stands behind its colon; short ids are too close to each other. */
+/**
+ * The id that a mistyped one probably means, ignoring any number after its colon. Short ids only match in
+ * other case or punctuation, as they are too similar to each other.
+ */
 function nearestTo(unknown: string, known: readonly string[]): string | undefined {
   const lettersOf = (id: string) => id.toLowerCase().replace(/[^a-z0-9]/g, "");
-  const written = lettersOf(unknown.slice(0, 100).split(":", 1)[0]!);
-  return known.find((id) => lettersOf(id) === written) ??
+  const letters = lettersOf(unknown.slice(0, 100).split(":", 1)[0]!);
+  return known.find((id) => lettersOf(id) === letters) ??
     known.filter((id) => id.length > 4)
-      .find((id) => nameDistance(lettersOf(id), written) <= (id.length > 6 ? 2 : 1));
+      .find((id) => nameDistance(lettersOf(id), letters) <= (id.length > 6 ? 2 : 1));
 }
 
-/** A perturbation without its number. */
-function kindOf(part: PerturbationId): typeof PERTURBATIONS[number] {
+/** The id of a perturbation without its number. */
+function withoutNumber(part: PerturbationId): typeof PERTURBATIONS[number] {
   return part.split(":", 1)[0] as typeof PERTURBATIONS[number];
 }
 
 /**
- * Keys that have no words left are no ids any more, so that they lose their words last; then texts break.
- * Faults come to calls, whatever is returned.
+ * The order of application. `FK` comes after the methods that need the words of keys, then `CF` breaks texts.
+ * Faults apply to calls, so they come last.
  */
 const ORDER: readonly PerturbationId[] = [
   ...PERTURBATIONS.filter((id) => id !== "FK" && id !== "CF" && !isFault(id)),
@@ -116,22 +118,22 @@ function refuse(rule: string, state: string): never {
   throw new InputError(`Cannot use the perturbation as it ${rule}: ${state}`);
 }
 
-/** Whether a perturbation keeps something from the model for good, so that the right answer is none. */
+/** Whether a perturbation withholds needed information for good, so that the task has no answer. */
 export function isRemoving(id: string): boolean {
   return id.split("+").some((part) => REMOVING.has(part));
 }
 
-/** Whether a perturbation leaves a task what it is. */
+/** Whether a perturbation consists of metamorphic checks only. */
 export function isCheck(id: string): boolean {
   return id !== "none" &&
     id.split("+").every((part) => (METAMORPHIC_CHECKS as readonly string[]).includes(part));
 }
 
 /**
- * How many calls may be made unless told otherwise: twice the fewest (FuncBenchGen, section 3.4), and as many
- * more as the faults of the perturbation are expected to take, of which nothing comes.
+ * The default limit on calls: twice the fewest that solve the task (FuncBenchGen, section 3.4), plus the calls
+ * that the faults of the perturbation are expected to make fail.
  *
- * @throws {InputError} If there is no such perturbation.
+ * @throws {InputError} If the perturbation is unknown.
  *
  * @example Usage
  * ```ts
@@ -149,15 +151,15 @@ export function usualCallLimit(fewest: number, perturbation: string): number {
 }
 
 /**
- * The faults among the changes that an id stands for.
+ * Returns the faults that an id names.
  *
- * @throws {InputError} If there is no such perturbation.
+ * @throws {InputError} If the perturbation is unknown.
  */
 export function faultsIn(id: string): FaultId[] {
   return perturbationsIn(id).filter(isFault);
 }
 
-/** The calls of which nothing is expected to come where so many are made that are not hit by `faults`. */
+/** The number of calls that `faults` are expected to make fail while `calls` others succeed. */
 export function lostCalls(calls: number, faults: readonly FaultId[]): number {
   return faults.reduce((sum, id) => {
     const { kind, times, rate } = faultIn(id);

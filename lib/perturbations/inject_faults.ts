@@ -1,6 +1,6 @@
 /**
- * Putting faults in the way of calls: which calls are hit, what a model then reads, and the same for tools of
- * one's own (Pipeline, "Error Handling and Retry Logic").
+ * Fault injection: decides which calls fail and what the model reads then, in tasks and in custom tools
+ * (Pipeline, "Error Handling and Retry Logic").
  * @module
  */
 
@@ -26,48 +26,48 @@ import {
   type StoppableTool,
 } from "../tools/tool.ts";
 
-/** A fault of a tool of one's own: which, how often, and what is said. */
+/** A fault of a custom tool: its kind, how often it occurs, and its message. */
 export interface ToolFault {
   /** The kind. */
   readonly kind: FaultKind;
-  /** The tool; default each of them. */
+  /** The name of the tool. Default: every tool. */
   readonly tool?: string;
   /**
-   * How many calls of a tool it hits, the first ones: a whole number from 1 on, or infinite. Default 1, for
+   * How many of a tool's first calls it may hit: a whole number from 1, or `Infinity`. Default: 1, or for
    * `permission_denied` and `flaky` all.
    */
   readonly times?: number;
-  /** The share of these calls that it hits, from 0 to 1; default 1, for `flaky` 0.2. */
+  /** The probability that it hits each of these calls, from 0 to 1. Default: 1, or for `flaky` 0.2. */
   readonly rate?: number;
   /**
-   * Seconds that the message of `rate_limit` says to wait. Nothing holds a caller to it, but a tool executor
-   * does wait. By default it says "two seconds" in letters, which an executor leaves to its own backoff.
+   * Seconds to wait according to the message of `rate_limit`. It is not enforced, but a tool executor does wait.
+   * Default: "two seconds" in letters, for which an executor uses its own backoff.
    */
   readonly retryAfter?: number;
-  /** Milliseconds that pass before the call returns or fails; default 100 for `slow`, else none. */
+  /** Milliseconds before the call returns or fails. Default: 100 for `slow`, otherwise 0. */
   readonly delay?: number;
-  /** What went wrong, in words; of `malformed_return` the whole of what is returned. */
+  /** The error message; for `malformed_return` the whole returned text. */
   readonly message?: string;
 }
 
-/** What is drawn follows from it. */
+/** Options for the injection of faults. */
 export interface FaultOptions {
-  /** The seed: the same one gives the same faults, whatever the order of calls of different tools. */
+  /** The same seed gives the same faults, in any order of calls to different tools. */
   readonly seed: number;
 }
 
-/** A fault, and which calls it hits. */
+/** A fault with the tools that it hits. */
 export interface AimedFault extends Omit<ToolFault, "tool"> {
-  /** Whether it is one of this tool. */
+  /** Whether it hits calls of a tool. */
   readonly hits: (tool: string) => boolean;
 }
 
-/** Milliseconds that a slow call takes longer, unless told otherwise. */
+/** Default delay of a slow call in milliseconds. */
 export const SLOW_DELAY = 100;
 
 /**
- * What is said of each kind. A model that gives up may well say these words again, so that they hold no
- * number that could pass for its answer.
+ * The error message of each kind. A model that gives up may repeat it, so it contains no number that could
+ * be taken for an answer.
  */
 const MESSAGES: Readonly<Record<Exclude<FaultKind, "malformed_return" | "slow">, string>> = {
   timeout: "Timeout: the call timed out after thirty seconds",
@@ -79,63 +79,63 @@ const MESSAGES: Readonly<Record<Exclude<FaultKind, "malformed_return" | "slow">,
   flaky: "Service temporarily unavailable. Try again",
 };
 
-/** What comes back where a gateway answers in place of a tool. */
+/** The text returned when a gateway answers in place of a tool. */
 const MALFORMED =
   "<!DOCTYPE html>\n<html><head><title>Bad Gateway</title></head><body><center>Bad Gatew";
 
 /**
- * Puts faults in the way of calls. Each counts the calls of each tool that come to it: those which a fault
- * before it has hit do not.
+ * Returns a function that decides for each call which fault hits it, if any. Each fault counts the calls of
+ * each tool, except those that an earlier fault has hit.
  */
-export function injectorOf(
+export function faultInjector(
   faults: readonly AimedFault[],
   { seed }: FaultOptions,
 ): FaultInjector {
   const counts = faults.map(() => new Map<string, number>());
   return (tool) => {
-    // A fault of what is called first must hear of each call.
-    const own = [...faults.entries()].filter(([, { hits }]) => hits(tool));
-    for (const [place, fault] of own) {
+    // A fault that hits the tool called first must see every call, so all `hits` run before any fault is drawn.
+    const candidates = [...faults.entries()].filter(([, { hits }]) => hits(tool));
+    for (const [place, fault] of candidates) {
       const attempt = (counts[place]!.get(tool) ?? 0) + 1;
       counts[place]!.set(tool, attempt);
-      if (strikes(fault, tool, { seed, attempt })) return faultOf(fault);
+      if (isHit(fault, tool, { seed, attempt })) return toFault(fault);
     }
     return undefined;
   };
 }
 
-/** Whether a fault hits the n-th call of a tool: it hangs on nothing else, so that the order of calls is all one. */
-function strikes(
+/** Whether a fault hits the n-th call of a tool: independent of other tools' calls, so their order is irrelevant. */
+function isHit(
   { kind, times, rate }: Pick<ToolFault, "kind" | "times" | "rate">,
   tool: string,
   { seed, attempt }: FaultOptions & { readonly attempt: number },
 ): boolean {
-  const most = times ?? (kind === "permission_denied" || kind === "flaky" ? Infinity : 1);
-  if (attempt > most) return false;
-  const share = rate ?? (kind === "flaky" ? FLAKY_RATE : 1);
-  return share >= 1 || fork(seed, "fault", kind, tool, attempt).prng() < share;
+  const limit = times ?? (kind === "permission_denied" || kind === "flaky" ? Infinity : 1);
+  if (attempt > limit) return false;
+  const probability = rate ?? (kind === "flaky" ? FLAKY_RATE : 1);
+  return probability >= 1 || fork(seed, "fault", kind, tool, attempt).prng() < probability;
 }
 
-function faultOf({ kind, retryAfter, message, ...others }: AimedFault): Fault {
+function toFault({ kind, retryAfter, message, ...others }: AimedFault): Fault {
   const delay = others.delay ?? (kind === "slow" ? SLOW_DELAY : 0);
   const late = delay > 0 ? { delay } : {};
   if (kind === "slow") return { kind, ...late };
   if (kind === "malformed_return") return { kind, content: message ?? MALFORMED, ...late };
-  const usual = kind === "rate_limit" && retryAfter !== undefined
+  const standard = kind === "rate_limit" && retryAfter !== undefined
     ? `Rate limit exceeded: too many requests. Retry after ${retryAfter} seconds`
     : MESSAGES[kind];
-  const error = message ?? usual;
+  const error = message ?? standard;
   return { kind, content: JSON.stringify({ error }), error, ...late };
 }
 
 /**
- * Tools that fail as they are told to, for agents and tests of one's own: plain tools that take the place of
- * the others. Errors come back as tools of one's own give them, as a JSON object with the single key `error`;
- * nothing is thrown, and the tool itself is not run. A delay ends as soon as the signal aborts that a call
- * was made with. Calls that do not conform to the schema are none that
- * could fail: they go on to the tool. Wherever a run begins, in each trial of a test, faults begin anew.
+ * Returns tools that fail on purpose, to replace the given ones in custom agents and tests. An error is
+ * returned as custom tools return it, as a JSON object with the single key `error`; nothing is thrown, and
+ * the tool itself does not run. A delay ends early when the signal of the call aborts. Faults never hit calls
+ * that do not conform to the schema: the tool gets them. In each run, such as a trial of a test, counts start
+ * again.
  *
- * @throws {InputError} If one is no tool, a fault names none of them, or something of it is out of its range.
+ * @throws {InputError} If a tool is invalid, or a fault names an unknown tool or has a field out of range.
  *
  * @example Usage
  * ```ts
@@ -168,7 +168,7 @@ export function withFaults(
   checkFaults(faults, tools.map(({ name }) => name));
   if (!Number.isSafeInteger(options?.seed)) {
     throw new InputError(
-      `Cannot put faults in the way of tools as the seed must be a whole number: it is ${options?.seed}`,
+      `Cannot inject faults into tools as the seed must be a whole number: it is ${options?.seed}`,
     );
   }
   const aimed = faults.map(({ tool, ...fault }): AimedFault => ({
@@ -178,26 +178,28 @@ export function withFaults(
   return tools.map((tool) => failing(tool, aimed, options));
 }
 
-/** A tool with its faults. These are counted for each tool, so that each can have an injector of its own. */
+/** A tool with its faults. Calls are counted by tool, so each tool can have its own injector. */
 function failing(
   tool: StoppableTool,
   faults: readonly AimedFault[],
   options: FaultOptions,
 ): StoppableTool {
-  const inject = injectorOf(faults, options);
+  const inject = faultInjector(faults, options);
   const check = argumentCheck(tool);
-  const own: StoppableTool = {
+  const wrapped: StoppableTool = {
     ...tool,
-    async execute(input: JsonObject, given): Promise<string> {
-      const refused = check(input) ?? tool.check?.(input);
-      const fault = refused === undefined ? inject(tool.name) : undefined;
-      if (fault?.delay !== undefined) await SYSTEM_CLOCK.pause(fault.delay, signalIn(given).signal);
-      return fault?.content ?? await tool.execute(input, given);
+    async execute(input: JsonObject, callOptions): Promise<string> {
+      const refusal = check(input) ?? tool.check?.(input);
+      const fault = refusal === undefined ? inject(tool.name) : undefined;
+      if (fault?.delay !== undefined) {
+        await SYSTEM_CLOCK.pause(fault.delay, signalIn(callOptions).signal);
+      }
+      return fault?.content ?? await tool.execute(input, callOptions);
     },
   };
-  // A copy with an execute around this one must not be begun anew without what is around.
+  // Not enumerable: a copy that wraps execute must not inherit it, as a restart would drop its wrapper.
   const begin = () => failing(freshTool(tool), faults, options);
-  return Object.defineProperties(own, {
+  return Object.defineProperties(wrapped, {
     [FRESH]: { value: begin, enumerable: false },
     ...(isIsolated(tool) ? {} : { [SHARED]: { value: true, enumerable: false } }),
   });
@@ -206,12 +208,12 @@ function failing(
 function checkFaults(faults: readonly ToolFault[], names: readonly string[]): void {
   const fail = (place: number, rule: string, state: unknown): never => {
     throw new InputError(
-      `Cannot put faults in the way of tools as ${rule}: at faults[${place}] it is ` +
+      `Cannot inject faults into tools as ${rule}: at faults[${place}] it is ` +
         printable(String(state), 100),
     );
   };
   if (!Array.isArray(faults)) {
-    throw new InputError("Cannot put faults in the way of tools as they must be a list");
+    throw new InputError("Cannot inject faults into tools as they must be a list");
   }
   for (const [place, fault] of (faults as readonly ToolFault[]).entries()) {
     const { kind, tool, times, rate, retryAfter, delay, message } = fault ?? {} as ToolFault;

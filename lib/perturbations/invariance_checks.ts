@@ -1,5 +1,5 @@
 /**
- * Metamorphic checks: changes of a generated task that leave it what it is.
+ * Metamorphic checks: changes to a generated task that leave its solution the same.
  * @module
  */
 
@@ -21,7 +21,7 @@ import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 /** How many functions the check `unrelated` adds. */
 const UNRELATED = 5;
 
-/** The checks: each gives the very same task where there is nothing to change. */
+/** The checks; each returns the same task object if there is nothing to change. */
 export const CHECKED_TASKS: Readonly<Record<MetamorphicCheck, (task: Task, seed: number) => Task>> =
   {
     unrelated: addUnrelated,
@@ -37,7 +37,7 @@ export const CHECKED_TASKS: Readonly<Record<MetamorphicCheck, (task: Task, seed:
     },
   };
 
-/** The task with functions of another one among its own, which stay as they are and in their order. */
+/** Mixes functions of another task into a task, whose own functions keep their order. */
 function addUnrelated(task: Task, seed: number): Task {
   const { types, inputs, linking, surface } = task.spec;
   const other = generateTask({
@@ -51,17 +51,17 @@ function addUnrelated(task: Task, seed: number): Task {
     ...{ types, inputs, linking, ...(surface === undefined ? {} : { surface }) },
   });
   const { functions, tools, values } = renameTask(other, seed, namesOf(task));
-  const added = functions.flatMap((made, place) =>
-    made.role === "disconnected" ? [{ made, tool: tools[place]! }] : []
+  const added = functions.flatMap((fn, place) =>
+    fn.role === "disconnected" ? [{ fn, tool: tools[place]! }] : []
   );
-  const all = task.functions.map((made, place) => ({ made, tool: task.tools[place]! }));
+  const all = task.functions.map((fn, place) => ({ fn, tool: task.tools[place]! }));
   const stream = fork(seed, "unrelated");
   for (const one of added) all.splice(randomIntegerBetween(0, all.length, stream), 0, one);
-  const outputs = added.map(({ made: { output: { name } } }) => [name, values.get(name)!] as const);
+  const outputs = added.map(({ fn: { output: { name } } }) => [name, values.get(name)!] as const);
   return {
     ...task,
     values: new Map([...task.values, ...outputs]),
-    functions: all.map(({ made }) => made),
+    functions: all.map(({ fn }) => fn),
     tools: all.map(({ tool }) => tool),
   };
 }
@@ -76,59 +76,59 @@ function namesOf({ functions, values }: Task): string[] {
   ];
 }
 
-/** What names hold beside pseudo-words. */
-const KEPT: ReadonlySet<string> = new Set(["func", "type", "subtype", "id"]);
+/** Words in names that are not pseudo-words. */
+const FIXED_WORDS: ReadonlySet<string> = new Set(["func", "type", "subtype", "id"]);
 
-/** The task with other pseudo-words of the same length in all names, and none of those that are `taken`. */
+/** The task with other pseudo-words of the same length in all names, none of them in `taken`. */
 function renameTask(task: Task, seed: number, taken: readonly string[] = []): Task {
   const { functions, inputs, target, values, tools, spec } = task;
   const stream = fork(seed, "rename");
-  const old = namesOf(task);
+  const oldNames = namesOf(task);
   const vocabulary = new Vocabulary([
     ...RESERVED,
-    ...[...old, ...taken].flatMap((name) => name.toLowerCase().match(/[a-z]+/g)!),
+    ...[...oldNames, ...taken].flatMap((name) => name.toLowerCase().match(/[a-z]+/g)!),
   ]);
-  const names = new Map([...new Set(old)].map((name) => [
+  const names = new Map([...new Set(oldNames)].map((name) => [
     name,
     name.replaceAll(/[a-z]+|[A-Z][a-z]+/g, (word) => {
-      if (KEPT.has(word.toLowerCase())) return word;
+      if (FIXED_WORDS.has(word.toLowerCase())) return word;
       const other = vocabulary.word(stream, word.length);
       return word < "a" ? other.charAt(0).toUpperCase() + other.slice(1) : other;
     }),
   ]));
-  const other = (name: string) => names.get(name)!;
-  const otherVariable = ({ name, type, subtype }: Variable): Variable => ({
-    name: other(name),
-    type: other(type),
-    subtype: other(subtype),
+  const newName = (name: string) => names.get(name)!;
+  const newVariable = ({ name, type, subtype }: Variable): Variable => ({
+    name: newName(name),
+    type: newName(type),
+    subtype: newName(subtype),
   });
   const renamed = functions.map(({ name, role, parameters, output, dependsOn }): TaskFunction => ({
-    name: other(name),
+    name: newName(name),
     role,
     parameters: parameters.map((parameter) => ({
-      ...otherVariable(parameter),
-      variable: other(parameter.variable),
+      ...newVariable(parameter),
+      variable: newName(parameter.variable),
     })),
-    output: otherVariable(output),
-    dependsOn: dependsOn.map(other),
+    output: newVariable(output),
+    dependsOn: dependsOn.map(newName),
   }));
-  const otherKeys = <T>(entries: Iterable<readonly [string, T]>) =>
-    Array.from(entries, ([name, value]) => [other(name), value] as const);
-  const given = otherKeys(inputs);
-  const variable = other(target.variable);
+  const renameKeys = <T>(entries: Iterable<readonly [string, T]>) =>
+    Array.from(entries, ([name, value]) => [newName(name), value] as const);
+  const newInputs = renameKeys(inputs);
+  const variable = newName(target.variable);
   return {
     ...task,
-    prompt: writePrompt(variable, given),
-    inputs: new Map(given),
+    prompt: writePrompt(variable, newInputs),
+    inputs: new Map(newInputs),
     target: { ...target, variable },
-    values: new Map(otherKeys(values)),
+    values: new Map(renameKeys(values)),
     functions: renamed,
-    tools: renamed.map((made, place) => {
+    tools: renamed.map((fn, place) => {
       const [example] = tools[place]!.examples ?? [];
       return toTool(
-        made,
+        fn,
         spec.linking,
-        example && Object.fromEntries(otherKeys(Object.entries(example))),
+        example && Object.fromEntries(renameKeys(Object.entries(example))),
       );
     }),
   };

@@ -1,12 +1,12 @@
 /**
- * Perturbations: what can be imperfect about a tool document, a user's query or a tool's return, and how
- * a change is told (Butterfly, section 4 and appendix A.3).
+ * Perturbation methods: imperfections of tool documents, user queries and tool returns, and how a change is
+ * recorded (Butterfly, section 4 and appendix A.3).
  * @module
  */
 
 import type { JsonValue } from "../base/json.ts";
 
-/** What each perturbation changes: a tool document, a user's query, or what a tool returns. */
+/** The target of each perturbation: a tool document, a user's query, or a tool's return. */
 export const PERTURBED = {
   RD: "document",
   RE: "document",
@@ -25,7 +25,7 @@ export const PERTURBED = {
   CF: "return",
 } as const;
 
-/** The 15 methods. */
+/** The id of one of the 15 methods. */
 export type PerturbationMethod = keyof typeof PERTURBED;
 
 /** The methods that change a tool document. */
@@ -34,10 +34,10 @@ export type DocumentMethod = MethodOn<"document">;
 /** The methods that change a user's query. */
 export type QueryMethod = MethodOn<"query">;
 
-/** The methods that change what a tool returns. */
+/** The methods that change a tool's return. */
 export type ReturnMethod = MethodOn<"return">;
 
-/** The methods that change something of a kind. */
+/** The methods with a given target. */
 export type MethodOn<Source> = {
   [Id in PerturbationMethod]: typeof PERTURBED[Id] extends Source ? Id : never;
 }[PerturbationMethod];
@@ -47,7 +47,7 @@ export function isMethod(id: string): id is PerturbationMethod {
   return Object.hasOwn(PERTURBED, id);
 }
 
-/** Whether an id is that of a method which changes things of this kind. */
+/** Whether an id is that of a method with this target. */
 export function isOn<Source extends typeof PERTURBED[PerturbationMethod]>(
   id: string,
   source: Source,
@@ -55,16 +55,16 @@ export function isOn<Source extends typeof PERTURBED[PerturbationMethod]>(
   return isMethod(id) && PERTURBED[id] === source;
 }
 
-/** All methods, by source. */
+/** All methods, ordered by target. */
 export const PERTURBATION_METHODS = Object.keys(PERTURBED) as readonly PerturbationMethod[];
 
 /**
- * One change, told in terms of what was there before: paths are JSON pointers (RFC 6901), the empty one
- * being all of it, and places are offsets in UTF-16 code units.
+ * One change. Paths are JSON pointers (RFC 6901) into the value before the change, the empty one being the
+ * whole; `start` and `end` are offsets in UTF-16 code units.
  */
 export type Change =
   | {
-    /** A value was added, where `before` is absent, removed, where `after` is, or replaced. */
+    /** A value was added if `before` is absent, removed if `after` is, otherwise replaced. */
     readonly kind: "value";
     readonly path: string;
     readonly before?: JsonValue;
@@ -85,7 +85,7 @@ export type Change =
     readonly after: readonly string[];
   }
   | {
-    /** A part of a text reads otherwise; nothing was there where both ends are one. */
+    /** A part of a text was replaced; if `start` equals `end`, text was inserted. */
     readonly kind: "text";
     readonly start: number;
     readonly end: number;
@@ -93,17 +93,17 @@ export type Change =
     readonly after: string;
   };
 
-/** What a perturbation makes of something. */
+/** The result of a perturbation. */
 export interface Perturbed<T> {
-  /** The value as it is now: the very same one where nothing was changed. */
+  /** The perturbed value; the same object if nothing was changed. */
   readonly value: T;
   /** Whether anything was changed: a method may find nothing that it applies to. */
   readonly changed: boolean;
-  /** What was changed, and nothing else was; empty exactly where `changed` is false. */
+  /** All changes; empty exactly if `changed` is false. */
   readonly changes: readonly Change[];
 }
 
-/** What each method does, in a few words. */
+/** The effect of each method, in a few words. */
 export const EFFECTS: Readonly<Record<PerturbationMethod, string>> = {
   RD: "descriptions of required parameters removed",
   RE: "usage examples removed",
@@ -122,12 +122,12 @@ export const EFFECTS: Readonly<Record<PerturbationMethod, string>> = {
   CF: "the last character replaced by ...",
 };
 
-/** What nothing could be done about. */
+/** The result if a method does not apply to a value. */
 export function unchanged<T>(value: T): Perturbed<T> {
   return { value, changed: false, changes: [] };
 }
 
-/** What so many changes, perhaps none, have made of `before`. */
+/** The result of changes to `before`; unchanged if there are none. */
 export function perturbed<T>(before: T, value: T, changes: readonly Change[]): Perturbed<T> {
   return changes.length === 0 ? unchanged(before) : { value, changed: true, changes };
 }

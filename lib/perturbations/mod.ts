@@ -1,5 +1,5 @@
 /**
- * What can be made worse on purpose: documents, questions, returns and faults of tools.
+ * Perturbations: tool documents, questions and returns made imperfect on purpose, and faults of tools.
  * @module
  */
 

@@ -1,12 +1,12 @@
 /**
- * Cases under perturbations: tools, a question and what the tools return, as a model gets to see them,
- * while calls are still checked by the tools as they are (Butterfly, section 4).
+ * Perturbed cases: tools, a question and returns as the model sees them. Calls are still checked against the
+ * original tools (Butterfly, section 4).
  * @module
  */
 
 import { sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector, isFault } from "../tools/fault.ts";
-import { type AimedFault, injectorOf } from "./inject_faults.ts";
+import { type AimedFault, faultInjector } from "./inject_faults.ts";
 import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import {
@@ -25,51 +25,50 @@ import { isRemoving, type MetamorphicCheck, type PerturbationId, perturbationsIn
 import { fork } from "../base/random.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 
-/** What one perturbation did. */
+/** The effect of one perturbation. */
 export interface Step {
   /** The perturbation. */
   readonly id: PerturbationId;
   /** Whether it found anything to change. */
   readonly changed: boolean;
-  /** What it changed of the tools or the question; returns are changed as they come. */
+  /** Its changes to the tools or the question; those to returns are not listed. */
   readonly changes: readonly Change[];
 }
 
-/** What a model gets to see of a case. */
+/** A case as the model sees it. */
 export interface PerturbedCase<T extends ToolSchema = ToolSchema> {
   /** The tools on offer. */
   readonly tools: readonly T[];
   /** The question. */
   readonly query: Query;
-  /** Whether something was removed that the question had told, so that the right answer may be none. */
+  /** Whether information was removed from the question, so that it may have no answer. */
   readonly removed: boolean;
-  /** What each perturbation did; those of returns only as far as there were any by now. */
+  /** The effect of each perturbation; `changed` of those of returns counts the returns so far. */
   readonly steps: readonly Step[];
-  /** What goes back in place of what a tool returned. */
+  /** Returns the text that the model reads in place of a tool's return. */
   readonly perturbReturn: (text: string) => string;
-  /** Puts faults in the way of the calls of one run; left out without any. */
+  /** Injects faults into the calls of one run; omitted without faults. */
   readonly injectFault?: FaultInjector;
 }
 
-/** What it takes to perturb a case. */
+/** Options for `perturbCase()`. */
 export interface CaseOptions {
-  /** What is random is drawn from it. */
+  /** The seed of all random draws. */
   readonly seed: number;
-  /** The tools that must be called: faults hit one of them. Default the one that is called first. */
+  /** The tools that must be called: a fault hits one of them. Default: the tool called first. */
   readonly needed?: readonly string[];
-  /** Writes about the values of the question; default the built-in writer. */
+  /** Rewrites the values in the question. Default: the built-in writer. */
   readonly writer?: QueryWriter;
 }
 
 /**
- * Tools and a question of one's own under a perturbation, such as `RD` or `RP_F+CF`. A fault such as
- * `timeout` hits one of the tools that are needed, drawn from the seed, else the one that is called first;
- * `flaky` hits any. What they are made with is for one run, whose calls they count. Of the checks there is
- * `reorder` alone: other names would take from tools what their names say, and further tools are for
- * whoever has the tools to add.
+ * Applies a perturbation such as `RD` or `RP_F+CF` to the user's tools and question. A fault such as
+ * `timeout` hits one of the needed tools, drawn from the seed, or the tool called first; `flaky` hits any.
+ * The result serves one run, as its faults count calls. Of the checks only `reorder` applies: names of custom
+ * tools have a meaning that renaming would lose, and only the user can add unrelated tools.
  *
- * @throws {InputError} If there is no such perturbation, it is one for generated tasks only, or what is
- * needed is no tool.
+ * @throws {InputError} If the perturbation is unknown or for generated tasks only, or a needed tool is not
+ * among the tools.
  *
  * @example Usage
  * ```ts
@@ -89,46 +88,46 @@ export function perturbCase<T extends ToolSchema>(
   perturbation: string,
   options: CaseOptions,
 ): PerturbedCase<T> {
-  const absent = options.needed?.find((needed) => !tools.some(({ name }) => name === needed));
-  if (absent !== undefined) {
+  const unknown = options.needed?.find((needed) => !tools.some(({ name }) => name === needed));
+  if (unknown !== undefined) {
     throw new InputError(
-      `Cannot perturb a case as what is needed must be some of its tools: ` +
-        `${printable(absent, 100)} is none of ${tools.map(({ name }) => name).join(", ")}`,
+      `Cannot perturb a case as every needed tool must be one of its tools: ` +
+        `${printable(unknown, 100)} is none of ${tools.map(({ name }) => name).join(", ")}`,
     );
   }
-  const work = new CaseWork(tools, query, options);
-  const steps = perturbationsIn(perturbation).map((id) => work.take(id));
-  return work.finish(steps) as PerturbedCase<T>;
+  const perturber = new CasePerturber(tools, query, options);
+  const steps = perturbationsIn(perturbation).map((id) => perturber.take(id));
+  return perturber.finish(steps) as PerturbedCase<T>;
 }
 
-/** What a toolbox does to let a model see a case as it is perturbed. */
-export function seenThrough({ tools: offered, perturbReturn, injectFault }: PerturbedCase) {
+/** The toolbox options that present a perturbed case to a model. */
+export function toolboxOptions({ tools: offered, perturbReturn, injectFault }: PerturbedCase) {
   return { offered, perturbReturn, injectFault };
 }
 
-/** What was done, whatever it is called. */
-export type Done = Omit<Step, "id">;
+/** The effect of a step, without its id. */
+export type StepResult = Omit<Step, "id">;
 
 /** Perturbs one case, step by step. */
-export class CaseWork {
-  /** The tools as they are by now. */
+export class CasePerturber {
+  /** The tools after the steps so far. */
   protected tools: readonly ToolSchema[];
-  /** The question as it is by now. */
+  /** The question after the steps so far. */
   protected query: Query;
   protected readonly seed: number;
-  /** Writes about the values of the question. */
+  /** Rewrites the values in the question. */
   protected writer: QueryWriter | undefined;
-  /** The tool of which no call is allowed, where that is known. */
+  /** The tool whose calls are all denied, if already known. */
   protected denied: string | undefined;
 
   readonly #needed: readonly string[];
   readonly #faults: AimedFault[] = [];
   readonly #returns: ReturnMethod[] = [];
-  /** Those of them that have changed anything. */
+  /** Methods in `#returns` that have changed a return. */
   readonly #effective = new Set<ReturnMethod>();
   #removed = false;
 
-  /** Begins with what is to be perturbed. */
+  /** Starts with the unperturbed tools and question. */
   constructor(
     tools: readonly ToolSchema[],
     query: Query,
@@ -141,7 +140,7 @@ export class CaseWork {
     this.#needed = needed;
   }
 
-  /** Takes one step. */
+  /** Applies one perturbation. */
   take(id: PerturbationId): Step {
     const { changed, changes } = isOn(id, "document")
       ? this.perturbTools(id)
@@ -155,7 +154,7 @@ export class CaseWork {
     return { id, changed, changes };
   }
 
-  /** What the steps have come to. */
+  /** Returns the case after all steps. */
   finish(steps: readonly Step[]): PerturbedCase {
     const { tools, query } = this;
     const effective = this.#effective;
@@ -171,17 +170,17 @@ export class CaseWork {
       perturbReturn: (text) => this.returned(text),
       ...(this.#faults.length === 0
         ? {}
-        : { injectFault: injectorOf(this.#faults, { seed: this.seed }) }),
+        : { injectFault: faultInjector(this.#faults, { seed: this.seed }) }),
     };
   }
 
-  protected perturbTools(id: DocumentMethod): Done {
+  protected perturbTools(id: DocumentMethod): StepResult {
     const { value, changed, changes } = perturbTools(id, this.tools, this.seed);
     this.tools = value;
     return { changed, changes };
   }
 
-  protected perturbQuery(id: QueryMethod): Done {
+  protected perturbQuery(id: QueryMethod): StepResult {
     const { value, changed, changes } = perturbQuery(id, this.query, {
       seed: this.seed,
       ...(this.writer === undefined ? {} : { writer: this.writer }),
@@ -191,16 +190,16 @@ export class CaseWork {
     return { changed, changes };
   }
 
-  protected perturbReturns(id: ReturnMethod): Done {
+  protected perturbReturns(id: ReturnMethod): StepResult {
     this.#returns.push(id);
     return { changed: true, changes: [] };
   }
 
   /**
-   * Which tool a fault hits is known before any call, unless it is the one that is called first. Whether
-   * `flaky` hits a call that is made is luck, and yet the tools are flaky.
+   * The tool that a fault hits is drawn before any call, unless it is the one called first. `flaky` counts as
+   * a change even if by chance it hits no call.
    */
-  protected fault(id: FaultId): Done {
+  protected fault(id: FaultId): StepResult {
     const setting = faultIn(id);
     const { kind } = setting;
     let hit = sample(this.needed(), fork(this.seed, "fault", kind));
@@ -210,23 +209,23 @@ export class CaseWork {
     return { changed: this.tools.length > 0, changes: [] };
   }
 
-  /** The tools that must be called, in an order that hangs on nothing that perturbations change. */
+  /** The tools that must be called, in an order that no perturbation changes. */
   protected needed(): readonly string[] {
     return this.#needed;
   }
 
-  protected check(id: MetamorphicCheck): Done {
+  protected check(id: MetamorphicCheck): StepResult {
     if (id !== "reorder") {
       throw new InputError(
-        `Cannot perturb a case of one's own by ${id} as of the checks there is reorder alone: ` +
-          "names say what tools of one's own are for, and tools to add are one's own",
+        `Cannot perturb a custom case by ${id} as reorder is the only check for custom cases: ` +
+          "names of custom tools have a meaning, and only the user can add unrelated tools",
       );
     }
     const order = newOrder(this.tools.length, fork(this.seed, id));
     if (order === undefined) return { changed: false, changes: [] };
     const { tools } = this;
     this.tools = order.map((place) => tools[place]!);
-    const names = (own: readonly ToolSchema[]) => own.map(({ name }) => name);
+    const names = (list: readonly ToolSchema[]) => list.map(({ name }) => name);
     const change = {
       kind: "order",
       path: "",
@@ -236,10 +235,10 @@ export class CaseWork {
     return { changed: true, changes: [change] };
   }
 
-  /** What the steps so far make of what a tool returned. */
+  /** Applies the steps so far to a tool's return. */
   protected returned(text: string): string {
-    return this.#returns.reduce((own, method) => {
-      const { value, changed } = perturbReturn(method, own);
+    return this.#returns.reduce((current, method) => {
+      const { value, changed } = perturbReturn(method, current);
       if (changed) this.#effective.add(method);
       return value;
     }, text);

@@ -1,6 +1,6 @@
 /**
- * Generated tasks under perturbations: what a model gets to see of one, while the task itself, by which
- * calls and answers are judged, stays what it is (Butterfly, section 4).
+ * Perturbed tasks: a generated task as the model sees it. Calls and answers are still judged by the original
+ * task (Butterfly, section 4).
  * @module
  */
 
@@ -8,7 +8,7 @@ import { randomIntegerBetween, sample } from "@std/random";
 import type { FaultInjector } from "../tools/fault.ts";
 import type { Change, DocumentMethod, ReturnMethod } from "./methods.ts";
 import { CHECKED_TASKS } from "./invariance_checks.ts";
-import { CaseWork, type Done, type Step } from "./perturbed_case.ts";
+import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
 import { choosePair, newOrder } from "./documents/perturb.ts";
 import type { QueryParameter, Span } from "./queries/literals.ts";
 import type { Query } from "./queries/parameters.ts";
@@ -31,47 +31,47 @@ import {
 import type { ToolSchema } from "../tools/tool.ts";
 import { Vocabulary } from "../tasks/generated/vocabulary.ts";
 
-/** A task as a model gets to see it. */
+/** A task as the model sees it. */
 export interface PerturbedTask {
-  /** What calls and answers are judged by. */
+  /** The task by which calls and answers are judged. */
   readonly task: Task;
   /** The question. */
   readonly prompt: string;
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
-  /** What the question tells: not what was removed, but also what was put in to mislead. */
+  /** The values in the question: without those removed, with those inserted to mislead. */
   readonly told: ReadonlyMap<string, number>;
-  /** What of this it gives by a number, and not in other words. */
+  /** Those of them given as plain numbers, not in other words. */
   readonly given: ReadonlyMap<string, number>;
-  /** Variables that cannot be known: inputs that the question does not tell, and what is not allowed to be had. */
+  /** Variables that cannot be known: inputs missing from the question, and the output of a denied function. */
   readonly withheld: ReadonlySet<string>;
-  /** Whether something is withheld that is needed, so that the right answer is none. */
+  /** Whether a needed variable is withheld, so that the task has no answer. */
   readonly unsolvable: boolean;
   /** Whether every perturbation found something to change; `true` without any. */
   readonly changed: boolean;
-  /** What each of them did. */
+  /** The effect of each perturbation. */
   readonly steps: readonly Step[];
-  /** What goes back in place of what a function returned. */
+  /** Returns the text that the model reads in place of a function's return. */
   readonly perturbReturn: (text: string) => string;
-  /** Puts faults in the way of the calls of one trial; left out without any. */
+  /** Injects faults into the calls of one trial; omitted without faults. */
   readonly injectFault?: FaultInjector;
 }
 
 /**
- * The task under a perturbation, such as `RD` or `RP_F+CF`: a pure function of both, all that is random
- * being drawn from the task's seed.
+ * Applies a perturbation such as `RD` or `RP_F+CF` to a task. A pure function: all random draws come from
+ * the task's seed.
  *
- * Of the functions' sentences, the clause of a parameter counts as its description: RD takes away what
- * stands in the parentheses, WD puts there what no function of the task produces, SD swaps two, CO brings
- * the clauses into another order. CP writes a number as a sum or in words, AN adds variables whose names are
- * nearly those of given ones, RP_F and RP_L take away a variable's line and the sentence that says that all
- * is there. Functions that the task does not need are perturbed too, and do not count as changed.
+ * The clause of a parameter in a function's description counts as the parameter's description: RD removes
+ * its types in parentheses, WD replaces them by types that no function of the task produces, SD swaps two, CO
+ * reorders the clauses. CP writes a number as arithmetic or in words, AN adds variables with names similar to
+ * given ones, RP_F and RP_L remove a variable's line and the sentence that says all inputs are given.
+ * Functions that the task does not need are perturbed too, and do not count as changed.
  *
- * A fault such as `timeout` hits one of the functions that the task needs, drawn from its seed: neither
- * other names nor distractors nor another order move it. `flaky` hits any function. What a task is perturbed
- * to is for one trial, whose calls faults count.
+ * A fault such as `timeout` hits one of the functions that the task needs, drawn from its seed: new names,
+ * distractors or another order do not change which. `flaky` hits any function. The result serves one trial,
+ * as its faults count calls.
  *
- * @throws {InputError} If there is no such perturbation.
+ * @throws {InputError} If the perturbation is unknown.
  *
  * @example Usage
  * ```ts
@@ -87,17 +87,17 @@ export interface PerturbedTask {
  */
 export function perturbTask(task: Task, perturbation: string): PerturbedTask {
   const ids = perturbationsIn(perturbation);
-  return ids.length === 0 ? asItIs(task) : new TaskWork(task).perturb(ids);
+  return ids.length === 0 ? unperturbed(task) : new TaskPerturber(task).perturb(ids);
 }
 
-function asItIs(task: Task): PerturbedTask {
+function unperturbed(task: Task): PerturbedTask {
   const { prompt, tools, inputs: given } = task;
-  const said = { withheld: new Set<string>(), unsolvable: false, changed: true, steps: [] };
-  return { task, prompt, tools, told: given, given, ...said, perturbReturn: (text) => text };
+  const rest = { withheld: new Set<string>(), unsolvable: false, changed: true, steps: [] };
+  return { task, prompt, tools, told: given, given, ...rest, perturbReturn: (text) => text };
 }
 
 /** Perturbs one task, step by step. */
-class TaskWork extends CaseWork {
+class TaskPerturber extends CasePerturber {
   #task: Task;
   readonly #misleading = new Map<string, number>();
   readonly #clauses = new Map<string, readonly Clause[]>();
@@ -111,7 +111,7 @@ class TaskWork extends CaseWork {
   perturb(ids: readonly PerturbationId[]): PerturbedTask {
     const steps = ids.map((id) => this.take(id));
     const { tools, query, removed, perturbReturn, injectFault } = this.finish(steps);
-    const left = query.parameters.map(({ name, spans, value }) => {
+    const remaining = query.parameters.map(({ name, spans, value }) => {
       const [{ start, end }] = spans as [Span];
       return {
         name,
@@ -119,16 +119,17 @@ class TaskWork extends CaseWork {
         plain: query.text.slice(start, end) === String(value),
       };
     });
-    const entries = (own: typeof left) => own.map(({ name, value }) => [name, value] as const);
-    const told = this.#inOrder(entries(left));
-    const withheld = [...this.#task.inputs.keys()].filter((name) => !told.has(name));
+    const entries = (list: typeof remaining) =>
+      list.map(({ name, value }) => [name, value] as const);
+    const stated = this.#inOrder(entries(remaining));
+    const withheld = [...this.#task.inputs.keys()].filter((name) => !stated.has(name));
     const denied = this.#task.functions.find(({ name }) => name === this.denied);
     return {
       task: this.#task,
       prompt: query.text,
       tools,
-      told,
-      given: this.#inOrder(entries(left.filter(({ plain }) => plain))),
+      told: stated,
+      given: this.#inOrder(entries(remaining.filter(({ plain }) => plain))),
       withheld: new Set([...withheld, ...(denied === undefined ? [] : [denied.output.name])]),
       unsolvable: removed || denied !== undefined,
       changed: steps.every(({ changed }) => changed),
@@ -138,13 +139,13 @@ class TaskWork extends CaseWork {
     };
   }
 
-  /** As the task has its inputs, and then what misleads. */
-  #inOrder(own: readonly (readonly [string, number])[]): Map<string, number> {
-    return new Map([...own, ...this.#misleading]);
+  /** The inputs in the order of the task, then the misleading values. */
+  #inOrder(inputs: readonly (readonly [string, number])[]): Map<string, number> {
+    return new Map([...inputs, ...this.#misleading]);
   }
 
-  /** Checks come first: what they make is a task like any other. */
-  protected override check(id: MetamorphicCheck): Done {
+  /** Checks come first and result in a plain task, so all other state can start again from it. */
+  protected override check(id: MetamorphicCheck): StepResult {
     const before = this.#task;
     this.#task = CHECKED_TASKS[id](before, this.seed);
     this.writer = new TaskWriter(this.#task, this.#misleading);
@@ -153,8 +154,8 @@ class TaskWork extends CaseWork {
     return { changed: this.#task !== before, changes: [] };
   }
 
-  /** Clauses of the sentence count as descriptions of parameters; what is not needed changes nothing. */
-  protected override perturbTools(id: DocumentMethod): Done {
+  /** Clauses count as descriptions of parameters; only changes to needed functions count as changed. */
+  protected override perturbTools(id: DocumentMethod): StepResult {
     if (id === "RE" || id === "WT") return super.perturbTools(id);
     const { functions, spec: { linking } } = this.#task;
     const change = CLAUSES[id](this.#task);
@@ -176,17 +177,17 @@ class TaskWork extends CaseWork {
     return { changed, changes };
   }
 
-  /** The core, in the order of its values: no check changes these. */
+  /** The core functions, in the order of their values, as no check changes these. */
   protected override needed(): readonly string[] {
     const { functions, values } = this.#task;
-    const valueOf = (made: TaskFunction) => values.get(made.output.name)!;
+    const outputValue = (fn: TaskFunction) => values.get(fn.output.name)!;
     return functions.filter(({ role }) => role === "core")
-      .toSorted((one, other) => valueOf(one) - valueOf(other))
+      .toSorted((one, other) => outputValue(one) - outputValue(other))
       .map(({ name }) => name);
   }
 
-  /** What the core's functions return is known before any call. */
-  protected override perturbReturns(id: ReturnMethod): Done {
+  /** The returns of the core functions are known before any call. */
+  protected override perturbReturns(id: ReturnMethod): StepResult {
     const { functions, values } = this.#task;
     const returns = functions.flatMap(({ role, output: { name } }) =>
       role === "core" ? [this.returned(returnText(name, values.get(name)!))] : []
@@ -197,8 +198,8 @@ class TaskWork extends CaseWork {
 }
 
 /**
- * The question with its parameters: of each, its value and the line that goes with it, and with it the
- * sentence that says that all is there.
+ * The question with its parameters. The information of each is its line and the sentence that says all inputs
+ * are given.
  */
 function queryOf({ prompt, inputs }: Task): Query {
   const sentence = { start: prompt.indexOf(PROMPT_END), end: prompt.length };
@@ -218,7 +219,7 @@ function queryOf({ prompt, inputs }: Task): Query {
   return { text: prompt, parameters };
 }
 
-/** What another clause comes to, by method; each is made for one task. */
+/** For each method, a function that, made for one task, changes the clauses of a description. */
 const CLAUSES: Readonly<
   Record<
     Exclude<DocumentMethod, "RE" | "WT">,
@@ -253,7 +254,7 @@ const CLAUSES: Readonly<
 
 const MOST_DRAWS = 20;
 
-/** Writes about the values of a task: numbers in other words, and variables that are nearly those given. */
+/** Rewrites the values of a task: numbers in other words, and variables with names similar to given ones. */
 class TaskWriter implements QueryWriter {
   readonly lines = true;
 
@@ -262,7 +263,7 @@ class TaskWriter implements QueryWriter {
   readonly #names: Set<string>;
   readonly #values: Set<number>;
 
-  /** The variables that are put in to mislead go into `misleading`. */
+  /** Variables inserted to mislead are added to `misleading`. */
   constructor(task: Task, misleading: Map<string, number>) {
     this.#task = task;
     this.#misleading = misleading;
@@ -275,7 +276,7 @@ class TaskWriter implements QueryWriter {
     ]);
   }
 
-  /** No part of a sum is a value of the task, if that can be had. */
+  /** If possible, no part of the sum is a value of the task. */
   complicate({ name }: QueryParameter, stream: Stream): string {
     const value = this.#task.inputs.get(name)!;
     for (let draws = 1;; draws++) {
@@ -286,14 +287,14 @@ class TaskWriter implements QueryWriter {
   }
 
   distract({ name }: QueryParameter, stream: Stream): string {
-    const other = this.#near(name, stream);
-    const value = this.#other(stream);
+    const other = this.#nearName(name, stream);
+    const value = this.#freshValue(stream);
     this.#misleading.set(other, value);
     return inputLine(other, value);
   }
 
-  /** A name that is no variable's, and differs in one letter. */
-  #near(name: string, stream: Stream): string {
+  /** An unused name that differs from `name` in one letter. */
+  #nearName(name: string, stream: Stream): string {
     const letters = /^[a-z]+/.exec(name)![0];
     for (;;) {
       const place = randomIntegerBetween(0, letters.length - 1, stream);
@@ -305,8 +306,8 @@ class TaskWriter implements QueryWriter {
     }
   }
 
-  /** A value that is none of the task's. */
-  #other(stream: Stream): number {
+  /** A value that does not occur in the task. */
+  #freshValue(stream: Stream): number {
     let range = 1000;
     for (let draws = 0;; draws++) {
       const value = randomIntegerBetween(range / 10, range - 1, stream);

@@ -1,5 +1,5 @@
 /**
- * Removal: parts taken out of a text, and with them the spaces and points that would dangle.
+ * Removal of parts of a text, together with the spaces and punctuation that would be left over.
  * @module
  */
 
@@ -7,14 +7,14 @@ import { isWithinWord, type Span } from "./queries/literals.ts";
 
 const BLANK = /[\p{Zs}\t]/u;
 const BREAK = /[\n\r]/;
-/** Brackets and quotes by those that open them. */
+/** The closing character of each opening bracket and quote. */
 const CLOSERS = new Map(
   ["()", "[]", "{}", '""', "''", "``", "“”", "‘’", "«»", "„“", "‚‘", "「」", "『』", "（）", "【】"]
     .map((pair) => [pair[0]!, pair[1]!]),
 );
 const OPENING = /[(\[{“‘«„‚「『（【¿¡]/;
 const CLOSING = /[)\]}”’»」』）】]/;
-/** Both open and close: by the side where there is no space. */
+/** Quotes that open and close alike: the side with a space decides. */
 const STRAIGHT = /["'`]/;
 const POINT = /[,;:.!?…、，；：。！？]/;
 const WIDE_POINT = /[、，；：。！？]/;
@@ -22,18 +22,18 @@ const SEPARATOR = /[,;、，；]/;
 const TERMINATOR = /[.!?…。！？]/;
 const BULLET = /[-*•–]/;
 
-/** What words and numbers begin with; of a character of two units, half of it. */
+/** A character that can begin a word or number; also half of a surrogate pair. */
 const WORD = /[\p{L}\p{M}\p{N}\p{Cs}_\uffff]/u;
 
-/** Stands for a character that nothing may be done to. */
+/** Placeholder for a character that must not change. */
 const FIXED = "\uffff";
 
 /**
- * What goes with `spans` when they are removed: they themselves, spaces that would be double or stand
- * before a point, separators between nothing, empty pairs of brackets or quotes, and empty lines. What
- * `fixed` covers stays as it is. The parts come in order and do not touch.
+ * Returns the parts of a text to delete in order to remove `spans` cleanly: the spans, and around them double
+ * spaces, spaces before punctuation, stray separators, empty brackets or quotes, and empty lines. Text that
+ * `fixed` covers is kept. The parts are in order and do not touch.
  */
-export function removedWith(
+export function spansToRemove(
   text: string,
   spans: readonly Span[],
   fixed: readonly Span[] = [],
@@ -49,7 +49,7 @@ export function removedWith(
   return rest.missing();
 }
 
-/** The spans in order; those that overlap or touch as one. */
+/** The spans in order; those that overlap or touch are merged. */
 function joined(spans: readonly Span[]): Span[] {
   const regions: { start: number; end: number }[] = [];
   for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
@@ -61,11 +61,11 @@ function joined(spans: readonly Span[]): Span[] {
   return regions;
 }
 
-/** What is left of a text, from its beginning to where it was worked on. */
+/** The part of a text that is kept so far. */
 class Rest {
   readonly #text: string;
   readonly #fixed: Uint8Array;
-  /** The places that are kept, and how many spaces end at each of them. */
+  /** The offsets kept, and for each how many spaces in a row end there. */
   readonly #kept: number[] = [];
   readonly #blanks: number[] = [];
 
@@ -86,14 +86,14 @@ class Rest {
   missing(): Span[] {
     const parts: Span[] = [];
     let place = 0;
-    for (const kept of [...this.#kept, this.#text.length]) {
-      if (kept > place) parts.push({ start: place, end: kept });
-      place = kept + 1;
+    for (const end of [...this.#kept, this.#text.length]) {
+      if (end > place) parts.push({ start: place, end });
+      place = end + 1;
     }
     return parts;
   }
 
-  /** Removes what dangles where something up to `from` is gone; gives the place from where to go on. */
+  /** Tidies the text around a removal that ends at `from`; returns the offset to continue from. */
   tidy(from: number, limit: number): number {
     for (;;) {
       const next = this.#next(from, limit);
@@ -104,23 +104,23 @@ class Rest {
     return this.#line(this.#next(from, limit), limit) ?? this.#spaces(this.#next(from, limit));
   }
 
-  /** What follows the spaces at `from`. */
-  #next(from: number, limit: number): Next {
+  /** Describes the character after the spaces at `from`. */
+  #next(from: number, limit: number): Following {
     let place = from;
     while (place < limit && BLANK.test(this.#at(place))) place++;
     const character = place === this.#text.length ? "" : place === limit ? FIXED : this.#at(place);
     const adjacent = place === from;
     const isEnd = character === "" || BREAK.test(character);
-    // Where the next part begins that is removed, there is nothing to look at.
+    // At `limit` the next removed part begins, so its characters do not count.
     const isPoint = place < limit && this.#isPoint(place);
-    // An apostrophe closes nothing: `Paris's`.
+    // An apostrophe as in `Paris's` is not a closing quote.
     const closes = CLOSING.test(character) ||
       (adjacent && STRAIGHT.test(character) && !WORD.test(this.#at(place + 1)));
     return { from, place, character, adjacent, isEnd, isPoint, closes };
   }
 
-  /** An empty pair of brackets or quotes. */
-  #pair({ place, character, adjacent }: Next): number | undefined {
+  /** Drops an empty pair of brackets or quotes. */
+  #pair({ place, character, adjacent }: Following): number | undefined {
     const spaces = this.#spacesBefore;
     const opening = this.#before(spaces);
     if (character === "" || CLOSERS.get(opening) !== character) return undefined;
@@ -131,26 +131,26 @@ class Rest {
     return place + 1;
   }
 
-  /** Points that nothing stands before. */
-  #points({ place, isPoint }: Next, limit: number): number | undefined {
+  /** Drops punctuation with no text before it. */
+  #points({ place, isPoint }: Following, limit: number): number | undefined {
     if (!isPoint || !(this.#begins || TERMINATOR.test(this.#before(this.#spacesBefore)))) {
       return undefined;
     }
     while (place < limit && (BLANK.test(this.#at(place)) || this.#isPoint(place))) place++;
-    // The last space stays: something may follow.
+    // The last space stays, as text may follow.
     return BLANK.test(this.#at(place - 1)) ? place - 1 : place;
   }
 
-  /** A separator that nothing stands behind. */
-  #separator({ place, isEnd, isPoint, closes }: Next): number | undefined {
+  /** Drops a separator with no text after it. */
+  #separator({ place, isEnd, isPoint, closes }: Following): number | undefined {
     const spaces = this.#spacesBefore;
     if (!SEPARATOR.test(this.#before(spaces)) || !(isEnd || isPoint || closes)) return undefined;
     this.#drop(spaces + 1);
     return place;
   }
 
-  /** A line with nothing on it, or nothing but the mark of a list. */
-  #line({ place, isEnd }: Next, limit: number): number | undefined {
+  /** Drops a line that is empty or has only a list bullet. */
+  #line({ place, isEnd }: Following, limit: number): number | undefined {
     const start = this.#lineStart();
     if (!isEnd || start === undefined) return undefined;
     this.#drop(this.#kept.length - start);
@@ -164,7 +164,7 @@ class Rest {
     return place;
   }
 
-  #spaces({ from, place, isEnd, isPoint, closes }: Next): number {
+  #spaces({ from, place, isEnd, isPoint, closes }: Following): number {
     const spaces = this.#spacesBefore;
     if (isEnd || isPoint || closes) {
       this.#drop(spaces);
@@ -173,7 +173,7 @@ class Rest {
     return spaces > 0 || this.#begins ? place : from;
   }
 
-  /** Where the line begins that has at most a mark on it; `undefined` if it has more. */
+  /** Where the last line begins, if it has at most a list bullet; `undefined` if it has more. */
   #lineStart(): number | undefined {
     let length = this.#kept.length - this.#spacesBefore;
     if (BULLET.test(this.#before(this.#kept.length - length))) {
@@ -195,7 +195,7 @@ class Rest {
     return this.#at(place) === "\r" && this.#at(place + 1) === "\n" ? 2 : 1;
   }
 
-  /** Whether nothing stands before on the line, in the brackets or in the quotes. */
+  /** Whether no text comes before on the line or in the innermost brackets or quotes. */
   get #begins(): boolean {
     const spaces = this.#spacesBefore;
     const before = this.#before(spaces);
@@ -203,7 +203,7 @@ class Rest {
       (spaces === 0 && STRAIGHT.test(before));
   }
 
-  /** Whether it is a point of the sentence, and not of `.5` or `.com`. */
+  /** Whether the character is punctuation, unlike the points of `.5` and `.com`. */
   #isPoint(place: number): boolean {
     const character = this.#at(place);
     return WIDE_POINT.test(character) || POINT.test(character) && !WORD.test(this.#at(place + 1));
@@ -213,7 +213,7 @@ class Rest {
     return this.#blanks.at(-1) ?? 0;
   }
 
-  /** The character so many places before the end of what is kept; empty before its beginning. */
+  /** The kept character `places` before the last one; empty if there are fewer. */
   #before(places: number): string {
     const place = this.#kept[this.#kept.length - 1 - places];
     return place === undefined ? "" : this.#at(place);
@@ -229,9 +229,9 @@ class Rest {
   }
 }
 
-/** What follows, and what it is. */
-interface Next {
-  /** Where the spaces before it begin. */
+/** The character that follows a removed part, and its role. */
+interface Following {
+  /** The offset where the spaces before it begin. */
   readonly from: number;
   readonly place: number;
   /** Empty at the end of the text. */

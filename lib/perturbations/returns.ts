@@ -1,6 +1,6 @@
 /**
- * Perturbations of what tools return (Butterfly, section 4.3 and appendix A.3.3). Texts are rewritten token
- * by token: whitespace, long numbers, keys that occur twice and their order stay as they are.
+ * Perturbations of tool returns (Butterfly, section 4.3 and appendix A.3.3). Texts are rewritten token by
+ * token: whitespace, long numbers, duplicate keys and the order of keys are kept.
  * @module
  */
 
@@ -9,19 +9,19 @@ import { type JsonValue, printable } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
 /**
- * What a tool returned, as text, under a method. Nothing in it is random.
+ * Applies a method to a tool's return, given as text. Nothing is random.
  *
  * | method | change |
  * | --- | --- |
  * | `FK` | each distinct key becomes `Object_1`, `Object_2`, ..., in the order of first occurrence |
  * | `AP` | `ID_` before texts and numbers, also in a list, under keys with the whole word `id`: not `video` |
- * | `CK`, `UK` | keys in camelCase, in snake_case; of two that would be one the later gets a number |
- * | `CF` | the last character is cut off, and `...` put there |
+ * | `CK`, `UK` | keys in camelCase or snake_case; if two would become equal, the later gets a number |
+ * | `CF` | the last character is replaced by `...` |
  *
- * What is no JSON is changed by `CF` alone. Changes are told by where things were: a pointer to a key that
- * occurs twice in one object means each of the values under it.
+ * Text that is not JSON is changed by `CF` alone. Paths of changes point into the original text; a pointer to
+ * a key that occurs twice in an object means each of its values.
  *
- * @throws {InputError} If there is no such method, or `text` is none.
+ * @throws {InputError} If the method is unknown or `text` is not a string.
  *
  * @example Usage
  * ```ts
@@ -36,7 +36,7 @@ import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } 
  * ```
  */
 export function perturbReturn(method: ReturnMethod, text: string): Perturbed<string> {
-  refuseOthers(method, text);
+  checkReturn(method, text);
   if (method === "CF") return breakOff(text);
   const tokens = tokensOf(text);
   if (tokens === undefined) return unchanged(text);
@@ -45,16 +45,16 @@ export function perturbReturn(method: ReturnMethod, text: string): Perturbed<str
   let value = "";
   let from = 0;
   for (const token of tokens) {
-    const change = rewrite(token);
-    if (change === undefined) continue;
-    changes.push(change.told);
-    value += text.slice(from, token.start) + change.text;
+    const result = rewrite(token);
+    if (result === undefined) continue;
+    changes.push(result.change);
+    value += text.slice(from, token.start) + result.text;
     from = token.end;
   }
   return perturbed(text, value + text.slice(from), changes);
 }
 
-function refuseOthers(method: ReturnMethod, text: string): void {
+function checkReturn(method: ReturnMethod, text: string): void {
   if (method !== "CF" && !Object.hasOwn(REWRITES, method)) {
     throw new InputError(
       `Cannot perturb a return as the method must be one of ${Object.keys(REWRITES).join(", ")}, ` +
@@ -69,7 +69,7 @@ function refuseOthers(method: ReturnMethod, text: string): void {
   }
 }
 
-/** The formula is s[0:-1] with "..." behind it; whitespace at the end is no part of the document. */
+/** The paper's formula: s[0:-1] followed by "..."; trailing whitespace is not part of the document. */
 function breakOff(text: string): Perturbed<string> {
   const end = text.trimEnd().length;
   if (end === 0) return unchanged(text);
@@ -82,37 +82,37 @@ function breakOff(text: string): Perturbed<string> {
 
 /** An object or a list around a token. */
 interface Container {
-  /** Its place, as a JSON pointer. */
+  /** Its path, as a JSON pointer. */
   readonly path: string;
-  /** The keys that it has, in order; `undefined` for a list. */
+  /** Its keys, in order; `undefined` for a list. */
   readonly keys: string[] | undefined;
-  /** The place of its next item, where it is a list. */
+  /** The index of its next item, if it is a list. */
   next: number;
-  /** The key that stands before its next value, where it is an object. */
+  /** The key of its next value, if it is an object. */
   key: string | undefined;
 }
 
-/** A key or a scalar of a JSON text, and where it stands. */
+/** A key or a scalar of a JSON text, with its position. */
 interface Token {
   readonly kind: "key" | "scalar";
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** The key, or the nearest key above a scalar, lists between them being passed over. */
+  /** The key, or the nearest key above a scalar, ignoring lists in between. */
   readonly key: string | undefined;
-  /** What it stands in; `undefined` for a scalar that is all there is. */
+  /** Its container; `undefined` for a scalar that is the whole text. */
   readonly container: Container | undefined;
-  /** Where the scalar stands, or the object that the key belongs to. */
+  /** The path of the scalar, or of the object that the key belongs to. */
   readonly path: string;
 }
 
-/** The words and marks of a JSON text. Long texts within quotes are too much for one regular expression. */
-function* wordsIn(text: string): Generator<{ start: number; end: number; word: string }> {
+/** The lexemes of a JSON text. Strings are scanned by hand, as long ones overflow regular expressions. */
+function* lexemesIn(text: string): Generator<{ start: number; end: number; lexeme: string }> {
   const next = /[{}[\],:"]|[^{}[\],:"\s]+/g;
   for (let found = next.exec(text); found !== null; found = next.exec(text)) {
     const start = found.index;
     if (found[0] === '"') next.lastIndex = endOfQuoted(text, start);
-    yield { start, end: next.lastIndex, word: text.slice(start, next.lastIndex) };
+    yield { start, end: next.lastIndex, lexeme: text.slice(start, next.lastIndex) };
   }
 }
 
@@ -122,7 +122,7 @@ function endOfQuoted(text: string, start: number): number {
   return end + 1;
 }
 
-/** The keys and scalars of a JSON text, in order; `undefined` where it is none. */
+/** The keys and scalars of a JSON text, in order; `undefined` if it is not JSON. */
 function tokensOf(text: string): Token[] | undefined {
   try {
     JSON.parse(text);
@@ -131,27 +131,27 @@ function tokensOf(text: string): Token[] | undefined {
   }
   const tokens: Token[] = [];
   const open: { readonly container: Container; readonly above: string | undefined }[] = [];
-  for (const { start, end, word } of wordsIn(text)) {
+  for (const { start, end, lexeme } of lexemesIn(text)) {
     const inner = open.at(-1);
     const container = inner?.container;
     const expectsKey = container?.keys !== undefined && container.key === undefined;
-    if (word === "{" || word === "[") {
-      const [path, above] = placeOf(inner);
-      const keys = word === "{" ? [] : undefined;
+    if (lexeme === "{" || lexeme === "[") {
+      const [path, above] = nextValuePath(inner);
+      const keys = lexeme === "{" ? [] : undefined;
       open.push({ container: { path, keys, next: 0, key: undefined }, above });
-    } else if (word === "}" || word === "]") {
+    } else if (lexeme === "}" || lexeme === "]") {
       open.pop();
-    } else if (word === ",") {
+    } else if (lexeme === ",") {
       container!.key = undefined;
-    } else if (word !== ":") {
-      const place = { start, end, text: word, container };
+    } else if (lexeme !== ":") {
+      const place = { start, end, text: lexeme, container };
       if (expectsKey) {
-        const key = JSON.parse(word) as string;
+        const key = JSON.parse(lexeme) as string;
         container.keys!.push(key);
         container.key = key;
         tokens.push({ ...place, kind: "key", key, path: container.path });
       } else {
-        const [path, key] = placeOf(inner);
+        const [path, key] = nextValuePath(inner);
         tokens.push({ ...place, kind: "scalar", key, path });
       }
     }
@@ -159,8 +159,8 @@ function tokensOf(text: string): Token[] | undefined {
   return tokens;
 }
 
-/** Where the next value of a container stands, and the nearest key above it. */
-function placeOf(
+/** The path of the next value of a container, and the nearest key above it. */
+function nextValuePath(
   inner: { readonly container: Container; readonly above: string | undefined } | undefined,
 ): [path: string, key: string | undefined] {
   if (inner === undefined) return ["", undefined];
@@ -173,8 +173,8 @@ function pointerPart(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** What a token becomes, as text and as it is told; `undefined` where it stays. */
-type Rewrite = (token: Token) => { readonly text: string; readonly told: Change } | undefined;
+/** Returns the new text of a token and the change to report; `undefined` if it stays. */
+type Rewrite = (token: Token) => { readonly text: string; readonly change: Change } | undefined;
 
 const REWRITES: Readonly<
   Record<Exclude<ReturnMethod, "CF">, (tokens: readonly Token[]) => Rewrite>
@@ -191,9 +191,9 @@ const REWRITES: Readonly<
     if (kind !== "scalar" || key === undefined || !wordsOf(key).includes("id")) return undefined;
     if (text === "true" || text === "false" || text === "null") return undefined;
     const before = JSON.parse(text) as JsonValue;
-    // A number stays as it is written: as a number it might lose digits.
+    // A number is copied as text: parsed, it might lose digits.
     const after = `ID_${typeof before === "string" ? before : text}`;
-    return { text: JSON.stringify(after), told: { kind: "value", path, before, after } };
+    return { text: JSON.stringify(after), change: { kind: "value", path, before, after } };
   },
   CK: () => renaming(convention(CAMEL_CASE)),
   UK: () => renaming(convention(SNAKE_CASE)),
@@ -207,12 +207,12 @@ function renaming(nameOf: (token: Token) => string): Rewrite {
     if (after === key) return undefined;
     return {
       text: JSON.stringify(after),
-      told: { kind: "key", path, before: key!, after },
+      change: { kind: "key", path, before: key!, after },
     };
   };
 }
 
-/** A way to write keys. */
+/** A naming convention of keys. */
 interface Style {
   readonly follows: (key: string) => boolean;
   readonly convert: (key: string) => string;
@@ -232,15 +232,15 @@ const SNAKE_CASE: Style = {
 };
 
 /**
- * Names by a convention, each object for itself. A key that already follows it keeps its name; of others
- * that would be the same as one before the name gets the first number that makes it a new one.
+ * Names keys by a convention, separately for each object. A key that already follows it keeps its name; one
+ * that would equal an earlier name gets the first number that makes it unique.
  */
 function convention(style: Style): (token: Token) => string {
   const names = new Map<Container, Map<string, string>>();
   return ({ key, container }) => {
-    const own = names.get(container!) ?? namesOf(container!.keys!, style);
-    names.set(container!, own);
-    return own.get(key!)!;
+    const objectNames = names.get(container!) ?? namesOf(container!.keys!, style);
+    names.set(container!, objectNames);
+    return objectNames.get(key!)!;
   };
 }
 
@@ -269,7 +269,7 @@ function namesOf(
   return names;
 }
 
-/** The words of a key, in lower case: parted by anything but letters and digits, and by capitals. */
+/** The words of a key, in lower case, split at capitals and at anything but letters and digits. */
 function wordsOf(key: string): string[] {
   return key
     .replaceAll(/([\p{Ll}\p{Lo}\p{Lm}\p{N}\p{M}])(\p{Lu})/gu, "$1 $2")
@@ -279,7 +279,7 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** What stands before the words of a key, such as the underscore of `_id`. */
+/** The characters before the words of a key, such as the underscore of `_id`. */
 function prefixOf(key: string): string {
   return /^[_$]*/.exec(key)![0];
 }
@@ -291,7 +291,7 @@ function inCamelCase(key: string): string {
     others.map((word) => {
       const [letter = "", ...rest] = word;
       const capital = letter.toUpperCase();
-      // A few letters, such as the German sharp s, have two in place of a capital one.
+      // A few letters, such as the German sharp s, have a capital of two characters.
       return (capital.length === letter.length ? capital : letter) + rest.join("");
     }).join("");
 }

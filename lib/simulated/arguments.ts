@@ -1,5 +1,5 @@
 /**
- * Values as arguments of calls, written as the schemas of the parameters want them.
+ * Arguments of calls: converts values to the types that the schemas of parameters declare.
  * @module
  */
 
@@ -8,22 +8,22 @@ import { schemasFor, typesOf } from "../tools/schema/position.ts";
 import type { FunctionReading } from "./functions.ts";
 import type { OutgoingCall, Value } from "./wire.ts";
 
-/** So many lists and objects are put around one value; the schema may ask for ever more. */
+/** How deep a value may be nested in lists and objects, as a schema may be recursive. */
 const MOST_DEPTH = 50;
 
 /**
- * A call of `called`, perhaps by another name, with each value as the schema of its parameter says.
+ * Writes a call of `called`, by another name if given, with each value in the type that the schema declares.
  *
- * | declared type | what is written |
+ * | declared type | argument |
  * | --- | --- |
  * | a number, or none | the value |
- * | a text | the number as a text |
- * | a list | a list of the value, as its items are to be |
- * | an object | its first required property, or its first one, with the value as that is to be |
- * | a boolean | whether the value is other than 0 |
+ * | a string | the number as a string |
+ * | a list | a list of the value, converted to the type of its items |
+ * | an object | its first required property, or its first one, with the converted value |
+ * | a boolean | whether the value is not 0 |
  *
- * Of several types the value's own comes first, then the one that stands first. A name for a value is a
- * text; where none is taken, it stands in the value's place.
+ * Of several types, the value's own is preferred, then the first one. A name for a value is a string; if none is
+ * allowed, it is still written in place of the value.
  *
  * @example Usage
  * ```ts
@@ -43,14 +43,14 @@ export function writeCall(
   values: ReadonlyMap<string, Value>,
   name: string = called.name,
 ): OutgoingCall {
-  const written = Array.from(
+  const args = Array.from(
     values,
     ([parameter, value]) => [parameter, writeValue(called, parameter, value)] as const,
   );
-  return { name, arguments: new Map(written) };
+  return { name, arguments: new Map(args) };
 }
 
-/** The value of one parameter as the schema says. */
+/** Converts the value of one parameter to the type that the schema declares. */
 export function writeValue(
   { schema }: FunctionReading,
   parameter: string,
@@ -59,14 +59,14 @@ export function writeValue(
   return new Writer(schema, parameter, value).write(propertiesIn([schema], parameter));
 }
 
-/** What schemas say of one property. */
+/** The schemas of one property. */
 function propertiesIn(parts: readonly JsonObject[], name: string): JsonValue[] {
   return parts.flatMap(({ properties }) =>
     isJsonObject(properties) && Object.hasOwn(properties, name) ? [properties[name]!] : []
   );
 }
 
-/** Writes one value. */
+/** Converts one value. */
 class Writer {
   readonly #root: JsonObject;
   readonly #parameter: string;
@@ -78,13 +78,13 @@ class Writer {
     this.#value = value;
   }
 
-  /** The value as all of `schemas` want it. */
+  /** The value in a type that all of `schemas` allow. */
   write(schemas: readonly JsonValue[], depth = 0): JsonValue {
     const { parts, open } = schemasFor(this.#root, schemas);
     const types = open ? [] : parts.flatMap((part) => typesOf(part) ?? []);
     const isName = typeof this.#value === "string";
-    const own = isName ? ["string"] : ["integer", "number"];
-    if (types.length === 0 || own.some((type) => types.includes(type))) return this.#value;
+    const ownTypes = isName ? ["string"] : ["integer", "number"];
+    if (types.length === 0 || ownTypes.some((type) => types.includes(type))) return this.#value;
     for (const type of depth < MOST_DEPTH ? types : []) {
       if (type === "array") return [this.write(itemsIn(parts), depth + 1)];
       if (type === "object") return this.#object(parts, depth);
@@ -99,13 +99,13 @@ class Writer {
       Array.isArray(part["required"]) ? part["required"] : []
     );
     const listed = parts.flatMap(({ properties }) => Object.keys(Object(properties)));
-    // An open object names no property: then the parameter's name is the only one at hand.
+    // An open object names no property, so use the parameter's name.
     const name = String(required[0] ?? listed[0] ?? this.#parameter);
     return { [name]: this.write(propertiesIn(parts, name), depth + 1) };
   }
 }
 
-/** What schemas say of the first item of a list. */
+/** The schemas of the first item of a list. */
 function itemsIn(parts: readonly JsonObject[]): JsonValue[] {
   return parts.flatMap(({ prefixItems, items }) => {
     const [first] = [prefixItems ?? items ?? []].flat();

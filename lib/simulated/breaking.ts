@@ -1,5 +1,5 @@
 /**
- * How a simulated model breaks the form of its calls: when, and what it writes in their place.
+ * Broken calls: when a simulated model breaks the format of its calls, and what it writes instead.
  * @module
  */
 
@@ -11,37 +11,36 @@ import { fork, type Stream } from "../base/random.ts";
 import type { ChatCall } from "./wire.ts";
 
 /**
- * How often a model breaks the form of its calls. An opportunity is a reply that makes any, whatever it is
- * asked through.
+ * How often a model breaks the format of its calls. An opportunity is any reply with calls, in all formats.
  *
- * - `breakFormat`: The share of these replies that break it, 0..1.
- * - `hopeless`: The share of broken replies, 0..1, of which no parser can tell what was meant; all others
- *   can be mended without guessing.
+ * - `breakFormat`: the share of these replies that are broken, from 0 to 1.
+ * - `hopeless`: the share of broken replies, from 0 to 1, that no parser can understand; all others can be
+ *   repaired without guessing.
  *
- * A call that was refused as it could not be read is made again, at most 19 times.
+ * A call that was refused because it could not be parsed is repeated at most 19 times.
  */
 export type BreakRates = Readonly<Record<typeof BREAKS[number], number>>;
 
-/** How a reply is broken: so that what was meant can be told, or not. */
+/** How a reply is broken: repairable, or beyond understanding. */
 export type Break = "mendable" | "hopeless";
 
-/** What breaks are drawn from. */
+/** The rates and seeds that determine broken calls. */
 export interface BreakDraws {
-  /** The rates; those that are left out are 0. */
+  /** The rates. Default: 0. */
   readonly rates: Partial<BreakRates>;
   /** The seed of the model. */
   readonly seed: number;
-  /** The `seed` of the request, which is the number of the repetition; 0 where there is none. */
+  /** The `seed` of the request, which is the number of the repetition; 0 if it has none. */
   readonly repetition: number;
-  /** How often it was asked in vain to correct a call of this step, this time included; default 0. */
+  /** How often it was asked to repair a call of this step, including this time. Default: 0. */
   readonly attempt?: number;
 }
 
 /**
- * Whether and how `sim:noisy` breaks a reply that calls.
+ * Returns how `sim:noisy` breaks a reply with calls; `undefined` if it does not.
  *
  * @param prompt The first user message.
- * @param step How many replies with calls there were before.
+ * @param step The number of earlier replies with calls.
  *
  * @example Usage
  * ```ts
@@ -61,7 +60,7 @@ export function drawBreak(prompt: string, step: number, draws: BreakDraws): Brea
   return prng() < hopeless ? "hopeless" : "mendable";
 }
 
-/** What a break is drawn from: its first two numbers tell whether and how, the others what is written. */
+/** The stream of a break: its first two numbers determine whether and how, the others the text. */
 export function breakStream(
   prompt: string,
   step: number,
@@ -70,67 +69,67 @@ export function breakStream(
   return fork(seed, repetition, prompt, step, "format", attempt);
 }
 
-/** Calls as a server sends them that makes them itself, one of them broken. */
+/** Native calls, one of them broken. */
 export function breakCalls(
   calls: readonly ChatCall[],
   kind: Break,
   stream: Stream,
 ): readonly ChatCall[] {
-  const place = placeIn(calls, stream);
+  const place = drawIndex(calls, stream);
   const call = calls[place]!;
-  const { name, arguments: written } = call.function;
+  const { name, arguments: json } = call.function;
   if (kind === "hopeless") {
-    return calls.with(place, { ...call, function: { name, arguments: spoil(written, stream) } });
+    return calls.with(place, { ...call, function: { name, arguments: garble(json, stream) } });
   }
   const broken = sample([
     { ...call, id: "" },
-    { ...call, function: { name, arguments: parseJson(written) } },
+    { ...call, function: { name, arguments: parseJson(json) } },
   ], stream);
-  // What is broken is nothing that the format has a type for.
+  // Broken calls do not conform to the type.
   return calls.with(place, broken as ChatCall);
 }
 
-/** The text of a reply that calls, one of its calls broken. */
+/** The text of a reply, one of its calls broken. */
 export function breakText(
   format: TextFormat,
   { text, calls }: { readonly text: string; readonly calls: readonly ChatCall[] },
   { kind, stream }: { readonly kind: Break; readonly stream: Stream },
 ): string {
-  const place = placeIn(calls, stream);
-  const { name, arguments: written } = calls[place]!.function;
-  const write = (own: string) => {
+  const place = drawIndex(calls, stream);
+  const { name, arguments: json } = calls[place]!.function;
+  const write = (args: string) => {
     const given = calls.map((call) => call.function);
-    return format.writeCalls(text, given.with(place, { name, arguments: own }));
+    return format.writeCalls(text, given.with(place, { name, arguments: args }));
   };
-  if (kind === "hopeless") return write(spoil(written, stream));
-  const loose = LOOSE.flatMap((loosen) => loosen(written) ?? []);
+  if (kind === "hopeless") return write(garble(json, stream));
+  const loose = LOOSE.flatMap((loosen) => loosen(json) ?? []);
   return sample(
-    [...loose.map(write), ...SLIPS[format.id].map((slip) => slip(write(written)))],
+    [...loose.map(write), ...SLIPS[format.id].map((slip) => slip(write(json)))],
     stream,
   )!;
 }
 
-/** Which of the calls is broken. */
-function placeIn(calls: readonly ChatCall[], stream: Stream): number {
+/** Draws the index of the broken call. */
+function drawIndex(calls: readonly ChatCall[], stream: Stream): number {
   return randomIntegerBetween(0, calls.length - 1, stream);
 }
 
-/** Arguments of which nobody can tell what they were to be: cut off before the first value, or words. */
-function spoil(written: string, stream: Stream): string {
+/** Arguments beyond understanding: cut off before the first value, or words. */
+function garble(json: string, stream: Stream): string {
   const words = "the values that are known by now";
-  const colon = written.indexOf('":') + '":'.length;
+  const colon = json.indexOf('":') + '":'.length;
   return colon < '":'.length
     ? words
-    : sample([words, written.slice(0, '{"x'.length), written.slice(0, colon)], stream)!;
+    : sample([words, json.slice(0, '{"x'.length), json.slice(0, colon)], stream)!;
 }
 
-/** Arguments as they are often written, but should not be; nothing where there is nothing to spoil. */
-const LOOSE: readonly ((written: string) => string | undefined)[] = [
-  (written) => written === "{}" ? undefined : `${written.slice(0, -1)},}`,
-  (written) => written === "{}" ? undefined : inPython(parseJson(written)!),
-  (written) => written.slice(0, -1),
-  (written) => {
-    const entries = Object.entries(Object(parseJson(written)) as JsonObject);
+/** Frequent slips in the JSON of arguments; each returns `undefined` if it does not apply. */
+const LOOSE: readonly ((json: string) => string | undefined)[] = [
+  (json) => json === "{}" ? undefined : `${json.slice(0, -1)},}`,
+  (json) => json === "{}" ? undefined : inPython(parseJson(json)!),
+  (json) => json.slice(0, -1),
+  (json) => {
+    const entries = Object.entries(Object(parseJson(json)) as JsonObject);
     if (entries.length === 0 || !entries.every(([key]) => /^[a-z_]\w*$/i.test(key))) {
       return undefined;
     }
@@ -138,7 +137,7 @@ const LOOSE: readonly ((written: string) => string | undefined)[] = [
   },
 ];
 
-/** A value as Python writes it. */
+/** A value in Python's notation. */
 function inPython(value: JsonValue): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -155,17 +154,17 @@ function inPython(value: JsonValue): string {
   return `{${entries.map(([key, own]) => `${inPython(key)}: ${inPython(own)}`).join(", ")}}`;
 }
 
-/** What goes wrong around the arguments, at the end of a reply. */
-const SLIPS: Readonly<Record<FormatId, readonly ((written: string) => string)[]>> = {
-  react: [(written) => `${written}\nObservation: [1, it] {"value": 512}\nThought: That is it.`],
+/** Slips around the arguments, at the end of a reply. */
+const SLIPS: Readonly<Record<FormatId, readonly ((text: string) => string)[]>> = {
+  react: [(text) => `${text}\nObservation: [1, it] {"value": 512}\nThought: That is it.`],
   xml: [
-    (written) => withoutEnd(written, "\n</tool_use>"),
-    (written) => `\`\`\`xml\n${written}\n\`\`\``,
-    (written) => withoutEnd(written, "</arguments>\n</tool_use>"),
+    (text) => withoutEnd(text, "\n</tool_use>"),
+    (text) => `\`\`\`xml\n${text}\n\`\`\``,
+    (text) => withoutEnd(text, "</arguments>\n</tool_use>"),
   ],
   hermes: [
-    (written) => withoutEnd(written, "\n</tool_call>"),
-    (written) => `\`\`\`\n${written}\n\`\`\``,
+    (text) => withoutEnd(text, "\n</tool_call>"),
+    (text) => `\`\`\`\n${text}\n\`\`\``,
   ],
 };
 

@@ -1,5 +1,5 @@
 /**
- * What can be read from the functions on offer: their names, schemas and descriptions.
+ * Parses the functions of a request: their names, schemas and descriptions.
  * @module
  */
 
@@ -11,30 +11,30 @@ import type { ChatTool } from "./wire.ts";
 export interface Variable {
   /** Its name. */
   readonly name: string;
-  /** Type and subtype as one text; `undefined` where the description gives none. */
+  /** Type and subtype as one text; `undefined` if the description gives none. */
   readonly type: string | undefined;
 }
 
-/** A function as its schema and description present it. */
+/** A function as its schema and description describe it. */
 export interface FunctionReading {
   /** Its name. */
   readonly name: string;
-  /** Its parameters, in the order of the schema, but for the one that names the result. */
+  /** Its parameters, in the order of the schema, except the one that names the result. */
   readonly parameters: readonly Variable[];
-  /** What it produces, if the description says so. */
+  /** The variable that it produces, if the description names it. */
   readonly output: Variable | undefined;
-  /** The parameter that names the result of a call, where there is one. */
+  /** The parameter that names the result of a call, if there is one. */
   readonly result: string | undefined;
-  /** The parameters that take references to results of other calls of the same reply, such as `$1.x`. */
+  /** The parameters that accept references to results of calls in the same reply, such as `$1.x`. */
   readonly references: ReadonlySet<string>;
   /** The JSON Schema of its arguments. */
   readonly schema: JsonObject;
 }
 
-/** By this a parameter that names the result is known (Indirection, "Adding a Level"). */
+/** The description of a parameter that names the result (Indirection, "Adding a Level"). */
 const NAMES_RESULT = "Descriptive unique variable @name for the result of evaluating the function.";
 
-/** Reads functions, by name. */
+/** Parses functions; returns them by name. */
 export function readFunctions(
   functions: readonly ChatTool["function"][],
 ): ReadonlyMap<string, FunctionReading> {
@@ -44,12 +44,12 @@ export function readFunctions(
 function readFunction(
   { name, description = "", parameters = {} }: ChatTool["function"],
 ): FunctionReading {
-  // Examples and schemas of returns stand behind it, and may say anything.
-  const [said = ""] = description.split(/\n(?:Example|Returns): /, 1);
-  const split = said.indexOf(" to produce ");
+  // Ignore examples and schemas of returns after it, as their texts may contain anything.
+  const [sentence = ""] = description.split(/\n(?:Example|Returns): /, 1);
+  const split = sentence.indexOf(" to produce ");
   const [consumed, produced] = split === -1
-    ? [said, ""]
-    : [said.slice(0, split), said.slice(split)];
+    ? [sentence, ""]
+    : [sentence.slice(0, split), sentence.slice(split)];
   const types = new Map(readClauses(consumed).map((variable) => [variable.name, variable.type]));
   const properties = parameters["properties"];
   const schemas = isJsonObject(properties) ? Object.entries(properties) : [];
@@ -58,19 +58,19 @@ function readFunction(
   )?.[0];
   return {
     name,
-    parameters: schemas.flatMap(([own]) =>
-      own === result ? [] : [{ name: own, type: types.get(own) }]
+    parameters: schemas.flatMap(([key]) =>
+      key === result ? [] : [{ name: key, type: types.get(key) }]
     ),
     output: readClauses(produced)[0],
     result,
     references: new Set(
-      schemas.flatMap(([own, schema]) => takesReferences(parameters, schema) ? [own] : []),
+      schemas.flatMap(([key, schema]) => takesReferences(parameters, schema) ? [key] : []),
     ),
     schema: parameters,
   };
 }
 
-/** By how its pattern begins, a text is known to be a reference. */
+/** The start of the `pattern` of a schema for references. */
 const REFERENCE = "^\\$";
 
 function takesReferences(root: JsonObject, schema: JsonValue): boolean {
@@ -79,7 +79,7 @@ function takesReferences(root: JsonObject, schema: JsonValue): boolean {
   );
 }
 
-/** Clauses like `variable mfmjsy (type_uxe with subtype_muw)`, with or without the parenthesis. */
+/** Parses clauses like `variable mfmjsy (type_uxe with subtype_muw)`, with or without the parenthesis. */
 function readClauses(text: string): Variable[] {
   return Array.from(
     text.matchAll(/\bvariable (\w+)(?: \((\w+) with (\w+)\))?/g),
@@ -90,7 +90,7 @@ function readClauses(text: string): Variable[] {
   );
 }
 
-/** The functions of a list that was written as JSON into a text; what is no function is left out. */
+/** Parses functions of a JSON list in a text; items that are not functions are ignored. */
 export function readListedFunctions(list: unknown): ReadonlyMap<string, FunctionReading> {
   const listed = Array.isArray(list) ? list.filter(isJsonObject) : [];
   return readFunctions(listed.flatMap(({ name, description, parameters }: JsonObject) => {

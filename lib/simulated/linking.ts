@@ -1,20 +1,20 @@
 /**
- * Which function produces which variable, and what the variable asked for depends on.
+ * Dependencies: which function produces which variable, and which functions a variable depends on.
  * @module
  */
 
 import type { FunctionReading, Variable } from "./functions.ts";
 import type { Value } from "./wire.ts";
 
-/** What is known of a question: the values it gives, and the functions on offer. */
+/** The given values and the functions of a question. */
 export interface Known {
-  /** The variables that are given, with their values. */
+  /** The values of given variables. */
   readonly inputs: ReadonlyMap<string, Value>;
-  /** The functions on offer, by name. */
+  /** The functions, by name. */
   readonly functions: ReadonlyMap<string, FunctionReading>;
 }
 
-/** How functions hang together. */
+/** How functions depend on each other. */
 export interface Links {
   /** The function that produces a variable, by the variable's name. */
   readonly producers: ReadonlyMap<string, FunctionReading>;
@@ -23,8 +23,8 @@ export interface Links {
 }
 
 /**
- * Inputs are linked to parameters by name, outputs by type and subtype, or by name where the
- * descriptions give no types (FuncBenchGen, appendix B.2).
+ * Links functions: inputs to parameters by name, outputs by type and subtype, or by name if the descriptions
+ * give no types (FuncBenchGen, appendix B.2).
  */
 export function link({ inputs, functions }: Known): Links {
   const producers = new Map<string, FunctionReading>();
@@ -44,58 +44,58 @@ export function link({ inputs, functions }: Known): Links {
 }
 
 /**
- * The functions that `target` depends on, not looking behind variables that are `had`. Their order
- * follows from the dependencies alone, not from the order of the tools.
+ * The functions that `target` depends on, ignoring dependencies of variables that are `known`. Their order
+ * depends on the dependencies alone, not on the order of the tools.
  */
 export function ancestors(
   target: string | undefined,
   { producers, variableOf }: Links,
-  had: ReadonlyMap<string, unknown>,
+  known: ReadonlyMap<string, unknown>,
 ): ReadonlySet<FunctionReading> {
   const found = new Set<FunctionReading>();
-  const wanted = target === undefined ? [] : [target];
-  for (let variable = wanted.pop(); variable !== undefined; variable = wanted.pop()) {
-    const producer = had.has(variable) ? undefined : producers.get(variable);
+  const pending = target === undefined ? [] : [target];
+  for (let variable = pending.pop(); variable !== undefined; variable = pending.pop()) {
+    const producer = known.has(variable) ? undefined : producers.get(variable);
     if (producer === undefined || found.has(producer)) continue;
     found.add(producer);
     for (const parameter of producer.parameters) {
       const needed = variableOf(parameter);
-      if (needed !== undefined) wanted.push(needed);
+      if (needed !== undefined) pending.push(needed);
     }
   }
   return found;
 }
 
-/** The producers that `consumer` waits for directly, each once, without those of what is `had`. */
+/** The producers of the inputs of `consumer`, each once, except those of variables that are `known`. */
 export function producersFor(
   consumer: FunctionReading,
   { producers, variableOf }: Links,
-  had: ReadonlyMap<string, unknown>,
+  known: ReadonlyMap<string, unknown>,
 ): ReadonlySet<FunctionReading> {
   return new Set(consumer.parameters.flatMap((parameter) => {
     const variable = variableOf(parameter);
-    if (variable === undefined || had.has(variable)) return [];
+    if (variable === undefined || known.has(variable)) return [];
     return producers.get(variable) ?? [];
   }));
 }
 
 /**
- * The functions that `target` depends on in an order in which they can be called, those furthest
- * from the target first.
+ * The functions that `target` depends on, in an order in which they can be called: those furthest from the
+ * target first.
  */
 export function inOrder(
   target: string | undefined,
   links: Links,
-  had: ReadonlyMap<string, unknown>,
+  known: ReadonlyMap<string, unknown>,
 ): readonly FunctionReading[] {
-  const needed = ancestors(target, links, had);
+  const needed = ancestors(target, links, known);
   const waiting = new Map(Array.from(needed, (one) => [one, 0]));
-  const parents = new Map(Array.from(needed, (one) => [one, producersFor(one, links, had)]));
+  const parents = new Map(Array.from(needed, (one) => [one, producersFor(one, links, known)]));
   for (const above of parents.values()) {
     for (const parent of above) waiting.set(parent, (waiting.get(parent) ?? 0) + 1);
   }
-  // From the target up: a function comes when all that consume it have come. In a circle none would,
-  // so what is left then stands in front as it was found.
+  // From the target up: a function is ready when all its consumers are done. Functions in a cycle never are;
+  // they go first, in the order found.
   const distances = new Map<FunctionReading, number>();
   const ready = [...needed].filter((one) => waiting.get(one) === 0);
   for (const one of ready) {

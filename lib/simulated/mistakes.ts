@@ -1,5 +1,5 @@
 /**
- * The mistakes of simulated models: each of them, and what it makes of a call.
+ * The mistakes of simulated models, and their effects on calls.
  * @module
  */
 
@@ -13,45 +13,45 @@ import type { Conversation } from "./reading.ts";
 import type { OutgoingCall, Value } from "./wire.ts";
 
 /**
- * A rate, 0..1, for each kind of mistake. An opportunity is one right call that the model intends;
- * of `distract`, a reply with calls in which a distractor could be called; of `quit`, a reply that
- * would have made calls; of `copy`, one numeric value that it copies into a right call; of `averse` and
- * `ignore`, a question that is no generated task, such as those of probes.
+ * A rate from 0 to 1 for each kind of mistake. An opportunity is a right call that the model intends; for
+ * `distract`, a reply with calls in which a distractor could be called; for `quit`, a reply that would make
+ * calls; for `copy`, a number that it copies into a right call; for `averse` and `ignore`, a question other
+ * than a generated task, such as those of probes.
  *
  * | mistake | the model |
  * | --- | --- |
  * | `hallucinate` | calls an invented name; it sees the error and tries again |
  * | `arity` | drops an argument; it sees the error and tries again |
  * | `stale` | gives another variable's value; a quarter as often if the last result restates it |
- * | `early` | also calls a function that needs what this call has yet to return, and believes it |
+ * | `early` | also calls a function that needs the pending return of this call, and trusts its result |
  * | `distract` | also calls, rightly, a function that is not needed; each at most once |
  * | `quit` | ends with a text without a number |
- * | `copy` | changes one digit of a number, whose length stays; names are copied right |
+ * | `copy` | changes one digit of a number, keeping its length; names are copied correctly |
  * | `averse` | answers a question by itself, without the tool that it should ask |
- * | `ignore` | answers what it thinks itself, against what the tool that it asked has said |
+ * | `ignore` | answers by itself, ignoring the result of the tool |
  *
- * At most one of the first three spoils a call, and `copy` none that they spoil. A call that it is asked
- * to repair is a new opportunity, but nothing else is called then. Where it must call, it never quits.
+ * At most one of the first three affects a call, and `copy` none that they affect. A request to repair a call
+ * is a new opportunity, but no further calls are added then. If a call is required, it never quits.
  *
- * Where it is asked for a plan or a list of functions, the answer is an opportunity of `quit`, and a list
- * of all functions one of `distract`; each function that it puts on a list is one of `hallucinate`.
+ * For a plan or a list of functions, the answer is an opportunity for `quit`, a list of all functions one for
+ * `distract`, and each function on a list one for `hallucinate`.
  */
 export type MistakeRates = Readonly<Record<typeof MISTAKES[number], number>>;
 
-/** What the mistakes of one reply are made from. */
+/** The input for the mistakes of one reply. */
 export interface Situation {
   readonly rates: MistakeRates;
   readonly memory: number;
   readonly conversation: Conversation;
   readonly plan: Plan;
-  /** The values at hand, for mistaking one for another. */
+  /** All known values, to mistake one for another. */
   readonly values: readonly Value[];
   readonly inventedNames: ReadonlyMap<string, string>;
   readonly nameResult: (called: FunctionReading) => string;
   readonly stream: (mistake: string, ...what: readonly string[]) => Stream;
 }
 
-/** Reads a value that is known, or another in its place if it is too old. */
+/** Returns a known value, or another in its place if it is too old. */
 function recall(
   { variable, value }: Pick<Argument, "variable" | "value">,
   situation: Situation,
@@ -67,12 +67,12 @@ function fill(intention: Intention, situation: Situation): Map<string, Value> {
   return argumentsOf(intention, situation.nameResult, (argument) => recall(argument, situation));
 }
 
-/** Whether a mistake of this rate is made. */
+/** Draws whether a mistake with this rate is made. */
 export function hits(rate: number, { prng }: Stream): boolean {
   return prng() < rate;
 }
 
-/** The intended call, or what one of the mistakes makes of it. */
+/** Writes the intended call, perhaps with a mistake. */
 export function spoil(intention: Intention, situation: Situation): OutgoingCall {
   const { rates, stream, inventedNames } = situation;
   const { function: called } = intention;
@@ -110,7 +110,7 @@ function miscopy(
 ): Map<string, Value> {
   if (rates.copy === 0) return arguments_;
   for (const { parameter, value } of intended) {
-    // What was misread is no right value, and a name has no digits to confuse.
+    // Misread values are wrong already, and names have no digits.
     if (typeof value !== "number" || arguments_.get(parameter) !== value) continue;
     const copy = stream("copy", name, parameter);
     if (hits(rates.copy, copy)) arguments_.set(parameter, changeDigit(value, copy));
@@ -127,7 +127,7 @@ function changeDigit(value: number, stream: Stream): number {
   return Number(digits.with(place, sample(others, stream)!).join("")) * (value < 0 ? -1 : 1);
 }
 
-/** Calls of functions that need what the intended calls of this reply have yet to return. */
+/** Calls of functions that need returns of the intended calls of this reply. */
 export function callEarly(situation: Situation): OutgoingCall[] {
   const { rates, plan, values, nameResult, stream } = situation;
   if (rates.early === 0) return [];
@@ -140,7 +140,7 @@ export function callEarly(situation: Situation): OutgoingCall[] {
       else sharing.push(candidate);
     }
   }
-  // What is called with references to this reply waits for it.
+  // Functions called with references to results of this reply are not early.
   const called = new Set(plan.intentions.map((intention) => intention.function));
   return plan.intentions.flatMap(({ function: { name, output } }) => {
     const early = stream("early", name);
@@ -163,7 +163,7 @@ export function callEarly(situation: Situation): OutgoingCall[] {
   });
 }
 
-/** A right call of one function that is not needed, if one can be called and was not before. */
+/** A right call of a function that is not needed and was not called before, if there is one. */
 export function callDistractor(situation: Situation): OutgoingCall[] {
   const { rates, conversation, plan, stream } = situation;
   const distract = stream("distract");
@@ -180,9 +180,8 @@ export function callDistractor(situation: Situation): OutgoingCall[] {
 }
 
 /**
- * A name that does not exist for each that does: the letters after the last underscore, moved by
- * half the alphabet. It does not change with the step, so that a later reply can tell which
- * function a refused name stood for (`meant`).
+ * Invents a name for each function: the letters after the last underscore, shifted by half the alphabet. It is
+ * the same in every step, so that a later reply can look up the function that a refused name meant (`meant`).
  */
 export function inventNames(functions: ReadonlyMap<string, unknown>) {
   const inventedNames = new Map(Array.from(functions.keys(), (name) => {
@@ -198,7 +197,7 @@ export function inventNames(functions: ReadonlyMap<string, unknown>) {
   return { inventedNames, meant };
 }
 
-/** Sorts functions, so that what is drawn of them does not depend on the order of the tools. */
+/** Sorts functions by name, so that draws from them do not depend on the order of the tools. */
 export function byName(left: FunctionReading, right: FunctionReading): number {
   return left.name < right.name ? -1 : 1;
 }

@@ -1,5 +1,6 @@
 /**
- * Simulated models: programs that stand in for models, so that everything runs without a key. They say nothing about any language model.
+ * Simulated models: programs in place of models, so that everything runs without a key. They say nothing about
+ * any language model.
  * @module
  */
 

@@ -15,27 +15,27 @@ import type { MistakeRates } from "./mistakes.ts";
 import { createNoisy } from "./noisy.ts";
 import { createPlanner } from "./planner.ts";
 import type { ReactionRates } from "./reactions.ts";
-import { speaking } from "./speaking.ts";
+import { withTextFormats } from "./speaking.ts";
 import { createTruth, type Truths, truthsOf } from "./truth.ts";
 import type { TruthRates } from "./truth_mistakes.ts";
 import type { SimulatedModel } from "./wire.ts";
 
 /**
- * The simulated model of a name, one of
+ * Returns the simulated model with a name, one of
  *
  * - `sim:planner`,
  * - `sim:noisy?early=&stale=&distract=&hallucinate=&arity=&quit=&copy=&averse=&ignore=&giveup=&invent=` and
  *   `&breakFormat=&hopeless=&memory=&seed=`, and
  * - `sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed=`,
  *
- * with rates from 0 to 1 and a whole number as seed, each 0 where it is left out; {@linkcode MistakeRates},
- * {@linkcode ReactionRates}, {@linkcode BreakRates} and {@linkcode TruthRates} say what they mean. `giveup`
- * and `invent` are at most 1 together. `memory` is a whole number from 1 on: values that stand more messages
- * back are misread unless the last result restates them; left out, none is.
+ * with rates from 0 to 1 and a whole number as seed, all 0 by default; {@linkcode MistakeRates},
+ * {@linkcode ReactionRates}, {@linkcode BreakRates} and {@linkcode TruthRates} describe them. `giveup` and
+ * `invent` must sum to at most 1. `memory` is a whole number of at least 1: values given more messages ago are
+ * misread unless the last result restates them; if omitted, none are.
  *
- * @param truths What `sim:truth` knows; default nothing.
+ * @param truths The questions that `sim:truth` knows. Default: none.
  *
- * @throws {InputError} If there is no such model or option, or a value is out of its range.
+ * @throws {InputError} If the model or an option is unknown, or a value is out of range.
  *
  * @example Usage
  * ```ts
@@ -57,10 +57,10 @@ export function parseSimulatedModel(
   const seed = values.get("seed") ?? 0;
   const model = create(name, base, { values, seed, truths });
   const rates: BreakRates = ratesOf(BREAKS, values);
-  return speaking(model, { rates, seed });
+  return withTextFormats(model, { rates, seed });
 }
 
-/** The model of a name as it is when nobody is between. */
+/** Creates the model without text formats and broken calls. */
 function create(
   name: string,
   base: string,
@@ -91,7 +91,7 @@ function create(
   }
 }
 
-/** The rates that are given, and 0 for all others. */
+/** The rates of all kinds, 0 if not given. */
 function ratesOf<Kind extends string>(
   kinds: readonly Kind[],
   values: ReadonlyMap<string, number>,

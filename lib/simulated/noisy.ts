@@ -1,5 +1,5 @@
 /**
- * The simulated model that errs at stated rates.
+ * The simulated model that errs at given rates.
  * @module
  */
 
@@ -25,25 +25,23 @@ import { composeAnswer, type SimulatedModel } from "./wire.ts";
 export interface NoisyOptions {
   /** The rates of its mistakes. */
   readonly rates: MistakeRates;
-  /** What it does about tools that fail; default it tries again. */
+  /** The rates of its reactions to tools that fail. Default: it tries again. */
   readonly reactions?: Partial<ReactionRates>;
   /**
-   * How many messages back it reads values right; default any number. A value is older when more
-   * messages than these came after the one that gave it, each reply and each result being one. In
-   * every call it gives the value of another variable in place of an older one, unless the last
-   * result restates it: always, and in each reply the same for the same variable.
+   * How many messages back it reads values correctly. A value is older if more messages came after the one that
+   * gave it, each reply and each result counting as one. In place of an older value, calls always get that of
+   * another variable, the same within a reply, unless the last result restates it. Default: no limit.
    */
   readonly memory?: number;
-  /** What its noise is drawn from. */
+  /** The seed of its noise. */
   readonly seed: number;
 }
 
 /**
- * A simulated model that plans like the planner but errs as `options` say. Whether it errs is
- * drawn per seed, `seed` field of the request, first user message, step, mistake and function,
- * never from the conversation as a whole: runs that differ in strategy share their noise, unless the
- * strategy changes the prompt. Attempts to
- * repair a call, and answers that are no calls, draw anew.
+ * A simulated model that plans like the planner but errs as `options` say. Mistakes depend on the seed, the
+ * `seed` field of the request, the first user message, the step, the kind of mistake and the function, not on
+ * the whole conversation: runs with different strategies share their noise, unless a strategy changes the
+ * prompt. Attempts to repair a call, and answers without calls, are drawn separately.
  */
 export function createNoisy(name: string, options: NoisyOptions): SimulatedModel {
   const { rates, reactions = {}, memory = Infinity, seed } = options;
@@ -66,11 +64,11 @@ export function createNoisy(name: string, options: NoisyOptions): SimulatedModel
         return composeAnswer(name, request, text, []);
       }
       const question = forkSeed(seed, repetition, conversation.prompt);
-      const asked = answerQuestion(request, conversation, {
+      const answer = answerQuestion(request, conversation, {
         averse: hits(rates.averse, fork(question, "averse")),
         ignore: hits(rates.ignore, fork(question, "ignore")),
       });
-      if (asked !== undefined) return composeAnswer(name, request, asked.text, asked.calls);
+      if (answer !== undefined) return composeAnswer(name, request, answer.text, answer.calls);
       const { inventedNames, meant } = inventNames(conversation.functions);
       const plan = planReply(conversation, (called) => meant.get(called));
       if (plan.intentions.length === 0) return composeAnswer(name, request, plan.text, []);
@@ -101,7 +99,7 @@ export function createNoisy(name: string, options: NoisyOptions): SimulatedModel
   };
 }
 
-/** The answer to a stage, with its own mistakes. */
+/** The answer to a stage, with mistakes. */
 function spoilStage(stage: StageReading, rates: MistakeRates, key: number): string {
   if (hits(rates.quit, fork(key, "quit"))) return DO_NOT_KNOW;
   const { inventedNames, meant } = inventNames(stage.functions);

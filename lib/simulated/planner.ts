@@ -12,21 +12,20 @@ import { composeAnswer, type SimulatedModel } from "./wire.ts";
 import { writeStage } from "./stages.ts";
 
 /**
- * A simulated model that chains backward from the variable asked for, over types and subtypes or
- * names, calls in each reply all functions that it needs and whose inputs are known, and ends with
- * a text like `bujxe = 512`, or one that says that the value cannot be determined and which variables
- * are not given.
+ * A simulated model that chains backward from the requested variable, over types and subtypes or names. In
+ * each reply it calls all needed functions whose inputs are known. It ends with a text like `bujxe = 512`, or
+ * says that the value cannot be determined and which variables are not given.
  *
- * It believes what it reads, so that wrong documents, questions and returns show in what it does: arguments
- * are of the types that schemas declare, a parameter without a type has no producer, sums are understood
- * and number words are not. Of returns it understands more than it must: a key in other letter case or
- * with other underscores, and what is cut short.
+ * It trusts what it reads, so that wrong documents, questions and returns affect its calls: arguments have the
+ * types that schemas declare, a parameter without a type has no producer, and it understands sums but not
+ * number words. It reads returns tolerantly: keys in another letter case or with other underscores, and
+ * truncated JSON.
  *
- * A function that fails is called at most twice more, and one that it may not use is not called again: then
- * it says that the value cannot be determined. Where parameters take references to results of the same
- * reply, it calls all at once what waits for nothing else, in chains of five calls at most.
+ * A function that fails is called at most twice more, and one that is denied is not called again: then it says
+ * that the value cannot be determined. If parameters accept references to results of the same reply, it also
+ * makes calls that wait for nothing else, in chains of at most five calls.
  *
- * Other questions it puts to the tool that takes one text, and says what that says.
+ * It passes other questions to the tool with a single parameter, and answers with its result.
  */
 export function createPlanner(name: string): SimulatedModel {
   return {
@@ -35,8 +34,8 @@ export function createPlanner(name: string): SimulatedModel {
       const stage = readStage(request);
       if (stage !== undefined) return composeAnswer(name, request, writeStage(stage), []);
       const conversation = readConversation(request);
-      const asked = answerQuestion(request, conversation);
-      if (asked !== undefined) return composeAnswer(name, request, asked.text, asked.calls);
+      const answer = answerQuestion(request, conversation);
+      if (answer !== undefined) return composeAnswer(name, request, answer.text, answer.calls);
       const { text, intentions } = planReply(conversation);
       const nameResult = nameResults(conversation);
       const calls = intentions.map((intention) =>

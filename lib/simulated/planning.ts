@@ -1,5 +1,5 @@
 /**
- * What to do in one reply: the core that all simulated models share.
+ * Planning of one reply: the core that all simulated models share.
  * @module
  */
 
@@ -15,34 +15,34 @@ export interface Argument {
   readonly value: Value;
 }
 
-/** A right call, as far as what was returned before is right. */
+/** A call that is right if the values returned before are. */
 export interface Intention {
   readonly function: FunctionReading;
   readonly arguments: readonly Argument[];
 }
 
-/** What to do in one reply. */
+/** The plan of one reply. */
 export interface Plan {
-  /** What to say: the answer, why there is none, or a sentence that goes with calls. */
+  /** The text: the answer, why there is none, or a sentence that accompanies calls. */
   readonly text: string;
-  /** What to call; empty when the text ends the conversation. */
+  /** The calls; empty if the text ends the conversation. */
   readonly intentions: readonly Intention[];
-  /** Whether nothing else may be called: one call was asked for. */
+  /** Whether no further call may be added, as a single one was requested. */
   readonly alone: boolean;
-  /** Every variable with a value: inputs, then returns in their order, the last return winning. */
+  /** All known values: inputs, then returns in order, the last return of a variable winning. */
   readonly values: ReadonlyMap<string, Value>;
   /** All functions that the target depends on, called or not. */
   readonly needed: ReadonlySet<FunctionReading>;
-  /** The functions that are still to be called: what depends on a value already had is not. */
+  /** The functions still to call, without those needed only for values already known. */
   readonly open: readonly FunctionReading[];
   /** The variable that belongs to a parameter, if there is one. */
   readonly variableOf: Links["variableOf"];
 }
 
 /**
- * What each call that brought no value costs of the patience with its function: a call that is refused, or
- * whose function fails, is made twice more, and one that could not be read is written 19 times more. What
- * refers to a result that did not come is at no fault, and it happens once: see {@linkcode chain}.
+ * How much patience with a function each call without a value costs: a call that is refused, or whose function
+ * fails, is repeated at most twice, and one that could not be parsed 19 times. A reference to a missing result
+ * costs nothing, as it happens only once: see {@linkcode chain}.
  */
 const COSTS: Readonly<Record<CallRefusal, number>> = {
   refused: 20,
@@ -51,34 +51,34 @@ const COSTS: Readonly<Record<CallRefusal, number>> = {
   malformed: 3,
   dangling: 0,
 };
-/** A function that has cost so much is given up. */
+/** A function is given up after costs of this sum. */
 const PATIENCE = 60;
-/** So many variables that are missing are told. */
-const MOST_TOLD = 20;
+/** How many missing variables are named in a text. */
+const MAX_LISTED = 20;
 
 /**
- * Plans one reply, in time linear in the conversation and the functions. As every reply that calls
- * brings a value or a refusal, and both are bounded, conversations end, unless calls are demanded.
+ * Plans one reply, in time linear in the conversation and the functions. Every reply with calls brings values
+ * or refusals, and both are bounded, so conversations end unless calls are required.
  *
- * @param meant The function that the caller of a name that does not exist had in mind, if known.
+ * @param meantName Returns the function meant by a name that does not exist, if known.
  */
 export function planReply(
   conversation: Conversation,
-  meant: (name: string) => string | undefined = () => undefined,
+  meantName: (name: string) => string | undefined = () => undefined,
 ): Plan {
   const { target, inputs, functions, mayCall, mustCall, repair, chosen } = conversation;
   const links = link(conversation);
   const { variableOf } = links;
-  const { values, costs } = readReturns(conversation, meant);
+  const { values, costs } = readReturns(conversation, meantName);
   const needed = ancestors(target, links, inputs);
   const open = [...ancestors(target, links, values)];
   const plan = { intentions: [], alone: false, values, needed, open, variableOf };
-  const named = (name: string) => functions.get(name) ?? functions.get(meant(name) ?? "");
+  const lookUp = (name: string) => functions.get(name) ?? functions.get(meantName(name) ?? "");
 
-  const asked = chosen ?? (repair === undefined ? undefined : named(repair.name));
-  if (asked !== undefined && mayCall) {
-    const text = `I call ${asked.name}, as I am asked to.`;
-    return { ...plan, text, alone: true, intentions: [insist(asked, plan, repair?.arguments)] };
+  const demanded = chosen ?? (repair === undefined ? undefined : lookUp(repair.name));
+  if (demanded !== undefined && mayCall) {
+    const text = `I call ${demanded.name}, as I am asked to.`;
+    return { ...plan, text, alone: true, intentions: [insist(demanded, plan, repair?.arguments)] };
   }
 
   const value = target === undefined ? undefined : values.get(target);
@@ -95,24 +95,24 @@ export function planReply(
       ? { ...plan, text, intentions: chain(intentions, plan, tried) }
       : { ...plan, text, alone: true, intentions: intentions.slice(0, 1) };
   }
-  const last = conversation.calls.findLast(({ name }) => named(name) !== undefined)?.name;
-  const again = last === undefined ? functions.values().next().value : named(last);
-  if (mustCall && again !== undefined) {
-    const text = `I have to call a function, so I call ${again.name}.`;
-    return { ...plan, text, intentions: [insist(again, plan)] };
+  const last = conversation.calls.findLast(({ name }) => lookUp(name) !== undefined)?.name;
+  const repeated = last === undefined ? functions.values().next().value : lookUp(last);
+  if (mustCall && repeated !== undefined) {
+    const text = `I have to call a function, so I call ${repeated.name}.`;
+    return { ...plan, text, intentions: [insist(repeated, plan)] };
   }
   if (value !== undefined) return { ...plan, text: `${target} = ${value}` };
-  const reason = inWords(missing) || "something that it depends on cannot be had";
+  const reason = describeMissing(missing) || "something that it depends on cannot be had";
   return { ...plan, text: cannotDetermine(conversation, reason) };
 }
 
-/** What is said where there is no answer. */
+/** The text of a reply without an answer. */
 export function cannotDetermine({ target }: Pick<Conversation, "target">, reason: string): string {
   const what = target === undefined ? "a variable" : `variable ${target}`;
   return `I cannot determine the value of ${what}: ${reason}.`;
 }
 
-/** The parameters of functions to which no variable belongs. */
+/** The parameters of functions that have no variable. */
 function missingFor(
   open: readonly FunctionReading[],
   variableOf: Plan["variableOf"],
@@ -123,13 +123,13 @@ function missingFor(
   );
 }
 
-/** What is not given; a name with digits is left out, as they could be taken for an answer. */
-function inWords(missing: ReadonlySet<string>): string {
-  return [...missing].filter((name) => !/\d/.test(name)).slice(0, MOST_TOLD)
+/** Names the missing variables; not those with digits, which could be taken for an answer. */
+function describeMissing(missing: ReadonlySet<string>): string {
+  return [...missing].filter((name) => !/\d/.test(name)).slice(0, MAX_LISTED)
     .map((name) => `variable ${name} is not given`).join(", ");
 }
 
-/** What was returned so far, and what each function that was tried in vain has cost. */
+/** The values returned so far, and the cost of each function that was called without success. */
 function readReturns(
   { inputs, functions, calls }: Conversation,
   meant: (name: string) => string | undefined,
@@ -149,7 +149,7 @@ function readReturns(
   return { values, costs };
 }
 
-/** The call of `candidate` with the values at hand, or `undefined` where one is missing. */
+/** The call of `candidate` with the known values, or `undefined` if one is missing. */
 export function intend(
   candidate: FunctionReading,
   values: Plan["values"],
@@ -158,7 +158,7 @@ export function intend(
   return fill(candidate, variableOf, (variable) => values.get(variable));
 }
 
-/** The call of `candidate` with the values that its parameters get, or `undefined` where one gets none. */
+/** The call of `candidate` with the values of its parameters, or `undefined` if one has none. */
 function fill(
   candidate: FunctionReading,
   variableOf: Plan["variableOf"],
@@ -174,13 +174,12 @@ function fill(
   return { function: candidate, arguments: arguments_ };
 }
 
-/** So many calls of one reply may wait for each other. */
+/** The longest chain of references in one reply, in calls. */
 const LONGEST_CHAIN = 5;
 
 /**
- * The calls, and behind them those that wait for nothing but results of these, where their parameters take
- * references such as `$1.x`: the result x of the first call of the reply. What was `tried` before waits for
- * the values themselves.
+ * Appends calls that wait for nothing but results of the calls before, if their parameters accept references
+ * such as `$1.x`, the result x of the reply's first call. Functions `tried` before wait for the values instead.
  */
 function chain(
   intentions: readonly Intention[],
@@ -193,7 +192,7 @@ function chain(
   const results = new Map<string, string>();
   for (let length = 2; length <= LONGEST_CHAIN && waiting.length > 0; length++) {
     for (const [place, { function: { output, result } }] of chained.entries()) {
-      // Where results get names, these are all that is to be had of them.
+      // A result with a name is available through that name only.
       if (output === undefined || result !== undefined) continue;
       results.set(output.name, `$${place + 1}.${output.name}`);
     }
@@ -210,7 +209,7 @@ function chain(
   return chained;
 }
 
-/** A call that must be made, known inputs or not: with what was `given` before, or anything known. */
+/** A call that is required even if inputs are unknown: these get the `given` values, or any known one. */
 function insist(
   candidate: FunctionReading,
   { values, variableOf }: Pick<Plan, "values" | "variableOf">,
@@ -226,21 +225,21 @@ function insist(
 }
 
 /**
- * The name that the result of each further call gets, in a conversation where results have names:
- * that of the variable, with a number behind it where the name was mentioned before.
+ * Returns a function that names the results of further calls, in a conversation where results have names:
+ * after the variable, with a number appended if the name was mentioned before.
  */
 export function nameResults({ symbols }: Conversation): (called: FunctionReading) => string {
-  const given = new Set<string>();
+  const taken = new Set<string>();
   return ({ name, output }) => {
     const first = `@${output?.name ?? name.replaceAll(/\W/g, "_")}`;
     let free = first;
-    for (let count = 2; symbols.has(free) || given.has(free); count++) free = `${first}_${count}`;
-    given.add(free);
+    for (let count = 2; symbols.has(free) || taken.has(free); count++) free = `${first}_${count}`;
+    taken.add(free);
     return free;
   };
 }
 
-/** The arguments of a call by parameter, its result's name included where it needs one. */
+/** The arguments of a call by parameter, including the name of its result if it needs one. */
 export function argumentsOf(
   intention: Intention,
   nameResult: (called: FunctionReading) => string,

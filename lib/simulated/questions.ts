@@ -1,5 +1,5 @@
 /**
- * Questions that are no generated tasks, such as those of probes: what a simulated model makes of them.
+ * Answers questions other than generated tasks, such as those of probes.
  * @module
  */
 
@@ -7,23 +7,23 @@ import { evaluate } from "../base/arithmetic.ts";
 import { writeCall } from "./arguments.ts";
 import { nameResults } from "./planning.ts";
 import type { Conversation } from "./reading.ts";
-import { type ChatRequest, type OutgoingCall, textOf, type Value } from "./wire.ts";
+import { type ChatRequest, contentText, type OutgoingCall, type Value } from "./wire.ts";
 
-/** How it behaves towards the tool. */
+/** How a model treats the tool that it should ask. */
 export interface Habits {
-  /** Answers by itself, without asking the tool. */
+  /** Whether it answers without asking the tool. */
   readonly averse: boolean;
-  /** Answers what it thinks itself, whatever the tool says. */
+  /** Whether it ignores the tool's result and answers by itself. */
   readonly ignore: boolean;
 }
 
-/** A tool that fails so often is not asked again. */
-const MOST_FAILURES = 3;
+/** A tool that has failed so often is not called again. */
+const MAX_FAILURES = 3;
 
 /**
- * The reply to a question that is to be answered as `State it as: NAME = number`: the question goes to
- * the first function that takes one value, what that returns is the answer; one that fails is asked at most
- * twice more. `undefined` where there is no such question or function.
+ * Replies to a question that requires an answer as in `State it as: NAME = number`: it calls the first function
+ * with one parameter, whose result is the answer; one that fails is called at most twice more. Returns
+ * `undefined` if there is no such question or function.
  */
 export function answerQuestion(
   { messages }: ChatRequest,
@@ -32,43 +32,43 @@ export function answerQuestion(
 ): { readonly text: string; readonly calls: readonly OutgoingCall[] } | undefined {
   const { prompt, target, functions, calls, mayCall, mustCall, repair } = conversation;
   const [, variable] = /State it as: (\w+) = number/.exec(prompt) ?? [];
-  const asked = functions.values().find(({ parameters }) => parameters.length === 1);
-  if (target !== undefined || variable === undefined || asked === undefined) return undefined;
+  const tool = functions.values().find(({ parameters }) => parameters.length === 1);
+  if (target !== undefined || variable === undefined || tool === undefined) return undefined;
 
-  const expression = expressionIn(prompt);
-  const own = expression === undefined ? undefined : evaluate(expression);
-  const say = (value: Value | undefined) => ({
+  const expression = findExpression(prompt);
+  const solution = expression === undefined ? undefined : evaluate(expression);
+  const reply = (value: Value | undefined) => ({
     text: value === undefined ? "I cannot tell." : `${variable} = ${value}`,
     calls: [],
   });
   const last = calls.at(-1);
   const failed = calls.filter(({ refusal }) => refusal === "failed").length;
-  const again = last?.refusal === "failed" && failed < MOST_FAILURES;
-  const begun = calls.length > 0 && repair === undefined && !again;
-  if (mustCall || mayCall && !begun && !averse) {
-    const result: [string, Value][] = asked.result === undefined
+  const again = last?.refusal === "failed" && failed < MAX_FAILURES;
+  const isAsked = calls.length > 0 && repair === undefined && !again;
+  if (mustCall || mayCall && !isAsked && !averse) {
+    const result: [string, Value][] = tool.result === undefined
       ? []
-      : [[asked.result, nameResults(conversation)(asked)]];
+      : [[tool.result, nameResults(conversation)(tool)]];
     const given = new Map<string, Value>([
-      [asked.parameters[0]!.name, expression ?? prompt.split("\n", 1)[0]!],
+      [tool.parameters[0]!.name, expression ?? prompt.split("\n", 1)[0]!],
       ...result,
     ]);
-    return { text: `I ask ${asked.name}.`, calls: [writeCall(asked, given)] };
+    return { text: `I ask ${tool.name}.`, calls: [writeCall(tool, given)] };
   }
-  if (!begun || ignore) return say(own);
+  if (!isAsked || ignore) return reply(solution);
   const result = messages.findLast(({ role }) => role === "tool");
-  return say(last?.value ?? readNumber(textOf(result?.content)));
+  return reply(last?.value ?? readNumber(contentText(result?.content)));
 }
 
-/** What is to be calculated, where anything is. */
-function expressionIn(question: string): string | undefined {
-  const [, most, least] =
+/** The expression that a question asks to calculate, if any. */
+function findExpression(question: string): string | undefined {
+  const [, highest, lowest] =
     /sum of all whole numbers from (\d{1,9}) down to (\d{1,9})\?/.exec(question) ?? [];
-  if (most !== undefined) return `(${most} + ${least}) * (${most} - ${least} + 1) / 2`;
+  if (highest !== undefined) return `(${highest} + ${lowest}) * (${highest} - ${lowest} + 1) / 2`;
   return /What is ([\d+* -]{1,100})\?/.exec(question)?.[1];
 }
 
-/** What a result says: a number, or a name that stands for one. */
+/** Reads a result: a number, or a name for one. */
 function readNumber(text: string): Value | undefined {
   const [first = ""] = text.split("\n", 1);
   const [, name, number] = /^"?(?:(@\w+)|(-?\d{1,15}))"?$/.exec(first.trim()) ?? [];

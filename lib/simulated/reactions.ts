@@ -1,5 +1,5 @@
 /**
- * What a simulated model makes of tools that fail, beside trying again.
+ * Reactions of simulated models to tools that fail, other than a retry.
  * @module
  */
 
@@ -9,34 +9,34 @@ import { fork, forkSeed, type Stream } from "../base/random.ts";
 import type { Conversation } from "./reading.ts";
 
 /**
- * A rate, 0..1, for each way to react to a tool that failed, at most 1 together. An opportunity is a
- * function that failed, however often: what is done about it is drawn once. A call that was refused as it
- * does not conform to its schema is no failure of the tool.
+ * A rate from 0 to 1 for each reaction to a tool that failed; the sum is at most 1. The reaction is drawn once
+ * for each function that failed, no matter how often. A call that was refused because it does not conform to
+ * its schema is not a failure of the tool.
  *
  * | reaction | the model |
  * | --- | --- |
  * | `giveup` | ends, and says that it cannot determine the value |
- * | `invent` | goes on with a number of its own, as if the function had returned it |
+ * | `invent` | continues with an invented number, as if the function had returned it |
  *
- * With neither it tries again, as the planner does. Where it must call, it never gives up.
+ * Otherwise it tries again, as the planner does. If a call is required, it never gives up.
  */
 export type ReactionRates = Readonly<Record<typeof REACTIONS[number], number>>;
 
-/** What a model does about a function that failed. */
+/** The reaction of a model to a function that failed. */
 export type Reaction = "retry" | typeof REACTIONS[number];
 
-/** What reactions are drawn from. */
+/** The rates and seeds that determine reactions. */
 export interface ReactionDraws {
-  /** The rates; those that are left out are 0. */
+  /** The rates. Default: 0. */
   readonly rates: Partial<ReactionRates>;
   /** The seed of the model. */
   readonly seed: number;
-  /** The `seed` of the request, which is the number of the repetition; 0 where there is none. */
+  /** The `seed` of the request, which is the number of the repetition; 0 if it has none. */
   readonly repetition: number;
 }
 
 /**
- * What `sim:noisy` does about a function once it has failed, in a conversation that begins with `prompt`.
+ * Returns how `sim:noisy` reacts to a function that failed, in a conversation that begins with `prompt`.
  *
  * @param prompt The first user message.
  *
@@ -55,25 +55,25 @@ export function drawReaction(
   functionName: string,
   { rates: { giveup = 0, invent = 0 }, seed, repetition }: ReactionDraws,
 ): Reaction {
-  const drawn = streamOf(forkSeed(seed, repetition, prompt), functionName).prng();
-  if (drawn < giveup) return "giveup";
-  return drawn < giveup + invent ? "invent" : "retry";
+  const draw = streamOf(forkSeed(seed, repetition, prompt), functionName).prng();
+  if (draw < giveup) return "giveup";
+  return draw < giveup + invent ? "invent" : "retry";
 }
 
 function streamOf(question: number, functionName: string): Stream {
   return fork(question, "tool failed", functionName);
 }
 
-/** A conversation as it is to a model that reacts to failed tools. */
-export interface Reacted {
-  /** The conversation, in which functions that failed have returned what was invented. */
+/** A conversation after reactions to failed tools. */
+export interface ReactionResult {
+  /** The conversation, with invented values as returns of failed functions. */
   readonly conversation: Conversation;
   /** Whether the model gives up. */
   readonly givesUp: boolean;
 }
 
-/** Reacts to the functions that failed and have returned nothing since. */
-export function react(conversation: Conversation, draws: ReactionDraws): Reacted {
+/** Reacts to the functions that failed and have not returned a value. */
+export function react(conversation: Conversation, draws: ReactionDraws): ReactionResult {
   const { giveup = 0, invent = 0 } = draws.rates;
   if (giveup + invent === 0) return { conversation, givesUp: false };
   const { prompt, functions, mustCall } = conversation;
@@ -91,7 +91,7 @@ export function react(conversation: Conversation, draws: ReactionDraws): Reacted
     givesUp ||= reaction === "giveup" && !mustCall;
     if (reaction !== "invent") return call;
     const stream = streamOf(question, name);
-    // Its first number tells the reaction.
+    // Its first number determines the reaction.
     stream.prng();
     return { ...call, value: randomIntegerBetween(100, 999, stream), refusal: undefined };
   });

@@ -1,9 +1,8 @@
 /**
- * What can be read from a conversation: the prompt, the functions on offer, and earlier calls with
- * their results, as plain data.
+ * Parses a conversation into plain data: the prompt, the functions, and earlier calls with their results.
  *
- * Every text is taken to be hostile: names live in maps, never as keys of objects, and each regular
- * expression takes time linear in the text.
+ * Every text may be hostile: names are kept in maps, never as keys of objects, and each regular expression
+ * takes time linear in the text.
  * @module
  */
 
@@ -15,71 +14,71 @@ import {
   type ChatCall,
   type ChatMessage,
   type ChatRequest,
+  contentText,
   stepOf,
-  textOf,
   type Value,
 } from "./wire.ts";
 
 /**
- * Why a call brought no value: the tool's own reasons, arguments that are no JSON object (`malformed`), or
- * a reference to a call that brought none (`dangling`).
+ * Why a call has no value: for a reason given by the tool, because its arguments are not a JSON object
+ * (`malformed`), or because it refers to a call without a value (`dangling`).
  */
 export type CallRefusal = Refusal | "malformed" | "dangling";
 
 /** An earlier call. */
 export interface CallReading {
-  /** The name that was called, possibly invented. */
+  /** The name called, which may not exist. */
   readonly name: string;
-  /** What it returned for the function's output; `undefined` if it was refused or unanswered. */
+  /** The value returned for the function's output; `undefined` if the call was refused or unanswered. */
   readonly value: Value | undefined;
-  /** Why it brought no value; `undefined` if it did, or is unanswered. */
+  /** Why it has no value; `undefined` if it has one or is unanswered. */
   readonly refusal: CallRefusal | undefined;
   /** How many messages came after its result; `undefined` if it was unanswered. */
   readonly age: number | undefined;
 }
 
-/** What a message that asks for better arguments says. */
+/** A request to repair the arguments of a call. */
 export interface RepairReading {
-  /** The name that was called. */
+  /** The name called. */
   readonly name: string;
-  /** What it was called with, as far as these are values. */
+  /** Its arguments, as far as they are values. */
   readonly arguments: ReadonlyMap<string, Value>;
-  /** How many such messages there are, this one included. */
+  /** How many such requests there are, including this one. */
   readonly attempt: number;
 }
 
-/** Everything that a simulated model knows. */
+/** All information that a simulated model uses. */
 export interface Conversation {
   /** The text of the first user message. */
   readonly prompt: string;
-  /** The variable asked for, by the last user message that asks for one. */
+  /** The variable requested by the last user message that requests one. */
   readonly target: string | undefined;
-  /** The variables that user messages give, with their values. */
+  /** The values given in user messages, by variable. */
   readonly inputs: ReadonlyMap<string, Value>;
-  /** How many messages came after the one that gave a variable its value, by variable. */
+  /** The number of messages after the one that gave a variable its value, by variable. */
   readonly ages: ReadonlyMap<string, number>;
-  /** The functions on offer, by name. */
+  /** The functions, by name. */
   readonly functions: ReadonlyMap<string, FunctionReading>;
   /** The calls so far, in order. */
   readonly calls: readonly CallReading[];
-  /** How many replies with calls there were before. */
+  /** The number of earlier replies with calls. */
   readonly step: number;
   /** Whether the request allows calls. */
   readonly mayCall: boolean;
-  /** Whether the request demands a call. */
+  /** Whether the request requires a call. */
   readonly mustCall: boolean;
-  /** The only function that the request lets be called, if it names one. */
+  /** The only function that the request allows, if it names one. */
   readonly chosen: FunctionReading | undefined;
-  /** The variables whose values the last tool message gives besides answering. */
+  /** The further values in the last tool message, by variable. */
   readonly restated: ReadonlyMap<string, Value>;
-  /** The call that the last message wants to be corrected, if it does. */
+  /** The call that the last message asks to repair, if it does. */
   readonly repair: RepairReading | undefined;
-  /** Every symbol that was mentioned, bound or not. */
+  /** All symbols mentioned, bound or not. */
   readonly symbols: ReadonlySet<string>;
 }
 
 /**
- * Reads the body of a request.
+ * Parses the body of a request.
  *
  * @example Usage
  * ```ts
@@ -97,15 +96,15 @@ export interface Conversation {
  */
 export function readConversation(request: ChatRequest): Conversation {
   const { messages, tool_choice: choice } = request;
-  const said = messages.flatMap((message, place) =>
+  const userTexts = messages.flatMap((message, place) =>
     message.role === "user"
-      ? [{ text: textOf(message.content), age: messages.length - 1 - place }]
+      ? [{ text: contentText(message.content), age: messages.length - 1 - place }]
       : []
   );
-  // What goes back with a call that does not fit is no question: it may quote anything.
-  const asked = said.filter(({ text }) => !asksForRepair(text));
+  // Requests for repairs are not questions, and they may quote anything.
+  const questions = userTexts.filter(({ text }) => !asksForRepair(text));
   const functions = readFunctions((request.tools ?? []).map((tool) => tool.function));
-  const inputs = asked.flatMap(({ text, age }) =>
+  const inputs = questions.flatMap(({ text, age }) =>
     readInputs(text).map(([name, value]) => ({ name, value, age }))
   );
   const { calls, restated } = readCalls(messages, functions);
@@ -115,8 +114,10 @@ export function readConversation(request: ChatRequest): Conversation {
   });
   const chosen = functions.get(readChosen(choice) ?? "");
   return {
-    prompt: said[0]?.text ?? "",
-    target: asked.map(({ text }) => readTarget(text)).findLast((target) => target !== undefined),
+    prompt: userTexts[0]?.text ?? "",
+    target: questions.map(({ text }) => readTarget(text)).findLast((target) =>
+      target !== undefined
+    ),
     inputs: new Map(inputs.map(({ name, value }) => [name, value])),
     ages: new Map([...inputs, ...returns].map(({ name, age }) => [name, age])),
     functions,
@@ -126,7 +127,7 @@ export function readConversation(request: ChatRequest): Conversation {
     mayCall: choice !== "none",
     mustCall: choice === "required" || chosen !== undefined,
     chosen,
-    repair: readRepair(messages, said.length - asked.length),
+    repair: readRepair(messages, userTexts.length - questions.length),
     symbols: readSymbols(messages),
   };
 }
@@ -137,8 +138,8 @@ export function readTarget(question: string): string | undefined {
 }
 
 /**
- * The variables that a question gives, with their values: whole numbers, what comes to one by
- * `+ - * / ( )`, and names. What is said in words is not understood, so that it is not given.
+ * The values given in a question, by variable: whole numbers, expressions of `+ - * / ( )` with such a
+ * result, and names. Numbers in words are not understood, so they count as not given.
  */
 export function readInputs(question: string): [string, Value][] {
   return question.split("\n").flatMap((line): [string, Value][] => {
@@ -165,16 +166,16 @@ function asksForRepair(text: string): boolean {
     text.includes(REPAIR.arguments) && text.includes(REPAIR.errors);
 }
 
-/** What the last message wants to be corrected; there are `attempt` messages like it. */
+/** Reads the last message if it requests a repair; there are `attempt` such messages. */
 function readRepair(messages: readonly ChatMessage[], attempt: number): RepairReading | undefined {
   const last = messages.at(-1);
   if (last?.role !== "user") return undefined;
-  const text = textOf(last.content);
+  const text = contentText(last.content);
   if (!asksForRepair(text)) return undefined;
   const start = text.indexOf(REPAIR.arguments) + REPAIR.arguments.length;
-  const written = parseJson(text.slice(start, text.indexOf(REPAIR.errors, start)));
-  const given: JsonObject = isJsonObject(written) ? written : {};
-  const values = Object.entries(given).filter((entry): entry is [string, Value] => {
+  const parsed = parseJson(text.slice(start, text.indexOf(REPAIR.errors, start)));
+  const args: JsonObject = isJsonObject(parsed) ? parsed : {};
+  const values = Object.entries(args).filter((entry): entry is [string, Value] => {
     const [, value] = entry;
     return Number.isSafeInteger(value) || (typeof value === "string" && /^@\w+$/.test(value));
   });
@@ -189,29 +190,29 @@ function readCalls(
   const calls: Mutable<CallReading>[] = [];
   const byId = new Map<
     string,
-    { readonly reading: Mutable<CallReading>; readonly written: Written }
+    { readonly reading: Mutable<CallReading>; readonly context: CallContext }
   >();
   let last: { readonly text: string; readonly answers: string | undefined } | undefined;
   for (const [place, message] of messages.entries()) {
     if (message.role === "assistant") {
-      const together: CallReading[] = [];
+      const siblings: CallReading[] = [];
       for (const { id, function: { name, arguments: given } } of message.tool_calls ?? []) {
         const reading = { name, value: undefined, refusal: undefined, age: undefined };
-        together.push(reading);
+        siblings.push(reading);
         calls.push(reading);
-        byId.set(id, { reading, written: { given: parseJson(given), together } });
+        byId.set(id, { reading, context: { given: parseJson(given), siblings } });
       }
     } else if (message.role === "tool") {
       const call = byId.get(message.tool_call_id);
-      const answers = functions.get(call?.reading.name ?? "")?.output?.name;
-      const text = textOf(message.content);
+      const output = functions.get(call?.reading.name ?? "")?.output?.name;
+      const text = contentText(message.content);
       if (call !== undefined) {
-        const { reading, written } = call;
+        const { reading, context } = call;
         reading.age = messages.length - 1 - place;
-        if (answers !== undefined) reading.value = readValue(text, answers);
-        if (reading.value === undefined) reading.refusal = whyRefused(written, text, answers);
+        if (output !== undefined) reading.value = readValue(text, output);
+        if (reading.value === undefined) reading.refusal = findRefusal(context, text, output);
       }
-      last = { text, answers };
+      last = { text, answers: output };
     }
   }
   const restated = last === undefined ? [] : readRestated(last.text, last.answers);
@@ -220,47 +221,46 @@ function readCalls(
 
 type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
 
-/** A call as it was written: its arguments, and all calls of its reply. */
-interface Written {
+/** The arguments of a call, and all calls of its reply. */
+interface CallContext {
   readonly given: JsonValue | undefined;
-  readonly together: readonly CallReading[];
+  readonly siblings: readonly CallReading[];
 }
 
-/** References look to calls that stand before, whose results have been read by now. */
-function whyRefused(
-  { given, together }: Written,
+/** Why a call has no value. References point to earlier calls, whose results are already read. */
+function findRefusal(
+  { given, siblings }: CallContext,
   text: string,
   answers: string | undefined,
 ): CallRefusal {
   if (!isJsonObject(given)) return "malformed";
   const dangles = Object.values(given).some((value) => {
     const [, number] = typeof value === "string" ? /^\$(\d{1,9})\./.exec(value) ?? [] : [];
-    return number !== undefined && together[Number(number) - 1]?.value === undefined;
+    return number !== undefined && siblings[Number(number) - 1]?.value === undefined;
   });
   return dangles ? "dangling" : readRefusal(text, answers);
 }
 
-/** All symbols in what was said by either side, in results, and in the arguments of calls. */
+/** All symbols in messages, results and arguments of calls. */
 function readSymbols(messages: readonly ChatMessage[]): ReadonlySet<string> {
   return new Set(messages.flatMap((message) => {
     const calls: readonly ChatCall[] = message.role === "assistant" ? message.tool_calls ?? [] : [];
-    return [textOf(message.content), ...calls.map((call) => call.function.arguments)]
+    return [contentText(message.content), ...calls.map((call) => call.function.arguments)]
       .flatMap((text) => text.match(/@\w+/g) ?? []);
   }));
 }
 
 /**
- * The value that a result gives for `variable`; `undefined` if it refuses. A name that differs only in
- * letter case and underscores is taken for the variable's, where its own does not stand, and a text that
- * is broken JSON is read by its statements. Nothing else is guessed: a value under another name says
- * nothing, and a text such as `"ID_512"` is no whole number.
+ * The value of `variable` in a result; `undefined` if there is none. If its exact name does not occur, a name
+ * that differs only in letter case and underscores is accepted, and broken JSON is read statement by statement.
+ * Nothing else is guessed: a value under another name is ignored, and `"ID_512"` is not a whole number.
  */
 export function readValue(text: string, variable: string): Value | undefined {
   const symbol = readSymbol(text);
   if (symbol !== undefined) return symbol;
   const parsed = parseJson(text);
-  let isOwn = likeness(variable);
-  // Its own return stands before anything restated.
+  let isOwn = looseMatch(variable);
+  // Its own return comes before restated values.
   if (isJsonObject(parsed)) {
     if (Object.hasOwn(parsed, "error")) return undefined;
     if (Object.hasOwn(parsed, variable)) isOwn = (name) => name === variable;
@@ -268,26 +268,26 @@ export function readValue(text: string, variable: string): Value | undefined {
     const value = key === undefined ? undefined : parsed[key];
     if (typeof value === "number" && Number.isSafeInteger(value)) return value;
   }
-  const said = [...statements(text)];
-  const own = said.find(([name]) => name === variable) ?? said.find(([name]) => isOwn(name));
+  const found = [...statements(text)];
+  const own = found.find(([name]) => name === variable) ?? found.find(([name]) => isOwn(name));
   return own?.[1];
 }
 
-/** Why a result gives no value: the tool may not be used, it failed, or the call was refused. */
+/** Why a result has no value: access was denied, the tool failed, or the call was refused. */
 export type Refusal = "denied" | "failed" | "refused";
 
-/** What tools say when they fail (Pipeline, "Error Handling and Retry Logic"). */
+/** Messages of tools that fail (Pipeline, "Error Handling and Retry Logic"). */
 const DENIED = /permission denied/i;
 
 const FAILED =
   /tim(?:ed|e) ?out|rate limit|too many requests|not found|\binvalid\b|temporarily unavailable|try again/i;
 
-/** A page, such as servers on the way give in place of a result. */
+/** An HTML page, as gateways return in place of a result. */
 const PAGE = /^\s*<(?:!doctype|html)\b/i;
 
 /**
- * Why a result gives no value for `variable`. Where it is no JSON object, the tool failed; but where no
- * variable is known that it should give, any text may be a result, other than a page.
+ * Why a result has no value for `variable`. If it is not a JSON object, the tool failed; but if the variable is
+ * unknown, any text other than an HTML page may be a result.
  */
 export function readRefusal(text: string, variable: string | undefined): Refusal {
   const parsed = parseJson(text);
@@ -295,32 +295,32 @@ export function readRefusal(text: string, variable: string | undefined): Refusal
     return variable === undefined && !PAGE.test(text) ? "refused" : "failed";
   }
   if (!Object.hasOwn(parsed, "error")) return "refused";
-  const said = JSON.stringify(parsed["error"]);
-  if (DENIED.test(said)) return "denied";
-  return FAILED.test(said) ? "failed" : "refused";
+  const errorText = JSON.stringify(parsed["error"]);
+  if (DENIED.test(errorText)) return "denied";
+  return FAILED.test(errorText) ? "failed" : "refused";
 }
 
-/** Whether a name differs from that of `variable` in nothing but letter case and underscores. */
-function likeness(variable: string): (name: string) => boolean {
+/** Returns a function that checks whether a name equals `variable`, ignoring letter case and underscores. */
+function looseMatch(variable: string): (name: string) => boolean {
   const letters = (name: string) => name.replaceAll("_", "").toLowerCase();
-  const own = letters(variable);
-  return (name) => letters(name) === own;
+  const ownLetters = letters(variable);
+  return (name) => letters(name) === ownLetters;
 }
 
-/** The variables whose values a result gives besides that of `variable`, which it answers. */
+/** The values in a result other than that of `variable`, its actual output. */
 export function readRestated(
   text: string,
   variable: string | undefined,
 ): ReadonlyMap<string, Value> {
-  const said = [...statements(text)];
-  if (readSymbol(text) !== undefined) return new Map(said);
-  // The first statement of what it answers is the answer; a further one restates it.
-  const isLike = variable === undefined ? () => false : likeness(variable);
-  const answer = said.findIndex(([name]) => isLike(name));
-  return new Map(said.filter((_, place) => place !== answer));
+  const found = [...statements(text)];
+  if (readSymbol(text) !== undefined) return new Map(found);
+  // The first statement of the output is the return; further ones restate it.
+  const isLike = variable === undefined ? () => false : looseMatch(variable);
+  const answer = found.findIndex(([name]) => isLike(name));
+  return new Map(found.filter((_, place) => place !== answer));
 }
 
-/** The symbol that a result consists of, on its first line. */
+/** The symbol that is the whole first line of a result, if any. */
 function readSymbol(text: string): string | undefined {
   const end = text.indexOf("\n");
   return /^"?(@\w+)"?$/.exec((end === -1 ? text : text.slice(0, end)).trim())?.[1];

@@ -1,6 +1,6 @@
 /**
- * OpenAI's responses, as simulated models answer them: requests become the chat completion requests that
- * all of them read, and their answers become responses.
+ * OpenAI's responses for simulated models: converts requests to chat completion requests, and replies to
+ * responses.
  *
  * @see https://platform.openai.com/docs/api-reference/responses
  * @module
@@ -8,7 +8,7 @@
 
 import { z } from "zod";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { faultOfItems, faultOfTools, sealOf } from "./responses_rules.ts";
+import { faultOfItems, faultOfTools, sealFor } from "./responses_rules.ts";
 import {
   isAssistant,
   RESPONSES_REQUEST,
@@ -21,28 +21,28 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ChatTool,
-  textOf,
+  contentText,
   type WireFault,
 } from "./wire.ts";
 
-/** Fields of chat completions, and those that take a server that remembers. */
+/** Fields of chat completions, and those that need a server with a memory. */
 const UNSUPPORTED = [
   ...["messages", "functions", "function_call", "response_format", "reasoning_effort"],
   ...["max_tokens", "max_completion_tokens", "stop", "n", "logit_bias"],
   ...["previous_response_id", "conversation", "prompt"],
 ];
 
-/** A request for a response, read. */
+/** A parsed request for a response. */
 export interface ReadRequest {
-  /** What the model is asked, as it reads it. */
+  /** The equivalent chat completion request. */
   readonly chat: ChatRequest;
   /** Whether the model reasons before it replies. */
   readonly reasons: boolean;
-  /** Whether it is told encrypted what it reasoned. */
+  /** Whether its reasoning is returned encrypted. */
   readonly encrypted: boolean;
 }
 
-/** Reads the body of a request, or tells what is wrong with it. */
+/** Parses the body of a request, or returns what is wrong with it. */
 export function readResponsesRequest(body: unknown): ReadRequest | WireFault {
   const odd = UNSUPPORTED.find((name) => isJsonObject(body) && Object.hasOwn(body, name));
   if (odd !== undefined) return { message: `Unsupported parameter: '${odd}'.`, param: odd };
@@ -88,7 +88,7 @@ function toTool({ name, description, parameters, strict }: Tool): ChatTool {
     function: {
       name,
       ...(typeof description === "string" ? { description } : {}),
-      // Tools of chat completions are not strict unless they are said to be.
+      // Tools of chat completions are not strict by default.
       ...(strict === false ? {} : { strict: true }),
       ...(isJsonObject(parameters) ? { parameters } : {}),
     },
@@ -97,64 +97,65 @@ function toTool({ name, description, parameters, strict }: Tool): ChatTool {
 
 type Tool = NonNullable<ResponsesRequest["tools"]>[number];
 
-/** What one reply is made of: a text, and calls after it. */
-interface Said {
+/** The parts of one reply: a text, and calls after it. */
+interface AssistantReply {
   text: string;
   readonly calls: ChatCall[];
 }
 
-/** The messages that items come to; a model's items in a row are one message, up to its next text. */
+/** Converts items to messages; consecutive items of the model are one message, up to its next text. */
 function toMessages(items: readonly ResponsesItem[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
-  let said: Said | undefined;
+  let reply: AssistantReply | undefined;
   const end = () => {
-    if (said !== undefined) messages.push(toAssistant(said));
-    said = undefined;
+    if (reply !== undefined) messages.push(toAssistant(reply));
+    reply = undefined;
   };
   for (const item of items) {
     if (!isAssistant(item)) end();
     if (item.type === "message" && item.role === "assistant") {
       end();
-      said = { text: textOf(item.content), calls: [] };
+      reply = { text: contentText(item.content), calls: [] };
     } else if (item.type === "message") {
-      messages.push({ role: item.role, content: textOf(item.content) } as ChatMessage);
+      messages.push({ role: item.role, content: contentText(item.content) } as ChatMessage);
     } else if (item.type === "function_call") {
-      said ??= { text: "", calls: [] };
-      said.calls.push({
+      reply ??= { text: "", calls: [] };
+      reply.calls.push({
         id: item.call_id,
         type: "function",
         function: { name: item.name, arguments: item.arguments },
       });
     } else if (item.type === "function_call_output") {
-      messages.push({ role: "tool", tool_call_id: item.call_id, content: textOf(item.output) });
+      const content = contentText(item.output);
+      messages.push({ role: "tool", tool_call_id: item.call_id, content });
     }
   }
   end();
   return messages;
 }
 
-function toAssistant({ text, calls }: Said): ChatMessage {
+function toAssistant({ text, calls }: AssistantReply): ChatMessage {
   if (calls.length === 0) return { role: "assistant", content: text };
   return { role: "assistant", content: text === "" ? null : text, tool_calls: calls };
 }
 
-/** The answer of a model as a response. */
+/** Converts the reply of a model to a response. */
 export function toResponse(
   { id, model, choices: [{ message }], usage }: ChatAnswer,
   { reasons, encrypted }: ReadRequest,
 ): JsonObject {
   const hash = id.slice(id.indexOf("-") + 1);
-  // What was not reasoned asks for no reasoning when it goes back.
+  // The "x" marks items without reasoning, which need no reasoning item when sent back.
   const reply = reasons ? hash : `x${hash}`;
-  const reasoned = `rs_${reply}`;
+  const reasoningId = `rs_${reply}`;
   const status = "completed";
   const output: JsonObject[] = [];
   if (reasons) {
     output.push({
-      id: reasoned,
+      id: reasoningId,
       type: "reasoning",
       summary: [],
-      ...(encrypted ? { encrypted_content: sealOf(model, reasoned) } : {}),
+      ...(encrypted ? { encrypted_content: sealFor(model, reasoningId) } : {}),
     });
   }
   const calls = message.tool_calls ?? [];

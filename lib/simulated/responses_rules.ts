@@ -1,7 +1,6 @@
 /**
- * What OpenAI refuses of requests for responses, in its words, so that a client that loses what it must
- * send back is found out. Nothing is stored: ids and seals tell what the server has made.
- *
+ * Requests that OpenAI's responses API refuses, with its messages, to detect clients that lose items they must
+ * send back. Nothing is stored: ids and seals show which items the server has made.
  * @module
  */
 
@@ -10,7 +9,7 @@ import { hash64 } from "../base/random.ts";
 import { isAssistant, type ResponsesItem, type ResponsesRequest } from "./responses_wire.ts";
 import type { WireFault } from "./wire.ts";
 
-/** Functions are strict unless they are said not to be, and their schemas then must be closed. */
+/** Checks the tools: functions are strict by default, and their schemas must then be closed. */
 export function faultOfTools({ tools }: ResponsesRequest): WireFault | undefined {
   for (const { name, parameters, strict } of tools ?? []) {
     if (strict === false) continue;
@@ -29,26 +28,26 @@ export function faultOfTools({ tools }: ResponsesRequest): WireFault | undefined
   return undefined;
 }
 
-/** What the items of a request lack of each other. */
+/** Checks that calls have outputs, outputs have calls, and reasoning and its items belong together. */
 export function faultOfItems(request: ResponsesRequest): WireFault | undefined {
   const items = request.input;
   const calls = new Set<string>();
   const answered = new Set<string>();
-  let reasoned: string | undefined;
+  let lastReasoning: string | undefined;
   for (const [place, one] of items.entries()) {
     const param = `input[${place}]`;
     if (one.type === "reasoning") {
       const fault = faultOfReasoning(one, request);
       if (fault !== undefined) return { ...fault, param };
-      reasoned = one.id;
+      lastReasoning = one.id;
       if (isAssistant(items[place + 1])) continue;
       const message = `Item '${one.id}' of type 'reasoning' was provided without its required ` +
         "following item.";
       return { message, param };
     }
-    if (!isAssistant(one)) reasoned = undefined;
-    const needed = reasoningOf(one);
-    if (needed !== undefined && needed !== reasoned) {
+    if (!isAssistant(one)) lastReasoning = undefined;
+    const needed = requiredReasoning(one);
+    if (needed !== undefined && needed !== lastReasoning) {
       const own = (one as { readonly id: string }).id;
       const message = `Item '${own}' of type '${one.type}' was provided without its required ` +
         `'reasoning' item: '${needed}'.`;
@@ -78,11 +77,11 @@ function faultOfReasoning(
   { model, store }: ResponsesRequest,
 ): WireFault | undefined {
   if (typeof sealed === "string") {
-    if (sealed === sealOf(model, id)) return undefined;
+    if (sealed === sealFor(model, id)) return undefined;
     const message = `The encrypted content for item ${id} could not be verified.`;
     return { message, code: "invalid_encrypted_content" };
   }
-  // What a server has made by itself it would find again in its store.
+  // OpenAI would find items that it has made in its store.
   if (store !== false && /^rs_[0-9a-f]{16}$/.test(id)) return undefined;
   const why =
     "Items are not persisted when `store` is set to false. Try again with `store` set to " +
@@ -90,14 +89,14 @@ function faultOfReasoning(
   return { message: `Item with id '${id}' not found. ${why}`, status: 404 };
 }
 
-/** The reasoning that led to an item of this server; one without an id may be anyone's. */
-function reasoningOf(one: ResponsesItem): string | undefined {
+/** The id of the reasoning that led to an item of this server; items without an id need none. */
+function requiredReasoning(one: ResponsesItem): string | undefined {
   const id = "id" in one && typeof one.id === "string" ? one.id : "";
   const [, reply] = /^(?:fc|msg)_([0-9a-f]{16})(?:_\d+)?$/.exec(id) ?? [];
   return reply === undefined ? undefined : `rs_${reply}`;
 }
 
-/** What a model reasoned, as it goes out: a hash by which it is known again. */
-export function sealOf(model: string, id: string): string {
+/** The encrypted content of a reasoning item: a hash by which the server recognizes it. */
+export function sealFor(model: string, id: string): string {
   return hash64(`${model}\u0000${id}`).toString(16).padStart(16, "0");
 }

@@ -1,5 +1,5 @@
 /**
- * The part of OpenAI's responses format that simulated models are asked in.
+ * The part of OpenAI's responses format that simulated models accept.
  *
  * @see https://platform.openai.com/docs/api-reference/responses
  * @module
@@ -58,12 +58,12 @@ const tool = z.looseObject({
   strict: z.boolean().nullable().exactOptional(),
 });
 
-/** Checks the body of a request, and keeps the fields it does not know. */
+/** Checks the body of a request, and keeps unknown fields. */
 export const RESPONSES_REQUEST = z.looseObject({
   model: z.string(),
   instructions: z.string().nullable().exactOptional(),
   input: z.preprocess(
-    // A text alone is what the user says.
+    // A text alone is a user message.
     (value) => typeof value === "string" ? [{ role: "user", content: value }] : value,
     z.array(z.preprocess(
       // The type of a message may be left out.
@@ -82,7 +82,7 @@ export const RESPONSES_REQUEST = z.looseObject({
     .exactOptional(),
   include: z.array(z.string()).nullable().exactOptional(),
   store: z.boolean().nullable().exactOptional(),
-  // OpenAI has no seed here; without one, repetitions would all be alike.
+  // OpenAI has no seed here, but without one all repetitions would be equal.
   seed: z.int().nullable().exactOptional(),
   stream: z.literal(false, "Simulated models do not stream").nullable().exactOptional(),
 });
@@ -90,7 +90,7 @@ export const RESPONSES_REQUEST = z.looseObject({
 /** The body of a request. */
 export type ResponsesRequest = z.infer<typeof RESPONSES_REQUEST>;
 
-/** Whether the model made an item; what it reasoned leads to one. */
+/** Whether an item is a call or message of the model, which a reasoning item must precede. */
 export function isAssistant(item: ResponsesItem | undefined): boolean {
   return item?.type === "function_call" ||
     (item?.type === "message" && item.role === "assistant");

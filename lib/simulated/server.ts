@@ -1,5 +1,5 @@
 /**
- * Simulated models behind a real HTTP server, so that they are reached as any other model is.
+ * The HTTP server of simulated models, so that they are used like any other model.
  * @module
  */
 
@@ -16,15 +16,15 @@ import { type ChatAnswer, type ChatRequest, chatRequestSchema, type WireFault } 
 
 /** Options of {@linkcode startSimulatedServer}. */
 export interface SimulatedServerOptions {
-  /** The port; default 0, any free one. */
+  /** The port. Default: 0, any free one. */
   readonly port?: number;
-  /** The interface; default `127.0.0.1`. */
+  /** The interface. Default: `127.0.0.1`. */
   readonly hostname?: string;
-  /** Milliseconds before each reply of a model; default 0. */
+  /** Milliseconds before each reply of a model. Default: 0. */
   readonly latency?: number;
-  /** Call sets of which `sim:truth` knows the true calls; default none. */
+  /** Call sets whose true calls `sim:truth` knows. Default: none. */
   readonly sets?: readonly CallSet[];
-  /** Sees every well-formed request as the model reads it, before it is answered. */
+  /** Called with every well-formed request, as the model reads it, before the reply. */
   readonly onRequest?: (body: ChatRequest) => void;
 }
 
@@ -32,11 +32,11 @@ export interface SimulatedServerOptions {
 export interface SimulatedServer extends AsyncDisposable {
   /** The base URL for OpenAI clients; it ends in `/v1`. */
   readonly url: string;
-  /** How many requests for replies came in, refused ones included. */
+  /** The number of requests for replies so far, including refused ones. */
   readonly requests: number;
   /** Settles when the server has closed. Once it is read, the server keeps the process alive. */
   readonly finished: Promise<void>;
-  /** Takes no new requests, answers those under way without further latency, and ends. */
+  /** Stops accepting requests, answers pending ones without further latency, and closes. */
   close(): Promise<void>;
 }
 
@@ -47,10 +47,10 @@ const BODY_LIMIT = 64 * 2 ** 20;
  * model, and `GET /v1/models`. Errors have OpenAI's format: 400 for a malformed body, 404 for an unknown
  * model or path, 405 for another method, 413 for a body above 64 MiB. It never logs.
  *
- * Responses hold what a model reasoned as an item, unless its effort is `none`. That it had goes back with
- * what it led to: without it the next request is refused.
+ * Responses contain a reasoning item, unless the effort is `none`. It must be sent back together with the items
+ * that it led to: without it the next request is refused.
  *
- * @throws {RangeError} If `latency` is no number of milliseconds.
+ * @throws {RangeError} If `latency` is not a valid number of milliseconds.
  * @throws {Deno.errors.AddrInUse} If the port is taken.
  *
  * @example Usage
@@ -74,7 +74,7 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
   const { port = 0, hostname = "127.0.0.1", latency = 0, sets = [], onRequest } = options;
   if (!(latency >= 0 && latency < 2 ** 31)) {
     throw new RangeError(
-      `Cannot start the server as latency must be milliseconds from 0: it is ${latency}`,
+      `Cannot start the server as latency must be at least 0 milliseconds: it is ${latency}`,
     );
   }
   const truths = truthsOf(sets);
@@ -87,9 +87,9 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
     if (text === undefined) return refuse(413, `The body must not exceed ${BODY_LIMIT} bytes`);
     const body = parseJson(text);
     if (body === undefined) return refuse(400, "The body must be JSON");
-    const asked = read(body);
-    if ("message" in asked) return refuse(asked.status ?? 400, asked.message, asked);
-    const { chat, write } = asked;
+    const parsed = read(body);
+    if ("message" in parsed) return refuse(parsed.status ?? 400, parsed.message, parsed);
+    const { chat, write } = parsed;
     const chosen = readChosen(chat.tool_choice);
     if (chosen !== undefined && !chat.tools?.some((tool) => tool.function.name === chosen)) {
       return refuse(400, `There is no tool ${chosen} to choose`, { param: "tool_choice" });
@@ -142,10 +142,10 @@ export function startSimulatedServer(options: SimulatedServerOptions = {}): Simu
   };
 }
 
-/** Reads a body: what the model is asked, and how its answer is written. */
-type Reader = (body: JsonValue) => Asked | WireFault;
+/** Parses a body to the request for the model and a function that writes its answer. */
+type Reader = (body: JsonValue) => ParsedRequest | WireFault;
 
-interface Asked {
+interface ParsedRequest {
   readonly chat: ChatRequest;
   readonly write: (answer: ChatAnswer) => unknown;
 }
@@ -155,18 +155,18 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["/v1/responses", readResponses],
 ]);
 
-function readChat(body: JsonValue): Asked | WireFault {
+function readChat(body: JsonValue): ParsedRequest | WireFault {
   const parsed = chatRequestSchema.safeParse(body);
-  // The body as it was sent, not zod's copy: that has its keys in another order.
+  // The original body, as zod's copy has its keys in another order.
   if (parsed.success) return { chat: body as unknown as ChatRequest, write: (answer) => answer };
   const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
   return { message: z.prettifyError(parsed.error), param: path || null };
 }
 
-function readResponses(body: JsonValue): Asked | WireFault {
-  const asked = readResponsesRequest(body);
-  if ("message" in asked) return asked;
-  return { chat: asked.chat, write: (answer) => toResponse(answer, asked) };
+function readResponses(body: JsonValue): ParsedRequest | WireFault {
+  const parsed = readResponsesRequest(body);
+  if ("message" in parsed) return parsed;
+  return { chat: parsed.chat, write: (answer) => toResponse(answer, parsed) };
 }
 
 function listModels(): Response {
@@ -194,7 +194,7 @@ function refuse(
   return Response.json({ error: { message, type, param, code } }, { status, headers });
 }
 
-/** The text of a body, or `undefined` if it is too long; it is not read further than the limit. */
+/** The text of a body, or `undefined` if it is too long; reading stops at the limit. */
 async function readBody(request: Request): Promise<string | undefined> {
   if (Number(request.headers.get("content-length")) > BODY_LIMIT) return undefined;
   const decoder = new TextDecoder();
@@ -208,7 +208,7 @@ async function readBody(request: Request): Promise<string | undefined> {
   return text + decoder.decode();
 }
 
-/** Waits, but not longer than until `signal`; the wait does not keep the process alive. */
+/** Waits until the time has passed or `signal` aborts; the wait does not keep the process alive. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   if (milliseconds === 0 || signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,6 +1,5 @@
 /**
- * How simulated models are spoken to: in any text format as well as with calls of their own, which any of
- * them may break.
+ * Adds text formats to simulated models, and broken calls in these and in native ones.
  * @module
  */
 
@@ -10,12 +9,12 @@ import { readTextRequest } from "./text_formats.ts";
 import { answerWith, type ChatRequest, type SimulatedModel } from "./wire.ts";
 
 /**
- * The model, which also understands the text formats and replies in them. In a format that has one call a
- * reply, it makes one call a reply.
+ * Wraps a model so that it also understands the text formats and replies in them, with one call in a reply if
+ * the format allows no more.
  *
- * @param breaks How often it breaks the form of its calls.
+ * @param breaks How often it breaks the format of its calls.
  */
-export function speaking(
+export function withTextFormats(
   model: SimulatedModel,
   breaks: Pick<BreakDraws, "rates" | "seed">,
 ): SimulatedModel {
@@ -23,14 +22,14 @@ export function speaking(
   return {
     name,
     reply(request) {
-      const asked = readTextRequest(request);
-      const meant = asked?.request ?? request;
-      const answer = model.reply(meant);
+      const textRequest = readTextRequest(request);
+      const chatRequest = textRequest?.request ?? request;
+      const answer = model.reply(chatRequest);
       const [choice] = answer.choices;
       const { content, tool_calls: calls = [] } = choice.message;
-      const broken = calls.length === 0 ? undefined : draw(meant, breaks);
-      if (asked !== undefined) {
-        const { format } = asked;
+      const broken = calls.length === 0 ? undefined : drawBroken(chatRequest, breaks);
+      if (textRequest !== undefined) {
+        const { format } = textRequest;
         const text = broken === undefined
           ? format.writeCalls(content, calls.map((call) => call.function))
           : breakText(format, { text: content, calls }, broken);
@@ -43,8 +42,8 @@ export function speaking(
   };
 }
 
-/** Whether and how the calls of a reply are broken, and what the rest is drawn from. */
-function draw(request: ChatRequest, { rates, seed }: Pick<BreakDraws, "rates" | "seed">) {
+/** Draws whether and how the calls of a reply are broken; returns the stream for further draws. */
+function drawBroken(request: ChatRequest, { rates, seed }: Pick<BreakDraws, "rates" | "seed">) {
   if (!rates.breakFormat) return undefined;
   const { prompt, step, repair } = readConversation(request);
   const draws: BreakDraws = {
@@ -56,7 +55,7 @@ function draw(request: ChatRequest, { rates, seed }: Pick<BreakDraws, "rates" | 
   const kind = drawBreak(prompt, step, draws);
   if (kind === undefined) return undefined;
   const stream = breakStream(prompt, step, draws);
-  // Its first two numbers tell whether and how.
+  // Its first two numbers determine whether and how.
   stream.prng();
   stream.prng();
   return { kind, stream };

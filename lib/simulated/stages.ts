@@ -1,6 +1,5 @@
 /**
- * What can be read from a request that asks for no calls but for a plan or a list of functions: the
- * stages that strategies put before the calls.
+ * Stages: parses and answers requests for a plan or a list of functions, which strategies make before the calls.
  * @module
  */
 
@@ -8,40 +7,40 @@ import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { type FunctionReading, readListedFunctions } from "./functions.ts";
 import { inOrder, type Known, link, type Links, producersFor } from "./linking.ts";
 import { readInputs, readTarget } from "./reading.ts";
-import { type ChatRequest, textOf } from "./wire.ts";
+import { type ChatRequest, contentText } from "./wire.ts";
 import { writeValue } from "./arguments.ts";
 
 /**
- * | stage | what is asked for |
+ * | stage | requested answer |
  * | --- | --- |
  * | `plan` | numbered steps |
  * | `route` | the names of the functions that are needed |
  * | `final` | the call that gives the answer |
- * | `missing` | the list of the last answer, with what is missing in it |
+ * | `missing` | the list of the last answer, with missing functions added |
  */
 export type StageKind = "plan" | "route" | "final" | "missing";
 
-/** A function on a list, with the arguments that stand beside it. */
-export interface Listed {
+/** A function on a list, with its arguments. */
+export interface ListedFunction {
   readonly name: string;
   readonly parameters: JsonObject;
 }
 
-/** A request of a stage. */
+/** A parsed request of a stage. */
 export interface StageReading extends Known {
-  /** What is asked for. */
+  /** The requested answer. */
   readonly kind: StageKind;
   /** The text of the question. */
   readonly question: string;
-  /** The variable asked for. */
+  /** The requested variable. */
   readonly target: string | undefined;
-  /** How many answers there were before. */
+  /** The number of earlier answers. */
   readonly round: number;
-  /** The list of the last answer; empty where there is none. */
-  readonly list: readonly Listed[];
+  /** The list of the last answer; empty if there is none. */
+  readonly list: readonly ListedFunction[];
 }
 
-/** By these words a stage is known. */
+/** The words that identify a stage. */
 const WORDS: readonly (readonly [StageKind, string])[] = [
   ["missing", "fill in the missing information"],
   ["plan", "write a plan"],
@@ -49,16 +48,16 @@ const WORDS: readonly (readonly [StageKind, string])[] = [
   ["final", "a correct last one task API name"],
 ];
 
-/** Reads the request of a stage; `undefined` if it is none: then calls are asked for. */
+/** Parses the request of a stage; `undefined` if it requests calls instead. */
 export function readStage({ messages, tools }: ChatRequest): StageReading | undefined {
   const last = messages.at(-1);
   if ((tools ?? []).length > 0 || last?.role !== "user") return undefined;
-  const text = textOf(last.content);
+  const text = contentText(last.content);
   const kind = WORDS.find(([, words]) => text.includes(words))?.[0];
   if (kind === undefined) return undefined;
-  const said = messages.filter((message) => message.role === "user");
-  const question = said.map((message) => readQuestion(textOf(message.content)))
-    .findLast((read) => read !== undefined);
+  const userMessages = messages.filter((message) => message.role === "user");
+  const question = userMessages.map((message) => readQuestion(contentText(message.content)))
+    .findLast((reading) => reading !== undefined);
   if (question === undefined) return undefined;
   const answers = messages.filter((message) => message.role === "assistant");
   return {
@@ -67,11 +66,11 @@ export function readStage({ messages, tools }: ChatRequest): StageReading | unde
     target: readTarget(question.question),
     inputs: new Map(readInputs(question.question)),
     round: answers.length,
-    list: readList(textOf(answers.at(-1)?.content)),
+    list: readList(contentText(answers.at(-1)?.content)),
   };
 }
 
-/** In a plan's prompt the question comes before the functions, in others behind them. */
+/** Reads question and functions: in the prompt of a plan the question comes first, in others the functions. */
 function readQuestion(text: string): Pick<StageReading, "question" | "functions"> | undefined {
   const list = findList(text, "=======API list start=======") ??
     findList(text, "These functions are on offer, as a JSON list:");
@@ -84,14 +83,14 @@ function readQuestion(text: string): Pick<StageReading, "question" | "functions"
   return { question: text.slice(start + mark.length, Math.max(start, end)).trim(), functions };
 }
 
-/** The JSON list behind `mark`, with the places where the mark begins and the list ends. */
+/** The JSON list after `mark`, with the offsets of the start of the mark and the end of the list. */
 function findList(text: string, mark: string) {
   const start = text.indexOf(mark);
   const list = start === -1 ? undefined : findJson(text, text.indexOf("[", start));
   return list === undefined ? undefined : { ...list, start };
 }
 
-/** The JSON that begins at `start`, and the place where it ends. */
+/** The JSON value that begins at `start`, and the offset of its end. */
 function findJson(text: string, start: number) {
   if (start === -1) return undefined;
   let depth = 0;
@@ -109,24 +108,24 @@ function findJson(text: string, start: number) {
 }
 
 /** The functions of an answer like `{"API": ["name"], "parameters": [{"parameter": "value"}]}`. */
-function readList(text: string): readonly Listed[] {
-  const written = findJson(text, text.indexOf("{"))?.value;
-  if (!isJsonObject(written)) return [];
-  const { API: names, parameters } = written;
-  return (Array.isArray(names) ? names : []).flatMap((name, place): Listed[] => {
+function readList(text: string): readonly ListedFunction[] {
+  const parsed = findJson(text, text.indexOf("{"))?.value;
+  if (!isJsonObject(parsed)) return [];
+  const { API: names, parameters } = parsed;
+  return (Array.isArray(names) ? names : []).flatMap((name, place): ListedFunction[] => {
     if (typeof name !== "string") return [];
-    const given = Array.isArray(parameters) ? parameters[place] : undefined;
-    return [{ name, parameters: isJsonObject(given) ? given : {} }];
+    const args = Array.isArray(parameters) ? parameters[place] : undefined;
+    return [{ name, parameters: isJsonObject(args) ? args : {} }];
   });
 }
 
-/** How a list goes wrong. */
+/** Mistakes in a list of functions. */
 export interface StageMistakes {
-  /** The name that is written for a function. */
+  /** Returns the name to write for a function. */
   readonly write: (name: string) => string;
-  /** The function that a name on a list stands for. */
+  /** Returns the function meant by a name on a list. */
   readonly mean: (name: string) => string;
-  /** A function that is picked without need, given those that are needed. */
+  /** Returns an unneeded function to add, if any. */
   readonly pick: (needed: ReadonlySet<FunctionReading>) => FunctionReading | undefined;
 }
 
@@ -136,22 +135,22 @@ const NONE: StageMistakes = {
   pick: () => undefined,
 };
 
-/** Stands on a list for what is not known yet. */
+/** The placeholder of unknown values on a list. */
 const UNKNOWN = "$$$";
 
-/** Stands behind a list that is complete. */
+/** The mark after a complete list. */
 const STOP = "<!stop>";
 
-/** What to say where it is not known which functions are needed. */
+/** The answer if the needed functions are unknown. */
 export const DO_NOT_KNOW = "I do not know which functions are needed.";
 
-/** The answer to a stage, which `mistakes` may spoil. */
+/** Writes the answer to a stage, with `mistakes` if given. */
 export function writeStage(stage: StageReading, mistakes: StageMistakes = NONE): string {
   const { kind, target, inputs } = stage;
   const links = link(stage);
   const needed = inOrder(target, links, inputs);
-  const given = target !== undefined && inputs.has(target);
-  if (needed.length === 0 && !given) return DO_NOT_KNOW;
+  const stated = target !== undefined && inputs.has(target);
+  if (needed.length === 0 && !stated) return DO_NOT_KNOW;
   switch (kind) {
     case "plan":
       return writePlan(stage, links, needed);
@@ -161,13 +160,13 @@ export function writeStage(stage: StageReading, mistakes: StageMistakes = NONE):
       return `[${functions.map(({ name }) => `'${mistakes.write(name)}'`).join(", ")}]`;
     }
     case "final":
-      return writeList(needed.slice(-1).map((one) => enter(one, stage, links, mistakes)));
+      return writeList(needed.slice(-1).map((one) => listEntry(one, stage, links, mistakes)));
     case "missing":
       return complete(stage, links, needed, mistakes);
   }
 }
 
-/** One numbered step a call, with the values that are given and the steps that return the others. */
+/** A numbered step for each call, with given values and references to the steps that return others. */
 function writePlan(
   { target, inputs }: StageReading,
   { producers, variableOf }: Links,
@@ -182,21 +181,21 @@ function writePlan(
     return step === undefined ? "a value that is not known" : `the result of step ${step}`;
   };
   const lines = needed.map(({ name, parameters }, place) => {
-    const given = parameters.map((parameter) =>
+    const args = parameters.map((parameter) =>
       `${parameter.name} = ${sourceOf(variableOf(parameter))}`
     );
-    return `${place + 1}. ${name}(${given.join(", ")})`;
+    return `${place + 1}. ${name}(${args.join(", ")})`;
   });
   return [...lines, `The answer, variable ${target}, is ${sourceOf(target)}.`].join("\n");
 }
 
-/** A function's place on a list: what is given stands there, what others return does not. */
-function enter(
+/** The entry of a function on a list, with given values and placeholders for those that others return. */
+function listEntry(
   listed: FunctionReading,
   { inputs }: StageReading,
   { variableOf }: Links,
   { write }: StageMistakes,
-): Listed {
+): ListedFunction {
   const { name, parameters } = listed;
   const values = parameters.map((parameter) => {
     const variable = variableOf(parameter);
@@ -208,8 +207,8 @@ function enter(
 }
 
 /**
- * The list of the last answer and, in an order in which all can be called, what its functions wait for
- * directly. One that lacks nothing is complete.
+ * Adds the functions that those on the last list directly depend on, in an order in which all can be called.
+ * A list that lacks none is marked as complete.
  */
 function complete(
   stage: StageReading,
@@ -218,11 +217,11 @@ function complete(
   mistakes: StageMistakes,
 ): string {
   const { functions, inputs, list } = stage;
-  // Where there is no list yet, it begins with the final call.
+  // The first list begins with the final call.
   const entries = new Map(
     list.length > 0
       ? list.map((entry) => [mistakes.mean(entry.name), entry])
-      : needed.slice(-1).map((one) => [one.name, enter(one, stage, links, mistakes)]),
+      : needed.slice(-1).map((one) => [one.name, listEntry(one, stage, links, mistakes)]),
   );
   const listed = Array.from(entries.keys(), (name) => functions.get(name))
     .filter((one) => one !== undefined);
@@ -240,13 +239,13 @@ function complete(
   const ranks = new Map(needed.map(({ name }, rank) => [name, rank]));
   const rank = (name: string) => ranks.get(name) ?? -1;
   const ordered = [
-    ...Array.from(missing, (one) => [one.name, enter(one, stage, links, mistakes)] as const),
+    ...Array.from(missing, (one) => [one.name, listEntry(one, stage, links, mistakes)] as const),
     ...entries,
   ].sort(([one], [other]) => rank(one) - rank(other));
   return writeList(ordered.map(([, entry]) => entry)) + (isComplete ? ` ${STOP}` : "");
 }
 
-function writeList(list: readonly Listed[]): string {
+function writeList(list: readonly ListedFunction[]): string {
   return JSON.stringify({
     API: list.map(({ name }) => name),
     parameters: list.map(({ parameters }) => parameters),

@@ -1,6 +1,6 @@
 /**
- * What can be read from a request whose functions, calls and results are told in texts: the request that it
- * would be, had the model calls of its own. Nothing is read but the messages.
+ * Parses requests with functions, calls and results in text formats: converts their messages to the equivalent
+ * request with native tools.
  * @module
  */
 
@@ -12,27 +12,27 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ChatTool,
-  textOf,
+  contentText,
 } from "./wire.ts";
 
 /** A request in a text format. */
 export interface TextRequest {
-  /** The format that is asked for. */
+  /** The requested format. */
   readonly format: TextFormat;
-  /** The request with tools, calls and results. */
+  /** The request with native tools, calls and results. */
   readonly request: ChatRequest;
 }
 
-/** What reading a format takes, beside what it reads itself. */
+/** The parts of parsing that a format itself does not offer. */
 interface FormatReader {
-  /** The functions that are told. */
-  readonly tools: (told: string) => ChatTool[];
-  /** The results in a message, by the numbers of their calls from 1; empty where it is none of results. */
+  /** Parses the functions in the instructions. */
+  readonly tools: (functionsText: string) => ChatTool[];
+  /** Parses the results in a message, by the numbers of their calls from 1; empty if it has none. */
   readonly results: (text: string, names: readonly string[]) => ReadonlyMap<number, string>;
 }
 
 /**
- * Reads a request in a text format; `undefined` where none is asked for.
+ * Parses a request in a text format; `undefined` if it does not use one.
  *
  * @example Usage
  * ```ts
@@ -53,16 +53,16 @@ interface FormatReader {
 export function readTextRequest(request: ChatRequest): TextRequest | undefined {
   const [first, ...others] = request.messages;
   if ((request.tools ?? []).length > 0 || first?.role !== "system") return undefined;
-  const { text, choice } = readChoice(textOf(first.content));
-  for (const { id, before, behind } of FRAMES) {
+  const { text, choice } = readChoice(contentText(first.content));
+  for (const { id, before, after } of FRAMES) {
     const format = formatOf(id);
     const start = text.lastIndexOf(before);
-    const end = text.length - behind.length;
-    if (!text.endsWith(behind) || start === -1 || start + before.length > end) continue;
+    const end = text.length - after.length;
+    if (!text.endsWith(after) || start === -1 || start + before.length > end) continue;
     const tools = READERS[id].tools(text.slice(start + before.length, end));
-    // An empty line stands between what the system says itself and the format.
-    const own = text.slice(0, Math.max(0, start - "\n\n".length));
-    const opening: ChatMessage[] = own === "" ? [] : [{ role: "system", content: own }];
+    // An empty line separates the system's text from the format's instructions.
+    const system = text.slice(0, Math.max(0, start - "\n\n".length));
+    const opening: ChatMessage[] = system === "" ? [] : [{ role: "system", content: system }];
     const names = tools.map((tool) => tool.function.name);
     const rest = readMessages(others, format, names);
     const { messages: _, tools: _none, ...fields } = request;
@@ -80,12 +80,12 @@ export function readTextRequest(request: ChatRequest): TextRequest | undefined {
   return undefined;
 }
 
-/** What the format says about the reply, taken off. */
+/** Splits the format's instruction about a required call from the text. */
 function readChoice(text: string): { readonly text: string; readonly choice?: unknown } {
   const start = text.lastIndexOf("\n\nThis time you must call ");
-  const told = start === -1 ? null : CHOICE.exec(text.slice(start));
-  if (told === null) return { text };
-  const [, name] = told;
+  const instruction = start === -1 ? null : CHOICE.exec(text.slice(start));
+  if (instruction === null) return { text };
+  const [, name] = instruction;
   return {
     text: text.slice(0, start),
     choice: name === undefined ? "required" : { type: "function", function: { name } },
@@ -95,17 +95,17 @@ function readChoice(text: string): { readonly text: string; readonly choice?: un
 const CHOICE =
   /^\n\nThis time you must call (?:a function|the function (.+)): do not answer yet\.$/;
 
-/** The texts with calls and results in the place of those that stand for some. */
+/** The messages with calls and results parsed from their texts. */
 function readMessages(
   messages: readonly ChatMessage[],
   format: TextFormat,
   names: readonly string[],
 ): ChatMessage[] {
-  const read: ChatMessage[] = [];
+  const result: ChatMessage[] = [];
   let open: readonly ChatCall[] = [];
   let step = 0;
   for (const message of messages) {
-    const text = textOf(message.content);
+    const text = contentText(message.content);
     const waiting = open;
     open = [];
     if (message.role === "assistant") {
@@ -116,44 +116,44 @@ function readMessages(
         type: "function",
         function: { name, arguments: given },
       }));
-      read.push(open.length === 0 ? message : { role: "assistant", content, tool_calls: open });
+      result.push(open.length === 0 ? message : { role: "assistant", content, tool_calls: open });
       continue;
     }
     const results = message.role === "user" && waiting.length > 0
       ? READERS[format.id].results(text, waiting.map((call) => call.function.name))
       : new Map<number, string>();
-    if (results.size === 0) read.push(message);
+    if (results.size === 0) result.push(message);
     for (const [number, content] of results) {
       const id = waiting[number - 1]?.id;
-      if (id !== undefined) read.push({ role: "tool", tool_call_id: id, content });
+      if (id !== undefined) result.push({ role: "tool", tool_call_id: id, content });
     }
   }
-  return read;
+  return result;
 }
 
-// What stands around the functions.
+// The text around the functions.
 
 const SAMPLES = ["a", "b"].map((name) => ({ name, description: name, parameters: {} }));
 
-/** The words around the list of functions: what is told of none, cut where a list would stand. */
-function frameOf(format: TextFormat): { readonly before: string; readonly behind: string } {
+/** The text before and after the list of functions, found by comparing instructions with and without any. */
+function frameOf(format: TextFormat): { readonly before: string; readonly after: string } {
   const [none, some] = [format.describe([]), format.describe(SAMPLES)];
   let length = 0;
   while (length < none.length && none[length] === some[length]) length++;
-  return { before: none.slice(0, length), behind: none.slice(length) };
+  return { before: none.slice(0, length), after: none.slice(length) };
 }
 
 const FRAMES = TEXT_FORMATS.map((id) => ({ id, ...frameOf(formatOf(id)) }));
 
-// What stands in the formats.
+// The contents of the formats.
 
 const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
   react: {
-    tools: (told) =>
-      told.split(/\n(?=- )/).flatMap((entry) => {
+    tools: (functionsText) =>
+      functionsText.split(/\n(?=- )/).flatMap((entry) => {
         const colon = entry.indexOf(": ");
         const split = entry.lastIndexOf(PARAMETERS);
-        return toTool({
+        return toChatTools({
           name: entry.slice("- ".length, colon),
           description: outdented(entry.slice(colon + ": ".length, split)),
           parameters: parseJson(entry.slice(split + PARAMETERS.length)) ?? null,
@@ -173,10 +173,10 @@ const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
       ),
   },
   xml: {
-    tools: (told) =>
-      elements(told, "tool_definition").flatMap((entry) => {
+    tools: (functionsText) =>
+      elements(functionsText, "tool_definition").flatMap((entry) => {
         const [name = "", description = "", parameters = ""] = elements(entry);
-        return toTool({
+        return toChatTools({
           name: unshielded(name),
           description: unshielded(description),
           parameters: parseJson(parameters) ?? null,
@@ -191,22 +191,22 @@ const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
       ),
   },
   hermes: {
-    tools: (told) =>
-      told.split("\n").flatMap((line) => {
-        const read = parseJson(line);
-        const told = isJsonObject(read) ? read["function"] : undefined;
-        return isJsonObject(told) ? toTool(told) : [];
+    tools: (functionsText) =>
+      functionsText.split("\n").flatMap((line) => {
+        const parsed = parseJson(line);
+        const definition = isJsonObject(parsed) ? parsed["function"] : undefined;
+        return isJsonObject(definition) ? toChatTools(definition) : [];
       }),
     results: (text) =>
       new Map(
         elements(text, "tool_response").flatMap((entry): [number, string][] => {
-          const read = parseJson(entry);
-          if (!isJsonObject(read)) return [];
-          const content = read["content"];
-          // What is JSON stands there as it was written: long numbers would lose digits.
+          const parsed = parseJson(entry);
+          if (!isJsonObject(parsed)) return [];
+          const content = parsed["content"];
+          // JSON is copied as text, as parsing would cost long numbers their digits.
           const start = entry.indexOf(CONTENT);
           return [[
-            Number(read["call"]),
+            Number(parsed["call"]),
             typeof content === "string"
               ? content
               : unshielded(entry.slice(start + CONTENT.length, entry.lastIndexOf("}"))),
@@ -219,9 +219,9 @@ const READERS: Readonly<Record<TextFormat["id"], FormatReader>> = {
 const PARAMETERS = "\n  Parameters: ";
 const CONTENT = ', "content": ';
 
-/** A function as it was told; none where it has no name. */
-function toTool(told: JsonObject): ChatTool[] {
-  const { name, description, strict, parameters } = told;
+/** A function parsed from a text; empty if it has no name. */
+function toChatTools(definition: JsonObject): ChatTool[] {
+  const { name, description, strict, parameters } = definition;
   if (typeof name !== "string") return [];
   return [{
     type: "function",
@@ -235,8 +235,8 @@ function toTool(told: JsonObject): ChatTool[] {
 }
 
 /**
- * What stands in the elements that a text begins with, one behind the other: those of a name, or any. None of
- * them has a closing tag of its own name in it.
+ * The contents of the consecutive elements at the start of a text: those with a name, or any. No element
+ * contains a closing tag of its own name.
  */
 function elements(text: string, name?: string): string[] {
   const found: string[] = [];
@@ -251,7 +251,7 @@ function elements(text: string, name?: string): string[] {
   return found;
 }
 
-/** Within texts the closing tags of formats have a stroke more. */
+/** Removes the backslash that formats add to closing tags within texts. */
 function unshielded(text: string): string {
   return text.replace(/<\\\/(?=[a-z])/gi, "</");
 }

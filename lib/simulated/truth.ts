@@ -16,23 +16,22 @@ import { readFunctions } from "./functions.ts";
 import { readChosen } from "./reading.ts";
 
 import { drawMistakes, type KnownQuestion, spoilCalls, type TruthRates } from "./truth_mistakes.ts";
-import { type Asked, type AskedOf, readAsked } from "./truth_reading.ts";
+import { type QuestionRequest, readTruthRequest, type TruthRequest } from "./truth_reading.ts";
 import { writeAnswer, writePlan } from "./truth_writing.ts";
 import { type ChatRequest, composeAnswer, type OutgoingCall, type SimulatedModel } from "./wire.ts";
 
-/** The questions that a model knows the answers to. */
+/** The questions whose answers a model knows. */
 export interface Truths {
   /**
-   * The question that a text is, or begins with where it goes on after a space or a line break: strategies
-   * and perturbations put something behind questions. Of several it is the longest; `undefined` if none is
-   * known.
+   * Finds the question that a text consists of, or begins with before a space or line break, as strategies and
+   * perturbations append to questions. Returns the longest match; `undefined` if there is none.
    */
   find(text: string): KnownQuestion | undefined;
 }
 
 /**
- * The questions of call sets. They are found by their texts alone, as a model sees no more: of several with
- * the same text the first counts. The time to find one does not grow with what stands behind it.
+ * Indexes the questions of call sets by text, as a model sees no more; of several with the same text the first
+ * counts. The time to find one does not depend on the length of the text after it.
  *
  * @example Usage
  * ```ts
@@ -67,55 +66,55 @@ export function truthsOf(sets: readonly CallSet[]): Truths {
     .sort((one, other) => other - one);
   return {
     find(text) {
-      const asked = text.trim();
+      const question = text.trim();
       for (const length of lengths) {
-        if (length > asked.length || /^\S/.test(asked.charAt(length))) continue;
-        const known = byText.get(asked.slice(0, length));
+        if (length > question.length || /^\S/.test(question.charAt(length))) continue;
+        const known = byText.get(question.slice(0, length));
         if (known !== undefined) return known;
       }
     },
   };
 }
 
-/** How a model that knows the truth errs. */
+/** Options of a model that knows the truth. */
 export interface TruthOptions {
   /** The rates of its mistakes. */
   readonly rates: TruthRates;
-  /** What its mistakes are drawn from. */
+  /** The seed of its mistakes. */
   readonly seed: number;
 }
 
-/** What is said of questions that are not known. */
+/** The reply to unknown questions. */
 const DO_NOT_KNOW = "I do not know.";
-/** What is said when all calls are made. */
+/** The reply after all calls are made. */
 const DONE = "I have made all calls.";
-/** Stands behind a list that is complete. */
+/** The mark after a complete list. */
 const STOP = "<!stop>";
 
 /**
- * A simulated model that answers the questions of `truths` as their truth says, but errs as `options` say. It
- * writes calls or names in the form that the prompt asks for, makes calls one after another where there are
- * tools, writes the plans and lists that strategies ask for, repairs what it has written, and rates answers
- * by {@linkcode likenessOf}. A question that it does not know it answers so.
+ * A simulated model that gives the true answers to the questions of `truths`, but errs as `options` say. It
+ * writes calls or names in the requested format, makes calls one after another if there are tools, writes the
+ * plans and lists that strategies request, repairs its answers, and rates answers by {@linkcode likenessOf}. To
+ * an unknown question it replies that it does not know.
  *
- * Mistakes are drawn per seed, `seed` field of the request, question and kind, so that runs that differ in
- * mode, format or strategy share them. Plans and lists have those of the answer in what is called; `syntax`
- * and `fence` are of answers alone, and gone when an answer is repaired. A call that is repaired has the true
- * arguments. For `judge`, prediction and truth stand in the question's place.
+ * Mistakes depend on the seed, the `seed` field of the request, the question and the kind, so that runs with
+ * different modes, formats or strategies share them. Plans and lists have the same wrong calls as the answer;
+ * `syntax` and `fence` affect answers only, and not repaired ones. A repaired call has the true arguments. For
+ * `judge`, prediction and truth replace the question.
  */
 export function createTruth(name: string, truths: Truths, options: TruthOptions): SimulatedModel {
   return {
     name,
     reply(request) {
-      const asked = readAsked(request);
-      if (asked.kind === "judge") {
-        return composeAnswer(name, request, rate(asked, request, options), []);
+      const task = readTruthRequest(request);
+      if (task.kind === "judge") {
+        return composeAnswer(name, request, writeRating(task, request, options), []);
       }
-      const known = truths.find(asked.question);
+      const known = truths.find(task.question);
       if (known === undefined) return composeAnswer(name, request, DO_NOT_KNOW, []);
-      const drawn = new Drawn(known, request, options);
-      if (asked.kind !== "call") return composeAnswer(name, request, write(asked, drawn), []);
-      const calls = callNext(request, known, drawn, asked.repair);
+      const drawn = new Mistakes(known, request, options);
+      if (task.kind !== "call") return composeAnswer(name, request, writeText(task, drawn), []);
+      const calls = callNext(request, known, drawn, task.repair);
       const text = calls.length === 0 ? DONE : `I call ${calls[0]!.name}.`;
       return composeAnswer(name, request, text, calls);
     },
@@ -123,7 +122,7 @@ export function createTruth(name: string, truths: Truths, options: TruthOptions)
 }
 
 /** The mistakes in the answers to one question. */
-class Drawn {
+class Mistakes {
   readonly #known: KnownQuestion;
   readonly #options: TruthOptions;
   readonly #repetition: number;
@@ -138,7 +137,7 @@ class Drawn {
     return drawMistakes(this.#known, mode, { ...this.#options, repetition: this.#repetition });
   }
 
-  /** The calls of the answer, without some of the mistakes. */
+  /** The calls of the answer, with the mistakes that `isMade` allows. */
   calls(isMade: (mistake: string) => boolean = () => true): CallTruth {
     const { seed } = this.#options;
     const mistakes = this.mistakes("tools").filter(isMade);
@@ -146,10 +145,10 @@ class Drawn {
   }
 }
 
-/** What is written where nothing can be called. */
-function write(asked: Exclude<AskedOf, { kind: "call" }>, drawn: Drawn): string {
+/** The text of a reply to a request without tools. */
+function writeText(task: Exclude<QuestionRequest, { kind: "call" }>, drawn: Mistakes): string {
   const calls = drawn.calls();
-  switch (asked.kind) {
+  switch (task.kind) {
     case "plan":
       return writePlan(calls);
     case "route":
@@ -162,48 +161,48 @@ function write(asked: Exclude<AskedOf, { kind: "call" }>, drawn: Drawn): string 
     case "missing":
       return `${writeAnswer(calls, "json")} ${STOP}`;
     case "answer": {
-      const { form, again } = asked;
-      const made = drawn.mistakes(form === "names" ? "routing" : "parameters");
+      const { form, again } = task;
+      const mistakes = drawn.mistakes(form === "names" ? "routing" : "parameters");
       return writeAnswer(calls, form, {
-        cut: !again && made.includes("syntax"),
-        fenced: !again && made.includes("fence"),
+        cut: !again && mistakes.includes("syntax"),
+        fenced: !again && mistakes.includes("fence"),
       });
     }
   }
 }
 
-/** The next call, if there is one: each has a reply of its own. */
+/** The next call, if there is one: each is made in a separate reply. */
 function callNext(
   { messages, tools, tool_choice: choice }: ChatRequest,
   { functions }: KnownQuestion,
-  drawn: Drawn,
+  drawn: Mistakes,
   repair: boolean,
 ): OutgoingCall[] {
   if (choice === "none") return [];
   const { API, parameters } = drawn.calls((mistake) => !repair || mistake === "route");
-  const made = messages.reduce(
+  const callsMade = messages.reduce(
     (sum, message) => sum + (message.role === "assistant" ? message.tool_calls?.length ?? 0 : 0),
     0,
   );
   const chosen = readChosen(choice);
   const must = choice === "required" || chosen !== undefined;
-  // Where a call is demanded, the last one is made again.
-  const place = must ? Math.min(made, API.length - 1) : made;
-  const own = API[place];
-  const tool = functions.find((one) => one.name === own)?.tool.name ?? own;
+  // If a call is required after the last one, that is repeated.
+  const place = must ? Math.min(callsMade, API.length - 1) : callsMade;
+  const trueName = API[place];
+  const tool = functions.find((one) => one.name === trueName)?.tool.name ?? trueName;
   const name = chosen ?? tool ?? (must ? tools?.[0]?.function.name : undefined);
   if (name === undefined) return [];
-  const given = name === tool ? parameters[place] : undefined;
-  const values = new Map(isJsonObject(given) ? Object.entries(given) : []);
+  const args = name === tool ? parameters[place] : undefined;
+  const values = new Map(isJsonObject(args) ? Object.entries(args) : []);
   const offered = tools?.find((one) => one.function.name === name)?.function;
   const result = offered && readFunctions([offered]).get(name)?.result;
-  if (result !== undefined) values.set(result, `@result_${made + 1}`);
+  if (result !== undefined) values.set(result, `@result_${callsMade + 1}`);
   return [{ name, arguments: values }];
 }
 
 /** A rating, or a reply without one. */
-function rate(
-  { prediction, truth }: Extract<Asked, { kind: "judge" }>,
+function writeRating(
+  { prediction, truth }: Extract<TruthRequest, { kind: "judge" }>,
   request: ChatRequest,
   { rates, seed }: TruthOptions,
 ): string {
@@ -213,8 +212,8 @@ function rate(
 }
 
 /**
- * How like a prediction is to the truth: 1 where it is right by the published rule, 0 where it cannot be
- * read, and else the share of names and arguments that are right, which is below 1.
+ * Rates the similarity of a prediction to the truth: 1 if it is right by the published rule, 0 if it cannot be
+ * parsed, otherwise the share of right names and arguments, which is below 1.
  *
  * @param truth The truth as JSON, `{API, parameters}`.
  *
@@ -229,40 +228,40 @@ function rate(
  * ```
  */
 export function likenessOf(prediction: string, truth: string): number {
-  const given = readCalls(predicted(prediction));
-  const expected = readCalls(parseJson(truth));
-  if (given === undefined || expected === undefined) return 0;
-  if (scorePrediction(given, expected, { mode: "tools" }).exact) return 1;
-  const places = Math.max(given.API.length, expected.API.length);
+  const predictedCalls = readCalls(parsePrediction(prediction));
+  const trueCalls = readCalls(parseJson(truth));
+  if (predictedCalls === undefined || trueCalls === undefined) return 0;
+  if (scorePrediction(predictedCalls, trueCalls, { mode: "tools" }).exact) return 1;
+  const places = Math.max(predictedCalls.API.length, trueCalls.API.length);
   let parts = 0;
   let right = 0;
   for (let place = 0; place < places; place++) {
     parts++;
-    const isNamed = given.API[place] === expected.API[place];
+    const isNamed = predictedCalls.API[place] === trueCalls.API[place];
     if (isNamed) right++;
-    const [own, wanted] = [given, expected].map(({ parameters }) => parameters[place]);
+    const [own, wanted] = [predictedCalls, trueCalls].map(({ parameters }) => parameters[place]);
     for (const [key, value] of isJsonObject(wanted) ? Object.entries(wanted) : []) {
       parts++;
-      if (isNamed && isJsonObject(own) && agrees(own, key, value)) right++;
+      if (isNamed && isJsonObject(own) && isArgumentRight(own, key, value)) right++;
     }
   }
   return parts === 0 ? 0 : Math.min(right / parts, BELOW_RIGHT);
 }
 
-/** The most that is not right comes to; it must not be rounded to 1. */
+/** The highest rating of a wrong prediction; it must not be rounded to 1. */
 const BELOW_RIGHT = 0.999;
 
 type Calls = { API: string[]; parameters: JsonValue[] };
 
-/** A prediction in either format. */
-function predicted(text: string): JsonValue | undefined {
+/** Parses a prediction in any format. */
+function parsePrediction(text: string): JsonValue | undefined {
   for (const format of CALL_FORMATS) {
     const value = readPrediction(text, { format });
     if (isJsonObject(value) || Array.isArray(value)) return value;
   }
 }
 
-/** Calls, or names alone. */
+/** Reads calls, or names alone. */
 function readCalls(value: JsonValue | undefined): Calls | undefined {
   if (Array.isArray(value)) return { API: value.filter(isText), parameters: [] };
   if (!isJsonObject(value)) return undefined;
@@ -277,8 +276,8 @@ function isText(value: JsonValue): value is string {
   return typeof value === "string";
 }
 
-/** Whether one argument is right, by the published rule. */
-function agrees(given: JsonObject, key: string, expected: JsonValue): boolean {
+/** Whether one argument is right by the published rule. */
+function isArgumentRight(given: JsonObject, key: string, expected: JsonValue): boolean {
   if (!Object.hasOwn(given, key)) return false;
   const calls = (value: JsonValue) => ({
     API: [key],

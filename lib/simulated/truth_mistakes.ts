@@ -1,6 +1,6 @@
 /**
- * The mistakes of the simulated model that knows the truth: which there are, which a question leaves room
- * for, which are made, and what they make of the true calls.
+ * The mistakes of the simulated model that knows the truth: their kinds, which a question allows, which are
+ * drawn, and their effects on the true calls.
  * @module
  */
 
@@ -22,12 +22,12 @@ import { normalizeOutput } from "../tasks/questions/stability.ts";
 export type AnswerMistake = typeof ANSWER_MISTAKES[number];
 
 /**
- * A rate, 0..1, for each kind of mistake. Every question in every repetition is one opportunity of each that
- * it leaves room for ({@linkcode possibleMistakes}); every pair to be judged is one of `judge`.
+ * A rate from 0 to 1 for each kind of mistake. Every question in every repetition is an opportunity for each
+ * that it allows ({@linkcode possibleMistakes}); every pair to judge is one for `judge`.
  *
  * | mistake | the model | where | false by `published` | false by `strict` |
  * | --- | --- | --- | --- | --- |
- * | `syntax` | ends too soon for its answer to be read | in texts | `syntaxValid` and all others | the same |
+ * | `syntax` | cuts its answer off so that it cannot be parsed | in texts | `syntaxValid` and all others | the same |
  * | `fence` | puts its answer in fences | in texts | nothing | `syntaxValid` and all others |
  * | `route` | leaves out a call, or makes one of another function of the domain | there is another function, or several calls | `routingExact`, `structural`, `exact` | the same |
  * | `key` | misnames an argument | a call has one | `structural`, `exact` | the same |
@@ -35,32 +35,32 @@ export type AnswerMistake = typeof ANSWER_MISTAKES[number];
  * | `extra` | adds an argument | the truth has the arguments of a call, if none | nothing | `exact` |
  * | `judge` | rates without a score | it is asked to judge | | |
  *
- * Texts are what is asked for in the modes `parameters` and `routing`. In `routing` all of the first three
- * that make anything false make `routingExact` false, and the others have no place. A score is right where
- * none of the mistakes that are made makes it false.
+ * Answers are texts in the modes `parameters` and `routing`. In `routing` each of the first three that makes any
+ * score false makes `routingExact` false, and the others do not occur. A score is right if no mistake that was
+ * made makes it false.
  */
 export type TruthRates = Readonly<Record<typeof TRUTH_MISTAKES[number], number>>;
 
-/** A question, and the functions that are on offer for it. */
+/** A question with its functions. */
 export interface KnownQuestion {
   /** The question. */
   readonly question: CallQuestion;
-  /** The functions on offer. */
+  /** The functions. */
   readonly functions: readonly ApiFunction[];
 }
 
-/** What mistakes are drawn from. */
+/** The rates and seeds that determine mistakes. */
 export interface MistakeDraws {
-  /** The rates; those that are left out are 0. */
+  /** The rates. Default: 0. */
   readonly rates: Partial<TruthRates>;
   /** The seed of the model. */
   readonly seed: number;
-  /** The `seed` of the request, which is the number of the repetition; 0 where there is none. */
+  /** The `seed` of the request, which is the number of the repetition; 0 if it has none. */
   readonly repetition: number;
 }
 
 /**
- * The mistakes that a question leaves room for in a mode; others do not happen, whatever their rates are.
+ * Returns the mistakes that a question allows in a mode; others do not occur at any rate.
  *
  * @example Usage
  * ```ts
@@ -86,20 +86,20 @@ export function possibleMistakes(known: KnownQuestion, mode: CallMode): AnswerMi
   const isText = mode !== "tools";
   const hasArguments = mode !== "routing";
   const has: Readonly<Record<AnswerMistake, boolean>> = {
-    // Quotes and brackets do not count in lists of names, so that a name must be lost.
+    // Quotes and brackets are ignored in lists of names, so a cut must remove a name.
     syntax: isText && (hasArguments || normalizeOutput(last) !== ""),
     fence: isText,
-    route: calls.length > 1 || calls.some(({ name }) => othersThan(name, known).length > 0),
+    route: calls.length > 1 || calls.some(({ name }) => otherFunctions(name, known).length > 0),
     key: hasArguments && namedArguments(calls).length > 0,
-    value: hasArguments && namedArguments(calls).some(isTold),
+    value: hasArguments && namedArguments(calls).some(isSpecific),
     extra: hasArguments && calls.some(({ given }) => isJsonObject(given)),
   };
   return ANSWER_MISTAKES.filter((mistake) => has[mistake]);
 }
 
 /**
- * The mistakes that `sim:truth` makes of a question, each by its own rate and apart from all others. The
- * first number of the stream of seed, repetition, id of the question and mistake must be below the rate.
+ * Draws the mistakes that `sim:truth` makes in a question, each independently by its rate. A mistake is made if
+ * the first number of the stream of seed, repetition, question id and mistake is below the rate.
  */
 export function drawMistakes(
   known: KnownQuestion,
@@ -111,7 +111,7 @@ export function drawMistakes(
   );
 }
 
-/** The calls that some mistakes make of the true ones; mistakes in texts leave them as they are. */
+/** Applies mistakes to the true calls; mistakes in texts do not change them. */
 export function spoilCalls(
   known: KnownQuestion,
   mistakes: readonly AnswerMistake[],
@@ -121,7 +121,7 @@ export function spoilCalls(
   for (const [mistake, spoil] of SPOILERS) {
     if (!mistakes.includes(mistake)) continue;
     const stream = streamOf(known, mistake, draws);
-    // Its first number tells whether the mistake is made.
+    // Its first number determines whether the mistake is made.
     stream.prng();
     calls = spoil(calls, stream, known);
   }
@@ -139,7 +139,7 @@ function streamOf(
   return fork(seed, repetition, id, mistake);
 }
 
-/** A call, with its arguments if the truth tells them. */
+/** A call, with its arguments if the truth has them. */
 interface TrueCall {
   readonly name: string;
   readonly given: JsonValue | undefined;
@@ -149,7 +149,7 @@ function callsOf({ API, parameters }: CallTruth): readonly TrueCall[] {
   return API.map((name, place) => ({ name, given: parameters[place] }));
 }
 
-/** An argument by the place of its call. */
+/** An argument, with the index of its call. */
 interface NamedArgument {
   readonly place: number;
   readonly key: string;
@@ -162,13 +162,13 @@ function namedArguments(calls: readonly TrueCall[]): NamedArgument[] {
   );
 }
 
-/** Whether a value other than that of an argument is wrong by both rules. */
-function isTold({ value }: NamedArgument): boolean {
+/** Whether any other value of an argument would be wrong by both rules. */
+function isSpecific({ value }: NamedArgument): boolean {
   return value !== PLACEHOLDER && !(isJsonObject(value) && Object.keys(value).length === 0);
 }
 
-/** The functions of the domain that do not pass for the one of a name. */
-function othersThan(name: string, { functions }: KnownQuestion): string[] {
+/** The names of functions in the domain that are not equivalent to a name. */
+function otherFunctions(name: string, { functions }: KnownQuestion): string[] {
   return functions.map((other) => other.name)
     .filter((other) => normalizeOutput(other) !== normalizeOutput(name));
 }
@@ -179,10 +179,10 @@ type Spoiler = (
   known: KnownQuestion,
 ) => readonly TrueCall[];
 
-/** What each mistake makes of calls. A call is lost only when all else is done to it. */
+/** The effect of each mistake on calls. `route` is last, as it may remove a call. */
 const SPOILERS: readonly (readonly [AnswerMistake, Spoiler])[] = [
   ["value", (calls, stream) => {
-    const { place, key, value } = sample(namedArguments(calls).filter(isTold), stream)!;
+    const { place, key, value } = sample(namedArguments(calls).filter(isSpecific), stream)!;
     return withEntries(
       calls,
       place,
@@ -199,7 +199,7 @@ const SPOILERS: readonly (readonly [AnswerMistake, Spoiler])[] = [
   ["extra", (calls, stream, { question: { truth } }) => {
     const places = calls.flatMap(({ given }, place) => isJsonObject(given) ? [place] : []);
     const place = sample(places, stream)!;
-    // A true name that was misspelt before must not come back.
+    // The new name must not equal a true one that was misspelt before.
     const taken = namesOf(Object.entries(truth.parameters[place] as JsonObject));
     return withEntries(calls, place, (entries) => {
       const name = freeName("note", [...taken, ...namesOf(entries)]);
@@ -208,7 +208,7 @@ const SPOILERS: readonly (readonly [AnswerMistake, Spoiler])[] = [
   }],
   ["route", (calls, stream, known) => {
     const places = calls.flatMap(({ name }, place) => {
-      const others = othersThan(name, known);
+      const others = otherFunctions(name, known);
       return others.length === 0 ? [] : [{ place, others }];
     });
     const isLost = places.length === 0 || (calls.length > 1 && stream.prng() < 0.5);
@@ -218,7 +218,7 @@ const SPOILERS: readonly (readonly [AnswerMistake, Spoiler])[] = [
   }],
 ];
 
-/** The calls with other arguments of one. */
+/** The calls with the arguments of one changed. */
 function withEntries(
   calls: readonly TrueCall[],
   place: number,
@@ -233,14 +233,14 @@ function namesOf(entries: readonly [string, JsonValue][]): string[] {
   return entries.map(([name]) => name);
 }
 
-/** A name that is not taken. */
+/** A name that is not in `taken`. */
 function freeName(wanted: string, taken: readonly string[]): string {
   let name = wanted;
   while (taken.includes(name)) name += "_";
   return name;
 }
 
-/** Another value of the same type, where the type has one. */
+/** Another value, of the same type if it has one. */
 function otherValue(value: JsonValue): JsonValue {
   if (typeof value === "string") return value + ([...value].at(-1) ?? "?");
   if (typeof value === "number") return value + 1 === value ? 0 : value + 1;

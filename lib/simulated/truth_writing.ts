@@ -1,5 +1,5 @@
 /**
- * How the simulated model that knows the truth writes calls down.
+ * Writes the answers of the simulated model that knows the truth.
  * @module
  */
 
@@ -7,19 +7,19 @@ import type { CallFormat } from "../tasks/questions/scoring.ts";
 import type { CallTruth } from "../tasks/questions/question_set.ts";
 import { isJsonObject, type JsonValue } from "../base/json.ts";
 
-/** What an answer is to look like: names in brackets, or calls with their arguments. */
+/** The form of an answer: names in brackets, or calls with their arguments. */
 export type AnswerForm = "names" | CallFormat;
 
-/** What may be wrong with a text. */
+/** The mistakes in a text. */
 export interface TextMistakes {
-  /** It ends too soon to be read. */
+  /** Whether it is cut off so that it cannot be parsed. */
   readonly cut: boolean;
-  /** It stands in fences. */
+  /** Whether it is in a fenced code block. */
   readonly fenced: boolean;
 }
 
 /**
- * An answer with these calls, which parses by either rule, unless it is cut. A list of names that is cut
+ * Writes an answer with these calls, which parses by either rule unless it is cut. A list of names that is cut
  * lacks the last one.
  *
  * @example Usage
@@ -42,7 +42,7 @@ export function writeAnswer(
   { cut, fenced }: TextMistakes = { cut: false, fenced: false },
 ): string {
   const text = cut ? CUT[form](calls) : WHOLE[form](calls);
-  // A list of names is of no language that fences could name.
+  // A list of names has no language to name in the fence.
   return fenced ? `\`\`\`${form === "names" ? "" : form}\n${text}\n\`\`\`` : text;
 }
 
@@ -52,7 +52,7 @@ const WHOLE: Readonly<Record<AnswerForm, Writer>> = {
   names: ({ API }) => `[${API.map(quoted).join(", ")}]`,
   json: ({ API, parameters }) => `{"API": ${jsonList(API)}, "parameters": ${jsonList(parameters)}}`,
   yaml: ({ API, parameters }) =>
-    `API:${yamlList(API.map((name) => [plain(name)]))}\n` +
+    `API:${yamlList(API.map((name) => [safeJson(name)]))}\n` +
     `parameters:${yamlList(parameters.map(yamlLines))}`,
 };
 
@@ -63,7 +63,7 @@ const CUT: Readonly<Record<AnswerForm, Writer>> = {
   yaml: (calls) => openEnded(WHOLE.yaml(calls)),
 };
 
-/** A text that ends before its last string, or last list, is closed: none such parses. */
+/** Cuts a text before its last string or list is closed, so that it cannot be parsed. */
 function openEnded(text: string): string {
   const quote = text.lastIndexOf('"');
   return text.slice(0, quote === -1 ? text.lastIndexOf("]") : quote);
@@ -73,16 +73,16 @@ function quoted(name: string): string {
   return name.includes("'") ? `"${name}"` : `'${name}'`;
 }
 
-/** A value as JSON that either rule reads as it is meant: the published one takes ' for " and deletes fences. */
-function plain(value: JsonValue): string {
+/** A value as JSON that both rules parse correctly: the published one replaces ' by " and deletes fences. */
+function safeJson(value: JsonValue): string {
   return JSON.stringify(value).replaceAll("'", "\\u0027").replaceAll("`", "\\u0060");
 }
 
 function jsonList(values: readonly JsonValue[]): string {
-  return `[${values.map(plain).join(", ")}]`;
+  return `[${values.map(safeJson).join(", ")}]`;
 }
 
-/** A list of which each item has some lines. */
+/** A YAML list of items, each given as lines. */
 function yamlList(items: readonly (readonly string[])[]): string {
   if (items.length === 0) return " []";
   return items.map(([first, ...others]) =>
@@ -90,16 +90,16 @@ function yamlList(items: readonly (readonly string[])[]): string {
   ).join("");
 }
 
-/** Each key of an object on its own line; JSON is YAML, too. */
+/** Each key of an object on its own line, with JSON values, as JSON is valid YAML. */
 function yamlLines(value: JsonValue): string[] {
-  if (!isJsonObject(value) || Object.keys(value).length === 0) return [plain(value)];
-  return Object.entries(value).map(([key, own]) => `${plain(key)}: ${plain(own)}`);
+  if (!isJsonObject(value) || Object.keys(value).length === 0) return [safeJson(value)];
+  return Object.entries(value).map(([key, own]) => `${safeJson(key)}: ${safeJson(own)}`);
 }
 
 /** A plan: one numbered step for each call. */
 export function writePlan({ API, parameters }: CallTruth): string {
   const steps = API.map((name, place) =>
-    `${place + 1}. ${name}(${plain(parameters[place] ?? {})})`
+    `${place + 1}. ${name}(${safeJson(parameters[place] ?? {})})`
   );
   return [...steps, "The answer is what these calls return."].join("\n");
 }

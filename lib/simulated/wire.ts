@@ -1,5 +1,5 @@
 /**
- * The part of OpenAI's chat completions format that simulated models read and write.
+ * The part of OpenAI's chat completions format that simulated models use.
  *
  * @see https://platform.openai.com/docs/api-reference/chat
  * @module
@@ -9,16 +9,16 @@ import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { hash64 } from "../base/random.ts";
 
-/** The content of a message: a text, parts of which those with a `text` are read, or nothing. */
+/** The content of a message: a text, a list of parts of which those with a `text` are read, or nothing. */
 export type ChatContent = string | readonly { readonly text?: string }[] | null;
 
 /** A call in an assistant message. */
 export interface ChatCall {
-  /** Pairs the call with its result. */
+  /** The id that pairs the call with its result. */
   readonly id: string;
-  /** Functions are the only tools. */
+  /** The only type of tool. */
   readonly type: "function";
-  /** The name and the arguments as JSON text, as the model wrote them. */
+  /** The name, and the arguments as JSON text as the model wrote them. */
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
@@ -32,9 +32,9 @@ export type ChatMessage =
   }
   | { readonly role: "tool"; readonly tool_call_id: string; readonly content: ChatContent };
 
-/** A function on offer (FuncBenchGen, appendix B.3). */
+/** A function that a model may call (FuncBenchGen, appendix B.3). */
 export interface ChatTool {
-  /** Functions are the only tools. */
+  /** The only type of tool. */
   readonly type: "function";
   /** The function's name, description and the JSON Schema of its arguments. */
   readonly function: {
@@ -44,34 +44,34 @@ export interface ChatTool {
   };
 }
 
-/** The body of a request. Fields that are not named here are accepted and ignored. */
+/** The body of a request. Other fields are accepted and ignored. */
 export interface ChatRequest {
   /** The name of the model. */
   readonly model: string;
   /** The conversation so far; at least one message. */
   readonly messages: readonly ChatMessage[];
-  /** The functions on offer. */
+  /** The functions that the model may call. */
   readonly tools?: readonly ChatTool[] | null;
   /**
-   * `"none"` forbids calls. `"required"` makes every reply call, and `{type: "function", function:
-   * {name}}` makes it call that function. Other choices leave it free.
+   * `"none"` forbids calls, `"required"` requires them in every reply, and `{type: "function", function: {name}}`
+   * requires calls of that function. Other values leave the choice to the model.
    */
   readonly tool_choice?: unknown;
-  /** `false` allows one call a reply. */
+  /** `false` allows only one call per reply. */
   readonly parallel_tool_calls?: boolean | null;
-  /** Changes the noise of a noisy model; default 0. */
+  /** Changes the noise of a noisy model. Default: 0. */
   readonly seed?: number | null;
-  /** Only whole answers are given. */
+  /** Streaming is not supported. */
   readonly stream?: false | null;
-  /** Only one answer is given. */
+  /** Only one answer is supported. */
   readonly n?: 1 | null;
 }
 
-/** The body of an answer, with one choice. */
+/** The body of a reply, with one choice. */
 export interface ChatAnswer {
   /** A hash of model and request. */
   readonly id: string;
-  /** Always `chat.completion`, or whatever the field says in OpenAI's format. */
+  /** Always `chat.completion`, as in OpenAI's format. */
   readonly object: "chat.completion";
   /** Always 0, so that equal requests have equal answers. */
   readonly created: number;
@@ -89,7 +89,7 @@ export interface ChatAnswer {
     readonly logprobs: null;
     readonly finish_reason: "stop" | "tool_calls";
   }];
-  /** Estimated: a token is taken to be four characters, rounded up. */
+  /** Estimated at four characters per token, rounded up. */
   readonly usage: {
     readonly prompt_tokens: number;
     readonly completion_tokens: number;
@@ -97,25 +97,25 @@ export interface ChatAnswer {
   };
 }
 
-/** Why a request is refused. */
+/** The reason why a request is refused. */
 export interface WireFault {
-  /** In words. */
+  /** The error message. */
   readonly message: string;
-  /** The field that is at fault. */
+  /** The field at fault. */
   readonly param?: string | null;
-  /** OpenAI's name for it. */
+  /** OpenAI's error code. */
   readonly code?: string;
-  /** The HTTP status; default 400. */
+  /** The HTTP status. Default: 400. */
   readonly status?: number;
 }
 
-/** A program that stands in for a model. It says nothing about any language model. */
+/** A program in place of a model. It says nothing about any language model. */
 export interface SimulatedModel {
-  /** The name by which it was asked for, options included. */
+  /** The requested name, including options. */
   readonly name: string;
   /**
-   * Answers once. The answer follows from the name and the request alone: all state is read anew
-   * from the conversation.
+   * Replies to a request. The reply depends on the name and the request alone, as all state is read from the
+   * conversation.
    */
   reply(request: ChatRequest): ChatAnswer;
 }
@@ -129,7 +129,7 @@ const call = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
 
-/** Checks the body of a request, and keeps the fields it does not know. */
+/** Checks the body of a request, and keeps unknown fields. */
 export const chatRequestSchema = z.looseObject({
   model: z.string(),
   messages: z.array(z.discriminatedUnion("role", [
@@ -157,24 +157,24 @@ export const chatRequestSchema = z.looseObject({
   n: z.literal(1, "Simulated models give one answer").nullable().exactOptional(),
 }) satisfies z.ZodType<ChatRequest>;
 
-/** What a variable has to a model: a number, or a symbol such as `@x` that stands for one. */
+/** The value of a variable as a model sees it: a number, or a symbol for one such as `@x`. */
 export type Value = number | string;
 
-/** A call that a simulated model makes: a function's name and an argument for each parameter. */
+/** A call by a simulated model: the function's name and its arguments by parameter. */
 export interface OutgoingCall {
   readonly name: string;
   readonly arguments: ReadonlyMap<string, JsonValue>;
 }
 
 /** The text of a message. */
-export function textOf(content: ChatContent | undefined): string {
+export function contentText(content: ChatContent | undefined): string {
   if (typeof content === "string") return content;
   return (content ?? []).map((part) => part.text ?? "").join("");
 }
 
 /**
- * The number of the step, from 0: how many assistant messages made calls. Plans and other texts are no
- * steps, so that a conversation that begins with one shares its noise with one that does not.
+ * The number of the step, from 0: how many assistant messages contain calls. Plans and other texts do not
+ * count, so that a conversation that begins with one has the same noise as one without.
  */
 export function stepOf(messages: readonly ChatMessage[]): number {
   return messages.filter((message) =>
@@ -182,7 +182,7 @@ export function stepOf(messages: readonly ChatMessage[]): number {
   ).length;
 }
 
-/** The answer of the model `name` that says `text` and makes `calls`. */
+/** The reply of the model `name` with `text` and `calls`. */
 export function composeAnswer(
   name: string,
   request: ChatRequest,
@@ -202,21 +202,21 @@ export function composeAnswer(
   return answerWith(name, request, text, toolCalls);
 }
 
-/** The answer of the model `name` that says `text` and makes calls that are written already. */
+/** The reply of the model `name` with `text` and calls that are already in OpenAI's format. */
 export function answerWith(
   name: string,
   request: ChatRequest,
   text: string,
   toolCalls: readonly ChatCall[],
 ): ChatAnswer {
-  const read = JSON.stringify([request.messages, request.tools ?? []]);
-  const promptTokens = tokens(read.length);
+  const requestText = JSON.stringify([request.messages, request.tools ?? []]);
+  const promptTokens = tokens(requestText.length);
   const completionTokens = tokens(toolCalls.reduce(
     (sum, { function: { name, arguments: written } }) => sum + name.length + written.length,
     text.length,
   ));
   return {
-    id: `chatcmpl-${hash64(`${name}\u0000${read}`).toString(16).padStart(16, "0")}`,
+    id: `chatcmpl-${hash64(`${name}\u0000${requestText}`).toString(16).padStart(16, "0")}`,
     object: "chat.completion",
     created: 0,
     model: name,

@@ -1,5 +1,5 @@
 /**
- * The same tools outside of tests: careful execution, definitions from traces, training data.
+ * The tools outside of tests: execution with retries and repairs, definitions from traces, training data.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * The loop with a strategy on tools of one's own: what benchmarks measure, in production.
+ * Runs a model with a strategy on custom tools: the loop that benchmarks measure, for production.
  * @module
  */
 
@@ -23,82 +23,81 @@ import {
   type CaseOptions,
   perturbCase,
   type PerturbedCase,
-  seenThrough,
   type Step,
+  toolboxOptions,
 } from "../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../perturbations/queries/literals.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import type { TraceEvent } from "../calls/trace.ts";
 
-/** What {@linkcode runTools} takes beside a model and tools. */
+/** Options of {@linkcode runTools}. */
 export interface RunToolsOptions extends StrategyOptions {
   /**
-   * The conversation so far, or the user's message alone. Another run's conversation goes on with what
-   * that run returned, and the user's next message.
+   * The conversation so far, or a single user message. To continue an earlier run, pass the messages that it
+   * returned, followed by the user's next one.
    */
   readonly messages: string | readonly Message[];
-  /** The strategy, such as `repair` or `restate+plan_then_call`; default `baseline`. */
+  /** The strategy, such as `repair` or `restate+plan_then_call`. Default: `baseline`. */
   readonly strategy?: string;
-  /** Models that are asked in place of `model`, by stage of the strategy, such as `plan`. */
+  /** Models to ask in place of `model`, by stage of the strategy, such as `plan`. */
   readonly models?: Readonly<Record<string, Model>>;
-  /** The values that the messages give, by name: for `restate` and `indirection`. */
+  /** The values given in the messages, by name, for `restate` and `indirection`. */
   readonly given?: JsonObject;
-  /** What it may take; default 50 calls, and no other limit. */
+  /** The limits of the run. Default: 50 calls, and no others. */
   readonly limits?: Limits;
   /**
-   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field` for call 1
-   * or `$call_id.field`; default `false`. Calls are then carried out in the order of their references, and
-   * those that do not wait for each other at the same time.
+   * Whether arguments may refer to results of other calls in the same reply, such as `$1.field` for call 1 or
+   * `$call_id.field`. Calls then run in the order of their references, independent ones at the same time.
+   * Default: `false`.
    */
   readonly references?: boolean;
-  /** Whether the model may, must or must not call; default what its options say. */
+  /** Whether the model may, must or must not call. Default: as its options say. */
   readonly toolChoice?: ToolChoice;
-  /** What is done to what the model gets to see: to find out how brittle it is with these tools. */
+  /** A perturbation of what the model sees, to measure how robust it is with these tools. */
   readonly perturbation?: ToolsPerturbation;
-  /** Aborts the work. */
+  /** Aborts the run. */
   readonly signal?: AbortSignal;
 }
 
 /** A perturbation of tools, of the last user message, or of what the tools return. */
 export interface ToolsPerturbation extends CaseOptions {
-  /** The id, such as `WT`, or several joined by `+`; of the checks `reorder` alone. */
+  /** The id, such as `WT`, or several joined by `+`. Of the checks, only `reorder` is allowed. */
   readonly id: string;
-  /** What the message tells, and where; {@linkcode findParameters} finds the arguments of known calls in it. */
+  /** The parameters in the message; {@linkcode findParameters} finds those of known calls. */
   readonly parameters?: readonly QueryParameter[];
 }
 
-/** What came of the work. */
+/** The result of {@linkcode runTools}. */
 export interface ToolsRun {
-  /** The answer, or the limit that was reached. */
+  /** The answer, or the limit reached. */
   readonly ending: Ending;
   /**
-   * The whole conversation: what was handed in, and what the model and the tools have said since. With
-   * `indirection` these speak of names. What a strategy tells the model beside it is left out: the next
-   * run tells it again.
+   * The whole conversation: the messages passed in, and those of the model and the tools. With `indirection`
+   * these contain names. Instructions added by the strategy are left out, as the next run adds them again.
    */
   readonly messages: readonly Message[];
-  /** What was given, and with `indirection` each name that a value got: the next run needs these. */
+  /** The given values, and with `indirection` those of all names. Pass them to the next run. */
   readonly given: JsonObject;
-  /** Everything that happened, in order. */
+  /** All events, in order. */
   readonly events: readonly TraceEvent[];
   /** Tokens of all replies. */
   readonly usage: Usage;
-  /** What other models than `model` were asked for. */
+  /** The use of models other than `model`, by stage. */
   readonly stages: readonly StageUse[];
-  /** What each part of the perturbation did; empty without one. Of returns, only those that came count. */
+  /** The effect of each part of the perturbation; empty without one. */
   readonly perturbed: readonly Step[];
 }
 
-/** A model that never stops calling is stopped. */
-const MOST_CALLS = 50;
+/** The default limit on calls, to stop a model that never stops calling. */
+const CALL_LIMIT = 50;
 
 /**
- * Lets a model work with tools of one's own, by a strategy.
+ * Runs a model with a strategy on custom tools.
  *
- * @throws {InputError} If there is no such strategy, stage or option, options do not go with the strategy,
- * or tools, messages or what is given are unusable.
- * @throws {InfrastructureError} If no usable reply could be had.
+ * @throws {InputError} If the strategy, a stage or an option is unknown, an option does not fit the strategy,
+ * or the tools, messages or given values are invalid.
+ * @throws {InfrastructureError} If the model gives no usable reply.
  *
  * @example Usage
  * ```ts
@@ -144,15 +143,15 @@ export async function runTools(
   const opening = checkMessages(messages);
   checkStages(strategy, models);
   checkToolChoice(toolChoice, tools);
-  const { calls: callLimit = MOST_CALLS, observation: longestResult, ...others } = limits;
+  const { calls: callLimit = CALL_LIMIT, observation: longestResult, ...others } = limits;
   const { parallel, depth } = limits;
   if (references) assertReferring("run tools", strategy);
   const perturbed = perturb(tools, opening, options.perturbation);
-  const asked = perturbed === undefined ? opening : withQuestion(opening, perturbed.query.text);
-  const work = withStrategy(strategy, runLoop, settings);
+  const input = perturbed === undefined ? opening : withQuestion(opening, perturbed.query.text);
+  const loop = withStrategy(strategy, runLoop, settings);
   using toolbox = new Toolbox(tools, {
     ...{ callLimit, given, longestResult, references, parallel, depth },
-    ...(perturbed === undefined ? {} : seenThrough(perturbed)),
+    ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
   });
   const session = new Session({
     model,
@@ -163,11 +162,11 @@ export async function runTools(
     record: (event) => toolbox.record(event),
     ...(signal === undefined ? {} : { signal }),
   });
-  const done = await converse(work, { session, environment: toolbox, messages: asked });
+  const result = await converse(loop, { session, environment: toolbox, messages: input });
   return {
-    ending: done.ending,
-    messages: done.messages,
-    given: Object.fromEntries(done.given),
+    ending: result.ending,
+    messages: result.messages,
+    given: Object.fromEntries(result.given),
     events: toolbox.events,
     usage: session.usage,
     stages: session.stages,
@@ -175,7 +174,7 @@ export async function runTools(
   };
 }
 
-/** What the model gets to see in place of the tools, the last user message and the returns. */
+/** Perturbs the tools, the last user message and the returns. */
 function perturb(
   tools: readonly Tool[],
   messages: readonly Message[],
@@ -187,7 +186,7 @@ function perturb(
   return perturbCase(tools, { text, parameters }, id, options);
 }
 
-/** A conversation whose last user message reads otherwise. */
+/** The conversation with another text in its last user message. */
 function withQuestion(messages: readonly Message[], content: string): readonly Message[] {
   const last = messages.findLastIndex(({ role }) => role === "user");
   return messages.map((message, place): Message =>
@@ -195,7 +194,7 @@ function withQuestion(messages: readonly Message[], content: string): readonly M
   );
 }
 
-/** The options there are: one that is mistyped would change nothing, and nobody would know. */
+/** All options, as a mistyped one would silently have no effect. */
 const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
   messages: true,
   strategy: true,
@@ -227,9 +226,9 @@ function checkStages(strategy: string, models: Readonly<Record<string, Model>>):
   const unknown = Object.keys(models).find((stage) => !stages.includes(stage));
   if (unknown === undefined) return;
   throw new InputError(
-    `Cannot run tools as the models of ${strategy} are by stage, which is ${
+    `Cannot run tools as models must be given by stage of ${strategy}, which is ${
       stages.join(" or ") || "none"
-    }: ${printable(unknown, 100)} is no stage of it`,
+    }: ${printable(unknown, 100)} is not a stage of it`,
   );
 }
 
@@ -248,7 +247,7 @@ function checkToolChoice(choice: ToolChoice | undefined, tools: readonly Tool[])
 
 const CALL = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 
-// Deeper down they are for whoever they go back to: nobody else reads them.
+// Only the provider that gets the items back reads their contents.
 const ITEM = z.custom<JsonObject>(isJsonObject, "must be an object");
 const CARRIED = z.object({ by: z.string(), items: z.array(ITEM) });
 

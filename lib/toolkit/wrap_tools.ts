@@ -1,6 +1,6 @@
 /**
- * Wrappers: the strategies that change tools and results, for an agent of the user's own. They take
- * plain tools and give plain tools.
+ * Tool wrappers: the strategies that change tools and results, for custom agents. They take plain tools and
+ * return plain tools.
  * @module
  */
 
@@ -16,18 +16,18 @@ import { givenValues, namedReturns } from "../trials/executors/toolbox.ts";
 
 /** Options of {@linkcode restate}. */
 export interface RestateOptions {
-  /** What the first message gives, by variable. */
+  /** The values given in the first message, by variable. */
   readonly given?: JsonObject;
 }
 
 /**
- * Tools whose results also list all that is known so far (FuncBenchGen, section 4.6.1): what was
- * given, and what the tools have returned, the last return winning. The keys of a result that is a
- * JSON object are listed as `tool.key`, any other result as `tool#n`, of the n-th call of all. Results
- * of calls that are made together list each other; a JSON object with the single key `error` adds
- * nothing, and what a tool throws goes through.
+ * Returns tools whose results also list all values known so far (FuncBenchGen, section 4.6.1): the given ones
+ * and those that tools returned, the latest return winning. The keys of a result that is a JSON object are
+ * listed as `tool.key`, any other result as `tool#n` for the n-th call overall. Results of concurrent calls
+ * list each other; a JSON object with the single key `error` adds nothing, and errors thrown by a tool are
+ * passed on.
  *
- * @throws {InputError} If what is given is no plain JSON object.
+ * @throws {InputError} If `given` is not a plain JSON object.
  *
  * @example Usage
  * ```ts
@@ -47,7 +47,7 @@ export interface RestateOptions {
  * ```
  */
 export function restate(tools: readonly Tool[], { given = {} }: RestateOptions = {}): Tool[] {
-  const known = new Map(givenValues(given));
+  const values = new Map(givenValues(given));
   let calls = 0;
   return tools.map((tool) => ({
     ...schemaOf(tool),
@@ -56,58 +56,58 @@ export function restate(tools: readonly Tool[], { given = {} }: RestateOptions =
       const result = await tool.execute(input);
       if (errorOfResult(result) === undefined) {
         const returned = namedReturns(tool.name, number, valueOfResult(result));
-        for (const [name, value] of returned) known.set(name, value);
+        for (const [name, value] of returned) values.set(name, value);
       }
-      // A turn of the event loop passes, in which other calls of the same reply can return.
+      // Wait one turn of the event loop, in which other calls of the same reply can return.
       await new Promise((resolve) => setTimeout(resolve, 0));
-      return restated(result, known);
+      return restated(result, values);
     },
   }));
 }
 
 /** Options of {@linkcode indirect}. */
 export interface IndirectOptions {
-  /** What the first message gives, by name without "@". */
+  /** The values given in the first message, by name without "@". */
   readonly given?: JsonObject;
   /**
-   * Whether the model also gets a tool `dereference`, which shows it one value; default false. Where
-   * there is such a tool already, it is called `dereference_2`.
+   * Whether the model also gets a tool `dereference`, which shows it one value; named `dereference_2` if the
+   * name is taken. Default: false.
    */
   readonly dereference?: boolean;
-  /** The value that a result binds; default {@linkcode valueOfResult}. */
+  /** Reads the value that a result binds. Default: {@linkcode valueOfResult}. */
   readonly read?: (result: string, tool: Tool) => JsonValue;
 }
 
-/** Tools that work with names, and what is known about these. */
+/** Tools that work with names, and the values of these names. */
 export interface Indirection {
-  /** The tools: each call names its result, and gets that name back. */
+  /** The tools: each call names its result, and returns that name. */
   readonly tools: readonly Tool[];
   /** The names, and their values. */
   readonly symbols: Symbols;
-  /** What was done so far, in the order in which it began, and grows: what {@linkcode defineFrom} takes. */
+  /** The steps so far, ordered by when they began; it grows, and is input for {@linkcode defineFrom}. */
   readonly trace: readonly SymbolicStep[];
   /**
-   * What to ask the model in place of a question: the same with given numbers, as in `x = 3`, hidden
-   * behind their names, and how to work with names. A model that is not told so uses values, or none.
+   * The prompt for a question: given numbers, as in `x = 3`, are replaced by names, and it explains how to use
+   * names, as a model without these instructions would not.
    */
   prompt(question: string): string;
-  /** A final answer with values in the place of its names. */
+  /** Replaces the names in a final answer by their values. */
   resolve(text: string): string;
-  /** A text for a person, in which each name has its value beside it. */
+  /** Adds the value after each name in a text, for human readers. */
   render(text: string): string;
 }
 
 /**
- * Tools behind names for values (Indirection, "Adding a Level of Indirection"): a model that calls
- * them never sees a value. A call that cannot be read, or whose tool returns a JSON object with the
- * single key `error`, gets that error back and binds nothing; what a tool throws goes through.
+ * Wraps tools so that a model works with names and never sees a value (Indirection, "Adding a Level of
+ * Indirection"). A call that cannot be parsed, or whose tool returns a JSON object with the single key
+ * `error`, returns that error and binds nothing; errors thrown by a tool are passed on.
  *
- * An agent's framework checks what the model wrote, if anything: a name, not the value behind it. What
- * is meant is therefore checked against the tool's own JSON Schema before the tool is called, and a call
- * that does not conform gets an error back as well.
+ * An agent framework can only check the arguments as the model wrote them: names, not values. The values are
+ * therefore checked against the tool's JSON Schema before it runs, and a call that does not conform returns
+ * an error as well.
  *
- * @throws {InputError} If a name of `given` is none, a value is not one of JSON, or a tool's parameters
- * are no JSON Schema.
+ * @throws {InputError} If a name in `given` is invalid, a value is not JSON, or a tool's parameters are not a
+ * JSON Schema.
  *
  * @example The article's conversation
  * ```ts
@@ -133,7 +133,7 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
   const values = givenValues(given);
   const symbols = new Symbols(values);
   const trace: SymbolicStep[] = [];
-  // Calls have their places in the order in which they begin, and steps once they have succeeded.
+  // Steps are recorded when calls succeed, but in the order in which calls began.
   const places: { done: boolean }[] = [];
   const record = (step: SymbolicStep, place: { done: boolean }) => {
     const before = places.slice(0, places.indexOf(place)).filter(({ done }) => done);
@@ -150,41 +150,41 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
     return {
       ...symbols.offer(tool),
       execute: async (input) => {
-        const call = symbols.read(tool, toText(input));
+        const call = symbols.read(tool, argumentsText(input));
         if ("error" in call) return JSON.stringify({ error: call.error });
         const { name, resolved } = call;
-        const meant: JsonObject = JSON.parse(resolved);
-        const refusal = check(meant);
+        const args: JsonObject = JSON.parse(resolved);
+        const refusal = check(args);
         if (refusal !== undefined) {
           return JSON.stringify({ error: refusedBehindNames(refusal, tool).error });
         }
-        const { [resultParameter(tool)]: _, ...written } = structuredClone(input);
+        const { [resultParameter(tool)]: _, ...symbolicArgs } = structuredClone(input);
         const place = begin();
         symbols.reserve(name);
         try {
-          const result = await tool.execute(meant);
+          const result = await tool.execute(args);
           if (errorOfResult(result) !== undefined) return result;
           symbols.bind(name, read(result, tool));
         } finally {
           symbols.release(name);
         }
-        record({ tool: tool.name, arguments: written, result: name }, place);
+        record({ tool: tool.name, arguments: symbolicArgs, result: name }, place);
         return `@${name}`;
       },
     };
   });
-  const look: Tool = {
+  const lookup: Tool = {
     ...dereferenceTool(tools),
     execute: (input) => {
-      const asked = input?.["name"];
-      const name = String(asked).replace(/^@/, "");
+      const reference = input?.["name"];
+      const name = String(reference).replace(/^@/, "");
       const value = symbols.get(name);
       if (value !== undefined) record({ dereferenced: name, value }, begin());
-      return Promise.resolve(symbols.reveal(asked));
+      return Promise.resolve(symbols.reveal(reference));
     },
   };
   return {
-    tools: dereference ? [...wrapped, look] : wrapped,
+    tools: dereference ? [...wrapped, lookup] : wrapped,
     symbols,
     trace,
     prompt: (question) => explainNames(question, { tools, given: values }),
@@ -193,8 +193,8 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
   };
 }
 
-/** The arguments as text; what JSON cannot carry becomes text that is no JSON. */
-function toText(input: JsonObject): string {
+/** The arguments as text; empty, which is not JSON, if JSON cannot represent them. */
+function argumentsText(input: JsonObject): string {
   try {
     return JSON.stringify(input) ?? "";
   } catch {

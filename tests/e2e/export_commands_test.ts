@@ -130,7 +130,7 @@ Deno.test("toolgate export takes questions of call sets that are named, and says
   assertStringIncludes(
     bare.stderr,
     `Wrote 0 conversations of ${2 * asked} trials\n  ${2 * asked} left out:\n` +
-      `    ${2 * asked}: it is on a call set that is not at hand: name it with --set`,
+      `    ${2 * asked}: its call set is not available: name it with --set`,
   );
   const named = await toolgate(["export", journal, "--format", "openai-chat", "--set", CITY_PATH]);
   const lines = linesIn(named.stdout).map((line) => checkOpenAILine(line));
@@ -138,7 +138,7 @@ Deno.test("toolgate export takes questions of call sets that are named, and says
   for (const { metadata } of lines) assertEquals(JSON.parse(metadata["task"]!).mode, "tools");
   assertStringIncludes(
     named.stderr,
-    `${asked}: it was asked in words only, with no functions on offer`,
+    `${asked}: its model was offered no functions`,
   );
 });
 
@@ -209,7 +209,7 @@ Deno.test("toolgate export is not led astray by journals that hold anything", as
   assertEquals(stderr.includes("\u001b"), false);
   assertStringIncludes(stderr, "Dropped a torn last line");
   assertStringIncludes(stderr, "1 left out as the same conversation is there already");
-  assertStringIncludes(stderr, "1: its strategy is not known");
+  assertStringIncludes(stderr, "1: its strategy is unknown");
 });
 
 Deno.test("toolgate export refuses what it cannot understand", async () => {

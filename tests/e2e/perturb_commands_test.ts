@@ -305,7 +305,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     [["--method", "CP+", query], /--method must be of RD, .*: it is/],
     [["--method", "none", query], /--method must be of RD, .*: it is none/],
     [["--method", "constructor", query], /--method must be of RD, .*: it is constructor/],
-    [["--method", "CP+CP", query], /must not hold anything twice: CP/],
+    [["--method", "CP+CP", query], /must not name a perturbation twice: CP/],
     [
       ["--method", "rename", document],
       /--method must be of what changes a file: rename changes a task, or a list of tools, as a whole/,
@@ -399,7 +399,7 @@ Deno.test("perturbTools(), perturbQuery() and perturbReturn() refuse what they c
     [parts({ description: null }), "must have a description, a text: [1].description is null"],
     [
       parts({ returns: "text" }),
-      "must be a JSON Schema, if it is told: [1].returns is of type string",
+      "must be a JSON Schema, if given: [1].returns is of type string",
     ],
     [tools(TOOLS, "FK"), "as the method must be one of RD, RE, WD, WT, SD, CO: it is FK"],
     [
@@ -465,7 +465,7 @@ Deno.test("toolgate perturb --writer lets a model write, and says where it could
   assertEquals(
     made.stderr.trim(),
     "CP: the built-in writer writes for days, as what double wrote cannot be used: " +
-      "it is what it wrote for another parameter",
+      "the model wrote the same for another parameter",
   );
   const nobody = ["--writer", "double", "--base-url", "http://127.0.0.1:1/v1", "--retries", "0"];
   const failed = await toolgate(["perturb", "--method", "AN", query, ...nobody]);

@@ -92,7 +92,7 @@ Deno.test("completionsScorer() refuses texts with half a character, and streams"
   await assertRejects(
     () => scorerAt("http://127.0.0.1:1").score("\ud800"),
     InputError,
-    "Cannot ask words how likely a text is as it must be whole characters",
+    "Cannot score a text with words as it must be well-formed Unicode",
   );
   assertThrows(() => scorerAt("http://127.0.0.1:1", { body: { stream: true } }), InputError);
 });

@@ -5,7 +5,7 @@ import { parseAnswer } from "../../lib/trials/executors/answer.ts";
 import { type FaultKind, FAULTS } from "../../lib/tools/fault.ts";
 import {
   type AimedFault,
-  injectorOf,
+  faultInjector,
   type ToolFault,
   withFaults,
 } from "../../lib/perturbations/inject_faults.ts";
@@ -19,14 +19,14 @@ import fc from "../support/fast_check.ts";
 
 /** What comes of so many calls of a tool. */
 function kindsOf(faults: readonly AimedFault[], calls: readonly string[], seed = 1) {
-  const inject = injectorOf(faults, { seed });
+  const inject = faultInjector(faults, { seed });
   return calls.map((tool) => inject(tool)?.kind ?? "-");
 }
 
 const hitsAll = () => true;
 const hits = (name: string) => (tool: string) => tool === name;
 
-Deno.test("injectorOf() hits the first calls of the tools that it is told of", () => {
+Deno.test("faultInjector() hits the first calls of the tools that it is told of", () => {
   const faults = [{ kind: "timeout", times: 2, hits: hits("a") }] as const;
   assertEquals(kindsOf(faults, ["b", "a", "b", "a", "a", "b"]), [
     ...["-", "timeout", "-", "timeout", "-", "-"],
@@ -41,7 +41,7 @@ Deno.test("injectorOf() hits the first calls of the tools that it is told of", (
   );
 });
 
-Deno.test("injectorOf() lets a fault count only what the ones before it let through", () => {
+Deno.test("faultInjector() lets a fault count only what the ones before it let through", () => {
   const faults = [
     { kind: "timeout", times: 2, hits: hits("a") },
     { kind: "rate_limit", times: 1, hits: hits("a") },
@@ -49,7 +49,7 @@ Deno.test("injectorOf() lets a fault count only what the ones before it let thro
   assertEquals(kindsOf(faults, ["a", "a", "a", "a"]), ["timeout", "timeout", "rate_limit", "-"]);
 });
 
-Deno.test("injectorOf() with the same seed gives the same faults, whatever the order of calls", () => {
+Deno.test("faultInjector() with the same seed gives the same faults, whatever the order of calls", () => {
   const fault = fc.record({
     kind: fc.constantFrom(...FAULTS),
     times: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
@@ -86,7 +86,7 @@ Deno.test("injectorOf() with the same seed gives the same faults, whatever the o
   );
 });
 
-Deno.test("injectorOf() draws as often as it is told, and otherwise for other seeds and tools", () => {
+Deno.test("faultInjector() draws as often as it is told, and otherwise for other seeds and tools", () => {
   const flaky = (rate?: number) =>
     [{
       kind: "flaky",
@@ -106,11 +106,11 @@ Deno.test("injectorOf() draws as often as it is told, and otherwise for other se
 
 /** What a model reads for each kind that keeps a call from its result. */
 const CONTENTS = FAULTS.filter((kind) => kind !== "slow").map((kind) => {
-  const fault = injectorOf([{ kind, hits: hitsAll, rate: 1 }], { seed: 1 })("a")!;
+  const fault = faultInjector([{ kind, hits: hitsAll, rate: 1 }], { seed: 1 })("a")!;
   return { ...fault, content: fault.content! };
 });
 
-Deno.test("injectorOf() says what went wrong as tools of one's own say it, and never a number", () => {
+Deno.test("faultInjector() says what went wrong as tools of one's own say it, and never a number", () => {
   for (const { kind, content, error } of CONTENTS) {
     assertEquals(parseAnswer(content, "xyz"), null, content);
     assertEquals(/\d/.test(content), false, content);
@@ -127,8 +127,8 @@ Deno.test("injectorOf() says what went wrong as tools of one's own say it, and n
   assertMatch(said["flaky"]!, /temporarily unavailable/i);
 });
 
-Deno.test("injectorOf() lets slow calls run late", () => {
-  const inject = injectorOf([{ kind: "slow", hits: hitsAll }], { seed: 1 });
+Deno.test("faultInjector() lets slow calls run late", () => {
+  const inject = faultInjector([{ kind: "slow", hits: hitsAll }], { seed: 1 });
   assertEquals([inject("a"), inject("a")], [{ kind: "slow", delay: 100 }, undefined]);
 });
 

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { removedWith } from "../../lib/perturbations/removal.ts";
+import { spansToRemove } from "../../lib/perturbations/removal.ts";
 import fc from "../support/fast_check.ts";
 
 /** What is left of a text. */
 function rest(text: string, spans: readonly { start: number; end: number }[]): string {
   let left = "";
   let from = 0;
-  for (const { start, end } of removedWith(text, spans)) {
+  for (const { start, end } of spansToRemove(text, spans)) {
     left += text.slice(from, start);
     from = end;
   }
@@ -28,7 +28,7 @@ Deno.test("any parts of any text are removed, and the work ends", () => {
         const [start, end] = [one, other].map((place) => Math.min(place, text.length));
         return { start: Math.min(start!, end!), end: Math.max(start!, end!) };
       });
-      const removed = removedWith(text, spans);
+      const removed = spansToRemove(text, spans);
       for (const { start, end } of spans) {
         for (let place = start; place < end; place++) {
           assert(removed.some((part) => part.start <= place && place < part.end), `${place}`);

@@ -441,7 +441,7 @@ Deno.test("parseSimulatedModel() takes the options of sim:truth, and no others",
       ["sim:truth?value=1.5", "value must be a number from 0 to 1"],
       ["sim:truth?judge=", "judge must be a number from 0 to 1"],
       ["sim:truth?seed=0.5", "seed must be a whole number"],
-      ["sim:truth?key=0&key=0", "each option may stand once"],
+      ["sim:truth?key=0&key=0", "each option may occur only once"],
       ["sim:truths", "or sim:truth?syntax=&fence=&route=&key=&value=&extra=&judge=&seed="],
     ] as const
   ) {

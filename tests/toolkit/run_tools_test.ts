@@ -185,12 +185,12 @@ Deno.test("runTools() asks other models by stage", async () => {
       strategy: "plan_then_call",
       models: { plan: plan.model, planning: plan.model },
     }),
-    "Cannot run tools as the models of plan_then_call are by stage, which is plan or call: " +
-      "planning is no stage of it",
+    "Cannot run tools as models must be given by stage of plan_then_call, which is plan or call: " +
+      "planning is not a stage of it",
   );
   assertStringIncludes(
     await faultOf({ models: JSON.parse('{"__proto__":1}') }),
-    "which is none: __proto__ is no stage of it",
+    "which is none: __proto__ is not a stage of it",
   );
 });
 
@@ -330,6 +330,6 @@ Deno.test("runTools() perturbs what the model sees, and checks calls by the tool
   await assertRejects(
     () => runTools(model, [tool], { messages, perturbation: { id: "rename", seed: 1 } }),
     InputError,
-    "Cannot perturb a case of one's own by rename as of the checks there is reorder alone",
+    "Cannot perturb a custom case by rename as reorder is the only check for custom cases",
   );
 });

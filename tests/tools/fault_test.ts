@@ -54,8 +54,8 @@ Deno.test("perturbationsIn() says what is wrong with the number of a fault", () 
     "flaky:many": `${rate}: flaky:many`,
     "permission_denied:2":
       "it must have no number where permission is denied for good: permission_denied:2",
-    "timeout:2+timeout": "it must not hold anything twice: timeout",
-    "flaky:0.1+flaky:0.2": "it must not hold anything twice: flaky",
+    "timeout:2+timeout": "it must not name a perturbation twice: timeout",
+    "flaky:0.1+flaky:0.2": "it must not name a perturbation twice: flaky",
   };
   for (const [id, rule] of Object.entries(wrong)) {
     assertThrows(
@@ -78,8 +78,8 @@ Deno.test("perturbationsIn() refuses none beside others", () => {
     assertThrows(
       () => perturbationsIn(id),
       InputError,
-      "Cannot use the perturbation as it must be none alone, or others joined without it (to have " +
-        `both, list them apart): ${id}`,
+      "Cannot use the perturbation as it must be none alone, or others joined without it (to run " +
+        `both, list them separately): ${id}`,
     );
   }
 });

@@ -1,14 +1,14 @@
 /**
- * Examples in words: the sentences, parts of sentences and parentheses of a text that give some.
+ * Examples within texts: finds and removes sentences, phrases and parentheses that give an example.
  * @module
  */
 
 import type { Span } from "../queries/literals.ts";
-import { removedWith } from "../removal.ts";
+import { spansToRemove } from "../removal.ts";
 
 /**
- * A text without its examples: sentences such as `Example: 7.` and `For example, use 7.`, parentheses such
- * as `(e.g. 7)`, and the rest of a sentence from `e.g.` on. Spaces and points around what goes are tidied.
+ * Returns a text without its examples: sentences such as `Example: 7.` and `For example, use 7.`, parentheses
+ * such as `(e.g. 7)`, and the rest of a sentence from `e.g.` on. Spaces and punctuation around them are tidied.
  *
  * @example Usage
  * ```ts
@@ -20,24 +20,24 @@ import { removedWith } from "../removal.ts";
  * ```
  */
 export function withoutExamples(text: string): string {
-  // What is left may read as an example anew; so often it is no text that people write.
-  for (let times = 0; times < MOST_TIMES; times++) {
-    const rest = removed(text);
+  // A removal can form a new example; text that people write needs far fewer rounds than this limit.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const rest = withoutExamplesOnce(text);
     if (rest === text) break;
     text = rest;
   }
   return text;
 }
 
-const MOST_TIMES = 10;
+const MAX_ROUNDS = 10;
 
-function removed(text: string): string {
-  const gone = removedWith(text, examplesIn(text));
-  const from = [0, ...gone.map(({ end }) => end)];
-  return from.map((start, place) => text.slice(start, gone[place]?.start)).join("");
+function withoutExamplesOnce(text: string): string {
+  const spans = spansToRemove(text, examplesIn(text));
+  const from = [0, ...spans.map(({ end }) => end)];
+  return from.map((start, place) => text.slice(start, spans[place]?.start)).join("");
 }
 
-/** What opens, parts or ends something, quotes as a whole, and what examples begin with. */
+/** Quotes, brackets, ends of sentences and lines, and the words that introduce examples. */
 const TOKEN = new RegExp(
   [
     /(?<quote>`[^`\n]*`|“[^“”\n]*”|(?<![\p{L}\p{N}])(?:"[^"\n]*"|'[^'\n]*')(?![\p{L}\p{N}]))/u,
@@ -66,9 +66,9 @@ const OPENING = new Map([[")", "("], ["]", "["], ["}", "{"]]);
 
 /** The brackets of a text. */
 interface Brackets {
-  /** The token that closes, by the one that opens. */
+  /** The closing token of each opening one, by index. */
   readonly closing: ReadonlyMap<number, number>;
-  /** The token that opens the brackets around each token, where there are any. */
+  /** The opening token of the innermost brackets around each token, if any. */
   readonly around: readonly (number | undefined)[];
 }
 
@@ -93,78 +93,78 @@ function bracketsOf(tokens: readonly Token[]): Brackets {
   return { closing, around };
 }
 
-/** The parts of a text that are examples, in order and apart. */
+/** The examples in a text, in order and without overlaps. */
 function examplesIn(text: string): Span[] {
   const tokens = tokensOf(text);
   const brackets = bracketsOf(tokens);
   const found: Span[] = [];
   let from = 0;
-  let kept = -1;
+  let lastKept = -1;
   for (const [place, { kind, start }] of tokens.entries()) {
     if (start < from || !(kind === "label" || kind === "sentence" || kind === "phrase")) continue;
     const last = lastBefore(text, start);
-    // What stands directly behind another example stands behind what is before that one.
-    const before = last < from ? kept : last;
+    // An example directly after another counts as following the text before that one.
+    const before = last < from ? lastKept : last;
     const opening = tokens[brackets.around[place]!];
     const close = tokens[brackets.closing.get(brackets.around[place]!)!];
     if (opening !== undefined && close !== undefined && before === opening.start) {
       found.push({ start: opening.start, end: close.end });
-      kept = opening.start === 0 ? -1 : lastBefore(text, opening.start);
+      lastKept = opening.start === 0 ? -1 : lastBefore(text, opening.start);
     } else {
       const begins = isBeginning(text, before);
       const follows = kind === "phrase" || (kind === "label" && /[,;:–—-]/.test(text[before]!));
       if (!begins && !follows) continue;
       const limit = close?.start ?? text.length;
-      const end = endOf(text, tokens, place, { closing: brackets.closing, limit, begins });
-      found.push(...spansOf(text, { start, before, begins, from, end }));
-      kept = before;
+      const end = endOfExample(text, tokens, place, { closing: brackets.closing, limit, begins });
+      found.push(...spansOf(text, { start, before, begins, previousEnd: from, end }));
+      lastKept = before;
     }
     from = found.at(-1)!.end;
   }
   return found;
 }
 
-/** The place of the last character before another one that is no space. */
+/** Returns the index of the last non-space character before `place`, or -1. */
 function lastBefore(text: string, place: number): number {
   let last = place - 1;
   while (last >= 0 && /[\p{Zs}\t]/u.test(text[last]!)) last--;
   return last;
 }
 
-/** Whether a sentence begins behind a place. */
+/** Whether a sentence begins after the character at `before`. */
 function isBeginning(text: string, before: number): boolean {
   if (before === -1 || /[.!?。！？…\n•*]/.test(text[before]!)) return true;
-  // The mark of a list is alone on its line so far.
+  // A list bullet has only spaces before it on its line.
   return text[before] === "-" &&
-    /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, before - DEEPEST_LIST), before));
+    /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, before - MAX_INDENT), before));
 }
 
-const DEEPEST_LIST = 40;
+const MAX_INDENT = 40;
 
-/** The point that an example ends with, which is empty where it has none. */
+/** The full stop that an example ends with; an empty span if it has none. */
 interface End extends Span {
-  /** Where all of it ends, a quote around the point included. */
-  readonly all: number;
+  /** Where the example ends, including a quote around the full stop. */
+  readonly outerEnd: number;
 }
 
 interface Example {
   readonly start: number;
   readonly before: number;
   readonly begins: boolean;
-  readonly from: number;
+  readonly previousEnd: number;
   readonly end: End;
 }
 
-/** What goes: a sentence with its point; of a part of one the point stays, and a dash before it goes too. */
-function spansOf(text: string, { start, before, begins, from, end }: Example): Span[] {
-  if (begins) return [{ start, end: end.all }];
-  // A dash between two examples, with no word before it, goes or stays with the first.
+/** The spans to remove: a sentence with its full stop, or a part of one with a dash before it, if any. */
+function spansOf(text: string, { start, before, begins, previousEnd: from, end }: Example): Span[] {
+  if (begins) return [{ start, end: end.outerEnd }];
+  // A dash with no word between it and the example before belongs to that one.
   const isOwn = before >= from && /[([{:–—-]/.test(text[before]!) &&
     /[\p{L}\p{N}]/u.test(text.slice(from, before));
   const own = isOwn ? before : start;
   return [
     { start: own, end: end.start },
-    ...(end.end < end.all ? [{ start: end.end, end: end.all }] : []),
+    ...(end.end < end.outerEnd ? [{ start: end.end, end: end.outerEnd }] : []),
   ];
 }
 
@@ -172,30 +172,30 @@ interface Reach {
   readonly closing: ReadonlyMap<number, number>;
   /** Where the brackets around the example close. */
   readonly limit: number;
-  /** Whether it is a sentence of its own. */
+  /** Whether it begins a sentence. */
   readonly begins: boolean;
 }
 
-/** The end of the example that begins with a token; brackets in it are passed over. */
-function endOf(text: string, tokens: readonly Token[], first: number, reach: Reach): End {
+/** Returns the end of the example that begins with token `first`; brackets within it are skipped. */
+function endOfExample(text: string, tokens: readonly Token[], first: number, reach: Reach): End {
   const from = tokens[first]!.end;
   const isBlock = tokens[first]!.kind === "label" &&
     tokens[first + 1]?.text === "\n" && isBlank(text.slice(from, tokens[first + 1]!.start));
   for (let place = first + 1; place < tokens.length; place++) {
     const token = tokens[place]!;
     if (token.start >= reach.limit) break;
-    const passed = reach.closing.get(place);
+    const closing = reach.closing.get(place);
     const end = isBlock ? endOfBlock(text, token) : endAt(text, from, token, reach.begins);
-    if (passed !== undefined) place = passed;
+    if (closing !== undefined) place = closing;
     else if (end !== undefined) return end;
   }
-  return { start: reach.limit, end: reach.limit, all: reach.limit };
+  return { start: reach.limit, end: reach.limit, outerEnd: reach.limit };
 }
 
-/** A block below its label ends where a line is empty. */
+/** A block below its label ends at an empty line. */
 function endOfBlock(text: string, { text: own, start, end }: Token): End | undefined {
   const isEnd = own === "\n" && /^[^\S\n]*\n/.test(text.slice(end, end + LONGEST_EMPTY_LINE));
-  return isEnd ? { start, end: start, all: start } : undefined;
+  return isEnd ? { start, end: start, outerEnd: start } : undefined;
 }
 
 const LONGEST_EMPTY_LINE = 80;
@@ -207,24 +207,24 @@ function endAt(
   begins: boolean,
 ): End | undefined {
   if (own === "\n" || own === ";") {
-    const isEnd = own === ";" ? !begins : !goesOn(text, from, start);
-    return isEnd ? { start, end: start, all: start } : undefined;
+    const isEnd = own === ";" ? !begins : !continues(text, from, start);
+    return isEnd ? { start, end: start, outerEnd: start } : undefined;
   }
-  if (kind === "end" && endsSentence(text, start, end)) return { start, end, all: end };
+  if (kind === "end" && endsSentence(text, start, end)) return { start, end, outerEnd: end };
   if (kind === "quote" && /[.!?]/.test(own.at(-2)!) && endsSentence(text, end - 2, end)) {
-    return { start: end - 2, end: end - 1, all: end };
+    return { start: end - 2, end: end - 1, outerEnd: end };
   }
 }
 
-/** Whether the sentence goes on in the next line: it has hardly begun, or there is no capital. */
-function goesOn(text: string, from: number, lineBreak: number): boolean {
-  const next = /^[^\S\n]*\p{Ll}/u.test(text.slice(lineBreak + 1, lineBreak + 1 + DEEPEST_LIST));
+/** Whether the sentence continues on the next line: it has no words yet, or that line begins in lower case. */
+function continues(text: string, from: number, lineBreak: number): boolean {
+  const next = /^[^\S\n]*\p{Ll}/u.test(text.slice(lineBreak + 1, lineBreak + 1 + MAX_INDENT));
   return next || /^[\s,:]*$/.test(text.slice(from, lineBreak));
 }
 
 const ABBREVIATION = /(?:^|[^\p{L}])(?:mr|mrs|ms|dr|prof|st|vs|approx|cf|i\.e|e\.g)\.$/iu;
 
-/** Whether a point ends a sentence: it ends no abbreviation, and the sentence does not go on. */
+/** Whether a mark ends a sentence: it is not part of an abbreviation and no lower-case word follows. */
 function endsSentence(text: string, start: number, end: number): boolean {
   if (/[。！？]/.test(text[start]!)) return true;
   if (!/^(?:$|[\s)\]}"”'’`])/.test(text.slice(end, end + 1))) return false;

@@ -10,26 +10,26 @@ import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { MOST_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
-import { type Edit, edited, objectOf, removal, textOf } from "./schema_edits.ts";
+import { applyEdits, type Edit, objectAt, removal, textAt } from "./schema_edits.ts";
 import { withoutExamples } from "./examples.ts";
 import { References } from "./schema_references.ts";
-import { otherTypes } from "./types.ts";
+import { retypings } from "./types.ts";
 import { UNRELATED_DESCRIPTIONS } from "./unrelated.ts";
 
 /**
- * The tools with their documents perturbed. Paths of changes lead from the list. Each tool draws from a
- * stream of its own, by `seed`, method and name; what a tool has besides its schema stays.
+ * Perturbs the documents of tools. Paths of changes start at the list. Each tool's random draws depend on
+ * `seed`, the method and its name alone; a tool's properties other than its schema are kept.
  *
  * | method | change |
  * | --- | --- |
- * | `RD` | descriptions of required parameters removed, at each level by what it requires |
- * | `RE` | usage examples removed: those of the tool, those of schemas, and those in descriptions |
+ * | `RD` | descriptions of required parameters removed, at every level |
+ * | `RE` | usage examples removed from the tool, from schemas and from descriptions |
  * | `WD` | descriptions of parameters replaced by those of unrelated tools |
- * | `WT` | types of parameters changed to others that no right value has; containers stay, what is in them changes |
+ * | `WT` | types of parameters changed so that no right value fits; containers stay, types within them change |
  * | `SD` | descriptions of a pair of parameters swapped |
  * | `CO` | the parameters of each object put into another order |
  *
- * @throws {InputError} If schemas nest more than 1,000 deep, there is no such method, or `tools` is no list
+ * @throws {InputError} If schemas nest more than 1,000 deep, the method is unknown, or `tools` is not a list
  * of tools.
  *
  * @example Usage
@@ -51,16 +51,16 @@ export function perturbTools<T extends ToolSchema>(
   tools: readonly T[],
   seed: number,
 ): Perturbed<readonly T[]> {
-  refuseOthers(method, tools);
+  checkTools(method, tools);
   const edits = tools.flatMap((tool, place) => {
     const path = `/${place}`;
     const parameters = [...schemasOf(tool, tool.parameters, `${path}/parameters`)];
     return METHODS[method]({ tool, path, parameters }, fork(seed, method, tool.name));
   });
-  return perturbed(tools, edits.length === 0 ? tools : edited(tools, edits), edits);
+  return perturbed(tools, edits.length === 0 ? tools : applyEdits(tools, edits), edits);
 }
 
-function refuseOthers(method: DocumentMethod, tools: readonly ToolSchema[]): void {
+function checkTools(method: DocumentMethod, tools: readonly ToolSchema[]): void {
   const refuse = (rule: string, state: string): never => {
     throw new InputError(`Cannot perturb tools as ${rule}: ${printable(state)}`);
   };
@@ -82,7 +82,7 @@ function refuseOthers(method: DocumentMethod, tools: readonly ToolSchema[]): voi
       refuse("each must have a description, a text", at(".description", description));
     }
     if (returns !== undefined && !isJsonObject(returns)) {
-      refuse("what each returns must be a JSON Schema, if it is told", at(".returns", returns));
+      refuse("the returns of each must be a JSON Schema, if given", at(".returns", returns));
     }
   }
 }
@@ -93,7 +93,7 @@ function stateOf(path: string, value: unknown): string {
   return `${path} is ${value === null ? "null" : `of type ${typeof value}`}`;
 }
 
-/** The schemas in one of a tool. */
+/** All schemas within one schema of a tool, itself included. */
 function* schemasOf(tool: ToolSchema, schema: JsonObject, path: string): Generator<Subschema> {
   for (const inner of subschemas(schema, path)) {
     if (inner.depth > MOST_DEPTH) {
@@ -109,9 +109,9 @@ function* schemasOf(tool: ToolSchema, schema: JsonObject, path: string): Generat
 /** A tool, and the schemas of its parameters. */
 interface Document {
   readonly tool: ToolSchema;
-  /** Where the tool stands. */
+  /** The tool's path, as a JSON pointer from the list. */
   readonly path: string;
-  /** The schema of all arguments, and every one in it. */
+  /** The schema of all arguments, and every schema within it. */
   readonly parameters: readonly Subschema[];
 }
 
@@ -119,9 +119,9 @@ const METHODS: Readonly<
   Record<DocumentMethod, (document: Document, stream: Stream) => readonly Edit[]>
 > = {
   RD: ({ parameters }) => {
-    const required = requiredAmong(parameters);
+    const required = requiredParameters(parameters);
     return parameters.flatMap((inner) => {
-      const before = textOf(inner.schema, "description");
+      const before = textAt(inner.schema, "description");
       return before === undefined || !required.has(inner)
         ? []
         : [removal(`${inner.path}/description`, before)];
@@ -135,7 +135,7 @@ const METHODS: Readonly<
     const after = withoutExamples(description);
     return [
       ...(after === description ? [] : [replaced(`${path}/description`, description, after)]),
-      ...schemas.flatMap(examplesIn),
+      ...schemas.flatMap(exampleRemovals),
       ...(examples === undefined
         ? []
         : [removal(`${path}/examples`, examples as unknown as JsonValue)]),
@@ -143,20 +143,20 @@ const METHODS: Readonly<
   },
   WD: ({ tool, parameters }, stream) => {
     const described = parameters.flatMap(({ schema, path, role }) => {
-      const before = textOf(schema, "description") || undefined;
+      const before = textAt(schema, "description") || undefined;
       return before === undefined ? [] : [{ path, before, role }];
     });
-    const own = new Set([tool.description, ...described.map(({ before }) => before)]);
-    const others = shuffle(UNRELATED_DESCRIPTIONS.filter((text) => !own.has(text)), stream);
+    const ownTexts = new Set([tool.description, ...described.map(({ before }) => before)]);
+    const others = shuffle(UNRELATED_DESCRIPTIONS.filter((text) => !ownTexts.has(text)), stream);
     if (others.length === 0) return [];
     return described.filter(({ role }) => role !== "root").map(({ path, before }, place) =>
       replaced(`${path}/description`, before, others[place % others.length]!)
     );
   },
-  WT: ({ parameters }, stream) => otherTypes(parameters, stream),
+  WT: ({ parameters }, stream) => retypings(parameters, stream),
   SD: ({ parameters }, stream) => {
     const named = parameters.filter(({ role }) => role === "property");
-    const texts = named.map(({ schema }) => textOf(schema, "description"));
+    const texts = named.map(({ schema }) => textAt(schema, "description"));
     const pair = choosePair(texts.map((text) => text || undefined), stream);
     if (pair === undefined) return [];
     const [one, other] = pair;
@@ -168,7 +168,7 @@ const METHODS: Readonly<
   },
   CO: ({ parameters }, stream) =>
     parameters.flatMap(({ schema, path }): Edit[] => {
-      const keys = Object.keys(objectOf(schema, "properties") ?? {});
+      const keys = Object.keys(objectAt(schema, "properties") ?? {});
       const movable = keys.filter((key) => !isIndex(key));
       const order = newOrder(movable.length, stream);
       if (order === undefined) return [];
@@ -178,14 +178,14 @@ const METHODS: Readonly<
 };
 
 /**
- * The required parameters: properties that the schema around them requires, alternatives of these, and
- * definitions that nothing but these refer to.
+ * The required parameters: properties that the schema around them requires, their alternatives, and
+ * definitions that only required parameters refer to.
  */
-function requiredAmong(parameters: readonly Subschema[]): ReadonlySet<Subschema> {
+function requiredParameters(parameters: readonly Subschema[]): ReadonlySet<Subschema> {
   const required = new Set<Subschema>();
   for (const inner of parameters) {
     const { role, name, around } = inner;
-    if (role === "property" ? requires(around!.schema, name) : isOfRequired(inner, required)) {
+    if (role === "property" ? requires(around!.schema, name) : isInRequired(inner, required)) {
       required.add(inner);
     }
   }
@@ -209,12 +209,12 @@ function requires(schema: JsonObject, name: string): boolean {
   return Array.isArray(required) && required.includes(name);
 }
 
-function isOfRequired({ role, around }: Subschema, required: ReadonlySet<Subschema>): boolean {
+function isInRequired({ role, around }: Subschema, required: ReadonlySet<Subschema>): boolean {
   return role === "branch" && required.has(around!);
 }
 
-/** What goes from a schema with its examples. */
-function examplesIn({ schema, path }: Subschema): Edit[] {
+/** The edits that remove the examples of a schema. */
+function exampleRemovals({ schema, path }: Subschema): Edit[] {
   return Object.entries(schema).flatMap(([keyword, held]): Edit[] => {
     if (keyword === "examples" || keyword === "example") {
       return [removal(`${path}/${keyword}`, held)];
@@ -225,7 +225,7 @@ function examplesIn({ schema, path }: Subschema): Edit[] {
   });
 }
 
-/** The edit by which a text becomes another; there may be none before, or none after. */
+/** The edit that replaces a text; without `before` it is added, without `after` removed. */
 function replaced(path: string, before: string | undefined, after: string | undefined): Edit {
   return {
     kind: "value",
@@ -235,14 +235,14 @@ function replaced(path: string, before: string | undefined, after: string | unde
   };
 }
 
-/** Whether JavaScript keeps a key before all others, in the order of numbers. */
+/** Whether a key is an array index: JavaScript always puts these first, in numeric order. */
 function isIndex(key: string): boolean {
   return /^(?:0|[1-9][0-9]{0,9})$/.test(key) && Number(key) < 2 ** 32 - 1;
 }
 
 /**
- * Two places whose descriptions differ, the first before the second, drawn among all such pairs in which
- * both are described; else among those in which one is. `undefined` where there is none.
+ * Draws two places whose descriptions differ, in ascending order: among pairs that both have a description,
+ * else among those where one has. Returns `undefined` if there is no such pair.
  *
  * @example Usage
  * ```ts
@@ -267,11 +267,11 @@ export function choosePair(
     const other = sample(bare, stream);
     return other === undefined ? undefined : [Math.min(one, other), Math.max(one, other)];
   }
-  return differing(descriptions, described, stream);
+  return differingPair(descriptions, described, stream);
 }
 
-/** Two places with different descriptions: any such pair is as likely as any other. */
-function differing(
+/** Draws two places with different descriptions, every such pair with the same probability. */
+function differingPair(
   descriptions: readonly (string | undefined)[],
   described: readonly number[],
   stream: Stream,
@@ -285,8 +285,8 @@ function differing(
 }
 
 /**
- * Another order of so many things: the places that they come from. It is drawn among all but the one that
- * they have; `undefined` where there is no other.
+ * Draws a new order of `count` items, as a list of their old places. Never the old order; returns `undefined`
+ * if there is no other.
  *
  * @example Usage
  * ```ts

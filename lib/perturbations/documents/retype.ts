@@ -1,5 +1,5 @@
 /**
- * Retyping: a schema with another type than the one it has.
+ * Retyping: gives a schema another type than the one it has.
  * @module
  */
 
@@ -7,18 +7,18 @@ import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { typeOf } from "../../tools/schema/position.ts";
 import { HOLDERS } from "../../tools/schema/subschemas.ts";
 
-/** The types that values have; all numbers count as one, by the name of the type that comes for others. */
+/** The types that values have; `integer` stands for all numbers. */
 export type Kind = "null" | "boolean" | "integer" | "string" | "array" | "object";
 
-/** What a schema can be changed to with nothing else to say. */
+/** Types that a schema can be changed to without further keywords. */
 export const SCALARS = ["boolean", "integer", "string"] as const;
 const TARGETS = [...SCALARS, "array", "object"] as const;
 
 /** A type that a schema can be changed to. */
 type Target = typeof TARGETS[number];
 
-/** The types that are none of the kinds; and no text for a number, which is often written as one. */
-export function targetsBeside(kinds: readonly Kind[]): Target[] {
+/** The types other than `kinds`; and not `string` for numbers, as these are often written as strings. */
+export function targetsExcept(kinds: readonly Kind[]): Target[] {
   return TARGETS.filter((target) =>
     !kinds.includes(target) && !(target === "string" && kinds.includes("integer"))
   );
@@ -30,7 +30,7 @@ const KINDS: ReadonlyMap<JsonValue, readonly Kind[]> = new Map<JsonValue, readon
   ["number", ["integer"]],
 ]);
 
-/** The kinds that a schema itself names, be it by its members; none where it names none. */
+/** The kinds that a schema itself names, by its type, enum or const; empty if it names none. */
 export function kindsOf(schema: JsonObject): Kind[] {
   const { type, enum: members } = schema;
   const values = [
@@ -50,22 +50,22 @@ const PLAIN_CHECKS = new Set([
   ...["minProperties", "maxProperties", "required", "dependentRequired"],
   ...["contentEncoding", "contentMediaType", "contentSchema"],
 ]);
-/** They show values of the old type. */
+/** Keywords that hold values of the old type. */
 const VALUES = new Set(["default", "examples", "example"]);
 
-/** Whether a keyword checks values and holds no schemas that could be referred to. */
-export function isPlainCheck(keyword: string): boolean {
+/** Whether retyping a schema without its branches removes a keyword. */
+export function isPlainCheckKeyword(keyword: string): boolean {
   return PLAIN_CHECKS.has(keyword) ||
     ["items", "properties", "additionalProperties"].includes(keyword);
 }
 
-/** Whether a keyword checks values, by itself or by schemas that it holds. */
-export function isCheck(keyword: string): boolean {
+/** Whether retyping a schema together with its branches removes a keyword. */
+export function isCheckKeyword(keyword: string): boolean {
   const holder = HOLDERS.get(keyword);
   return PLAIN_CHECKS.has(keyword) || (holder !== undefined && holder.role !== "definition");
 }
 
-/** The schema with another type, and in place of its checks what the type needs. */
+/** The schema with another type; keywords for which `goes` holds are replaced by those that the type needs. */
 export function retyped(
   schema: JsonObject,
   target: Target,
@@ -74,15 +74,15 @@ export function retyped(
   const old = Object.fromEntries(Object.entries(schema).filter(([keyword]) => goes(keyword)));
   const rest = Object.entries(schema).filter(([keyword]) => !VALUES.has(keyword));
   const next = new Map<string, JsonValue>([["type", target], ...NEEDS[target]?.(old) ?? []]);
-  const kept = rest.flatMap(([keyword, held]): [string, JsonValue][] => {
+  const entries = rest.flatMap(([keyword, held]): [string, JsonValue][] => {
     const other = next.get(keyword);
     next.delete(keyword);
     return other !== undefined ? [[keyword, other]] : goes(keyword) ? [] : [[keyword, held]];
   });
-  return Object.fromEntries([...kept, ...next]);
+  return Object.fromEntries([...entries, ...next]);
 }
 
-/** What a type needs, so that providers take it, and its parts are what was there before. */
+/** Further keywords that providers require with a type; the old checks become those of its parts. */
 const NEEDS: Readonly<Partial<Record<Target, (old: JsonObject) => [string, JsonValue][]>>> = {
   array: (old) => [["items", old]],
   object: (old) => [
@@ -92,8 +92,8 @@ const NEEDS: Readonly<Partial<Record<Target, (old: JsonObject) => [string, JsonV
   ],
 };
 
-/** The schema with another type in place of those that are no containers; itself where there is none. */
-export function retypedBeside(
+/** The schema with `scalar` in place of its types other than `containers`; unchanged if it has none. */
+export function retypedExcept(
   schema: JsonObject,
   containers: ReadonlySet<Kind>,
   scalar: Target,

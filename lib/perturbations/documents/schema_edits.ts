@@ -1,5 +1,5 @@
 /**
- * Edits: changes of JSON values, made as they are told.
+ * Edits: applies changes to JSON values, and lists those between two objects.
  * @module
  */
 
@@ -7,16 +7,16 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.t
 import type { Change } from "../methods.ts";
 import { pointerKeys, pointerPart } from "../../tools/schema/subschemas.ts";
 
-/** A change of a value, or of the order of its keys. */
+/** A change of a value, or of the order of an object's keys. */
 export type Edit = Extract<Change, { kind: "value" | "order" }>;
 
 /**
- * What the edits make of a list. Only what lies on the way to a change is copied, and copies keep all
- * that the originals have, functions too.
+ * Returns the list with the edits applied. Only containers on the path of an edit are copied, and copies keep
+ * all properties of the originals, functions too.
  */
-export function edited<T>(list: readonly T[], edits: readonly Edit[]): readonly T[] {
+export function applyEdits<T>(list: readonly T[], edits: readonly Edit[]): readonly T[] {
   const copies = new Copies();
-  // Only what changes point at is read as JSON.
+  // Only the values that edits point at are read as JSON.
   const top: JsonObject = { "": list as unknown as JsonValue };
   for (const edit of edits) {
     const keys = ["", ...pointerKeys(edit.path)];
@@ -29,29 +29,29 @@ export function edited<T>(list: readonly T[], edits: readonly Edit[]): readonly 
   return top[""] as unknown as readonly T[];
 }
 
-/** Copies made so far: each is changed in place from then on. */
+/** The containers copied so far: each is copied once, then changed in place. */
 class Copies {
-  readonly #made = new WeakSet<JsonValue[] | JsonObject>();
+  readonly #copies = new WeakSet<JsonValue[] | JsonObject>();
 
-  /** The container that keys lead to, everything on the way being a copy. */
+  /** Returns the container at a path of keys, and copies every container on the way. */
   along(top: JsonObject, keys: readonly string[]): JsonObject {
     let holder = top;
     for (const key of keys) {
-      // Lists are read and written by their places, as objects by their keys.
+      // Lists are indexed by position as objects are by key.
       const held = holder[key] as JsonObject;
-      holder = this.#made.has(held) ? held : this.put(holder, key, copyOf(held));
+      holder = this.#copies.has(held) ? held : this.put(holder, key, copyOf(held));
     }
     return holder;
   }
 
-  /** Puts a container that is no one else's in its place. */
+  /** Puts a fresh copy of a container in its place. */
   put(holder: JsonObject, key: string, copy: JsonObject): JsonObject {
-    this.#made.add(copy);
+    this.#copies.add(copy);
     define(holder, key, copy);
     return copy;
   }
 
-  /** An object with its keys in another order. */
+  /** Returns an object with its keys in another order. */
   ordered(holder: JsonObject, key: string, keys: readonly string[]): JsonObject {
     const held = holder[key] as JsonObject;
     return Object.fromEntries(keys.map((inner) => [inner, held[inner]!]));
@@ -62,7 +62,7 @@ function copyOf(value: JsonObject): JsonObject {
   return (Array.isArray(value) ? [...value] : { ...value }) as JsonObject;
 }
 
-/** Sets a key, whatever it is called. */
+/** Sets a key, even `__proto__`. */
 function define(holder: JsonObject, key: string, value: JsonValue): void {
   Object.defineProperty(holder, key, {
     value,
@@ -72,7 +72,7 @@ function define(holder: JsonObject, key: string, value: JsonValue): void {
   });
 }
 
-/** The edits that make one object another, one for each key that differs. */
+/** The edits that turn one object into another, one for each key that differs. */
 export function differences(path: string, before: JsonObject, after: JsonObject): Edit[] {
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return keys.flatMap((key): Edit[] => {
@@ -84,19 +84,19 @@ export function differences(path: string, before: JsonObject, after: JsonObject)
   });
 }
 
-/** The edit by which something goes. */
+/** The edit that removes a value. */
 export function removal(path: string, before: JsonValue): Edit {
   return { kind: "value", path, before };
 }
 
-/** The text of a key that has one. */
-export function textOf(object: JsonObject, key: string): string | undefined {
+/** The string at a key; `undefined` if it has none. */
+export function textAt(object: JsonObject, key: string): string | undefined {
   const text = Object.hasOwn(object, key) ? object[key] : undefined;
   return typeof text === "string" ? text : undefined;
 }
 
-/** The object behind a key that has one. */
-export function objectOf(object: JsonObject, key: string): JsonObject | undefined {
+/** The object at a key; `undefined` if it has none. */
+export function objectAt(object: JsonObject, key: string): JsonObject | undefined {
   const inner = Object.hasOwn(object, key) ? object[key] : undefined;
   return isJsonObject(inner) ? inner : undefined;
 }

@@ -3,26 +3,26 @@
  * @module
  */
 
-import { pointerKeys, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
-import { textOf } from "./schema_edits.ts";
+import { keysOf, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
+import { textAt } from "./schema_edits.ts";
 
 const REFERRING = ["$ref", "$dynamicRef", "$recursiveRef"];
 const NAMING = ["$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"];
 
 /** Whether a schema refers to another one. */
 export function refers({ schema }: Subschema): boolean {
-  return REFERRING.some((keyword) => textOf(schema, keyword) !== undefined);
+  return REFERRING.some((keyword) => textAt(schema, keyword) !== undefined);
 }
 
-/** What refers to what. */
+/** An index of the references between the schemas of a tool. */
 export class References {
   readonly #schemas: readonly Subschema[];
   readonly #byPath: ReadonlyMap<string, Subschema>;
-  /** Schemas by the addresses and anchors that they have. */
+  /** Schemas by their addresses and anchors. */
   readonly #byName = new Map<string, Subschema>();
-  /** The schemas that pointers start from, by the schemas that they stand in. */
+  /** The schema that pointers start from, for each schema that they occur in. */
   readonly #bases = new Map<Subschema, Subschema>();
-  /** The next keys of all pointers, by the places that they lead through. */
+  /** The keys that pointers continue with, by the path they lead through. */
   readonly #through = new Map<string, Set<string>>();
   readonly #naming = new Set<Subschema>();
 
@@ -34,10 +34,10 @@ export class References {
     for (const inner of schemas) this.#trace(inner);
   }
 
-  /** The schemas that one refers to, as far as they are the tool's own. */
+  /** The schemas that one refers to, as far as they belong to the tool. */
   targetsOf(inner: Subschema): Subschema[] {
     return REFERRING.flatMap((keyword) => {
-      const path = this.#resolved(inner, textOf(inner.schema, keyword));
+      const path = this.#resolved(inner, textAt(inner.schema, keyword));
       const target = path === undefined ? undefined : this.#byPath.get(path);
       return target === undefined ? [] : [target];
     });
@@ -55,12 +55,12 @@ export class References {
 
   #name(inner: Subschema): void {
     const { schema, around } = inner;
-    const address = textOf(schema, "$id");
+    const address = textAt(schema, "$id");
     const isBase = around === undefined || (address !== undefined && !address.startsWith("#"));
     this.#bases.set(inner, isBase ? inner : this.#bases.get(around)!);
     if (address !== undefined) this.#byName.set(address.replace(/#$/, ""), inner);
     for (const keyword of ["$anchor", "$dynamicAnchor"]) {
-      const anchor = textOf(schema, keyword);
+      const anchor = textAt(schema, keyword);
       if (anchor !== undefined) this.#byName.set(`#${anchor}`, inner);
     }
     if (!NAMING.some((keyword) => Object.hasOwn(schema, keyword))) return;
@@ -72,7 +72,7 @@ export class References {
 
   #trace(inner: Subschema): void {
     for (const keyword of REFERRING) {
-      let place = this.#resolved(inner, textOf(inner.schema, keyword));
+      let place = this.#resolved(inner, textAt(inner.schema, keyword));
       while (place !== undefined && place !== "") {
         const end = place.lastIndexOf("/");
         const outer = place.slice(0, end);
@@ -84,7 +84,7 @@ export class References {
     }
   }
 
-  /** The place that a reference means; `undefined` where it is not the tool's own. */
+  /** The path that a reference means; `undefined` if it is not in the tool. */
   #resolved(inner: Subschema, reference: string | undefined): string | undefined {
     if (reference === undefined) return undefined;
     const named = this.#byName.get(reference);

@@ -1,5 +1,5 @@
 /**
- * Other types: parameters get a type that no value which their schema accepts has.
+ * Retyping of parameters: each gets a type that rules out every value its schema accepted before.
  * @module
  */
 
@@ -10,55 +10,55 @@ import type { Subschema } from "../../tools/schema/subschemas.ts";
 import { differences, type Edit } from "./schema_edits.ts";
 import { References, refers } from "./schema_references.ts";
 import {
-  isCheck,
-  isPlainCheck,
+  isCheckKeyword,
+  isPlainCheckKeyword,
   type Kind,
   kindsOf,
   retyped,
-  retypedBeside,
+  retypedExcept,
   SCALARS,
-  targetsBeside,
+  targetsExcept,
 } from "./retype.ts";
 
 /**
- * The edits by which parameters get other types. All schemas that speak of one value, such as alternatives
- * and what they refer to, get the same one. Objects and lists whose parts have schemas stay, and so does
- * what takes values of any type.
+ * Returns the edits that give parameters other types. All schemas of one value, such as alternatives and the
+ * schemas they refer to, get the same one. Objects and lists whose parts have schemas keep their type, and
+ * so do schemas that accept values of any type.
  *
- * @param parameters The schema of all arguments, and every one in it.
+ * @param parameters The schema of all arguments, and every schema within it.
  */
-export function otherTypes(parameters: readonly Subschema[], stream: Stream): Edit[] {
-  const work = new Work(parameters);
-  return work.groups.flatMap((group) => work.edits(group, stream));
+export function retypings(parameters: readonly Subschema[], stream: Stream): Edit[] {
+  const changes = new TypeChanges(parameters);
+  return changes.groups.flatMap((group) => changes.edits(group, stream));
 }
 
-/** Schemas that speak of the same values, in the order of the text. */
+/** Schemas of the same value, in document order. */
 type Group = readonly Subschema[];
 
-/** Works on the parameters of one tool. */
-class Work {
+/** Finds the type changes for the parameters of one tool. */
+class TypeChanges {
   readonly groups: readonly Group[];
   readonly #children: ReadonlyMap<Subschema | undefined, readonly Subschema[]>;
   readonly #references: References;
-  /** Schemas that take values of known types only. */
+  /** Schemas that accept values of certain types only. */
   readonly #bounded: ReadonlySet<Subschema>;
 
   constructor(parameters: readonly Subschema[]) {
     const demands = demandsAmong(parameters);
     this.#references = new References(parameters);
     this.#children = Map.groupBy(demands, ({ around }) => around);
-    const known = new Set(demands);
+    const demanded = new Set(demands);
     const targets = new Map(demands.map((inner) => [
       inner,
-      this.#references.targetsOf(inner).filter((target) => known.has(target)),
+      this.#references.targetsOf(inner).filter((target) => demanded.has(target)),
     ]));
     this.groups = groupsOf(targets);
     this.#bounded = boundedAmong(targets);
   }
 
-  /** The edits by which a group gets another type. */
+  /** The edits that give a group another type. */
   edits(group: Group, stream: Stream): Edit[] {
-    const targets = targetsBeside(kindsIn(group));
+    const targets = targetsExcept(kindsIn(group));
     const isOpen = group.some((inner) => inner.role !== "branch" && !this.#bounded.has(inner));
     if (isOpen || targets.length === 0) return [];
     const target = sample(targets, stream)!;
@@ -76,19 +76,19 @@ class Work {
       const branches = this.#branchesIn(inner);
       if (branches !== undefined && !stays(branches) && kindsIn(branches).length > 0) {
         gone.add(inner);
-        return differences(path, schema, retyped(schema, target, isCheck));
+        return differences(path, schema, retyped(schema, target, isCheckKeyword));
       }
       if (this.#containersIn(inner).length > 0 || stays([inner])) {
         return scalar === undefined
           ? []
-          : differences(path, schema, retypedBeside(schema, containers, scalar));
+          : differences(path, schema, retypedExcept(schema, containers, scalar));
       }
       if (kindsOf(schema).length === 0 || this.#isHeld(path)) return [];
-      return differences(path, schema, retyped(schema, target, isPlainCheck));
+      return differences(path, schema, retyped(schema, target, isPlainCheckKeyword));
     });
   }
 
-  /** The kinds of container that a schema describes the parts of; all arguments are an object. */
+  /** The kinds of container whose parts a schema describes; the root, all arguments, is an object. */
   #containersIn(inner: Subschema): Kind[] {
     const parts = (this.#children.get(inner) ?? []).flatMap(({ role, keyword }): Kind[] => {
       if (role === "property") return ["object"];
@@ -99,12 +99,12 @@ class Work {
   }
 
   /**
-   * A schema with its branches, and theirs, where these are nothing without it: the whole can become another
-   * one. `undefined` where parts are described, something else is referred to, or leads there.
+   * A schema with all its nested branches, if they can be replaced as one. `undefined` if they describe parts,
+   * refer to another schema, or are referred to.
    */
   #branchesIn(top: Subschema): Group | undefined {
     if (this.#references.isNamedWithin(top)) return undefined;
-    if (this.#references.leadInto(top.path, isCheck)) return undefined;
+    if (this.#references.leadInto(top.path, isCheckKeyword)) return undefined;
     const found = [top];
     for (const inner of found) {
       if (refers(inner)) return undefined;
@@ -116,9 +116,9 @@ class Work {
     return found;
   }
 
-  /** Whether a reference leads by what is not there afterwards. */
+  /** Whether a reference leads through a keyword that retyping would remove. */
   #isHeld(path: string): boolean {
-    return this.#references.leadInto(path, isPlainCheck);
+    return this.#references.leadInto(path, isPlainCheckKeyword);
   }
 }
 
@@ -126,7 +126,7 @@ function kindsIn(group: Group): Kind[] {
   return [...new Set(group.flatMap(({ schema }) => kindsOf(schema)))];
 }
 
-/** All schemas but those of conditions, which demand nothing, and those in them. */
+/** All schemas except those of conditions, which require nothing, and those within them. */
 function demandsAmong(parameters: readonly Subschema[]): Subschema[] {
   const demands = new Set<Subschema>();
   for (const inner of parameters) {
@@ -136,10 +136,10 @@ function demandsAmong(parameters: readonly Subschema[]): Subschema[] {
   return [...demands];
 }
 
-/** The schemas and what they refer to. */
+/** The schemas that each schema refers to. */
 type Targets = ReadonlyMap<Subschema, readonly Subschema[]>;
 
-/** The schemas by the values that they speak of. */
+/** The schemas grouped by the value that they describe. */
 function groupsOf(targets: Targets): Group[] {
   const linked = new Map<Subschema, Subschema[]>(
     Array.from(targets.keys(), (inner) => [inner, []]),
@@ -165,7 +165,7 @@ function groupsOf(targets: Targets): Group[] {
   return [...Map.groupBy(targets.keys(), (inner) => numbers.get(inner)!).values()];
 }
 
-/** The schemas that take values of known types only, by themselves or by what else speaks of the value. */
+/** The schemas that accept certain types only, by themselves or through other schemas of the same value. */
 function boundedAmong(targets: Targets): Set<Subschema> {
   const bounded = new Set<Subschema>();
   const referring = new Map<Subschema, Subschema[]>();
@@ -192,7 +192,7 @@ function boundedAmong(targets: Targets): Set<Subschema> {
   return bounded;
 }
 
-/** Whether a schema is left no way for other types, by how many of its branches are bounded. */
+/** Whether the bounded branches of a schema, counted by keyword, leave no way for other types. */
 function isBoundedBy(schema: JsonObject, bounded: ReadonlyMap<string, number>): boolean {
   const all = (keyword: string) => {
     const held = schema[keyword];

@@ -1,5 +1,5 @@
 /**
- * Unrelated descriptions: what parameters of tools from other fields are described by.
+ * Unrelated descriptions: texts that describe parameters of tools from other fields.
  * @module
  */
 

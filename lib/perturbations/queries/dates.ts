@@ -1,5 +1,5 @@
 /**
- * Dates and times: read as people write them, told in words, and moved a little.
+ * Dates and times: parses those that people write, puts them into words, and finds similar ones.
  * @module
  */
 
@@ -15,24 +15,24 @@ const MONTH = `(?<month>${MONTHS.map((name) => `${name}|${name.slice(0, 3)}`).jo
 const DAY = "(?<day>\\d{1,2})(?:st|nd|rd|th)?";
 const YEAR = "(?<year>\\d{4})";
 
-/** What can be told in other words, and changed a little. */
+/** A date or time. */
 interface Moment {
-  /** It in words. */
+  /** Returns it in words. */
   say(stream: Stream): string;
-  /** Another one near by, written in the same way. */
+  /** Returns a similar one in the same format. */
   near(stream: Stream): string;
 }
 
-/** A day as it is written. */
+/** A day with its format. */
 interface DayForm {
   readonly date: Date;
   readonly hasYear: boolean;
-  /** Writes another day in the same way. */
+  /** Writes another day in the same format. */
   readonly write: (date: Date) => string;
 }
 
-const two = (number: number) => String(number).padStart(2, "0");
-/** A leap year, for days of no year, and one that is none. */
+const pad = (number: number) => String(number).padStart(2, "0");
+/** A leap year, for days without a year, and a common year. */
 const ANY_YEAR = 2024;
 const COMMON_YEAR = 2023;
 
@@ -48,7 +48,7 @@ function monthOf(name: string): number {
   return MONTHS.findIndex((month) => month.toLowerCase().startsWith(short)) + 1;
 }
 
-/** `2026-03-04`, `2026/03/04`, `04.03.2026`, and `25/12/2026` where only one order makes a date. */
+/** `2026-03-04`, `2026/03/04`, `04.03.2026`, and `25/12/2026` if only one order is a date. */
 function readNumeric(text: string): DayForm | undefined {
   const iso = /^(\d{4})([-/])(\d{2})\2(\d{2})$/.exec(text);
   if (iso !== null) {
@@ -58,7 +58,7 @@ function readNumeric(text: string): DayForm | undefined {
       date,
       hasYear: true,
       write: (other) =>
-        [other.getUTCFullYear(), two(other.getUTCMonth() + 1), two(other.getUTCDate())].join(mark),
+        [other.getUTCFullYear(), pad(other.getUTCMonth() + 1), pad(other.getUTCDate())].join(mark),
     };
   }
   const other = /^(\d{1,2})([./])(\d{1,2})\2(\d{4})$/.exec(text);
@@ -69,7 +69,7 @@ function readNumeric(text: string): DayForm | undefined {
   const date = dayFirst ?? monthFirst;
   if (date === undefined || (dayFirst && monthFirst && +dayFirst !== +monthFirst)) return undefined;
   const write = (number: number, like: string) =>
-    like.startsWith("0") ? two(number) : String(number);
+    like.startsWith("0") ? pad(number) : String(number);
   return {
     date,
     hasYear: true,
@@ -97,9 +97,9 @@ function readNamed(text: string): DayForm | undefined {
     write: (other) => {
       const full = MONTHS[other.getUTCMonth()]!;
       const month = name.length > 4 ? full : full.slice(0, 3);
-      const told = isDayFirst ? `${other.getUTCDate()} ${month}` : `${month} ${other.getUTCDate()}`;
-      if (year === undefined) return told;
-      return `${told}${text.includes(",") ? "," : ""} ${other.getUTCFullYear()}`;
+      const day = isDayFirst ? `${other.getUTCDate()} ${month}` : `${month} ${other.getUTCDate()}`;
+      if (year === undefined) return day;
+      return `${day}${text.includes(",") ? "," : ""} ${other.getUTCFullYear()}`;
     },
   };
 }
@@ -124,18 +124,18 @@ function ordinal(day: number): string {
 }
 
 function dayInWords(date: Date, hasYear: boolean): string {
-  const told = `the ${ordinal(date.getUTCDate())} of ${MONTHS[date.getUTCMonth()]}`;
-  return hasYear ? `${told} ${date.getUTCFullYear()}` : told;
+  const phrase = `the ${ordinal(date.getUTCDate())} of ${MONTHS[date.getUTCMonth()]}`;
+  return hasYear ? `${phrase} ${date.getUTCFullYear()}` : phrase;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-function moved(date: Date, days: number): Date {
+function addDays(date: Date, days: number): Date {
   return new Date(date.getTime() + days * DAY_MS);
 }
 
-/** Days that others are told by, and how. */
-const BY_OTHERS = [
+/** Days to express a day by: their distance from it, and the words before them. */
+const RELATIVE_DAYS = [
   [0, ""],
   [0, ""],
   [1, "the day before "],
@@ -144,11 +144,11 @@ const BY_OTHERS = [
   [-7, "one week after "],
 ] as const;
 
-/** Whether a day stands as far from another one in all years as in one: not over the end of a February. */
-function isInAllYears(date: Date, days: number): boolean {
+/** Whether a distance in days leads to the same day in all years: not across the end of February. */
+function isSameInAllYears(date: Date, days: number): boolean {
   const common = dayOf(COMMON_YEAR, date.getUTCMonth() + 1, date.getUTCDate());
   if (days === 0 || common === undefined) return days === 0;
-  return dayInWords(moved(common, days), false) === dayInWords(moved(date, days), false);
+  return dayInWords(addDays(common, days), false) === dayInWords(addDays(date, days), false);
 }
 
 function readDay(text: string): (Moment & DayForm) | undefined {
@@ -157,14 +157,14 @@ function readDay(text: string): (Moment & DayForm) | undefined {
     ...form,
     say: (stream) => {
       const [days, relation] = sample(
-        BY_OTHERS.filter(([days]) => form.hasYear || isInAllYears(form.date, days)),
+        RELATIVE_DAYS.filter(([days]) => form.hasYear || isSameInAllYears(form.date, days)),
         stream,
       )!;
-      return relation + dayInWords(moved(form.date, days), form.hasYear);
+      return relation + dayInWords(addDays(form.date, days), form.hasYear);
     },
     near: (stream) => {
       const days = randomIntegerBetween(1, 9, stream) * (stream.prng() < 0.5 ? -1 : 1);
-      return form.write(moved(form.date, days));
+      return form.write(addDays(form.date, days));
     },
   };
 }
@@ -172,32 +172,34 @@ function readDay(text: string): (Moment & DayForm) | undefined {
 const CLOCK =
   /^(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::(?<second>\d{2}))?)?(?:(?<space>\s?)(?<half>[ap])(?<dot>\.?)m\.?)?$/i;
 
-/** A time of the day as it is written, in seconds since midnight. */
+/** A time of day with its format. */
 interface TimeForm {
+  /** Seconds since midnight. */
   readonly seconds: number;
-  /** Seconds between two that can be written. */
+  /** The precision of the format, in seconds. */
   readonly step: number;
   readonly write: (seconds: number) => string;
 }
 
-function readForm(text: string): TimeForm | undefined {
+function readTimeForm(text: string): TimeForm | undefined {
   const { hour, minute, second, space = "", half, dot = "" } = CLOCK.exec(text)?.groups ?? {};
   if (hour === undefined || (minute === undefined && half === undefined)) return undefined;
   const [hours, minutes, rest] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
   if (minutes > 59 || rest > 59) return undefined;
   if (half === undefined ? hours > 23 : hours < 1 || hours > 12) return undefined;
-  const isPast = half?.toLowerCase() === "p" ? 12 : 0;
+  const offset = half?.toLowerCase() === "p" ? 12 : 0;
   const upper = half !== undefined && half !== half.toLowerCase();
   const wide = hour.length === 2 && half === undefined;
   return {
-    seconds: ((half === undefined ? hours : hours % 12 + isPast) * 60 + minutes) * 60 + rest,
+    seconds: ((half === undefined ? hours : hours % 12 + offset) * 60 + minutes) * 60 + rest,
     step: second !== undefined ? 1 : minute !== undefined ? 60 : 3600,
     write: (seconds) => {
       const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-      const shown = half === undefined ? h : h % 12 || 12;
+      const clockHour = half === undefined ? h : h % 12 || 12;
       const mark = `${h < 12 ? "a" : "p"}${dot}m${dot}`;
-      return (wide ? two(shown) : String(shown)) + (minute === undefined ? "" : `:${two(m)}`) +
-        (second === undefined ? "" : `:${two(s)}`) +
+      return (wide ? pad(clockHour) : String(clockHour)) +
+        (minute === undefined ? "" : `:${pad(m)}`) +
+        (second === undefined ? "" : `:${pad(s)}`) +
         (half === undefined ? "" : space + (upper ? mark.toUpperCase() : mark));
     },
   };
@@ -217,7 +219,7 @@ function timeInWords(seconds: number): string {
   ];
   const named = (number: number) => numberInWords(number % 12 || 12);
   const minutes = `${numberInWords(minute)} minute${minute === 1 ? "" : "s"}`;
-  const told = minute === 0
+  const phrase = minute === 0
     ? `${named(hour)} o'clock`
     : minute === 15
     ? `a quarter past ${named(hour)}`
@@ -227,13 +229,13 @@ function timeInWords(seconds: number): string {
     ? `a quarter to ${named(hour + 1)}`
     : `${minutes} past ${named(hour)}`;
   const exact = rest === 0 ? "" : ` and ${numberInWords(rest)} second${rest === 1 ? "" : "s"}`;
-  return `${told}${exact} ${partOfDay(hour)}`;
+  return `${phrase}${exact} ${partOfDay(hour)}`;
 }
 
 const SECONDS_A_DAY = 24 * 60 * 60;
 
 function readTime(text: string): (Moment & TimeForm) | undefined {
-  const form = readForm(text);
+  const form = readTimeForm(text);
   return form && {
     ...form,
     say: () => timeInWords(form.seconds),
@@ -246,25 +248,25 @@ function readTime(text: string): (Moment & TimeForm) | undefined {
   };
 }
 
-/** `2026-03-04T10:30`, with a Z or without. */
-function readBoth(text: string): Moment | undefined {
-  const [, written, mark, clock, zone = ""] =
+/** `2026-03-04T10:30`, with or without a Z. */
+function readDateTime(text: string): Moment | undefined {
+  const [, dayText, mark, timeText, zone = ""] =
     /^(\d{4}-\d{2}-\d{2})([T ])(\d{2}:\d{2}(?::\d{2})?)(Z?)$/.exec(text) ?? [];
-  if (written === undefined) return undefined;
-  const [day, time] = [readDay(written), readTime(clock!)];
+  if (dayText === undefined) return undefined;
+  const [day, time] = [readDay(dayText), readTime(timeText!)];
   if (day === undefined || time === undefined) return undefined;
   return {
     say: (stream) => `${time.say(stream)}${zone && " UTC"} on ${dayInWords(day.date, true)}`,
-    near: (stream) => day.near(stream) + mark + clock + zone,
+    near: (stream) => day.near(stream) + mark + timeText + zone,
   };
 }
 
-/** A day, or a day and a time; `undefined` of anything else, and of `03/04/2026`, which says either of two. */
+/** Parses a day, or a day with a time; `undefined` for other texts and for the ambiguous `03/04/2026`. */
 export function dateOf(text: string): Moment | undefined {
-  return readBoth(text) ?? readDay(text);
+  return readDateTime(text) ?? readDay(text);
 }
 
-/** A time of the day; `undefined` of anything else. */
+/** Parses a time of day; `undefined` for other texts. */
 export function timeOf(text: string): Moment | undefined {
   return readTime(text);
 }

@@ -1,5 +1,5 @@
 /**
- * Query files: what a user asks, with what is known of its parameters.
+ * Query files: a user's query with its parameters.
  * @module
  */
 
@@ -7,7 +7,7 @@ import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { Claims, isWithinCharacter, type QueryParameter } from "./literals.ts";
-import { type ArgumentsOfCall, byPlace, claimed, type Query, valuesIn } from "./parameters.ts";
+import { type ArgumentsOfCall, byPlace, claimValues, type Query, valuesIn } from "./parameters.ts";
 
 const NAMED_VALUE = z.strictObject({
   name: z.string(),
@@ -28,7 +28,7 @@ const QUERY_FILE = z.strictObject({
   })
 );
 
-type Fault = (path: readonly PropertyKey[], message: string) => void;
+type Report = (path: readonly PropertyKey[], message: string) => void;
 
 interface QueryFile {
   readonly query: string;
@@ -36,17 +36,17 @@ interface QueryFile {
   readonly calls?: readonly ArgumentsOfCall[];
 }
 
-/** Places that are told come first, then values that are named, then those of calls. */
-function readQuery({ query: text, parameters = [], calls = [] }: QueryFile, fault: Fault): Query {
+/** Claims text for parameters with given places first, then for those without, then for arguments of calls. */
+function readQuery({ query: text, parameters = [], calls = [] }: QueryFile, report: Report): Query {
   const claims = new Claims(text);
   const placed = parameters.flatMap((parameter, number): QueryParameter[] => {
     const { name, value, start, end } = parameter;
     if (start === undefined && end === undefined) return [];
-    const wrong = faultOf(text, start, end);
-    if (wrong !== undefined) fault([number, wrong.key], wrong.message);
+    const wrong = placeFault(text, start, end);
+    if (wrong !== undefined) report([number, wrong.key], wrong.message);
     else if (claims.claim({ start: start!, end: end! })) {
       return [{ name, value, spans: [{ start: start!, end: end! }] }];
-    } else fault([number], `must not overlap another one: it is at ${start} to ${end}`);
+    } else report([number], `must not overlap another one: it is at ${start} to ${end}`);
     return [];
   });
   const unplaced = [...parameters.entries()].filter(([, { start, end }]) =>
@@ -56,20 +56,20 @@ function readQuery({ query: text, parameters = [], calls = [] }: QueryFile, faul
   const named = unplaced.flatMap(([number, { name, value }], index): QueryParameter[] => {
     const spans = places.get(index);
     if (spans !== undefined) return [{ name, value, spans }];
-    const shown = typeof value === "object" ? "a list, an object or null" : String(value);
-    fault(
+    const valueText = typeof value === "object" ? "a list, an object or null" : String(value);
+    report(
       [number, "value"],
-      "must stand in the query, by itself and apart from other values, unless start and end say " +
-        `where: it is ${shown}`,
+      "must occur in the query, by itself and apart from other values, unless start and end say " +
+        `where: it is ${valueText}`,
     );
     return [];
   });
-  const found = claimed(claims, valuesIn(calls));
+  const found = claimValues(claims, valuesIn(calls));
   return { text, parameters: [...placed, ...named, ...found].sort(byPlace) };
 }
 
-/** What is wrong with a place that a file tells. */
-function faultOf(
+/** Describes what is wrong with a place given in a file; `undefined` if it is right. */
+function placeFault(
   text: string,
   start: number | undefined,
   end: number | undefined,
@@ -92,12 +92,12 @@ function faultOf(
 }
 
 /**
- * Reads the value of a query file: `{"query": text}` with `"parameters"`, a list of `{"name", "value"}`, and
- * of `"start"` and `"end"` where the value stands in other words, or with `"calls"`, whose arguments are
- * looked for in the text; or with both.
+ * Parses the value of a query file: `{"query": text}` with `"parameters"`, a list of `{"name", "value"}`, plus
+ * `"start"` and `"end"` if the query gives the value in other words, or with `"calls"`, whose arguments are
+ * searched for in the text, or with both.
  *
- * @throws {InputError} Naming `source`, the path in it and the rule: a place is not within the query, two
- * overlap, or a value that is named does not stand in it.
+ * @throws {InputError} Naming `source`, the path in it and the rule, if a place is outside the query, two
+ * overlap, or the value of a parameter does not occur in it.
  *
  * @example Usage
  * ```ts

@@ -1,6 +1,5 @@
 /**
- * Literals: how the values of parameters are written in a text, where they stand in it, and whether one
- * stands in it at all.
+ * Literals: how the values of parameters are written in a text, and where they occur in it.
  * @module
  */
 
@@ -8,37 +7,37 @@ import type { JsonValue } from "../../base/json.ts";
 
 /** A part of a text, as offsets in UTF-16 code units. */
 export interface Span {
-  /** Where it begins. */
+  /** The offset where it begins. */
   readonly start: number;
-  /** Where it has ended. */
+  /** The offset after its end. */
   readonly end: number;
 }
 
-/** A parameter whose value stands in a user's query. */
+/** A parameter whose value occurs in a user's query. */
 export interface QueryParameter {
   /** Its name; for a value within another, the path to it, such as `address.city`. */
   readonly name: string;
   /** Its value. */
   readonly value: JsonValue;
-  /** Where the value stands, one place at least. */
+  /** Where the value occurs, at least one place. */
   readonly spans: readonly Span[];
-  /** All that goes when the parameter is removed; default its spans. */
+  /** The text to remove together with the parameter. Default: its spans. */
   readonly information?: readonly Span[];
 }
 
-/** A value that may stand in a text, and the parameter's name. */
+/** A value that may occur in a text, with the parameter's name. */
 export type NamedValue = Pick<QueryParameter, "name" | "value">;
 
-/** Made when it is first needed: the rules of a language take long to load. */
+/** Created on first use, as the rules of a language take long to load. */
 let grouped: Intl.NumberFormat | undefined;
 
-/** Whether a span is a part of `text` that is not empty. */
+/** Whether a span is a non-empty part of `text`. */
 export function isPlace({ start, end }: Span, text: string): boolean {
   return Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end &&
     end <= text.length;
 }
 
-/** How a value is written: a number with grouped thousands too; lists, objects and the like are not. */
+/** The ways to write a value: numbers with grouped thousands too; empty for lists, objects and the like. */
 export function literalsOf(value: JsonValue): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "number") return [];
@@ -46,13 +45,13 @@ export function literalsOf(value: JsonValue): string[] {
   return [...new Set([String(value), grouped.format(value)])];
 }
 
-/** All texts that would give a parameter away: its literals, and what stands for it in the text. */
-export function textsOf({ value, spans }: QueryParameter, text: string): string[] {
-  const standing = spans.map(({ start, end }) => text.slice(start, end));
-  return [...new Set([...literalsOf(value), ...standing])].filter((one) => one.trim() !== "");
+/** All texts that would reveal a parameter's value: its literals, and the text at its spans. */
+export function revealingTexts({ value, spans }: QueryParameter, text: string): string[] {
+  const spanTexts = spans.map(({ start, end }) => text.slice(start, end));
+  return [...new Set([...literalsOf(value), ...spanTexts])].filter((one) => one.trim() !== "");
 }
 
-/** In lower case, with every character where it was. */
+/** The text in lower case, with the offset of every character kept. */
 function fold(text: string): string {
   return text.replace(/[\p{Lu}\p{Lt}]/gu, (upper) => {
     const lower = upper.toLowerCase();
@@ -60,15 +59,15 @@ function fold(text: string): string {
   });
 }
 
-/** Shorter literals are found only as they are written: `IN` is no `in`. */
+/** Shorter literals match case-sensitively: `IN` is not `in`. */
 const SHORTEST_FOLDED = 3;
 
-/** How much of a literal tells where it may stand; what is behind that is compared. */
+/** Literals are looked up by their first characters, up to this many; then the rest is compared. */
 const HEAD = 64;
-/** How much of a head tells whether one may stand at a place at all. */
+/** Heads are looked up by their first characters, up to this many. */
 const BEGINNING = 3;
 
-/** Literals by how they begin: as many as one likes are looked for in a text in one pass. */
+/** An index of literals by their first characters: finds any number of them in one pass over a text. */
 class Heads {
   readonly #literals = new Map<string, string[]>();
   /** The lengths of heads by their first characters. */
@@ -87,22 +86,22 @@ class Heads {
     }
   }
 
-  /** Where each head stands in a text, at the places that are looked at; those that overlap included. */
-  placesIn(text: string, isSeen: (place: number) => boolean = () => true): Map<string, number[]> {
+  /** Where each head occurs in a text, at the places included; occurrences may overlap. */
+  placesIn(text: string, includes: (place: number) => boolean = () => true): Map<string, number[]> {
     const places = new Map<string, number[]>();
     if (this.#literals.size === 0) return places;
     for (let place = 0; place < text.length; place++) {
-      if (!isSeen(place)) continue;
+      if (!includes(place)) continue;
       for (const head of this.#at(text, place)) {
-        const known = places.get(head);
-        if (known === undefined) places.set(head, [place]);
-        else known.push(place);
+        const earlier = places.get(head);
+        if (earlier === undefined) places.set(head, [place]);
+        else earlier.push(place);
       }
     }
     return places;
   }
 
-  /** Whether one of the literals stands in a text, at a place at which it may. */
+  /** Whether one of the literals occurs in a text at a span that `mayStand` accepts. */
   isIn(text: string, mayStand: (span: Span) => boolean = () => true): boolean {
     return this.placesIn(text).entries().some(([head, places]) =>
       this.#literals.get(head)!.some((literal) =>
@@ -122,7 +121,7 @@ class Heads {
   }
 }
 
-/** The places at which a literal stands, of those at which its head does. */
+/** The places where a literal occurs, among those where its head occurs. */
 function startsOf(literal: string, places: readonly number[], text: string): readonly number[] {
   if (literal.length <= HEAD) return places;
   if (places.length * literal.length <= text.length) {
@@ -134,8 +133,8 @@ function startsOf(literal: string, places: readonly number[], text: string): rea
 }
 
 /**
- * A test of texts: whether none of `literals` stands in one. Those of three characters or more are found
- * anywhere and in any case, shorter ones as words of their own and as they are written.
+ * Returns a function that checks that a text contains none of `literals`. Those of three or more characters are
+ * found anywhere and in any case, shorter ones only as separate words in the same case.
  */
 export function freeOf(literals: Iterable<string>): (text: string) => boolean {
   const [long, short] = [new Set<string>(), new Set<string>()];
@@ -153,12 +152,12 @@ export function freeOf(literals: Iterable<string>): (text: string) => boolean {
 }
 
 const WORD = /[\p{L}\p{M}\p{N}_]/u;
-/** Scripts that put no spaces between words. */
+/** Characters of scripts without spaces between words. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}ー]/u;
 const MARK = /\p{M}/u;
 const DIGIT = /\d/;
 
-/** Whether a place lies within a word, or within a character that takes two units. */
+/** Whether a place lies within a word, or within a surrogate pair. */
 export function isWithinWord(text: string, place: number): boolean {
   if (place <= 0 || place >= text.length) return false;
   if (isWithinCharacter(text, place)) return true;
@@ -168,13 +167,13 @@ export function isWithinWord(text: string, place: number): boolean {
   return MARK.test(after) || !(UNSPACED.test(before) || UNSPACED.test(after));
 }
 
-/** Whether a place lies between the halves of a character. */
+/** Whether a place lies between the halves of a surrogate pair. */
 export function isWithinCharacter(text: string, place: number): boolean {
   return place > 0 && /[\ud800-\udbff]/.test(text[place - 1]!) &&
     /[\udc00-\udfff]/.test(text[place] ?? "");
 }
 
-/** Whether what stands there is no part of a longer word or number: no 5 of `15`, `-5`, `0.5`, `1,500`. */
+/** Whether a span is not part of a longer word or number, as the 5 of `15`, `-5`, `0.5` and `1,500` is. */
 function standsAlone(text: string, { start, end }: Span): boolean {
   if (isWithinWord(text, start) || isWithinWord(text, end)) return false;
   const digitAt = (place: number) => DIGIT.test(text[place] ?? "");
@@ -183,21 +182,21 @@ function standsAlone(text: string, { start, end }: Span): boolean {
     if (after === "." || (after === "," && isThousand(text, end + 1))) return false;
   }
   if (!digitAt(start)) {
-    // The sign of a number is none where it stands between two: `3-5`.
+    // Between two numbers, as in `3-5`, it is not a sign.
     return !(/[-+.]/.test(text[start]!) && digitAt(start + 1) && WORD.test(before ?? ""));
   }
   if (digitAt(start - 2)) return !(before === "." || (before === "," && isThousand(text, start)));
   return !(/[-−]/.test(before ?? "") && !/[^\s([{]/.test(text[start - 2] ?? ""));
 }
 
-/** Whether exactly three digits stand there. */
+/** Whether exactly three digits begin at a place. */
 function isThousand(text: string, place: number): boolean {
   return /^\d{3}(?!\d)/.test(text.slice(place, place + 4));
 }
 
-/** Where a text is found in another, also where it overlaps itself, in linear time. */
+/** Finds all occurrences of a literal in linear time, including those that overlap. */
 function* occurrencesOf(literal: string, text: string): Generator<number> {
-  // Knuth, Morris and Pratt: how many units still fit when the next one does not.
+  // Knuth, Morris and Pratt: how many units still match when the next one does not.
   const fallback = [0];
   let fitting = 0;
   const advance = (unit: string | undefined) => {
@@ -217,24 +216,24 @@ function* occurrencesOf(literal: string, text: string): Generator<number> {
   }
 }
 
-/** Where the heads of literals stand in a text, but for those that begin within a word. */
+/** Where the heads of literals occur in a text, except within words. */
 function placesOf(literals: Iterable<string>, text: string): Map<string, number[]> {
   return new Heads(literals).placesIn(text, (place) => !isWithinWord(text, place));
 }
 
-/** A text whose places are claimed, each once. */
+/** A text of which each character can be claimed once. */
 export class Claims {
   readonly #text: string;
   readonly #claimed: Uint8Array;
   #folded: string | undefined;
 
-  /** Nothing is claimed yet. */
+  /** Starts with no claims. */
   constructor(text: string) {
     this.#text = text;
     this.#claimed = new Uint8Array(text.length);
   }
 
-  /** Claims a place, if it is one and all of it is free. */
+  /** Claims a span if it is valid and all of it is free. */
   claim(span: Span): boolean {
     if (!isPlace(span, this.#text) || !this.#isFree(span)) return false;
     this.#claimed.fill(1, span.start, span.end);
@@ -242,8 +241,8 @@ export class Claims {
   }
 
   /**
-   * Claims all places of each value, the longest literals first; a value that several have is the first
-   * one's. Gives the places by the number of the value.
+   * Claims all occurrences of each value, the longest literals first; equal values belong to the first. Returns
+   * the spans by the index of the value.
    */
   claimAll(values: readonly NamedValue[]): Map<number, Span[]> {
     const owners = new Map<string, number>();
@@ -254,10 +253,10 @@ export class Claims {
     });
     const found = new Map<number, Span[]>();
     const longestFirst = [...owners].sort(([one], [other]) => other.length - one.length);
-    const written = placesOf(owners.keys(), this.#text);
+    const exact = placesOf(owners.keys(), this.#text);
     let inAnyCase: Map<string, number[]> | undefined;
     for (const [literal, owner] of longestFirst) {
-      let spans = this.#claimIn(this.#text, literal, written);
+      let spans = this.#claimIn(this.#text, literal, exact);
       if (spans.length === 0 && literal.length >= SHORTEST_FOLDED) {
         this.#folded ??= fold(this.#text);
         inAnyCase ??= placesOf(owners.keys().map(fold), this.#folded);
@@ -277,13 +276,13 @@ export class Claims {
 
   #isFree({ start, end }: Span): boolean {
     const claimed = this.#claimed;
-    // Mostly one of the ends tells.
+    // A claimed end, the usual case, is quick to see.
     return claimed[start] === 0 && claimed[end - 1] === 0 &&
       !claimed.subarray(start, end).includes(1);
   }
 }
 
-/** Whether a literal says enough to be looked for: a single letter or sign does not. */
+/** Whether a literal is distinctive enough to search for: a single letter or sign is not. */
 function isFindable(literal: string): boolean {
   return literal.trim() !== "" && ([...literal].length > 1 || DIGIT.test(literal));
 }

@@ -1,19 +1,19 @@
 /**
- * Writers of perturbed queries that ask a model, as the paper's authors do for its methods CP and AN
- * (Butterfly, appendix A.3.2).
+ * The query writer that asks a model, as the paper's authors do for the methods CP and AN (Butterfly,
+ * appendix A.3.2).
  * @module
  */
 
 import { type JsonValue, printable } from "../../base/json.ts";
 import { sumUsage, type Usage } from "../../tools/message.ts";
 import type { Model } from "../../models/model.ts";
-import { freeOf, type QueryParameter, textsOf } from "./literals.ts";
+import { freeOf, type QueryParameter, revealingTexts } from "./literals.ts";
 import type { Query } from "./parameters.ts";
 import { type Forms, type QueryWriter, WRITER } from "./write.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import type { Stream } from "../../base/random.ts";
 
-/** The methods that write something. */
+/** The methods that need a writer. */
 export type WrittenMethod = "CP" | "AN";
 
 const PROMPTS: Readonly<Record<WrittenMethod, string>> = {
@@ -33,44 +33,44 @@ Write one sentence that will stand behind the query and interferes with it: it t
 Answer with the sentence alone, on one line. NO explanation and NO quotes!`,
 };
 
-/** How a model is asked. */
+/** Options for `modelWriter()`. */
 export interface ModelWriterOptions {
-  /** How often it is asked again for one parameter when its text cannot be used; default 1. */
+  /** How often to ask again for a parameter if the model's text cannot be used. Default: 1. */
   readonly retries?: number;
-  /** The trial that its requests are told to be of; default `perturb`. */
+  /** The trial named in the context of requests. Default: `perturb`. */
   readonly trial?: string;
   /** Aborts the requests. */
   readonly signal?: AbortSignal;
 }
 
-/** A parameter that the built-in writer writes for. */
+/** A parameter for which the built-in writer is used instead. */
 export interface Fallback {
   /** The parameter's name. */
   readonly name: string;
-  /** Why what the model wrote last cannot be used. */
+  /** Why the model's last text cannot be used. */
   readonly reason: string;
 }
 
-/** A writer that has asked a model for everything that it will write. */
+/** A writer whose texts a model has already written. */
 export interface ModelWriter extends QueryWriter {
-  /** The parameters for which the model wrote nothing that can be used, in order. */
+  /** The parameters for which the model wrote no usable text, in order. */
   readonly fallbacks: readonly Fallback[];
-  /** The tokens that the model took. */
+  /** The tokens that the model used. */
   readonly usage: Usage;
 }
 
-/** Longer texts are no phrase and no sentence. */
+/** The longest usable text, in characters. */
 const LONGEST_WRITTEN = 300;
-/** No more of a query or a value is shown to the model. */
+/** Longer queries and values are cut off in prompts. */
 const LONGEST_SHOWN = 20_000;
 
 /**
- * Asks `model` once for each parameter of `query`, and again where its text cannot be used: it must be one
- * printable line of at most 300 characters that holds no value of the query, is not what it wrote for another
- * parameter, and for `AN` does not stand in the query. Where it never can be, the built-in writer writes, as it does for
- * parameters that are not the query's own and for the other method.
+ * Asks `model` once for each parameter of `query`, and again if its text cannot be used: it must be one
+ * printable line of at most 300 characters that contains no value of the query, differs from its texts for
+ * other parameters, and for `AN` does not occur in the query. If none is usable, the built-in writer takes
+ * over, as for parameters that are not in the query and for the other method.
  *
- * @throws {InfrastructureError} If no reply could be had.
+ * @throws {InfrastructureError} If the model gives no reply.
  *
  * @example Usage
  * ```ts
@@ -100,13 +100,13 @@ export async function modelWriter(
   const usages: Usage[] = [];
   const texts = new Texts();
   const fallbacks: Fallback[] = [];
-  const isFree = freeOf(query.parameters.flatMap((one) => textsOf(one, query.text)));
-  const faultIn = (text: string) => {
-    const fault = faultOf(text);
+  const isFree = freeOf(query.parameters.flatMap((one) => revealingTexts(one, query.text)));
+  const textFault = (text: string) => {
+    const fault = formFault(text);
     if (fault !== undefined) return fault;
-    if (!isFree(text)) return "it holds a value of the query";
-    if (method === "AN" && query.text.includes(text)) return "it stands in the query already";
-    return texts.has(text) ? "it is what it wrote for another parameter" : undefined;
+    if (!isFree(text)) return "it contains a value of the query";
+    if (method === "AN" && query.text.includes(text)) return "the query contains it already";
+    return texts.has(text) ? "the model wrote the same for another parameter" : undefined;
   };
   const ask = async (parameter: QueryParameter) => {
     const reply = await model.reply({
@@ -120,27 +120,27 @@ export async function modelWriter(
   };
   for (const parameter of query.parameters) {
     let fault: string | undefined = "";
-    for (let asked = 0; fault !== undefined && asked <= retries; asked++) {
+    for (let attempt = 0; fault !== undefined && attempt <= retries; attempt++) {
       const { text, finish } = await ask(parameter);
-      const said = bare(text);
-      fault = finish === "length" ? "the model ran out of tokens" : faultIn(said);
-      if (fault === undefined) texts.set(parameter, said);
+      const phrase = unquoted(text);
+      fault = finish === "length" ? "the model ran out of tokens" : textFault(phrase);
+      if (fault === undefined) texts.set(parameter, phrase);
     }
     if (fault !== undefined) fallbacks.push({ name: parameter.name, reason: fault });
   }
-  const written = (own: WrittenMethod, parameter: QueryParameter) =>
-    own === method ? texts.get(parameter) : undefined;
+  const modelText = (writing: WrittenMethod, parameter: QueryParameter) =>
+    writing === method ? texts.get(parameter) : undefined;
   return {
     complicate: (parameter, stream) =>
-      written("CP", parameter) ?? WRITER.complicate(parameter, stream),
+      modelText("CP", parameter) ?? WRITER.complicate(parameter, stream),
     distract: (parameter: QueryParameter, stream: Stream, forms?: Forms) =>
-      written("AN", parameter) ?? WRITER.distract(parameter, stream, forms),
+      modelText("AN", parameter) ?? WRITER.distract(parameter, stream, forms),
     fallbacks,
     usage: sumUsage(usages),
   };
 }
 
-/** Texts by the names and values of parameters, whose places may move. */
+/** Texts by the names and values of parameters, as their places may move. */
 class Texts {
   readonly #byName = new Map<string, Map<JsonValue, string>>();
   readonly #all = new Set<string>();
@@ -150,8 +150,8 @@ class Texts {
   }
 
   set({ name, value }: QueryParameter, text: string): void {
-    const own = this.#byName.get(name) ?? new Map();
-    this.#byName.set(name, own.set(value, text));
+    const byValue = this.#byName.get(name) ?? new Map();
+    this.#byName.set(name, byValue.set(value, text));
     this.#all.add(text);
   }
 
@@ -165,26 +165,26 @@ function promptOf(
   query: Query,
   { name, value, spans: [span] }: QueryParameter,
 ): string {
-  const shown = typeof value === "object"
+  const valueText = typeof value === "object"
     ? query.text.slice(span?.start, span?.end)
     : String(value);
   return fillPrompt(PROMPTS[method], {
     query: query.text.slice(0, LONGEST_SHOWN),
     name: name.slice(0, LONGEST_WRITTEN),
-    value: shown.slice(0, LONGEST_SHOWN),
+    value: valueText.slice(0, LONGEST_SHOWN),
   }).toWellFormed();
 }
 
-/** A text without the quotes that models put around it all the same. */
-function bare(text: string): string {
+/** A text without the quotes that models put around it despite the prompt. */
+function unquoted(text: string): string {
   const line = text.trim();
   const inner = line.slice(1, -1);
   const isQuoted = line.length > 2 && ['""', "''", "``", "“”"].includes(line[0]! + line.at(-1)!);
   return isQuoted && !inner.includes(line[0]!) ? inner.trim() : line;
 }
 
-/** Why a text can be neither phrase nor sentence. */
-function faultOf(text: string): string | undefined {
+/** Why a text is not a usable phrase or sentence; `undefined` if it is. */
+function formFault(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (/[\r\n]/.test(text)) return "it has more than one line";
   if (text.length > LONGEST_WRITTEN) return `it is longer than ${LONGEST_WRITTEN} characters`;

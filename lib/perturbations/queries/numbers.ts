@@ -1,5 +1,5 @@
 /**
- * Numbers that are told in other ways: in words, and as arithmetic.
+ * Numbers in other forms: in words, and as arithmetic.
  * @module
  */
 
@@ -29,7 +29,7 @@ function belowThousand(number: number): string {
   return `${TENS[Math.floor(number / 10) - 2]}${ones === 0 ? "" : `-${ONES[ones]}`}`;
 }
 
-/** A whole number from 0 below 10^18 in words. */
+/** A whole number from 0 to below 10^18 in words. */
 function wholeInWords(number: number): string {
   if (number < 1000) return belowThousand(number);
   const groups: string[] = [];
@@ -41,7 +41,7 @@ function wholeInWords(number: number): string {
   return groups.join(" ");
 }
 
-/** A number as it is written: its sign, its digits without the point, and how many stand behind that. */
+/** The decimal notation of a number: its digits before and after the point, its sign and its exponent. */
 interface Decimal {
   readonly whole: string;
   readonly fraction: string;
@@ -66,17 +66,18 @@ export function numberInWords(value: number): string {
   }
   const { whole, fraction, negative, exponent } = decimalOf(value);
   const digits = (text: string) => [...text].map((digit) => DIGITS[Number(digit)]).join(" ");
-  const told = whole.length > LONGEST ? digits(whole) : wholeInWords(Number(whole));
-  return (negative ? "minus " : "") + told +
+  const words = whole.length > LONGEST ? digits(whole) : wholeInWords(Number(whole));
+  return (negative ? "minus " : "") + words +
     (fraction === "" ? "" : ` point ${digits(fraction)}`) +
     (exponent === 0 ? "" : ` times ten to the power of ${numberInWords(exponent)}`);
 }
 
-/** Numbers of so many digits are exact, sums of two included. */
+/** Whole numbers with at most so many digits are written in words, longer ones digit by digit. */
 const LONGEST = 16;
+/** Up to here whole numbers and sums of two are exact. */
 const LARGEST = 10 ** 15;
 
-/** A number as a whole one of so many tenths, hundredths and so on, where that is exact. */
+/** A number as a count of `10 ** -places`, if that is exact. */
 function scaled(value: number): { readonly units: number; readonly places: number } | undefined {
   const { whole, fraction, negative, exponent } = decimalOf(value);
   const units = Number(whole + fraction) * (negative ? -1 : 1);
@@ -84,15 +85,15 @@ function scaled(value: number): { readonly units: number; readonly places: numbe
   return { units, places: fraction.length };
 }
 
-/** The number of so many units, as it is written. */
-function written(units: number, places: number): string {
+/** The decimal notation of `units * 10 ** -places`. */
+function decimalText(units: number, places: number): string {
   const digits = String(Math.abs(units)).padStart(places + 1, "0");
   const whole = digits.slice(0, digits.length - places);
   const fraction = digits.slice(digits.length - places).replace(/0+$/, "");
   return (units < 0 ? "-" : "") + whole + (fraction === "" ? "" : `.${fraction}`);
 }
 
-/** Two numbers that sum up to a whole one from 2 on: its leading digits and the rest, or any two. */
+/** Splits a whole number, at least 2, into two summands: its leading digits and the rest, or any two. */
 function summands(units: number, stream: Stream): readonly [number, number] {
   const unit = 10 ** randomIntegerBetween(1, Math.max(1, String(units).length - 1), stream);
   const rest = units % unit;
@@ -101,27 +102,27 @@ function summands(units: number, stream: Stream): readonly [number, number] {
   return [first, units - first];
 }
 
-/** A number as arithmetic; `undefined` where it has too many digits. */
+/** A number as arithmetic; `undefined` if it has too many digits. */
 function asArithmetic(value: number, stream: Stream): string | undefined {
   const exact = scaled(value);
   if (exact === undefined) return undefined;
   const { units, places } = exact;
   if (units >= 2 && stream.prng() < 0.5) {
     const [one, other] = summands(units, stream);
-    return `${written(one, places)} + ${written(other, places)}`;
+    return `${decimalText(one, places)} + ${decimalText(other, places)}`;
   }
   const beyond = units < 0 ? -units : 0;
   const less = beyond +
     randomIntegerBetween(1, Math.max(9, Math.min(999, Math.abs(units))), stream);
-  return `${written(units + less, places)} - ${written(less, places)}`;
+  return `${decimalText(units + less, places)} - ${decimalText(less, places)}`;
 }
 
 const WAYS = [asArithmetic, asArithmetic, (value: number) => numberInWords(value)];
 const MOST_TRIES = 8;
 
 /**
- * A number told in a complicated way, as arithmetic or in words (Butterfly, appendix A.3.2, method CP). Its
- * digits never stand in it.
+ * Expresses a number in a complicated way, as arithmetic or in words that never contain its digits
+ * (Butterfly, appendix A.3.2, method CP).
  *
  * @throws {RangeError} If it is not finite.
  *
@@ -138,13 +139,13 @@ const MOST_TRIES = 8;
 export function complicateNumber(value: number, stream: Stream): string {
   const words = numberInWords(value);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const told = sample(WAYS, stream)!(value, stream) ?? words;
-    if (!told.includes(String(value))) return told;
+    const phrase = sample(WAYS, stream)!(value, stream) ?? words;
+    if (!phrase.includes(String(value))) return phrase;
   }
   return words;
 }
 
-/** Another number near by, of the same sign and with as many digits behind the point. */
+/** Returns a similar number of the same sign and with as many decimal places. */
 export function nearNumber(value: number, stream: Stream): string {
   const exact = scaled(value);
   if (exact === undefined) return String(Math.abs(value) > 1 ? value / 2 : value * 2);
@@ -152,5 +153,5 @@ export function nearNumber(value: number, stream: Stream): string {
   const size = Math.abs(units);
   const step = randomIntegerBetween(1, Math.max(3, Math.min(99, Math.floor(size / 10))), stream);
   const near = stream.prng() < 0.5 && size > step ? size - step : size + step;
-  return written(units < 0 ? -near : near, places);
+  return decimalText(units < 0 ? -near : near, places);
 }

@@ -1,12 +1,12 @@
 /**
- * Queries, and the parameters whose values stand in them.
+ * Queries, and the parameters whose values occur in them.
  * @module
  */
 
 import type { JsonObject } from "../../base/json.ts";
 import { Claims, type NamedValue, type QueryParameter } from "./literals.ts";
 
-/** What a user asks, and where the parameters of the calls stand in it. */
+/** A user's query, and where the parameters of the calls occur in it. */
 export interface Query {
   /** The text. */
   readonly text: string;
@@ -14,13 +14,13 @@ export interface Query {
   readonly parameters: readonly QueryParameter[];
 }
 
-/** A call whose arguments may stand in a query. */
+/** A call whose arguments may occur in a query. */
 export interface ArgumentsOfCall {
   /** The arguments. */
   readonly arguments: JsonObject;
 }
 
-/** All values within the arguments of calls, named by their paths: however deep, without recursion. */
+/** All values within the arguments of calls, named by path; without recursion, as nesting may be deep. */
 export function valuesIn(calls: readonly ArgumentsOfCall[]): NamedValue[] {
   const values: NamedValue[] = [];
   const waiting: NamedValue[] = calls.map((call) => ({ name: "", value: call.arguments }))
@@ -47,10 +47,10 @@ export function byPlace(one: QueryParameter, other: QueryParameter): number {
 }
 
 /**
- * The parameters whose values stand in `text` as they are, in the order of their first places. The longest
- * values are looked for first, as words of their own; where one is not found as it is written, its case is
- * ignored. A place is one parameter's; a value that several have is the first one's. Values within others
- * are named by path, such as `address.city`.
+ * Finds the parameters whose values occur literally in `text`, in the order of their first places. The longest
+ * values are searched for first, as separate words; case is ignored if the exact case is not found. A place
+ * belongs to one parameter, and a value of several parameters to the first. Nested values are named by path,
+ * such as `address.city`.
  *
  * @example Usage
  * ```ts
@@ -69,11 +69,11 @@ export function findParameters(
   text: string,
   calls: readonly ArgumentsOfCall[],
 ): QueryParameter[] {
-  return claimed(new Claims(text), valuesIn(calls));
+  return claimValues(new Claims(text), valuesIn(calls));
 }
 
-/** The values that stand where nothing else has a claim, as parameters. */
-export function claimed(claims: Claims, values: readonly NamedValue[]): QueryParameter[] {
+/** Claims the places where values occur, and returns these as parameters. */
+export function claimValues(claims: Claims, values: readonly NamedValue[]): QueryParameter[] {
   return [...claims.claimAll(values)].map(([number, spans]) => ({ ...values[number]!, spans }))
     .sort(byPlace);
 }

@@ -1,6 +1,6 @@
 /**
- * Perturbations of user queries (Butterfly, section 4.2 and appendix A.3.2): what a user says of the
- * parameters is removed, complicated, or put beside what is much like it.
+ * Perturbations of user queries (Butterfly, section 4.2 and appendix A.3.2): values of parameters are removed,
+ * complicated, or followed by similar ones.
  * @module
  */
 
@@ -8,25 +8,25 @@ import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
-import { Claims, freeOf, isPlace, type QueryParameter, textsOf } from "./literals.ts";
+import { Claims, freeOf, isPlace, type QueryParameter, revealingTexts } from "./literals.ts";
 import { byPlace, type Query } from "./parameters.ts";
-import { removedWith } from "../removal.ts";
+import { spansToRemove } from "../removal.ts";
 import { editedText, Move, type TextEdit } from "./text_edits.ts";
 import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./write.ts";
 
-/** How a perturbation is made. */
+/** Options for `perturbQuery()`. */
 export interface QueryPerturbationOptions {
-  /** What is drawn follows from it. */
+  /** The seed of all random draws. */
   readonly seed: number;
-  /** Writes phrases and sentences; default the built-in writer. */
+  /** Writes phrases and sentences. Default: the built-in writer. */
   readonly writer?: QueryWriter;
 }
 
-/** What the methods need. */
+/** The input of a method. */
 interface Work {
   readonly method: QueryMethod;
   readonly text: string;
-  /** The parameters whose places lie in the text and apart, by their first places. */
+  /** The parameters with valid places that do not overlap, in the order of their first places. */
   readonly parameters: readonly QueryParameter[];
   readonly seed: number;
   readonly writer: FormsWriter;
@@ -42,17 +42,17 @@ const METHODS: Readonly<Record<QueryMethod, (work: Work) => TextEdit[]>> = {
 /**
  * Perturbs a query (Butterfly, appendix A.3.2).
  *
- * - `RP_F`, `RP_L`: the information of the first or last parameter, by place, is removed wherever it
- *   stands, with the spaces and points that would dangle.
- * - `CP`: each value is said in a complicated way.
- * - `AN`: sentences with values that are much like those of the parameters stand behind it.
+ * - `RP_F`, `RP_L`: all information of the first or last parameter, by place, is removed, with the spaces
+ *   and punctuation that would be left over.
+ * - `CP`: each value is expressed in a complicated way.
+ * - `AN`: sentences with values similar to those of the parameters are appended.
  *
- * What is written holds no value of any parameter; where the writer has nothing of the kind, the parameter
- * is left as it is. The changes are of the text; the places of the parameters move along, a parameter that
- * was removed is gone, and one that was complicated stands where its phrase does. Places that are not
- * within the text, or that another parameter has already, are ignored.
+ * New text never contains a value of any parameter; if the writer finds none, the parameter stays as it is.
+ * Changes are those of the text. The spans of the parameters are updated: a removed parameter is dropped, and a
+ * complicated one has the span of its phrase. Spans outside the text, or that another parameter has already,
+ * are ignored.
  *
- * @throws {InputError} If there is no such method, or `query` is none.
+ * @throws {InputError} If the method is unknown or `query` is not a query.
  *
  * @example Usage
  * ```ts
@@ -73,19 +73,19 @@ export function perturbQuery(
   query: Query,
   { seed, writer = WRITER }: QueryPerturbationOptions,
 ): Perturbed<Query> {
-  refuseOthers(method, query);
+  checkQuery(method, query);
   const { text } = query;
-  const parameters = standing(query);
+  const parameters = placedParameters(query);
   const edits = METHODS[method]({ method, text, parameters, seed, writer })
     .filter(({ start, end, after }) => text.slice(start, end) !== after)
     .sort((one, other) => one.start - other.start);
   const changes = edits.map(({ start, end, after }): Change => {
     return { kind: "text", start, end, before: text.slice(start, end), after };
   });
-  return perturbed(query, applied(text, parameters, edits), changes);
+  return perturbed(query, applyEdits(text, parameters, edits), changes);
 }
 
-function refuseOthers(method: QueryMethod, query: Query): void {
+function checkQuery(method: QueryMethod, query: Query): void {
   if (!Object.hasOwn(METHODS, method)) {
     throw new InputError(
       `Cannot perturb a query as the method must be one of ${Object.keys(METHODS).join(", ")}: ` +
@@ -95,19 +95,19 @@ function refuseOthers(method: QueryMethod, query: Query): void {
   if (typeof query?.text !== "string" || !Array.isArray(query.parameters)) {
     throw new InputError(
       "Cannot perturb a query as it must have text and parameters, a list: " +
-        `it is ${printable(kindOf(query))}; parseQuery() reads the form of files`,
+        `it is ${printable(describeValue(query))}; parseQuery() reads the form of files`,
     );
   }
 }
 
-function kindOf(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
   return `an object with ${Object.keys(value).join(", ") || "nothing"}`;
 }
 
-/** Parameters with what is right of their places; those that have none are left out. */
-function standing({ text, parameters }: Query): QueryParameter[] {
+/** Parameters with their valid places only; those without any are left out. */
+function placedParameters({ text, parameters }: Query): QueryParameter[] {
   const claims = new Claims(text);
   return parameters.map((parameter): QueryParameter => {
     const spans = parameter.spans.filter((span) => claims.claim(span))
@@ -122,12 +122,12 @@ function remove({ text, parameters }: Work, parameter: QueryParameter | undefine
   if (parameter === undefined) return [];
   const { spans, information = [] } = parameter;
   const others = parameters.filter((other) => other !== parameter).flatMap((other) => other.spans);
-  return removedWith(text, [...spans, ...information], others)
+  return spansToRemove(text, [...spans, ...information], others)
     .map((span) => ({ ...span, after: "" }));
 }
 
 function complicate(work: Work): TextEdit[] {
-  return written(work, (parameter, stream) => work.writer.complicate(parameter, stream))
+  return writeEach(work, (parameter, stream) => work.writer.complicate(parameter, stream))
     .flatMap(([{ spans }, after]) => spans.map(({ start, end }) => ({ start, end, after })));
 }
 
@@ -136,55 +136,55 @@ function addNoise(work: Work): TextEdit[] {
   const forms = new Forms();
   const write = (parameter: QueryParameter, stream: Stream) =>
     writer.distract(parameter, stream, forms);
-  const sentences = written(work, write, (isWritten) => forms.settle(isWritten))
+  const sentences = writeEach(work, write, (isWritten) => forms.settle(isWritten))
     .map(([, sentence]) => sentence);
   if (sentences.length === 0) return [];
-  // A full stop would become part of an address or a code that ends the text; a line break does not.
+  // A full stop could be read as part of an address or code at the end of the text; a line break cannot.
   const joint = text === "" || /\s$/.test(text) ? "" : /[.!?…。！？]$/.test(text) ? " " : "\n";
   const { lines = false } = writer;
   const added = lines ? `\n\n${sentences.join("\n")}` : joint + sentences.join(" ");
   return [{ start: text.length, end: text.length, after: added }];
 }
 
-/** A writer that has several ways to say something is asked as often for one that gives nothing away. */
+/** How often a writer is asked for a text that reveals no value, as it may draw another each time. */
 const MOST_TRIES = 32;
 
 /**
- * What is written for each parameter; those for which nothing can be are left out. Of each, `settle` is told
- * whether something was.
+ * Writes a text for each parameter; those without a usable text are left out. For each parameter, `settle`
+ * is called with whether there was one.
  */
-function written(
+function writeEach(
   { method, text, parameters, seed }: Work,
   write: (parameter: QueryParameter, stream: Stream) => string | undefined,
   settle: (isWritten: boolean) => void = () => {},
 ): (readonly [QueryParameter, string])[] {
-  const isFree = freeOf(parameters.flatMap((parameter) => textsOf(parameter, text)));
-  const named = new Map<string, number>();
+  const isFree = freeOf(parameters.flatMap((parameter) => revealingTexts(parameter, text)));
+  const uses = new Map<string, number>();
   return parameters.flatMap((parameter) => {
     const { name } = parameter;
-    const number = (named.get(name) ?? 0) + 1;
-    named.set(name, number);
+    const number = (uses.get(name) ?? 0) + 1;
+    uses.set(name, number);
     // Parameters of several calls may share a name.
     const stream = fork(seed, method, name, ...(number === 1 ? [] : [number]));
-    const said = firstWritten(() => write(parameter, stream), isFree);
-    settle(said !== undefined);
-    return said === undefined ? [] : [[parameter, said] as const];
+    const phrase = firstFreeText(() => write(parameter, stream), isFree);
+    settle(phrase !== undefined);
+    return phrase === undefined ? [] : [[parameter, phrase] as const];
   });
 }
 
-function firstWritten(
+function firstFreeText(
   write: () => string | undefined,
   isFree: (text: string) => boolean,
 ): string | undefined {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const said = write();
-    if (said === undefined) return undefined;
-    if (said.trim() !== "" && isFree(said)) return said;
+    const text = write();
+    if (text === undefined) return undefined;
+    if (text.trim() !== "" && isFree(text)) return text;
   }
 }
 
-/** The query after the edits, which are in order and apart; places move along. */
-function applied(
+/** The query after edits, which must be in order and not overlap; spans are updated. */
+function applyEdits(
   text: string,
   parameters: readonly QueryParameter[],
   edits: readonly TextEdit[],

@@ -1,5 +1,5 @@
 /**
- * Names of places, and what is said of each without its name.
+ * Names of places, each with a description that does not contain the name.
  * @module
  */
 
@@ -85,11 +85,11 @@ const DESCRIBED_COUNTRIES: readonly (readonly [string, string])[] = CAPITALS.map
   ([city, country]) => [withoutArticle(country), `the country whose capital is ${city}`] as const,
 );
 
-/** A place that is known. */
+/** A place from the tables above. */
 interface Place {
-  /** What is said of it without its name. */
+  /** A description without its name. */
   readonly description: string;
-  /** Places of the same kind, itself among them. */
+  /** The names of all places of the same kind, including its own. */
   readonly alike: readonly string[];
 }
 
@@ -103,8 +103,8 @@ const PLACES = new Map(
   }),
 );
 
-/** The place of a name in any case; of `Paris, France` too, and not of `Paris, Texas`. */
-export function placeOf(name: string): Place | undefined {
+/** Finds a place by name in any case, also by `Paris, France`, but not by `Paris, Texas`. */
+export function findPlace(name: string): Place | undefined {
   const whole = PLACES.get(name.toLowerCase());
   if (whole !== undefined) return whole;
   const [city = "", region, ...rest] = name.split(",").map((part) => part.trim());

@@ -1,17 +1,17 @@
 /**
- * Edits of a text, and where places of it are afterwards.
+ * Edits of a text, and the positions of its parts afterwards.
  * @module
  */
 
 import type { Span } from "./literals.ts";
 
-/** A text that comes in place of a part of another. */
+/** The replacement of a part of a text. */
 export interface TextEdit extends Span {
-  /** The text. */
+  /** The new text. */
   readonly after: string;
 }
 
-/** The text after edits, which are in order and apart. */
+/** The text after edits, which must be in order and not overlap. */
 export function editedText(text: string, edits: readonly TextEdit[]): string {
   const parts: string[] = [];
   let place = 0;
@@ -22,13 +22,13 @@ export function editedText(text: string, edits: readonly TextEdit[]): string {
   return parts.join("") + text.slice(place);
 }
 
-/** Where places of a text are after edits, which are in order and apart. */
+/** Maps positions of a text to those after edits, which must be in order and not overlap. */
 export class Move {
   readonly #edits: readonly TextEdit[];
-  /** By how much places move that so many edits stand before. */
+  /** How far a position moves, by the number of edits before it. */
   readonly #shifts = [0];
 
-  /** Nothing is moved yet. */
+  /** Computes how far each edit moves the text after it. */
   constructor(edits: readonly TextEdit[]) {
     this.#edits = edits;
     for (const { start, end, after } of edits) {
@@ -36,7 +36,7 @@ export class Move {
     }
   }
 
-  /** Where a span is; nowhere if a part of it was changed, unless all of it was replaced. */
+  /** The new position of a span; empty if a part of it was changed, unless all of it was replaced. */
   whole(span: Span): Span[] {
     const next = this.#edits[this.#endedBy(span.start)];
     if (next === undefined || next.start >= span.end) return this.rest(span);
@@ -44,7 +44,7 @@ export class Move {
     return isReplaced && next.after !== "" ? this.rest(span) : [];
   }
 
-  /** Where what is left of a span is. */
+  /** The new position of the remaining part of a span; empty if nothing remains. */
   rest({ start, end }: Span): Span[] {
     const moved = { start: this.#start(start), end: this.#end(end) };
     return moved.start < moved.end ? [moved] : [];
@@ -57,14 +57,14 @@ export class Move {
 
   #end(place: number): number {
     const before = this.#endedBy(place);
-    // What is inserted behind a span is no part of it.
+    // Text inserted at the end of a span is not part of it.
     if (this.#edits[before - 1]?.start === place) return place + this.#shifts[before - 1]!;
     const next = this.#edits[before];
     if (next === undefined || next.start >= place) return place + this.#shifts[before]!;
     return next.start + this.#shifts[before]! + next.after.length;
   }
 
-  /** How many edits have ended by a place. */
+  /** The number of edits that end at or before a place. */
   #endedBy(place: number): number {
     let [low, high] = [0, this.#edits.length];
     while (low < high) {

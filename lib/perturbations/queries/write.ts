@@ -1,6 +1,6 @@
 /**
- * The writer of perturbed queries that needs no model: it tells values in complicated ways, and writes
- * sentences with values that are nearly the same (Butterfly, appendix A.3.2, methods CP and AN).
+ * The built-in query writer, which needs no model: expresses values in complicated ways, and writes sentences
+ * with similar values (Butterfly, appendix A.3.2, methods CP and AN).
  * @module
  */
 
@@ -9,28 +9,28 @@ import type { Stream } from "../../base/random.ts";
 import { dateOf, timeOf } from "./dates.ts";
 import { freeOf, isWithinCharacter, literalsOf, type QueryParameter } from "./literals.ts";
 import { complicateNumber, DIGITS, nearNumber } from "./numbers.ts";
-import { placeOf } from "./place_names.ts";
+import { findPlace } from "./place_names.ts";
 
-/** Writes what perturbed queries say in place of values, or beside them. */
+/** Writes the new text of perturbed queries. */
 export interface QueryWriter {
-  /** The value in a complicated way, without its literal; `undefined` if it cannot say. */
+  /** Expresses the value in a complicated way, without its literal; `undefined` if it cannot. */
   complicate(parameter: QueryParameter, stream: Stream): string | undefined;
-  /** A sentence with another value that is much like it; `undefined` if it has none. */
+  /** Writes a sentence with a similar value; `undefined` if it cannot. */
   distract(parameter: QueryParameter, stream: Stream): string | undefined;
-  /** Whether what distracts stands in lines of its own, behind an empty one; default false. */
+  /** Whether distracting texts go on separate lines after an empty one. Default: false. */
   readonly lines?: boolean;
 }
 
-/** What is said of another value. */
+/** A sentence with a gap for a similar value. */
 type Form = (near: string) => string;
 
-/** The forms of the sentences that a text has been given, so that they vary. */
+/** Counts the sentence forms used in a text, so that they vary. */
 export class Forms {
   readonly #kept = new Map<Form, number>();
   readonly #tried = new Map<Form, number>();
   #last: Form | undefined;
 
-  /** One of those that were used and tried the least. */
+  /** Draws one of the forms used and tried the least. */
   draw(forms: readonly Form[], stream: Stream): Form {
     const uses = forms.map((form) => (this.#kept.get(form) ?? 0) + (this.#tried.get(form) ?? 0));
     const least = Math.min(...uses);
@@ -39,7 +39,7 @@ export class Forms {
     return this.#last = form;
   }
 
-  /** Ends what was tried for a parameter: the last one has been written, or none. */
+  /** Ends the attempts for a parameter; `isWritten` says whether the last form drawn was used. */
   settle(isWritten: boolean): void {
     const form = this.#last;
     if (isWritten && form !== undefined) this.#kept.set(form, (this.#kept.get(form) ?? 0) + 1);
@@ -48,23 +48,23 @@ export class Forms {
   }
 }
 
-/** A writer that varies its sentences, if it can. */
+/** A writer that can vary its sentences. */
 export interface FormsWriter extends QueryWriter {
-  /** A sentence with another value, of a form that is not used yet, as long as there is one. */
+  /** Writes a sentence with a similar value, in a form used as little as possible so far. */
   distract(parameter: QueryParameter, stream: Stream, forms?: Forms): string | undefined;
 }
 
-/** What the writer makes of a value. */
+/** A value as the writer understands it. */
 interface Reading {
-  /** The value in other words. */
+  /** Expresses the value in other words. */
   readonly say: (stream: Stream) => string;
-  /** Another value of the same kind. */
+  /** Returns another value of the same kind. */
   readonly near: (stream: Stream) => string | undefined;
-  /** What may be said of the other value. */
+  /** Sentences for the other value. */
   readonly sentences: readonly Form[];
 }
 
-/** Longer texts are not looked at closely: they are prose. */
+/** Longer texts are treated as prose. */
 const LONGEST_READ = 300;
 const LONGEST_SPELLED = 24;
 const LONGEST_CODE = 40;
@@ -106,7 +106,7 @@ const CODE_SENTENCES: readonly Form[] = [
   (near) => `Do not mix it up with ${near}.`,
 ];
 
-/** Signs by their names, for those who read a text aloud. */
+/** The names of signs, as in a text read aloud. */
 const SIGNS = new Map(Object.entries({
   " ": "space",
   "\t": "tab",
@@ -135,7 +135,7 @@ const SIGNS = new Map(Object.entries({
   ")": "closing parenthesis",
 }));
 
-/** One character by its name; those that cannot be shown by their number. */
+/** The name of a character; an invisible one by its code point. */
 function named(character: string): string {
   if (/^\d$/.test(character)) return DIGITS[Number(character)]!;
   const sign = SIGNS.get(character);
@@ -155,7 +155,7 @@ function backwards(text: string): string {
 
 function readNumber(text: string): Reading | undefined {
   const digits = /^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text;
-  // Zeros in front, and digits beyond those of numbers, are of codes.
+  // Leading zeros, and more digits than numbers can hold, mean that it is a code.
   if (!/^[-+]?(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(digits)) return undefined;
   return numeric(Number(digits));
 }
@@ -163,9 +163,9 @@ function readNumber(text: string): Reading | undefined {
 function numeric(value: number): Reading {
   return {
     say: (stream) => {
-      const told = complicateNumber(value, stream);
-      // Within a sentence, next to a unit perhaps, arithmetic must hold together.
-      return / [-+] /.test(told) ? `(${told})` : told;
+      const phrase = complicateNumber(value, stream);
+      // In parentheses, as within a sentence a unit may follow the arithmetic.
+      return / [-+] /.test(phrase) ? `(${phrase})` : phrase;
     },
     near: (stream) => nearNumber(value, stream),
     sentences: NUMBER_SENTENCES,
@@ -193,7 +193,7 @@ function readAddress(text: string): Reading | undefined {
 }
 
 function readPlace(text: string): Reading | undefined {
-  const place = placeOf(text);
+  const place = findPlace(text);
   return place && {
     say: (stream) => stream.prng() < 0.8 ? place.description : `the place spelled ${spelled(text)}`,
     near: (stream) => sample(place.alike, stream),
@@ -201,7 +201,7 @@ function readPlace(text: string): Reading | undefined {
   };
 }
 
-/** `AB-1234`, `0049`, `USD`: what has digits or signs among letters, or capitals only. */
+/** `AB-1234`, `0049`, `USD`: text with digits, signs between letters, or capitals only. */
 function readCode(text: string): Reading | undefined {
   if (text.length > LONGEST_CODE || /\s/.test(text)) return undefined;
   const isCode = /\d/.test(text) || /\p{L}[-_/.#:+]\p{L}/u.test(text) ||
@@ -215,7 +215,7 @@ function readCode(text: string): Reading | undefined {
 
 const ALPHABETS = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 
-/** The text with one letter or digit changed; what is behind the last point, as of `.com`, stays. */
+/** The text with one letter or digit changed; the part from the last point on, such as `.com`, stays. */
 function otherCharacter(text: string, stream: Stream): string | undefined {
   const end = text.lastIndexOf(".") > 0 ? text.lastIndexOf(".") : text.length;
   const start = Math.max(0, text.indexOf("://"));
@@ -234,7 +234,7 @@ const WORDS = (
   "walnut willow winter"
 ).split(" ");
 
-/** Any other text: spelled where it is one short word, otherwise put together of two halves. */
+/** Any other text: spelled if it is one short word, otherwise given as two parts. */
 function readText(text: string): Reading {
   const isWord = [...text].length <= LONGEST_SPELLED && !/\s/.test(text);
   return {
@@ -254,10 +254,10 @@ function sayWord(text: string, stream: Stream): string {
 
 function sayHalves(text: string, stream: Stream): string {
   const words = text.match(/\S+\s*/g)!;
-  const drawn = words.length > 1
+  const split = words.length > 1
     ? words.slice(0, randomIntegerBetween(1, words.length - 1, stream)).join("").length
     : randomIntegerBetween(1, text.length - 1, stream);
-  const middle = isWithinCharacter(text, drawn) ? drawn + 1 : drawn;
+  const middle = isWithinCharacter(text, split) ? split + 1 : split;
   const [first, last] = [text.slice(0, middle), text.slice(middle)];
   const joint = words.length > 1 ? "" : ", with nothing between";
   return stream.prng() < 0.5
@@ -265,18 +265,18 @@ function sayHalves(text: string, stream: Stream): string {
     : `"${last.trim()}" preceded by "${first.trim()}"${joint}`;
 }
 
-/** Letters that may stand for one another. Those of neither kind, such as y, stay. */
+/** Letters that may replace one another; others, such as y, stay. */
 const VOWELS = "aeiou";
 const CONSONANTS = "bcdfghjklmnpqrstvwxz";
 const SHORTEST_CHANGED = 3;
 
-/** A word with one letter changed, a vowel for a vowel; `undefined` of what is no single word. */
+/** A word with one letter changed, a vowel for a vowel; `undefined` if it is not a single word. */
 function otherLetter(text: string, stream: Stream): string | undefined {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   if (text.length > LONGEST_CODE || letters < SHORTEST_CHANGED || !/^[\p{L}\p{M}]+$/u.test(text)) {
     return undefined;
   }
-  const kindAt = (place: number) => kindOf(text[place]!);
+  const kindAt = (place: number) => letterKind(text[place]!);
   const places = Array.from({ length: text.length }, (_, place) => place)
     .filter((place) => kindAt(place) !== undefined && !/\p{M}/u.test(text[place + 1] ?? ""));
   const place = sample(places, stream);
@@ -288,11 +288,11 @@ function otherLetter(text: string, stream: Stream): string | undefined {
   return text.slice(0, place) + after + text.slice(place + 1);
 }
 
-function kindOf(letter: string): string | undefined {
+function letterKind(letter: string): string | undefined {
   return [VOWELS, CONSONANTS].find((kind) => kind.includes(letter.toLowerCase()));
 }
 
-/** At most so many words of a text come again beside the other one. */
+/** At most so many words of a text are repeated with one of them changed. */
 const MOST_WORDS = 8;
 
 function otherWord(text: string, stream: Stream): string | undefined {
@@ -317,7 +317,7 @@ function readingOf({ value }: QueryParameter): Reading | undefined {
   return readText(text);
 }
 
-/** The first draw in which the value does not stand. */
+/** The first draw that does not contain the value; `undefined` after `MOST_TRIES`. */
 function firstFree(
   parameter: QueryParameter,
   draw: () => string | undefined,
@@ -325,15 +325,15 @@ function firstFree(
   const literals = literalsOf(parameter.value);
   const isFree = freeOf([...literals, ...literals.map((literal) => literal.trim())]);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const drawn = draw();
-    if (drawn !== undefined && isFree(drawn)) return drawn;
+    const text = draw();
+    if (text !== undefined && isFree(text)) return text;
   }
   return undefined;
 }
 
 /**
- * The built-in writer: numbers become arithmetic or words, dates and times words, places descriptions,
- * and other texts are spelled or put together. It knows no booleans, lists or objects.
+ * The built-in writer: expresses numbers as arithmetic or words, dates and times in words, places by
+ * descriptions; spells or splits other texts. It does not support booleans, lists or objects.
  *
  * @example Usage
  * ```ts

@@ -1,7 +1,6 @@
 /**
- * Definitions: sequences of calls with a name and parameters, lifted from what a model did with
- * names, that run again on other inputs without a model (Indirection, "Adding a Level of
- * Indirection").
+ * Definitions: named sequences of calls with parameters, taken from the calls that a model made with names. They
+ * run on other inputs without a model (Indirection, "Adding a Level of Indirection").
  * @module
  */
 
@@ -19,7 +18,7 @@ import { isSymbol, LONGEST_QUOTE, NAME_RULE, referencesIn } from "../../tools/re
 import { typeOf } from "../../tools/schema/position.ts";
 import { isPlain } from "../../tools/references/symbol_table.ts";
 
-/** A type of JSON values, as JSON Schema names it. */
+/** A type of JSON values, named as in JSON Schema. */
 export type JsonType = "number" | "integer" | "string" | "boolean" | "object" | "array" | "null";
 
 /** Whether `value` is of a type. */
@@ -27,35 +26,35 @@ export function isOfType(value: JsonValue, type: JsonType): boolean {
   return typeOf(value) === type || (type === "integer" && Number.isInteger(value));
 }
 
-/** A name, without its "@", and the type of what it stands for. */
+/** A name and the type of its value. */
 export interface TypedName {
-  /** The name. */
+  /** The name, without its "@". */
   readonly name: string;
   /** The type of its value. */
   readonly type: JsonType;
 }
 
-/** A call as a model writes it that works with names. */
+/** A call with names in place of values. */
 export interface SymbolicCall {
-  /** The tool that is called. */
+  /** The name of the tool. */
   readonly tool: string;
-  /** Its arguments, names among them, without the one that names the result. */
+  /** Its arguments, which may contain names, without the one that names the result. */
   readonly arguments: JsonObject;
   /** The name of its result, without its "@". */
   readonly result: string;
 }
 
-/** What a definition is made of. */
+/** The parts of a definition. */
 export interface DefinitionParts {
-  /** What it is called, as a tool is: letters, digits, `_` and `-`. */
+  /** Its name, as for a tool: letters, digits, `_` and `-`. */
   readonly name: string;
-  /** What it does, in words. */
+  /** A description. */
   readonly description?: string;
-  /** What it takes, in order. */
+  /** Its parameters, in order. */
   readonly inputs: readonly TypedName[];
-  /** What it gives. */
+  /** Its result. */
   readonly output: TypedName;
-  /** The calls, in the order in which they are made. */
+  /** The calls, in order. */
   readonly calls: readonly SymbolicCall[];
 }
 
@@ -63,7 +62,7 @@ export interface DefinitionParts {
 export interface DefinitionJson extends DefinitionParts {
   /** The version of this form. */
   readonly v: 1;
-  /** What it is. */
+  /** Marks the JSON as a definition. */
   readonly kind: "definition";
 }
 
@@ -93,22 +92,22 @@ export interface DefinitionJson extends DefinitionParts {
  * ```
  */
 export class Definition implements DefinitionParts {
-  /** What it is called. */
+  /** Its name. */
   readonly name: string;
-  /** What it does, in words. */
+  /** A description. */
   readonly description?: string;
-  /** What it takes, in order. */
+  /** Its parameters, in order. */
   readonly inputs: readonly TypedName[];
-  /** What it gives. */
+  /** Its result. */
   readonly output: TypedName;
-  /** The calls, in the order in which they are made. */
+  /** The calls, in order. */
   readonly calls: readonly SymbolicCall[];
 
   /**
-   * Makes a definition of a copy of its parts.
+   * Makes a definition from a copy of its parts.
    *
-   * @throws {InputError} If it has no calls, a name is none or is bound twice, a call uses a name that
-   * is neither an input nor the result of an earlier call, or no call binds the output.
+   * @throws {InputError} If there are no calls, a name is invalid or bound twice, a call uses a name that is
+   * neither an input nor the result of an earlier call, or no call binds the output.
    */
   constructor(parts: DefinitionParts) {
     check(parts);
@@ -117,33 +116,33 @@ export class Definition implements DefinitionParts {
     if (description !== undefined) this.description = description;
     this.inputs = inputs.map(({ name, type }) => ({ name, type }));
     this.output = { name: output.name, type: output.type };
-    this.calls = calls.map(({ tool, arguments: written, result }) => ({
+    this.calls = calls.map(({ tool, arguments: args, result }) => ({
       tool,
-      arguments: written,
+      arguments: args,
       result,
     }));
   }
 
-  /** The definition as people read it, in the form of the article. */
+  /** The definition as readable text, in the article's notation. */
   toString(): string {
     const { name, description, inputs, output, calls } = this;
     const typed = (one: TypedName) => `@${one.name}: ${one.type}`;
     return [
       ...(description === undefined ? [] : [`/** ${printable(description, LONGEST_LINE)} */`]),
       `${name}(${inputs.map(typed).join(", ")}) -> ${typed(output)} :-`,
-      ...calls.map(({ tool, arguments: written, result }) =>
-        `  ${printable(tool)}(${printable(JSON.stringify(written), LONGEST_LINE)}) -> @${result}`
+      ...calls.map(({ tool, arguments: args, result }) =>
+        `  ${printable(tool)}(${printable(JSON.stringify(args), LONGEST_LINE)}) -> @${result}`
       ),
     ].join("\n");
   }
 
-  /** The definition as plain data, which {@linkcode parseDefinition} reads. */
+  /** The definition as plain JSON for {@linkcode parseDefinition}. */
   toJSON(): DefinitionJson {
     return { v: 1, kind: "definition", ...structuredClone({ ...this }) };
   }
 }
 
-/** No line of a definition is shown longer. */
+/** The longest line shown of a definition. */
 const LONGEST_LINE = 2_000;
 const FUNCTION_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -153,23 +152,23 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
     throw new InputError(`${action} as ${rule}: ${state}`);
   };
   if (!FUNCTION_NAME.test(name)) {
-    fail("a definition's name has at most 64 letters of English, digits, _ and -", "it has not");
+    fail("its name must be 1 to 64 English letters, digits, _ or -", "it is not");
   }
   const known = new Set<string>();
   const bind = (name: string, where: string) => {
-    const shown = `${where} names @${printable(name, LONGEST_QUOTE)}`;
-    if (!isSymbol(name)) fail(NAME_RULE, shown);
-    if (known.has(name)) fail("a name stands for one value", `${shown} again`);
+    const binding = `${where} names @${printable(name, LONGEST_TOLD)}`;
+    if (!isSymbol(name)) fail(NAME_RULE, binding);
+    if (known.has(name)) fail("a name stands for one value", `${binding} again`);
     known.add(name);
   };
   for (const { name } of inputs) bind(name, "an input");
   if (calls.length === 0) fail("it must make a call", "there is none");
-  calls.forEach(({ tool, arguments: written, result }, index) => {
-    const call = `call ${index + 1}, ${printable(tool, LONGEST_QUOTE)},`;
-    if (!isPlain(written)) {
-      fail("arguments must be JSON that nests not too deep", `${call} does not`);
+  calls.forEach(({ tool, arguments: args, result }, index) => {
+    const call = `call ${index + 1}, ${printable(tool, LONGEST_TOLD)},`;
+    if (!isPlain(args)) {
+      fail("arguments must be JSON that does not nest too deeply", `those of ${call} are not`);
     }
-    for (const name of referencesIn(written)) {
+    for (const name of referencesIn(args)) {
       if (known.has(name)) continue;
       fail(
         "each name must be an input or the result of an earlier call",
@@ -188,7 +187,7 @@ const TYPED_NAME = z.strictObject({
   type: z.enum(["number", "integer", "string", "boolean", "object", "array", "null"]),
 });
 
-/** The arguments are taken as they are: a schema of records would lose keys such as `__proto__`. */
+/** Arguments are checked without copying, as a schema of records would lose keys such as `__proto__`. */
 const DEFINITION = z.strictObject({
   v: z.literal(1),
   kind: z.literal("definition"),
@@ -204,9 +203,9 @@ const DEFINITION = z.strictObject({
 }) satisfies z.ZodType<DefinitionJson>;
 
 /**
- * Reads a definition: JSON text, or what was parsed from it. Everything is checked again.
+ * Parses a definition from JSON text or its parsed value, and checks all of it.
  *
- * @throws {InputError} Naming what is wrong.
+ * @throws {InputError} If it is invalid, with the reason.
  *
  * @example Usage
  * ```ts

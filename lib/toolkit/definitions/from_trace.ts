@@ -1,6 +1,6 @@
 /**
- * Lifting: from what a model did with names to a definition that does it again (Indirection, "Adding
- * a Level of Indirection").
+ * Makes definitions from traces: the calls that a model made with names become a reusable definition
+ * (Indirection, "Adding a Level of Indirection").
  * @module
  */
 
@@ -16,7 +16,7 @@ import {
 import { isPlain } from "../../tools/references/symbol_table.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
 
-/** What the function that shows a model the value of a name is called, with a number where it must. */
+/** The name of the function that shows a model a value, with a number if that name was taken. */
 const DEREFERENCE = /^dereference(?:_\d+)?$/;
 
 /** A value that was shown to the model. */
@@ -27,34 +27,34 @@ export interface Dereferenced {
   readonly value: JsonValue;
 }
 
-/** What a model that works with names has done: calls that succeeded, and looks at values. */
+/** A step of a model that works with names: a call that succeeded, or a look at a value. */
 export type SymbolicStep = SymbolicCall | Dereferenced;
 
 /** Options of {@linkcode defineFrom}. */
 export interface DefineOptions {
-  /** What the definition is called; default `definition`. */
+  /** The name of the definition. Default: `definition`. */
   readonly name?: string;
-  /** What it does, in words. */
+  /** A description. */
   readonly description?: string;
-  /** The names that become its parameters, without "@", and their types. */
+  /** The types of its parameters, by name without "@". */
   readonly inputs: Readonly<Record<string, JsonType>>;
-  /** The name whose value it gives. */
+  /** The name whose value is its result. */
   readonly output: TypedName;
-  /** Which calls it makes: those that the output depends on, as is default, or all. */
+  /** Which calls it makes: those that the output depends on, or all. Default: `needed`. */
   readonly calls?: "needed" | "all";
-  /** For events of a trial: in which parameter calls of a tool name their results, if not `result`. */
+  /** For events of a trial: by tool, the parameter that names the result, if not `result`. */
   readonly resultParameters?: ReadonlyMap<string, string>;
 }
 
 /**
- * The definition that does what was done in a trace. It follows names only: a literal argument that
- * the model took from a value it was shown would be wrong on other inputs, and is an error.
+ * Returns a definition that repeats the calls of a trace. It follows names only: a literal argument copied from
+ * a value that the model was shown would be wrong on other inputs, and is an error.
  *
- * @param trace What {@linkcode indirect} recorded, or the events of a trial, of which only calls
- * without a failure count.
+ * @param trace The trace of {@linkcode indirect}, or the events of a trial, of which only calls without a
+ * failure count.
  * @throws {InputError} If there are no calls, a name is bound twice, a call uses a name that is
  * neither an input nor the result of an earlier call, no call binds the output, or a literal argument
- * holds a value that was dereferenced before.
+ * contains a value that was dereferenced before.
  *
  * @example Usage
  * ```ts
@@ -78,7 +78,7 @@ export function defineFrom(
   options: DefineOptions,
 ): Definition {
   const { name = "definition", description, inputs, output, resultParameters } = options;
-  const steps = trace.flatMap((step) => "kind" in step ? stepOf(step, resultParameters) : [step]);
+  const steps = trace.flatMap((step) => "kind" in step ? stepsOf(step, resultParameters) : [step]);
   const parts = {
     name,
     ...(description === undefined ? {} : { description }),
@@ -95,21 +95,21 @@ export function defineFrom(
     }
     bound.add(result);
   }
-  const kept = options.calls === "all" ? all : neededFor(output.name, all);
-  // Without any call that it needs, what is wrong shows in those that there are.
-  const definition = new Definition({ ...parts, calls: kept.length > 0 ? kept : all });
-  assertNoCopies(name, steps, new Set(kept));
+  const needed = options.calls === "all" ? all : neededFor(output.name, all);
+  // If no call is needed, check all of them, so that the error names the actual fault.
+  const definition = new Definition({ ...parts, calls: needed.length > 0 ? needed : all });
+  assertNoCopies(name, steps, new Set(needed));
   return definition;
 }
 
-/** What an event of a trial did with names, if anything. */
-function stepOf(event: TraceEvent, parameters?: ReadonlyMap<string, string>): SymbolicStep[] {
+/** The step that an event of a trial represents, if any. */
+function stepsOf(event: TraceEvent, parameters?: ReadonlyMap<string, string>): SymbolicStep[] {
   if (event.kind !== "call" || event.failure !== undefined) return [];
-  const { call, function: tool, arguments: written, result: text } = event;
-  const returned = parseJson(text);
-  // A tool that failed has bound nothing, whatever else stands beside its error.
-  if (isJsonObject(returned) && Object.hasOwn(returned, "error")) return [];
-  const given = parseJson(written);
+  const { call, function: tool, arguments: argumentText, result: text } = event;
+  const resultValue = parseJson(text);
+  // A failed call binds nothing, even if its result has other keys besides its error.
+  if (isJsonObject(resultValue) && Object.hasOwn(resultValue, "error")) return [];
+  const args = parseJson(argumentText);
   const fail = (rule: string): never => {
     throw new InputError(
       `Cannot define from a trace as each call must ${rule}: call ${call}, ${
@@ -117,24 +117,24 @@ function stepOf(event: TraceEvent, parameters?: ReadonlyMap<string, string>): Sy
       }, does not`,
     );
   };
-  if (!isJsonObject(given) || !isPlain(given)) {
+  if (!isJsonObject(args) || !isPlain(args)) {
     return fail("have been recorded with all its arguments");
   }
-  const { [parameters?.get(tool) ?? "result"]: named, ...others } = given;
+  const { [parameters?.get(tool) ?? "result"]: named, ...otherArgs } = args;
   if (named === undefined && DEREFERENCE.test(tool)) {
     if (text.length >= LONGEST_KEPT) return fail("have been recorded with all that it returned");
-    const name = String(given["name"]).replace(/^@/, "");
-    // Restating writes a line behind what is no object.
-    const [shown] = text.split('\n{"known_variables":', 1);
-    return [{ dereferenced: name, value: parseJson(shown!) ?? shown! }];
+    const name = String(args["name"]).replace(/^@/, "");
+    // The strategy `restate` appends a line to results that are not objects.
+    const [valueText] = text.split('\n{"known_variables":', 1);
+    return [{ dereferenced: name, value: parseJson(valueText!) ?? valueText! }];
   }
   const result = typeof named === "string" ? wholeReference(named) : undefined;
   return result !== undefined && isSymbol(result)
-    ? [{ tool, arguments: others, result }]
+    ? [{ tool, arguments: otherArgs, result }]
     : fail("name its result");
 }
 
-/** The calls without which `output` has no value, in order. */
+/** The calls that `output` depends on, in order. */
 function neededFor(output: string, calls: readonly SymbolicCall[]): SymbolicCall[] {
   const needed = new Set([output]);
   return calls.toReversed().filter((call) => {
@@ -144,17 +144,17 @@ function neededFor(output: string, calls: readonly SymbolicCall[]): SymbolicCall
   }).reverse();
 }
 
-/** A literal argument that was shown before may have been copied, and would not follow the inputs. */
+/** Throws if a literal argument was shown before, as it may be a copy that would not follow the inputs. */
 function assertNoCopies(
   name: string,
   steps: readonly SymbolicStep[],
-  kept: ReadonlySet<SymbolicStep>,
+  needed: ReadonlySet<SymbolicStep>,
 ): void {
-  const shown: Shown[] = [];
+  const seen: SeenValue[] = [];
   for (const step of steps) {
-    if ("dereferenced" in step) shown.push(new Shown(step));
-    else if (kept.has(step)) {
-      const source = shown.find((one) => literalsIn(step.arguments).some((it) => one.isIn(it)));
+    if ("dereferenced" in step) seen.push(new SeenValue(step));
+    else if (needed.has(step)) {
+      const source = seen.find((one) => literalsIn(step.arguments).some((it) => one.isIn(it)));
       if (source === undefined) continue;
       throw new InputError(
         `Cannot define ${name} as a definition follows names only: the arguments of ${
@@ -169,19 +169,19 @@ function assertNoCopies(
 
 type Scalar = string | number | boolean | null;
 
-/** What is written in arguments as it is: names are cut out of texts, with their paths. */
+/** The literal values in arguments: names, with their paths, are cut out of texts. */
 function literalsIn(value: JsonValue): Scalar[] {
   if (typeof value === "object" && value !== null) return Object.values(value).flatMap(literalsIn);
   if (typeof value !== "string") return [value];
   return [replaceReferences(value, (reference) => (reference.skipPath(), " "))];
 }
 
-/** A whole number or decimal that no letter or digit touches. */
+/** A whole number or decimal next to no letter or digit. */
 const NUMBER = /(?<![\p{L}\p{N}_.])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_]|\.\d)/gu;
 const NUMERIC = /^-?\d+(?:\.\d+)?$/;
 
-/** A value that the model has seen, and what of it could be copied. */
-class Shown {
+/** A value that the model has seen, with the parts that it could copy. */
+class SeenValue {
   readonly name: string;
   readonly #scalars: ReadonlySet<Scalar>;
   readonly #texts: readonly string[];
@@ -189,18 +189,18 @@ class Shown {
   constructor({ dereferenced, value }: Dereferenced) {
     this.name = dereferenced;
     const inner = literalsOf(value);
-    // Inside of structures, values that tell next to nothing would accuse every argument.
-    const telling = typeof value === "object" && value !== null
+    // Within structures, common values such as true or null would match arguments by chance.
+    const parts = typeof value === "object" && value !== null
       ? inner.filter((leaf) =>
         typeof leaf === "number" || (typeof leaf === "string" && leaf !== "")
       )
       : inner;
-    const numbers = telling.filter((leaf) => typeof leaf === "string" && NUMERIC.test(leaf));
-    this.#scalars = new Set([...telling, ...numbers.map(Number)]);
-    this.#texts = telling.filter((leaf): leaf is string => typeof leaf === "string" && leaf !== "");
+    const numbers = parts.filter((leaf) => typeof leaf === "string" && NUMERIC.test(leaf));
+    this.#scalars = new Set([...parts, ...numbers.map(Number)]);
+    this.#texts = parts.filter((leaf): leaf is string => typeof leaf === "string" && leaf !== "");
   }
 
-  /** Whether a literal is the value, or a text with the value in it as a number or words of its own. */
+  /** Whether a literal is the value, or a text that contains it as a separate number or words. */
   isIn(literal: Scalar): boolean {
     if (this.#scalars.has(literal)) return true;
     if (typeof literal !== "string") return this.#scalars.has(String(literal));
@@ -218,12 +218,12 @@ function literalsOf(value: JsonValue): Scalar[] {
     : [value];
 }
 
-/** Whether `text` holds `words`, and no letter or digit of theirs is touched by another one there. */
+/** Whether `text` contains `words` as whole words. */
 function hasWords(text: string, words: string): boolean {
   const [opens, closes] = [/^[\p{L}\p{N}_]/u.test(words), /[\p{L}\p{N}_]$/u.test(words.slice(-2))];
   for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
     const end = at + words.length;
-    // Letters may take two units.
+    // A letter may take two code units.
     const joined = opens && /[\p{L}\p{N}_]$/u.test(text.slice(Math.max(0, at - 2), at)) ||
       closes && /^[\p{L}\p{N}_]/u.test(text.slice(end, end + 2));
     if (!joined) return true;

@@ -1,5 +1,5 @@
 /**
- * Running definitions: the same calls again on other inputs, without a model.
+ * Runs definitions: makes their calls on other inputs, without a model.
  * @module
  */
 
@@ -12,20 +12,20 @@ import type { Tool } from "../../tools/tool.ts";
 /** Options of {@linkcode runDefinition}. */
 export interface RunDefinitionOptions {
   /**
-   * The value that a result binds; default {@linkcode valueOfResult}. Functions of generated tasks
+   * Reads the value that a result binds. Default: {@linkcode valueOfResult}. Functions of generated tasks
    * return `{"variable": 512}`, of which a strategy binds 512.
    */
   readonly read?: (result: string, tool: Tool) => JsonValue;
 }
 
-/** A definition ran, and one of its calls failed or its output is of another type. */
+/** A call of a definition failed, or its output has the wrong type. */
 export class DefinitionError extends Error {
   /** The name of the class. */
   override name = "DefinitionError";
-  /** The number of the call that failed, from 1; `undefined` when all were carried out. */
+  /** The number of the call that failed, from 1; `undefined` if all succeeded. */
   readonly call: number | undefined;
 
-  /** Makes the error; results may be hostile, so that its message is made printable. */
+  /** Makes the error. Its message is made printable, as results may be hostile. */
   constructor(message: string, options: ErrorOptions & { readonly call?: number } = {}) {
     super(printable(message, LONGEST_MESSAGE), options);
     this.call = options.call;
@@ -36,11 +36,11 @@ const LONGEST_MESSAGE = 2_000;
 const LONGEST_ARGUMENTS = 300;
 
 /**
- * Makes the calls of `definition` one after another, and gives the value of its output.
+ * Makes the calls of `definition` one after another, and returns the value of its output.
  *
- * @throws {InputError} If an input is missing, unknown or of another type, or a tool is not there.
+ * @throws {InputError} If an input is missing, unknown or of the wrong type, or a tool is missing.
  * @throws {DefinitionError} If a call throws or returns a JSON object with the single key `error`, or
- * the output is of another type.
+ * the output has the wrong type.
  *
  * @example Usage
  * ```ts
@@ -84,21 +84,21 @@ export async function runDefinition(
       } is not`,
     );
   }
-  for (const [index, { tool: name, arguments: written, result }] of definition.calls.entries()) {
+  for (const [index, { tool: name, arguments: args, result }] of definition.calls.entries()) {
     const tool = named.get(name)!;
-    let shown = written;
+    let filled = args;
     try {
-      const { values, errors } = symbols.fill(tool, written);
+      const { values, errors } = symbols.fill(tool, args);
       if (errors.length > 0) throw new Error(errors.join(". "));
-      shown = values;
-      // A tool may change what it gets, which must not change the definition.
+      filled = values;
+      // A copy, as a tool may change its arguments.
       const text = await tool.execute(structuredClone(values));
       const error = errorOfResult(text);
       if (error !== undefined) throw new Error(error);
       symbols.bind(result, read(text, tool));
     } catch (error) {
       const call = index + 1;
-      const list = printable(JSON.stringify(shown), LONGEST_ARGUMENTS);
+      const list = printable(JSON.stringify(filled), LONGEST_ARGUMENTS);
       throw new DefinitionError(
         `Cannot run ${definition.name} as call ${call}, ${name}(${list}), failed: ${
           reasonOf(error)
@@ -117,7 +117,7 @@ export async function runDefinition(
   );
 }
 
-/** The inputs, each of its type and none more. */
+/** Checks that the inputs are complete, known and of the right types. */
 function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, JsonValue][] {
   const typed = ({ name, type }: TypedName) => `@${name}: ${type}`;
   const fail = (state: string): never => {
@@ -136,7 +136,7 @@ function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, 
 }
 
 /**
- * A tool that runs `definition`; its result is the output as JSON text.
+ * Returns a tool that runs `definition`; its result is the output as JSON text.
  *
  * @example Usage
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Courses: the way of one call through an executor of tools, from attempt to attempt.
+ * The attempts of one tool call: retries, repairs and alternatives.
  * @module
  */
 
@@ -19,70 +19,70 @@ import { errorInResult, ToolError, toToolError } from "./tool_error.ts";
 import {
   type AttemptAction,
   type AttemptRecord,
-  errorToTell,
   type Execution,
+  safeErrorMessage,
   type ToolAttempt,
 } from "./result.ts";
 import type { AlternativeTools, ArgumentRepair, ToolExecutorOptions } from "./options.ts";
 import { LONGEST_KEPT } from "../../calls/trace.ts";
 
-/** What a call may be carried out with. */
+/** Options for one execution. */
 export interface ExecuteOptions {
-  /** Cancels it at once, in a pause too. */
+  /** Cancels the execution at once, even during a pause. */
   readonly signal?: AbortSignal;
-  /** The conversation before the call: for the model that repairs its arguments. */
+  /** The conversation before the call, for the model that repairs its arguments. */
   readonly messages?: readonly Message[];
 }
 
-/** How often a model is asked for arguments by default: as by the strategy `repair`. */
+/** How often a model is asked for arguments by default, as in the strategy `repair`. */
 const REPAIRS = 2;
-/** So many calls are made in place of one. */
+/** At most so many alternatives are called in place of one call. */
 const MOST_ALTERNATIVES = 5;
 
-/** A call on its way. */
+/** A call with its arguments as text. */
 export interface WrittenCall {
   /** The name of the tool. */
   readonly name: string;
   /** The arguments as text. */
   readonly written: string;
-  /** Why it is not to be carried out, whatever its arguments are; left out where it is. */
+  /** Why the call must not run at all; omitted if it may. */
   readonly refusal?: string;
 }
 
 /** The tools of an executor. */
 export interface AttemptTools {
-  /** What is set of the executor. */
+  /** The settings of the executor. */
   readonly settings: AttemptSettings;
   /** A tool by its name. */
   tool(name: string): StoppableTool | undefined;
-  /** Why arguments are refused; `undefined` when they may reach the tool. */
+  /** Why arguments are refused; `undefined` if they are valid. */
   refuse(name: string, written: string): string | undefined;
-  /** The number of a request to the model that repairs. */
+  /** Returns the number of the next request to the model that repairs arguments. */
   nextRequest(): number;
 }
 
-/** What is set of an executor, with what is usual where nothing is. */
+/** The settings of an executor, defaults included. */
 export interface AttemptSettings extends
   Required<
     Omit<ToolExecutorOptions, "repair" | "alternatives" | "parallel" | "references" | "depth">
   > {
   /** How arguments are repaired. */
   readonly repair: ArgumentRepair | undefined;
-  /** What is called in place of a tool. */
+  /** The calls to make in place of others. */
   readonly alternatives: AlternativeTools | undefined;
 }
 
-/** What an attempt came to. */
+/** The outcome of an attempt. */
 type Outcome =
   | { readonly record: AttemptRecord; readonly content: string }
   | { readonly record: AttemptRecord; readonly error: ToolError };
 
-/** What is done about an error: the next call, or the error that it ends with. */
+/** The reaction to an error: the next call, or the final error. */
 type Step =
   | { readonly action: AttemptAction; readonly next: WrittenCall }
   | { readonly action: AttemptAction; readonly error: ToolError };
 
-/** One call on its course from attempt to attempt. */
+/** Carries out one call, with as many attempts as it needs. */
 export class CallAttempts {
   readonly #tools: AttemptTools;
   readonly #settings: AttemptSettings;
@@ -93,16 +93,16 @@ export class CallAttempts {
   readonly #stream: Stream;
   readonly #deadline: number;
   readonly #attempts: ToolAttempt[] = [];
-  /** The calls that were made. */
-  readonly #made = new Set<string>();
-  /** Those whose arguments were refused, and why. */
+  /** The keys of the calls made so far. */
+  readonly #called = new Set<string>();
+  /** Why arguments were refused, by the key of the call. */
   readonly #refused = new Map<string, string>();
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #retries = 0;
   #requests = 0;
   #alternatives = 0;
 
-  /** Nothing is called yet. The number is that of the execution, for which its jitter is drawn. */
+  /** Prepares a call. The jitter of its pauses depends on `number`, that of the execution. */
   constructor(
     tools: AttemptTools,
     first: WrittenCall,
@@ -119,12 +119,12 @@ export class CallAttempts {
     this.#deadline = this.#clock.now() + tools.settings.timeLimit;
   }
 
-  /** Goes from attempt to attempt until a result comes, or nothing more can be done. */
+  /** Makes attempts until one succeeds or nothing more can be done. */
   async run(id: string | undefined): Promise<Execution> {
     let call = this.#first;
     if (this.#signal?.aborted) return this.#failed(id, call, this.#cancelled());
     while (true) {
-      this.#made.add(keyOf(call));
+      this.#called.add(keyOf(call));
       const outcome = await this.#attempt(call);
       if ("content" in outcome) {
         const { record, content } = outcome;
@@ -132,12 +132,12 @@ export class CallAttempts {
         return { ok: true, ...this.#ended(id, call, content), value: valueOfResult(content) };
       }
       const { record, error } = outcome;
-      const step = await this.#meet(call, error);
+      const step = await this.#handle(call, error);
       this.#attempts.push({
         ...record,
         ok: false,
         category: error.category,
-        message: errorToTell(error.message),
+        message: safeErrorMessage(error.message),
         action: step.action,
       });
       if ("error" in step) return this.#failed(id, call, step.error);
@@ -156,15 +156,15 @@ export class CallAttempts {
     const place = call.name === name || error.category === "cancelled"
       ? ""
       : `${printable(call.name, 100)}, called in place of ${printable(name, 100)}: `;
-    const made = this.#attempts.length;
-    const count = made > 1 ? ` (${made} attempts)` : "";
-    const message = `${place}${errorToTell(error.message)}${count}`;
+    const count = this.#attempts.length;
+    const suffix = count > 1 ? ` (${count} attempts)` : "";
+    const message = `${place}${safeErrorMessage(error.message)}${suffix}`;
     const content = JSON.stringify({ error: message });
     const { category } = error;
     return { ok: false, ...this.#ended(id, call, content), error: { category, message } };
   }
 
-  /** Milliseconds that are left for everything. */
+  /** Milliseconds left for the whole execution. */
   get #left(): number {
     return this.#deadline - this.#clock.now();
   }
@@ -178,7 +178,7 @@ export class CallAttempts {
     const { name, written } = call;
     const started = this.#clock.now();
     const kept = { tool: name.slice(0, LONGEST_KEPT), arguments: written.slice(0, LONGEST_KEPT) };
-    const recorded = (ran: boolean): AttemptRecord => ({
+    const recordOf = (ran: boolean): AttemptRecord => ({
       ...kept,
       startedAt: new Date(started).toISOString(),
       durationMs: Math.max(0, Math.round(this.#clock.now() - started)),
@@ -190,35 +190,35 @@ export class CallAttempts {
       const content = await this.#within(async (signal) => {
         ran = true;
         const input = parseJson(written);
-        // Types are not everywhere: whatever a tool gives must go back as a text.
-        const returned: unknown = await tool.execute(isJsonObject(input) ? input : {}, { signal });
-        return typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
+        // Untyped callers may return anything, but the model needs a text.
+        const result: unknown = await tool.execute(isJsonObject(input) ? input : {}, { signal });
+        return typeof result === "string" ? result : JSON.stringify(result) ?? "null";
       });
       const error = errorInResult(content, this.#clock.now());
       return error === undefined
-        ? { record: recorded(ran), content }
-        : { record: recorded(ran), error };
+        ? { record: recordOf(ran), content }
+        : { record: recordOf(ran), error };
     } catch (thrown) {
       const error = this.#signal?.aborted
         ? this.#cancelled()
         : toToolError(thrown, this.#clock.now());
-      return { record: recorded(ran), error };
+      return { record: recordOf(ran), error };
     }
   }
 
-  /** The tool of a call that may run. */
+  /** Returns the tool of a call, or throws if the call must not run. */
   #admit({ name, written, refusal }: WrittenCall): StoppableTool {
     if (refusal !== undefined) throw new ToolError("validation", refusal);
     const tool = this.#tools.tool(name);
     if (tool === undefined) {
       throw new ToolError("unknown_tool", `There is no function ${printable(name, 100)}`);
     }
-    const refused = this.#tools.refuse(name, written);
-    if (refused !== undefined) throw new ToolError("validation", refused);
+    const mismatch = this.#tools.refuse(name, written);
+    if (mismatch !== undefined) throw new ToolError("validation", mismatch);
     return tool;
   }
 
-  /** Waits for a tool no longer than an attempt may take, and than is left. */
+  /** Runs a tool within the time limits of the attempt and of the whole execution. */
   #within(work: (signal: AbortSignal) => Promise<string>): Promise<string> {
     const { timeout, timeLimit } = this.#settings;
     const left = this.#left;
@@ -234,21 +234,21 @@ export class CallAttempts {
     return inTime(work, { ...deadline, clock: this.#clock });
   }
 
-  /** Does about an error what can be done. */
-  async #meet(call: WrittenCall, error: ToolError): Promise<Step> {
-    const done = await this.#remedy(call, error);
+  /** Reacts to an error. */
+  async #handle(call: WrittenCall, error: ToolError): Promise<Step> {
+    const remedy = await this.#remedy(call, error);
     if (this.#signal?.aborted) {
       const cancelled = error.category === "cancelled" ? error : this.#cancelled();
       return {
-        action: { kind: "gave_up", reason: errorToTell(cancelled.message) },
+        action: { kind: "gave_up", reason: safeErrorMessage(cancelled.message) },
         error: cancelled,
       };
     }
-    if (typeof done !== "string") return done;
-    return { action: { kind: "gave_up", reason: errorToTell(done) }, error };
+    if (typeof remedy !== "string") return remedy;
+    return { action: { kind: "gave_up", reason: safeErrorMessage(remedy) }, error };
   }
 
-  /** What is done about an error, or why nothing is. */
+  /** Returns the next step after an error, or why there is none. */
   async #remedy(call: WrittenCall, error: ToolError): Promise<Step | string> {
     try {
       switch (error.category) {
@@ -265,10 +265,10 @@ export class CallAttempts {
         case "cancelled":
           return "It was cancelled";
         case "execution":
-          return "It may have had an effect, and could have it twice";
+          return "It may have had an effect, which another call could repeat";
       }
     } catch (thrown) {
-      // What users hand in may throw, and the clock does where the signal aborts.
+      // Functions of the user may throw, and the clock throws when the signal aborts.
       return toToolError(thrown).message;
     }
   }
@@ -289,33 +289,33 @@ export class CallAttempts {
   async #repair(call: WrittenCall, error: ToolError): Promise<Step | string> {
     const { repair } = this.#settings;
     const tool = this.#tools.tool(call.name);
-    if (call.refusal !== undefined) return "What it refers to has no result";
+    if (call.refusal !== undefined) return "A call it refers to has no result";
     if (repair === undefined || tool === undefined) return "No model repairs arguments";
     const left = (repair.attempts ?? REPAIRS) - this.#requests;
     if (left <= 0) return `The model was asked ${this.#requests} times`;
-    const told = errorToTell(error.message);
-    this.#refused.set(keyOf(call), told);
-    const mended = await repairArguments({
+    const reason = safeErrorMessage(error.message);
+    this.#refused.set(keyOf(call), reason);
+    const repaired = await repairArguments({
       name: call.name,
       arguments: call.written,
       schema: tool.parameters,
-      error: told,
+      error: reason,
       messages: this.#messages,
       prompt: repair.prompt ?? PROMPTS.repair.fix,
       attempts: left,
       ask: (messages) => this.#ask(messages, tool),
       refuse: (written) =>
         this.#tools.refuse(call.name, written) ??
-          // The tool said no to these: they would be refused again.
+          // The tool itself refused these before, and would do so again.
           this.#refused.get(keyOf({ name: call.name, written })),
     });
-    if (isLimited(mended)) return mended.message;
-    const { attempts: requests, arguments: written } = mended;
+    if (isLimited(repaired)) return repaired.message;
+    const { attempts: requests, arguments: written } = repaired;
     if (written === undefined) return `The model gave no right arguments in ${requests} attempts`;
     return { action: { kind: "repaired", requests }, next: { name: call.name, written } };
   }
 
-  /** Asks the model that repairs, in the time that is left. */
+  /** Asks the model that repairs arguments, within the time left. */
   async #ask(messages: readonly Message[], tool: Tool): Promise<ModelReply | Limited> {
     const { repair, timeLimit } = this.#settings;
     const left = this.#left;
@@ -350,7 +350,7 @@ export class CallAttempts {
     }
     const next = await this.#alternativeTo(call, error, alternatives);
     if (next === undefined) return "There is no alternative";
-    if (this.#made.has(keyOf(next))) return `${printable(next.name, 100)} was called so already`;
+    if (this.#called.has(keyOf(next))) return `${printable(next.name, 100)} was already called so`;
     this.#alternatives++;
     return { action: { kind: "alternative", tool: next.name.slice(0, LONGEST_KEPT) }, next };
   }
@@ -362,35 +362,35 @@ export class CallAttempts {
   ): Promise<WrittenCall | undefined> {
     if (typeof alternatives === "function") {
       const input = parseJson(written);
-      const given = { name, arguments: isJsonObject(input) ? input : written };
-      const other = await inTime(async () => await alternatives(given, error), {
+      const call = { name, arguments: isJsonObject(input) ? input : written };
+      const alternative = await inTime(async () => await alternatives(call, error), {
         timeout: Math.max(1, this.#left),
         outOfTime: () => new TimeLimitError("No alternative was named in time"),
         signal: this.#signal,
         clock: this.#clock,
       });
-      // Types are not everywhere.
-      if (!isJsonObject(other)) return undefined;
-      return { name: textOf(other.name), written: textOf(other.arguments) };
+      // Untyped callers may return anything.
+      if (!isJsonObject(alternative)) return undefined;
+      return { name: argumentText(alternative.name), written: argumentText(alternative.arguments) };
     }
     if (alternatives === undefined || !Object.hasOwn(alternatives, name)) return undefined;
     return { name: alternatives[name]!, written };
   }
 }
 
-/** Calls of one tool with equal arguments have one key. */
+/** A key that is the same for calls of a tool with equal arguments. */
 function keyOf({ name, written }: WrittenCall): string {
   const input = parseJson(written);
   try {
     return JSON.stringify([name, input === undefined ? written : canonicalJson(input)]);
   } catch {
-    // It nests too deep to be put in order.
+    // The arguments nest too deeply for canonical JSON.
     return JSON.stringify([name, written]);
   }
 }
 
-/** Whatever stands for a text; what JSON cannot carry stands for none. */
-export function textOf(given: unknown): string {
+/** The arguments as text; empty if JSON cannot represent them. */
+export function argumentText(given: unknown): string {
   if (typeof given === "string") return given;
   try {
     return JSON.stringify(given) ?? "";

@@ -1,6 +1,6 @@
 /**
- * Tool executors: the calls of an agent, of any framework or none, carried out with care (Pipeline,
- * "Robust Tool Execution").
+ * Tool executors: carry out the tool calls of any agent with validation, retries, repairs and alternatives
+ * (Pipeline, "Robust Tool Execution").
  * @module
  */
 
@@ -23,32 +23,31 @@ import {
   type ToolSchema,
 } from "../../tools/tool.ts";
 import {
+  argumentText,
   type AttemptSettings,
   type AttemptTools,
   CallAttempts,
   type ExecuteOptions,
-  textOf,
   type WrittenCall,
 } from "./attempts.ts";
 import type { ExecutableCall, Execution } from "./result.ts";
 import { checkExecutorOptions, type ToolExecutorOptions } from "./options.ts";
 import { Toolbox } from "../../trials/executors/toolbox.ts";
 
-/** Carries out calls with care. */
+/** Carries out calls with validation, retries, repairs and alternatives. */
 export interface ToolExecutor {
-  /** What a model is to be offered: the schemas of the tools, in which references have their place. */
+  /** The schemas of the tools to offer to a model; with `references`, they allow these. */
   readonly offered: readonly ToolSchema[];
   /**
-   * The same tools, each of which is carried out with care by whoever calls it. What fails gives a
-   * JSON object with the single key `error` and does not throw. Called one by one, they know of no
-   * references.
+   * The same tools, wrapped so that calling one directly goes through the executor. A failure is returned as a
+   * JSON object with the single key `error`, not thrown. Called this way, they do not resolve references.
    */
   readonly tools: readonly StoppableTool[];
-  /** What comes of a call. It never throws. */
+  /** Carries out a call. Never throws. */
   execute(call: ExecutableCall, options?: ExecuteOptions): Promise<Execution>;
   /**
-   * What comes of the calls of one reply, in their order; up to `parallel` run at a time. With
-   * `references`, those that refer to others run after them.
+   * Carries out the calls of one reply, up to `parallel` at a time, and returns the executions in their order.
+   * With `references`, calls that refer to others run after them.
    */
   executeAll(
     calls: readonly ExecutableCall[],
@@ -57,22 +56,22 @@ export interface ToolExecutor {
 }
 
 /**
- * Makes an executor of tools for an agent of one's own.
+ * Makes a tool executor for a custom agent.
  *
- * Arguments are checked first, by the schema and by the tool's own check: no tool runs on wrong ones. What
- * happens then depends on the category of the error ({@linkcode toToolError} says which errors have which):
+ * Arguments are checked first, by the schema and by the tool's `check`: no tool runs with invalid ones. The
+ * reaction to an error depends on its category ({@linkcode toToolError} assigns these):
  *
- * | category | what is done |
+ * | category | reaction |
  * | --- | --- |
- * | `rate_limit`, `timeout` | it is called again, after a pause that doubles, with jitter, or as long as the tool asks |
+ * | `rate_limit`, `timeout` | a retry, after a pause that doubles, with jitter, or as long as the tool asks |
  * | `validation` | with `repair`, a model gives other arguments |
  * | `not_found`, `unknown_tool` | with `alternatives`, another tool is called, whose arguments are checked too |
- * | `permission`, `execution`, `cancelled` | nothing: asking again does not help, or could have an effect twice |
+ * | `permission`, `execution`, `cancelled` | none: a retry does not help, or could repeat an effect |
  *
- * A tool that runs out of time may have had its effect, too, and is called again all the same: give one
- * that must not be called twice an executor of its own, with `retries: 0`.
+ * A tool that times out is retried although it may have had its effect: give tools that must not run twice
+ * a separate executor with `retries: 0`.
  *
- * @throws {InputError} If there is no such option or its value cannot be used, or tools are none.
+ * @throws {InputError} If an option is unknown or has an invalid value, or a tool is invalid.
  *
  * @example Usage
  * ```ts
@@ -112,17 +111,17 @@ export function createToolExecutor(
 ): ToolExecutor {
   assertTools(tools);
   checkExecutorOptions(options, tools);
-  return new CarefulExecutor(tools, options);
+  return new RetryingExecutor(tools, options);
 }
 
 /** How many retries an execution has by default (Pipeline, `max_retries`). */
 const RETRIES = 3;
 
-class CarefulExecutor implements ToolExecutor, AttemptTools {
+class RetryingExecutor implements ToolExecutor, AttemptTools {
   readonly offered: readonly ToolSchema[];
   readonly tools: readonly StoppableTool[];
   readonly settings: AttemptSettings;
-  readonly #own: ReadonlyMap<string, StoppableTool>;
+  readonly #byName: ReadonlyMap<string, StoppableTool>;
   readonly #toolbox: Toolbox;
   readonly #parallel: number;
   readonly #references: boolean;
@@ -131,22 +130,22 @@ class CarefulExecutor implements ToolExecutor, AttemptTools {
   #requests = 0;
 
   constructor(tools: readonly StoppableTool[], options: ToolExecutorOptions) {
-    this.settings = completed(options);
+    this.settings = withDefaults(options);
     const { parallel = MOST_PARALLEL, references = false, depth = MOST_DEPTH } = options;
     [this.#parallel, this.#references, this.#depth] = [parallel, references, depth];
     this.offered = tools.map((tool) => schemaOf(references ? offerReferences(tool) : tool));
     this.#toolbox = new Toolbox(tools);
-    this.#own = new Map(tools.map((tool) => [tool.name, tool]));
-    const begunAnew = tools.some((tool) => tool[FRESH] !== undefined);
-    // Any of them may be called in place of another.
-    const shared = !tools.every(isIsolated);
+    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const hasFresh = tools.some((tool) => tool[FRESH] !== undefined);
+    // Any of them may be called as an alternative to another.
+    const shared = !tools.every(isApart);
     this.tools = tools.map((tool, place) => {
-      const careful = this.#careful(tool);
-      if (!begunAnew) return careful;
-      const fresh = () => new CarefulExecutor(tools.map(freshTool), options).tools[place]!;
-      Object.defineProperty(careful, FRESH, { value: fresh, enumerable: false });
-      if (shared) Object.defineProperty(careful, SHARED, { value: true, enumerable: false });
-      return careful;
+      const wrapped = this.#wrap(tool);
+      if (!hasFresh) return wrapped;
+      const fresh = () => new RetryingExecutor(tools.map(freshTool), options).tools[place]!;
+      Object.defineProperty(wrapped, FRESH, { value: fresh, enumerable: false });
+      if (shared) Object.defineProperty(wrapped, SHARED, { value: true, enumerable: false });
+      return wrapped;
     });
   }
 
@@ -159,29 +158,29 @@ class CarefulExecutor implements ToolExecutor, AttemptTools {
     calls: readonly ExecutableCall[],
     options: ExecuteOptions = {},
   ): Promise<readonly Execution[]> {
-    // Numbered before any of them begins, so that timing does not change what is drawn for them.
-    const own = calls.map((call) => ({ ...readCall(call), number: ++this.#executions }));
+    // Numbered before any begins, so that timing does not change their jitter.
+    const numbered = calls.map((call) => ({ ...readCall(call), number: ++this.#executions }));
     const nested = this.#references
       ? new NestedReply(
-        own.map(({ id, name, written }) => ({ id: id ?? "", name, arguments: written })),
+        numbered.map(({ id, name, written }) => ({ id: id ?? "", name, arguments: written })),
         this.#depth,
       )
       : undefined;
     const executions: Execution[] = [];
-    const carryOut = async (place: number) => {
-      const { id, number, ...first } = own[place]!;
+    const run = async (place: number) => {
+      const { id, number, ...first } = numbered[place]!;
       const call = nested === undefined ? first : this.#resolved(nested, place, first);
       const execution = await new CallAttempts(this, call, options, number).run(id);
       executions[place] = execution;
       if (execution.ok) nested?.keep(place, execution.value);
     };
-    for (const level of nested?.levels ?? [[...own.keys()]]) {
-      await mapConcurrent(level.length, (at) => carryOut(level[at]!), { most: this.#parallel });
+    for (const level of nested?.levels ?? [[...numbered.keys()]]) {
+      await mapConcurrent(level.length, (at) => run(level[at]!), { most: this.#parallel });
     }
     return executions;
   }
 
-  /** A call with what is meant by its references, all of which have ended. */
+  /** A call with its references resolved; the calls that it refers to have ended. */
   #resolved(nested: NestedReply, place: number, { name, written }: WrittenCall): WrittenCall {
     const { resolved, refusal } = nested.prepare(place, this.tool(name)?.parameters);
     if (refusal !== undefined) return { name, written, refusal: refusal.error };
@@ -189,7 +188,7 @@ class CarefulExecutor implements ToolExecutor, AttemptTools {
   }
 
   tool(name: string): StoppableTool | undefined {
-    return this.#own.get(name);
+    return this.#byName.get(name);
   }
 
   refuse(name: string, written: string): string | undefined {
@@ -200,28 +199,28 @@ class CarefulExecutor implements ToolExecutor, AttemptTools {
     return ++this.#requests;
   }
 
-  #careful(tool: StoppableTool): StoppableTool {
+  #wrap(tool: StoppableTool): StoppableTool {
     return {
       ...schemaOf(tool),
       ...(tool.check === undefined ? {} : { check: (input) => tool.check?.(input) }),
       execute: async (input, options) => {
-        const call = { name: tool.name, written: textOf(input) };
-        const course = new CallAttempts(this, call, signalIn(options), ++this.#executions);
-        const done = await course.run(undefined);
-        return done.content;
+        const call = { name: tool.name, written: argumentText(input) };
+        const attempts = new CallAttempts(this, call, signalIn(options), ++this.#executions);
+        const execution = await attempts.run(undefined);
+        return execution.content;
       },
     };
   }
 }
 
-/** A call as far as it is one: it comes from a model, by way of code that may not have looked at it. */
+/** Reads a call defensively: it comes from a model through code that may not have checked it. */
 function readCall(call: ExecutableCall): WrittenCall & { readonly id?: string } {
-  const { id, name, arguments: given }: Partial<ExecutableCall> = Object(call);
-  const written = { name: textOf(name), written: textOf(given) };
-  return typeof id === "string" ? { ...written, id } : written;
+  const { id, name, arguments: args }: Partial<ExecutableCall> = Object(call);
+  const writtenCall = { name: argumentText(name), written: argumentText(args) };
+  return typeof id === "string" ? { ...writtenCall, id } : writtenCall;
 }
 
-function completed(options: ToolExecutorOptions): AttemptSettings {
+function withDefaults(options: ToolExecutorOptions): AttemptSettings {
   const { retries = RETRIES, timeout = 60_000, timeLimit = 300_000, backoff = 500 } = options;
   const { longestPause = 60_000, seed = freshSeed(), clock = SYSTEM_CLOCK } = options;
   const { repair, alternatives } = options;

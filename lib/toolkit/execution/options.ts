@@ -1,5 +1,5 @@
 /**
- * What can be set of a tool executor, and what cannot.
+ * The options of tool executors, and the checks of their values.
  * @module
  */
 
@@ -13,17 +13,17 @@ import type { ExecutableCall } from "./result.ts";
 
 /** How arguments are repaired. */
 export interface ArgumentRepair {
-  /** The model that is asked for other arguments. */
+  /** The model to ask for other arguments. */
   readonly model: Model;
-  /** How often it is asked for one execution, 1 to 20; default 2. */
+  /** How often to ask it in one execution, from 1 to 20. Default: 2. */
   readonly attempts?: number;
-  /** What it is told; default what the strategy `repair` says. */
+  /** The prompt. Default: that of the strategy `repair`. */
   readonly prompt?: string;
 }
 
 /**
- * What is called where a tool finds nothing or is none: by name, another tool with the same arguments; or
- * a function that gives the other call, or nothing.
+ * The calls to make if a tool finds nothing or does not exist: by its name, the name of a tool to call with the
+ * same arguments; or a function that returns another call, or nothing.
  */
 export type AlternativeTools =
   | Readonly<Record<string, string>>
@@ -32,34 +32,34 @@ export type AlternativeTools =
     error: ToolError,
   ) => ExecutableCall | undefined | Promise<ExecutableCall | undefined>);
 
-/** What can be set of a tool executor. Times are in milliseconds. */
+/** Options of a tool executor. Times are in milliseconds. */
 export interface ToolExecutorOptions {
-  /** Retries of one execution, of its alternatives too; default 3. */
+  /** Retries in one execution, including those of alternatives. Default: 3. */
   readonly retries?: number;
-  /** How long one attempt may take; default 60,000. */
+  /** The time limit of one attempt. Default: 60,000. */
   readonly timeout?: number;
-  /** How long an execution may take with everything; default 300,000. */
+  /** The time limit of a whole execution. Default: 300,000. */
   readonly timeLimit?: number;
-  /** The first pause, which doubles up to 8,000, each shortened by up to half of it; default 500. */
+  /** The first pause; later ones double up to 8,000, each shortened by up to half. Default: 500. */
   readonly backoff?: number;
-  /** The longest pause: a tool that asks for more is given up; default 60,000. */
+  /** The longest pause; there is no retry if a tool asks for more. Default: 60,000. */
   readonly longestPause?: number;
-  /** Calls that run at a time, of those that are carried out together; default 10. */
+  /** How many calls of one reply run at a time. Default: 10. */
   readonly parallel?: number;
   /**
-   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
-   * `false`. Calls that are carried out together then wait for those that they refer to.
+   * Whether arguments may refer to results of other calls in the same reply, such as `$1.field`. A call then
+   * waits for those that it refers to. Default: `false`.
    */
   readonly references?: boolean;
-  /** How many calls a chain of references may have; default 5. */
+  /** The longest chain of references, in calls. Default: 5. */
   readonly depth?: number;
-  /** Lets a model give other arguments where these do not fit; default none does. */
+  /** Lets a model replace invalid arguments. Omitted by default. */
   readonly repair?: ArgumentRepair;
-  /** What is called in place of a tool that finds nothing or is none; default nothing. */
+  /** The calls to make if a tool finds nothing or does not exist. Default: none. */
   readonly alternatives?: AlternativeTools;
-  /** Decides the jitter of the pauses; default a fresh one. */
+  /** The seed for the jitter of pauses. Default: a fresh one. */
   readonly seed?: number;
-  /** Where time comes from; default the system. */
+  /** The clock. Default: that of the system. */
   readonly clock?: Clock;
 }
 
@@ -120,9 +120,9 @@ function has(value: unknown, name: string): boolean {
 }
 
 /**
- * Checks what users set.
+ * Checks the options of an executor.
  *
- * @throws {InputError} If there is no such option, or its value cannot be used.
+ * @throws {InputError} If an option is unknown or its value is invalid.
  */
 export function checkExecutorOptions(options: ToolExecutorOptions, tools: readonly Tool[]): void {
   check(options, RULES, "");
@@ -150,7 +150,7 @@ function check(
       );
     }
     const rule = rules[name]!;
-    // What is undefined is as good as left out, but for what must be there.
+    // An undefined option counts as omitted, except for the required model.
     if (value === undefined && name !== "model") continue;
     if (!rule.holds(value)) fail(`${prefix}${name} must be ${rule.words}`, value);
   }

@@ -1,5 +1,5 @@
 /**
- * Executions: what came of a tool call that was carried out with care, and every attempt at it.
+ * Executions: the results of tool calls through a tool executor, with all attempts.
  * @module
  */
 
@@ -9,23 +9,23 @@ import type { Usage } from "../../tools/message.ts";
 import { redact } from "../../base/redact.ts";
 import type { ToolErrorCategory } from "./tool_error.ts";
 
-/** A call to be carried out: nothing in it is checked. */
+/** A call to carry out, not yet checked. */
 export interface ExecutableCall {
-  /** The name of the tool, possibly invented. */
+  /** The name of the tool, which may not exist. */
   readonly name: string;
   /** The arguments: a JSON object, or the text that should be one. */
   readonly arguments: JsonObject | string;
-  /** Pairs the call with its execution. */
+  /** An id to pair the call with its execution. */
   readonly id?: string;
 }
 
 /**
- * What was done about an attempt that failed.
+ * The reaction to a failed attempt.
  *
- * - `retried`: The same call was made again after a pause of so many milliseconds.
- * - `repaired`: A model gave other arguments, after so many requests.
- * - `alternative`: Another call was made in its place.
- * - `gave_up`: Nothing more, for this reason.
+ * - `retried`: the same call was made again after a pause of `after` milliseconds.
+ * - `repaired`: a model gave other arguments, after `requests` requests.
+ * - `alternative`: `tool` was called instead.
+ * - `gave_up`: none, because of `reason`.
  */
 export type AttemptAction =
   | { readonly kind: "retried"; readonly after: number }
@@ -33,78 +33,78 @@ export type AttemptAction =
   | { readonly kind: "alternative"; readonly tool: string }
   | { readonly kind: "gave_up"; readonly reason: string };
 
-/** What every attempt has. */
+/** The properties of every attempt. */
 export interface AttemptRecord {
   /** The tool that was called. */
   readonly tool: string;
-  /** The arguments as text, at most 10,000 UTF-16 code units of it. */
+  /** The arguments as text, at most 10,000 UTF-16 code units. */
   readonly arguments: string;
   /** When it began, in ISO 8601. */
   readonly startedAt: string;
-  /** Milliseconds that it took. */
+  /** Its duration in milliseconds. */
   readonly durationMs: number;
-  /** Whether the tool was run: what does not conform to its schema never reaches it. */
+  /** Whether the tool ran: it does not run with arguments that do not conform to its schema. */
   readonly ran: boolean;
 }
 
-/** An attempt that gave a result. */
+/** An attempt that succeeded. */
 export interface SuccessfulAttempt extends AttemptRecord {
   /** It succeeded. */
   readonly ok: true;
 }
 
-/** An attempt that gave none. */
+/** An attempt that failed. */
 export interface FailedAttempt extends AttemptRecord {
   /** It failed. */
   readonly ok: false;
   /** The category of its error. */
   readonly category: ToolErrorCategory;
-  /** What went wrong, in words, without what looks like a secret. */
+  /** The error message, with likely secrets removed. */
   readonly message: string;
-  /** What was done about it. */
+  /** The reaction to it. */
   readonly action: AttemptAction;
 }
 
 /** One attempt to carry out a call. */
 export type ToolAttempt = SuccessfulAttempt | FailedAttempt;
 
-/** What every execution has. */
+/** The properties of every execution. */
 export interface ExecutionRecord {
-  /** The `id` of the call; left out where it had none. */
+  /** The `id` of the call; omitted if it had none. */
   readonly id?: string;
-  /** The tool that was called last: another one than was asked for where that was the alternative. */
+  /** The tool called last: the one requested, or an alternative. */
   readonly tool: string;
-  /** The text that goes back to the model: the result, or a JSON object with the single key `error`. */
+  /** The text for the model: the result, or a JSON object with the single key `error`. */
   readonly content: string;
-  /** All attempts, in order; empty where it was cancelled before the first. */
+  /** All attempts, in order; empty if the call was cancelled before the first. */
   readonly attempts: readonly ToolAttempt[];
-  /** Tokens that the repair of arguments took. */
+  /** Tokens used by repairs of arguments. */
   readonly usage: Usage;
 }
 
-/** An execution that gave a result. */
+/** An execution that succeeded. */
 export interface SuccessfulExecution extends ExecutionRecord {
   /** It succeeded. */
   readonly ok: true;
-  /** What the result says as JSON, else its text. */
+  /** The result parsed as JSON, or its text if it is not JSON. */
   readonly value: JsonValue;
 }
 
-/** An execution that gave none. */
+/** An execution that failed. */
 export interface FailedExecution extends ExecutionRecord {
   /** It failed. */
   readonly ok: false;
-  /** The last error: its category, and in words, without what looks like a secret. */
+  /** The last error: its category, and its message with likely secrets removed. */
   readonly error: { readonly category: ToolErrorCategory; readonly message: string };
 }
 
-/** What came of a call. */
+/** The result of a call through an executor. */
 export type Execution = SuccessfulExecution | FailedExecution;
 
-/** So much of an error is told. */
+/** The longest error message, in UTF-16 code units. */
 const LONGEST_MESSAGE = 1000;
 
-/** What is told of an error, to models and to people: one line, of bounded length, without secrets. */
-export function errorToTell(message: string): string {
+/** An error message fit for models and people: one line of bounded length, with likely secrets removed. */
+export function safeErrorMessage(message: string): string {
   return printable(redact(message), LONGEST_MESSAGE);
 }

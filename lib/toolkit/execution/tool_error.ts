@@ -1,6 +1,6 @@
 /**
- * Tool errors: why a tool gave no result, as one of a few categories that say what can be done about it
- * (Pipeline, "Robust Tool Execution").
+ * Tool errors: why a tool gave no result, in categories that determine the reaction (Pipeline, "Robust Tool
+ * Execution").
  * @module
  */
 
@@ -12,14 +12,14 @@ import { errorOfResult } from "../../tools/references/symbol_table.ts";
 /**
  * Every category of error.
  *
- * - `validation`: the arguments do not fit; the tool did nothing.
- * - `unknown_tool`: there is no tool of that name.
- * - `not_found`: what was asked for does not exist.
- * - `permission`: it is there, and not for this caller.
- * - `rate_limit`: too many calls; later it may work.
- * - `timeout`: no result in time; nobody knows whether it had an effect.
- * - `cancelled`: nobody wants the result any more.
- * - `execution`: anything else that went wrong while it ran.
+ * - `validation`: the arguments are invalid; the tool did nothing.
+ * - `unknown_tool`: no tool has that name.
+ * - `not_found`: the requested thing does not exist.
+ * - `permission`: the caller may not access it.
+ * - `rate_limit`: too many calls; a later one may succeed.
+ * - `timeout`: no result in time; the call may have had an effect.
+ * - `cancelled`: the caller aborted the call.
+ * - `execution`: any other failure while the tool ran.
  */
 export const TOOL_ERRORS = [
   "validation",
@@ -35,15 +35,15 @@ export const TOOL_ERRORS = [
 /** A category of error. */
 export type ToolErrorCategory = typeof TOOL_ERRORS[number];
 
-/** What else is known of a {@linkcode ToolError}. */
+/** Options of a {@linkcode ToolError}. */
 export interface ToolErrorOptions extends ErrorOptions {
-  /** Milliseconds to wait before it may work. */
+  /** Milliseconds to wait before a retry. */
   readonly retryAfter?: number;
 }
 
 /**
- * What a tool throws to say why it has no result. Anything else that it throws is classified by what
- * can be seen of it: see {@linkcode toToolError}.
+ * The error to throw in a tool to say why it has no result. Other errors are classified by their properties:
+ * see {@linkcode toToolError}.
  *
  * @example Usage
  * ```ts
@@ -59,13 +59,13 @@ export class ToolError extends Error {
   override name = "ToolError";
   /** The category. */
   readonly category: ToolErrorCategory;
-  /** Milliseconds to wait before it may work, where that is known. */
+  /** Milliseconds to wait before a retry, if known. */
   readonly retryAfter: number | undefined;
 
   /**
-   * Makes the error. A `retryAfter` that is no number from 0 on says nothing.
+   * Makes the error. A `retryAfter` that is not a number of at least 0 is ignored.
    *
-   * @throws {InputError} If there is no such category.
+   * @throws {InputError} If the category is unknown.
    */
   constructor(category: ToolErrorCategory, message: string, options: ToolErrorOptions = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
@@ -90,23 +90,23 @@ function isWait(value: unknown): value is number {
 }
 
 /**
- * Whatever a tool threw, as an error with a category. The first of these that says something decides,
- * each of them looked for in the error and then in its causes:
+ * Converts anything that a tool threw to an error with a category. The first of these that applies decides,
+ * each checked in the error and then in its causes:
  *
- * 1. It is a {@linkcode ToolError}.
+ * 1. Being a {@linkcode ToolError}.
  * 2. An HTTP status, as `status`, `statusCode`, `code` or `response.status`: 429 `rate_limit`, 401 and 403
- *    `permission`, 404 and 410 `not_found`, 408 and 504 `timeout`, 400 and 422 `validation`. A 403 that
- *    speaks of a rate limit is one.
+ *    `permission`, 404 and 410 `not_found`, 408 and 504 `timeout`, 400 and 422 `validation`. A 403 whose
+ *    message mentions a rate limit is `rate_limit`.
  * 3. Its name: `AbortError`, `TimeoutError`, and those of Deno's errors.
  * 4. The system's code, such as `ENOENT` or `ETIMEDOUT`.
- * 5. As the last resort the words of its message, without regard to case, in this order: those of rate
- *    limits, of permissions, of things that do not exist, of invalid arguments, of timeouts. Timeouts
- *    come last as they are retried: a doubtful error is not.
+ * 5. As a last resort the words of its message, ignoring case, in this order: those of rate limits,
+ *    permissions, missing things, invalid arguments, timeouts. Timeouts come last as they are retried, and
+ *    an unclear error should not be.
  *
- * All else is `execution`. How long to wait is taken from the headers `retry-after-ms` and `retry-after`
- * of the error or its response, else from words such as `retry after 2 seconds`.
+ * All others are `execution`. The time to wait comes from the headers `retry-after-ms` and `retry-after` of the
+ * error or its response, or from words such as `retry after 2 seconds`.
  *
- * @param now Milliseconds since 1970, from which a date is waited for; default the system's time.
+ * @param now Milliseconds since 1970, from which the wait until a date is counted. Default: the system's time.
  *
  * @example Usage
  * ```ts
@@ -124,9 +124,9 @@ function isWait(value: unknown): value is number {
  * ```
  */
 export function toToolError(thrown: unknown, now: number = Date.now()): ToolError {
-  const chain = chainOf(thrown);
-  const message = messageOf(thrown);
-  const words = isError(thrown) ? message : wordsOf(thrown);
+  const chain = errorChain(thrown);
+  const message = thrownMessage(thrown);
+  const words = isError(thrown) ? message : thrownText(thrown);
   const waits = [...chain.flatMap((error) => waitsIn(error, now)), waitInWords(words)];
   const retryAfter = waits.find(isWait);
   return new ToolError(categoryIn(chain, words), message, {
@@ -136,8 +136,8 @@ export function toToolError(thrown: unknown, now: number = Date.now()): ToolErro
 }
 
 /**
- * What a tool's result says went wrong, as {@linkcode toToolError} reads it: a result that is a JSON
- * object with the single key `error` is none.
+ * The error in a tool's result, as {@linkcode toToolError} classifies it: that of a JSON object with the
+ * single key `error`. Returns `undefined` for any other result.
  *
  * @example Usage
  * ```ts
@@ -150,19 +150,19 @@ export function toToolError(thrown: unknown, now: number = Date.now()): ToolErro
  * ```
  */
 export function errorInResult(content: string, now?: number): ToolError | undefined {
-  const said = errorOfResult(content);
-  if (said === undefined) return undefined;
-  const value = parseJson(said);
-  return toToolError(isJsonObject(value) ? value : said, now);
+  const errorText = errorOfResult(content);
+  if (errorText === undefined) return undefined;
+  const value = parseJson(errorText);
+  return toToolError(isJsonObject(value) ? value : errorText, now);
 }
 
-/** Errors have causes, which could go round in a circle. */
-const MOST_CAUSES = 8;
+/** A limit, as causes of errors may be circular. */
+const MAX_CAUSES = 8;
 
 /** An error and its causes, the outermost first. */
-function chainOf(thrown: unknown): object[] {
+function errorChain(thrown: unknown): object[] {
   const chain: object[] = [];
-  for (let error = thrown; isObject(error) && chain.length < MOST_CAUSES;) {
+  for (let error = thrown; isObject(error) && chain.length < MAX_CAUSES;) {
     chain.push(error);
     error = property(error, "cause");
   }
@@ -173,16 +173,16 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** A property of whatever was thrown: even looking at it may throw. */
-function property(value: unknown, key: string, wanted = true): unknown {
+/** A property of a thrown value; `undefined` if reading it throws. */
+function property(value: unknown, key: string, isWanted = true): unknown {
   try {
-    return wanted && isObject(value) ? Reflect.get(value, key) : undefined;
+    return isWanted && isObject(value) ? Reflect.get(value, key) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Also one of another copy of this module. */
+/** Whether an error is a `ToolError`, even of another copy of this module. */
 function isToolError(error: object): boolean {
   return property(error, "name") === "ToolError" && isCategory(property(error, "category"));
 }
@@ -216,7 +216,7 @@ const CODES: ReadonlyMap<unknown, ToolErrorCategory> = new Map<unknown, ToolErro
   ["ETIMEDOUT", "timeout"],
 ]);
 
-/** What words say: the first that are found decide, so that an invalid API key is one of permission. */
+/** Words of messages by category. The first match decides, so that an invalid API key means `permission`. */
 const WORDS: readonly (readonly [ToolErrorCategory, readonly string[]])[] = [
   ["rate_limit", [
     "rate limit",
@@ -260,31 +260,31 @@ const WORDS: readonly (readonly [ToolErrorCategory, readonly string[]])[] = [
 ];
 
 function categoryIn(chain: readonly object[], words: string): ToolErrorCategory {
-  const said = categoryOfWords(words);
-  const ways: ((error: object) => ToolErrorCategory | undefined)[] = [
+  const wordCategory = categoryOfWords(words);
+  const detectors: ((error: object) => ToolErrorCategory | undefined)[] = [
     (error) => isToolError(error) ? property(error, "category") as ToolErrorCategory : undefined,
     (error) => {
       const status = statusesOf(error).find((one) => STATUSES.has(one));
-      return status === 403 && said === "rate_limit" ? said : STATUSES.get(status);
+      return status === 403 && wordCategory === "rate_limit" ? wordCategory : STATUSES.get(status);
     },
     (error) => NAMES.get(property(error, "name")),
     (error) => CODES.get(property(error, "code")),
   ];
-  for (const way of ways) {
+  for (const detect of detectors) {
     for (const error of chain) {
-      const category = way(error);
+      const category = detect(error);
       if (category !== undefined) return category;
     }
   }
-  return said ?? "execution";
+  return wordCategory ?? "execution";
 }
 
 function statusesOf(error: object): unknown[] {
-  const own = ["status", "statusCode", "code"].map((key) => property(error, key));
-  return [...own, property(property(error, "response"), "status")];
+  const flat = ["status", "statusCode", "code"].map((key) => property(error, key));
+  return [...flat, property(property(error, "response"), "status")];
 }
 
-/** So much of a message is looked at. */
+/** Only so much of a message is searched. */
 const LONGEST_READ = 2_000;
 
 function categoryOfWords(text: string): ToolErrorCategory | undefined {
@@ -292,14 +292,14 @@ function categoryOfWords(text: string): ToolErrorCategory | undefined {
   return WORDS.find(([, words]) => words.some((word) => low.includes(word)))?.[0];
 }
 
-/** Milliseconds that an error, its headers or those of its response ask to wait. */
+/** The waits in milliseconds that an error, its headers or those of its response ask for. */
 function waitsIn(error: object, now: number): unknown[] {
-  const own = isToolError(error) ? [property(error, "retryAfter")] : [];
-  const held = [property(error, "headers"), property(property(error, "response"), "headers")];
-  return [...own, ...held.filter(isObject).map((one) => retryAfterOf(readable(one), now))];
+  const waits = isToolError(error) ? [property(error, "retryAfter")] : [];
+  const headers = [property(error, "headers"), property(property(error, "response"), "headers")];
+  return [...waits, ...headers.filter(isObject).map((one) => retryAfterOf(readable(one), now))];
 }
 
-/** Headers as a map such as `Headers`, or as a plain object, whose names are in any case. */
+/** Reads headers from a map such as `Headers`, or from a plain object with names in any case. */
 function readable(headers: object): ReadableHeaders {
   const get = (name: string): unknown => {
     if (typeof property(headers, "get") === "function") {
@@ -320,14 +320,14 @@ function readable(headers: object): ReadableHeaders {
   };
 }
 
-// Every repetition is bounded: the text is whatever a server sent.
+// Every repetition is bounded, as the text comes from a server.
 const WAIT_WORDS = new RegExp(
   "(?:retry|again)[ _-]?(?:after|in)[\"']?[ :=]{1,3}" +
     "(\\d{1,9}(?:\\.\\d{1,9})?) ?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?)?(?! ?[a-z\\d])",
   "i",
 );
 
-/** Milliseconds that a message asks to wait; seconds where it does not say what it counts in. */
+/** The wait in milliseconds that a message asks for; numbers without a unit are seconds. */
 function waitInWords(text: string): number | undefined {
   const [, amount, unit = "s"] = WAIT_WORDS.exec(text.slice(0, LONGEST_READ)) ?? [];
   if (amount === undefined) return undefined;
@@ -344,17 +344,17 @@ function isError(thrown: unknown): boolean {
   }
 }
 
-/** What stands where an error says nothing of itself. */
-const WORDLESS = "It failed, and did not say why";
+/** The message of errors without one. */
+const NO_REASON = "It failed, and did not say why";
 
-function messageOf(thrown: unknown): string {
+function thrownMessage(thrown: unknown): string {
   const message = isObject(thrown) ? property(thrown, "message") : undefined;
-  const text = typeof message === "string" ? message : wordsOf(thrown);
-  return text.trim() === "" ? WORDLESS : text;
+  const text = typeof message === "string" ? message : thrownText(thrown);
+  return text.trim() === "" ? NO_REASON : text;
 }
 
-/** All that a thrown value which is no error says. */
-function wordsOf(thrown: unknown): string {
+/** The text of a thrown value that is not an error. */
+function thrownText(thrown: unknown): string {
   try {
     if (!isObject(thrown)) return thrown === undefined ? "" : String(thrown);
     if (isError(thrown)) return "";

@@ -1,6 +1,6 @@
 /**
- * Scorers behind an OpenAI-compatible completions endpoint that echoes a prompt with the log-probabilities of
- * its tokens.
+ * A scorer that uses an OpenAI-compatible completions endpoint, which echoes a prompt with the
+ * log-probabilities of its tokens.
  * @module
  */
 
@@ -15,27 +15,26 @@ import { alignTokens } from "./token_alignment.ts";
 import { parseShape } from "../../models/openai/reading.ts";
 import type { ReplySource } from "../../models/openai/wire_format.ts";
 
-/** Which model to ask, where, and how. */
+/** Options of {@linkcode completionsScorer}. */
 export interface CompletionsOptions extends EndpointOptions, RetryPolicy {
-  /** The name under which the scorer is known; default `model`. */
+  /** The name of the scorer. Default: `model`. */
   name?: string;
-  /** Further fields of the request body; they win over those that are usual. */
+  /** Further fields of the request body, which override the default ones. */
   body?: JsonObject;
 }
 
 /**
- * A scorer that asks `POST /completions` with `echo` and `logprobs`, and for one token more than the prompt
- * has, as not every server takes none. What comes back must be OpenAI's form: `choices[0].logprobs` with
- * `tokens` and `token_logprobs`, for all tokens of the prompt. vLLM and the server of llama-cpp-python (with
- * `logits_all`) answer so. llama.cpp's own server and OpenAI's present models tell nothing of a prompt: that is
- * an error, not a loss of nothing.
+ * Makes a scorer that sends `POST /completions` with `echo` and `logprobs`, and asks for one further token, as
+ * not every server accepts zero. The reply must have OpenAI's format: `choices[0].logprobs` with `tokens` and
+ * `token_logprobs` for all tokens of the prompt. vLLM and the server of llama-cpp-python (with `logits_all`)
+ * reply this way. llama.cpp's own server and OpenAI's current models do not score prompts, which is an error.
  *
  * Its `score` throws an {@linkcode InfrastructureError} for every fault of network, server or reply, after
- * retries where these may help, and an {@linkcode InputError} for a text with half a character, which no server
- * can be sent.
+ * retries where these may help, and an {@linkcode InputError} for a text with a lone surrogate, which cannot
+ * be sent.
  *
- * @throws {InputError} If `baseURL` is no http or https address, if OpenAI's own servers are to be asked
- * without a key, or if an option cannot be sent or cannot be retried by.
+ * @throws {InputError} If `baseURL` is not an http or https address, if the key for OpenAI's own servers is
+ * missing, or if an option is invalid.
  *
  * @example Usage
  * ```ts
@@ -75,7 +74,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
         `tokens: ${quote(state)}`,
       { retryable: true },
     );
-  const attempt: Attempt<Asked & { readonly text: string }, Scored> = async (
+  const attempt: Attempt<Asked & { readonly text: string }, ScoredText> = async (
     { text },
     signal,
   ) => {
@@ -92,8 +91,8 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
     async score(text, { signal } = {}) {
       if (!text.isWellFormed()) {
         throw new InputError(
-          `Cannot ask ${model} how likely a text is as it must be whole characters: ` +
-            "there is half of one",
+          `Cannot score a text with ${model} as it must be well-formed Unicode: ` +
+            "it has a lone surrogate",
         );
       }
       if (text === "") return [];
@@ -103,7 +102,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
   };
 }
 
-interface Scored {
+interface ScoredText {
   readonly tokens: readonly ScoredToken[];
 }
 
@@ -128,23 +127,23 @@ function readTokens(
   if (tokens.length !== values.length) {
     throw unusable(`there are ${tokens.length} tokens and ${values.length} log-probabilities`);
   }
-  // What the model went on with stands behind the prompt: one token, unless it ended there.
+  // After the prompt come the tokens that the model generated: one, unless it ended at once.
   for (const further of new Set([usage?.completion_tokens ?? 1, 1, 0])) {
-    const own = tokens.slice(0, Math.max(0, tokens.length - further));
-    const stretches = alignTokens(text, own);
+    const promptTokens = tokens.slice(0, Math.max(0, tokens.length - further));
+    const stretches = alignTokens(text, promptTokens);
     if (stretches === undefined) continue;
     return stretches.map(({ start, end }, place): ScoredToken => {
       const logProbability = values[place]!;
       if (logProbability === null && start > 0) {
         throw unusable(`token ${place + 1} has no log-probability`);
       }
-      // A probability of 1 may come out a little above it.
+      // A probability of 1 may be rounded to slightly more.
       if (logProbability !== null && logProbability > 1e-3) {
         throw unusable(`token ${place + 1} has the log-probability ${logProbability}`);
       }
       return { start, end, logProbability: logProbability && Math.min(0, logProbability) };
     });
   }
-  const told = JSON.stringify(tokens.slice(0, 10).join(""));
-  throw unusable(`its ${tokens.length} tokens do not make up the prompt, and begin with ${told}`);
+  const start = JSON.stringify(tokens.slice(0, 10).join(""));
+  throw unusable(`its ${tokens.length} tokens do not make up the prompt, and begin with ${start}`);
 }

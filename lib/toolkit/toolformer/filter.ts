@@ -1,6 +1,6 @@
 /**
- * Self-supervision: calls are put into texts, and kept where their results make it easier to foresee how the
- * texts go on (Toolformer: Schick et al. 2023, section 2, "Filtering API Calls"; Pipeline, "Toolformer
+ * Self-supervised filtering: inserts calls into texts, and keeps those whose results make the text that follows
+ * easier to predict (Toolformer: Schick et al. 2023, section 2, "Filtering API Calls"; Pipeline, "Toolformer
  * approach").
  * @module
  */
@@ -14,112 +14,111 @@ import { createToolExecutor } from "../execution/executor.ts";
 import type { ToolExecutorOptions } from "../execution/options.ts";
 
 /**
- * When a call is kept. `L+` is the loss of what follows with the call and its result before it; `L-` the
- * lesser of the losses with nothing, and with the call but no result.
+ * The criteria for keeping a call. `L+` is the loss of the text that follows with the call and its result
+ * before it; `L-` the lesser of the losses without the call, and with the call but no result.
  *
  * - `loss`: `L+ <= ratio * L-`.
  * - `perplexity`: `exp(L+) <= ratio * exp(L-)`, which is `L- - L+ >= -ln(ratio)` (Pipeline: ratio 0.95).
  * - `difference`: `L- - L+ >= threshold` (Toolformer: threshold 1).
  *
- * With each of them, `L+` must be below `L-`.
+ * For all of them, `L+` must be below `L-`.
  */
 export const FILTER_CRITERIA = ["loss", "perplexity", "difference"] as const;
 
-/** When a call is kept. */
+/** A criterion for keeping a call. */
 export type FilterCriterion = typeof FILTER_CRITERIA[number];
 
-/** What can be set of {@linkcode filterInsertions}. */
+/** Options of {@linkcode filterInsertions}. */
 export interface FilterOptions {
-  /** The tools that are called. */
+  /** The tools to call. */
   readonly tools: readonly Tool[];
-  /** Says how likely texts are. */
+  /** Computes the probabilities of texts. */
   readonly scorer: Scorer;
-  /** When a call is kept; default `loss`. */
+  /** The criterion for keeping a call. Default: `loss`. */
   readonly criterion?: FilterCriterion;
-  /** For `loss` and `perplexity`: above 0, at most 1; default 0.95. */
+  /** For `loss` and `perplexity`: above 0, at most 1. Default: 0.95. */
   readonly ratio?: number;
-  /** For `difference`, in nats a token: 0 or more; default 1. */
+  /** For `difference`, in nats per token: 0 or more. Default: 1. */
   readonly threshold?: number;
-  /** How much the tokens that follow count; default `uniform`, in Toolformer `decaying`. */
+  /** The weights of the tokens that follow. Default: `uniform`; Toolformer uses `decaying`. */
   readonly weights?: LossWeights;
   /**
-   * Where call and result stand when the loss is taken: `inline` at their place in the text, or `before` all of
-   * it, as in Toolformer, whose model has never seen a call in the middle of a text; default `inline`.
+   * Where call and result are inserted to compute the loss: `inline` at their place, or `before` the whole text,
+   * as in Toolformer, whose model has never seen a call within a text. Default: `inline`.
    */
   readonly placement?: "inline" | "before";
-  /** Writes a call, with its result where there is one; default {@linkcode writeInsertion}. */
+  /** Writes a call, with its result if given. Default: {@linkcode writeInsertion}. */
   readonly write?: (insertion: Insertion, result?: string) => string;
-  /** Results that are longer are not put into a text, in UTF-16 code units; default 1000. */
+  /** The longest result to insert into a text, in UTF-16 code units. Default: 1000. */
   readonly longestResult?: number;
-  /** How calls are carried out: timeouts, retries and the like. */
+  /** Options for the execution of calls, such as timeouts and retries. */
   readonly execution?: ToolExecutorOptions;
-  /** Aborts it. */
+  /** Aborts the work. */
   readonly signal?: AbortSignal;
 }
 
-/** The losses of what follows an insertion, in nats a token. */
+/** The losses of the text after an insertion, in nats per token. */
 export interface InsertionLosses {
-  /** With nothing put in. */
+  /** Without the call. */
   readonly plain: Loss;
-  /** With the call, and no result. */
+  /** With the call but no result. */
   readonly call: Loss;
   /** With the call and its result. */
   readonly result: Loss;
 }
 
-/** A call that helps. */
+/** A call that is kept. */
 export interface KeptInsertion extends Insertion {
-  /** What the tool returned. */
+  /** The result of the tool. */
   readonly result: string;
-  /** The text with call and result at their place. */
+  /** The text with call and result inserted. */
   readonly text: string;
-  /** The losses of what follows. */
+  /** The losses of the text that follows. */
   readonly losses: InsertionLosses;
-  /** The share of the loss that the result takes away: `1 - L+ / L-`. */
+  /** The relative reduction of the loss by the result: `1 - L+ / L-`. */
   readonly reduction: number;
-  /** The share of the perplexity that it takes away: `1 - exp(L+) / exp(L-)`. */
+  /** The relative reduction of the perplexity: `1 - exp(L+) / exp(L-)`. */
   readonly perplexityReduction: number;
 }
 
 /**
- * Why a call is not kept.
+ * Why a call is dropped.
  *
- * - `failed`: the tool refused it, or gave an error.
- * - `too_long`: its result is longer than is put into a text.
- * - `nothing_follows`: no token that counts stands behind its place.
- * - `no_help`: the result does not lower the loss as much as is asked for.
+ * - `failed`: the tool refused it, or returned an error.
+ * - `too_long`: its result is longer than allowed.
+ * - `nothing_follows`: no token with a probability and a weight follows its place.
+ * - `no_help`: the result does not lower the loss as much as the criterion requires.
  */
 export type DropReason = "failed" | "too_long" | "nothing_follows" | "no_help";
 
-/** A call that is not kept. */
+/** A call that is dropped. */
 export interface DroppedInsertion extends Insertion {
-  /** Why. */
+  /** The reason. */
   readonly reason: DropReason;
-  /** Why, in words. */
+  /** The reason in words. */
   readonly message: string;
-  /** The losses of what follows, where they were taken. */
+  /** The losses of the text that follows, if they were computed. */
   readonly losses?: InsertionLosses;
 }
 
-/** What came of calls that might stand in a text. */
+/** The result of {@linkcode filterInsertions}. */
 export interface FilteredInsertions {
-  /** Those that help, in their order. */
+  /** The calls that help, in order. */
   readonly kept: readonly KeptInsertion[];
-  /** The others, in their order. */
+  /** The other calls, in order. */
   readonly dropped: readonly DroppedInsertion[];
 }
 
 /**
- * Keeps the calls whose results lower the loss of the text that follows: each is checked and carried out, and
- * the scorer is asked for the text as it is, with the call, and with the call and its result. That the call
- * alone is a rival keeps arguments from passing that give away what follows.
+ * Keeps the calls whose results lower the loss of the text that follows. Each call is checked and carried out,
+ * and the scorer rates the plain text, the text with the call, and with the call and its result. Comparing with
+ * the call alone rejects arguments that already reveal the text that follows.
  *
  * The loss is the weighted mean of the negative log-probabilities of the tokens from the place on: see
- * {@linkcode lossFrom}. A token that the plain text cannot have a probability for, as nothing stands before it,
- * counts in none of the three.
+ * {@linkcode lossFrom}. A first token, which has no probability in the plain text, counts in none of the three.
  *
- * @throws {InputError} If an option is out of its range, or a place is none of the text.
- * @throws {InfrastructureError} If the scorer could not be asked.
+ * @throws {InputError} If an option is out of range, or a position is outside the text.
+ * @throws {InfrastructureError} If the scorer fails.
  *
  * @example Usage
  * ```ts
@@ -169,7 +168,7 @@ export async function filterInsertions(
   candidates: readonly Insertion[],
   options: FilterOptions,
 ): Promise<FilteredInsertions> {
-  const helps = rule(options);
+  const isHelpful = lossRule(options);
   const { tools, scorer, weights, write = writeInsertion, longestResult = 1000, signal } = options;
   const outside = candidates.find(({ position }) =>
     !(Number.isSafeInteger(position) && position >= 0 && position <= text.length)
@@ -179,7 +178,7 @@ export async function filterInsertions(
       `Cannot put a call into a text as its position must be from 0 to ${text.length}: it is ${outside.position}`,
     );
   }
-  const asking = signal === undefined ? {} : { signal };
+  const settings = signal === undefined ? {} : { signal };
   const executor = createToolExecutor(tools, options.execution);
   const kept: KeptInsertion[] = [];
   const dropped: DroppedInsertion[] = [];
@@ -193,40 +192,40 @@ export async function filterInsertions(
         message,
         ...(losses === undefined ? {} : { losses }),
       });
-    const done = await executor.execute({ name, arguments: given }, asking);
+    const execution = await executor.execute({ name, arguments: given }, settings);
     signal?.throwIfAborted();
-    if (!done.ok) {
-      drop("failed", done.error.message);
+    if (!execution.ok) {
+      drop("failed", execution.error.message);
       continue;
     }
-    const { content: result } = done;
+    const { content: result } = execution;
     if (result.length > longestResult) {
       drop("too_long", `the result has ${result.length} characters: ${longestResult} are allowed`);
       continue;
     }
-    plain ??= await scorer.score(text, asking);
+    plain ??= await scorer.score(text, settings);
     const from = firstCounted(plain, position);
-    const lossWith = async (written: string) => {
-      const put = place(text, position, written, options.placement);
-      return lossFrom(await scorer.score(put.text, asking), put.follows + from, weights);
+    const lossWith = async (callText: string) => {
+      const { text: whole, follows } = insertInto(text, position, callText, options.placement);
+      return lossFrom(await scorer.score(whole, settings), follows + from, weights);
     };
     const before = lossFrom(plain, position, weights);
     const call = before && await lossWith(write(candidate));
     const after = call && await lossWith(write(candidate, result));
     if (before === undefined || call === undefined || after === undefined) {
-      drop("nothing_follows", "no token that counts stands behind the place");
+      drop("nothing_follows", "no token with a probability and a weight follows the place");
       continue;
     }
     const losses = { plain: before, call, result: after };
     const rival = Math.min(before.loss, call.loss);
-    if (!helps(after.loss, rival)) {
-      drop("no_help", toldLosses(after.loss, rival), losses);
+    if (!isHelpful(after.loss, rival)) {
+      drop("no_help", describeLosses(after.loss, rival), losses);
       continue;
     }
     kept.push({
       ...candidate,
       result,
-      text: place(text, position, write(candidate, result), "inline").text,
+      text: insertInto(text, position, write(candidate, result), "inline").text,
       losses,
       reduction: 1 - after.loss / rival,
       perplexityReduction: 1 - Math.exp(after.loss - rival),
@@ -236,7 +235,7 @@ export async function filterInsertions(
 }
 
 /**
- * A call as it stands in a text: `[name(arguments) -> result]`, the arguments as JSON.
+ * Writes a call for insertion into a text: `[name(arguments) -> result]`, the arguments as JSON.
  *
  * @example Usage
  * ```ts
@@ -256,8 +255,8 @@ export function writeInsertion(
   return result === undefined ? `[${call}]` : `[${call} -> ${result}]`;
 }
 
-/** Whether a loss is so much below another one, by the rule that is set. */
-function rule(
+/** Returns a function that checks by the chosen criterion whether a loss is far enough below another one. */
+function lossRule(
   { criterion = "loss", ratio = 0.95, threshold = 1 }: FilterOptions,
 ): (loss: number, rival: number) => boolean {
   if (!FILTER_CRITERIA.includes(criterion)) {
@@ -280,24 +279,24 @@ function rule(
     loss < rival && (criterion === "loss" ? loss <= ratio * rival : rival - loss >= least);
 }
 
-/** How much of what follows has no probability in the plain text, in UTF-16 code units. */
+/** How many UTF-16 code units of the following text have no probability in the plain text. */
 function firstCounted(tokens: readonly ScoredToken[], position: number): number {
   const ends = tokens.flatMap(({ end, logProbability }) => logProbability === null ? [end] : []);
   return Math.max(0, ...ends.map((end) => end - position));
 }
 
 /**
- * A text with something put in, and where what follows it begins. Words stay apart, and what follows begins
- * behind the same sign as before: a space, or none.
+ * Inserts a call into a text; `follows` is the offset of the text after it. Words stay separate, and the
+ * following text has a space before it exactly if it had one before.
  */
-function place(
+function insertInto(
   text: string,
   position: number,
-  written: string,
+  callText: string,
   placement: FilterOptions["placement"] = "inline",
 ): { readonly text: string; readonly follows: number } {
-  // What a tool returned may hold half a character, which nobody can be asked about.
-  const call = written.toWellFormed();
+  // A result may contain a lone surrogate, which no server accepts.
+  const call = callText.toWellFormed();
   if (placement === "before") {
     const opening = `${call} `;
     return { text: opening + text, follows: opening.length + position };
@@ -308,7 +307,7 @@ function place(
   return { text: opening + after, follows: opening.length };
 }
 
-function toldLosses(loss: number, rival: number): string {
+function describeLosses(loss: number, rival: number): string {
   const [own, other] = [loss, rival].map((one) => one.toFixed(3));
-  return `the loss of what follows is ${own} with the result, and ${other} without`;
+  return `the loss of the rest is ${own} with the result, and ${other} without`;
 }

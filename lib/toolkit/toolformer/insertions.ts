@@ -1,5 +1,5 @@
 /**
- * Insertions: calls that might stand in a text, where they might stand, and with which arguments (Pipeline,
+ * Insertions: finds places in a text where a call could help, and asks a model for the arguments (Pipeline,
  * "Training Data for Tool Use"; Toolformer, section 2, "Sampling API Calls").
  * @module
  */
@@ -11,31 +11,31 @@ import { fillPrompt } from "../../models/prompts.ts";
 import { readTolerantJson } from "../../base/json_repair.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 
-/** A place in a text where a call of a tool might help to say what follows. */
+/** A place in a text where a call of a tool might help to predict the text that follows. */
 export interface CandidatePosition {
-  /** The place, in UTF-16 code units from the start: what follows begins there. */
+  /** The offset of the text that follows, in UTF-16 code units. */
   readonly position: number;
   /** The name of the tool. */
   readonly tool: string;
 }
 
-/** A call that might stand in a text. */
+/** A call that could be inserted into a text. */
 export interface Insertion extends CandidatePosition {
   /** The arguments of the call. */
   readonly arguments: JsonObject;
 }
 
-/** Which sentences might take a call of a tool. */
+/** A rule that selects sentences for calls of a tool. */
 export interface CandidateRule {
   /** The name of the tool. */
   readonly tool: string;
-  /** Where in a sentence the sign stands that speaks for a call: behind it calls are tried; -1 without any. */
+  /** Returns the index of a mark in a sentence, after which calls are tried; -1 if there is none. */
   search(sentence: string): number;
 }
 
 /**
- * The article's own rules: a calculator where a sentence with a number has an arithmetic sign or the word
- * "calculate", a search where one speaks of a population, a capital or a founding.
+ * The article's rules: a calculator if a sentence with a number has an arithmetic sign or the word "calculate",
+ * a search if it mentions a population, a capital or a founding.
  */
 export const CANDIDATE_RULES: readonly CandidateRule[] = [
   {
@@ -45,15 +45,15 @@ export const CANDIDATE_RULES: readonly CandidateRule[] = [
   { tool: "search", search: (sentence) => sentence.search(/population|capital|founded/i) },
 ];
 
-/** What can be set of {@linkcode candidatePositions}. */
+/** Options of {@linkcode candidatePositions}. */
 export interface CandidateOptions {
-  /** How many places are tried in one sentence for one tool, the first ones; default 5, as in Toolformer. */
+  /** At most so many places, the first ones, for each sentence and tool. Default: 5, as in Toolformer. */
   readonly most?: number;
 }
 
 /**
- * Where calls might help, by rules: in each sentence that a rule marks, before the words behind the mark. A
- * sentence ends at `.`, `!`, `?` with a space behind it, or at a line break.
+ * Finds places where calls might help: in each sentence with the mark of a rule, before each word after it. A
+ * sentence ends at `.`, `!` or `?` followed by a space, or at a line break.
  *
  * @example Usage
  * ```ts
@@ -77,9 +77,9 @@ export function candidatePositions(
 ): CandidatePosition[] {
   return sentencesOf(text).flatMap(({ start, sentence }) =>
     rules.flatMap(({ tool, search }) => {
-      const mark = search(sentence);
-      if (!(mark >= 0)) return [];
-      return wordsBehind(sentence, mark, most).map((place) => ({ position: start + place, tool }));
+      const from = search(sentence);
+      if (!(from >= 0)) return [];
+      return wordsAfter(sentence, from, most).map((place) => ({ position: start + place, tool }));
     })
   );
 }
@@ -93,8 +93,8 @@ function sentencesOf(text: string): { readonly start: number; readonly sentence:
   });
 }
 
-/** Where the first words begin that stand behind a place. */
-function wordsBehind(sentence: string, from: number, most: number): number[] {
+/** The indexes of the first words after `from`. */
+function wordsAfter(sentence: string, from: number, most: number): number[] {
   const places: number[] = [];
   const words = /(?<=\s)\S/g;
   words.lastIndex = from + 1;
@@ -106,7 +106,7 @@ function wordsBehind(sentence: string, from: number, most: number): number[] {
   return places;
 }
 
-/** What a model is asked, for one place and one tool. */
+/** The prompt for one place and one tool. */
 const PROPOSE =
   `In the text below, {mark} marks a place at which this function may be called. Its result is then known to whoever reads on from there:
 
@@ -120,39 +120,37 @@ If a call at this place would help to say what follows, answer with nothing but 
 
 The arguments must be what can be known at that place: not what follows. If no call would help, answer: null`;
 
-/** What can be set of {@linkcode proposeInsertions}. */
+/** Options of {@linkcode proposeInsertions}. */
 export interface ProposeOptions {
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
-  /** Where calls might help; default what {@linkcode candidatePositions} says. */
+  /** The places to try. Default: those of {@linkcode candidatePositions}. */
   readonly positions?: readonly CandidatePosition[];
   /**
-   * What the model is asked, in place of the usual text: `{mark}`, `{function}`, `{text}` and `{schema}` are
-   * filled in.
+   * A prompt in place of the default one; `{mark}`, `{function}`, `{text}` and `{schema}` are filled in.
    */
   readonly prompt?: string;
-  /** What this work is called towards the model; default `insertions`. */
+  /** The trial named in the context of requests. Default: `insertions`. */
   readonly trial?: string;
-  /** Aborts it. */
+  /** Aborts the requests. */
   readonly signal?: AbortSignal;
 }
 
-/** What a model proposes. */
+/** The insertions that a model proposes. */
 export interface ProposedInsertions {
   /** The calls. */
   readonly insertions: readonly Insertion[];
-  /** The places without a call: where the model wants none, or what it said is no JSON object. */
+  /** The places without a call: the model wants none there, or its reply contains no JSON object. */
   readonly left: readonly (CandidatePosition & { readonly reason: string })[];
-  /** The tokens that it took. */
+  /** The tokens used. */
   readonly usage: Usage;
 }
 
 /**
- * Asks a model for the arguments of a call at each place, one after another. What it writes is read as a
- * tolerant reader of JSON does, and nothing of it is executed. Places for tools that are not on offer are left
- * out.
+ * Asks a model for the arguments of a call at each place, one after another. Replies are parsed as tolerant
+ * JSON; nothing is executed. Places for tools that are not in `tools` are skipped.
  *
- * @throws {InfrastructureError} If no reply could be had.
+ * @throws {InfrastructureError} If the model gives no reply.
  *
  * @example Usage
  * ```ts
@@ -187,7 +185,7 @@ export async function proposeInsertions(
   const mark = markFor(text);
   const usages: Usage[] = [];
   const insertions: Insertion[] = [];
-  const left: (CandidatePosition & { readonly reason: string })[] = [];
+  const skipped: (CandidatePosition & { readonly reason: string })[] = [];
   for (const { position, tool: name } of positions) {
     const tool = offered.get(name);
     if (tool === undefined) continue;
@@ -204,34 +202,34 @@ export async function proposeInsertions(
       ...(signal === undefined ? {} : { signal }),
     });
     usages.push(reply.usage);
-    const given = argumentsIn(reply.text);
-    if (given !== undefined) insertions.push({ position, tool: name, arguments: given });
+    const args = argumentsIn(reply.text);
+    if (args !== undefined) insertions.push({ position, tool: name, arguments: args });
     else {
       const isNone = parseJson(reply.text.trim()) === null;
-      const said = printable(reply.text.trim(), 100);
+      const excerpt = printable(reply.text.trim(), 100);
       const reason = isNone
         ? "the model wants no call there"
-        : `the reply holds no arguments: ${said}`;
-      left.push({ position, tool: name, reason });
+        : `the reply holds no arguments: ${excerpt}`;
+      skipped.push({ position, tool: name, reason });
     }
   }
-  return { insertions, left, usage: sumUsage(usages) };
+  return { insertions, left: skipped, usage: sumUsage(usages) };
 }
 
-/** A mark that the text does not have. */
+/** A mark that does not occur in the text. */
 function markFor(text: string): string {
   let mark = "<here>";
   for (let number = 2; text.includes(mark); number++) mark = `<here ${number}>`;
   return mark;
 }
 
-/** At so many brackets of a reply a JSON object may begin. */
-const MOST_TRIES = 10;
+/** How many opening brackets of a reply are tried as the start of a JSON object. */
+const MAX_TRIES = 10;
 
 /** The first JSON object of a reply. */
 function argumentsIn(text: string): JsonObject | undefined {
   let from = -1;
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     from = text.indexOf("{", from + 1);
     if (from === -1) return undefined;
     const value = readTolerantJson(text, from)?.value;

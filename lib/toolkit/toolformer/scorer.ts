@@ -1,46 +1,45 @@
 /**
- * Scorers: how likely a text is to a language model, token by token, and the loss that comes of it.
+ * Scorers: the probability of a text under a language model, token by token, and the loss computed from it.
  * @module
  */
 
 import { InputError } from "../../base/errors.ts";
 
-/** A token of a text, and how likely it was after all that stands before it. */
+/** A token of a text, with its probability given the text before it. */
 export interface ScoredToken {
-  /** Where it begins in the text, in UTF-16 code units; of a part of a character, where that begins. */
+  /** Its start in the text, in UTF-16 code units; for a part of a character, that of the character. */
   readonly start: number;
-  /** Where it ends; of a part of a character, where that ends. */
+  /** Its end; for a part of a character, that of the character. */
   readonly end: number;
-  /** The natural logarithm of its probability; `null` where nothing stands before it. */
+  /** The natural logarithm of its probability; `null` for the first token. */
   readonly logProbability: number | null;
 }
 
-/** Says how likely texts are. */
+/** Computes the probabilities of texts. */
 export interface Scorer {
-  /** The name of the model that it asks. */
+  /** The name of its model. */
   readonly name: string;
   /**
-   * The tokens of a text, in order; together they make up all of it.
+   * Returns the tokens of a text in order; together they cover all of it.
    *
-   * @throws {InfrastructureError} If no usable reply could be had.
+   * @throws {InfrastructureError} If there is no usable reply.
    */
   score(text: string, options?: { readonly signal?: AbortSignal }): Promise<readonly ScoredToken[]>;
 }
 
 /**
- * How much the tokens behind a place count, the nearest first: all alike, less and less until the sixth
- * counts nothing (Toolformer, appendix A: 1, 0.8, 0.6, 0.4, 0.2), or as a function of the token's number from
- * 0 on says.
+ * The weights of the tokens after a place, the nearest first: all equal, decaying to zero at the sixth
+ * (Toolformer, appendix A: 1, 0.8, 0.6, 0.4, 0.2), or a function of the token's index from 0.
  */
 export type LossWeights = "uniform" | "decaying" | ((place: number) => number);
 
-/** How well a text was foreseen. */
+/** How well a model predicts a text. */
 export interface Loss {
-  /** The weighted mean of the tokens' negative log-probabilities, in nats a token. */
+  /** The weighted mean of the tokens' negative log-probabilities, in nats per token. */
   readonly loss: number;
   /** The exponential of the loss. */
   readonly perplexity: number;
-  /** How many tokens count. */
+  /** The number of tokens with a weight above 0. */
   readonly tokens: number;
 }
 
@@ -50,12 +49,11 @@ const WEIGHTS = {
 } as const;
 
 /**
- * The loss of the text from an offset on: with weights `w` and the probabilities `p` of its tokens, the sum of
- * `w(t) * -ln p(t)` through the sum of `w(t)`, as in section 2 of Toolformer. A token that straddles the offset
- * belongs to the text behind it; one that nothing stands before belongs to none. `undefined` where no token
- * counts.
+ * Returns the loss of the text from an offset on: with weights `w` and token probabilities `p`, the sum of
+ * `w(t) * -ln p(t)` divided by the sum of `w(t)`, as in section 2 of Toolformer. A token that straddles the
+ * offset counts; the first of the text, without a probability, does not. Returns `undefined` if no token counts.
  *
- * @throws {InputError} If a weight is no number from 0 on.
+ * @throws {InputError} If a weight is not a finite number of at least 0.
  *
  * @example Usage
  * ```ts

@@ -1,10 +1,10 @@
 /**
- * Tokens laid over the text that they were read from: servers write them down in many ways.
+ * Alignment of tokens with their text, as servers write tokens in many ways.
  * @module
  */
 
-/** A stretch of a text, in UTF-16 code units. */
-export interface Stretch {
+/** The place of a token in a text, in UTF-16 code units. */
+export interface TokenSpan {
   /** Where it begins. */
   readonly start: number;
   /** Where it ends. */
@@ -12,16 +12,16 @@ export interface Stretch {
 }
 
 /**
- * Where each token stands in `text`: of all ways to make it up of the tokens in their order, the one that
- * takes the most of them as they are written. `undefined` where the tokens do not make up the text, all of it and no more.
- * This is put up with, which servers do:
+ * Returns the place of each token in `text`: of all alignments of the tokens in order, the one that reads most
+ * of them literally; `undefined` if the tokens do not cover exactly the text. These habits of servers are
+ * accepted:
  *
- * - tokens that open a text, such as `<s>` or `<|begin_of_text|>`, without being part of it;
+ * - opening tokens that are not part of the text, such as `<s>` or `<|begin_of_text|>`;
  * - `\u2581` for a space, a space before the first token, a token without the space before it;
- * - parts of a character, which are no text of their own: `\ufffd`, nothing at all, or `bytes:\xe2\x82`.
+ * - parts of a character, which are not valid text: `\ufffd`, an empty token, or `bytes:\xe2\x82`.
  *
- * What a server itself says of offsets is not looked at: some count characters, some count what opens a
- * text, and none counts parts of characters. The time it takes is linear in the tokens and the text.
+ * Offsets given by servers are ignored: some count characters, some count opening tokens, and none counts
+ * parts of characters. Takes time linear in the tokens and the text.
  *
  * @example Usage
  * ```ts
@@ -38,65 +38,65 @@ export interface Stretch {
  * assertEquals(alignTokens("It is 5.", ["It", " was"]), undefined);
  * ```
  */
-export function alignTokens(text: string, tokens: readonly string[]): Stretch[] | undefined {
+export function alignTokens(text: string, tokens: readonly string[]): TokenSpan[] | undefined {
   const bytes = new TextEncoder().encode(text);
-  // Of each place that a token may end at, where it then began.
+  // For each token, by the offset where it may end, the best way to get there.
   const steps: ReadonlyMap<number, Way>[] = [];
   let ways: ReadonlyMap<number, Way> = new Map([[0, { start: 0, cost: 0 }]]);
-  const known = new Map<string, Reading[]>();
+  const cache = new Map<string, Reading[]>();
   for (const [number, token] of tokens.entries()) {
-    const readings = known.get(token) ?? readingsOf(token);
-    known.set(token, readings);
+    const readings = cache.get(token) ?? readingsOf(token);
+    cache.set(token, readings);
     const next = new Map<number, Way>();
     for (const [start, { cost: before }] of ways) {
-      const opening = start === 0 && number < MOST_OPENING ? openingOf(token) : [];
-      for (const { pieces, cost: own } of [...readings, ...opening]) {
-        const cost = before + own;
+      const opening = start === 0 && number < MAX_OPENING ? openingOf(token) : [];
+      for (const { pieces, cost: readingCost } of [...readings, ...opening]) {
+        const cost = before + readingCost;
         for (const end of endsOf(pieces, bytes, start)) {
           if (cost < (next.get(end)?.cost ?? Infinity)) next.set(end, { start, cost });
         }
       }
     }
-    if (next.size === 0 || next.size > MOST_WAYS) return undefined;
+    if (next.size === 0 || next.size > MAX_WAYS) return undefined;
     steps.push(next);
     ways = next;
   }
-  const stretches: Stretch[] = [];
+  const stretches: TokenSpan[] = [];
   let end = bytes.length;
   const offsets = offsetsOf(bytes);
   for (const step of steps.reverse()) {
     const way = step.get(end);
     if (way === undefined) return undefined;
     const { start } = way;
-    // A part of a character stands for all of it.
+    // A part of a character gets the place of the whole character.
     stretches.push({ start: offsets.before[start]!, end: offsets.after[end]! });
     end = start;
   }
   return end === 0 && tokens.length > 0 ? stretches.reverse() : undefined;
 }
 
-/** Bytes as they are, or so many bytes of characters that are more than one. */
+/** Literal bytes, or a range of lengths for bytes of non-ASCII characters. */
 type Piece = Uint8Array | { readonly least: number; readonly most: number };
 
 /** One way to read a token. */
 interface Reading {
   readonly pieces: readonly Piece[];
-  /** What has to be put up with for it. */
+  /** How far it departs from the literal token. */
   readonly cost: number;
 }
 
-/** One way to come to a place. */
+/** One way to reach an offset. */
 interface Way {
-  /** Where the last token began. */
+  /** The offset where the last token begins. */
   readonly start: number;
-  /** What had to be put up with by then. */
+  /** The total cost of the readings up to there. */
   readonly cost: number;
 }
 
-/** So many tokens may open a text. */
-const MOST_OPENING = 3;
-/** No more ways are followed at once: a text of which so little is certain is not made up of its tokens. */
-const MOST_WAYS = 1024;
+/** How many opening tokens a text may have. */
+const MAX_OPENING = 3;
+/** The limit on ways followed at once: with more, the tokens cannot be aligned reliably. */
+const MAX_WAYS = 1024;
 
 const encoder = new TextEncoder();
 
@@ -118,7 +118,7 @@ function readingsOf(token: string): Reading[] {
   ];
 }
 
-/** The further ways to read a token that stands where the text begins. */
+/** Further ways to read a token at the start of the text. */
 function openingOf(token: string): Reading[] {
   return [
     ...(/^[ \u2581]/.test(token) ? [{ pieces: [encoder.encode(token.slice(1))], cost: 1 }] : []),
@@ -126,7 +126,7 @@ function openingOf(token: string): Reading[] {
   ];
 }
 
-/** A token with something for each part of a character in it. */
+/** A token as pieces, with a range of lengths for each part of a character in it. */
 function splitParts(token: string): Piece[] {
   return token.split("\ufffd").flatMap((text, place): Piece[] => [
     ...(place === 0 ? [] : [{ least: 1, most: 3 }]),
@@ -134,7 +134,7 @@ function splitParts(token: string): Piece[] {
   ]);
 }
 
-/** Where a reading may end that begins at `start`. */
+/** The offsets where a reading that begins at `start` may end. */
 function endsOf(pieces: readonly Piece[], bytes: Uint8Array, start: number): Iterable<number> {
   let places = new Set([start]);
   for (const piece of pieces) {
@@ -149,7 +149,7 @@ function endsOf(pieces: readonly Piece[], bytes: Uint8Array, start: number): Ite
         if (!(bytes[place + length]! >= 0x80)) break;
       }
     }
-    if (next.size > MOST_WAYS) return [];
+    if (next.size > MAX_WAYS) return [];
     places = next;
   }
   return places;
@@ -163,7 +163,7 @@ function isAt(piece: Uint8Array, bytes: Uint8Array, place: number): boolean {
   return true;
 }
 
-/** Where each byte stands in the text, in UTF-16 code units: the end of the character before it, and behind it. */
+/** The offset of each byte in the text, in UTF-16 code units, rounded down and up to whole characters. */
 function offsetsOf(bytes: Uint8Array): { before: Uint32Array; after: Uint32Array } {
   const before = new Uint32Array(bytes.length + 1);
   const after = new Uint32Array(bytes.length + 1);

@@ -1,6 +1,6 @@
 /**
- * Training data: the conversations of journals, proved by running their calls once more, with where each comes
- * from (Pipeline, "Constructing Tool Call Datasets": execution-verified).
+ * Training data: conversations from journals, verified by running their calls again, with their origin
+ * (Pipeline, "Constructing Tool Call Datasets": execution-verified).
  * @module
  */
 
@@ -28,32 +28,32 @@ import type { TrainingConversation, TrainingFormat } from "./format.ts";
 import type { Trial } from "../../trials/trial.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 
-/** A conversation to learn from, and where it comes from. */
+/** A conversation for training, with its origin. */
 export interface TrainingExample extends TrainingConversation {
-  /** Where it comes from, in texts; see {@linkcode metadataOf}. */
+  /** Its origin; see {@linkcode metadataOf}. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Why a trial gives no conversation, and that in words. */
+/** The reasons why a trial gives no conversation, with descriptions. */
 export const SKIPPED = {
   ...RECONSTRUCTION_FAILURES,
   unsolved: "it was not solved, or no call had returned its answer",
-  changed_set: "its call set is not what it was when its questions were asked",
+  changed_set: "its call set has changed since its questions were asked",
 } as const;
 
-/** Why a trial gives no conversation. */
+/** A reason why a trial gives no conversation. */
 export type SkipReason = keyof typeof SKIPPED;
 
-/** What is known of a trial beside its line. */
+/** The origin of a trial. */
 export interface TrialOrigin {
-  /** The plan of its journal; left out where that has none. */
+  /** The plan of its journal; omitted if it has none. */
   readonly plan?: PlanOrigin | undefined;
-  /** The call sets that are at hand; left out without any. */
+  /** The available call sets; omitted if there are none. */
   readonly sets?: Pick<QuestionSource, "sets" | "open"> | undefined;
 }
 
 /**
- * The conversation of a trial, proved by running its calls once more, or why it gives none.
+ * Returns the conversation of a trial, verified by running its calls again, or the reason why there is none.
  *
  * @example Usage
  * ```ts
@@ -90,73 +90,73 @@ export async function trainingExample(
   const { strategies = [], models = [], limits, references } = plan?.resolved ?? {};
   const strategy = strategies.find((entry) => strategyName(entry) === name);
   const entry = models.find((entry) => modelName(entry) === model.requested);
-  const told = await reconstructTrial(trial, {
+  const result = await reconstructTrial(trial, {
     ...(strategy === undefined ? {} : { strategy: strategyChoice(strategy) }),
     ...(limits === undefined ? {} : { limits }),
     ...(references === undefined ? {} : { references }),
     ...(open === undefined ? {} : { open }),
   });
-  if ("untold" in told) return { skipped: told.untold satisfies ReconstructionFailure };
+  if ("failure" in result) return { skipped: result.failure satisfies ReconstructionFailure };
   return {
-    ...told,
+    ...result,
     parallel: entry?.parallelToolCalls ?? true,
-    mistaken: mistakenReplies(told.messages, trial),
+    mistaken: mistakenReplies(result.messages, trial),
     metadata: metadataOf(trial, plan),
   };
 }
 
-/** The places of replies with a call that failed by the model's own doing, not by a fault. */
+/** The indexes of replies with a call that failed because of the model, not of a fault. */
 function mistakenReplies(messages: readonly Message[], { events }: Trial): ReadonlySet<number> {
   const calls = callsOf(events).values();
   return new Set(messages.flatMap((message, place) => {
-    const made = message.role === "assistant" ? message.calls.map(() => calls.next().value) : [];
-    return made.some((call) => call?.failure !== undefined) ? [place] : [];
+    const own = message.role === "assistant" ? message.calls.map(() => calls.next().value) : [];
+    return own.some((call) => call?.failure !== undefined) ? [place] : [];
   }));
 }
 
-/** What is said of the plan that a trial is of. */
+/** The plan that a trial belongs to. */
 export interface PlanOrigin {
-  /** The hash of all that decides its trials. */
+  /** The hash of all settings that determine its trials. */
   readonly planHash: string;
   /** The version of the generator of its tasks. */
   readonly generator: number;
-  /** What decides how its trials go; left out where that is only what is usual. */
+  /** The settings of its trials; omitted if all are defaults. */
   readonly resolved?: PlannedSettings;
 }
 
-/** What a plan says of how its trials go. */
+/** The settings of a plan's trials. */
 export interface PlannedSettings {
-  /** Its strategies, with what is set of them. */
+  /** Its strategies, with their options. */
   readonly strategies: readonly (string | StrategyEntry)[];
   /** Its models, with their options. */
   readonly models: readonly ModelEntry[];
-  /** What each trial may take. */
+  /** The limits of each trial. */
   readonly limits: Limits;
-  /** `true` where arguments may refer to what other calls return; left out where not. */
+  /** `true` if arguments may refer to results of other calls; otherwise omitted. */
   readonly references?: true;
-  /** The hashes of its call sets, by name; left out without any. */
+  /** The hashes of its call sets, by name; omitted if there are none. */
   readonly sets?: Readonly<Record<string, string>>;
 }
 
-/** No text of the metadata is longer: what OpenAI takes as metadata of its own. */
-const LONGEST_VALUE = 512;
+/** The longest metadata value, as in OpenAI's API. */
+const MAX_VALUE_LENGTH = 512;
 
 /**
- * Where a conversation comes from, each as a text of at most 512 UTF-16 code units: `trial` (its id), `suite`,
- * `plan` (the hash of its plan), `generator` (the version), `task` (as JSON), `model` as it was asked for,
- * `served` as it said to be, `api`, `simulated` (`true` for programs that stand in for models), `strategy`,
- * `perturbation`, `outcome` and `grounded`. What is not known is left out.
+ * The origin of a conversation, in texts of at most 512 UTF-16 code units: `trial` (its id), `suite`, `plan`
+ * (the hash of its plan), `generator` (the version), `task` (as JSON), `model` as requested, `served` as
+ * named in replies, `api`, `simulated` (`true` for programs in place of models), `strategy`, `perturbation`,
+ * `outcome` and `grounded`. Unknown values are omitted.
  *
  * `recovery` marks traces of error recovery: trials that were solved although something went wrong. It lists
- * what that was: the faults that were put in the way of calls and got over, the types of calls that failed,
- * and `error` for what tools themselves had to say.
+ * the injected faults that were recovered from, the failure types of calls, and `error` for errors that tools
+ * returned themselves.
  */
 export function metadataOf(
   trial: Trial,
   plan?: PlanOrigin,
 ): Record<string, string> {
   const { id, suite, model, strategy, perturbation, task, outcome, grounded } = trial;
-  const recovered = trial.solved ? troublesOf(trial) : [];
+  const recovered = trial.solved ? recoveredTroubles(trial) : [];
   const all = {
     trial: id,
     suite,
@@ -175,13 +175,13 @@ export function metadataOf(
   };
   return Object.fromEntries(
     Object.entries(all).flatMap(([key, value]) =>
-      value === undefined || value === "" ? [] : [[key, cut(value)]]
+      value === undefined || value === "" ? [] : [[key, truncate(value)]]
     ),
   );
 }
 
-/** What went wrong on the way, each kind once. */
-function troublesOf({ events }: Trial): string[] {
+/** The kinds of trouble that a solved trial recovered from, each once. */
+function recoveredTroubles({ events }: Trial): string[] {
   const faults = recoveryOf(events).flatMap(({ end, fault }) => end === "recovered" ? [fault] : []);
   const failures = callsOf(events).flatMap(({ failure, error, fault }) =>
     failure !== undefined
@@ -193,69 +193,69 @@ function troublesOf({ events }: Trial): string[] {
   return [...new Set([...faults, ...failures])].sort();
 }
 
-function cut(text: string): string {
-  return text.slice(0, LONGEST_VALUE).toWellFormed();
+function truncate(text: string): string {
+  return text.slice(0, MAX_VALUE_LENGTH).toWellFormed();
 }
 
-/** What came of the trials of journals. */
+/** The counts of an export of training data. */
 export interface TrainingTally {
-  /** How many there were. */
+  /** How many trials there were. */
   readonly trials: number;
   /** How many conversations were written. */
   readonly written: number;
-  /** How many of these are marked as recovered from something. */
+  /** How many of these are marked with `recovery`. */
   readonly recovered: number;
-  /** How many of these are of simulated models: programs, which no model should be trained on. */
+  /** How many of these come from simulated models: programs, on which no model should be trained. */
   readonly simulated: number;
-  /** How many had a conversation that had been written before. */
+  /** How many trials repeat a conversation already written. */
   readonly same: number;
-  /** How many gave none, by the reason in words, the most frequent first. */
+  /** How many trials gave no conversation, by described reason, the most frequent first. */
   readonly skipped: ReadonlyMap<string, number>;
-  /** What a person should know, such as dropped torn lines. */
+  /** Notices for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
 }
 
-/** What is taken from journals, and how. */
+/** Options for `writeTrainingData()`. */
 export interface TrainingOptions {
-  /** How conversations are written. */
+  /** The format of the conversations. */
   readonly format: TrainingFormat;
-  /** Whether only trials count that were solved, and whose answer a call had returned; default false. */
+  /** Whether to skip trials that were not solved or whose answer no call had returned. Default: false. */
   readonly onlySolved?: boolean;
-  /** The call sets that are at hand; left out without any. */
+  /** The available call sets; omitted if there are none. */
   readonly sets?: Pick<QuestionSource, "sets" | "open"> | undefined;
 }
 
-/** So many trials are run again at a time: most of it is computing, some is waiting. */
+/** How many trials are run again at a time: most of the work is computing, some is waiting. */
 const CONCURRENCY = 16;
 
 /**
- * Hands every conversation of journals to `take`, as its line and where it comes from: in the order of the
- * journals and, within each, of its plan. Conversations that are the same in functions and messages come once.
+ * Passes every conversation of journals to `emit`, as a line with its metadata, in the order of the journals
+ * and, within each, of its plan. Conversations with the same functions and messages are written once.
  *
  * @throws {InputError} If a journal cannot be read, or a line of it is malformed.
  */
 export async function writeTrainingData(
   journals: readonly string[],
   options: TrainingOptions,
-  take: (line: JsonObject, metadata: Readonly<Record<string, string>>) => void,
+  emit: (line: JsonObject, metadata: Readonly<Record<string, string>>) => void,
 ): Promise<TrainingTally> {
   const { format, onlySolved = false, sets } = options;
   const files = journals.map(readJournalFile);
-  const seen = new Set<string>();
+  const hashes = new Set<string>();
   const skipped = new Map<string, number>();
   let [trials, recovered, simulated, same] = [0, 0, 0, 0];
   const skip = (reason: string) => skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
   for (const { path, plan, trials: scores, places } of files) {
     const order = scores.toSorted((one, other) => one.index - other.index);
-    const wanted = order.filter((score) => !onlySolved || isVerified(score));
-    for (let left = order.length - wanted.length; left > 0; left--) skip(SKIPPED.unsolved);
+    const chosen = order.filter((score) => !onlySolved || isVerified(score));
+    for (let count = order.length - chosen.length; count > 0; count--) skip(SKIPPED.unsolved);
     trials += order.length;
     const examples = new LookAhead(
-      wanted.length,
-      (place) => trainingExample(wholeTrial(path, places.get(wanted[place]!.id)!), { plan, sets }),
+      chosen.length,
+      (place) => trainingExample(wholeTrial(path, places.get(chosen[place]!.id)!), { plan, sets }),
       { concurrency: CONCURRENCY },
     );
-    for (const place of wanted.keys()) {
+    for (const place of chosen.keys()) {
       const example = await examples.get(place);
       examples.forget(place);
       const reason = "skipped" in example ? SKIPPED[example.skipped] : format.refuse(example);
@@ -265,18 +265,18 @@ export async function writeTrainingData(
       }
       const { messages, tools } = example;
       const hash = sha256(canonicalJson({ messages, tools }));
-      if (seen.has(hash)) {
+      if (hashes.has(hash)) {
         same++;
         continue;
       }
-      seen.add(hash);
+      hashes.add(hash);
       if (Object.hasOwn(example.metadata, "recovery")) recovered++;
       if (example.metadata["simulated"] === "true") simulated++;
-      take(format.write(example), example.metadata);
+      emit(format.write(example), example.metadata);
     }
   }
   return {
-    ...{ trials, written: seen.size, recovered, simulated, same },
+    ...{ trials, written: hashes.size, recovered, simulated, same },
     skipped: new Map([...skipped].sort(([, one], [, other]) => other - one)),
     notices: files.flatMap(({ path, end }) =>
       end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
@@ -284,7 +284,7 @@ export async function writeTrainingData(
   };
 }
 
-/** An answer that is right and that a call had returned: not one that was guessed. */
+/** Whether the answer is right and was returned by a call, so that it is not a guess. */
 function isVerified({ solved, grounded }: TrialSummary): boolean {
   return solved && grounded;
 }

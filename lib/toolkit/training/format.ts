@@ -1,6 +1,6 @@
 /**
- * Training formats: how conversations with tools are written down for those who train models on them
- * (Pipeline, "Constructing Tool Call Datasets").
+ * Training formats: how conversations with tools are written to train models on them (Pipeline, "Constructing
+ * Tool Call Datasets").
  * @module
  */
 
@@ -14,24 +14,24 @@ export const TRAINING_FORMATS = ["openai-chat", "hermes"] as const;
 /** The id of a format. */
 export type TrainingFormatId = typeof TRAINING_FORMATS[number];
 
-/** A conversation to learn from: it ends with an answer, and each of its calls is followed by its result. */
+/** A conversation for training: it ends with an answer, and each of its calls is followed by its result. */
 export interface TrainingConversation {
-  /** All that was said. */
+  /** All messages. */
   readonly messages: readonly Message[];
   /** The functions on offer. */
   readonly tools: readonly ToolSchema[];
-  /** Whether one reply might hold several calls. */
+  /** Whether one reply may contain several calls. */
   readonly parallel: boolean;
-  /** The places of replies with a call that failed: there to be recovered from, not to be learnt; default none. */
+  /** The indexes of replies with a failed call, which are context but not training targets. Default: none. */
   readonly mistaken?: ReadonlySet<number>;
 }
 
-/** One way to write conversations down. */
+/** A format of training data. */
 export interface TrainingFormat {
   /** Its id. */
   readonly id: TrainingFormatId;
-  /** Why a conversation cannot be written in it, in words; `undefined` where it can. */
+  /** Describes why a conversation cannot be written in it; `undefined` if it can. */
   refuse(conversation: TrainingConversation): string | undefined;
-  /** What a line holds of a conversation: the same keys in each. */
+  /** Writes a conversation as the object of a line, with the same keys for each. */
   write(conversation: TrainingConversation): JsonObject;
 }

@@ -1,5 +1,5 @@
 /**
- * The form of the published data that the Hermes models learned to call functions from: ShareGPT's
+ * The format of the published data that taught the Hermes models to call functions: ShareGPT's
  * `conversations`, with calls and results as texts between tags.
  *
  * @see https://huggingface.co/datasets/NousResearch/hermes-function-calling-v1
@@ -12,10 +12,10 @@ import type { Message } from "../../tools/message.ts";
 import type { TrainingConversation, TrainingFormat } from "./format.ts";
 
 /**
- * The Hermes form: whatever stands before the question, and the functions in `<tools>`, from `system`; the
- * question from `human`; what the model says, and its calls in `<tool_call>`, from `gpt`; the results of one
- * reply in `<tool_response>`, from `tool`. The texts are those by which toolgate asks a model with the api
- * `hermes`: who learns from them will know them again.
+ * The Hermes format: the system message, with the functions in `<tools>`, from `system`; the question from
+ * `human`; the model's texts, with its calls in `<tool_call>`, from `gpt`; the results of one reply in
+ * `<tool_response>`, from `tool`. The texts are those that toolgate sends with the api `hermes`, so a model
+ * trained on them will recognize them.
  *
  * @example Usage
  * ```ts
@@ -45,26 +45,26 @@ export const hermesConversations: TrainingFormat = {
     const names = tools.map(({ name }) => name);
     return messages.every((message) => message.role !== "assistant" || readsBack(message, names))
       ? undefined
-      : "what the model said holds what looks like a call";
+      : "a text of the model contains what looks like a call";
   },
   write: (conversation) => ({ conversations: writeTurns(conversation) }),
 };
 
-/** Whether the calls of a message are those that its text is read as. */
+/** Whether parsing the text of a message gives its calls. */
 function readsBack(
   { content, calls }: Extract<Message, { role: "assistant" }>,
   names: readonly string[],
 ): boolean {
-  const written = calls.length === 0 ? content : format.writeCalls(content, calls);
-  const read = format.read(written, names).calls;
-  return read.length === calls.length &&
+  const text = calls.length === 0 ? content : format.writeCalls(content, calls);
+  const readCalls = format.read(text, names).calls;
+  return readCalls.length === calls.length &&
     calls.every(({ name, arguments: given }, place) =>
-      read[place]!.name === name &&
-      canonicalJson(parseJson(read[place]!.arguments)) === canonicalJson(parseJson(given))
+      readCalls[place]!.name === name &&
+      canonicalJson(parseJson(readCalls[place]!.arguments)) === canonicalJson(parseJson(given))
     );
 }
 
-/** Who says what stands in the place of a message. */
+/** The speaker of a message, by its role. */
 const SPEAKERS = { system: "system", user: "human", assistant: "gpt", tool: "tool" } as const;
 
 function writeTurns({ messages, tools }: TrainingConversation): JsonObject[] {

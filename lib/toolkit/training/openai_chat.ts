@@ -1,5 +1,5 @@
 /**
- * What OpenAI's supervised fine-tuning takes for chat models: `messages`, `tools` and `parallel_tool_calls`.
+ * OpenAI's format for supervised fine-tuning of chat models: `messages`, `tools` and `parallel_tool_calls`.
  *
  * @see https://platform.openai.com/docs/api-reference/fine-tuning/chat-input
  * @module
@@ -10,15 +10,15 @@ import type { Message } from "../../tools/message.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 import type { TrainingFormat } from "./format.ts";
 
-/** The names that functions may have. */
+/** The pattern of valid function names. */
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
-/** So many functions may be on offer. */
-const MOST_TOOLS = 128;
+/** The highest number of functions. */
+const MAX_TOOLS = 128;
 
 /**
- * OpenAI's form for chat models: each line holds the very messages and tools that a request would, and the
- * last message is the assistant's. Contents are texts, which is what the upload takes for results of tools.
- * A reply with a call that failed has weight 0: it is there for what comes after it, and is not trained on.
+ * OpenAI's format for chat models: each line has the messages and tools of a request, and the last message is
+ * the assistant's. Contents are strings, as uploads require for results of tools. A reply with a failed call
+ * has weight 0: it is context for later messages, not a training target.
  *
  * @example Usage
  * ```ts
@@ -49,11 +49,11 @@ const MOST_TOOLS = 128;
 export const openaiChat: TrainingFormat = {
   id: "openai-chat",
   refuse: ({ messages, tools }) => {
-    if (tools.length > MOST_TOOLS) return `it offers more than ${MOST_TOOLS} functions`;
+    if (tools.length > MAX_TOOLS) return `it offers more than ${MAX_TOOLS} functions`;
     const called = messages.flatMap((message) => message.role === "assistant" ? message.calls : []);
     return [...tools, ...called].every(({ name }) => NAME.test(name))
       ? undefined
-      : "a function has a name that OpenAI does not take";
+      : "a function has a name that OpenAI does not accept";
   },
   write: ({ messages, tools, parallel, mistaken }) => ({
     messages: messages.map((message, place) => ({

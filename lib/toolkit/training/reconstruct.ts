@@ -1,7 +1,7 @@
 /**
- * Retellings: what was said in a trial, made anew from its line in a journal, and proved on the way. A journal
- * keeps what a model said and what its tools answered, not what it was asked; so the trial is run once more with
- * the recorded replies in the model's place, and must come out as it did.
+ * Reconstruction: rebuilds a trial's conversation from its journal line. A journal keeps a model's replies and
+ * the results of its calls, not the requests; so the trial is run again with the recorded replies in place of
+ * the model, and must end as it did before.
  * @module
  */
 
@@ -17,44 +17,44 @@ import type { ToolSchema } from "../../tools/tool.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../trials/trial.ts";
 
-/** Why a trial cannot be retold, and that in words. */
+/** The reasons why a trial cannot be reconstructed, with descriptions. */
 export const RECONSTRUCTION_FAILURES = {
-  invalid: "no usable reply was had",
+  invalid: "it got no usable reply",
   limit: "a limit ended it, so that no answer ends the conversation",
   no_answer: "its answer is empty",
-  own_task: "it is on a case of one's own, which is not at hand",
-  no_set: "it is on a call set that is not at hand: name it with --set",
-  unknown_task: "its task cannot be made anew",
-  unknown_strategy: "its strategy is not known",
-  no_replies: "no reply is kept of it, as of agents of one's own",
-  cut: "it has a text that is longer than a journal keeps",
-  unkept: "the journal does not keep all that the model was told or said",
-  malformed: "it has a call whose arguments are no JSON object",
-  no_tools: "it was asked in words only, with no functions on offer",
-  differs: "run once more, it does not come out as its line says",
+  own_task: "its task is a custom case, which is not available",
+  no_set: "its call set is not available: name it with --set",
+  unknown_task: "its task cannot be generated again",
+  unknown_strategy: "its strategy is unknown",
+  no_replies: "the journal keeps no replies of it, as with custom agents",
+  cut: "it has a text longer than a journal keeps",
+  unkept: "the journal does not keep the whole conversation",
+  malformed: "it has a call whose arguments are not a JSON object",
+  no_tools: "its model was offered no functions",
+  differs: "run again, it does not end as its journal line says",
 } as const;
 
-/** Why a trial cannot be retold. */
+/** A reason why a trial cannot be reconstructed. */
 export type ReconstructionFailure = keyof typeof RECONSTRUCTION_FAILURES;
 
-/** What was said in a trial. */
+/** The conversation of a trial. */
 export interface Reconstruction {
-  /** All that the model was sent with its last request, and its answer. */
+  /** All messages of the model's last request, and its answer. */
   readonly messages: readonly Message[];
-  /** The functions on offer, as the model saw them. */
+  /** The functions as the model saw them. */
   readonly tools: readonly ToolSchema[];
 }
 
-/** What decides how a trial went, and is not in its own line. */
+/** Settings that determine how a trial went, but are not in its line. */
 export type ReconstructOptions = Pick<TrialOptions, "strategy" | "limits" | "references" | "open">;
 
 /**
- * What was said in a trial, exactly as the model was sent it and said it, but for the ids of calls, which
- * journals do not keep. Of a strategy that asks beside the loop, it is the conversation of the loop.
+ * Returns the conversation of a trial exactly as it was, except for the ids of calls, which journals do not
+ * keep. If a strategy makes requests outside the loop, it is the conversation of the loop.
  *
- * Every call is carried out once more, and the trial is retold only if all results, the answer and the
- * outcome are what its line says. Whatever in a line is made up or does not fit is told as the reason why it
- * is not. Reasoning that a provider keeps to itself is in no journal, and in no retelling.
+ * Every call is run again, and the reconstruction succeeds only if all results, the answer and the outcome
+ * match the trial's line; otherwise the reason is returned. Reasoning that a provider does not reveal is in no
+ * journal, so not in a reconstruction either.
  *
  * @example Usage
  * ```ts
@@ -72,38 +72,38 @@ export type ReconstructOptions = Pick<TrialOptions, "strategy" | "limits" | "ref
  * ]);
  * const trial = await runTrial(spec, model);
  *
- * const retold = await reconstructTrial(trial);
- * assert("messages" in retold);
- * assertEquals(retold.messages.map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
+ * const rebuilt = await reconstructTrial(trial);
+ * assert("messages" in rebuilt);
+ * assertEquals(rebuilt.messages.map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
  *
  * const forged = trial.events.map((event) =>
  *   event.kind === "call" ? { ...event, result: '{"x":1}' } : event
  * );
- * assertEquals(await reconstructTrial({ ...trial, events: forged }), { untold: "differs" });
+ * assertEquals(await reconstructTrial({ ...trial, events: forged }), { failure: "differs" });
  * ```
  */
 export async function reconstructTrial(
   trial: Trial,
   options: ReconstructOptions = {},
-): Promise<Reconstruction | { readonly untold: ReconstructionFailure }> {
-  const untold = reasonAgainst(trial, options);
-  if (untold !== undefined) return { untold };
-  const kept = repliesIn(trial.events);
-  if ("untold" in kept) return kept;
-  const { replies } = kept;
+): Promise<Reconstruction | { readonly failure: ReconstructionFailure }> {
+  const failure = obstacle(trial, options);
+  if (failure !== undefined) return { failure };
+  const found = repliesIn(trial.events);
+  if ("failure" in found) return found;
+  const { replies } = found;
   const { open = openTask, limits: { observation, parallel, depth } = {}, ...others } = options;
-  let [asked, last, isOpen] = [0, undefined as ModelRequest | undefined, false];
-  const teller = scripted(trial.model.requested, (request) => {
-    const reply = replies[asked++];
+  let [requestCount, last, isOpen] = [0, undefined as ModelRequest | undefined, false];
+  const replayer = scripted(trial.model.requested, (request) => {
+    const reply = replies[requestCount++];
     if (reply === undefined) throw new Error("There is no further reply");
     last = request;
     return { ...reply, usage: { inputTokens: 0, outputTokens: 0 } };
   });
-  let again: Trial;
+  let rerun: Trial;
   try {
-    again = await runTrial({ ...trial, model: trial.model.requested }, teller, {
+    rerun = await runTrial({ ...trial, model: trial.model.requested }, replayer, {
       ...others,
-      // What a trial may take it has taken: only what shows in the conversation counts.
+      // The trial has passed its limits already: only those that shape the conversation matter.
       limits: {
         calls: Infinity,
         ...(observation === undefined ? {} : { observation }),
@@ -117,14 +117,14 @@ export async function reconstructTrial(
       },
     });
   } catch (error) {
-    // What a line says of its task is checked where that is made.
+    // Before the task is open, the error means that the line describes no valid task.
     if (isOpen) throw error;
-    return { untold: "unknown_task" };
+    return { failure: "unknown_task" };
   }
-  if (last === undefined || !isSame(trial, again)) {
-    return { untold: "differs" };
+  if (last === undefined || !isSame(trial, rerun)) {
+    return { failure: "differs" };
   }
-  if (last.tools.length === 0) return { untold: "no_tools" };
+  if (last.tools.length === 0) return { failure: "no_tools" };
   const { text } = replies.at(-1)!;
   return {
     messages: [...renumbered(last.messages), { role: "assistant", content: text, calls: [] }],
@@ -132,21 +132,21 @@ export async function reconstructTrial(
   };
 }
 
-/** The messages with calls that are numbered through, whatever was asked beside them. */
+/** The messages with calls numbered consecutively, not counting requests outside the loop. */
 function renumbered(messages: readonly Message[]): Message[] {
   const ids = new Map<string, string>();
-  const idOf = (id: string) => ids.getOrInsertComputed(id, () => `call_${ids.size + 1}`);
+  const newId = (id: string) => ids.getOrInsertComputed(id, () => `call_${ids.size + 1}`);
   return messages.map((message): Message =>
     message.role === "tool"
-      ? { ...message, callId: idOf(message.callId) }
+      ? { ...message, callId: newId(message.callId) }
       : message.role === "assistant"
-      ? { ...message, calls: message.calls.map((call) => ({ ...call, id: idOf(call.id) })) }
+      ? { ...message, calls: message.calls.map((call) => ({ ...call, id: newId(call.id) })) }
       : message
   );
 }
 
-/** Why a trial is not even tried. */
-function reasonAgainst(
+/** Why a trial cannot be reconstructed, as far as this shows without running it. */
+function obstacle(
   { outcome, task, strategy: name }: Trial,
   { open, strategy = { strategy: name } }: ReconstructOptions,
 ): ReconstructionFailure | undefined {
@@ -163,52 +163,52 @@ function reasonAgainst(
   return undefined;
 }
 
-/** A reply as a journal keeps it. */
-interface KeptReply {
+/** A reply as recorded in a journal. */
+interface RecordedReply {
   readonly text: string;
   readonly stage?: string;
   readonly calls: { readonly name: string; readonly arguments: string }[];
 }
 
-/** The replies of a trial with their calls, in order; or why they are not all there. */
+/** The replies of a trial with their calls, in order; or why they are incomplete. */
 function repliesIn(
   events: readonly TraceEvent[],
-): { readonly replies: readonly KeptReply[] } | { readonly untold: ReconstructionFailure } {
-  const replies: (KeptReply & { readonly count: number })[] = [];
-  let current: KeptReply | undefined;
+): { readonly replies: readonly RecordedReply[] } | { readonly failure: ReconstructionFailure } {
+  const replies: (RecordedReply & { readonly count: number })[] = [];
+  let current: RecordedReply | undefined;
   for (const event of events) {
     if (event.kind === "reply") {
       const { text, stage, calls: count } = event;
-      if (text.length >= LONGEST_KEPT) return { untold: "cut" };
+      if (text.length >= LONGEST_KEPT) return { failure: "cut" };
       const reply = { text, count, calls: [], ...(stage === undefined ? {} : { stage }) };
       replies.push(reply);
-      // What is asked beside the loop makes no call that is carried out.
+      // Calls in replies outside the loop are not carried out.
       if (stage === undefined) current = reply;
     } else if (event.kind === "call") {
-      const { function: name, arguments: written } = event;
-      if (current === undefined) return { untold: "no_replies" };
-      if (Math.max(name.length, written.length) >= LONGEST_KEPT) return { untold: "cut" };
-      if (!isJsonObject(parseJson(written))) return { untold: "malformed" };
-      current.calls.push({ name, arguments: written });
+      const { function: name, arguments: argumentText } = event;
+      if (current === undefined) return { failure: "no_replies" };
+      if (Math.max(name.length, argumentText.length) >= LONGEST_KEPT) return { failure: "cut" };
+      if (!isJsonObject(parseJson(argumentText))) return { failure: "malformed" };
+      current.calls.push({ name, arguments: argumentText });
     }
   }
   const last = replies.at(-1);
-  if (last === undefined) return { untold: "no_replies" };
+  if (last === undefined) return { failure: "no_replies" };
   if (last.stage !== undefined || replies.some(({ count, calls }) => count !== calls.length)) {
-    return { untold: "unkept" };
+    return { failure: "unkept" };
   }
-  return last.text.trim() === "" ? { untold: "no_answer" } : { replies };
+  return last.text.trim() === "" ? { failure: "no_answer" } : { replies };
 }
 
-/** Whether two trials are the same in all that the model did and what came of it. */
+/** Whether two trials have the same replies, calls, results and outcome. */
 function isSame(one: Trial, other: Trial): boolean {
   if (one.outcome !== other.outcome || one.grounded !== other.grounded) return false;
-  const [own, others] = [one, other].map(({ events }) => events.flatMap(tellingOf));
-  return JSON.stringify(own) === JSON.stringify(others);
+  const [compared, expected] = [one, other].map(({ events }) => events.flatMap(comparable));
+  return JSON.stringify(compared) === JSON.stringify(expected);
 }
 
-/** What of an event both trials must share. */
-function tellingOf(event: TraceEvent): unknown[] {
+/** The parts of an event that must be equal in both trials. */
+function comparable(event: TraceEvent): unknown[] {
   switch (event.kind) {
     case "reply":
       return [["reply", event.stage ?? null, event.text, event.calls]];

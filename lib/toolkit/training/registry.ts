@@ -1,5 +1,5 @@
 /**
- * The training formats there are, by id.
+ * All training formats, by id.
  * @module
  */
 
@@ -13,7 +13,7 @@ const FORMATS: Readonly<Record<TrainingFormatId, TrainingFormat>> = {
 };
 
 /**
- * A format by its id.
+ * Returns a format by its id.
  *
  * @example Usage
  * ```ts

@@ -9,7 +9,7 @@ import type { Usage } from "../../tools/message.ts";
 import { isOn } from "../../perturbations/methods.ts";
 import { perturbationsIn } from "../../perturbations/ids.ts";
 import { assertTools } from "../../tools/define_tool.ts";
-import { perturbCase, seenThrough } from "../../perturbations/perturbed_case.ts";
+import { perturbCase, toolboxOptions } from "../../perturbations/perturbed_case.ts";
 import { schemaOf, type Tool, type ToolSchema } from "../../tools/tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import type { TraceEvent } from "../../calls/trace.ts";
@@ -64,7 +64,7 @@ export class CallLog implements CallRecord {
     );
     this.#toolbox = new Toolbox(
       tools,
-      seen === undefined ? {} : seenThrough(seen),
+      seen === undefined ? {} : toolboxOptions(seen),
     );
     this.recorded = this.#toolbox.tools.map((tool): Tool => ({
       ...tool,

@@ -23,8 +23,8 @@ import { withViews } from "../../calls/parameter_views.ts";
 import {
   perturbCase,
   type PerturbedCase,
-  seenThrough,
   type Step,
+  toolboxOptions,
 } from "../../perturbations/perturbed_case.ts";
 import type { QueryParameter } from "../../perturbations/queries/literals.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
@@ -130,7 +130,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     super(tools, {
       callLimit: MOST_CALLS,
       ...others,
-      ...(perturbed === undefined ? {} : seenThrough(perturbed)),
+      ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
     this.#case = own;
     this.#state = state;

@@ -38,7 +38,7 @@ import { withViews } from "../../calls/parameter_views.ts";
 import {
   perturbCase,
   type PerturbedCase,
-  seenThrough,
+  toolboxOptions,
 } from "../../perturbations/perturbed_case.ts";
 import { usualCallLimit } from "../../perturbations/ids.ts";
 import { findParameters } from "../../perturbations/queries/parameters.ts";
@@ -124,7 +124,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     super(tools, {
       callLimit: usualCallLimit(Math.max(1, question.truth.API.length), perturbation),
       ...others,
-      ...(perturbed === undefined ? {} : seenThrough(perturbed)),
+      ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
     this.#question = question;
     this.#functions = functions;

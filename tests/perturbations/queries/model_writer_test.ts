@@ -81,7 +81,7 @@ Deno.test("modelWriter() takes one printable line without any value of the query
     ["a\tb", /printed/],
     ["half \ud800", /printed/],
     ["a\u202eb", /printed/],
-    ["the PARISIAN region", /holds a value/],
+    ["the PARISIAN region", /contains a value/],
   ];
   for (const [text, reason] of faults) {
     const fault = await faultOf(text);
@@ -107,7 +107,7 @@ Deno.test("modelWriter() takes quotes away that stand around all of it", async (
 });
 
 Deno.test("modelWriter() with AN takes nothing that is there already", async () => {
-  assertEquals(await faultOf("for", "AN"), "it stands in the query already");
+  assertEquals(await faultOf("for", "AN"), "the query contains it already");
   assertEquals(await faultOf("for", "CP"), undefined);
   const { model } = saying("It was Lyon.", "It was Lyon.", "It was Milan.", "It was 700.");
   const writer = await modelWriter(model, QUERY, "AN");
@@ -120,7 +120,10 @@ Deno.test("modelWriter() with AN takes nothing that is there already", async () 
 Deno.test("modelWriter() takes no text for two parameters", async () => {
   const { model } = saying("I cannot help.", "I cannot help.", "a city", "a city");
   const { fallbacks } = await modelWriter(model, QUERY, "CP", { retries: 0 });
-  assertEquals(fallbacks, [{ name: "to", reason: "it is what it wrote for another parameter" }]);
+  assertEquals(fallbacks, [{
+    name: "to",
+    reason: "the model wrote the same for another parameter",
+  }]);
 });
 
 Deno.test("modelWriter() asks again as often as it is told, and then falls back", async () => {

@@ -805,7 +805,7 @@ Deno.test("parseQuery() refuses what it cannot use, with the path and the rule",
     [one({ start: 3, end: 12 }), /\.end: must be at most 11, the length of the query: it is 12/],
     [one({ start: 3, end: 10 }), /\.end: must not be in the middle of a character: it is 10/],
     [one({ start: 0.5, end: 3 }), /at parameters\[0\]\.start: /],
-    [one({ value: "Lima" }), /at parameters\[0\]\.value: must stand in the query.*it is Lima/],
+    [one({ value: "Lima" }), /at parameters\[0\]\.value: must occur in the query.*it is Lima/],
     [one({ value: ["Lima"] }), /it is a list, an object or null/],
     [
       {
@@ -819,7 +819,7 @@ Deno.test("parseQuery() refuses what it cannot use, with the path and the rule",
     ],
     [
       { query, parameters: [{ name: "a", value: "Paris" }, { name: "b", value: "Paris" }] },
-      /at parameters\[1\]\.value: must stand in the query, by itself and apart from other values/,
+      /at parameters\[1\]\.value: must occur in the query, by itself and apart from other values/,
     ],
   ];
   for (const [value, message] of cases) {

@@ -156,8 +156,8 @@ Deno.test("defineFrom() refuses what is no definition", () => {
       [[sum, half], "an input names @a b", { inputs: { "a b": "number" } }],
       [[sum, half], "an input names @@X", { inputs: { "@X": "number" } }],
       [[call("1", "R s"), call("1", "Mean")], "call 1, eval, names @R s", { calls: "all" }],
-      [[sum, half], "a definition's name has at most 64", { name: "the mean" }],
-      [[sum, half], "a definition's name", { name: "" }],
+      [[sum, half], "its name must be 1 to 64", { name: "the mean" }],
+      [[sum, half], "its name must be 1 to 64", { name: "" }],
       [[sum, half], "none binds @mean", { output: { name: "mean", type: "number" } }],
       [[sum, half], "none binds @X", { output: { name: "X", type: "number" } }],
     ] as [SymbolicStep[], string, Partial<DefineOptions>][]

@@ -550,10 +550,10 @@ Deno.test("createToolExecutor() ends chains of alternatives", async () => {
   assertEquals(course(round), [
     "a not_found alternative b",
     "b not_found alternative c",
-    "c not_found gave up: a was called so already",
+    "c not_found gave up: a was already called so",
   ]);
   const itself = await executed(tools, { alternatives: { a: "a" } }, { ...ROME, name: "a" });
-  assertEquals(course(itself), ["a not_found gave up: a was called so already"]);
+  assertEquals(course(itself), ["a not_found gave up: a was already called so"]);
   const line = Object.fromEntries(names.slice(1).map((name, place) => [names[place]!, name]));
   const long = await executed(tools, { alternatives: line }, { ...ROME, name: "a" });
   assertEquals(long.attempts.map(({ tool }) => tool), ["a", "b", "c", "d", "e", "f"]);
@@ -800,7 +800,7 @@ Deno.test("ToolExecutor.executeAll() refuses references that lead nowhere, whate
     "validation",
   ]);
   assertEquals(course(executions[3]!), [
-    "nix validation gave up: What it refers to has no result",
+    "nix validation gave up: A call it refers to has no result",
   ]);
   assertStringIncludes(executions[1]!.content, "$contact has no result");
   assertStringIncludes(executions[2]!.content, "$9 is no call of this reply");

@@ -94,7 +94,7 @@ Deno.test("filterInsertions() drops a call whose result is of no help", async ()
   assertEquals(kept, []);
   const [{ reason, message, losses }] = dropped as [typeof dropped[number]];
   assertEquals(reason, "no_help");
-  assertEquals(message, "the loss of what follows is 4.159 with the result, and 4.159 without");
+  assertEquals(message, "the loss of the rest is 4.159 with the result, and 4.159 without");
   assertAlmostEquals(losses!.result.loss, -Math.log(NEW));
 });
 

@@ -1,10 +1,10 @@
 // Tokens as servers write them, laid over texts that were cut into them here.
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { alignTokens, type Stretch } from "../../../lib/toolkit/toolformer/token_alignment.ts";
+import { alignTokens, type TokenSpan } from "../../../lib/toolkit/toolformer/token_alignment.ts";
 import fc from "../../support/fast_check.ts";
 
-const stretches = (...ends: number[]): Stretch[] =>
+const stretches = (...ends: number[]): TokenSpan[] =>
   ends.map((end, place) => ({ start: ends[place - 1] ?? 0, end }));
 
 Deno.test("alignTokens() gives each token its place", () => {

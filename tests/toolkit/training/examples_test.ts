@@ -342,7 +342,7 @@ Deno.test("writeTrainingData() counts what a format does not take", async () => 
   ]);
   const journal = writeJournal(folder, plan, await runAll(plan, model));
   const { tally } = await write([journal]);
-  assertEquals([...tally.skipped], [["a function has a name that OpenAI does not take", 1]]);
+  assertEquals([...tally.skipped], [["a function has a name that OpenAI does not accept", 1]]);
   const hermes = await write([journal], { format: trainingFormat("hermes") });
   assertEquals(hermes.tally.written, 1);
 });

@@ -42,7 +42,9 @@ async function run(model: Model, strategy: string, options: TrialOptions = {}, t
   return journalled(await runTrial({ ...trial, perturbation }, model, options));
 }
 
-function told(retold: Reconstruction | { readonly untold: ReconstructionFailure }): Reconstruction {
+function told(
+  retold: Reconstruction | { readonly failure: ReconstructionFailure },
+): Reconstruction {
   assert("messages" in retold, JSON.stringify(retold));
   return retold;
 }
@@ -86,13 +88,13 @@ Deno.test("reconstructTrial() tells of any simulated trial what the model was re
         const model = listened(inProcess(name), requests);
         const trial = await run(model, strategy, { perturbation }, task);
         const retold = await reconstructTrial(trial);
-        if ("untold" in retold) {
-          reasons.set(retold.untold, (reasons.get(retold.untold) ?? 0) + 1);
-          if (trial.outcome.endsWith("_limit")) return assertEquals(retold.untold, "limit");
+        if ("failure" in retold) {
+          reasons.set(retold.failure, (reasons.get(retold.failure) ?? 0) + 1);
+          if (trial.outcome.endsWith("_limit")) return assertEquals(retold.failure, "limit");
           // What else cannot be told has asked for something beside the loop that had calls.
           assert(
             trial.events.some(({ kind }) => kind === "repair"),
-            `${strategy}: ${retold.untold}`,
+            `${strategy}: ${retold.failure}`,
           );
           return;
         }
@@ -189,7 +191,7 @@ Deno.test("reconstructTrial() tells of probes", async () => {
     const task = { case: probe, seed: 3 };
     const trial = journalled(await runTrial(task, inProcess("sim:planner")));
     const retold = await reconstructTrial(trial);
-    if (trial.outcome.endsWith("_limit")) assertEquals(retold, { untold: "limit" });
+    if (trial.outcome.endsWith("_limit")) assertEquals(retold, { failure: "limit" });
     else assertEquals(told(retold).messages[0]!.role, "user");
   }
 });
@@ -204,7 +206,7 @@ Deno.test("reconstructTrial() tells of questions of call sets that are at hand",
     const { messages, tools } = told(await reconstructTrial(trial, { open }));
     assertEquals(messages.at(-1), { role: "assistant", content: "Done.", calls: [] });
     assert(tools.length > 0);
-    assertEquals(await reconstructTrial(trial), { untold: "no_set" });
+    assertEquals(await reconstructTrial(trial), { failure: "no_set" });
   }
 });
 
@@ -214,7 +216,7 @@ Deno.test("reconstructTrial() leaves out what was asked in words only", async ()
   for (const mode of ["parameters", "routing"] as const) {
     const task = { set: CITY.name, question, difficulty, mode };
     const trial = journalled(await runTrial(task, writing((truth) => truth), { open }));
-    assertEquals(await reconstructTrial(trial, { open }), { untold: "no_tools" }, mode);
+    assertEquals(await reconstructTrial(trial, { open }), { failure: "no_tools" }, mode);
   }
 });
 
@@ -233,7 +235,7 @@ Deno.test("reconstructTrial() tells results whole that a journal has cut", async
 
 Deno.test("reconstructTrial() lets the model see as much of a result as it did", async () => {
   const trial = await run(inProcess("sim:planner"), "baseline", { limits: { observation: 9 } });
-  assertEquals(await reconstructTrial(trial), { untold: "differs" });
+  assertEquals(await reconstructTrial(trial), { failure: "differs" });
   const { messages } = told(await reconstructTrial(trial, { limits: { observation: 9 } }));
   assert(messages.every(({ role, content }) => role !== "tool" || content.length <= 9));
 });
@@ -265,7 +267,7 @@ Deno.test("reconstructTrial() tells of calls that refer to others of their reply
   const { messages, tools: shown } = told(await reconstructTrial(trial, { references: true }));
   assertEquals(messages.slice(0, -1), numbered(requests.at(-1)!.messages));
   assertEquals(shown, requests.at(-1)!.tools);
-  assertEquals(await reconstructTrial(trial), { untold: "differs" });
+  assertEquals(await reconstructTrial(trial), { failure: "differs" });
 });
 
 Deno.test("reconstructTrial() takes what is set of a strategy", async () => {
@@ -275,7 +277,7 @@ Deno.test("reconstructTrial() takes what is set of a strategy", async () => {
   const { messages } = told(await reconstructTrial(trial, { strategy }));
   assertEquals(messages.filter(({ content }) => content === "Go on.").length, 1);
   assertEquals(await reconstructTrial(trial, { strategy: { strategy: "nap" } }), {
-    untold: "unknown_strategy",
+    failure: "unknown_strategy",
   });
 });
 
@@ -314,7 +316,7 @@ Deno.test("reconstructTrial() says why a trial cannot be told", async () => {
   };
   for (const [reason, trial] of Object.entries(cases)) {
     assertEquals(await reconstructTrial(journalled(trial)), {
-      untold: reason as ReconstructionFailure,
+      failure: reason as ReconstructionFailure,
     }, reason);
     assert(RECONSTRUCTION_FAILURES[reason as ReconstructionFailure].length > 10);
   }
@@ -324,7 +326,7 @@ Deno.test("reconstructTrial() takes arguments that are cut for cut", async () =>
   const [name] = generateTask(SPEC).tools.map((tool) => tool.name);
   const long = JSON.stringify({ a: "a".repeat(LONGEST_KEPT) });
   const trial = await tried([{ calls: [{ name: name!, arguments: long }] }, { text: "x = 1" }]);
-  assertEquals(await reconstructTrial(trial), { untold: "cut" });
+  assertEquals(await reconstructTrial(trial), { failure: "cut" });
 });
 
 Deno.test("reconstructTrial() believes nothing of a line that does not come out", async () => {
@@ -368,14 +370,14 @@ Deno.test("reconstructTrial() believes nothing of a line that does not come out"
   };
   for (const [what, other] of Object.entries(forged)) {
     const retold = await reconstructTrial(other);
-    assertEquals("untold" in retold && retold.untold, "differs", what);
+    assertEquals("failure" in retold && retold.failure, "differs", what);
   }
   // A reply fewer, and a call that no reply has made.
   const fewer = trial.events.filter((_, place) => place !== last);
-  assertEquals(await reconstructTrial({ ...trial, events: fewer }), { untold: "differs" });
+  assertEquals(await reconstructTrial({ ...trial, events: fewer }), { failure: "differs" });
   const [call] = trial.events.filter((event) => event.kind === "call");
   const more = [...trial.events, call!];
-  assertEquals(await reconstructTrial({ ...trial, events: more }), { untold: "unkept" });
+  assertEquals(await reconstructTrial({ ...trial, events: more }), { failure: "unkept" });
 });
 
 Deno.test("reconstructTrial() is not led astray by lines that hold anything", async () => {
@@ -474,5 +476,5 @@ Deno.test("reconstructTrial() leaves out trials whose last word was asked for be
   const key = planned("repair", "m", task);
   const trial = journalled(await runTrial(key, model, { open, strategy }));
   assert(endsBeside(trial));
-  assertEquals(await reconstructTrial(trial, { open }), { untold: "unkept" });
+  assertEquals(await reconstructTrial(trial, { open }), { failure: "unkept" });
 });

@@ -99,11 +99,11 @@ Deno.test("openaiChat writes what a request would hold, and the answer", () => {
   assertEquals(write({ ...PARALLEL, parallel: false })["parallel_tool_calls"], false);
 });
 
-Deno.test("openaiChat refuses names and numbers of functions that OpenAI does not take", () => {
+Deno.test("openaiChat refuses names and numbers of functions that OpenAI does not accept", () => {
   const { refuse } = trainingFormat("openai-chat");
   const named = (name: string) => conversation([says("", call("c", "{}", name)), says("x")]);
   for (const name of ["a b", "", "x".repeat(65), "é", "f\n", "a.b"]) {
-    assertEquals(refuse(named(name)), "a function has a name that OpenAI does not take", name);
+    assertEquals(refuse(named(name)), "a function has a name that OpenAI does not accept", name);
     assert(refuse(conversation([], { tools: [{ ...ADD, name }] })) !== undefined, name);
   }
   assertEquals(refuse(named("func_abc-D9")), undefined);
@@ -163,7 +163,7 @@ Deno.test("hermesConversations keeps a further question apart from the results b
 
 Deno.test("hermesConversations refuses texts that would be read as other calls", () => {
   const { refuse } = trainingFormat("hermes");
-  const why = "what the model said holds what looks like a call";
+  const why = "a text of the model contains what looks like a call";
   const fake = '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call>';
   assertEquals(refuse(conversation([says(fake)])), why);
   assertEquals(refuse(conversation([says(fake, call("c")), result("c", "1"), says("x")])), why);
