@@ -8,7 +8,7 @@ import { type Options, SingleBar } from "cli-progress";
 import { printable } from "../base/json.ts";
 import { modelName } from "../models/entry.ts";
 import { costOfAll, spentUsage } from "../models/prices.ts";
-import { wayOf } from "../trials/executors/question.ts";
+import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
@@ -156,7 +156,7 @@ export class Progress {
     this.#screen = screen;
     const { prices = {}, resolved } = plan;
     const { models, strategies, perturbations, repetitions, cells } = resolved;
-    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [wayOf(cell)] : []));
+    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [scoringKey(cell)] : []));
     this.#bounded = repetitions === 1 && ways.size <= 1 &&
       [models, strategies, perturbations].every(({ length }) => length === 1);
     const priced = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));

@@ -26,7 +26,7 @@ import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
-import { wayOf } from "../trials/executors/question.ts";
+import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { SequentialRule } from "./sequential.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";
@@ -114,7 +114,7 @@ export function decideTrials(
 
 /** Answers that are right in one way of asking are not in another: one rate of both tells nothing. */
 function severalWays(trials: readonly ScoredTrial[]): string | undefined {
-  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [wayOf(task)] : []));
+  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
   return ways.size <= 1
     ? undefined
     : `questions are asked in ${ways.size} ways, and a gate decides over one: run each by itself`;

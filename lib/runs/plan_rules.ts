@@ -10,7 +10,7 @@ import { type ModelEntry, modelName } from "../models/entry.ts";
 import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
-import { wayOf } from "../trials/executors/question.ts";
+import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import { assertReferring, strategiesIn } from "../trials/strategies/registry.ts";
 import {
@@ -47,9 +47,9 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     : gate?.sequential
     ? "a sequential gate sets the number of tasks itself, and a call set has the questions that it has: " +
       "leave out sequential"
-    : gate !== undefined && new Set(questions.map(wayOf)).size > 1
+    : gate !== undefined && new Set(questions.map(scoringKey)).size > 1
     ? "a gate decides over questions that are asked in one way, and here they are asked in " +
-      `${new Set(questions.map(wayOf)).size}: give each mode, input and output a suite of its own`
+      `${new Set(questions.map(scoringKey)).size}: give each mode, input and output a suite of its own`
     : faulty !== undefined && written !== undefined
     ? `faults are of calls, and in mode ${written.mode} none are made: the perturbation is ${faulty}; ` +
       "take mode tools"
