@@ -88,21 +88,22 @@ export interface SessionOptions {
 export interface Question {
   /** The conversation so far. */
   readonly messages: readonly Message[];
-  /** The functions that it may call; none by default. */
+  /** The functions it may call; default none. */
   readonly tools?: readonly ToolSchema[];
-  /** The stage that it belongs to, such as `plan`: models may differ by stage. */
+  /** The stage of the request, such as `plan`: models may differ by stage. */
   readonly stage?: string;
-  /** Whether it is asked beside the loop, such as for a plan: no reply of the loop. */
+  /** Whether the request is made outside the loop, such as for a plan. */
   readonly aside?: boolean;
 }
 
-/** Whether a limit ended the trial, in place of what was wanted. Replies may have any further fields. */
+/** Whether a limit was reached. A reply may have any further fields, so the kind must be a known limit. */
 export function isLimited(value: object): value is Limited {
   return "kind" in value && LIMITS.includes(value.kind);
 }
 
+/** Asks models on behalf of one trial: counts, limits and records every reply. */
 export class Session {
-  /** Where everything that happens is told. */
+  /** Records an event of the trial. */
   readonly record: (event: TraceEvent) => void;
 
   readonly #options: SessionOptions;
@@ -117,12 +118,13 @@ export class Session {
   #requests = 0;
   #limited: Limited | undefined;
 
+  /** Starts a session without any requests. */
   constructor(options: SessionOptions) {
     this.#options = options;
     this.record = options.record;
   }
 
-  /** Tokens of all replies, of other models too. */
+  /** Tokens of all replies, including those of other models. */
   get usage(): Usage {
     return this.#usage;
   }
@@ -132,17 +134,17 @@ export class Session {
     return this.#replying;
   }
 
-  /** Milliseconds that all work took, that of tools too. */
+  /** Milliseconds of all work, including that of tools. */
   get elapsed(): number {
     return Math.round(this.#milliseconds);
   }
 
-  /** The names under which the trial's own model says to have answered. */
+  /** The names that the trial's own model gave in its replies. */
   get served(): readonly string[] {
     return [...this.#served];
   }
 
-  /** What other models than the trial's own were asked for. */
+  /** The usage of models other than the trial's own, by stage. */
   get stages(): readonly StageUse[] {
     return [...this.#stages].map(([stage, { model, served, usage }]) => ({
       stage,
@@ -151,22 +153,22 @@ export class Session {
     }));
   }
 
-  /** Charges time that was spent on something else than replies. */
+  /** Charges time that was not spent on replies. */
   spend(milliseconds: number): void {
     this.#milliseconds += milliseconds;
   }
 
   /**
-   * What comes of something else than replies, such as calls, in the time that is left; the time that it
-   * takes is charged. Work that is not done by then is left behind.
+   * Awaits work other than replies, such as calls, within the time that is left, and charges its time. Work
+   * that exceeds it is abandoned.
    *
-   * @throws The reason of the session's signal, if that aborts it.
+   * @throws The reason of the session's signal, if it aborts the work.
    */
   async within<T extends object>(work: Promise<T>): Promise<T | Limited> {
     const { limits: { seconds } = {}, signal } = this.#options;
     const started = performance.now();
     const awaited = signal === undefined ? work : abortable(work, signal);
-    // Nobody else awaits what is left behind.
+    // Nobody else awaits abandoned work.
     awaited.catch(() => {});
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
@@ -185,10 +187,10 @@ export class Session {
   }
 
   /**
-   * Asks the model of a stage once. When a limit is reached, by this reply or before it, that is what
-   * comes back: nothing more can be asked.
+   * Asks the model of a stage once. Returns the limit if this reply reaches one, or if one was reached
+   * before.
    *
-   * @throws {InfrastructureError} If no usable reply could be had.
+   * @throws {InfrastructureError} If the model gives no usable reply.
    */
   async ask(question: Question): Promise<ModelReply | Limited> {
     const reply = this.#limited ?? await this.#ask(question);
@@ -239,7 +241,7 @@ export class Session {
     return reply;
   }
 
-  /** A model sees what tools are; only its reply can call them. */
+  /** The tools without their functions, as only replies can call them. */
   #schemasOf(tools: readonly ToolSchema[]): readonly ToolSchema[] {
     // A loop asks with the same tools again and again.
     if (this.#offered?.tools === tools) return this.#offered.shown;
@@ -252,7 +254,7 @@ export class Session {
   }
 
   #charge(reply: ModelReply, { request, stage, aside, other }: Request): void {
-    // Servers and models of the user's own claim what they like; a journal must stay readable.
+    // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
     const usage = {
       inputTokens: claimedCount(reply.usage.inputTokens),
@@ -291,13 +293,13 @@ interface Request {
   readonly request: number;
   readonly stage: string | undefined;
   readonly aside: boolean;
-  /** The model, where it is not the trial's own. */
+  /** The model, if it is not the trial's own. */
   readonly other: Model | undefined;
 }
 
-/** No name of a model is kept longer than this. */
+/** At most this many characters of a model's name are recorded. */
 const LONGEST_NAME = 200;
-/** So many repairs of one reply are told. */
+/** At most this many repairs of one reply are recorded. */
 const MOST_REPAIRS = 20;
 function add(one: Usage, other: Usage): Usage {
   return {

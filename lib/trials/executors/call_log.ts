@@ -29,7 +29,7 @@ export interface LogCallsOptions {
 export interface RunFacts {
   /** Model replies. */
   readonly replies?: number;
-  /** Tokens read and written. */
+  /** Input and output tokens. */
   readonly usage?: Usage;
 }
 

@@ -456,17 +456,17 @@ export interface CallOutcome {
   readonly failure?: FailureCause & { readonly root: boolean };
 }
 
-/** A call that has ended. */
+/** A call that has ended, with its reply. */
 export interface EndedCall {
-  /** The call, as it was carried out. */
+  /** The call as it was carried out. */
   readonly call: PreparedCall;
-  /** Where it stands. */
+  /** Its position in the trial. */
   readonly place: CallPlace;
-  /** What became of it. */
+  /** Its outcome. */
   readonly outcome: CallOutcome;
-  /** What goes back, unless something around the environment writes another text. */
+  /** The reply, unless code around the environment writes another text. */
   readonly answered: Answered;
-  /** Whether it was refused for no other reason than that calls had failed to which it refers. */
+  /** Whether it was refused only because calls that it refers to had failed. */
   readonly waits: boolean;
 }
 

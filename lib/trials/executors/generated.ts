@@ -325,7 +325,7 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
   }
 }
 
-/** Whether a value is a reference, such as `$2.sum`: that invents nothing, whatever the call returned. */
+/** Whether a value is a reference, such as `$2.sum`: that invents nothing, even if the call failed. */
 function isReference(value: JsonValue): boolean {
   return typeof value === "string" && /^\s*\$\w[\w.]*\s*$/.test(value);
 }
