@@ -13,7 +13,7 @@ import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
 import { wilson } from "../statistics/proportions.ts";
-import type { Needless } from "../runs/early_stopping.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { percent } from "../base/numbers.ts";
 
@@ -164,7 +164,7 @@ export class Progress {
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
-  count(trial: TrialSummary | Needless, resumed: boolean): void {
+  count(trial: TrialSummary | SkippedTrial, resumed: boolean): void {
     const counts = this.#counts;
     if (trial.kind === "needless") {
       counts.needless++;

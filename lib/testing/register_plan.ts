@@ -38,7 +38,7 @@ import { openReport, writeReport } from "./write_report.ts";
 import { Recordings } from "../models/recordings/recordings.ts";
 import { Run } from "../runs/run.ts";
 import { quoted } from "../base/shell_quote.ts";
-import type { Needless } from "../runs/early_stopping.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
@@ -343,7 +343,7 @@ function withLine({ message, stack = "" }: AssertionError, line: string): Assert
 
 /** A case that was not needed ends at once and says so; without a gate nothing vouches for it. */
 async function skip(
-  { by, reason }: Needless,
+  { by, reason }: SkippedTrial,
   strict: boolean,
   context: Deno.TestContext,
 ): Promise<void> {
