@@ -226,7 +226,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
  * A hash of what a case asks and asserts, as far as the case itself contains it, so that trials of
  * different texts are never mixed.
  */
-export function digestOf<State>(toolCase: ToolCase<State>): string {
+export function caseDigest<State>(toolCase: ToolCase<State>): string {
   const { name, tools, system, prompt, turns, toolChoice, oracle, parameters, state, assert } =
     toolCase;
   const offered = typeof tools === "function" ? String(tools) : tools.map(schemaOf);
