@@ -29,12 +29,12 @@ export const restate: Strategy = (options, next) =>
  *
  * @example Usage
  * ```ts
- * import { restated } from "./restate.ts";
+ * import { withKnownVariables } from "./restate.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const known = new Map([["mfmjsy", 731], ["aargww", 123]]);
  * assertEquals(
- *   restated('{"aargww":123}', known),
+ *   withKnownVariables('{"aargww":123}', known),
  *   '{"aargww":123,"known_variables":{"mfmjsy":731,"aargww":123}}',
  * );
  * ```
