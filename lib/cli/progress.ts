@@ -8,12 +8,12 @@ import { type Options, SingleBar } from "cli-progress";
 import { printable } from "../base/json.ts";
 import { modelName } from "../models/entry.ts";
 import { costOfAll, spentUsage } from "../models/prices.ts";
-import { wayOf } from "../trials/executors/question.ts";
+import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { Run } from "../runs/run.ts";
 import { wilson } from "../statistics/proportions.ts";
-import type { Needless } from "../runs/early_stopping.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { percent } from "../base/numbers.ts";
 
@@ -156,7 +156,7 @@ export class Progress {
     this.#screen = screen;
     const { prices = {}, resolved } = plan;
     const { models, strategies, perturbations, repetitions, cells } = resolved;
-    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [wayOf(cell)] : []));
+    const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [scoringKey(cell)] : []));
     this.#bounded = repetitions === 1 && ways.size <= 1 &&
       [models, strategies, perturbations].every(({ length }) => length === 1);
     const priced = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
@@ -164,7 +164,7 @@ export class Progress {
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
-  count(trial: TrialSummary | Needless, resumed: boolean): void {
+  count(trial: TrialSummary | SkippedTrial, resumed: boolean): void {
     const counts = this.#counts;
     if (trial.kind === "needless") {
       counts.needless++;

@@ -26,7 +26,7 @@ import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
-import { wayOf } from "../trials/executors/question.ts";
+import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import type { SequentialRule } from "./sequential.ts";
 import { SERVED_SEPARATOR } from "../trials/trial.ts";

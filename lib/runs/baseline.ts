@@ -1,6 +1,6 @@
 /**
- * Baselines: accepted results that later ones are compared with, in a small file to be committed, or
- * as the journal that they come from.
+ * Baselines: accepted results that later ones are compared with, read from a small committed file or from a
+ * journal.
  * @module
  */
 
@@ -28,10 +28,10 @@ import { changesTask } from "../trials/executors/tasks.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { unitNames } from "../gate/unit_names.ts";
 
-/** How one trial ended: its outcome and the types of its wrong calls; `null` if it was not run. */
-type Ended = Outcome | readonly [Outcome, ...FailureType[]] | null;
+/** The ending of one trial: its outcome and the types of its failures; `null` if it was not run. */
+type TrialEnding = Outcome | readonly [Outcome, ...FailureType[]] | null;
 
-/** What `toolgate accept` writes. */
+/** The file that `toolgate accept` writes. */
 export interface BaselineFile {
   readonly v: 1;
   readonly kind: "baseline";
@@ -41,23 +41,23 @@ export interface BaselineFile {
   readonly planHash: string;
   /** See {@linkcode comparisonHash}. */
   readonly comparisonHash: string;
-  /** A hash of everything else in the file, so that no slip of an editor goes unnoticed. */
+  /** A hash of the rest of the file, which reveals accidental edits. */
   readonly checksum: string;
   /** The version of the generator. */
   readonly generator: number;
   /** The seed of all tasks. */
   readonly seed: number;
-  /** Everything that decides which trials there are, but for models and strategies. */
+  /** All that determines the trials, except models and strategies. */
   readonly resolved: Omit<ResolvedSuite, "models" | "strategies">;
-  /** The accepted results, one entry a model, strategy and perturbation. */
+  /** The accepted results, one entry per model, strategy and perturbation. */
   readonly subjects: readonly {
     readonly model: ScoredTrial["model"];
     readonly strategy: string;
     readonly perturbation: string;
-    /** What tells this run from others: see {@linkcode runKey}. */
+    /** Identifies the run: see {@linkcode runKey}. */
     readonly run: string;
-    /** In plan order, without those behind the last one that was run. */
-    readonly trials: readonly Ended[];
+    /** In plan order, up to the last trial that was run. */
+    readonly trials: readonly TrialEnding[];
   }[];
 }
 
@@ -82,20 +82,20 @@ const BASELINE_FILE = z.strictObject({
   })).min(1, "must not be empty"),
 }) as unknown as z.ZodType<BaselineFile>;
 
-/** Results to compare with, and what they are results of. */
+/** Results to compare with, and their plan. */
 export interface Baseline extends BaselineTrials {
-  /** The keys of the runs that it holds. */
+  /** The keys of its runs. */
   readonly runs: ReadonlySet<string>;
-  /** The plan's fields; `undefined` for journals that other tools wrote. */
+  /** The fields of the plan; `undefined` for journals written by other tools. */
   readonly plan: Pick<BaselineFile, "suite" | "comparisonHash" | "seed" | "resolved"> | undefined;
-  /** What a person should know, such as dropped torn lines. */
+  /** Messages for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
 }
 
 /**
- * Reads a baseline: what `toolgate accept` wrote, or a journal.
+ * Reads a baseline from a file of `toolgate accept` or a journal.
  *
- * @throws {InputError} If it can be neither, or no verdict can rest on it.
+ * @throws {InputError} If it is neither, or its results cannot be compared with.
  */
 export function readBaseline(path: string): Baseline {
   const value = parseJson(readText(path));
@@ -103,7 +103,7 @@ export function readBaseline(path: string): Baseline {
     assertShallow(value, path);
     const file = parseWith(BASELINE_FILE, value, path);
     const runs = new Set(file.subjects.map(({ run }) => run));
-    return { file: path, trials: trialsOf(file, path), plan: file, notices: [], runs };
+    return { file: path, trials: baselineTrials(file, path), plan: file, notices: [], runs };
   }
   const { trials, plan, problem, notices } = readResults([path]);
   if (problem !== undefined) {
@@ -112,20 +112,20 @@ export function readBaseline(path: string): Baseline {
   if (trials.length === 0) {
     throw new InputError(`Cannot compare with ${path} as it must have trials: there are none`);
   }
-  return { file: path, trials, plan, notices, runs: runsOf(trials) };
+  return { file: path, trials, plan, notices, runs: runKeys(trials) };
 }
 
 /**
- * The results that a gate compares with, if it names a file. Where that is yet to be made there are
- * none: trials are run all the same, so that there is something to accept.
+ * Reads the baseline file that a gate names, if any. Returns `undefined` if the file does not exist yet: the
+ * trials are run anyway, so that they can be accepted.
  *
- * @throws {InputError} If there is such a file and it cannot be used.
+ * @throws {InputError} If the file exists and cannot be used.
  */
 export function baselineOfGate(
   gate: GatePolicy | undefined,
   pathOf = (file: string) => file,
 ): Baseline | undefined {
-  const file = fileOf(gate);
+  const file = baselineFile(gate);
   if (file === undefined) return undefined;
   try {
     Deno.statSync(pathOf(file));
@@ -135,58 +135,61 @@ export function baselineOfGate(
   return readBaseline(pathOf(file));
 }
 
-/** What to do when a gate names a file that is not there; `undefined` if that is not so. */
+/** Returns how to make a baseline file that does not exist yet; `undefined` if none is missing. */
 export function missingBaseline(
   gate: GatePolicy | undefined,
   baseline: Baseline | undefined,
 ): string | undefined {
-  const file = fileOf(gate);
+  const file = baselineFile(gate);
   if (file === undefined || baseline !== undefined) return undefined;
   return `there is no baseline ${file} yet: keep the trials with --out=results.jsonl, then ` +
     `deno task toolgate accept results.jsonl --out ${file}`;
 }
 
-function fileOf(gate: GatePolicy | undefined): string | undefined {
+function baselineFile(gate: GatePolicy | undefined): string | undefined {
   if (gate === undefined || !isUpgrade(gate)) return undefined;
   return typeof gate.baseline === "string" ? undefined : gate.baseline.file;
 }
 
-/** What tells the trials of one subject from those of another run: when each began and how it went. */
+/** A key that distinguishes runs of the same trials, by when each began and how it ended. */
 function runKey(trials: readonly TrialSummary[]): string {
   return sha256(
     canonicalJson(trials.map(({ id, startedAt, outcome }) => [id, startedAt, outcome])),
   );
 }
 
-function runsOf(trials: readonly TrialSummary[]): Set<string> {
+function runKeys(trials: readonly TrialSummary[]): Set<string> {
   const ordered = trials.toSorted((one, other) => one.id < other.id ? -1 : 1);
   return new Set(byVariant(ordered, variantOf).map(({ items }) => runKey(items)));
 }
 
 /**
- * Makes sure that trials are not compared with themselves, which would let anything pass.
+ * Refuses to compare trials with themselves, as any gate would pass.
  *
- * @throws {InputError} If they are.
+ * @throws {InputError} If they are the baseline's own.
  */
 export function assertOtherRun(baseline: Baseline, trials: readonly TrialSummary[]): void {
-  // Other tools may not say when trials began, and then nothing tells runs apart.
+  // Other tools may omit start times, without which runs cannot be told apart.
   if (trials.every(({ startedAt }) => startedAt === "")) return;
-  if (runsOf(trials).isDisjointFrom(baseline.runs)) return;
+  if (runKeys(trials).isDisjointFrom(baseline.runs)) return;
   throw new InputError(
-    `Cannot compare with ${baseline.file} as a candidate needs trials of its own: ` +
-      "these are the very trials of the baseline",
+    `Cannot compare with ${baseline.file} as the candidate must be another run: ` +
+      "these are the trials of the baseline itself",
   );
 }
 
-function trialsOf(file: BaselineFile, path: string): ScoredTrial[] {
-  const { resolved, comparisonHash: told, generator, seed } = file;
+function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
+  const { resolved, comparisonHash: hash, generator, seed } = file;
   const { checksum, ...rest } = file;
   if (checksum !== checksumOf(rest)) {
     throw new InputError(
       `Cannot compare with ${path} as its checksum must be that of its content: it was changed`,
     );
   }
-  if (hashOf(resolved) !== told || resolved.generator !== generator || resolved.seed !== seed) {
+  if (
+    resolvedHash(resolved) !== hash || resolved.generator !== generator ||
+    resolved.seed !== seed
+  ) {
     throw new InputError(
       `Cannot compare with ${path} as its comparisonHash must be that of its plan: ` +
         "it was made by another version",
@@ -202,7 +205,7 @@ function trialsOf(file: BaselineFile, path: string): ScoredTrial[] {
     );
   }
   return file.subjects.flatMap(({ model, strategy, perturbation, trials }) => {
-    const planned = plannedOf(resolved, { model: model.requested, strategy, perturbation });
+    const planned = plannedTrials(resolved, { model: model.requested, strategy, perturbation });
     if (trials.length > planned.length) {
       throw new InputError(
         `Cannot compare with ${path} as a subject has at most ${planned.length} trials: ` +
@@ -215,14 +218,14 @@ function trialsOf(file: BaselineFile, path: string): ScoredTrial[] {
       const [outcome, ...types] = typeof ended === "string" ? [ended] : ended;
       const solved = outcome === "solved";
       const failures = types.map((type) => ({ type }));
-      const scored = { model, strategy, perturbation, task, repetition, outcome, solved, failures };
-      return [changesTask(task, perturbation) ? scored : { ...scored, changed: false }];
+      const trial = { model, strategy, perturbation, task, repetition, outcome, solved, failures };
+      return [changesTask(task, perturbation) ? trial : { ...trial, changed: false }];
     });
   });
 }
 
-/** The trials of one subject, in plan order. */
-function plannedOf(
+/** The trials of one variant, in plan order. */
+function plannedTrials(
   resolved: BaselineFile["resolved"],
   { model, strategy, perturbation }: { model: string; strategy: string; perturbation: string },
 ): PlannedTrial[] {
@@ -238,19 +241,19 @@ function checksumOf(content: Omit<BaselineFile, "checksum">): string {
   return sha256(canonicalJson(content));
 }
 
-function hashOf(resolved: BaselineFile["resolved"]): string {
+function resolvedHash(resolved: BaselineFile["resolved"]): string {
   return comparisonHash({ resolved: { ...resolved, models: [], strategies: [] } });
 }
 
 /**
- * What is kept of results when they are accepted as a baseline.
+ * Returns the baseline file for accepted results.
  *
- * @throws {InputError} If no verdict can rest on them; `source` is what the message calls them.
+ * @throws {InputError} If they cannot be a baseline; the message names them by `source`.
  */
 export function acceptResults(results: Results, source: string): BaselineFile {
   const { plan, trials, problem } = results;
   const fault = problem ?? (plan === undefined ? "their first line must be a plan" : undefined) ??
-    unacceptable(results);
+    rejectionReason(results);
   if (plan === undefined || fault !== undefined) {
     throw new InputError(`Cannot accept ${source}: ${fault}`);
   }
@@ -261,7 +264,7 @@ export function acceptResults(results: Results, source: string): BaselineFile {
     const fault = servedModelChange(items, "the served model");
     if (fault !== undefined) throw new InputError(`Cannot accept ${source}: ${fault}`);
     const finished = new Map(items.map((trial) => [trial.id, trial]));
-    const ended = plannedOf(resolved, subject).map(({ id }): Ended => {
+    const ended = plannedTrials(resolved, subject).map(({ id }): TrialEnding => {
       const trial = finished.get(id);
       if (trial === undefined) return null;
       const types = FAILURE_TYPES.filter((type) =>
@@ -275,7 +278,7 @@ export function acceptResults(results: Results, source: string): BaselineFile {
       model: { requested, served: served.served, simulated },
       strategy,
       perturbation,
-      run: [...runsOf(items)][0]!,
+      run: [...runKeys(items)][0]!,
       trials: ended.slice(0, ended.findLastIndex((one) => one !== null) + 1),
     };
   });
@@ -287,14 +290,15 @@ export function acceptResults(results: Results, source: string): BaselineFile {
   return { ...content, checksum: checksumOf(content) };
 }
 
-/** Results that say nothing must not take the place of a baseline that does. */
-function unacceptable({ trials, planned, gate, rule, stopped }: Results): string | undefined {
+/** Why results must not replace a baseline; `undefined` if they may. */
+function rejectionReason({ trials, planned, gate, rule, stopped }: Results): string | undefined {
   if (trials.length === 0) return "there are no trials";
   const missing = planned.length - trials.length;
-  const judged = rule === undefined || missing === 0
+  const variants = rule === undefined || missing === 0
     ? []
     : decideTrials(trials, planned, gate!, { rule });
-  const decided = judged.length > 0 && judged.every(({ verdict }) => verdict.kind !== "invalid");
+  const decided = variants.length > 0 &&
+    variants.every(({ verdict }) => verdict.kind !== "invalid");
   if (missing > 0 && stopped === undefined && !decided) {
     return `${missing} of ${planned.length} trials were not run; continue the run with --resume`;
   }
@@ -304,26 +308,26 @@ function unacceptable({ trials, planned, gate, rule, stopped }: Results): string
   }
 }
 
-/** As gates ask for by default. */
+/** The default of gates. */
 const ACCEPTED_COVERAGE = 0.95;
 
-/** A baseline as text: one trial a line, so that a review sees what has changed. */
+/** The text of a baseline file: one trial a line, so that a review shows which changed. */
 export function baselineText(file: BaselineFile): string {
   const { subjects, ...head } = file;
-  const shown = subjects.map(({ trials, ...subject }) => {
+  const entries = subjects.map(({ trials, ...subject }) => {
     const lines = trials.map((ended) => `      ${JSON.stringify(ended)}`).join(",\n");
     const fields = JSON.stringify(subject).slice(1, -1);
     return `    {\n      ${fields},\n      "trials": [\n${lines}\n      ]\n    }`;
   });
   const fields = Object.entries(head)
     .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`).join("");
-  return `{\n${fields}  "subjects": [\n${shown.join(",\n")}\n  ]\n}\n`;
+  return `{\n${fields}  "subjects": [\n${entries.join(",\n")}\n  ]\n}\n`;
 }
 
 /**
- * Makes sure that results of `plan` may be compared with a baseline.
+ * Checks that results of `plan` may be compared with a baseline.
  *
- * @throws {InputError} If not; the message says in which fields they differ.
+ * @throws {InputError} If not; the message names the fields that differ.
  */
 export function assertComparable(
   baseline: Baseline,
@@ -334,7 +338,7 @@ export function assertComparable(
   const { same } = unitNames(planned.map(({ task }) => task));
   if (plan !== undefined && baseline.plan !== undefined) {
     if (comparisonHash(plan) === baseline.plan.comparisonHash) return;
-    // A journal's plan has models and strategies too, in which they may well differ.
+    // Plans of journals also have models and strategies, which may differ.
     const shared = ({ resolved }: { readonly resolved: Partial<ResolvedSuite> }) => {
       const { models: _, strategies: __, ...rest } = resolved;
       return { resolved: rest };
@@ -351,13 +355,13 @@ export function assertComparable(
     );
   }
   // Without a plan on either side, the graphs themselves must be the same.
-  const keyOf = ({ task, repetition }: ScoredTrial | PlannedTrial) =>
+  const trialKey = ({ task, repetition }: ScoredTrial | PlannedTrial) =>
     canonicalJson([task, repetition]);
-  const [one, other] = [new Set(planned.map(keyOf)), new Set(baseline.trials.map(keyOf))];
-  const apart = one.symmetricDifference(other).size;
-  if (apart === 0) return;
+  const [one, other] = [new Set(planned.map(trialKey)), new Set(baseline.trials.map(trialKey))];
+  const different = one.symmetricDifference(other).size;
+  if (different === 0) return;
   throw new InputError(
     `Cannot compare with ${file} as both must be of the same ${same}: ` +
-      `${apart} of ${one.union(other).size} are only in one of them`,
+      `${different} of ${one.union(other).size} are only in one of them`,
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Decides the gate of a run over the results of its journals.
+ * Decides the gate of a run from its journals.
  * @module
  */
 
@@ -13,25 +13,25 @@ import type { Prices } from "../models/prices.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 
-/** What results are decided with, beside the policy. */
+/** Options of {@linkcode decideResults}. */
 export interface DecisionOptions {
-  /** What the policy's baseline file holds. */
+  /** The results of the policy's baseline file. */
   readonly baseline?: Baseline | undefined;
-  /** What models cost; default what the plan says. */
+  /** The prices of models; default: those of the plan. */
   readonly prices?: Prices | undefined;
 }
 
-/** Why nothing can be decided over results; `undefined` when something can. */
+/** Returns why no decision is possible; `undefined` if one is. */
 export function undecidableReason({ problem, trials }: Results): string | undefined {
   if (problem !== undefined) return printable(problem, 1000);
   return trials.length === 0 ? "there are no trials" : undefined;
 }
 
 /**
- * Decides over the results of a run.
+ * Decides the gate over the results of a run.
  *
- * @throws {InputError} If the baseline is not of the same graphs or is these very trials, or a ceiling
- * of cost lacks a price.
+ * @throws {InputError} If the baseline has other graphs or is these very trials, or a cost limit lacks a
+ * price.
  */
 export function decideResults(
   results: Results,
@@ -45,9 +45,14 @@ export function decideResults(
     assertComparable(baseline, plan, planned);
     assertOtherRun(baseline, trials);
   }
-  const known = prices === undefined || plan === undefined
+  const costs = prices === undefined || plan === undefined
     ? prices ?? results.prices
     : pricesFor(prices, plan.resolved);
-  const judged = decideTrials(trials, planned, policy, { rule, baseline, prices: known, stopped });
-  return reportVerdicts(suite, judged, policy, compareStrategies(trials, known));
+  const variants = decideTrials(trials, planned, policy, {
+    rule,
+    baseline,
+    prices: costs,
+    stopped,
+  });
+  return reportVerdicts(suite, variants, policy, compareStrategies(trials, costs));
 }

@@ -1,5 +1,5 @@
 /**
- * Stopping: which trials of a running plan are still needed, as its sequential gate and its budget say.
+ * Early stopping: which trials of a running plan its sequential gate and its budget still need.
  * @module
  */
 
@@ -22,44 +22,44 @@ import type { TrialSummary } from "../trials/summary.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 
-/** A planned trial that was not run as it is not needed. */
-export interface Needless {
-  /** What tells it from a trial. */
+/** A planned trial that was skipped. */
+export interface SkippedTrial {
+  /** Distinguishes it from a trial. */
   readonly kind: "needless";
-  /** What ended the run: its gate or, before that could decide, its baseline's end or a budget. */
+  /** The cause: the gate has decided, the baseline has no more blocks, or a budget is spent. */
   readonly by: "gate" | "baseline" | "budget";
-  /** Why, in words. */
+  /** A description of the reason. */
   readonly reason: string;
 }
 
-/** One contest on its way: its bets, and the block that they wait for. */
-interface Race {
+/** A pending decision of a sequential gate: its bets, and the next block. */
+interface RunningDecision {
   readonly name: string;
   readonly bets: Bets;
   readonly blocks: readonly (readonly DecisionGraph[])[];
-  /** For each block, trials that have not ended. */
+  /** The number of unfinished trials in each block. */
   readonly open: number[];
-  /** The block that is bet on next. */
+  /** The next block to bet on. */
   next: number;
-  /** The first block that a baseline from a file does not have. */
+  /** The first block that is missing from a baseline file. */
   readonly end: number;
 }
 
 /**
- * Follows the trials of a run in whatever order they end, and tells which need not be begun. A
- * sequential gate looks in plan order: at a block when all trials of it and of those before have ended.
+ * Follows the trials of a run, which may end in any order, and decides which need not be started. A
+ * sequential gate looks at blocks in plan order, once all trials up to the end of a block have ended.
  */
 export class Stopping {
   readonly #scores: FinishedTrials;
-  readonly #races: Race[] = [];
-  /** The contests and blocks that wait for a trial, by the names of the trial. */
-  readonly #waiting = new Map<string, { race: Race; block: number }[]>();
+  readonly #running: RunningDecision[] = [];
+  /** The decisions and blocks that wait for a trial, by its names. */
+  readonly #waiting = new Map<string, { running: RunningDecision; block: number }[]>();
   readonly #spending: Spending;
   readonly #upgrade: boolean;
   readonly #unit: UnitNames;
   #stopped: string | undefined;
 
-  /** Watches the whole of `plan`. */
+  /** Watches all trials of `plan`. */
   constructor(plan: Plan, baseline?: BaselineTrials) {
     const { gate, rule, budget = {}, prices } = plan;
     this.#spending = new Spending(budget, prices);
@@ -72,10 +72,12 @@ export class Stopping {
     if (gate === undefined || rule === undefined) return;
     for (const { subject, graphs } of plannedDecisions(plan.trials, gate, baseline)) {
       const blocks = [...Map.groupBy(graphs, ({ block }) => block).values()];
-      const known = (graph: DecisionGraph) =>
+      const hasBaseline = (graph: DecisionGraph) =>
         graph.baseline.every((name) => this.#scores.has(name));
-      const end = baseline === undefined ? -1 : blocks.findIndex((block) => !block.every(known));
-      const race: Race = {
+      const end = baseline === undefined
+        ? -1
+        : blocks.findIndex((block) => !block.every(hasBaseline));
+      const running: RunningDecision = {
         name: printable(variantName(subject)),
         bets: new Bets(rule, hypothesesOf(gate)),
         blocks,
@@ -83,47 +85,47 @@ export class Stopping {
         next: 0,
         end: end < 0 ? blocks.length : end,
       };
-      this.#races.push(race);
-      for (const [block, own] of race.blocks.entries()) {
-        const names = own.flatMap(trialNames);
+      this.#running.push(running);
+      for (const [block, blockGraphs] of running.blocks.entries()) {
+        const names = blockGraphs.flatMap(trialNames);
         const open = names.filter((name) => !this.#scores.has(name));
-        race.open.push(open.length);
+        running.open.push(open.length);
         for (const name of open) {
           const waiting = this.#waiting.get(name);
-          if (waiting === undefined) this.#waiting.set(name, [{ race, block }]);
-          else waiting.push({ race, block });
+          if (waiting === undefined) this.#waiting.set(name, [{ running, block }]);
+          else waiting.push({ running, block });
         }
       }
     }
   }
 
-  /** Counts what a trial has cost that is none of this run's. */
+  /** Counts the cost of a trial of an earlier run. */
   charge(trial: TrialSummary): void {
     this.#spending.add(trial);
   }
 
-  /** Counts a trial that has ended. */
+  /** Records a finished trial. */
   record(trial: TrialSummary): void {
     this.charge(trial);
-    if (this.#races.length === 0) return;
-    // The journal has the rest of it: a long run must not keep every trace in memory.
+    if (this.#running.length === 0) return;
+    // The journal has the traces; a long run must not keep them in memory.
     const { id, model, strategy, perturbation, task, repetition, outcome, solved } = trial;
     this.#scores.add({
       ...{ id, model, strategy, perturbation, task, repetition, outcome, solved },
       failures: [],
     });
     for (const name of this.#scores.namesOf({ ...trial, model: trial.model.requested })) {
-      for (const { race, block } of this.#waiting.get(name) ?? []) {
-        race.open[block]!--;
-        this.#advance(race);
+      for (const { running, block } of this.#waiting.get(name) ?? []) {
+        running.open[block]!--;
+        this.#advance(running);
       }
       this.#waiting.delete(name);
     }
   }
 
-  /** Whether and why a trial need not be begun; `undefined` if it must. */
-  needless(planned: PlannedTrial): Needless | undefined {
-    const ended = this.#ended(planned);
+  /** Why a trial need not be started; `undefined` if it must. */
+  skipReason(planned: PlannedTrial): SkippedTrial | undefined {
+    const ended = this.#endReason(planned);
     if (ended !== undefined) return ended;
     const reason = this.#spending.reached;
     if (reason === undefined) return undefined;
@@ -131,44 +133,44 @@ export class Stopping {
     return { kind: "needless", by: "budget", reason };
   }
 
-  /** Which budget is spent, so that nothing more is begun; `undefined` as long as none is. */
+  /** The spent budget that ends the run; `undefined` if none is spent. */
   get spent(): string | undefined {
     return this.#spending.reached;
   }
 
-  /** Which budget has withheld trials that were needed; `undefined` if none has. */
+  /** The budget that caused needed trials to be skipped; `undefined` if none did. */
   get stopped(): string | undefined {
     return this.#stopped;
   }
 
-  #ended(planned: PlannedTrial): Needless | undefined {
+  #endReason(planned: PlannedTrial): SkippedTrial | undefined {
     const names = this.#scores.namesOf(planned);
     const waiting = names.flatMap((name) => this.#waiting.get(name) ?? []);
-    const reasons = waiting.map(({ race, block }): Needless | undefined => {
-      const { name, bets, end } = race;
+    const reasons = waiting.map(({ running, block }): SkippedTrial | undefined => {
+      const { name, bets, end } = running;
       if (bets.decision !== undefined) {
         const reason = `the gate of ${name} had decided after ${bets.units} ${this.#unit.many}`;
         return { kind: "needless", by: "gate", reason };
       }
       if (block < end) return undefined;
-      const graphs = race.blocks.slice(0, end).reduce((sum, one) => sum + one.length, 0);
+      const graphs = running.blocks.slice(0, end).reduce((sum, one) => sum + one.length, 0);
       const reason = `the baseline ends after ${graphs} ${this.#unit.many}`;
       return { kind: "needless", by: "baseline", reason };
     });
-    // A trial may be the baseline of several: as long as one of them waits for it, it is needed.
+    // A trial may be the baseline of several decisions; it is needed while any of them waits for it.
     return reasons.includes(undefined) ? undefined : reasons[0];
   }
 
-  #advance(race: Race): void {
-    while (race.bets.decision === undefined && race.open[race.next] === 0) {
-      race.bets.look(race.blocks[race.next]!.map((graph) => this.#sample(graph)));
-      race.next++;
+  #advance(running: RunningDecision): void {
+    while (running.bets.decision === undefined && running.open[running.next] === 0) {
+      running.bets.look(running.blocks[running.next]!.map((graph) => this.#sample(graph)));
+      running.next++;
     }
   }
 
   #sample({ candidate, baseline }: DecisionGraph): Sample {
-    const own = this.#scores.unit(candidate);
-    if (!this.#upgrade) return unitSample(own);
-    return pairSample({ candidate: own, baseline: this.#scores.unit(baseline) });
+    const unit = this.#scores.unit(candidate);
+    if (!this.#upgrade) return unitSample(unit);
+    return pairSample({ candidate: unit, baseline: this.#scores.unit(baseline) });
   }
 }

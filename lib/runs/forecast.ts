@@ -1,5 +1,5 @@
 /**
- * Forecasts: what a plan can tell, and what it will probably cost, before anything is spent.
+ * Forecasts: what a plan's gate can detect and its probable cost, before anything is spent.
  * @module
  */
 
@@ -47,30 +47,30 @@ import { isGenerated } from "../trials/executors/task_kind.ts";
 import { type UnitNames, unitNames } from "../gate/unit_names.ts";
 import { percent, points } from "../base/numbers.ts";
 
-/** What a gate will be able to tell. */
+/** The forecast of a gate. */
 export interface Forecast {
   /** Graphs of each model. */
   readonly graphs: number;
   /**
-   * The minimum detectable effect: the smallest margin that so many graphs decide with both errors of
-   * the policy; `null` if there is none, as a share else.
+   * The minimum detectable effect: the smallest margin that this number of graphs decides within both error
+   * rates of the policy, as a share; `null` if there is none.
    */
   readonly detectable: number | null;
-  /** The share of the graphs that is expected to be run; below 1 where a gate stops early. */
+  /** The expected share of graphs that are run; below 1 if a gate stops early. */
   readonly expectedShare?: number;
-  /** What to print, a line each. */
+  /** The lines to print. */
   readonly lines: readonly string[];
-  /** What to warn of; empty if the gate can decide. */
+  /** Warnings; empty if the gate can decide. */
   readonly warnings: readonly string[];
 }
 
-/** Counts are whole, so that power goes up and down by a hair from one size to the next. */
-const HAIR = 0.01;
+/** Tolerance of power, which varies slightly from one size to the next as counts are whole numbers. */
+const POWER_TOLERANCE = 0.01;
 
-/** Gates that are simulated for an expectation: it is then good to about two percent. */
-const GATES = 1_000;
+/** Simulated gates per expectation, for an accuracy of about two percent. */
+const SIMULATED_GATES = 1_000;
 
-/** What the gate of `plan` will be able to tell; `undefined` if it has none. */
+/** Returns the forecast of a plan's gate; `undefined` if it has none. */
 export function forecast(plan: Plan): Forecast | undefined {
   const { gate, rule, resolved } = plan;
   if (gate === undefined) return undefined;
@@ -83,7 +83,7 @@ export function forecast(plan: Plan): Forecast | undefined {
     graphs,
     unit,
     cells: resolved.cells.length,
-    // Questions may be asked in several ways, each of which is one trial more of the same unit.
+    // A question may be asked in several ways, each of which adds a trial to the same unit.
     repetitions: Math.max(1, Math.round(plan.trials.length / (subjects * graphs))),
   };
   return isUpgrade(gate) ? upgradeForecast(gate, size) : rateForecast(gate, size);
@@ -103,7 +103,7 @@ function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
   const lines = [
     `${graphs} ${unit.ofModel} tell a success rate of ${percent(successRate)} from ` +
     (detectable === null ? "no lower one" : `one that is ${points(detectable)} lower`) +
-    // Repetitions may all be alike, and then say no more than one.
+    // Repetitions may all be alike, and then count as one.
     (repetitions > 1 ? ", at least if their repetitions differ" : ""),
   ];
   const best = new Array<Unit>(graphs).fill(solvedUnit(repetitions));
@@ -120,7 +120,7 @@ function rateForecast(policy: CompleteRatePolicy, size: Size): Forecast {
     graphs,
     detectable,
     lines,
-    warnings: pass >= policy.power - HAIR || repetitions > 1 ? [] : [
+    warnings: pass >= policy.power - POWER_TOLERANCE || repetitions > 1 ? [] : [
       `the gate is too small for its margin of ${points(margin)}: a model at exactly ` +
       `${percent(successRate)} would pass with ${percent(pass)}, fail with ${
         percent(fail)
@@ -137,7 +137,7 @@ function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
   const lines = [
     `${graphs} ${unit.whole} tell two models that are alike from a drop of ` +
     (detectable === null ? "no size" : points(detectable)) +
-    `, where one in ${fixed(1 / discordance)} ${unit.many} is solved by only one of them`,
+    `, where one in ${oneDecimal(1 / discordance)} ${unit.many} is solved by only one of them`,
   ];
   const solved = solvedUnit(repetitions);
   const tied = new Array<Pair>(graphs).fill({ candidate: solved, baseline: solved });
@@ -150,7 +150,7 @@ function upgradeForecast(policy: CompleteUpgradePolicy, size: Size): Forecast {
     graphs,
     detectable,
     lines,
-    warnings: power >= policy.power - HAIR || repetitions > 1 ? [] : [
+    warnings: power >= policy.power - POWER_TOLERANCE || repetitions > 1 ? [] : [
       `the gate is too small for its margin of ${
         points(margin)
       }: a model as good as the baseline ` +
@@ -163,9 +163,9 @@ function solvedUnit(repetitions: number): Unit {
   return { solved: repetitions, valid: repetitions, trials: repetitions };
 }
 
-/** How many graphs would do, or what else. */
+/** How many graphs are needed, or what else would help. */
 function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size): string {
-  if (policy.margin === 0) return `With margin 0 no number of ${many} is sure to do`;
+  if (policy.margin === 0) return `With margin 0 no number of ${many} is surely enough`;
   let needed: number;
   try {
     needed = isUpgrade(policy)
@@ -173,9 +173,9 @@ function advice(policy: CompletePolicy, { cells, unit: { many, option } }: Size)
       : rateSampleSize(policy.successRate, policy.margin, policy);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return `No number of ${many} that can be planned is sure to do: take another margin`;
+    return `No number of ${many} that can be planned is surely enough: take another margin`;
   }
-  // What a call set has is all there is, and too little for a gate that plans its own size.
+  // A call set has a fixed number of questions, too few for a gate that plans its own size.
   if (option === null) return `It takes ${needed} ${many}, or a larger margin`;
   const each = Math.ceil(needed / cells);
   return `It takes ${option}: ${each}` + (cells === 1 ? "" : ` (${needed} over ${cells} cells)`) +
@@ -205,11 +205,11 @@ function sequentialForecast(
   };
 }
 
-/** How a sequential gate ends where either hypothesis just holds, by simulation. */
+/** Simulates how a sequential gate ends if either hypothesis just holds. */
 export function sequentialChances(
   policy: CompletePolicy,
   rule: SequentialRule,
-  gates = GATES,
+  gates = SIMULATED_GATES,
 ): { good: SequentialChances; bad: SequentialChances } {
   const { pass, fail } = hypothesesOf(policy);
   const chances = (truth: number) => {
@@ -227,7 +227,7 @@ export function sequentialChances(
   return { good: chances(fail), bad: chances(pass) };
 }
 
-/** The tokens that a trial takes on average, roughly: see {@linkcode expectedUsage}. */
+/** Roughly estimates the mean token usage of a trial: see {@linkcode expectedUsage}. */
 export function estimateUsage(plan: Plan): Usage {
   const [first] = plan.resolved.models;
   const block = plan.trials.filter((trial) =>
@@ -242,15 +242,18 @@ export function estimateUsage(plan: Plan): Usage {
   const estimates = block.map(({ task, strategy, perturbation }) => {
     const { references } = plan.resolved;
     using fixture = (plan.open ?? openTask)(task, { perturbation, references });
-    const own = strategies.get(strategy)!;
-    return expectedUsage(sizeOf(fixture, own), { strategies: own, faults: faultsIn(perturbation) });
+    const ids = strategies.get(strategy)!;
+    return expectedUsage(taskSize(fixture, ids), {
+      strategies: ids,
+      faults: faultsIn(perturbation),
+    });
   });
   const mean = (name: keyof Usage) =>
     Math.round(estimates.reduce((sum, one) => sum + one[name], 0) / estimates.length);
   return { inputTokens: mean("inputTokens"), outputTokens: mean("outputTokens") };
 }
 
-function sizeOf(
+function taskSize(
   { prompt, tools, given, minimumCalls }: Fixture,
   strategies: readonly StrategyId[],
 ): TaskSize {
@@ -262,11 +265,11 @@ function sizeOf(
   };
 }
 
-/** What will come out otherwise than one may think: of the gate as told, and of models' options. */
-export function planWarnings(plan: Plan, told = forecast(plan)): string[] {
+/** Warnings about the gate's forecast, models' options and perturbations. */
+export function planWarnings(plan: Plan, gateForecast = forecast(plan)): string[] {
   const { models, cells } = plan.resolved;
   return [
-    ...told?.warnings ?? [],
+    ...gateForecast?.warnings ?? [],
     ...models.flatMap((entry) => {
       const { toolChoice = "auto" } = entry;
       if (toolChoice === "auto" || cells.every((cell) => "case" in cell)) return [];
@@ -279,18 +282,18 @@ export function planWarnings(plan: Plan, told = forecast(plan)): string[] {
   ];
 }
 
-/** Perturbations that find nothing to change, as one task of each cell tells. */
+/** Warns of perturbations that change nothing, judged by one task of each cell. */
 function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
   const { cells, perturbations } = resolved;
-  const alone = perturbations.includes("none") ? [] : [
-    "nothing to compare with: add none to the perturbations, so that reports tell what each changes",
+  const incomparable = perturbations.includes("none") ? [] : [
+    "nothing to compare with: add none to the perturbations, so that reports show what each changes",
   ];
-  const idle = perturbations.flatMap((perturbation) => {
+  const unchanging = perturbations.flatMap((perturbation) => {
     if (perturbation === "none") return [];
-    const looked = trials.filter((trial) =>
+    const first = trials.filter((trial) =>
       trial.block === 0 && trial.perturbation === perturbation
     );
-    const tasks = new Map(looked.map(({ task }) => [canonicalJson(task), task]));
+    const tasks = new Map(first.map(({ task }) => [canonicalJson(task), task]));
     const unchanged = [...tasks.values()]
       .filter((task) => !changesTask(task, perturbation, open)).length;
     if (unchanged === 0) return [];
@@ -301,28 +304,28 @@ function perturbationWarnings({ trials, resolved, open }: Plan): string[] {
       (plain ? '; with "surface": "rich" there is more to change' : ""),
     ];
   });
-  return [...alone, ...idle];
+  return [...incomparable, ...unchanging];
 }
 
 /**
- * What the whole plan will cost, a line a model; none without prices. What other models do at stages of
- * strategies is told at the price of the trial's own.
+ * The estimated cost of the whole plan, one line per model; empty without prices. Stages by other models
+ * are counted at the price of the trial's own.
  */
-export function forecastCost(plan: Plan, usage: Usage, told = forecast(plan)): string[] {
+export function forecastCost(plan: Plan, usage: Usage, gateForecast = forecast(plan)): string[] {
   const { prices, trials, resolved } = plan;
   if (prices === undefined) return [];
   const each = trials.length / resolved.models.length;
-  const share = told?.expectedShare ?? 1;
+  const share = gateForecast?.expectedShare ?? 1;
   const others = resolved.strategies.flatMap((entry) => [...stageEntries(entry).values()]);
   const stages = others.length === 0 ? "" : "; stages by other models are counted at its price";
   return resolved.models.map((entry) => {
     const name = modelName(entry);
     const cost = each * costOf(usage, name, prices);
-    const most = `$${dollars(cost)} for ${each} trials`;
+    const full = `$${dollars(cost)} for ${each} trials`;
     return `${printable(name)}: ` +
       (share < 1
-        ? `about $${dollars(share * cost)} if it stops early, at most ${most}`
-        : `about ${most}`) +
+        ? `about $${dollars(share * cost)} if it stops early, at most ${full}`
+        : `about ${full}`) +
       stages;
   });
 }
@@ -331,6 +334,6 @@ function dollars(value: number): string {
   return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2);
 }
 
-function fixed(value: number): string {
+function oneDecimal(value: number): string {
   return String(Number(value.toFixed(1)));
 }

@@ -1,5 +1,5 @@
 /**
- * Plans: what a suite comes to, trial by trial.
+ * Plans: all trials of a suite, in order.
  * @module
  */
 
@@ -34,7 +34,7 @@ import {
 } from "../trials/executors/tasks.ts";
 import { type PlannedTrial, trialId } from "../trials/trial_id.ts";
 
-/** Everything that decides which trials there are. */
+/** All that determines the trials. */
 export interface ResolvedSuite {
   readonly generator: number;
   readonly seed: number;
@@ -45,76 +45,76 @@ export interface ResolvedSuite {
   readonly perturbations: readonly string[];
   readonly repetitions: number;
   readonly limits: Limits;
-  /** Set where arguments may refer to what other calls of the same reply return. */
+  /** Set if arguments may refer to results of other calls of the same reply. */
   readonly references?: true;
-  /** The content of each call set, as a hash; left out without any. */
+  /** A hash of each call set's content; omitted without any. */
   readonly sets?: Readonly<Record<string, string>>;
-  /** Who judges answers; left out where nobody does. */
+  /** The judge of answers; omitted without one. */
   readonly judge?: JudgeEntry;
-  /** What each case of the user's own asks and asserts, as a hash; left out without any. */
+  /** A hash of each custom case's question and assertions; omitted without any. */
   readonly cases?: Readonly<Record<string, string>>;
 }
 
-/** A suite with every choice made: which trials there are, in which order. */
+/** A suite with every choice made: its trials, in order. */
 export interface Plan {
   /** The suite's name. */
   readonly suite: string;
-  /** What decides the trials. */
+  /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
   /** The trials, block by block: each block has one graph of every cell. */
   readonly trials: readonly PlannedTrial[];
   /** The gate, if there is one. */
   readonly gate?: CompletePolicy;
-  /** The rule by which a sequential gate stops. */
+  /** The stopping rule of a sequential gate. */
   readonly rule?: SequentialRule;
-  /** What may be spent. */
+  /** The budget. */
   readonly budget?: Budget;
-  /** What models cost. */
+  /** The prices of models. */
   readonly prices?: Prices;
-  /** The server of models that name none; left out for OpenAI's. It decides no trial. */
+  /** The server of models that name none; omitted for OpenAI's. It does not affect the trials. */
   readonly baseURL?: string;
-  /** Set where a model, its server or the agent is in the benchmark's own file, and no name finds it. */
+  /** Set if only the benchmark's own file has its model, server or agent. */
   readonly ownCode?: true;
-  /** Where its call sets lie, by name. It decides no trial. */
+  /** The paths of its call sets, by name. They do not affect the trials. */
   readonly places?: Readonly<Record<string, string>>;
-  /** The call sets that its questions are of; left out without any. */
+  /** The call sets of its questions; omitted without any. */
   readonly callSets?: readonly CallSet[];
-  /** Opens its tasks; left out where all of them can be made from what they are. */
+  /** Opens its tasks; omitted if their specs suffice. */
   readonly open?: TaskOpener;
 }
 
-/** Where tasks come from that cannot be made from what they are alone. */
+/** A source of tasks that cannot be made from their specs alone. */
 export interface TaskSource {
-  /** The cells that entries of a suite's tasks come to; the seed draws what is to be drawn. */
+  /** The cells of the suite's entries; random choices are drawn from the seed. */
   readonly cells: (seed: number) => readonly Cell[];
-  /** Opens them, and all others. */
+  /** Opens these and all other tasks. */
   readonly open: TaskOpener;
-  /** What each case asks and asserts, as a hash. */
+  /** A hash of each case's question and assertions. */
   readonly cases?: Readonly<Record<string, string>>;
-  /** The call sets, by name, and where each lies. */
+  /** The call sets and their paths, by name. */
   readonly sets?: ReadonlyMap<string, { readonly set: CallSet; readonly path: string }>;
 }
 
 /** Options of {@linkcode planSuite}. */
 export interface PlanOptions {
-  /** What errors call the suite. */
+  /** The name of the suite in errors. */
   readonly source?: string;
   /**
-   * Whether it is run in shards, none of which sees enough to stop: a sequential gate then plans the
-   * fixed size and decides by its rule.
+   * Whether the suite runs in shards, none of which sees enough to stop: a sequential gate then plans the
+   * fixed size and decides by the fixed rule.
    */
   readonly sharded?: boolean;
-  /** Where tasks come from that cannot be made from what they are alone; default there are none. */
+  /** The source of tasks that cannot be made from their specs alone; default none. */
   readonly tasks?: TaskSource;
 }
 
-/** The most trials of a plan. */
+/** The maximum number of trials in a plan. */
 export const MOST_TRIALS = 1_000_000;
 
 /**
- * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets a
- * seed of its own, so that graphs are independent, as gates assume; models, strategies and perturbations share graphs. How many
- * impossible crossings were `skipped` is told beside the plan.
+ * Makes every choice that `suite` leaves open and lists its trials. Each graph of each cell gets its own
+ * seed, so that graphs are independent, as gates assume; models, strategies and perturbations share graphs.
+ * `skipped` counts the impossible crossings.
  *
  * @throws {InputError} If the suite is not usable; the message names `source`, path and rule.
  */
@@ -122,9 +122,9 @@ export function planSuite(
   suite: Suite,
   { source = `suite ${suite.name}`, sharded = false, tasks }: PlanOptions = {},
 ): Plan & { readonly skipped: number } {
-  const seed = seedOf(suite);
+  const seed = suiteSeed(suite);
   const grids = suite.tasks.map((sizes, index) => {
-    // Whoever loads call sets tells what they come to.
+    // The source of tasks adds the cells of call sets.
     if ("set" in sizes) return { cells: [], skipped: 0 };
     try {
       return grid(sizes);
@@ -139,7 +139,7 @@ export function planSuite(
   assertQuestions(source, suite, cells);
   const models = suite.models.map((entry) => typeof entry === "string" ? { model: entry } : entry);
   assertDistinct(source, "models", models.map(modelName));
-  const strategies = (suite.strategies ?? ["baseline"]).map(brief);
+  const strategies = (suite.strategies ?? ["baseline"]).map(briefStrategy);
   assertDistinct(source, "strategies", strategies.map(strategyName));
   assertStageModels(source, models, strategies);
   const perturbations = suite.perturbations?.length ? suite.perturbations : ["none"];
@@ -157,7 +157,7 @@ export function planSuite(
   assertGate(source, gate, names, { ...suite, ...prices, strategies, perturbations });
   if (suite.references) assertReferences(`plan ${source}`, strategies, cells);
   assertUnperturbed(`plan ${source}`, cells, perturbations);
-  const rule = gate?.sequential ? ruleOf(source, gate, cells.length) : undefined;
+  const rule = gate?.sequential ? planRule(source, gate, cells.length) : undefined;
   const units = sharded ? rule?.fixedSize : rule?.largestSize;
   const resolved: ResolvedSuite = {
     generator: GENERATOR_VERSION,
@@ -200,8 +200,8 @@ export function planSuite(
   };
 }
 
-/** The seed that draws whatever is drawn: questions stand as they are, unless only some of them are asked. */
-function seedOf({ seed, tasks }: Suite): number {
+/** The suite's seed. Unsampled questions need no random choices, so that `fresh` becomes 0. */
+function suiteSeed({ seed, tasks }: Suite): number {
   if (seed !== "fresh") return seed;
   const drawsNothing = tasks.length > 0 &&
     tasks.every((entry) => "set" in entry && entry.sample === undefined);
@@ -209,17 +209,17 @@ function seedOf({ seed, tasks }: Suite): number {
 }
 
 /** The models that a strategy asks at stages. */
-function stagesOf(entry: string | StrategyEntry): ModelEntry[] {
+function stageModels(entry: string | StrategyEntry): ModelEntry[] {
   return [...stageEntries(entry).values()];
 }
 
-/** The prices, for all models that a suite asks; a model costs the same however it is spoken to. */
+/** The prices of all models in a suite; a model costs the same through each API. */
 export function pricesFor(
   prices: Prices,
   { models, strategies, judge }: Pick<ResolvedSuite, "models" | "strategies" | "judge">,
 ): Prices {
   const judges = judge === undefined ? [] : [judge];
-  return withApiPrices(prices, [...models, ...strategies.flatMap(stagesOf), ...judges]);
+  return withApiPrices(prices, [...models, ...strategies.flatMap(stageModels), ...judges]);
 }
 
 function fromSets(
@@ -229,7 +229,7 @@ function fromSets(
   return Object.fromEntries([...sets].map(([name, set]) => [name, fieldOf(set)]));
 }
 
-function ruleOf(source: string, gate: CompletePolicy, blockSize: number): SequentialRule {
+function planRule(source: string, gate: CompletePolicy, blockSize: number): SequentialRule {
   try {
     return sequentialRule(gate, blockSize);
   } catch (error) {
@@ -237,7 +237,7 @@ function ruleOf(source: string, gate: CompletePolicy, blockSize: number): Sequen
   }
 }
 
-/** A sequential gate looks at whole blocks, of which nothing can be left out. */
+/** A sequential gate looks at whole blocks, from which no trial may be missing. */
 function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpener): void {
   if (resolved.perturbations.every((id) => id === "none")) return;
   for (const { task, perturbation } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
@@ -249,23 +249,23 @@ function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpen
   }
 }
 
-/** What a task is, and whether a perturbation changes it, hangs on none of these. */
+/** Neither a task nor its perturbation depends on these. */
 const ONE_OF_EACH = { models: [{ model: "" }], strategies: ["baseline"], repetitions: 1 };
 
-/** A strategy of which nothing is set is its name. */
-function brief(entry: string | StrategyEntry): string | StrategyEntry {
+/** A strategy without options is shortened to its name. */
+function briefStrategy(entry: string | StrategyEntry): string | StrategyEntry {
   if (typeof entry === "string") return entry;
   return Object.keys(entry).length === 1 ? entry.strategy : entry;
 }
 
-/** How many trials a resolved suite comes to. */
+/** The number of trials in a resolved suite. */
 export function countTrials(resolved: ResolvedSuite): number {
   const { cells, graphs, models, strategies, perturbations, repetitions } = resolved;
   const lists = [cells, models, strategies, perturbations];
   return lists.reduce((product, { length }) => product * length, graphs * repetitions);
 }
 
-/** The trials that a resolved suite comes to, in plan order. */
+/** The trials of a resolved suite, in plan order. */
 export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
   const { seed, graphs, cells, models, strategies, perturbations, repetitions } = resolved;
   const names = strategies.map(strategyName);
@@ -279,7 +279,7 @@ export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
         for (const strategy of names) {
           for (const perturbation of perturbations) {
             for (let repetition = 1; repetition <= repetitions; repetition++) {
-              // A case of one's own is the same in each block: its trials are told apart by number.
+              // A case is the same in each block: its trials differ by number.
               const number = isCase(task) ? block + repetition : repetition;
               const key = {
                 ...{ model: modelName(entry), strategy, perturbation, task },
@@ -295,12 +295,12 @@ export function listTrials(resolved: ResolvedSuite): PlannedTrial[] {
   return trials;
 }
 
-/** A hash of everything that decides which trials there are; shards of one plan share it. */
+/** A hash of all that determines the trials; shards of one plan share it. */
 export function planHash({ suite, resolved }: Pick<Plan, "suite" | "resolved">): string {
   return sha256(canonicalJson({ suite, ...resolved }));
 }
 
-/** A hash of everything but models and strategies: what plans share whose results may be compared. */
+/** A hash without models and strategies; plans that share it have comparable results. */
 export function comparisonHash({ resolved }: Pick<Plan, "resolved">): string {
   const { models: _, strategies: __, judge: ___, ...rest } = resolved;
   return sha256(canonicalJson(rest));

@@ -1,5 +1,5 @@
 /**
- * Rules of plans: what the parts of a suite ask of each other.
+ * Plan rules: checks that the parts of a suite fit together.
  * @module
  */
 
@@ -10,7 +10,7 @@ import { type ModelEntry, modelName } from "../models/entry.ts";
 import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
 import { type BaselineChoice, type CompletePolicy, isUpgrade } from "../gate/policy.ts";
 import { assertPriced } from "../models/prices.ts";
-import { wayOf } from "../trials/executors/question.ts";
+import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
 import { assertReferring, strategiesIn } from "../trials/strategies/registry.ts";
 import {
@@ -21,19 +21,19 @@ import {
 } from "../trials/strategies/entry.ts";
 import type { Cell, JudgeEntry, Suite } from "./suite.ts";
 
-/** The entry of who judges answers. */
+/** The entry of a judge. */
 export function judgeEntry(judge: string | JudgeEntry): JudgeEntry {
   return typeof judge === "string" ? { model: judge } : judge;
 }
 
-/** In what questions differ from tasks of which there are as many as one likes. */
+/** Checks the parts of a suite that questions restrict, as their number is fixed. */
 export function assertQuestions(source: string, suite: Suite, cells: readonly Cell[]): void {
   const { graphs, gate, judge, perturbations = [], strategies = [] } = suite;
   const questions = cells.filter(isQuestion);
   const first = questions[0];
   const written = questions.find(({ mode }) => mode !== "tools");
   const ids = strategies.map((entry) => strategyChoice(entry).strategy);
-  const naming = ids.find((id) =>
+  const unfit = ids.find((id) =>
     strategiesIn(id).some((one) => one === "restate" || one === "indirection")
   );
   const removing = perturbations.find(isRemoving);
@@ -43,27 +43,29 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     : questions.length < cells.length
     ? "questions of call sets and other tasks must be in suites of their own: both are there"
     : graphs !== undefined
-    ? `a call set has the questions that it has: graphs is ${graphs}; leave it out, or set repetitions`
+    ? `a call set has a fixed number of questions: graphs is ${graphs}; leave it out, or set repetitions`
     : gate?.sequential
-    ? "a sequential gate sets the number of tasks itself, and a call set has the questions that it has: " +
+    ? "a sequential gate sets the number of tasks itself, and a call set has a fixed number of questions: " +
       "leave out sequential"
-    : gate !== undefined && new Set(questions.map(wayOf)).size > 1
+    : gate !== undefined && new Set(questions.map(scoringKey)).size > 1
     ? "a gate decides over questions that are asked in one way, and here they are asked in " +
-      `${new Set(questions.map(wayOf)).size}: give each mode, input and output a suite of its own`
+      `${
+        new Set(questions.map(scoringKey)).size
+      }: give each mode, input and output a suite of its own`
     : faulty !== undefined && written !== undefined
     ? `faults are of calls, and in mode ${written.mode} none are made: the perturbation is ${faulty}; ` +
       "take mode tools"
     : removing?.includes("permission_denied")
     ? `the true calls are never all made where permission is denied: the perturbation is ${removing}`
     : removing !== undefined
-    ? `nobody can score what a question no longer tells: the perturbation is ${removing}`
-    : written !== undefined && naming !== undefined
-    ? `the strategy ${naming} changes calls, and in mode ${written.mode} none are made: take mode tools`
+    ? `a question without all of its values cannot be scored: the perturbation is ${removing}`
+    : written !== undefined && unfit !== undefined
+    ? `the strategy ${unfit} changes calls, and in mode ${written.mode} none are made: take mode tools`
     : undefined;
   if (fault !== undefined) throw new InputError(`Cannot plan ${source} as ${fault}`);
 }
 
-/** Where calls may refer to each other's results: there must be calls, and no other names for values. */
+/** Checks a suite with nested references: it needs calls, and no strategy may name values itself. */
 export function assertReferences(
   action: string,
   strategies: readonly (string | StrategyEntry)[],
@@ -79,7 +81,7 @@ export function assertReferences(
   );
 }
 
-/** What policies and suites ask of each other. */
+/** Checks the gate against the rest of the suite. */
 export function assertGate(
   source: string,
   gate: CompletePolicy | undefined,
@@ -107,7 +109,7 @@ export function assertGate(
   assertPriced([...models, ...others, ...judges], prices);
 }
 
-/** What is right without what the answer needs is to give none, which no success gate can ask for. */
+/** Removing perturbations make abstaining right, so that no success gate can apply. */
 function assertPerturbations(
   source: string,
   { atMost }: CompletePolicy,
@@ -130,7 +132,7 @@ function assertPerturbations(
   );
 }
 
-/** What was asked in different ways under one name would look like one model. */
+/** Entries with different options under one name would look like one model. */
 export function assertStageModels(
   source: string,
   models: readonly ModelEntry[],
@@ -150,8 +152,8 @@ export function assertStageModels(
 }
 
 /**
- * A baseline of the same run must be run, and leave something else that is: a gate that compares nothing
- * would pass.
+ * The baseline must be one of the run's variants, and not the only one: a gate that compares nothing would
+ * pass.
  */
 function assertBaseline(
   source: string,
@@ -176,11 +178,11 @@ function assertBaseline(
   );
 }
 
-export function assertDistinct(source: string, what: string, names: readonly string[]): void {
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return;
+export function assertDistinct(source: string, field: string, names: readonly string[]): void {
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate === undefined) return;
   throw new InputError(
-    `Cannot plan ${source} as ${what} must have distinct names: ${twice} is there twice` +
-      (what === "perturbations" ? "" : "; an entry may have a name of its own"),
+    `Cannot plan ${source} as ${field} must have distinct names: ${duplicate} is there twice` +
+      (field === "perturbations" ? "" : "; an entry may have a name of its own"),
   );
 }

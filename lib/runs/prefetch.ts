@@ -1,31 +1,31 @@
 /**
- * Looking ahead: work whose results are wanted one after another starts before they are asked for.
+ * Prefetching: starts work ahead of ordered requests for its results.
  * @module
  */
 
 /** Options of {@linkcode LookAhead}. */
 export interface LookAheadOptions {
-  /** How many pieces of work may run at the same time; default 8. */
+  /** Pieces of work that may run at the same time; default 8. */
   readonly concurrency?: number;
   /**
-   * Whether the pieces that will be wanted are unknown, as when a test runner filters: then the
-   * window grows from 1 while results are asked for in order; else all of it is open at once.
+   * Whether it is unknown which pieces will be requested, such as when a test runner filters: the window then
+   * grows from 1 while requests are in order; else it is fully open at once.
    */
   readonly slowStart?: boolean;
   /**
    * Whether the order of the pieces matters more than that of the requests: once these are known to be
-   * shuffled, pieces start in their own order, and a request waits until it is its turn; default false.
+   * shuffled, pieces start in their own order, and a request waits for its turn; default false.
    */
   readonly inOrder?: boolean;
 }
 
 /**
- * Runs pieces of work, numbered from 0, ahead of those who await them in order.
+ * Runs pieces of work, numbered from 0, ahead of requests for their results.
  *
- * A piece may start when it lies less than the window ahead of the last one asked for, and no more
- * than `concurrency` run at a time. The window is four times the concurrency, so that one slow piece
- * does not idle the others. With `slowStart` it begins at 1 and doubles with each consecutive request,
- * starts over at a gap, and opens fully at a backward jump, which only a shuffling runner makes.
+ * A piece may start when it lies less than the window ahead of the last request, and at most `concurrency`
+ * run at a time. The window is four times the concurrency, so that one slow piece does not idle the others.
+ * With `slowStart` it begins at 1 and doubles with each consecutive request, starts over at a gap, and opens
+ * fully at a backward jump, which only a shuffling runner makes.
  *
  * @example Usage
  * ```ts
@@ -47,13 +47,13 @@ export class LookAhead<T> {
   #window: number;
   #slowStart: boolean;
   readonly #inOrder: boolean;
-  /** Below any number, so that the first request never counts as consecutive. */
+  /** Below any index, so that the first request never counts as consecutive. */
   #last = -2;
-  /** The furthest piece that was asked for. */
+  /** The furthest requested piece. */
   #furthest = -1;
   #next = 0;
   #running = 0;
-  readonly #begun = new Set<number>();
+  readonly #started = new Set<number>();
   readonly #urgent: number[] = [];
 
   constructor(count: number, work: (index: number) => Promise<T>, options: LookAheadOptions = {}) {
@@ -72,12 +72,12 @@ export class LookAhead<T> {
     this.#window = this.#largest;
   }
 
-  /** How many pieces have started. */
+  /** The number of started pieces. */
   get started(): number {
-    return this.#begun.size;
+    return this.#started.size;
   }
 
-  /** The result of one piece; asking again gives the same. */
+  /** The result of one piece; asking again returns the same promise. */
   get(index: number): Promise<T> {
     if (this.#forgotten.has(index)) {
       throw new Error(`Cannot get the result of ${index} as it was forgotten`);
@@ -97,16 +97,16 @@ export class LookAhead<T> {
     this.#furthest = Math.max(this.#furthest, index);
     const waits = this.#inOrder && !this.#slowStart;
     if (!waits) {
-      if (!this.#begun.has(index) && !this.#results.has(index)) this.#urgent.push(index);
-      // Whoever shuffles has passed places that are still open: look there again.
+      if (!this.#started.has(index) && !this.#results.has(index)) this.#urgent.push(index);
+      // A shuffling runner has passed pieces that are still open: look there again.
       this.#next = this.#slowStart ? index : Math.min(this.#next, index);
     }
-    const wanted = this.#entry(index);
+    const entry = this.#entry(index);
     this.#fill();
-    return wanted.promise;
+    return entry.promise;
   }
 
-  /** The results of all pieces, in order, but for those that were let go of. */
+  /** The results of all pieces, in order, except forgotten ones. */
   async all(): Promise<T[]> {
     if (this.#slowStart) this.#next = 0;
     this.#slowStart = false;
@@ -118,20 +118,20 @@ export class LookAhead<T> {
     return results;
   }
 
-  /** Lets go of a result that nobody will ask for again, once it is there. */
+  /** Releases a result that will not be requested again, once it is settled. */
   forget(index: number): void {
-    const known = this.#results.get(index);
-    if (known === undefined) return;
+    const entry = this.#results.get(index);
+    if (entry === undefined) return;
     this.#forgotten.add(index);
     const release = () => void this.#results.delete(index);
-    known.promise.then(release, release);
+    entry.promise.then(release, release);
   }
 
   #entry(index: number): PromiseWithResolvers<T> {
-    const known = this.#results.get(index);
-    if (known !== undefined) return known;
+    const existing = this.#results.get(index);
+    if (existing !== undefined) return existing;
     const entry = Promise.withResolvers<T>();
-    // Nobody may be awaiting it yet: a failure must wait to be asked for.
+    // Nobody may be awaiting it yet: a failure waits until it is requested.
     entry.promise.catch(() => {});
     this.#results.set(index, entry);
     return entry;
@@ -139,23 +139,23 @@ export class LookAhead<T> {
 
   #fill(): void {
     while (this.#running < this.#concurrency) {
-      const index = this.#urgent.shift() ?? this.#ahead();
+      const index = this.#urgent.shift() ?? this.#nextInWindow();
       if (index === undefined) return;
       this.#start(index);
     }
   }
 
   /** The next piece within the window that has not started. */
-  #ahead(): number | undefined {
+  #nextInWindow(): number | undefined {
     const from = this.#inOrder && !this.#slowStart ? this.#furthest : this.#last;
     const end = Math.min(this.#count, from + this.#window);
     for (; this.#next < end; this.#next++) {
-      if (!this.#begun.has(this.#next)) return this.#next++;
+      if (!this.#started.has(this.#next)) return this.#next++;
     }
   }
 
   #start(index: number): void {
-    this.#begun.add(index);
+    this.#started.add(index);
     const { resolve, reject } = this.#entry(index);
     this.#running++;
     Promise.try(this.#work, index).then(resolve, reject).finally(() => {

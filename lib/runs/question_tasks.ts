@@ -1,5 +1,5 @@
 /**
- * Call sets as tasks: which of their questions a suite asks, and how.
+ * Question tasks: selects which questions of call sets a suite asks, and how.
  * @module
  */
 
@@ -16,18 +16,18 @@ import { fork, type Stream } from "../base/random.ts";
 import { listOf, type QuestionSet, type Suite } from "./suite.ts";
 import { openTask } from "../trials/executors/tasks.ts";
 
-/** Where the questions of a suite come from. */
+/** The source of a suite's questions. */
 export interface QuestionSource extends TaskSource {
-  /** The call sets, by name, and where each lies. */
+  /** The call sets and their paths, by name. */
   readonly sets: NonNullable<TaskSource["sets"]>;
-  /** What a person should know of them. */
+  /** Warnings for the user. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Loads the call sets that the tasks of a suite name; `undefined` if there are none.
+ * Loads the call sets named in a suite's tasks; returns `undefined` if there are none.
  *
- * @param locate Where a set lies that is named so.
+ * @param locate Returns the path of a set by its name.
  *
  * @throws {InputError} If a set cannot be loaded, two sets share a name, or no question is left.
  */
@@ -54,7 +54,7 @@ export function questionSource(
     sets,
     warnings: [...byPath.values()].flatMap(({ warnings }) => warnings),
     cells: (seed) =>
-      entries.flatMap((entry) => questionsOf(byPath.get(locate(entry.set))!, entry, seed)),
+      entries.flatMap((entry) => questionSpecs(byPath.get(locate(entry.set))!, entry, seed)),
     open: (spec, options) => {
       const set = isQuestion(spec) ? sets.get(spec.set)?.set : undefined;
       if (!isQuestion(spec) || set === undefined) return openTask(spec, options);
@@ -64,9 +64,9 @@ export function questionSource(
 }
 
 /**
- * A plan that was made elsewhere, with the call sets that its questions are of.
+ * Adds the call sets of its questions to a plan read from elsewhere.
  *
- * @throws {InputError} If a set cannot be loaded, or is not what it was.
+ * @throws {InputError} If a set cannot be loaded or has changed.
  */
 export function withCallSets(plan: Plan): Plan {
   const { resolved, places = {} } = plan;
@@ -74,37 +74,37 @@ export function withCallSets(plan: Plan): Plan {
   const entries = Object.keys(resolved.sets).map((name): QuestionSet => {
     if (Object.hasOwn(places, name)) return { set: places[name]! };
     throw new InputError(
-      `Cannot open the call set ${printable(name, 100)} as its plan must tell where it lies`,
+      `Cannot open the call set ${printable(name, 100)} as its plan must have its path`,
     );
   });
   const source = questionSource(entries, (path) => path)!;
   for (const [name, hash] of Object.entries(resolved.sets)) {
     if (source.sets.get(name)?.set.hash === hash) continue;
     throw new InputError(
-      `Cannot open the call set ${printable(name, 100)} at ${places[name]} as it must be what it ` +
-        "was when its questions were asked: it has changed",
+      `Cannot open the call set ${printable(name, 100)} at ${places[name]} as it must not change ` +
+        "after its questions were asked: it has changed",
     );
   }
   const callSets = [...source.sets.values()].map(({ set }) => set);
   return { ...plan, callSets, open: source.open };
 }
 
-/** The questions that an entry asks for, each in each way. */
-function questionsOf(set: CallSet, entry: QuestionSet, seed: number): QuestionSpec[] {
+/** The questions selected by an entry, each in every way it is asked. */
+function questionSpecs(set: CallSet, entry: QuestionSet, seed: number): QuestionSpec[] {
   const { mode = "parameters", rule = "published", input = "json", output = "json" } = entry;
-  const chosen = chosenOf(set, entry, seed);
+  const questions = selectQuestions(set, entry, seed);
   return listOf(mode).flatMap((one) =>
-    waysOf(one, listOf(input), listOf(output)).flatMap((way) =>
-      chosen.map(({ id, difficulty }): QuestionSpec => ({
+    formatPairs(one, listOf(input), listOf(output)).flatMap((formats) =>
+      questions.map(({ id, difficulty }): QuestionSpec => ({
         ...{ set: set.name, question: id, difficulty, mode: one },
         ...(rule === "published" ? {} : { rule }),
-        ...way,
+        ...formats,
       }))
     )
   );
 }
 
-function chosenOf(
+function selectQuestions(
   set: CallSet,
   { set: path, difficulty = DIFFICULTIES, domain, sample: most }: QuestionSet,
   seed: number,
@@ -117,31 +117,37 @@ function chosenOf(
         `there are ${[...set.domains.keys()].map((name) => printable(name, 60)).join(", ")}`,
     );
   }
-  const fitting = set.questions.filter((question) =>
+  const matching = set.questions.filter((question) =>
     domains.includes(question.domain) && listOf(difficulty).includes(question.difficulty)
   );
-  if (fitting.length === 0) {
+  if (matching.length === 0) {
     throw new InputError(
       `Cannot use the call set ${path} as it must have a question of the domains and difficulties ` +
         "that are asked for: it has none",
     );
   }
-  return most === undefined ? fitting : drawn(fitting, most, fork(seed, "sample", set.name));
+  return most === undefined
+    ? matching
+    : drawQuestions(matching, most, fork(seed, "sample", set.name));
 }
 
-/** So many questions of each difficulty, in their order. */
-function drawn(questions: readonly CallQuestion[], most: number, stream: Stream): CallQuestion[] {
-  const kept = new Set(
+/** Draws at most `most` questions of each difficulty, in their order. */
+function drawQuestions(
+  questions: readonly CallQuestion[],
+  most: number,
+  stream: Stream,
+): CallQuestion[] {
+  const selected = new Set(
     DIFFICULTIES.flatMap((difficulty) =>
       shuffle(questions.filter((question) => question.difficulty === difficulty), stream)
         .slice(0, most)
     ),
   );
-  return questions.filter((question) => kept.has(question));
+  return questions.filter((question) => selected.has(question));
 }
 
-/** The ways in which a mode can be asked: only what is written has a form. */
-function waysOf(
+/** The formats in which a mode is asked: only written answers have a format. */
+function formatPairs(
   mode: CallMode,
   inputs: readonly CallFormat[],
   outputs: readonly CallFormat[],

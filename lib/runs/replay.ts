@@ -1,5 +1,5 @@
 /**
- * Replays: one trial of a plan, run by itself.
+ * Replays: runs one trial of a plan by itself.
  * @module
  */
 
@@ -15,9 +15,9 @@ import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
 import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts";
 
 /**
- * The trial of `plan` that has `id`. Where the plan has other tasks, such as those of another seed, the
- * id alone says which task it is, unless the replay is `strict`; model, strategy and perturbation must be
- * the plan's.
+ * Returns the trial of `plan` with the given id. If the plan has other tasks, such as those of another seed,
+ * the task is taken from the id, unless the replay is `strict`; model, strategy and perturbation must be the
+ * plan's.
  *
  * @throws {InputError} If it is no trial id, or not one of this plan.
  */
@@ -30,37 +30,36 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
     );
   }
   const { models, strategies, perturbations } = plan.resolved;
-  const known = {
+  const allowed = {
     model: models.map(modelName),
     strategy: strategies.map(strategyName),
     perturbation: perturbations,
   };
-  for (const [field, names] of Object.entries(known) as [keyof typeof known, string[]][]) {
+  for (const [field, names] of Object.entries(allowed) as [keyof typeof allowed, string[]][]) {
     if (names.includes(key[field])) continue;
     throw new InputError(
       `Cannot replay a trial as its ${field} must be one of ${plan.suite}: ` +
         `it is ${key[field]}, and there are ${names.join(", ")}`,
     );
   }
-  const own = trialId(key);
-  const planned = plan.trials.find((trial) => trial.id === own);
+  const canonicalId = trialId(key);
+  const planned = plan.trials.find((trial) => trial.id === canonicalId);
   if (planned === undefined && strict) {
     throw new InputError(
       `Cannot replay a trial as it must be one of the journal's plan: it is ${id}`,
     );
   }
-  return planned ?? { ...key, id: own, index: 0, block: 0 };
+  return planned ?? { ...key, id: canonicalId, index: 0, block: 0 };
 }
 
-/** Strategies by which something is to be run, not only told of. */
+/** The schema of strategies that must be runnable, not only readable. */
 const STRATEGIES = z.array(z.union([STRATEGY_ID, STRATEGY]));
 
 /**
- * The plan of a journal, by its first line: the models with their options, the limits, and all else that
- * decides how a trial goes, the call sets of its questions included.
+ * Reads the plan of a journal from its first line, with all that determines a trial, and loads its call sets.
  *
- * @throws {InputError} If the journal cannot be read, its plan is none or was changed, or a call set is not
- * where it was or what it was.
+ * @throws {InputError} If the journal cannot be read, its plan is invalid or was changed, or a call set was
+ * moved or changed.
  */
 export function planOfJournal(path: string): Plan {
   const line = readPlanLine(path);

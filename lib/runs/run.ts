@@ -1,5 +1,5 @@
 /**
- * Runs: the trials of a plan, carried out ahead of those who await them, and kept in a journal.
+ * Runs: carry out the trials of a plan ahead of requests for them, and record them in a journal.
  * @module
  */
 
@@ -24,7 +24,7 @@ import type { Recordings } from "../models/recordings/recordings.ts";
 import { differences, foreignTrial } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
 import { type Shard, shardOf, shardText } from "./shards.ts";
-import { type Needless, Stopping } from "./early_stopping.ts";
+import { type SkippedTrial, Stopping } from "./early_stopping.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import {
   stageEntries,
@@ -38,42 +38,41 @@ import type { PlannedTrial } from "../trials/trial_id.ts";
 
 /** Options of {@linkcode Run}. */
 export interface RunOptions {
-  /** Makes the model of an entry; called once for each entry that is used. */
+  /** Makes the model of an entry; called once for each entry used. */
   readonly connect: (entry: ModelEntry) => Model;
-  /** Answers in place of models, or keeps what they say; they may then be connected late, or never. */
+  /** Replays or records replies; models may then be connected late or never. */
   readonly recordings?: Recordings;
-  /** What a model is called, before it is connected; default what its entry says. */
+  /** The identity of a model before it is connected; default: from its entry. */
   readonly identify?: (entry: ModelEntry) => Omit<Model, "reply">;
-  /** How many trials run at the same time; default 8. */
+  /** Trials that run at the same time; default 8. */
   readonly concurrency?: number;
-  /** Whether trials may be skipped by whoever awaits them; see {@linkcode LookAhead}. */
+  /** Whether some trials may never be requested; see {@linkcode LookAhead}. */
   readonly slowStart?: boolean;
-  /** Only this part of the plan. */
+  /** Runs only this part of the plan. */
   readonly shard?: Shard;
-  /** Only these trials. */
+  /** Runs only these trials. */
   readonly only?: readonly PlannedTrial[];
   /** The file to which finished trials are appended. */
   readonly journal?: string;
-  /** Continues the journal: what it has is not run again. */
+  /** Continues the journal: its trials are not run again. */
   readonly resume?: boolean;
   /** When resuming, runs invalid trials again. */
   readonly retryInvalid?: boolean;
-  /** What a sequential upgrade gate compares with, if it comes from a file. */
+  /** The baseline of a sequential upgrade gate, if it comes from a file. */
   readonly baseline?: BaselineTrials;
   /** Works on tasks instead of the agent loop. */
   readonly agent?: Agent;
   /**
-   * Sees each trial as soon as it has ended and is kept, in whatever order they do; those that a
-   * resumed journal has at once, before anything is run.
+   * Receives each trial as soon as it has ended and is stored, in any order. Trials of a resumed journal come
+   * first, before anything is run.
    */
-  readonly onTrial?: (trial: TrialSummary | Needless, resumed: boolean) => void;
-  /** Stops the run: trials in flight are given up and leave no trace. */
+  readonly onTrial?: (trial: TrialSummary | SkippedTrial, resumed: boolean) => void;
+  /** Stops the run: trials in flight are abandoned and not recorded. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The seed of a journal that is to be continued, `undefined` if there is no such file: a suite whose
- * seed is `fresh` goes on with it.
+ * The seed of a journal to continue, for suites whose seed is `fresh`; `undefined` if there is no such file.
  *
  * @throws {InputError} If the journal cannot be read.
  */
@@ -85,21 +84,21 @@ export function seedToResume(path: string): number | undefined {
 export class Run implements Disposable {
   /** The trials of this run, in plan order. */
   readonly trials: readonly PlannedTrial[];
-  /** What a person should know, such as a dropped torn line. */
+  /** Messages for the user, such as a dropped torn line. */
   readonly notices: readonly string[];
 
   readonly #plan: Plan;
   readonly #options: RunOptions;
   readonly #models = new Map<string, Model>();
-  /** Where the trials stand that the journal had already. */
+  /** The places of the trials that the journal already had. */
   readonly #finished = new Map<string, JournalPlace>();
   readonly #line: PlanLine;
   readonly #resumed: Pick<JournalFile, "plan" | "end"> | undefined;
-  readonly #ahead: LookAhead<Trial | Needless>;
-  /** What is kept of the trials that have ended, by their places. */
+  readonly #ahead: LookAhead<Trial | SkippedTrial>;
+  /** The summaries of finished trials, by place. */
   readonly #scores: TrialSummary[] = [];
   readonly #stopping: Stopping;
-  #asked: AnswerJudge | undefined;
+  #answerJudge: AnswerJudge | undefined;
   #writer: JournalWriter | undefined;
   #inFlight = 0;
   /** Why nothing more is started: the run was disposed of, or its journal cannot be written. */
@@ -108,8 +107,8 @@ export class Run implements Disposable {
   /**
    * Prepares a run; nothing is started or written yet.
    *
-   * @throws {InputError} If the journal exists and is not to be resumed, or is of another plan, or if the
-   * plan holds a key.
+   * @throws {InputError} If the journal exists and must not be resumed, or is of another plan, or if the plan
+   * contains a secret.
    */
   constructor(plan: Plan, options: RunOptions) {
     const { journal, resume = false, retryInvalid = false, shard } = options;
@@ -117,28 +116,28 @@ export class Run implements Disposable {
     this.#options = options;
     this.#line = planLine(plan, shard);
     this.trials = options.only ?? (shard === undefined ? plan.trials : shardOf(plan, shard));
-    let kept: readonly TrialSummary[] = [];
+    let finished: readonly TrialSummary[] = [];
     let places: ReadonlyMap<string, JournalPlace> = new Map();
     if (journal !== undefined && exists(journal)) {
       if (!resume) throw JournalWriter.existing(journal);
       const file = readJournalFile(journal);
       assertSamePlan(file, this.#line);
-      // The trials themselves are read again when their turn comes: a run may have more than fit.
+      // The trials are read again when needed: a run may have more than fit in memory.
       this.#resumed = { plan: file.plan, end: file.end };
-      ({ trials: kept, places } = file);
+      ({ trials: finished, places } = file);
     }
-    const foreign = foreignTrial(kept, this.trials);
+    const foreign = foreignTrial(finished, this.trials);
     if (foreign !== undefined) {
       throw new InputError(
-        `Cannot resume ${journal} as it has a trial that is none of its plan: ${foreign}`,
+        `Cannot resume ${journal} as it has a trial that is not in its plan: ${foreign}`,
       );
     }
-    // A replay or a part of the plan cannot tell what the whole needs; a budget holds for it all the same.
-    const watched = options.only !== undefined || shard !== undefined ? unruled(plan) : plan;
+    // A part of the plan cannot decide what the whole needs; its budget applies all the same.
+    const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
     this.#stopping = new Stopping(watched, options.baseline);
-    for (const trial of kept) {
+    for (const trial of finished) {
       if (retryInvalid && trial.outcome === "invalid") {
-        // It will be run again, and has cost what it cost.
+        // It will be run again, and its cost counts.
         this.#stopping.charge(trial);
       } else {
         this.#stopping.record(trial);
@@ -148,18 +147,18 @@ export class Run implements Disposable {
     }
     const torn = this.#resumed?.end.tornBytes ?? 0;
     this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
-    this.#ahead = new LookAhead(this.trials.length, (place) => this.#scored(place), {
+    this.#ahead = new LookAhead(this.trials.length, (place) => this.#runAt(place), {
       ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
       ...(options.slowStart === undefined ? {} : { slowStart: options.slowStart }),
-      // A run that may end early is of use only up to the first trial that is missing.
+      // A run that may end early is useful only up to its first missing trial.
       inOrder: watched.rule !== undefined || watched.budget !== undefined,
     });
   }
 
   /**
-   * Makes all models before anything is run, so that what cannot work is known early.
+   * Connects all models before anything is run, so that errors show early.
    *
-   * @throws {InputError} If a model cannot be had.
+   * @throws {InputError} If a model cannot be connected.
    */
   connect(): void {
     for (const { model, strategy } of this.trials) {
@@ -179,46 +178,46 @@ export class Run implements Disposable {
     this.#journal();
   }
 
-  /** How many trials of this run the journal had already. */
+  /** The number of trials that the journal already had. */
   get resumed(): number {
     return this.trials.filter(({ id }) => this.#finished.has(id)).length;
   }
 
   /**
-   * The finished trial at a place of {@linkcode Run.trials}; it is carried out once. One that a
-   * sequential gate or a budget has made needless is not carried out.
+   * The finished trial at a place of {@linkcode Run.trials}; it is run at most once. Trials that a sequential
+   * gate or a budget has made unnecessary are skipped.
    */
-  trial(place: number): Promise<Trial | Needless> {
+  trial(place: number): Promise<Trial | SkippedTrial> {
     return this.#ahead.get(place);
   }
 
-  /** All trials that were needed and not let go of, in plan order, once all of them are finished. */
+  /** All trials that were not skipped or forgotten, in plan order, once all have ended. */
   async all(): Promise<Trial[]> {
     return (await this.#ahead.all()).filter((trial): trial is Trial => trial.kind === "trial");
   }
 
-  /** What is kept of all trials that were needed, in plan order, once all of them are finished. */
+  /** The summaries of all trials that were not skipped, in plan order, once all have ended. */
   async scores(): Promise<TrialSummary[]> {
     await this.#ahead.all();
     return this.#scores.filter((score) => score !== undefined);
   }
 
-  /** What is kept of a trial; `undefined` as long as it has not ended, and if it was not needed. */
+  /** The summary of a trial; `undefined` until it has ended, and if it was skipped. */
   score(place: number): TrialSummary | undefined {
     return this.#scores[place];
   }
 
-  /** Which budget ended the run before its gate could; `undefined` if none did. */
+  /** The budget that ended the run before its gate could; `undefined` if none did. */
   get stopped(): string | undefined {
     return this.#stopping.stopped;
   }
 
-  /** How many trials have begun and not ended. */
+  /** The number of trials that have begun and not ended. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Lets go of a finished trial, of which its score is kept. */
+  /** Releases a finished trial; its summary is kept. */
   forget(place: number): void {
     this.#ahead.forget(place);
   }
@@ -230,27 +229,27 @@ export class Run implements Disposable {
     this.#writer = undefined;
   }
 
-  async #scored(place: number): Promise<Trial | Needless> {
-    const ended = await this.#run(this.trials[place]!);
-    if (ended.kind === "trial") this.#scores[place] = summarize(ended);
-    return ended;
+  async #runAt(place: number): Promise<Trial | SkippedTrial> {
+    const result = await this.#run(this.trials[place]!);
+    if (result.kind === "trial") this.#scores[place] = summarize(result);
+    return result;
   }
 
-  async #run(planned: PlannedTrial): Promise<Trial | Needless> {
-    const known = this.#finished.get(planned.id);
-    if (known !== undefined) return wholeTrial(this.#options.journal!, known);
-    const needless = this.#stopping.needless(planned);
+  async #run(planned: PlannedTrial): Promise<Trial | SkippedTrial> {
+    const place = this.#finished.get(planned.id);
+    if (place !== undefined) return wholeTrial(this.#options.journal!, place);
+    const skipped = this.#stopping.skipReason(planned);
     const { agent, signal, onTrial } = this.#options;
-    if (needless !== undefined) {
-      onTrial?.(needless, false);
-      return needless;
+    if (skipped !== undefined) {
+      onTrial?.(skipped, false);
+      return skipped;
     }
     signal?.throwIfAborted();
     if (this.#ended !== undefined) throw this.#ended;
     const model = this.#model(planned.model);
     const entry = this.#strategy(planned.strategy);
     const stageModels = this.#stageModels(entry);
-    const judging = this.#judge();
+    const answerJudge = this.#judge();
     const journal = this.#journal();
     const { recordings } = this.#options;
     const { seconds } = this.#plan.resolved.limits;
@@ -265,29 +264,29 @@ export class Run implements Disposable {
         ...(stageModels.size === 0 ? {} : { stageModels }),
         ...(agent === undefined ? {} : { agent }),
         ...(this.#plan.open === undefined ? {} : { open: this.#plan.open }),
-        ...(judging === undefined ? {} : { judge: judging }),
+        ...(answerJudge === undefined ? {} : { judge: answerJudge }),
         ...(signal === undefined ? {} : { signal }),
       }));
-    const ended = await running.finally(() => {
+    const result = await running.finally(() => {
       this.#inFlight--;
       if (recording !== undefined) recordings?.end(recording);
     });
-    // Whatever was made of it on the way, what rests on no reply is no trial.
+    // Without a recorded reply there is no trial, however it ended.
     if (recording?.fault !== undefined) throw recording.fault;
-    this.#stopping.record(ended);
-    // Whoever reads the journal must know a run that was ended from one that was cut short.
+    this.#stopping.record(result);
+    // Readers of the journal must distinguish a stopped run from an interrupted one.
     const ends = this.#stopping.spent;
     const trial: Trial = {
-      ...ended,
+      ...result,
       ...(recording?.replayed ? { replayed: true as const } : {}),
       ...(ends === undefined ? {} : { ends }),
     };
     try {
-      // A trial that the journal has must have its recording.
-      if (recording !== undefined) await recordings?.keep(recording, ended.outcome !== "invalid");
+      // A trial in the journal must have its recording.
+      if (recording !== undefined) await recordings?.keep(recording, result.outcome !== "invalid");
       journal?.write(trial);
     } catch (error) {
-      // Trials that cannot be kept are not paid for.
+      // No more trials are paid for if they cannot be stored.
       this.#ended ??= error as Error;
       throw error;
     }
@@ -296,16 +295,16 @@ export class Run implements Disposable {
   }
 
   #model(name: string): Model {
-    const known = this.#models.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#models.get(name);
+    if (existing !== undefined) return existing;
     const entry = this.#plan.resolved.models.find((entry) => modelName(entry) === name)!;
     return this.#connect(entry);
   }
 
   #connect(entry: ModelEntry): Model {
     const name = modelName(entry);
-    const known = this.#models.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#models.get(name);
+    if (existing !== undefined) return existing;
     const { connect, recordings, identify = identityOf } = this.#options;
     const model = recordings === undefined
       ? connect(entry)
@@ -316,15 +315,15 @@ export class Run implements Disposable {
 
   #judge(): AnswerJudge | undefined {
     const { judge: entry } = this.#plan.resolved;
-    if (entry === undefined || this.#asked !== undefined) return this.#asked;
-    const { prompt, ...own } = entry;
-    const model = this.#connect(own);
-    const judging = judge({ model, ...(prompt === undefined ? {} : { prompt }) });
-    this.#asked = {
+    if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
+    const { prompt, ...modelEntry } = entry;
+    const model = this.#connect(modelEntry);
+    const llmJudge = judge({ model, ...(prompt === undefined ? {} : { prompt }) });
+    this.#answerJudge = {
       ...{ name: model.name, simulated: model.simulated },
-      score: (predicted, truth, options) => judging.score(predicted, truth, options),
+      score: (predicted, truth, options) => llmJudge.score(predicted, truth, options),
     };
-    return this.#asked;
+    return this.#answerJudge;
   }
 
   #strategy(name: string): string | StrategyEntry {
@@ -349,32 +348,32 @@ export class Run implements Disposable {
   }
 }
 
-/** A plan that is run to its end. */
-function unruled({ rule: _, ...plan }: Plan): Plan {
+/** A plan without its stopping rule. */
+function withoutRule({ rule: _, ...plan }: Plan): Plan {
   return plan;
 }
 
-/** What every journal of ours begins with. */
+/** The beginning of every journal of this library. */
 const PLAN_START = '{"v":1,"kind":"plan",';
 
-/** An empty journal, or a torn plan, is of any plan: its run died before it wrote a line. */
-function assertSamePlan({ path, plan, end }: JournalFile, wanted: PlanLine): void {
+/** An empty journal or a torn plan fits any plan: its run died before it wrote a line. */
+function assertSamePlan({ path, plan, end }: JournalFile, expected: PlanLine): void {
   if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
   if (plan === undefined) {
     throw new InputError(`Cannot resume ${path} as its first line must be a plan: it is none`);
   }
-  if (plan.planHash !== wanted.planHash) {
+  if (plan.planHash !== expected.planHash) {
     throw new InputError(
       `Cannot resume ${path} as it must be of the same plan: it differs in ` +
-        (differences(plan, wanted).join(", ") || "its hash"),
+        (differences(plan, expected).join(", ") || "its hash"),
     );
   }
-  if (canonicalJson(plan.gate) !== canonicalJson(wanted.gate)) {
+  if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
     throw new InputError(
       `Cannot resume ${path} as it must declare the same gate: its gate differs`,
     );
   }
-  const [one, other] = [plan.shard, wanted.shard].map(shardText);
+  const [one, other] = [plan.shard, expected.shard].map(shardText);
   if (one !== other) {
     throw new InputError(`Cannot resume ${path} as it is of ${one}: this is ${other}`);
   }

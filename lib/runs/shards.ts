@@ -1,10 +1,9 @@
 /**
- * Sharding: which part of a plan a machine runs.
+ * Sharding: assigns each trial of a plan to one of several machines.
  *
- * Trials that are alike are dealt out evenly, so that each shard has its share of them, whatever they
- * turn out to cost. What is left over goes where least is expected so far, by the tokens that trials
- * probably take: the costliest first, as in the rule of the longest processing time (Graham, 1969,
- * "Bounds on multiprocessing timing anomalies").
+ * Trials that are alike are distributed evenly, so that each shard has its share of them, whatever they cost.
+ * The remainder goes to the shards with the least expected cost in tokens, most expensive trials first, as in
+ * the rule of the longest processing time (Graham, 1969, "Bounds on multiprocessing timing anomalies").
  * @module
  */
 
@@ -26,20 +25,20 @@ import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 
-/** Which part of a plan a machine runs. */
+/** The part of a plan that one machine runs. */
 export interface Shard {
   /** From 1. */
   readonly index: number;
   readonly of: number;
 }
 
-/** The most shards of a plan. */
+/** The maximum number of shards. */
 export const MOST_SHARDS = 999_999;
 
 /**
- * Reads a shard such as `2/5`.
+ * Parses a shard such as `2/5`.
  *
- * @throws {InputError} If it is none.
+ * @throws {InputError} If it is not a shard.
  */
 export function parseShard(text: string): Shard {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text)?.slice(1) ?? []).map(Number);
@@ -49,7 +48,7 @@ export function parseShard(text: string): Shard {
   throw new InputError(`Cannot use shard ${text} as it must be I/N with 1 <= I <= N, such as 2/5`);
 }
 
-/** A shard as people are told of it, who may never have heard of shards. */
+/** A shard in words, for users who may not know shards. */
 export function shardText({ index, of }: Shard): string {
   return of === 1 ? "the whole run" : `shard ${index}/${of}`;
 }
@@ -62,12 +61,12 @@ export function shardOf(plan: Plan, { index, of }: Shard): readonly PlannedTrial
 }
 
 /**
- * The shard of each trial, from 1, in plan order. It rests on nothing but what the plan's hash covers,
- * so that every machine, and whoever reads a journal, comes to the same.
+ * The shard of each trial, from 1, in plan order. It depends only on what the plan's hash covers, so that all
+ * machines and readers of journals agree.
  *
- * Trials are alike that are of one model, strategy and perturbation and expected to cost the same. Of
- * those, and of each cell and repetition among them, the shards have equally many, or one more or less.
- * What is expected of two shards differs by no more than the costliest trial.
+ * Trials are alike if they share model, strategy, perturbation and expected cost. The number of like trials,
+ * and of those of each cell and repetition among them, differs by at most one between shards. The expected
+ * cost of two shards differs by at most the most expensive trial.
  */
 export function assignShards(
   { suite, resolved }: Pick<Plan, "suite" | "resolved">,
@@ -75,7 +74,7 @@ export function assignShards(
 ): Uint32Array {
   const shards = new Uint32Array(countTrials(resolved));
   if (of === 1) return shards.fill(1);
-  // Where tests have few trials each, the first ones of all must not be of the first shard.
+  // The first trials of many small plans must not all be in the first shard.
   const offset = parseInt(sha256(suite).slice(0, 8), 16) % of;
   const heap = new BinaryHeap<Load>(
     (one: Load, other: Load) => one.cost - other.cost || one.turn - other.turn,
@@ -83,7 +82,7 @@ export function assignShards(
   for (let turn = 0; turn < of; turn++) {
     heap.push({ shard: (turn + offset) % of + 1, turn, cost: 0 });
   }
-  for (const { cost, trials } of alikeTrials(resolved)) {
+  for (const { cost, trials } of groupTrials(resolved)) {
     const next = Array.from({ length: Math.min(of, trials.length) }, () => heap.pop()!);
     for (const [place, index] of trials.entries()) {
       const load = next[place % next.length]!;
@@ -95,41 +94,41 @@ export function assignShards(
   return shards;
 }
 
-/** What a shard has been given so far. */
+/** The load of a shard so far. */
 interface Load {
   readonly shard: number;
-  /** Its turn among those that have been given as much. */
+  /** Orders shards with equal load. */
   readonly turn: number;
   /** In tokens. */
   cost: number;
 }
 
-/** Trials that are dealt out together, by their places in the plan. */
-interface AlikeTrials {
-  /** What each of them is expected to cost, in tokens. */
+/** Trials that are distributed together, by their places in the plan. */
+interface TrialGroup {
+  /** The expected cost of each, in tokens. */
   readonly cost: number;
   readonly trials: number[];
 }
 
-/** The trials of a plan, those together that are alike, the costliest first. */
-function alikeTrials(resolved: ResolvedSuite): AlikeTrials[] {
+/** Groups like trials, the most expensive first. */
+function groupTrials(resolved: ResolvedSuite): TrialGroup[] {
   const { cells, models, strategies, perturbations } = resolved;
-  const sizes = cells.map(sizeOf);
+  const sizes = cells.map(cellSize);
   const settings = strategies.flatMap((entry) =>
-    perturbations.map((perturbation) => settingOf(entry, perturbation))
+    perturbations.map((perturbation) => trialSetting(entry, perturbation))
   );
-  const all = models.flatMap((_, model) =>
+  const groups = models.flatMap((_, model) =>
     settings.flatMap((setting, place) => {
-      const alike = new Map<number, AlikeTrials>();
+      const byCost = new Map<number, TrialGroup>();
       for (const [cell, size] of sizes.entries()) {
-        const cost = costOf(size, setting);
-        const { trials } = alike.getOrInsertComputed(cost, () => ({ cost, trials: [] }));
+        const cost = trialCost(size, setting);
+        const { trials } = byCost.getOrInsertComputed(cost, () => ({ cost, trials: [] }));
         addTrials(trials, resolved, (cell * models.length + model) * settings.length + place);
       }
-      return [...alike.values()];
+      return [...byCost.values()];
     })
   );
-  return all.sort((one, other) => other.cost - one.cost);
+  return groups.sort((one, other) => other.cost - one.cost);
 }
 
 /** Adds the trials of one place in each block: repetition by repetition, block by block. */
@@ -143,58 +142,59 @@ function addTrials(trials: number[], resolved: ResolvedSuite, place: number): vo
   }
 }
 
-/** The tokens that a trial is expected to take, from what is planned alone. */
+/** The expected cost of a trial in tokens, from the plan alone. */
 export function expectedCost(
   cell: Cell,
   strategy: string | StrategyEntry,
   perturbation: string,
 ): number {
-  return costOf(sizeOf(cell), settingOf(strategy, perturbation));
+  return trialCost(cellSize(cell), trialSetting(strategy, perturbation));
 }
 
-function settingOf(strategy: string | StrategyEntry, perturbation: string): TrialSetting {
+function trialSetting(strategy: string | StrategyEntry, perturbation: string): TrialSetting {
   return {
-    strategies: known(() => strategiesIn(strategyId(strategy))),
-    faults: known(() => faultsIn(perturbation)),
+    strategies: idsOrNone(() => strategiesIn(strategyId(strategy))),
+    faults: idsOrNone(() => faultsIn(perturbation)),
   };
 }
 
-/** Characters of a prompt, and of a function with its parameters, in generated tasks, about. */
+/** The approximate length of a prompt and of a function with its parameters, in generated tasks. */
 const PROMPT_CHARACTERS = 250;
 const FUNCTION_CHARACTERS = 350;
 
-/** Functions that are offered where nobody knows, about. */
+/** The assumed number of functions if it is unknown. */
 const USUAL_FUNCTIONS = 10;
 
-/** How large tasks of a cell are, about: they are not made for this, as cases are made by the user's own code. */
-function sizeOf(cell: Cell): TaskSize {
+/** The approximate size of a cell's tasks. They are not made for this, as cases run the user's code. */
+function cellSize(cell: Cell): TaskSize {
   if (isGenerated(cell)) {
     const { core, connected, disconnected } = cell;
-    return { question: questionOf(core + connected + disconnected), calls: core, given: core / 2 };
+    const functions = core + connected + disconnected;
+    return { question: promptTokens(functions), calls: core, given: core / 2 };
   }
-  // Where calls are written down there are none to make.
+  // Calls that are only written as text are not made.
   const calls = isQuestion(cell) && cell.mode !== "tools" ? 0 : USUAL_CALLS;
-  return { question: questionOf(USUAL_FUNCTIONS), calls, given: 0 };
+  return { question: promptTokens(USUAL_FUNCTIONS), calls, given: 0 };
 }
 
-function questionOf(functions: number): number {
+function promptTokens(functions: number): number {
   return (PROMPT_CHARACTERS + FUNCTION_CHARACTERS * functions) / CHARACTERS_A_TOKEN;
 }
 
-/** A whole number, as sums of these are the same in any order; journals may hold any numbers for sizes. */
-function costOf(size: TaskSize, setting: TrialSetting): number {
+/** The cost as a whole number, since sums of these are exact in any order; journals may hold any sizes. */
+function trialCost(size: TaskSize, setting: TrialSetting): number {
   const { inputTokens, outputTokens } = expectedUsage(size, setting);
   const cost = Math.round(inputTokens + outputTokens);
   return cost >= 1 ? Math.min(cost, MOST_COST) : 1;
 }
 
-/** A plan's trials cost no more than a double counts exactly. */
+/** Keeps the total cost of a plan within the integers that a double holds exactly. */
 const MOST_COST = 1e9;
 
-/** What ids stand for; nothing where another version wrote them. */
-function known<T>(read: () => T[]): T[] {
+/** The ids; none if another version wrote them. */
+function idsOrNone<T>(parse: () => T[]): T[] {
   try {
-    return read();
+    return parse();
   } catch (error) {
     if (error instanceof InputError) return [];
     throw error;

@@ -1,5 +1,5 @@
 /**
- * Suites: declared sets of trials.
+ * Suites: declarations of sets of trials.
  * @module
  */
 
@@ -41,25 +41,25 @@ import { briefSpec } from "../tasks/generated/task.ts";
 export interface Grid {
   /** Functions needed for the target. */
   readonly core: number | readonly number[];
-  /** Edges on the longest core path; `all` stands for 1 to `core - 1`. */
+  /** Edges on the longest core path; `all` means 1 to `core - 1`. */
   readonly depth: number | readonly number[] | "all";
   /** Irrelevant functions fed by a core output; default 0. */
   readonly connected?: number | readonly number[];
-  /** Irrelevant functions that have nothing to do with the core; default 0. */
+  /** Irrelevant functions unrelated to the core; default 0. */
   readonly disconnected?: number | readonly number[];
-  /** In place of the two before: how many irrelevant functions there are, of the kind given next. */
+  /** Instead of the previous two: the number of irrelevant functions, whose kind is given next. */
   readonly irrelevant?: number | readonly number[];
-  /** Which kind the irrelevant functions are of; half means half of each. */
+  /** The kind of irrelevant functions; `half` means half of each. */
   readonly connection?: Connection | readonly Connection[];
   /** How parameters are linked to outputs; default `types`. */
   readonly linking?: Linking | readonly Linking[];
-  /** How functions look: a `rich` surface has something to change for all perturbations. */
+  /** The look of functions: a `rich` surface has something to change for all perturbations. */
   readonly surface?: Surface;
   /** Size of the pool of types; default half of `core`. */
   readonly types?: number;
   /** Fewest and most input variables of a source function; default 1 and 2. */
   readonly inputs?: readonly [number, number];
-  /** Tries at adding a further edge between core functions; default twice `core`. */
+  /** Attempts to add another edge between core functions; default twice `core`. */
   readonly extraEdges?: number;
 }
 
@@ -71,43 +71,43 @@ export type Connection = typeof CONNECTIONS[number];
 
 /** Probes of how a model behaves towards tools, in place of generated tasks. */
 export interface ProbeSet {
-  /** What is probed; `all` stands for everything there is. */
+  /** The probes; `all` means every probe. */
   readonly case: ProbeId | readonly ProbeId[] | "all";
 }
 
-/** Questions of a call set, which are asked as they stand. */
+/** Questions of a call set, asked unchanged. */
 export interface QuestionSet {
-  /** Where the set lies: a folder in CallNavi's layout, or a file of toolgate's. */
+  /** The path of the set: a folder in CallNavi's layout, or a file in toolgate's format. */
   readonly set: string;
-  /** Whether calls (default), or only names of functions, are to be written, or calls are made. */
+  /** Whether calls (default) or names of functions are written as text, or tools are called. */
   readonly mode?: CallMode | readonly CallMode[];
-  /** Only questions that are so hard. */
+  /** Only questions of these difficulties. */
   readonly difficulty?: Difficulty | readonly Difficulty[];
   /** Only questions of these domains. */
   readonly domain?: string | readonly string[];
-  /** Only so many questions of each difficulty, drawn by the suite's seed; default all. */
+  /** At most this many questions of each difficulty, drawn by the suite's seed; default all. */
   readonly sample?: number;
-  /** By which rule answers are scored; default `published`, what CallNavi's authors have run. */
+  /** The scoring rule; default `published`, the one that CallNavi's authors ran. */
   readonly rule?: ScoringRule;
-  /** What functions are told in; default `json`. */
+  /** The format of functions; default `json`. */
   readonly input?: CallFormat | readonly CallFormat[];
-  /** What answers are to be in; default `json`. */
+  /** The format of answers; default `json`. */
   readonly output?: CallFormat | readonly CallFormat[];
 }
 
 /** One setting of all sizes, or one kind of probe: a spec without its seed. */
 export type SeededCell = Omit<GraphSpec, "seed"> | Omit<ProbeSpec, "seed">;
 
-/** A model that judges answers, and what it is asked. */
+/** A model that judges answers, and its prompt. */
 export interface JudgeEntry extends ModelEntry {
-  /** What it is asked: the words predicted and truth in braces are filled in; default CallNavi's prompt. */
+  /** The prompt with the placeholders `{predicted}` and `{truth}`; default CallNavi's prompt. */
   readonly prompt?: string;
 }
 
-/** What each block of a plan has one task of. */
+/** A kind of task; each block of a plan has one task of every cell. */
 export type Cell = SeededCell | Omit<CaseSpec, "seed"> | QuestionSpec;
 
-/** The cells that grids come to, and how many impossible crossings were left out. */
+/** The cells of a grid, and the number of impossible crossings left out. */
 export interface Cells {
   /** The cells, in the order of the crossing. */
   readonly cells: readonly SeededCell[];
@@ -115,47 +115,47 @@ export interface Cells {
   readonly skipped: number;
 }
 
-/** A suite as users write it. */
+/** A suite as written by users. */
 export interface Suite {
-  /** The name, which stands in every record. */
+  /** The name, which is part of every record. */
   readonly name: string;
-  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
-  /** Graphs a cell; default 5. A sequential gate sets it itself. */
+  /** Graphs per cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
-  /** The sizes of the tasks, which probes they are, or of which call sets. */
+  /** The sizes of generated tasks, probes, or call sets. */
   readonly tasks: readonly (Grid | ProbeSet | QuestionSet)[];
   /** The models. */
   readonly models: readonly (string | ModelEntry)[];
-  /** The strategies, each by its id or with what is set of it; default `["baseline"]`. */
+  /** The strategies, by id or with options; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
   /**
-   * The perturbations, each by its id or several ids joined by `+`; without any it is `none`. Faults of
-   * functions are among them, such as `timeout`, `timeout:3` or `flaky:0.35`.
+   * The perturbations, by id or several ids joined by `+`; default `none`. Faults of functions are among
+   * them, such as `timeout`, `timeout:3` or `flaky:0.35`.
    */
   readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
-  /** What a trial may take. */
+  /** The limits of each trial. */
   readonly limits?: Limits;
   /**
-   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field`; default
    * `false`.
    */
   readonly references?: boolean;
-  /** A model that is asked how alike answers and truth are, of call sets. */
+  /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: string | JudgeEntry;
-  /** The gate over each model, strategy and perturbation. */
+  /** The gate for each model, strategy and perturbation. */
   readonly gate?: GatePolicy;
-  /** What the run may spend: when it is reached, nothing more is begun. */
+  /** The budget of the run: once it is spent, nothing more is started. */
   readonly budget?: Budget;
-  /** What models cost; needed for budgets and ceilings in US dollars. */
+  /** The prices of models, required for budgets and limits in US dollars. */
   readonly prices?: Prices;
 }
 
 const ANY_PERTURBATION = [...PERTURBATIONS.filter((id) => !isFault(id)), FAULT_PATTERN].join("|");
 
-/** The rules of an id of perturbations: told in one sentence, and to editors by a pattern. */
+/** The schema of perturbation ids. Errors are one sentence; editors get a pattern. */
 const PERTURBATION_ID = z.string().check((context) => {
   try {
     perturbationsIn(context.value);
@@ -171,8 +171,8 @@ const PERTURBATION_ID = z.string().check((context) => {
 });
 
 const count = z.int().min(0);
-const filled = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
-const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, filled(item)]);
+const nonEmpty = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
+const oneOrMore = <T extends z.ZodType>(item: T) => z.union([item, nonEmpty(item)]);
 
 const PROBE_SET = z.strictObject({
   case: z.union([oneOrMore(z.enum(PROBES)), z.literal("all")], {
@@ -187,7 +187,7 @@ const PROBE_SET = z.strictObject({
 
 const GRID = z.strictObject({
   core: oneOrMore(z.int().min(1)),
-  depth: z.union([count, filled(count), z.literal("all")]),
+  depth: z.union([count, nonEmpty(count), z.literal("all")]),
   connected: oneOrMore(count).exactOptional(),
   disconnected: oneOrMore(count).exactOptional(),
   irrelevant: oneOrMore(count).exactOptional(),
@@ -228,7 +228,7 @@ const JUDGE = MODEL.safeExtend({
   ).exactOptional(),
 });
 
-/** What a trial may take, as suites write it. */
+/** The schema of limits. */
 const LIMITS = z.strictObject({
   calls: z.int().min(1).exactOptional(),
   steps: z.int().min(1).exactOptional(),
@@ -246,9 +246,9 @@ const RULES = z.strictObject({
     error: 'must be a whole number from 0 on, or "fresh"',
   }),
   graphs: z.int().min(1).exactOptional(),
-  tasks: filled(z.union([GRID, PROBE_SET, QUESTION_SET])),
-  models: filled(z.union([z.string().min(1), MODEL])),
-  strategies: filled(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
+  tasks: nonEmpty(z.union([GRID, PROBE_SET, QUESTION_SET])),
+  models: nonEmpty(z.union([z.string().min(1), MODEL])),
+  strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
   perturbations: z.array(PERTURBATION_ID).exactOptional(),
   repetitions: z.int().min(1).exactOptional(),
   limits: LIMITS.exactOptional(),
@@ -259,15 +259,15 @@ const RULES = z.strictObject({
   prices: PRICES.exactOptional(),
 });
 
-/** The rules of a suite file. */
+/** The schema of suite files. */
 export const SUITE: z.ZodType<Suite> = RULES;
 
-/** The rules of a suite whose tasks are none that a file could name. */
+/** The schema of suites whose tasks no file can name. */
 export const CASE_SUITE: z.ZodType<Suite> = RULES.extend({ tasks: z.tuple([]) });
 
 /**
  * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes
- * comes to a cell for each.
+ * gives one cell each.
  *
  * @throws {InputError} If no combination is left, or there are more than a million.
  *
@@ -332,10 +332,10 @@ export function grid(sizes: Grid | ProbeSet): Cells {
   return { cells, skipped };
 }
 
-/** More than any plan has trials. */
+/** At least the maximum number of trials in a plan. */
 const MOST_CROSSINGS = 1_000_000;
 
-/** How many crossings there are: what is impossible of them is counted, and takes time to leave out. */
+/** The number of crossings, including impossible ones, which take time to skip. */
 function countCrossings(sizes: Grid): number {
   const { connected = 0, disconnected = 0, irrelevant, connection = "connected" } = sizes;
   const { core, depth, linking = "types" } = sizes;
@@ -364,11 +364,11 @@ function irrelevantCounts(sizes: Grid): [connected: number, disconnected: number
       return [Math.ceil(irrelevant / 2), Math.floor(irrelevant / 2)];
     })
   );
-  // Without irrelevant functions the kinds are one and the same.
+  // Without irrelevant functions all kinds are the same.
   return [...new Map(pairs.map((pair) => [`${pair}`, pair])).values()];
 }
 
-/** The items of what may be one or several. */
+/** A list of the value or values. */
 export function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? value : [value as T];
 }

@@ -1,5 +1,5 @@
 /**
- * Expected usage: the tokens that a trial will probably take, before it is run.
+ * Usage estimates: the approximate tokens of a trial, before it is run.
  * @module
  */
 
@@ -8,39 +8,39 @@ import type { Usage } from "../tools/message.ts";
 import { lostCalls } from "../perturbations/ids.ts";
 import type { StrategyId } from "../trials/strategies/registry.ts";
 
-/** Characters of a token, about, in prompts and tools of generated tasks. */
+/** Approximate characters per token in prompts and tools of generated tasks. */
 export const CHARACTERS_A_TOKEN = 3;
 
-/** Calls that a task takes of which nobody knows, about. */
+/** The assumed number of calls if it is unknown. */
 export const USUAL_CALLS = 2;
 
-/** Tokens that a call and its result take, about. */
+/** Approximate tokens of a call and its result. */
 const CALL_TOKENS = 40;
 
-/** Tokens that one variable and its value take where they are restated, about. */
+/** Approximate tokens of one restated variable and its value. */
 const RESTATED_TOKENS = 8;
 
-/** How large a task is. */
+/** The size of a task. */
 export interface TaskSize {
   /** Tokens of the prompt and of the tools. */
   readonly question: number;
-  /** The calls that it takes. */
+  /** The number of calls it needs. */
   readonly calls: number;
-  /** The values that it gives. */
+  /** The number of values it gives. */
   readonly given: number;
 }
 
-/** Who works on a task, and what is done to it. */
+/** The strategies and faults of a trial. */
 export interface TrialSetting {
   readonly strategies: readonly StrategyId[];
-  /** What comes to the calls. */
+  /** The faults of its calls. */
   readonly faults: readonly FaultId[];
 }
 
 /**
- * The tokens that a trial takes, roughly: the prompt and the tools are read again at each step, and one
- * call is made a step, whatever it is written in; strategies add what they ask and tell, faults the calls
- * of which nothing comes. Models that think take more; past results tell better.
+ * Roughly estimates the tokens of a trial: prompt and tools are read again at each step, and each step makes
+ * one call in any format. Strategies add their requests and texts, faults add lost calls. Reasoning models
+ * use more; past results give better estimates.
  */
 export function expectedUsage(
   { question, calls: needed, given }: TaskSize,
@@ -49,7 +49,7 @@ export function expectedUsage(
   const calls = needed + lostCalls(needed, faults);
   const uses = (id: StrategyId) => strategies.includes(id);
   const list = CALL_TOKENS * needed;
-  // A list of calls is asked for until nothing is missing, and read again at each step.
+  // `backward` asks for a list of calls until nothing is missing; each step reads it again.
   const rounds = uses("backward") ? Math.min(needed + 1, 10) : 0;
   const asides = rounds + Number(uses("plan_then_call")) + Number(uses("route_then_fill"));
   const listed = (rounds > 0 ? list : 0) + (uses("plan_then_call") ? list : 0);

@@ -1,5 +1,5 @@
 /**
- * Flags of benchmarks: what stands behind `--` on the command line of `deno test`.
+ * Benchmark flags: the arguments after `--` on the command line of `deno test`.
  * @module
  */
 
@@ -15,11 +15,11 @@ import {
 } from "../models/recordings/recordings.ts";
 import type { RateLimits } from "../models/http/rate_limiter.ts";
 
-/** What users hand over on the command line, behind `--`. */
+/** The parsed flags of a benchmark. */
 export interface Flags {
-  /** Just this trial, by its id. */
+  /** Runs only the trial with this id. */
   readonly only: string | undefined;
-  /** Only this part of the plan. */
+  /** Runs only this part of the plan. */
   readonly shard: Shard | undefined;
   /** The seed of all tasks. */
   readonly seed: number | undefined;
@@ -31,11 +31,11 @@ export interface Flags {
   readonly resume: boolean;
   /** When resuming, runs invalid trials again. */
   readonly retryInvalid: boolean;
-  /** What the run may spend, in place of the benchmark's budget. */
+  /** The run's budget, in place of the benchmark's. */
   readonly budget: Budget;
-  /** What each model may be asked for, in place of the benchmark's limits. */
+  /** The rate limits of each model, in place of the benchmark's. */
   readonly rates: RateLimits;
-  /** Where models are recorded or replayed from, in place of the benchmark's recordings. */
+  /** The recordings to write or replay, in place of the benchmark's. */
   readonly recordings: RecordingOptions | undefined;
   /** The file to which the verdicts are written as JSON. */
   readonly verdict: string | undefined;
@@ -43,7 +43,7 @@ export interface Flags {
   readonly report: string | undefined;
 }
 
-/** All flags, as users write them. */
+/** The names of flags that take a value. */
 const TEXTS = [
   "only",
   "shard",
@@ -61,9 +61,9 @@ const TEXTS = [
 const SWITCHES = ["resume", "retry-invalid"];
 
 /**
- * Reads the flags of a benchmark. Others are left alone: they belong to the user's own tests.
+ * Parses the flags of a benchmark. Unknown flags are ignored: they may belong to the user's own tests.
  *
- * @throws {InputError} If a value is not usable.
+ * @throws {InputError} If a value cannot be used.
  *
  * @example Usage
  * ```ts
@@ -74,22 +74,22 @@ const SWITCHES = ["resume", "retry-invalid"];
  * ```
  */
 export function parseFlags(arguments_: readonly string[]): Flags {
-  assertNoSlip(arguments_);
+  assertNoTypo(arguments_);
   const parsed = parseArgs(arguments_, { string: TEXTS, boolean: SWITCHES });
   const text = (name: string) => {
-    const written = parsed[name] as string | undefined;
-    if (written === "") {
+    const value = parsed[name] as string | undefined;
+    if (value === "") {
       throw new InputError(`Cannot use --${name} as it needs a value: it has none`);
     }
-    return written;
+    return value;
   };
   const number = (name: string, least: number) => {
-    const written = text(name);
-    if (written === undefined) return undefined;
-    const value = Number(written);
-    if (/^\d+$/.test(written) && Number.isSafeInteger(value) && value >= least) return value;
+    const digits = text(name);
+    if (digits === undefined) return undefined;
+    const value = Number(digits);
+    if (/^\d+$/.test(digits) && Number.isSafeInteger(value) && value >= least) return value;
     throw new InputError(
-      `Cannot use --${name} as it must be a whole number from ${least} on: it is ${written}`,
+      `Cannot use --${name} as it must be a whole number from ${least} on: it is ${digits}`,
     );
   };
   const tokens = number("max-tokens", 1);
@@ -118,31 +118,31 @@ export function parseFlags(arguments_: readonly string[]): Flags {
   };
 }
 
-function amount(written: string | undefined): number | undefined {
-  if (written === undefined) return undefined;
-  const value = Number(written);
-  if (/^(\d+\.?\d*|\.\d+)$/.test(written) && value > 0) return value;
+function amount(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^(\d+\.?\d*|\.\d+)$/.test(text) && value > 0) return value;
   throw new InputError(
-    `Cannot use --max-usd as it must be a number of US dollars above 0: it is ${written}`,
+    `Cannot use --max-usd as it must be a number of US dollars above 0: it is ${text}`,
   );
 }
 
-/** A flag that differs from ours by a letter or two is a slip, and not one of the user's own. */
-function assertNoSlip(arguments_: readonly string[]): void {
+/** Refuses flags that differ from one of toolgate's by a letter or two: these are typing errors. */
+function assertNoTypo(arguments_: readonly string[]): void {
   const known = [...TEXTS, ...SWITCHES];
   for (const argument of arguments_) {
     const name = /^--([\w-]+)/.exec(argument)?.[1];
     if (name === undefined || known.includes(name)) continue;
     const near = (flag: string) => levenshteinDistance(flag, name) <= (flag.length > 6 ? 2 : 1);
-    // Short words are too close to others: --send is no slip of --seed.
-    const meant = known.find((flag) => flag.length > 5 && near(flag));
-    if (meant !== undefined) {
+    // Short words are too close to others: --send is no misspelt --seed.
+    const similar = known.find((flag) => flag.length > 5 && near(flag));
+    if (similar !== undefined) {
       throw new InputError(
-        `Cannot use --${name} as there is no such flag: did you mean --${meant}?`,
+        `Cannot use --${name} as there is no such flag: did you mean --${similar}?`,
       );
     }
-    // It may be one of the user's own; whoever thinks that it is ours must hear that it is not.
-    const ours = known.map((flag) => `--${flag}`).join(", ");
-    console.error(`toolgate has no flag --${name} and leaves it alone; it has ${ours}`);
+    // It may be the user's own flag; users who think it is toolgate's must learn that it is not.
+    const flags = known.map((flag) => `--${flag}`).join(", ");
+    console.error(`toolgate has no flag --${name} and leaves it alone; it has ${flags}`);
   }
 }

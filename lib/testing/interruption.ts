@@ -1,28 +1,28 @@
 /**
- * Interruptions: how the benchmarks of a file of tests end when the process is told to (SIGTERM). On SIGINT
- * the runner of tests ends at once, before anything here could run.
+ * Interruptions: end the benchmarks of a test file cleanly on SIGTERM. On SIGINT the test runner ends at
+ * once, before any code here could run.
  * @module
  */
 
-/** What is to be done before the process ends, by each benchmark that is not over. */
+/** The functions to call before the process ends, one per unfinished benchmark. */
 const endings = new Set<() => Promise<void>>();
-/** Tests of ours that are being run. */
-let testsUnderWay = 0;
-/** Whether the process was told to end, and all is done for that. */
+/** The number of this library's tests that are running. */
+let runningTests = 0;
+/** Whether all benchmarks have ended after an interruption. */
 let isLeaving = false;
 
-/** What a run that was interrupted ends with: undecided, in the words of exit codes. */
+/** The exit code of an interrupted run, which means undecided. */
 const INTERRUPTED = 3;
 
 /**
- * Calls `end` once when the process is told to end, and then ends it with exit code 3. A second signal ends
- * it at once, as ever.
+ * Calls `end` once when the process is interrupted, and then exits with code 3. A second signal ends it at
+ * once.
  *
- * @return To be called when the benchmark is over.
+ * @return A function to call when the benchmark is over.
  */
 export function onInterruption(end: () => Promise<void>): () => void {
   if (endings.size === 0) {
-    // Windows knows no such signal.
+    // Windows has no such signal.
     if (Deno.build.os !== "windows") Deno.addSignalListener("SIGTERM", interrupt);
     globalThis.addEventListener("unload", noticeExit);
   }
@@ -36,18 +36,18 @@ export function onInterruption(end: () => Promise<void>): () => void {
 }
 
 /**
- * What a test of ours awaits; it goes on for ever once `signal` aborts, so that no test fails for an
+ * Awaits the work of a test. It never settles once `signal` aborts, so that no test fails because of an
  * interruption before the process has ended.
  */
-export async function underWay<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  testsUnderWay++;
+export async function untilInterrupted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  runningTests++;
   if (isLeaving) leave();
   try {
     return await work;
   } catch (error) {
     return signal.aborted ? await new Promise<never>(() => {}) : Promise.reject(error);
   } finally {
-    testsUnderWay--;
+    runningTests--;
   }
 }
 
@@ -58,11 +58,11 @@ function stopListening(): void {
 
 async function interrupt(): Promise<void> {
   stopListening();
-  const ended = await Promise.allSettled([...endings].map((end) => end()));
-  for (const one of ended) if (one.status === "rejected") console.error(one.reason);
+  const results = await Promise.allSettled([...endings].map((end) => end()));
+  for (const one of results) if (one.status === "rejected") console.error(one.reason);
   isLeaving = true;
-  // Tests of the user's own may not be exited from: the next one of ours may.
-  if (testsUnderWay > 0) leave();
+  // A running test of the user must not be cut off; the next one of this library exits.
+  if (runningTests > 0) leave();
 }
 
 function leave(): void {
@@ -70,9 +70,9 @@ function leave(): void {
   Deno.exit(INTERRUPTED);
 }
 
-/** Code under test that exits would make the whole file pass, as our tests let the process exit. */
+/** If tested code exits, the whole file would pass, as these tests allow the process to exit. */
 function noticeExit(): void {
-  if (testsUnderWay === 0) return;
+  if (runningTests === 0) return;
   console.error("The process was ended while trials were under way, by Deno.exit or process.exit");
   Deno.exit(1);
 }

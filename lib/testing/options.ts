@@ -1,5 +1,5 @@
 /**
- * Benchmark options: what users hand to `benchmark()`, checked, and the plan that comes of it.
+ * Benchmark options: checks the options of `benchmark()` and makes the plan.
  * @module
  */
 
@@ -43,37 +43,37 @@ import { valueText } from "../calls/values/text.ts";
 
 /** Options of `benchmark()`. */
 export interface BenchmarkOptions {
-  /** The model or models: a name such as `sim:planner` or `gpt-5`, an entry with options, a model. */
+  /** One or several models: a name such as `sim:planner` or `gpt-5`, an entry with options, or a model. */
   readonly model: ModelChoice | readonly ModelChoice[];
-  /** The sizes of the tasks, which probes they are, or of which call sets. */
+  /** The sizes of generated tasks, probes, or call sets. */
   readonly tasks: TaskChoice | readonly TaskChoice[];
-  /** Seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
-  /** Graphs a cell; default 5. A sequential gate sets it itself. */
+  /** Graphs per cell; default 5. A sequential gate sets it itself. */
   readonly graphs?: number;
-  /** The strategies that each model works with, by id or with what is set of them; default `baseline`. */
+  /** The strategies of each model, by id or with options; default `baseline`. */
   readonly strategies?: readonly (string | BenchmarkStrategy)[];
-  /** What is done to what each model gets to see, such as `RD` or `RP_F+CF`; default `none`. */
+  /** Perturbations of what each model sees, such as `RD` or `RP_F+CF`; default `none`. */
   readonly perturbations?: readonly string[];
   /** Trials of each graph; default 1. */
   readonly repetitions?: number;
-  /** What a trial may take. */
+  /** The limits of each trial. */
   readonly limits?: Limits;
   /**
-   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field` for call 1
-   * or `$call_id.field`; default `false`. Calls are then carried out in the order of their references.
+   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field` for call 1 or
+   * `$call_id.field`; default `false`. Calls are then carried out in the order of their references.
    */
   readonly references?: boolean;
   /**
-   * The gate: against a success rate, or against a baseline on the very same graphs. With it only the
-   * gate's own test can fail; without it each unsolved case fails.
+   * The gate: against a success rate, or against a baseline on the same graphs. With a gate only its own test
+   * can fail; without one each unsolved case fails.
    */
   readonly gate?: GatePolicy;
-  /** A model that is asked how alike answers and truth are, of call sets. */
+  /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: ModelChoice | JudgeEntry;
-  /** What the run may spend: when it is reached, nothing more is begun. */
+  /** The budget of the run: once it is spent, nothing more is started. */
   readonly budget?: Budget;
-  /** What models cost, in US dollars a million tokens; needed for budgets and ceilings in dollars. */
+  /** The prices of models in US dollars per million tokens; required for budgets and limits in dollars. */
   readonly prices?: Prices;
   /** Trials that run at the same time; default 8. */
   readonly concurrency?: number;
@@ -83,19 +83,19 @@ export interface BenchmarkOptions {
   readonly requestTimeout?: number;
   /** Requests to each model that may begin within any 60 seconds; default unlimited. */
   readonly requestsPerMinute?: number;
-  /** Tokens that each model may read and write within any 60 seconds; default unlimited. */
+  /** Input and output tokens of each model within any 60 seconds; default unlimited. */
   readonly tokensPerMinute?: number;
   /** The server of models that name none; default OpenAI's. */
   readonly baseURL?: string;
   /** A file to which finished trials are appended. */
   readonly journal?: string;
-  /** Where what models say is recorded, or replayed from: then no key and no network is needed. */
+  /** Where replies are recorded, or replayed from without a key or a network. */
   readonly recordings?: RecordingOptions;
-  /** An HTML file to which the report is written when the run is over; its folder is made if needed. */
+  /** An HTML file for the report at the end of the run; its folder is created if needed. */
   readonly report?: string;
   /**
-   * Works on the tasks instead of the agent loop, with the strategy `baseline` alone; `model` then
-   * only names it.
+   * Works on the tasks instead of the agent loop, with the strategy `baseline` only; `model` then is only its
+   * name.
    */
   readonly agent?: Agent;
 }
@@ -103,21 +103,21 @@ export interface BenchmarkOptions {
 /** The sizes of tasks, probes, or questions of a call set. */
 export type TaskChoice = Grid | Cells | ProbeSet | QuestionSet;
 
-/** A strategy with what is set of it; its stages may ask models of one's own. */
+/** A strategy with its options; its stages may use custom models. */
 export interface BenchmarkStrategy extends Omit<StrategyEntry, "models"> {
-  /** Models that are asked in place of the trial's, by stage. */
+  /** Models asked in place of the trial's, by stage. */
   readonly models?: Readonly<Record<string, ModelChoice>>;
 }
 
-/** A model, or how to get one. */
+/** A model, or how to connect one. */
 export type ModelChoice = string | ModelEntry | Model;
 
-/** A model of one's own goes by its name wherever a suite is concerned. */
-function named(choice: ModelChoice): string | ModelEntry {
+/** The model of a suite: custom models are referred to by name. */
+function suiteModel(choice: ModelChoice): string | ModelEntry {
   return typeof choice === "object" && "reply" in choice ? choice.name : choice;
 }
 
-/** All models of a benchmark, those of stages too. */
+/** All models of a benchmark, including those of stages and judges. */
 export function modelChoices({ model, judge, strategies = [] }: BenchmarkOptions): ModelChoice[] {
   const stages = strategies.flatMap((entry) =>
     typeof entry === "string" ? [] : Object.values(entry.models ?? {})
@@ -126,8 +126,8 @@ export function modelChoices({ model, judge, strategies = [] }: BenchmarkOptions
   return [...[model].flat() as readonly ModelChoice[], ...stages, ...judges];
 }
 
-/** Who judges answers, as a suite has it. */
-function judgeName(judge: ModelChoice | JudgeEntry): string | JudgeEntry {
+/** The judge of a suite. */
+function suiteJudge(judge: ModelChoice | JudgeEntry): string | JudgeEntry {
   return typeof judge === "object" && "reply" in judge ? judge.name : judge;
 }
 
@@ -157,10 +157,7 @@ const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
   "agent",
 ];
 
-/**
- * Flags that would do nothing, or lose what was paid for, are errors; `subject` is what errors call what
- * is run.
- */
+/** Refuses flags that would have no effect or lose paid results. Errors refer to the run as `subject`. */
 export function assertFlags(
   subject: string,
   flags: Flags,
@@ -182,11 +179,11 @@ export function assertFlags(
   if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
 
-/** What options there are, and what they are called elsewhere. */
+/** The names of options. */
 export interface OptionWords {
-  /** The names of the options. */
+  /** The names in use here. */
   readonly names: readonly string[];
-  /** By the names elsewhere, what they are called here. */
+  /** The names used elsewhere, with the name here. */
   readonly elsewhere: ReadonlyMap<string, string>;
 }
 
@@ -199,7 +196,7 @@ const OPTION_WORDS: OptionWords = {
   ]),
 };
 
-/** What the rules of suites do not say. */
+/** Checks option names and concurrency, which the schema of suites does not cover. */
 export function assertOptions(
   subject: string,
   options: { readonly concurrency?: number },
@@ -221,39 +218,39 @@ export function assertOptions(
   }
 }
 
-/** What to do in place of an option that there is not. */
+/** What to use in place of an unknown option. */
 function adviceOn(
   unknown: string,
   options: Readonly<Partial<Record<string, unknown>>>,
   { names, elsewhere }: OptionWords,
 ): string {
-  const here = elsewhere.get(unknown);
-  if (here !== undefined) return `here it is called ${here}`;
-  // A name may be meant for what is run.
+  const name = elsewhere.get(unknown);
+  if (name !== undefined) return `here it is called ${name}`;
+  // A `name` is more likely meant for the test than for the model.
   if (unknown === "name" || !Object.hasOwn(MODEL.shape, unknown)) {
     return `there are ${names.join(", ")}`;
   }
   const { model } = options;
-  const shown = typeof model === "string" ? valueText(model, 100) : "...";
+  const modelText = typeof model === "string" ? valueText(model, 100) : "...";
   const value = valueText(options[unknown], 100);
-  return `it belongs to the model, as in model: { model: ${shown}, ${unknown}: ${value} }`;
+  return `it belongs to the model, as in model: { model: ${modelText}, ${unknown}: ${value} }`;
 }
 
-/** What a plan is made of beside the options. */
+/** The inputs of a plan besides the options. */
 export interface PlanInputs {
-  /** The name of the benchmark, and what errors call it. */
+  /** The benchmark's name, and how errors refer to it. */
   readonly name: string;
   readonly subject: string;
   readonly flags: Flags;
-  /** The file that is continued, if it is to be. */
+  /** The journal to continue, if any. */
   readonly journal: string | undefined;
-  /** What a gate compares with. */
+  /** The baseline of a gate. */
   readonly baseline: Baseline | undefined;
-  /** Where tasks come from that no option names. */
+  /** The source of tasks that no option names. */
   readonly source?: TaskSource;
 }
 
-/** The plan of a benchmark; a fresh seed and what is left out are told. */
+/** Makes the plan of a benchmark; prints a fresh seed and the number of skipped crossings. */
 export function planBenchmark(
   options: BenchmarkOptions,
   { name, subject, flags, journal, baseline, source }: PlanInputs,
@@ -278,14 +275,16 @@ export function planBenchmark(
         "add --seed=NUMBER",
     );
   }
-  // Only the same graphs can be compared, or continued.
-  const known = resumed ?? baseline?.plan?.seed;
+  // Only the same graphs can be compared or continued.
+  const knownSeed = resumed ?? baseline?.plan?.seed;
   if (
     flags.seed === undefined && options.seed === "fresh" && resumed === undefined && baseline?.plan
   ) {
-    console.log(`${name}: seed ${known} of the baseline, as only the same graphs can be compared`);
+    console.log(
+      `${name}: seed ${knownSeed} of the baseline, as only the same graphs can be compared`,
+    );
   }
-  const seed = flags.seed ?? (options.seed === "fresh" ? known ?? "fresh" : options.seed);
+  const seed = flags.seed ?? (options.seed === "fresh" ? knownSeed ?? "fresh" : options.seed);
   const recordings = recordingsOf(options, flags, subject);
   if (recordings !== undefined) {
     const agent = options.agent !== undefined;
@@ -300,27 +299,27 @@ export function planBenchmark(
     name,
     seed,
     tasks: grids,
-    models: ([options.model].flat() as readonly ModelChoice[]).map(named),
+    models: ([options.model].flat() as readonly ModelChoice[]).map(suiteModel),
     ...(graphs === undefined ? {} : { graphs }),
-    ...(strategies === undefined ? {} : { strategies: strategies.map(withNames) }),
+    ...(strategies === undefined ? {} : { strategies: strategies.map(suiteStrategy) }),
     ...(perturbations === undefined ? {} : { perturbations }),
     ...(repetitions === undefined ? {} : { repetitions }),
     ...(limits === undefined ? {} : { limits }),
     ...(references === undefined ? {} : { references }),
-    ...(judge === undefined ? {} : { judge: judgeName(judge) }),
+    ...(judge === undefined ? {} : { judge: suiteJudge(judge) }),
     ...(gate === undefined ? {} : { gate }),
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
     ...(prices === undefined ? {} : { prices }),
   }, subject);
   const questions = source === undefined ? questionSource(suite.tasks, (path) => path) : undefined;
-  const given = source ?? questions;
+  const taskSource = source ?? questions;
   for (const warning of questions?.warnings ?? []) {
     console.error(`${name}: warning: ${printable(warning, 2_000)}`);
   }
   const plan = planSuite(suite, {
     source: subject,
     sharded: flags.shard !== undefined,
-    ...(given === undefined ? {} : { tasks: given }),
+    ...(taskSource === undefined ? {} : { tasks: taskSource }),
   });
   if (options.agent !== undefined) assertAgentTasks(subject, plan.resolved.cells);
   if (seed === "fresh" && flags.only === undefined) {
@@ -335,27 +334,29 @@ export function planBenchmark(
     console.log(`${name}: skipped ${skipped} impossible crossings (depth must be below core)`);
   }
   const { baseURL } = options;
-  // Journals keep plans, and no secret may reach a journal.
-  const kept = baseURL === undefined || /[?#@]/.test(baseURL) ? {} : { baseURL };
-  const lost = baseURL !== undefined && !("baseURL" in kept);
-  const ownCode = options.agent !== undefined || source !== undefined || lost ||
+  // Journals store plans, and no secret may reach a journal.
+  const stored = baseURL === undefined || /[?#@]/.test(baseURL) ? {} : { baseURL };
+  const isDropped = baseURL !== undefined && !("baseURL" in stored);
+  const ownCode = options.agent !== undefined || source !== undefined || isDropped ||
     modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice);
-  return { ...plan, ...kept, ...(ownCode ? { ownCode } : {}) };
+  return { ...plan, ...stored, ...(ownCode ? { ownCode } : {}) };
 }
 
-/** The strategy as a suite has it. */
-function withNames(entry: string | BenchmarkStrategy): string | StrategyEntry {
+/** The strategy of a suite, with models by name. */
+function suiteStrategy(entry: string | BenchmarkStrategy): string | StrategyEntry {
   if (typeof entry === "string") return entry;
   const { models, ...others } = entry;
   if (models === undefined) return others;
-  const entries = Object.entries(models).map(([stage, choice]) => [stage, named(choice)] as const);
+  const entries = Object.entries(models).map(([stage, choice]) =>
+    [stage, suiteModel(choice)] as const
+  );
   return { ...others, models: Object.fromEntries(entries) };
 }
 
 /**
- * Where a benchmark is recorded or replayed from; `undefined` if it is not.
+ * The recordings of a benchmark; `undefined` without any.
  *
- * @throws {InputError} If the option is not usable.
+ * @throws {InputError} If the option cannot be used.
  */
 export function recordingsOf(
   { recordings }: BenchmarkOptions,
@@ -366,33 +367,33 @@ export function recordingsOf(
   return flags.recordings ?? own;
 }
 
-/** What the model of an entry is called, before it is connected. */
+/** The identity of an entry's model before it is connected. */
 export function identityOfChoice(
   entry: ModelEntry,
   choices: readonly ModelChoice[],
 ): Omit<Model, "reply"> {
-  const own = ownModel(entry, choices);
-  if (own === undefined) return identityOf(entry);
-  const { name, simulated, api } = own;
+  const model = customModel(entry, choices);
+  if (model === undefined) return identityOf(entry);
+  const { name, simulated, api } = model;
   return { name, simulated, ...(api === undefined ? {} : { api }) };
 }
 
-/** A model of the user's own goes by its name. */
-function ownModel(entry: ModelEntry, choices: readonly ModelChoice[]): Model | undefined {
+/** A custom model is found by its name. */
+function customModel(entry: ModelEntry, choices: readonly ModelChoice[]): Model | undefined {
   return choices.find((choice): choice is Model =>
     typeof choice === "object" && "reply" in choice && choice.name === entry.model
   );
 }
 
-/** The model of an entry: the user's own, one of a server, or a name for an agent. */
+/** The model of an entry: a custom one, one of a server, or a name for an agent. */
 export function connectChoice(
   entry: ModelEntry,
   choices: readonly ModelChoice[],
   connections: Connections,
   agent: Agent | undefined,
 ): Model {
-  const own = ownModel(entry, choices);
-  if (own !== undefined) return own;
+  const model = customModel(entry, choices);
+  if (model !== undefined) return model;
   if (agent === undefined) return connections.model(entry);
   return {
     name: entry.model,

@@ -1,5 +1,5 @@
 /**
- * Registrations: the trials of a plan as tests of `deno test`, and one test for its gate.
+ * Test registration: registers the trials of a plan as tests of `deno test`, and one test for its gate.
  * @module
  */
 
@@ -23,7 +23,7 @@ import {
 } from "./options.ts";
 import { compareStrategies } from "../gate/comparison.ts";
 import { Connections } from "../models/connect.ts";
-import { onInterruption, underWay } from "./interruption.ts";
+import { onInterruption, untilInterrupted } from "./interruption.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./flags.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
@@ -33,26 +33,26 @@ import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { writeOutput } from "../base/output_file.ts";
 import type { Plan } from "../runs/plan.ts";
 import { type CompletePolicy, GATE_POLICY } from "../gate/policy.ts";
-import { claimFile, inFolders, shareFile } from "./claimed_files.ts";
+import { claimFile, shareFile, withFileNames } from "./claimed_files.ts";
 import { openReport, writeReport } from "./write_report.ts";
 import { Recordings } from "../models/recordings/recordings.ts";
 import { Run } from "../runs/run.ts";
-import { shellQuote } from "../base/shell_quote.ts";
-import type { Needless } from "../runs/early_stopping.ts";
+import { quoted } from "../base/shell_quote.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 
-/** How a benchmark is registered, beside its options. */
+/** The registration of a benchmark besides its options. */
 export interface RegisteredPlan extends Pick<PlanInputs, "name" | "subject" | "source"> {
-  /** What the case of a trial is called. */
+  /** Returns the test name of a trial. */
   readonly titleOf: (planned: PlannedTrial) => string;
 }
 
-/** Lets bad input be told in the user's own words. */
-export function inOwnWords(register: () => void): void {
+/** Runs a registration; invalid input is reported without a stack. */
+export function withPlainErrors(register: () => void): void {
   try {
     register();
   } catch (error) {
@@ -60,21 +60,20 @@ export function inOwnWords(register: () => void): void {
   }
 }
 
-/** Throws bad input without its stack, which would lead into files of ours. */
+/** Throws invalid input without its stack, which would lead into this library. */
 function withoutFrames(error: unknown): never {
   if (error instanceof InputError) error.stack = `${error.name}: ${error.message}`;
   throw error;
 }
 
 /**
- * Registers what a benchmark comes to: one test case for each trial and, with a gate, one test that
- * decides.
+ * Registers a benchmark: one test case per trial and, with a gate, one test that decides.
  *
- * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
+ * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
  */
 export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
   const { name, subject } = registration;
-  const flags = inFolders(parseFlags(Deno.args), name);
+  const flags = withFileNames(parseFlags(Deno.args), name);
   const journal = flags.out ?? options.journal;
   assertFlags(subject, flags, journal, options.gate !== undefined);
   const gate = options.gate === undefined
@@ -90,17 +89,17 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
   registerPlan(plan, options, { ...registration, flags, journal, baseline });
 }
 
-/** A run as it is registered. */
-interface Registered extends RegisteredPlan {
+/** A registration with its files. */
+interface Registration extends RegisteredPlan {
   readonly flags: Flags;
   /** The file to which finished trials are appended. */
   readonly journal: string | undefined;
-  /** What the gate compares with. */
+  /** The baseline of the gate. */
   readonly baseline: Baseline | undefined;
 }
 
-function registerPlan(plan: Plan, options: BenchmarkOptions, registered: Registered): void {
-  const { name, subject, flags, baseline, journal, titleOf } = registered;
+function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Registration): void {
+  const { name, subject, flags, baseline, journal, titleOf } = registration;
   const { agent } = options;
   const missing = missingBaseline(plan.gate, baseline);
   const choices = modelChoices(options);
@@ -109,19 +108,19 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registered: Registe
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
   if (only !== undefined) claimReplay(only.length > 0, flags.only!);
-  // What a gate compares with is read only; several benchmarks may share it.
+  // A baseline is only read; several benchmarks may share it.
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
-  if (journal !== undefined && only === undefined) claimFile(registered, journal, "trials");
+  if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
   if (flags.verdict !== undefined) {
-    claimFile(registered, flags.verdict, "verdicts");
-    // A file that cannot be written is told before anything is paid for, and an old verdict goes.
+    claimFile(registration, flags.verdict, "verdicts");
+    // An unwritable file must fail before anything is paid for; an old verdict is overwritten.
     writeVerdicts(flags.verdict, reportProblem(name, "the run has not come to its end"));
   }
   const report = only === undefined ? flags.report ?? options.report : undefined;
-  if (report !== undefined) claimFile(registered, report, "report");
+  if (report !== undefined) claimFile(registration, report, "report");
   const begin = report === undefined ? () => {} : openReport(report);
   const interruption = new AbortController();
-  const recordings = openRecordings(options, registered);
+  const recordings = openRecordings(options, registration);
   const run = new Run(plan, {
     signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, connections, agent),
@@ -134,69 +133,75 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registered: Registe
     ...(flags.shard === undefined ? {} : { shard: flags.shard }),
     ...(only === undefined ? {} : { only }),
     ...(baseline === undefined ? {} : { baseline }),
-    // A replay looks at one trial; it is no part of any run.
+    // A replay runs one trial, which belongs to no run.
     ...(journal === undefined || only !== undefined ? {} : { journal }),
     ...(agent === undefined ? {} : { agent }),
   });
   recordings?.claim(run.trials, subject);
   run.connect();
   for (const notice of run.notices) console.error(notice);
-  // A replay is there to look at one trial, so it fails as the trial did.
-  const ended: Ended = { begin, scores: [], trials: [], whole: report !== undefined, origin: "" };
+  // A replay fails whenever its trial does, even with a gate.
+  const state: RunState = {
+    begin,
+    scores: [],
+    trials: [],
+    whole: report !== undefined,
+    origin: "",
+  };
   const strict = plan.gate === undefined || only !== undefined;
   const { signal } = interruption;
-  registerCases(name, run, { strict, prices: plan.prices, titleOf, signal }, ended);
+  registerCases(name, run, { strict, prices: plan.prices, titleOf, signal }, state);
   if (plan.gate !== undefined) {
     const partial = flags.shard !== undefined || only !== undefined;
-    if (!partial) tellForecast(name, plan);
+    if (!partial) printForecast(name, plan);
     const file = flags.verdict;
-    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, ended, signal };
+    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, state, signal };
     registerGate(name, { ...gate, sharded: flags.shard !== undefined });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
-    const { decision, origin } = ended;
+    const { decision, origin } = state;
     const replay = (trial: Trial) => replayLine(origin, trial);
     const { shard } = flags;
     await writeReport(report, plan, { trials, shard, decision, stopped, replay });
-    console.log(`${name}: to look at it, open ${report}`);
+    console.log(`${name}: report: ${report}`);
   };
-  const over = onInterruption(async () => {
+  const stopListening = onInterruption(async () => {
     interruption.abort(new Error("the run was interrupted"));
     const hasBegun = run.inFlight > 0;
-    const { trials, count, isWhole } = await endedTrials(run, ended);
+    const { trials, count, isWhole } = await finishedTrials(run, state);
     run[Symbol.dispose]();
     if (!hasBegun && count === 0) return;
-    // Of several benchmarks in a file those that were over are not what was interrupted.
-    const isOver = isWhole && (strict || flags.shard !== undefined || ended.decision !== undefined);
+    // Of several benchmarks in a file, those already over were not interrupted.
+    const isOver = isWhole && (strict || flags.shard !== undefined || state.decision !== undefined);
     if (isOver) return await writeTrials(trials, run.stopped);
-    const all = run.trials.length;
-    const kept = only !== undefined || journal === undefined
+    const planned = run.trials.length;
+    const advice = only !== undefined || journal === undefined
       ? "nothing is kept, as it has no journal"
       : `to continue, the same command with --resume`;
-    console.error(`${name}: interrupted: ${count} of ${all} trials; ${kept}`);
+    console.error(`${name}: interrupted: ${count} of ${planned} trials; ${advice}`);
     await writeTrials(trials, "the run was interrupted");
   });
   Deno.test.afterAll(async () => {
-    await writeTrials(ended.trials, run.stopped);
-    THROTTLES.tellWaiting();
-    // What was replayed was told at the start.
+    await writeTrials(state.trials, run.stopped);
+    RATE_LIMITERS.tellWaiting();
+    // The summary of a replay was printed at the start.
     const lines = recordings?.mode === "replay" ? recordings.doubts : recordings?.summary;
     for (const line of lines ?? []) console.error(`${name}: ${line}`);
     run[Symbol.dispose]();
     await connections[Symbol.asyncDispose]();
-    over();
+    stopListening();
   });
 }
 
 /**
- * Whatever has ended, once what is in flight is given up: how many trials, and all of each where a report
- * shows them; and whether no needed one is missing.
+ * The finished trials once those in flight are abandoned: their number, the whole trials if a report shows
+ * them, and whether no needed one is missing.
  */
-async function endedTrials(run: Run, { whole }: Pick<Ended, "whole">) {
+async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
   const settled = await Promise.allSettled(
     run.trials.map(async (_, place) => {
-      // Of what no report shows its score is left, and nothing more.
+      // Only the summary of a forgotten trial is left.
       if (!whole && run.score(place) !== undefined) return undefined;
       return await run.trial(place);
     }),
@@ -211,21 +216,21 @@ async function endedTrials(run: Run, { whole }: Pick<Ended, "whole">) {
   };
 }
 
-/** Shared by all benchmarks of a file: the limits of a server are the same for all of them. */
-const THROTTLES = new RateLimiters((line) => console.error(line));
+/** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
+const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
 
-/** What was told of recordings once: a file of tests has many. */
-const told = new Set<string>();
+/** Notices of recordings that were already printed: a test file may have many benchmarks. */
+const printedNotices = new Set<string>();
 
 function openRecordings(
   options: BenchmarkOptions,
-  { flags, subject }: Registered,
+  { flags, subject }: Registration,
 ): Recordings | undefined {
-  const wanted = recordingsOf(options, flags, subject);
-  if (wanted === undefined) return undefined;
-  const recordings = new Recordings(wanted);
-  if (!told.has(recordings.notice)) console.error(recordings.notice);
-  told.add(recordings.notice);
+  const settings = recordingsOf(options, flags, subject);
+  if (settings === undefined) return undefined;
+  const recordings = new Recordings(settings);
+  if (!printedNotices.has(recordings.notice)) console.error(recordings.notice);
+  printedNotices.add(recordings.notice);
   return recordings;
 }
 
@@ -237,7 +242,7 @@ function connectionsOf(
   const { baseURL, retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
   return new Connections({
     sets: callSets,
-    limiters: THROTTLES,
+    limiters: RATE_LIMITERS,
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
     ...rates,
@@ -247,34 +252,34 @@ function connectionsOf(
   });
 }
 
-/** So many replay lines a benchmark with a gate prints. */
+/** At most this many replay commands are printed by a benchmark with a gate. */
 const MOST_REPLAYS = 5;
 
-/** Retries would turn pass@1 into pass@k; sanitizers take trials that run ahead for leaks. */
+/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
 const ONCE_AND_AHEAD = {
   ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
-  // An interruption ends the process in the midst of a test; `underWay` sees to all other exits.
+  // An interruption exits during a test; `noticeExit` reports all other exits.
   sanitizeExit: false,
 };
 
-/** What a run has come to so far. */
-interface Ended {
-  /** To be called before a trial is run. */
+/** The progress of a run. */
+interface RunState {
+  /** Call before a trial is run. */
   readonly begin: () => void;
-  /** In the order in which they were asked for; all of them once the gate has decided. */
+  /** The summaries, in order of request; all of them once the gate has decided. */
   scores: TrialSummary[];
-  /** The same with all that happened; empty unless a report shows them. */
+  /** The whole trials, in the same order; empty unless a report shows them. */
   trials: Trial[];
-  /** Whether a report shows them. */
+  /** Whether a report shows the whole trials. */
   readonly whole: boolean;
-  /** What the gate decided. */
+  /** The decision of the gate. */
   decision?: GateReport;
-  /** The file of the tests, as a URL. */
+  /** The test file, as a URL. */
   origin: string;
 }
 
 interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
-  /** Whether a case fails when its trial is not as it should be. */
+  /** Whether a case fails if its trial did not end correctly. */
   readonly strict: boolean;
   readonly prices: Plan["prices"];
   /** Aborts when the run is interrupted. */
@@ -285,21 +290,21 @@ function registerCases(
   name: string,
   run: Run,
   { strict, prices, titleOf, signal }: CaseOptions,
-  ended: Ended,
+  state: RunState,
 ): void {
   const cases = run.trials.map((planned, place) => ({ title: titleOf(planned), place }));
   let replays = 0;
   Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
-    ended.begin();
-    const trial = await underWay(run.trial(place), signal).catch(withoutFrames);
+    state.begin();
+    const trial = await untilInterrupted(run.trial(place), signal).catch(withoutFrames);
     if (trial.kind === "needless") return await skip(trial, strict, context);
-    ended.origin = context.origin;
-    ended.scores.push(run.score(place)!);
-    if (ended.whole) ended.trials.push(trial);
-    // Thousands of trials with all that happened in them would fill the memory.
+    state.origin = context.origin;
+    state.scores.push(run.score(place)!);
+    if (state.whole) state.trials.push(trial);
+    // Thousands of whole trials would fill the memory.
     else run.forget(place);
-    const isIdle = strict && trial.changed === false && isCase(trial.task);
-    if ((trial.solved || trial.outcome === "abstained") && !isIdle) return;
+    const isUnchanged = strict && trial.changed === false && isCase(trial.task);
+    if ((trial.solved || trial.outcome === "abstained") && !isUnchanged) return;
     const replay = `replay: ${replayLine(context.origin, trial)}`;
     if (strict) {
       try {
@@ -310,40 +315,40 @@ function registerCases(
       }
     }
     const { summarize } = await import("../reports/story.ts");
-    // Hundreds of replay lines would bury the verdict.
+    // Hundreds of replay commands would bury the verdict.
     console.log(replays++ < MOST_REPLAYS ? `${summarize(trial)}\n${replay}` : summarize(trial));
   });
   if (!strict) return;
   Deno.test.afterAll(async () => {
-    const { scores } = ended;
+    const { scores } = state;
     if (scores.length <= 1) return;
     const { renderTables } = await import("../reports/terminal.ts");
     console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
   });
 }
 
-/** A test of one's own tools that changes nothing would say that they are robust. */
+/** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */
 function assertPerturbed({ changed, perturbation, task }: Trial): void {
   if (changed !== false || !isCase(task)) return;
   throw new AssertionError(
-    `The perturbation ${perturbation} found nothing to change, so that the test says nothing of it. What ` +
-      "the question tells is found by the arguments of oracle, or told by parameters",
+    `The perturbation ${perturbation} found nothing to change, so that the test says nothing about it. ` +
+      "Values in the question are found by the arguments of oracle, or given by parameters",
   );
 }
 
-/** An error with one more line; its stack leads to where it came about in the user's file, if anywhere. */
+/** An error with an additional line; its stack names only the place in the user's file, if any. */
 function withLine({ message, stack = "" }: AssertionError, line: string): AssertionError {
   const error = new AssertionError(`${message}\n${line}`);
   const place = /\n {4}at ([^\s()]+:\d+:\d+)$/.exec(stack)?.[1];
   const url = place === undefined ? undefined : new URL(place, `file://${Deno.cwd()}/`).href;
-  // What stands before the frames is shown again, unless it is one line.
+  // The test runner would print the text before the frames again, unless it is one line.
   error.stack = "AssertionError" + (url === undefined ? "" : `\n    at ${url}`);
   return error;
 }
 
-/** A case that was not needed ends at once and says so; without a gate nothing vouches for it. */
+/** Ends a skipped case with a note; without a gate nothing else decides, so that it fails. */
 async function skip(
-  { by, reason }: Needless,
+  { by, reason }: SkippedTrial,
   strict: boolean,
   context: Deno.TestContext,
 ): Promise<void> {
@@ -352,13 +357,13 @@ async function skip(
   await context.step({ name, ignore: true, fn() {} });
 }
 
-/** What the gate can tell and, with prices, what it may cost: before anything is spent. */
-function tellForecast(name: string, plan: Plan): void {
-  const told = forecast(plan)!;
-  // An estimate opens tasks, which runs code of the user's own.
-  const cost = plan.prices === undefined ? [] : forecastCost(plan, estimateUsage(plan), told);
-  for (const line of [...told.lines, ...cost]) console.log(`${name}: ${line}`);
-  for (const warning of planWarnings(plan, told)) console.error(`${name}: warning: ${warning}`);
+/** Prints the gate's forecast and, with prices, the cost, before anything is spent. */
+function printForecast(name: string, plan: Plan): void {
+  const result = forecast(plan)!;
+  // An estimate opens tasks, which may run the user's code.
+  const cost = plan.prices === undefined ? [] : forecastCost(plan, estimateUsage(plan), result);
+  for (const line of [...result.lines, ...cost]) console.log(`${name}: ${line}`);
+  for (const warning of planWarnings(plan, result)) console.error(`${name}: warning: ${warning}`);
 }
 
 interface GateTest {
@@ -366,21 +371,21 @@ interface GateTest {
   readonly policy: CompletePolicy;
   readonly run: Run;
   readonly baseline: Baseline | undefined;
-  /** Why there is nothing to compare with, if that is so. */
+  /** Why the baseline is missing, if it is. */
   readonly missing: string | undefined;
   /** Whether only a part of the plan is run. */
   readonly partial: boolean;
-  /** Whether that is because of shards, and not for a replay. */
+  /** Whether that is due to shards, not to a replay. */
   readonly sharded: boolean;
-  /** Where the verdicts go as JSON. */
+  /** The file of the verdicts. */
   readonly file: string | undefined;
-  readonly ended: Ended;
+  readonly state: RunState;
   /** Aborts when the run is interrupted. */
   readonly signal: AbortSignal;
 }
 
 function registerGate(name: string, test: GateTest): void {
-  const { plan, policy, run, baseline, missing, partial, sharded, file, ended, signal } = test;
+  const { plan, policy, run, baseline, missing, partial, sharded, file, state, signal } = test;
   if (partial) {
     console.error(
       `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
@@ -389,38 +394,41 @@ function registerGate(name: string, test: GateTest): void {
     );
   }
   let decided = false;
-  const tell = async (trials: readonly TrialSummary[], decision: GateReport) => {
+  const publish = async (trials: readonly TrialSummary[], decision: GateReport) => {
     const { gateToMarkdown, renderGate, summarizeJob } = await reportTexts();
     console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
     summarizeJob(gateToMarkdown(decision));
     if (file !== undefined) writeVerdicts(file, decision);
-    ended.decision = decision;
+    state.decision = decision;
   };
   Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
-    ended.begin();
-    const trials = await underWay(run.scores(), signal).catch(withoutFrames);
-    ended.scores = trials;
-    if (ended.whole) ended.trials = await run.all();
-    ended.origin = origin;
+    state.begin();
+    const trials = await untilInterrupted(run.scores(), signal).catch(withoutFrames);
+    state.scores = trials;
+    if (state.whole) state.trials = await run.all();
+    state.origin = origin;
     const { rule, prices } = plan;
     decided = true;
     if (missing !== undefined) {
       const problem = reportProblem(name, missing);
-      await tell(trials, problem);
+      await publish(trials, problem);
       throw await verdictError(problem);
     }
-    const judged: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
+    const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
       rule,
       prices,
       baseline,
       stopped: run.stopped,
     });
-    await tell(trials, reportVerdicts(name, judged, policy, compareStrategies(trials, prices)));
-    const failed = judged.filter(({ verdict }) => !passes(verdict, policy));
+    await publish(
+      trials,
+      reportVerdicts(name, variants, policy, compareStrategies(trials, prices)),
+    );
+    const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
       throw await verdictError(reportVerdicts(name, failed, policy));
     }
-    if (judged.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
+    if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   });
   if (partial) return;
   Deno.test.afterAll(() => {
@@ -428,7 +436,7 @@ function registerGate(name: string, test: GateTest): void {
   });
 }
 
-/** The texts of reports: loaded when a gate has decided, as most of them are large. */
+/** The modules that render reports: loaded when a gate has decided, as most are large. */
 async function reportTexts() {
   const [{ summarizeJob }, { gateToMarkdown }, { renderGate }, { renderVerdicts }] = await Promise
     .all([
@@ -440,7 +448,7 @@ async function reportTexts() {
   return { gateToMarkdown, renderGate, renderVerdicts, summarizeJob };
 }
 
-/** What the gate decided, as an error; a stack would lead into files of ours. */
+/** The gate's decision as an error; a stack would lead into this library. */
 async function verdictError(decision: GateReport): Promise<AssertionError> {
   const { renderVerdicts } = await reportTexts();
   const error = new AssertionError(renderVerdicts(decision));
@@ -453,7 +461,7 @@ function writeVerdicts(file: string, verdicts: GateReport): void {
   writeOutput(file, `${JSON.stringify(verdicts, null, 2)}\n`, "the verdicts to");
 }
 
-/** The one trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
+/** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
 function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
   const planned = plan.trials.filter((trial) => trial.id === id);
   if (planned.length > 0) return planned;
@@ -461,24 +469,24 @@ function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
   if (key === undefined) {
     throw new InputError(`Cannot run --only=${id} as that is no trial id`);
   }
-  // The file may have several benchmarks; the id belongs to those that have all but its task.
-  const known = plan.trials.some((trial) =>
+  // The file may have several benchmarks; the id belongs to those that match all but its task.
+  const isKnown = plan.trials.some((trial) =>
     trial.model === key.model && trial.strategy === key.strategy &&
     trial.perturbation === key.perturbation && isOfKind(key.task, trial.task)
   );
-  return known ? [{ ...key, id, index: 0, block: 0 }] : [];
+  return isKnown ? [{ ...key, id, index: 0, block: 0 }] : [];
 }
 
-/** Whether a benchmark that has one task could have the other: cases of one's own are one each. */
+/** Whether a benchmark with one task could have the other: each case is its own benchmark. */
 function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
   if (isCase(one)) return isCase(other) && one.case === other.case;
   return !isCase(other);
 }
 
-/** Whether any benchmark of this file has the trial of `--only`, and whether that is looked at. */
+/** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
 const replay = { found: false, watched: false };
 
-/** A file none of whose benchmarks has the trial fails. */
+/** Fails a file if none of its benchmarks has the trial. */
 function claimReplay(found: boolean, id: string): void {
   replay.found ||= found;
   if (found || replay.watched) return;

@@ -1,5 +1,5 @@
 /**
- * Tests of one's own tools: a question, the tools, and what must come of it, as cases of `deno test`.
+ * Tool tests: a question, the user's tools, and assertions on the result, as cases of `deno test`.
  * @module
  */
 
@@ -8,20 +8,20 @@ import { variantName } from "../gate/variant.ts";
 import { InputError } from "../base/errors.ts";
 import { isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
-import { inOwnWords, registerBenchmark, type RegisteredPlan } from "./register_plan.ts";
+import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { isIsolated } from "../tools/tool.ts";
 import {
   assertCaseTools,
+  caseDigest,
   CaseExecutor,
-  digestOf,
   type ToolCase,
 } from "../trials/executors/case.ts";
 import { Toolbox } from "../trials/executors/toolbox.ts";
 import { isObject } from "../calls/values/parts.ts";
 import { valueText } from "../calls/values/text.ts";
 
-/** What of a benchmark a test of tools takes as well. */
+/** Benchmark options that `toolTest()` also accepts. */
 export type SharedOptions = Pick<
   BenchmarkOptions,
   | "model"
@@ -44,21 +44,21 @@ export type SharedOptions = Pick<
 /** Options of `toolTest()`. */
 export interface ToolTestOptions<State = undefined>
   extends Omit<ToolCase<State>, "name">, SharedOptions {
-  /** How often it is run; default once. A sequential gate sets it itself. */
+  /** The number of trials; default 1. A sequential gate sets it itself. */
   readonly trials?: number;
-  /** Seed of what perturbations draw; default 1. `fresh` draws one at the start. */
+  /** The seed of perturbations; default 1. `fresh` draws one at the start. */
   readonly seed?: number | "fresh";
-  /** The strategy or strategies that the model works with, by id or with what is set of them. */
+  /** One or several strategies of the model, by id or with options. */
   readonly strategy?: string | BenchmarkStrategy | readonly (string | BenchmarkStrategy)[];
   /**
-   * What is done to what the model gets to see, such as `RD` or `WT+CF`, or which faults it meets, such as
-   * `timeout`; one or several. With `["none", "timeout"]` the same `assert` judges both: calls that met a fault
-   * do not count in assertions, unless nothing must be called.
+   * One or several perturbations of what the model sees, such as `RD` or `WT+CF`, or faults such as
+   * `timeout`. With `["none", "timeout"]` the same `assert` judges both: assertions ignore calls lost to a
+   * fault, unless nothing must be called.
    */
   readonly perturbation?: string | readonly string[];
 }
 
-/** What belongs to the case, and what to its run. */
+/** The options of the case, and those of its run. */
 const CASE_OPTIONS: Readonly<Record<keyof Omit<ToolCase, "name">, true>> = {
   state: true,
   tools: true,
@@ -93,30 +93,29 @@ const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase
 };
 
 /**
- * Registers a test of one's own tools. The model gets the question and the tools, works with them until
- * it answers, and `assert` judges what came of it: calls, answer, and the state that the tools have left.
+ * Registers a test of the user's tools. The model gets the question and the tools, works with them until it
+ * answers, and `assert` judges the result: calls, answer, and the state that the tools left behind.
  *
- * With `trials` it is run several times, each a case of its own; with a `gate` only the gate's test can
- * fail, once it has decided over all of them. Trials of one case are independent draws: the gate's
- * verdict is about this case, whatever it says about others. A run that reaches a limit before it answers
- * has failed, and `assert` is not asked. Models that cannot be reached are no failure of the model: such
- * a trial is `invalid`, and its case fails as that. Any other error of `assert` is a failed assertion,
- * a TypeError too, and says where it came about; but an `InputError`, by which an assertion says that it
- * was used wrongly, makes the trial `invalid`.
+ * With `trials` it is run several times, one case each; with a `gate` only the gate's test can fail, once it
+ * has decided over all of them. Trials of one case are independent draws: the gate's verdict is about this
+ * case only. A run that reaches a limit before it answers has failed, without calling `assert`. If a model
+ * cannot be reached, that is not its failure: the trial is `invalid`, and its case fails with that reason.
+ * Any other error of `assert`, such as a TypeError, is a failed assertion that shows its location; but an
+ * `InputError`, which means that an assertion was used wrongly, makes the trial `invalid`.
  *
- * `state` and, where they are a function, `tools` are made anew for each trial; a gate with prices or
- * perturbations makes them before, too, to plan with them. Trials share a list of
- * tools, so that they run one at a time unless all of them are faked, or `concurrency` says otherwise.
+ * `state` and, if a function, `tools` are called for each trial; a gate with prices or perturbations also
+ * calls them earlier, to plan. Trials share a list of tools, so that they run one at a time unless all tools
+ * are fakes or `concurrency` is set.
  *
- * Calls of one reply begin in their order and run at the same time, at most `limits.parallel` of them: what
- * a tool does before it first waits, such as taking the next result of its `sequence`, is done in the
- * order of the calls. With `limits: { parallel: 1 }` each begins once the one before has ended. With
- * `references` a call may take what others of the same reply return, and comes after these.
+ * Calls of one reply start in order and run at the same time, at most `limits.parallel` of them: whatever a
+ * tool does before it first waits, such as taking the next result of its `sequence`, happens in the order of
+ * the calls. With `limits: { parallel: 1 }` each starts once the one before has ended. With `references` a
+ * call may use results of others in the same reply, and runs after them.
  *
- * The flags behind `--` are those of `benchmark`. A path that ends in `/` is a folder, in which each test
- * of a file has a file of its own: `--out=results/`.
+ * The flags after `--` are those of `benchmark`. A path ending in `/` is a folder; each test writes a file
+ * named after itself: `--out=results/`.
  *
- * @throws {InputError} If an option or flag is not usable; the message gives path and rule.
+ * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
  *
  * @example In a test file
  * ```ts ignore
@@ -142,7 +141,7 @@ const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase
  * ```
  */
 export function toolTest<State = undefined>(name: string, options: ToolTestOptions<State>): void {
-  inOwnWords(() => register(name, options));
+  withPlainErrors(() => register(name, options));
 }
 
 function register<State>(name: string, options: ToolTestOptions<State>): void {
@@ -153,22 +152,22 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   assertOptions(subject, options, {
     names: Object.keys({ ...CASE_OPTIONS, ...RUN_OPTIONS }),
     elsewhere: new Map(
-      [...SUITE_WORDS].map(([word, own]) => [word, `${own}, which takes one or a list`]),
+      [...SUITE_NAMES].map(([word, option]) => [word, `${option}, which takes one or a list`]),
     ),
   });
-  const own: ToolCase<State> = { ...options, name };
-  assertCase(subject, own);
+  const toolCase: ToolCase<State> = { ...options, name };
+  assertCase(subject, toolCase);
   const { model, trials, seed = 1, gate } = options;
   assertTrials(subject, trials, gate);
   const strategies = listOf(options.strategy);
   const perturbations = listOf(options.perturbation);
   const sequential = gate?.sequential === true;
   const isSeveral = [listOf(model), strategies, perturbations].some((list = []) => list.length > 1);
-  const open: TaskOpener = (spec, given) =>
-    isCase(spec) ? new CaseExecutor(own, spec, given) : openTask(spec, given);
+  const open: TaskOpener = (spec, settings) =>
+    isCase(spec) ? new CaseExecutor(toolCase, spec, settings) : openTask(spec, settings);
   const benchmark: BenchmarkOptions = {
-    ...sharedOf(options),
-    ...(areApart(own.tools) ? {} : { concurrency: 1 }),
+    ...sharedOptions(options),
+    ...(areIndependent(toolCase.tools) ? {} : { concurrency: 1 }),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     model,
     tasks: [],
@@ -180,7 +179,7 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   const registration: RegisteredPlan = {
     name,
     subject,
-    source: { cells: () => [{ case: name }], open, cases: { [name]: digestOf(own) } },
+    source: { cells: () => [{ case: name }], open, cases: { [name]: caseDigest(toolCase) } },
     titleOf: (planned) =>
       [
         name,
@@ -188,67 +187,67 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
         ...(isSeveral ? [variantName(planned)] : []),
       ].join(" > "),
   };
-  inOptionsOf(options, () => registerBenchmark(benchmark, registration));
+  withOptionNames(options, () => registerBenchmark(benchmark, registration));
 }
 
-function listOf<Item>(given: Item | readonly Item[] | undefined): readonly Item[] | undefined {
-  return given === undefined ? undefined : [given].flat() as readonly Item[];
+function listOf<Item>(value: Item | readonly Item[] | undefined): readonly Item[] | undefined {
+  return value === undefined ? undefined : [value].flat() as readonly Item[];
 }
 
-/** The options that suites call otherwise. */
-const SUITE_WORDS = new Map<string, keyof ToolTestOptions>([
+/** Options that have other names in suites. */
+const SUITE_NAMES = new Map<string, keyof ToolTestOptions>([
   ["models", "model"],
   ["strategies", "strategy"],
   ["perturbations", "perturbation"],
 ]);
 
-/** Lets bad input be told by the names of one's own options. */
-function inOptionsOf(options: object, register: () => void): void {
+/** Replaces option names of suites by those of tool tests in errors. */
+function withOptionNames(options: object, register: () => void): void {
   try {
     register();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    const own = error.message.replace(/^ {2}at (\w+)(\[\d+\])?/gm, (path, word, index = "") => {
-      const option = SUITE_WORDS.get(word);
+    const message = error.message.replace(/^ {2}at (\w+)(\[\d+\])?/gm, (path, word, index = "") => {
+      const option = SUITE_NAMES.get(word);
       if (option === undefined) return path;
       const isList = Array.isArray((options as Partial<Record<string, unknown>>)[option]);
       return `  at ${option}${isList ? index : ""}`;
     });
-    throw new InputError(own);
+    throw new InputError(message);
   }
 }
 
-/** The options that a benchmark has as well. */
-function sharedOf<State>(
+/** The options that benchmarks have as well. */
+function sharedOptions<State>(
   options: ToolTestOptions<State>,
 ): Omit<SharedOptions, "model" | "concurrency"> {
   const { gate, limits, references, budget, prices } = options;
   const { retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
   const { baseURL, journal, recordings, report } = options;
-  const given = {
+  const shared = {
     ...{ gate, limits, references, budget, prices },
     ...{ retries, requestTimeout, requestsPerMinute, tokensPerMinute },
     ...{ baseURL, journal, recordings, report },
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries(shared).filter(([, value]) => value !== undefined));
 }
 
-/** Whether trials that run at the same time cannot get in each other's way. */
-function areApart(tools: ToolCase<never>["tools"]): boolean {
-  return typeof tools === "function" || tools.every(isIsolated);
+/** Whether trials that run at the same time cannot interfere with each other. */
+function areIndependent(tools: ToolCase<never>["tools"]): boolean {
+  return typeof tools === "function" || tools.every(isApart);
 }
 
-/** What neither the rules of suites nor types say to users of plain JavaScript. */
-function assertCase<State>(subject: string, own: ToolCase<State>): void {
-  const fault = faultOf(own);
+/** Runtime checks for callers without TypeScript. */
+function assertCase<State>(subject: string, toolCase: ToolCase<State>): void {
+  const fault = caseFault(toolCase);
   if (fault !== undefined) throw new InputError(`Cannot use ${subject} as ${fault}`);
-  // What a function makes is checked when a trial begins.
-  if (typeof own.tools === "function") return;
+  // Tools made by a function are checked when a trial begins.
+  if (typeof toolCase.tools === "function") return;
   try {
-    assertCaseTools(own, own.tools);
-    new Toolbox(own.tools)[Symbol.dispose]();
+    assertCaseTools(toolCase, toolCase.tools);
+    new Toolbox(toolCase.tools)[Symbol.dispose]();
   } catch (error) {
-    // A file has many tests.
+    // A file has many tests, so that the error must name this one.
     if (error instanceof InputError) {
       throw new InputError(`Cannot use ${subject}: ${error.message}`);
     }
@@ -256,18 +255,18 @@ function assertCase<State>(subject: string, own: ToolCase<State>): void {
   }
 }
 
-/** The first rule that a case breaks. */
-function faultOf<State>(own: ToolCase<State>): string | undefined {
-  const { name, state, tools, system, prompt, turns = [], assert } = own;
-  const { oracle = [], parameters = [], toolChoice = "auto" } = own;
+/** The first broken rule of a case. */
+function caseFault<State>(toolCase: ToolCase<State>): string | undefined {
+  const { name, state, tools, system, prompt, turns = [], assert } = toolCase;
+  const { oracle = [], parameters = [], toolChoice = "auto" } = toolCase;
   const rules: [holds: boolean, rule: string, value: unknown][] = [
     [isText(name), "its name must be a text", name],
-    [!isProbe({ case: name }), "its name must be none of a probe", name],
-    [isText(prompt), "prompt must be what the user says", prompt],
+    [!isProbe({ case: name }), "its name must not be that of a probe", name],
+    [isText(prompt), "prompt must be a text that is not empty", prompt],
     [system === undefined || typeof system === "string", "system must be a text", system],
     [
       isListOf(turns, isText),
-      "turns must be a list of what the user says after each answer",
+      "turns must be a list of texts that are not empty",
       turns,
     ],
     [typeof assert === "function", "assert must be a function of the run", assert],

@@ -1,5 +1,5 @@
 /**
- * The report that a benchmark writes when its run is over.
+ * Report files: written by a benchmark when its run is over.
  * @module
  */
 
@@ -9,33 +9,33 @@ import type { GateReport } from "../gate/gate_report.ts";
 import type { Shard } from "../runs/shards.ts";
 import type { Trial } from "../trials/trial.ts";
 
-/** How a run ended. */
-export interface EndedRun {
+/** A finished run. */
+export interface FinishedRun {
   readonly trials: readonly Trial[];
-  /** Which part of the plan was to be run; left out for all of it. */
+  /** The part of the plan that was run; omitted for all of it. */
   readonly shard?: Shard | undefined;
-  /** What the gate decided; left out when it did not, or when there is none. */
+  /** The decision of the gate; omitted if there is none. */
   readonly decision?: GateReport | undefined;
-  /** Why something else than the gate ended the run. */
+  /** Why the run ended early, unless the gate ended it. */
   readonly stopped?: string | undefined;
-  /** The line that runs a trial again. */
+  /** The command that runs a trial again. */
   readonly replay: (trial: Trial) => string;
 }
 
 /**
- * Makes sure, before anything is paid for, that a report can be written. What the file holds stays
- * until the function that this gives is called, when the run begins: a file of tests may be loaded
- * and none of its trials run.
+ * Checks that a report can be written, before anything is paid for. The file's content is kept until the
+ * returned function is called at the start of the run: a test file may be loaded without running any of its
+ * trials.
  *
  * @throws {InputError} If it cannot be written.
  */
 export function openReport(path: string): () => void {
   const what = "the report to";
   assertWritable(path, what);
-  let begun = false;
+  let isOpen = false;
   return () => {
-    if (begun) return;
-    begun = true;
+    if (isOpen) return;
+    isOpen = true;
     writeOutput(path, "<!DOCTYPE html><p>The run has not come to its end.</p>\n", what);
   };
 }
@@ -48,12 +48,12 @@ export function openReport(path: string): () => void {
 export async function writeReport(
   path: string,
   { suite, resolved, prices, rule, trials: all }: Plan,
-  { trials: ended, shard, decision, stopped, replay }: EndedRun,
+  { trials: finished, shard, decision, stopped, replay }: FinishedRun,
 ): Promise<void> {
   const { lackNote, makeReport } = await import("../reports/report.ts");
   const { writeHtml } = await import("../reports/html.ts");
   // Tests may be shuffled.
-  const trials = ended.toSorted((one, other) => one.index - other.index);
+  const trials = finished.toSorted((one, other) => one.index - other.index);
   const planned = all.length;
   const note = lackNote({
     lacking: planned - trials.length,

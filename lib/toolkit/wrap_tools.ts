@@ -7,8 +7,8 @@
 import type { JsonObject, JsonValue } from "../base/json.ts";
 import type { SymbolicStep } from "./definitions/from_trace.ts";
 import { argumentCheck } from "../tools/schema/validate.ts";
-import { explainNames, refusedBehindNames } from "../trials/strategies/indirection.ts";
-import { restated } from "../trials/strategies/restate.ts";
+import { explainNames, explainRefusal } from "../trials/strategies/indirection.ts";
+import { withKnownVariables } from "../trials/strategies/restate.ts";
 import { errorOfResult, Symbols, valueOfResult } from "../tools/references/symbol_table.ts";
 import { dereferenceTool, resultParameter } from "../tools/references/schema.ts";
 import { schemaOf, type Tool } from "../tools/tool.ts";
@@ -156,7 +156,7 @@ export function indirect(tools: readonly Tool[], options: IndirectOptions = {}):
         const args: JsonObject = JSON.parse(resolved);
         const refusal = check(args);
         if (refusal !== undefined) {
-          return JSON.stringify({ error: refusedBehindNames(refusal, tool).error });
+          return JSON.stringify({ error: explainRefusal(refusal, tool).error });
         }
         const { [resultParameter(tool)]: _, ...symbolicArgs } = structuredClone(input);
         const place = begin();

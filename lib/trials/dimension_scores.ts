@@ -1,5 +1,5 @@
 /**
- * What one trial tells of the dimensions of tool use, as values from 0 to 1.
+ * Dimension scores: the dimensions of tool use in one trial, as values from 0 to 1.
  * @module
  */
 
@@ -9,34 +9,32 @@ import { isCase, isGenerated } from "./executors/task_kind.ts";
 import { type CallEvent, callsOf } from "../calls/trace.ts";
 import type { Trial } from "./trial.ts";
 
-/** What a trial without a fault tells: a value for each dimension that it has something to say of. */
+/** The dimensions of tool use in a trial; those it says nothing about are omitted. */
 export interface TrialDimensions {
-  /** The F1 score of the functions that were called beside those that are needed. */
+  /** The F1 score of the functions called against those needed. */
   readonly tool_selection?: number;
-  /** The share of calls to functions that there are whose arguments are right. */
+  /** The share of calls to existing functions that have correct arguments. */
   readonly argument_correctness?: number;
-  /** Whether the answer is what the calls had returned, as 1 or 0, where they had returned it. */
+  /** Whether the answer uses what the calls returned, as 1 or 0; omitted if they returned too little. */
   readonly result_interpretation?: number;
   /** Whether a task of several calls was solved, as 1 or 0. */
   readonly multi_step_planning?: number;
 }
 
 /**
- * What a trial tells of the dimensions of tool use; `undefined` where it tells nothing: of perturbed
- * trials, of probes and questions, of cases whose right calls are not known, and where calls were dropped from
- * the events.
+ * Returns the dimensions of tool use in a trial. Returns `undefined` for perturbed trials, probes,
+ * questions, cases without known correct calls, and if calls were dropped from the events.
  *
- * - Tool selection: F1 of the set of functions that were called and the set of those that are needed, which is
- *   1 exactly when both are the same (Pipeline, "Benchmarking Tool Use"). Needed are the core functions of a
- *   generated task, and the tools of a case's oracle. Names that no function has count as called.
- * - Argument correctness: the share of calls to functions that there are whose arguments are right: nothing is
- *   wrong with them by the task's own check, or beside the case's right calls. A further call of a tool
- *   that a case needs is right if it repeats a right one; one of a tool that it does not need, if it
- *   conforms to its schema.
- * - Result interpretation: only where the answer was to be had, as all core functions had returned their
- *   true values, or all right calls of a case were made and carried out: 1 if the trial is solved, and
- *   grounded.
- * - Multi-step planning: only tasks of depth 1 or more, and cases of two right calls or more: 1 if solved.
+ * - Tool selection: F1 of the functions called against those needed, which is 1 only if both are the same
+ *   (Pipeline, "Benchmarking Tool Use"). Needed are the core functions of a generated task, or the tools of
+ *   a case's oracle. Names of functions that do not exist count as called.
+ * - Argument correctness: the share of calls to existing functions with correct arguments, by the task's
+ *   own check or the case's correct calls. A repeated call of a needed tool is correct if it equals a
+ *   correct one; a call of a tool that is not needed, if it conforms to its schema.
+ * - Result interpretation: 1 if the trial is solved and grounded. Only if all core functions returned their
+ *   true values, or all correct calls of a case succeeded.
+ * - Multi-step planning: 1 if solved. Only tasks of depth 1 or more, and cases of at least two correct
+ *   calls.
  *
  * @example Usage
  * ```ts
@@ -55,33 +53,33 @@ export function dimensionsOf(trial: Trial): TrialDimensions | undefined {
   if (perturbation !== "none") return undefined;
   const calls = callsOf(events);
   if (calls.length < count) return undefined;
-  if (isGenerated(task)) return ofGenerated(trial, task, calls);
+  if (isGenerated(task)) return generatedDimensions(trial, task, calls);
   if (!isCase(task) || trial.needed === undefined) return undefined;
-  return ofCase(trial, new Set(trial.needed), calls);
+  return caseDimensions(trial, new Set(trial.needed), calls);
 }
 
-function ofGenerated(
+function generatedDimensions(
   { solved, grounded }: Trial,
   { core, depth }: { readonly core: number; readonly depth: number },
   all: readonly CallEvent[],
 ): TrialDimensions {
-  // What is answered without a function, such as looking at a value, is no call of the task.
+  // Requests answered without a function, such as looking up a value, are no calls of the task.
   const calls = all.filter(({ role, failure }) => role !== undefined || failure !== undefined);
   const existing = calls.filter(({ role }) => role !== undefined);
   const ofCore = existing.filter(({ role }) => role === "core");
   const returned = ofCore.filter((call) =>
     call.failure === undefined && call.returned !== undefined
   );
-  const had = solved && grounded || namesOf(returned).size >= core;
+  const couldAnswer = solved && grounded || functionNames(returned).size >= core;
   return {
-    tool_selection: f1(namesOf(ofCore).size, namesOf(calls).size, core),
-    ...shareOf(existing.map(({ failure }) => failure === undefined)),
-    ...(had ? { result_interpretation: Number(solved && grounded) } : {}),
+    tool_selection: f1(functionNames(ofCore).size, functionNames(calls).size, core),
+    ...correctShare(existing.map(({ failure }) => failure === undefined)),
+    ...(couldAnswer ? { result_interpretation: Number(solved && grounded) } : {}),
     ...(depth > 0 ? { multi_step_planning: Number(solved) } : {}),
   };
 }
 
-function ofCase(
+function caseDimensions(
   { solved, grounded, minimumCalls }: Trial,
   needed: ReadonlySet<string>,
   all: readonly CallEvent[],
@@ -89,28 +87,29 @@ function ofCase(
   const calls = all.filter((call) =>
     call.failure !== undefined || call.parameters !== undefined || needed.has(call.function)
   );
-  const called = namesOf(calls);
-  // Only what is wrong in some way has a view.
+  const called = functionNames(calls);
+  // Only calls that are wrong in some way have a view.
   const right = calls.filter(isRight);
-  const texts = new Set(right.map(textOf));
-  const judged = calls.flatMap((call) => {
+  const texts = new Set(right.map(callText));
+  const correct = calls.flatMap((call) => {
     const { failure, parameters } = call;
     if (failure?.type === "function_not_found") return [];
     if (failure !== undefined || parameters === undefined) return [failure === undefined];
     if (parameters.failures.length > 0) return [false];
     if (parameters.undecided !== undefined) return [];
-    return [parameters.oracle !== null || !needed.has(call.function) || texts.has(textOf(call))];
+    return [parameters.oracle !== null || !needed.has(call.function) || texts.has(callText(call))];
   });
   const fewest = minimumCalls ?? 0;
-  const had = fewest > 0 && right.filter(({ error }) => error === undefined).length >= fewest;
+  const couldAnswer = fewest > 0 &&
+    right.filter(({ error }) => error === undefined).length >= fewest;
   return {
     tool_selection: f1(
       [...called].filter((name) => needed.has(name)).length,
       called.size,
       needed.size,
     ),
-    ...shareOf(judged),
-    ...(had ? { result_interpretation: Number(solved && grounded) } : {}),
+    ...correctShare(correct),
+    ...(couldAnswer ? { result_interpretation: Number(solved && grounded) } : {}),
     ...(fewest > 1 ? { multi_step_planning: Number(solved) } : {}),
   };
 }
@@ -119,25 +118,25 @@ function isRight({ failure, parameters }: CallEvent): boolean {
   return failure === undefined && parameters === undefined;
 }
 
-function namesOf(calls: readonly CallEvent[]): Set<string> {
+function functionNames(calls: readonly CallEvent[]): Set<string> {
   return new Set(calls.map((call) => call.function));
 }
 
-/** F1 of two sets of so many, which have so many in common; of two empty ones, that are the same, 1. */
+/** The F1 score of two sets from their sizes and that of their intersection; 1 if both are empty. */
 function f1(common: number, called: number, needed: number): number {
   return called + needed === 0 ? 1 : 2 * common / (called + needed);
 }
 
-function shareOf(judged: readonly boolean[]): Pick<TrialDimensions, "argument_correctness"> {
-  if (judged.length === 0) return {};
-  return { argument_correctness: judged.filter((right) => right).length / judged.length };
+function correctShare(correct: readonly boolean[]): Pick<TrialDimensions, "argument_correctness"> {
+  if (correct.length === 0) return {};
+  return { argument_correctness: correct.filter((right) => right).length / correct.length };
 }
 
-/** What is nested deeper is compared as it was written. */
+/** JSON nested deeper is compared as text. */
 const MOST_NESTING = 500;
 
-/** A call as a text: the same of calls that are equal. */
-function textOf({ function: name, arguments: written, resolved = written }: CallEvent): string {
+/** The call as text; equal calls have equal texts. */
+function callText({ function: name, arguments: written, resolved = written }: CallEvent): string {
   const value = parseJson(resolved);
   const plain = value !== undefined && isWithin(value, { levels: MOST_NESTING });
   return JSON.stringify([name, plain ? canonicalJson(value) : resolved]);

@@ -1,6 +1,6 @@
 /**
- * Scores of trials: what tables and gates need of a finished trial, small enough that those of a whole run
- * can be kept.
+ * Trial summaries: the parts of a finished trial that tables and gates need, small enough to keep those of a
+ * whole run.
  * @module
  */
 
@@ -20,30 +20,27 @@ import {
 import type { Trial } from "./trial.ts";
 import { dimensionsOf, type TrialDimensions } from "./dimension_scores.ts";
 
-/**
- * A trial without its events and the details of its failures: what tables and gates need of it, small
- * enough that those of a whole run can be kept.
- */
+/** A trial without its events and the details of its failures, small enough to keep those of a whole run. */
 export interface TrialSummary extends Omit<Trial, "events" | "failures"> {
   /** The type of each failure, and whether it was a root. */
   readonly failures: readonly Pick<Failure, "type" | "root">[];
-  /** What strategies did beside the loop; left out where they did nothing. */
+  /** Requests and repairs of strategies outside the loop; omitted without any. */
   readonly work?: StrategyWork;
-  /** What its calls are beside the right ones; left out where these are not known. */
+  /** Its calls compared to the correct ones; omitted when these are not known. */
   readonly parameters?: ParameterScore;
-  /** What became of each function that a fault was in the way of; left out without any. */
+  /** How the model recovered from faults, by function; omitted without any faults. */
   readonly recoveries?: readonly Recovery[];
-  /** How its replies could be read; left out where that is not known, or none attempts a call. */
+  /** How its replies were parsed; omitted when unknown, or if none attempts a call. */
   readonly parses?: ParseCounts;
-  /** What it tells of the dimensions of tool use; left out where that is nothing. */
+  /** The dimensions of tool use; omitted when the trial says nothing about them. */
   readonly dimensions?: TrialDimensions;
-  /** What its answer is worth, of questions of call sets; left out where it was not scored. */
+  /** The scored answer to a question of a call set; omitted for other tasks. */
   readonly scored?: ScoredAnswer;
-  /** Tokens of earlier tries at it, which infrastructure had spoiled; left out without any. */
+  /** Tokens of earlier attempts that ended with infrastructure errors; omitted without any. */
   readonly replaced?: Usage;
 }
 
-/** What tables and gates need of a trial: other tools may keep whole transcripts in their lines. */
+/** Summarizes a trial. Fields unknown to this format, such as transcripts of other tools, are dropped. */
 export function summarize(trial: Trial): TrialSummary {
   const { v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition } =
     trial;
@@ -69,14 +66,14 @@ export function summarize(trial: Trial): TrialSummary {
     ...(reason === undefined ? {} : { reason }),
     ...(replayed === undefined ? {} : { replayed }),
     ...(ends === undefined ? {} : { ends }),
-    failures: trial.failures.map(({ type, root }) => KINDS[`${root}`][type]),
+    failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
 
-/** What an answer is worth, and what it was. */
+/** An answer with its scores. */
 export interface ScoredAnswer
   extends Pick<ScoredEvent, "scores" | "unrepaired" | "errors" | "judged"> {
-  /** The answer as it was given: calls that were made as JSON, else its text. */
+  /** The answer: made calls as JSON, else its text. */
   readonly output: string;
 }
 
@@ -91,14 +88,14 @@ function scoredAnswer(events: readonly TraceEvent[]): ScoredAnswer | undefined {
   };
 }
 
-/** Whether calls were held against the right ones, and are all there: other tools may drop events. */
+/** Whether calls were compared to the correct ones and none is missing: other tools may drop events. */
 function hasViews({ oracle, calls, events }: Trial): boolean {
   return oracle !== undefined && callsOf(events).length >= calls;
 }
 
 /**
- * The score of whatever is one already or has one: whole trials pass for scores wherever scores are taken,
- * and what only their events tell would be missed.
+ * Returns the summary of a trial; a summary is returned as it is. Callers may pass whole trials anywhere,
+ * whose events hold facts that summaries need.
  */
 export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   if (!("events" in trial)) return trial;
@@ -117,10 +114,10 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   };
 }
 
-/** Each kind of failure once, as a run may have a hundred thousand of them. */
-const KINDS = { true: kindsOf(true), false: kindsOf(false) };
+/** Shared objects, as a run may have a hundred thousand failures. */
+const FAILURE_KINDS = { true: failureKinds(true), false: failureKinds(false) };
 
-function kindsOf(root: boolean) {
+function failureKinds(root: boolean) {
   return Object.fromEntries(FAILURE_TYPES.map((type) => [type, { type, root }])) as Record<
     FailureType,
     Pick<Failure, "type" | "root">

@@ -1,5 +1,5 @@
 /**
- * One trial: a model works on a task, and what comes of it as one record.
+ * Trials: one model works on one task, recorded as one line of a journal.
  * @module
  */
 
@@ -32,9 +32,9 @@ import { EVENT, failuresOf, type StopEvent, type TraceEvent } from "../calls/tra
 import { type PlannedTrial, trialId } from "./trial_id.ts";
 
 /**
- * How a trial can end. `invalid` is infrastructure only: no failure and no success of the model.
- * `abstained` is right where a perturbation took away what the answer needs: there was none, and no call
- * had a value that was made up in its place.
+ * The ways a trial can end. `invalid` means an infrastructure error: neither a failure nor a success of the
+ * model. `abstained` is right if a perturbation removed something the answer needs: the model gave no answer,
+ * and no call had an invented value in its place.
  */
 export const OUTCOMES = [
   "solved",
@@ -51,23 +51,23 @@ export const OUTCOMES = [
 /** How a trial ended. */
 export type Outcome = typeof OUTCOMES[number];
 
-/** Stands between the names of served models, should they change within a trial. */
+/** Separates the names of served models, if they change within a trial. */
 export const SERVED_SEPARATOR = ", ";
 
-/** Who judged an answer, and the tokens that this took. */
+/** The model that judged an answer, and its token usage. */
 export type Judging = Omit<StageUse, "stage">;
 
 /** The record of a finished trial: one line of a journal. */
 export interface Trial extends Omit<PlannedTrial, "model"> {
   /** The version of this format. */
   readonly v: 1;
-  /** What kind of line it is. */
+  /** The kind of line. */
   readonly kind: "trial";
   /** The name of the suite. */
   readonly suite: string;
   /**
-   * The model that was asked for, the one that says to have answered (empty when none did), whether it is
-   * a program, and how it was spoken to, where that is known.
+   * The model requested, the one named in the replies (empty if there were none), whether it is a program,
+   * and the API used, if known.
    */
   readonly model: {
     readonly requested: string;
@@ -75,65 +75,65 @@ export interface Trial extends Omit<PlannedTrial, "model"> {
     readonly simulated: boolean;
     readonly api?: Api;
   };
-  /** `false` where the perturbation found nothing to change; left out else. */
+  /** `false` if the perturbation found nothing to change; else omitted. */
   readonly changed?: false;
   /** How it ended. */
   readonly outcome: Outcome;
   /** Whether it ended with the right answer. */
   readonly solved: boolean;
-  /** Whether the target function had really returned the value that was answered. */
+  /** Whether the target function really returned the answered value. */
   readonly grounded: boolean;
   /** Calls within the limit, refused ones included. */
   readonly calls: number;
-  /** The fewest calls that solve the task, where that is known. */
+  /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
-  /** The tools that a case needs, each once; left out of other tasks, and where they are not known. */
+  /** The distinct tools that a case needs; omitted for other tasks, and if unknown. */
   readonly needed?: readonly string[];
-  /** What was wrong with its calls. */
+  /** The failures of its calls. */
   readonly failures: readonly Failure[];
-  /** What its calls were held against for the views that its events have; left out without any. */
+  /** The reference its calls were compared to for the views in its events; omitted without any. */
   readonly oracle?: "truth";
-  /** Habits that it showed. */
+  /** The behaviours it showed. */
   readonly behaviours: readonly Behaviour[];
-  /** Tokens that it took, of all models. */
+  /** Token usage of all models. */
   readonly usage: Usage;
-  /** What other models than the one asked for took part in, by stage; left out without any. */
+  /** Usage of models other than the requested one, by stage; omitted without any. */
   readonly stages?: readonly StageUse[];
-  /** Who judged its answer, and at what expense, which is not the model's; left out where nobody did. */
+  /** The judge of its answer and its usage, which is not the model's; omitted without a judge. */
   readonly judging?: Judging;
   /** When it started, in ISO 8601. */
   readonly startedAt: string;
-  /** Milliseconds that it took, without waiting, retries and failed attempts. */
+  /** Milliseconds, without waiting, retries and failed attempts. */
   readonly durationMs: number;
-  /** Why it is invalid; left out when it is not. */
+  /** Why it is invalid; omitted if it is not. */
   readonly reason?: string;
-  /** Set where no model was asked: all that models say came from recordings. */
+  /** Set if no model was asked: all replies came from recordings. */
   readonly replayed?: true;
-  /** Why nothing was begun after it, such as a budget; left out when nothing ended the run. */
+  /** Why the run ended after it, such as a budget; omitted if nothing ended it. */
   readonly ends?: string;
   /** Everything that happened, in order. */
   readonly events: readonly TraceEvent[];
 }
 
-/** Works on a task instead of the agent loop: calls `executor.tools` and gives its final text. */
+/** Works on a task instead of the agent loop: calls `executor.tools` and returns its final text. */
 export type Agent = (
   executor: GeneratedTaskExecutor,
   options: { signal?: AbortSignal },
 ) => Promise<string>;
 
-/** A strategy by its id, such as `restate+plan_then_call`, and what is set of it. */
+/** A strategy by its id, such as `restate+plan_then_call`, with its options. */
 export interface StrategyChoice extends StrategyOptions {
   /** The id. */
   readonly strategy: string;
 }
 
-/** Who judges how alike an answer and the truth are. */
+/** Judges how similar an answer and the truth are. */
 export interface AnswerJudge {
   /** The name of the model. */
   readonly name: string;
   /** Whether it is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** Asks it; a judge that cannot be asked gives no score. */
+  /** Asks the model; a judge that cannot be reached gives no score. */
   score(
     predicted: JsonValue,
     truth: JsonValue,
@@ -145,35 +145,35 @@ export interface AnswerJudge {
 export interface TrialOptions {
   /** The name of the suite; default empty. */
   readonly suite?: string;
-  /** What the trial may take. */
+  /** The limits of the trial. */
   readonly limits?: Limits;
   /**
-   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
+   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field`; default
    * `false`.
    */
   readonly references?: boolean;
-  /** What is done to what the model gets to see of a bare task, such as `RD`; default `none`. */
+  /** Perturbation of what the model sees of a bare task, such as `RD`; default `none`. */
   readonly perturbation?: string;
-  /** What the strategy is and what is set of it; default the one that its name is the id of. */
+  /** The strategy and its options; default: the id in the plan. */
   readonly strategy?: StrategyChoice;
-  /** Models that are asked in place of the trial's, by stage of the strategy. */
+  /** Models asked in place of the trial's, by stage of the strategy. */
   readonly stageModels?: ReadonlyMap<string, Model>;
   /** Works on the task instead of the agent loop; the strategy must be `baseline`. */
   readonly agent?: Agent;
   /** Opens the task; default {@linkcode openTask}. */
   readonly open?: TaskOpener;
-  /** Asks a model how alike an answer and the truth are, of tasks that have answers to compare. */
+  /** Judges how similar an answer and the truth are, for tasks whose answers can be compared. */
   readonly judge?: AnswerJudge;
   /** Aborts the trial, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Runs one trial to its end. Whatever goes wrong on the way to the model makes it `invalid`.
+ * Runs one trial to its end. Any error on the way to the model makes it `invalid`.
  *
- * @throws {InputError} If there is no such strategy or perturbation, or it does not go with an agent of
- * one's own, or with the task.
- * @throws The reason of `options.signal`, if that aborts it.
+ * @throws {InputError} If the strategy or perturbation is unknown, or does not apply to the task or a custom
+ * agent.
+ * @throws The reason of `options.signal`, if it aborts the trial.
  *
  * @example Usage
  * ```ts
@@ -227,7 +227,7 @@ export async function runTrial(
     return { outcome: kind, grounded: false };
   };
   let judging: Judging | undefined;
-  const asking = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
+  const askJudge = (judge: AnswerJudge): NonNullable<Work["judge"]> => async (predicted, truth) => {
     const { score, why, unfit, usage, served } = await judge.score(predicted, truth, {
       context: {
         ...{ trial: planned.id, repetition: planned.repetition },
@@ -267,26 +267,25 @@ export async function runTrial(
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
       ...(unrepaired === undefined ? {} : { unrepaired }),
-      ...(options.judge === undefined ? {} : { judge: asking(options.judge) }),
+      ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
     });
   };
   let reason: string | undefined;
   const { outcome, grounded } = await run().catch((error) => {
     signal?.throwIfAborted();
-    // An agent that trips over the error of a call past the limit has reached the limit.
+    // An agent that fails on the error of a call past the limit has reached the limit.
     if (fixture.exhausted) return stop("call_limit", "a call past the limit was made");
-    const said = error instanceof InfrastructureError || error instanceof InputError
+    const message = error instanceof InfrastructureError || error instanceof InputError
       ? error.message
       : `the ${options.agent === undefined ? "model" : "agent"} threw: ${reasonOf(error)}`;
-    reason = printable(redact(said), 500);
+    reason = printable(redact(message), 500);
     return stop("invalid", reason);
   });
 
   const viewed = fixture.viewed();
   const { stages } = session;
-  // Whatever models, servers and tools said comes in here, and is kept without secrets. All that judges
-  // it has seen it as it was.
-  const said = redactRecordValue({
+  // Texts of models, servers and tools are stored without secrets. Judging used the originals.
+  const redacted = redactedRecord({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     ...(stages.length === 0 ? {} : { stages }),
@@ -303,7 +302,7 @@ export async function runTrial(
     block: planned.block,
     model: {
       requested: model.name,
-      served: said.served,
+      served: redacted.served,
       simulated: model.simulated || stages.some((stage) => stage.model.simulated),
       ...(model.api === undefined ? {} : { api: model.api }),
     },
@@ -318,25 +317,25 @@ export async function runTrial(
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
     ...(fixture.needed === undefined ? {} : { needed: fixture.needed }),
-    failures: said.failures,
+    failures: redacted.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
     usage: session.usage,
-    ...(said.stages === undefined ? {} : { stages: said.stages }),
-    ...(said.judging === undefined ? {} : { judging: said.judging }),
+    ...(redacted.stages === undefined ? {} : { stages: redacted.stages }),
+    ...(redacted.judging === undefined ? {} : { judging: redacted.judging }),
     startedAt,
     durationMs: Math.round(
       options.agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...(said.reason === undefined ? {} : { reason: said.reason }),
-    events: said.events,
+    ...(redacted.reason === undefined ? {} : { reason: redacted.reason }),
+    events: redacted.events,
   };
 }
 
 /**
- * Strategies change what goes into the agent loop; an agent of one's own has none.
+ * Refuses strategies for custom agents: strategies change the agent loop, which these do not use.
  *
- * @throws {InputError} If there is another strategy than `baseline`.
+ * @throws {InputError} If there is a strategy other than `baseline`.
  */
 export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
   const other = strategies.find((strategy) => strategy !== "baseline");
@@ -348,8 +347,7 @@ export function assertAgentStrategies(action: string, strategies: readonly strin
 }
 
 /**
- * Refuses probes for agents of one's own: they get the executor of a generated task, as others force calls
- * or judge texts.
+ * Refuses other than generated tasks for custom agents: probes force calls, and cases judge texts.
  *
  * @throws {InputError} If there are any.
  */
@@ -363,9 +361,9 @@ export function assertAgentTasks(action: string, tasks: readonly object[]): void
 }
 
 /**
- * Refuses nested references for agents of one's own.
+ * Refuses nested references for custom agents.
  *
- * @throws {InputError} If there are to be any.
+ * @throws {InputError} If `references` is true.
  */
 export function assertAgentCalls(action: string, references: boolean): void {
   if (!references) return;
@@ -380,8 +378,8 @@ function onlyTrial(task: TaskSpec, model: string, perturbation = "none"): Planne
   return { ...key, id: trialId(key), index: 0, block: 0 };
 }
 
-/** What another model than the trial's own was asked for. */
-const USE = {
+/** The usage of a model other than the trial's own. */
+const MODEL_USE = {
   model: z.looseObject({
     requested: z.string(),
     served: z.array(z.string()),
@@ -390,7 +388,7 @@ const USE = {
   usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) }),
 };
 
-/** What a line of a journal must hold to be read as a trial; further fields are kept as they are. */
+/** The schema of a trial in a journal; further fields are kept as they are. */
 export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   v: z.literal(1),
   kind: z.literal("trial"),
@@ -423,14 +421,14 @@ export const TRIAL_LINE: z.ZodType<Trial> = z.looseObject({
   behaviours: z.array(z.string()).default([]),
   usage: z.looseObject({ inputTokens: z.number().min(0), outputTokens: z.number().min(0) })
     .default({ inputTokens: 0, outputTokens: 0 }),
-  stages: z.array(z.looseObject({ stage: z.string(), ...USE })).exactOptional(),
-  judging: z.looseObject(USE).exactOptional(),
+  stages: z.array(z.looseObject({ stage: z.string(), ...MODEL_USE })).exactOptional(),
+  judging: z.looseObject(MODEL_USE).exactOptional(),
   startedAt: z.string().default(""),
   durationMs: z.number().default(0),
   reason: z.string().nullish().transform((reason) => reason ?? undefined),
   replayed: z.literal(true).exactOptional(),
   ends: z.string().exactOptional(),
-  // Other tools may keep other events; what rests on them is then not known.
+  // Other tools may record other events; facts derived from them are then unknown.
   events: z.array(EVENT).catch([]),
 }).refine((trial) => trial.solved === (trial.outcome === "solved"), {
   message: "solved must be true exactly when outcome is solved",

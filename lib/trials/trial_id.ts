@@ -1,5 +1,5 @@
 /**
- * Trial ids: one line each, from which a trial can be run again.
+ * Trial ids: one line each, which holds all that is needed to run a trial again.
  * @module
  */
 
@@ -10,32 +10,32 @@ import { LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
 import { briefTask } from "./executors/tasks.ts";
 import type { TaskSpec } from "./executors/task_kind.ts";
 
-/** What is to be run: one model, strategy and perturbation on one task, for the nth time. */
+/** The key of a trial: one model, strategy and perturbation on one task, for the nth time. */
 export interface TrialKey {
-  /** The model, by the name it is asked for. */
+  /** The name of the requested model. */
   readonly model: string;
   /** The strategy's id. */
   readonly strategy: string;
   /** The perturbation's id; `none` for none. */
   readonly perturbation: string;
-  /** What the task is generated from. */
+  /** The spec of the task. */
   readonly task: TaskSpec;
   /** The repetition, from 1. */
   readonly repetition: number;
 }
 
-/** A trial in its place in a plan. */
+/** A trial and its place in a plan. */
 export interface PlannedTrial extends TrialKey {
   /** The one-line id. */
   readonly id: string;
   /** The place in the plan, from 0. */
   readonly index: number;
-  /** The balanced block that it belongs to, from 0: one graph of every cell. */
+  /** Its balanced block, from 0: one graph of every cell. */
   readonly block: number;
 }
 
 /**
- * The one-line id of a trial: everything that is needed to run it again.
+ * Returns the one-line id of a trial: everything needed to run it again.
  *
  * @example Usage
  * ```ts
@@ -63,7 +63,7 @@ export function trialId({ model, strategy, perturbation, task, repetition }: Tri
 const WHOLE = z.stringFormat("whole number", /^(0|[1-9]\d*)$/).transform(Number);
 const TEXT = z.string().transform((text) => decodeURI(text));
 
-/** The words of an id that say who worked on the task. */
+/** The words that all ids share. */
 const KEY_WORDS = {
   model: TEXT,
   strategy: TEXT,
@@ -71,7 +71,7 @@ const KEY_WORDS = {
   repetition: WHOLE.refine((repetition) => repetition >= 1),
 };
 
-/** The words of an id, no more and no fewer. */
+/** The words of an id, by kind of task. */
 const ID_WORDS = z.union([
   z.strictObject({ case: TEXT, seed: WHOLE, ...KEY_WORDS }),
   z.strictObject({
@@ -100,7 +100,7 @@ const ID_WORDS = z.union([
   }),
 ]);
 
-/** What an id made by {@linkcode trialId} says, or `undefined` if it is none. */
+/** Parses an id made by {@linkcode trialId}; returns `undefined` if it is none. */
 export function parseTrialId(id: string): TrialKey | undefined {
   const words = id.trim().split(/\s+/).map((word) => {
     const sign = word.indexOf("=");

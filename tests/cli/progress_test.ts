@@ -8,7 +8,7 @@ import {
   type Standing,
 } from "../../lib/cli/progress.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import type { Needless } from "../../lib/runs/early_stopping.ts";
+import type { SkippedTrial } from "../../lib/runs/early_stopping.ts";
 import { record, stageOf } from "../support/records.ts";
 import { SMALL } from "../support/suites.ts";
 
@@ -109,7 +109,7 @@ function screenOf(isTerminal: boolean): Screen & { text: string } {
 }
 
 const PLAN = planSuite({ ...SMALL, graphs: 100 });
-const NEEDLESS: Needless = { kind: "needless", by: "gate", reason: "it had decided" };
+const NEEDLESS: SkippedTrial = { kind: "needless", by: "gate", reason: "it had decided" };
 
 Deno.test("Progress writes at most eleven plain lines where there is no terminal", () => {
   for (const trials of [1, 5, 10, 11, 99, 400]) {

@@ -234,7 +234,7 @@ Deno.test("toolgate gate refuses baselines that are not of the same graphs", asy
       place.write("outcome.json", text.replace('"solved"', '"no_answer"')),
       /checksum must be that of its content: it was changed/,
     ],
-    ["the very same trials", accepted, /these are the very trials of the baseline/],
+    ["the very same trials", accepted, /these are the trials of the baseline itself/],
     ["a torn file", place.write("torn.json", text.slice(0, -30)), /not JSON|kind/],
     ["an empty file", place.write("empty.json", ""), /must have trials: there are none/],
     ["no file", place.file("absent.json"), /there is no such file/],

@@ -81,7 +81,7 @@ Deno.test("benchmark() writes its report into a new folder, and names it at the 
   const finished = await run(place);
   assertEquals(finished.code, 0, finished.all);
   const end = finished.stdout.slice(finished.stdout.lastIndexOf("bench 1 > gate"));
-  assertStringIncludes(end, "bench 1: to look at it, open out/deep/r.html");
+  assertStringIncludes(end, "bench 1: report: out/deep/r.html");
   const page = pageOf(place, "out/deep/r.html");
   assertStringIncludes(page, "6 of 6 planned trials, seed 1");
   assertStringIncludes(page, "PASS");
@@ -258,7 +258,7 @@ Deno.test("benchmark() sees that two names are of one file, before anything is r
     write(place, { server, options: `${gate} report: ${JSON.stringify(report)},` });
     const refused = await run(place, { own });
     assertEquals(refused.code, 1, refused.all);
-    assertStringIncludes(refused.all, "as a file is of one benchmark: bench 1 has it");
+    assertStringIncludes(refused.all, "as a file belongs to one benchmark: bench 1 has it");
   }
   assertEquals(server.requests, 0);
 });

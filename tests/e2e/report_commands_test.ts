@@ -194,7 +194,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "no plan": [
       (place) => [place.write("a.jsonl", linesOf([record(), record({ model: "n" })]))],
-      /\* Without a plan line nobody knows whether all trials are there/,
+      /\* Without a plan line it is unknown whether trials are missing/,
     ],
     "a baseline that is not there": [
       (place) => [write(place, "a.jsonl", { gate: { baseline: { file: "none.json" } } })],

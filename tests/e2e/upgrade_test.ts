@@ -335,7 +335,7 @@ Deno.test("a verdict file never says more than the last run", async () => {
       /--verdict needs a gate that decides/,
     ],
     [strict, [], /--verdict needs a gate that decides/],
-    [two, [], /Cannot keep the verdicts of benchmark other .* as a file is of one benchmark/],
+    [two, [], /Cannot keep the verdicts of benchmark other .* as a file belongs to one benchmark/],
   ];
   for (const [path, own, message] of runs) {
     const finished = await runFile(path, [`--verdict=${verdict}`, ...own], [write]);

@@ -298,5 +298,5 @@ Deno.test("a sequential gate with a ceiling of flips still needs the unperturbed
     if (trial.block < 30) stopping.record(finish(trial));
   }
   const next = plan.trials.find((trial) => trial.block === 30 && trial.perturbation === "none");
-  assertEquals(stopping.needless(next!), undefined);
+  assertEquals(stopping.skipReason(next!), undefined);
 });

@@ -126,7 +126,7 @@ Deno.test("forecast() speaks of trials of one case, and names the option that se
   );
   const stopping = new Stopping(sequential);
   for (const planned of sequential.trials) {
-    const needless = stopping.needless(planned);
+    const needless = stopping.skipReason(planned);
     if (needless === undefined) {
       stopping.record(record({ ...planned }));
       continue;

@@ -217,7 +217,7 @@ browserTest(
       assertStringIncludes(await page.innerText("#graph"), "There is no graph to show");
     });
     assertEquals(seen.notes, [
-      "Without a plan line nobody knows whether all trials are there",
+      "Without a plan line it is unknown whether trials are missing",
     ]);
     assertEquals(seen.provenance, "3 trials");
     assertEquals(seen.title, "others: toolgate report");

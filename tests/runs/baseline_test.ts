@@ -261,8 +261,8 @@ Deno.test("assertOtherRun() refuses to compare trials with themselves: anything 
       assertThrows(
         () => assertOtherRun(baseline, same),
         InputError,
-        `Cannot compare with ${path} as a candidate needs trials of its own: these are the very ` +
-          "trials of the baseline",
+        `Cannot compare with ${path} as the candidate must be another run: these are the trials ` +
+          "of the baseline itself",
       );
     }
     assertOtherRun(baseline, again);

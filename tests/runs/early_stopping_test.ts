@@ -3,7 +3,7 @@ import { byGraph } from "../../lib/gate/variant.ts";
 import { type BaselineTrials, decideTrials } from "../../lib/gate/decide_trials.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
 import { fork } from "../../lib/base/random.ts";
-import { type Needless, Stopping } from "../../lib/runs/early_stopping.ts";
+import { type SkippedTrial, Stopping } from "../../lib/runs/early_stopping.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import type { PlannedTrial } from "../../lib/trials/trial_id.ts";
@@ -47,7 +47,7 @@ function run(
   const stopping = new Stopping(plan, baseline);
   const { prng } = fork(seed, "completion");
   const [finished, running]: [Trial[], Trial[]] = [[], []];
-  const needless = new Map<PlannedTrial, Needless>();
+  const needless = new Map<PlannedTrial, SkippedTrial>();
   const end = () => {
     const [trial] = running.splice(Math.floor(prng() * running.length), 1);
     stopping.record(trial!);
@@ -55,7 +55,7 @@ function run(
   };
   for (const [place, planned] of plan.trials.entries()) {
     while (running.length >= concurrency) end();
-    const reason = stopping.needless(planned);
+    const reason = stopping.skipReason(planned);
     if (reason === undefined) running.push(trials[place]!);
     else needless.set(planned, reason);
   }
@@ -131,9 +131,9 @@ Deno.test("Stopping looks in plan order: a block waits for those before it", () 
   const last = plan.trials.at(-1)!;
   // Failures are slow: all that come later have ended, and were solved.
   for (const trial of trials.slice(1, -1)) stopping.record(trial);
-  assertEquals(stopping.needless(last), undefined);
+  assertEquals(stopping.skipReason(last), undefined);
   stopping.record({ ...trials[0]!, outcome: "no_answer", solved: false });
-  const needless = stopping.needless(last);
+  const needless = stopping.skipReason(last);
   const rest = [...trials.slice(1)];
   const first = finish(plan.trials[0]!, { outcome: "no_answer" });
   const { evidence } =
@@ -152,9 +152,9 @@ Deno.test("Stopping looks at whole blocks alone: a cell is not decided before th
     decideTrials(trials, plan.trials, plan.gate!, { rule: plan.rule })[0]!.verdict;
   const stopping = new Stopping(plan);
   for (const trial of trials.slice(0, evidence!.graphs - 1)) stopping.record(trial);
-  assertEquals(stopping.needless(plan.trials.at(-1)!), undefined);
+  assertEquals(stopping.skipReason(plan.trials.at(-1)!), undefined);
   stopping.record(trials[evidence!.graphs - 1]!);
-  assertEquals(stopping.needless(plan.trials.at(-1)!)?.by, "gate");
+  assertEquals(stopping.skipReason(plan.trials.at(-1)!)?.by, "gate");
 });
 
 Deno.test("Stopping needs all repetitions of a graph", () => {
@@ -238,7 +238,7 @@ Deno.test("Stopping spares nothing that no gate decides on", () => {
   const plan = planSuite(suite({ gate: RATE, models: ["a"] }));
   const { stopping } = run(plan, all(plan, "solved"));
   const [stranger] = planSuite(suite({ models: ["x"] })).trials;
-  assertEquals(stopping.needless(stranger!), undefined);
+  assertEquals(stopping.skipReason(stranger!), undefined);
 });
 
 Deno.test("Stopping withholds trials once a budget of tokens is reached, and tells which", () => {
@@ -291,7 +291,7 @@ Deno.test("Stopping.record() counts a trial once, however often it is told of it
   // One cell alone, told of twice, is no whole block.
   const half = all(plan, "no_answer").filter((_, place) => place % 2 === 0);
   for (const trial of [...half, ...half]) stopping.record(trial);
-  assertEquals(stopping.needless(plan.trials.at(-1)!), undefined);
+  assertEquals(stopping.skipReason(plan.trials.at(-1)!), undefined);
 });
 
 Deno.test("Stopping.charge() counts what other runs have cost, and nothing else of their trials", () => {
@@ -304,7 +304,7 @@ Deno.test("Stopping.charge() counts what other runs have cost, and nothing else 
   const reached = "the budget of 24 tokens was reached";
   assertEquals([stopping.spent, stopping.stopped], [reached, undefined]);
   // The first one is still to be run, and so is withheld.
-  assertEquals(stopping.needless(plan.trials[0]!)?.by, "budget");
+  assertEquals(stopping.skipReason(plan.trials[0]!)?.by, "budget");
   assertEquals(stopping.stopped, reached);
 });
 

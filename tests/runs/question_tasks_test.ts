@@ -70,7 +70,7 @@ Deno.test("planSuite() refuses what questions cannot have", () => {
   const gate = { successRate: 0.5 };
   for (
     const [entry, others, message] of [
-      [{}, { graphs: 3 }, "a call set has the questions that it has: graphs is 3"],
+      [{}, { graphs: 3 }, "a call set has a fixed number of questions: graphs is 3"],
       [{}, { gate: { ...gate, sequential: true } }, "leave out sequential"],
       [{ mode: ["parameters", "routing"] }, { gate }, "asked in one way"],
       [{ output: ["json", "yaml"] }, { gate }, "asked in one way"],
@@ -153,6 +153,6 @@ Deno.test("a journal of questions is continued, replayed, and refused once its s
   Deno.writeTextFileSync(copy, whole.replaceAll("Tides of Ink", "Tides"));
   assertThrows(() => planOfJournal(journal), InputError, "it has changed");
   const moved = { ...kept, places: {} };
-  assertThrows(() => withCallSets(moved), InputError, "must tell where it lies");
+  assertThrows(() => withCallSets(moved), InputError, "must have its path");
   assertEquals(planLine(plan).places, { city: copy });
 });

@@ -496,7 +496,7 @@ Deno.test("Run refuses to resume a journal whose trials are not those of their i
   assertThrows(
     () => new Run(PLAN, { ...shrugging(), journal: path, resume: true }),
     InputError,
-    "it has a trial that is none of its plan",
+    "it has a trial that is not in its plan",
   );
   assertStringIncludes(readResults([path]).problem!, "a trial that its plan does not have");
   assertEquals(readResults([journal]).problem, undefined);

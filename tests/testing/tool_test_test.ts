@@ -732,10 +732,10 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [{ name: "x" }, /as there is no option name/],
   [{}, /as its name must be a text: it is undefined/, undefined],
   [{}, /as its name must be a text: it is " "/, " "],
-  [{}, /as its name must be none of a probe: it is "oracle"/, "oracle"],
+  [{}, /as its name must not be that of a probe: it is "oracle"/, "oracle"],
   [{ assert: undefined }, /as assert must be a function of the run: it is undefined/],
-  [{ prompt: " " }, /as prompt must be what the user says: it is " "/],
-  [{ prompt: 7 }, /as prompt must be what the user says: it is 7/],
+  [{ prompt: " " }, /as prompt must be a text that is not empty: it is " "/],
+  [{ prompt: 7 }, /as prompt must be a text that is not empty: it is 7/],
   [{ system: 7 }, /as system must be a text: it is 7/],
   [{ turns: "again" }, /as turns must be a list of .*: it is "again"/],
   [{ turns: [""] }, /as turns must be a list of .*: it is \[""\]/],
@@ -818,7 +818,7 @@ toolTest("bad", { ...rests, model: adder(), prompt: "" });
   assertEquals(finished.code, 1, finished.all);
   assertStringIncludes(
     finished.all,
-    'InputError: Cannot use tool test bad as prompt must be what the user says: it is ""',
+    'InputError: Cannot use tool test bad as prompt must be a text that is not empty: it is ""',
   );
   assertEquals(endedIn(finished), []);
   assertEquals(finished.all.includes("/lib/"), false, finished.all);

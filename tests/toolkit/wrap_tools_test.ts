@@ -13,7 +13,7 @@ import type { Model } from "../../lib/models/model.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { runTools } from "../../lib/toolkit/run_tools.ts";
-import { restated } from "../../lib/trials/strategies/restate.ts";
+import { withKnownVariables } from "../../lib/trials/strategies/restate.ts";
 import type { Tool } from "../../lib/tools/tool.ts";
 import { Toolbox } from "../../lib/trials/executors/toolbox.ts";
 import { indirect, restate } from "../../lib/toolkit/wrap_tools.ts";
@@ -128,7 +128,7 @@ Deno.test("restate() counts as a Toolbox does, so that a model reads the same in
   const calls = order.map((name) => ({ id: "", name, arguments: "{}" }));
   const seen = await toolbox.execute(
     calls,
-    (answered, known) => answered.map(({ content }) => restated(content, known)),
+    (answered, known) => answered.map(({ content }) => withKnownVariables(content, known)),
   );
   assertEquals(said, seen.at(-1)!.content);
   assertEquals(said, '1\n{"known_variables":{"x":0,"a#1":1,"a#3":1,"a#4":1}}');

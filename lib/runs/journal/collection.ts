@@ -1,6 +1,6 @@
 /**
- * Collections: the results of one run or of several that belong together, such as those of several
- * models on the same tasks.
+ * Collections: the results of one or several runs that belong together, such as those of several models on
+ * the same tasks.
  * @module
  */
 
@@ -16,40 +16,40 @@ import type { TrialSummary } from "../../trials/summary.ts";
 
 /** Results that are reported together. */
 export interface Collection {
-  /** The results of each plan, with the journals that are its shards. */
+  /** The results of each plan, with the journals of its shards. */
   readonly runs: readonly { readonly paths: readonly string[]; readonly results: Results }[];
-  /** The names of the suites, each once. */
+  /** The distinct names of the suites. */
   readonly suite: string;
   /** All trials, in plan order. */
   readonly trials: readonly TrialSummary[];
-  /** How many trials were planned; `undefined` where a journal does not tell. */
+  /** The number of planned trials; `undefined` if a journal does not have it. */
   readonly planned: number | undefined;
 }
 
 /** Options of {@linkcode readCollection}. */
 export interface CollectionOptions {
-  /** Whether tasks may differ, where all models and strategies worked on all of them; default `false`. */
+  /** Whether tasks may differ if all models and strategies worked on all of them; default `false`. */
   readonly differentTasks?: boolean;
 }
 
 /**
- * Reads journals that belong together: shards of one plan, or plans of different models or strategies
- * on the same tasks; where `differentTasks` may be, also plans of different tasks, such as generated ones and
- * cases, if all models and strategies are in each of them: rates over all of them then compare like with
- * like. Missing shards and trials are no error: whoever reports tells of them.
+ * Reads journals that belong together: shards of one plan, or plans of different models or strategies on the
+ * same tasks. With `differentTasks`, also plans of different tasks, such as generated ones and cases, if all
+ * models and strategies are in each of them, so that overall rates stay comparable. Missing shards and trials
+ * are no error; callers must report them.
  *
- * @throws {InputError} If a file cannot be read, a line is malformed, or the journals do not belong
- * together; the message names two of them and what differs.
+ * @throws {InputError} If a file cannot be read, a line is malformed, or the journals do not belong together;
+ * the message names two of them and the difference.
  */
 export function readCollection(
   paths: readonly string[],
   { differentTasks = false }: CollectionOptions = {},
 ): Collection {
   const groups = groupByPlan(paths);
-  const runs = [...groups.values()].map((own) => ({ paths: own, results: readResults(own) }));
-  for (const { paths: own, results: { problem, missing } } of runs) {
+  const runs = [...groups.values()].map((paths) => ({ paths, results: readResults(paths) }));
+  for (const { paths, results: { problem, missing } } of runs) {
     if (problem === undefined || problem === missing) continue;
-    throw new InputError(`Cannot report on ${own.join(" and ")}: ${printable(problem, 1000)}`);
+    throw new InputError(`Cannot report on ${paths.join(" and ")}: ${printable(problem, 1000)}`);
   }
   const onSameTasks = differentTasks ? byTasks(runs) : [runs];
   for (const [first, ...others] of onSameTasks) {
@@ -61,8 +61,8 @@ export function readCollection(
   return {
     runs,
     suite: [...new Set(runs.map(({ results }) => results.suite))].join(", "),
-    trials: onSameTasks.flatMap((own) =>
-      own.flatMap(({ results }) => results.trials)
+    trials: onSameTasks.flatMap((group) =>
+      group.flatMap(({ results }) => results.trials)
         .toSorted((one, other) => one.index - other.index)
     ),
     planned: runs.every(({ results }) => results.plan !== undefined)
@@ -73,7 +73,7 @@ export function readCollection(
 
 type Run = Collection["runs"][number];
 
-/** The journals of each plan; empty ones might be of any, and are of the first. */
+/** The journals of each plan; empty journals, which may be of any, count as the first plan's. */
 function groupByPlan(paths: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   const empty: string[] = [];
@@ -91,13 +91,13 @@ function groupByPlan(paths: readonly string[]): Map<string, string[]> {
   return groups;
 }
 
-/** The runs on each set of tasks; those without a plan belong to whatever there is. */
+/** The runs on each set of tasks; runs without a plan may belong to any. */
 function byTasks(runs: readonly Run[]): Run[][] {
   if (runs.some(({ results }) => results.plan === undefined)) return [[...runs]];
   return [...Map.groupBy(runs, ({ results }) => comparisonHash(results.plan!)).values()];
 }
 
-/** A model that lacks some of the tasks would be compared with others by what else it was given. */
+/** Models and strategies must be on all tasks, or their overall rates would not be comparable. */
 function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
   if (groups.length < 2) return;
   const subjects = groups.map((runs) =>
@@ -110,9 +110,9 @@ function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
       );
     }))
   );
-  for (const [place, own] of subjects.entries()) {
+  for (const [place, present] of subjects.entries()) {
     for (const [other, others] of subjects.entries()) {
-      const lacking = [...others].find((subject) => !own.has(subject));
+      const lacking = [...others].find((subject) => !present.has(subject));
       if (lacking === undefined) continue;
       const [here, there] = [groups[place]![0]!, groups[other]![0]!];
       throw new InputError(
@@ -126,7 +126,7 @@ function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
   }
 }
 
-/** Rates of different tasks side by side would look like a comparison, and be none. */
+/** Rates of different tasks side by side would look comparable. */
 function assertSameTasks(one: Run, other: Run): void {
   const [names, otherNames] = [one, other].map(({ paths }) => paths[0]!);
   const [plan, otherPlan] = [one, other].map(({ results }) => results.plan);
@@ -148,22 +148,22 @@ function assertSameTasks(one: Run, other: Run): void {
   );
 }
 
-/** What was asked or done in different ways under one name would look like one model or strategy. */
+/** Entries with different options under one name would look like one model or strategy. */
 function assertSameNames(runs: readonly Run[]): void {
   const seen = new Map<string, { readonly path: string; readonly options: string }>();
   for (const { paths, results: { plan } } of runs) {
     const { models = [], strategies = [] } = plan?.resolved ?? {};
-    const named = [
+    const entries = [
       ...[...models, ...strategies.flatMap((entry) => [...stageEntries(entry).values()])]
         .map((entry) => ["model", modelName(entry), entry] as const),
       ...strategies.map((entry) => ["strategy", strategyName(entry), entry] as const),
     ];
-    for (const [what, name, entry] of named) {
-      const [key, options, path] = [`${what} ${name}`, canonicalJson(entry), paths[0]!];
+    for (const [kind, name, entry] of entries) {
+      const [key, options, path] = [`${kind} ${name}`, canonicalJson(entry), paths[0]!];
       const before = seen.get(key) ?? { path, options };
       if (before.options !== options) {
         throw new InputError(
-          `Cannot report on ${before.path} and ${path} together as a name must stand for one ${what}: ` +
+          `Cannot report on ${before.path} and ${path} together as a name must stand for one ${kind}: ` +
             `the options of ${printable(name)} differ`,
         );
       }
@@ -175,8 +175,8 @@ function assertSameNames(runs: readonly Run[]): void {
 function assertDistinct(runs: readonly Run[]): void {
   const seen = new Map<string, string>();
   for (const { paths, results } of runs) {
-    const own = new Set(results.trials.map(({ id }) => id));
-    for (const id of own) {
+    const ids = new Set(results.trials.map(({ id }) => id));
+    for (const id of ids) {
       const before = seen.get(id);
       if (before !== undefined) {
         throw new InputError(

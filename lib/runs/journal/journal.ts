@@ -1,5 +1,5 @@
 /**
- * Journal files: the plan line that begins a journal, and the trials behind it, checked.
+ * Journal files: a plan line followed by trials, with their schemas.
  * @module
  */
 
@@ -33,7 +33,7 @@ import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 
-/** The first line of a journal: what was planned. */
+/** The first line of a journal: its plan. */
 export interface PlanLine {
   readonly v: 1;
   readonly kind: "plan";
@@ -45,53 +45,53 @@ export interface PlanLine {
   readonly comparisonHash: string;
   /** The version of the generator. */
   readonly generator: number;
-  /** How many trials the whole plan has, all shards together. */
+  /** The number of trials in the whole plan, including all shards. */
   readonly trials: number;
   /** The seed of all tasks. */
   readonly seed: number;
-  /** Which part of it this journal is for; `{index: 1, of: 1}` for all of it. */
+  /** The part of the plan in this journal; `{index: 1, of: 1}` for all of it. */
   readonly shard: Shard;
-  /** The gate with its defaults filled in, and the rule of a sequential one; or `null`. */
+  /** The gate with its defaults, and the rule of a sequential one; or `null`. */
   readonly gate: PlannedGate | null;
-  /** What the run might spend. */
+  /** The budget of the run. */
   readonly budget?: Budget;
-  /** What models cost. */
+  /** The prices of models. */
   readonly prices?: Prices;
-  /** The server of models that name none: whoever runs a trial again must ask there. */
+  /** The server of models that name none, needed to run a trial again. */
   readonly baseURL?: string;
-  /** Where its call sets lie, by name. */
+  /** The paths of its call sets, by name. */
   readonly places?: Readonly<Record<string, string>>;
-  /** Set where only the benchmark's own file can run a trial again. */
+  /** Set if only the benchmark's own file can run a trial again. */
   readonly ownCode?: true;
-  /** Everything that decides which trials there are. */
+  /** All that determines the trials. */
   readonly resolved: ResolvedSuite;
 }
 
-/** A gate as plan lines hold it. */
+/** A gate in a plan line. */
 export type PlannedGate = CompletePolicy & Partial<SequentialRule>;
 
 const RULE_FIELDS = ["lambda", "alpha", "beta", "blockSize", "fixedSize", "largestSize"];
 
-/** The policy and the rule stand side by side in one object: each is read by its own schema. */
+/** Policy and rule share one object: each is parsed by its own schema. */
 const PLANNED_GATE = z.looseObject({}).transform((gate, context): PlannedGate => {
   const [rule, policy] = [true, false].map((ofRule) =>
     Object.fromEntries(
       Object.entries(gate).filter(([name]) => RULE_FIELDS.includes(name) === ofRule),
     )
   );
-  const read = GATE_POLICY.safeParse(policy, WITH_INPUT);
-  const readRule = SEQUENTIAL_RULE.optional().safeParse(
+  const parsedPolicy = GATE_POLICY.safeParse(policy, WITH_INPUT);
+  const parsedRule = SEQUENTIAL_RULE.optional().safeParse(
     Object.keys(rule!).length === 0 ? undefined : rule,
     WITH_INPUT,
   );
-  for (const { error } of [read, readRule]) {
+  for (const { error } of [parsedPolicy, parsedRule]) {
     context.issues.push(...(error?.issues ?? []) as never[]);
   }
-  if (!read.success) return z.NEVER;
-  return { ...completePolicy(read.data), ...readRule.data };
+  if (!parsedPolicy.success) return z.NEVER;
+  return { ...completePolicy(parsedPolicy.data), ...parsedRule.data };
 });
 
-/** The policy and the rule of a planned gate, apart. */
+/** Separates the policy and the rule of a planned gate. */
 export function splitGate(
   gate: PlannedGate | null,
 ): { gate?: CompletePolicy; rule?: SequentialRule } {
@@ -137,9 +137,9 @@ const PLAN_LINE: z.ZodType<PlanLine> = z.looseObject({
 }) as unknown as z.ZodType<PlanLine>;
 
 /**
- * The first line of the journal of `plan`.
+ * Returns the first line of the journal of `plan`.
  *
- * @throws {InputError} If something in it is a key: it could not be left out, as the plan would be another.
+ * @throws {InputError} If it contains a secret: redacted, it would be another plan.
  */
 export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLine {
   const line: PlanLine = {
@@ -168,35 +168,35 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     !fields(clean).some(([other, kept]) => other === name && kept === value)
   ).map(([name]) => name);
   throw new InputError(
-    `Cannot run ${plan.suite} as its plan must hold no key, for journals keep it: ` +
+    `Cannot run ${plan.suite} as its plan must hold no key, which journals would store: ` +
       `there is one in ${places.join(", ")}`,
   );
 }
 
-/** One journal, its lines checked. */
+/** A journal with its lines checked. */
 export interface JournalFile {
   readonly path: string;
-  /** How it ends. */
+  /** The end of the file. */
   readonly end: JournalEnd;
-  /** The plan line; `undefined` in journals that other tools wrote. */
+  /** The plan line; `undefined` in journals written by other tools. */
   readonly plan: PlanLine | undefined;
   /**
-   * The trials, without what whole runs have no room for; of several lines with one id the last
-   * counts, as invalid trials may be run again.
+   * Summaries of the trials. Of several lines with one id the last counts, as invalid trials may be run
+   * again.
    */
   readonly trials: readonly TrialSummary[];
-  /** Where each of them stands, by its id: see {@linkcode wholeTrial}. */
+  /** The place of each trial, by its id: see {@linkcode wholeTrial}. */
   readonly places: ReadonlyMap<string, JournalPlace>;
-  /** The id of a trial that is there again although it had ended validly. */
+  /** The id of a trial that was run again although its first run was valid. */
   readonly doubled: string | undefined;
-  /** Why its run began nothing more, as the last line says. */
+  /** Why the run ended early, according to the last line. */
   readonly ends: string | undefined;
 }
 
 /**
  * Reads and checks one journal.
  *
- * @throws {InputError} Naming the file, the line, the path in it and the rule.
+ * @throws {InputError} If it is invalid; the message has the file, the line, the path in it and the rule.
  */
 export function readJournalFile(path: string): JournalFile {
   let plan: PlanLine | undefined;
@@ -207,18 +207,18 @@ export function readJournalFile(path: string): JournalFile {
   let first = true;
   const end = readJournal(path, ({ value, ...place }) => {
     const source = `${path}, line ${place.line}`;
-    if (kindOf(value) === "plan") {
+    if (lineKind(value) === "plan") {
       if (!first) throw new InputError(`Cannot use ${source}: only the first line can be a plan`);
-      plan = planIn(value, source);
-    } else if (kindOf(value) !== "trial") {
+      plan = parsePlan(value, source);
+    } else if (lineKind(value) !== "trial") {
       throw new InputError(
         `Cannot use ${source}: it is no line of a journal, whose kind is "plan" or "trial"`,
       );
     } else {
-      const trial = summarize(trialIn(value, source));
+      const trial = summarize(parseTrial(value, source));
       const before = trials.get(trial.id);
       if (before !== undefined && before.outcome !== "invalid") doubled ??= trial.id;
-      trials.set(trial.id, before === undefined ? trial : replacing(trial, before));
+      trials.set(trial.id, before === undefined ? trial : withReplacedUsage(trial, before));
       places.set(trial.id, place);
       ends = trial.ends;
     }
@@ -227,26 +227,26 @@ export function readJournalFile(path: string): JournalFile {
   return { path, end, plan, trials: [...trials.values()], places, doubled, ends };
 }
 
-/** A trial that was run again: what the earlier try took was taken all the same. */
-function replacing(trial: TrialSummary, { usage, replaced }: TrialSummary): TrialSummary {
+/** Adds the usage of an earlier attempt, which was paid for as well. */
+function withReplacedUsage(trial: TrialSummary, { usage, replaced }: TrialSummary): TrialSummary {
   return { ...trial, replaced: replaced === undefined ? usage : sumUsage([usage, replaced]) };
 }
 
 /**
- * The plan of a journal, of which nothing else is read; `undefined` if its first line is none.
+ * Reads only the plan of a journal; returns `undefined` if its first line is none.
  *
- * @throws {InputError} Naming the file, the line, the path in it and the rule.
+ * @throws {InputError} If it is invalid; the message has the file, the line, the path in it and the rule.
  */
 export function readPlanLine(path: string): PlanLine | undefined {
   for (const { value, line } of journalLines(path)) {
-    if (kindOf(value) !== "plan") return undefined;
-    return planIn(value, `${path}, line ${line}`);
+    if (lineKind(value) !== "plan") return undefined;
+    return parsePlan(value, `${path}, line ${line}`);
   }
 }
 
-/** The plan that a plan line stands for; `undefined` if it does not agree with its own hash. */
+/** The plan of a plan line; `undefined` if it does not match its own hash. */
 export function planOfLine(line: PlanLine): Plan | undefined {
-  const trials = trialsOf(line);
+  const trials = trialsOfLine(line);
   if (trials === undefined) return undefined;
   const { suite, resolved, gate, budget, prices, baseURL, places } = line;
   return {
@@ -262,51 +262,51 @@ export function planOfLine(line: PlanLine): Plan | undefined {
 }
 
 /**
- * The whole trials of a journal, one at a time in the order of their lines: those that
- * {@linkcode readJournalFile} lets count.
+ * Yields the whole trials of a journal in the order of their lines, without those that
+ * {@linkcode readJournalFile} ignores.
  *
- * @throws {InputError} As {@linkcode readJournalFile} does, for each line when it is its turn.
+ * @throws {InputError} Like {@linkcode readJournalFile}, once a line is reached.
  */
 export function* journalTrials(path: string): Generator<Trial, void, void> {
-  const counting = new Map<string, number>();
+  const lastLines = new Map<string, number>();
   for (const { value, line } of journalLines(path)) {
     const { kind, id } = isJsonObject(value) ? value : {};
-    if (kind === "trial" && typeof id === "string") counting.set(id, line);
+    if (kind === "trial" && typeof id === "string") lastLines.set(id, line);
   }
   for (const { value, line } of journalLines(path)) {
-    if (kindOf(value) !== "trial") continue;
-    const trial = trialIn(value, `${path}, line ${line}`);
-    if (counting.get(trial.id) === line) yield trial;
+    if (lineKind(value) !== "trial") continue;
+    const trial = parseTrial(value, `${path}, line ${line}`);
+    if (lastLines.get(trial.id) === line) yield trial;
   }
 }
 
 /**
- * A trial of a journal with everything that its line has.
+ * Reads one trial of a journal again, with all of its fields.
  *
- * @throws {InputError} If the journal is not what it was when it was read.
+ * @throws {InputError} If the journal has changed since it was read.
  */
 export function wholeTrial(path: string, place: JournalPlace): Trial {
-  return trialIn(readLineAgain(path, place), `${path}, line ${place.line}`);
+  return parseTrial(readLineAgain(path, place), `${path}, line ${place.line}`);
 }
 
-/** The plan of a line: its parts are gone through to their ends, wherever it is hashed. */
-function planIn(value: JsonValue, source: string): PlanLine {
+/** Parses a plan line. Its depth is limited, as hashing visits all of it. */
+function parsePlan(value: JsonValue, source: string): PlanLine {
   assertShallow(value, source);
   return parseWith(PLAN_LINE, value, source);
 }
 
-/** The trial of a line; what other tools keep in it is gone through nowhere but in its events. */
-function trialIn(value: JsonValue, source: string): Trial {
+/** Parses a trial line. Only its events are traversed; fields of other tools are not. */
+function parseTrial(value: JsonValue, source: string): Trial {
   assertShallow(value, source);
   return parseWith(TRIAL_LINE, value, source);
 }
 
-function kindOf(value: JsonValue): unknown {
+function lineKind(value: JsonValue): unknown {
   return isJsonObject(value) ? value["kind"] : undefined;
 }
 
-/** The trials that a plan line stands for; `undefined` if it does not agree with its own hash. */
-export function trialsOf(line: PlanLine): readonly PlannedTrial[] | undefined {
+/** The trials of a plan line; `undefined` if it does not match its own hash. */
+export function trialsOfLine(line: PlanLine): readonly PlannedTrial[] | undefined {
   if (planHash(line) !== line.planHash) return undefined;
   const count = countTrials(line.resolved);
   if (count !== line.trials || count > MOST_TRIALS) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Journals: files of one JSON value a line, to which finished work is appended so that nothing of it
- * is lost when the process dies.
+ * Journals: files of one JSON value a line. Finished work is appended at once, so that it survives when the
+ * process dies.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { fileReason, InputError } from "../../base/errors.ts";
 import { type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 
-/** Where a line stands in its file. */
+/** The place of a line in its file. */
 export interface JournalPlace {
   /** Its number, from 1. */
   readonly line: number;
@@ -20,42 +20,42 @@ export interface JournalPlace {
 
 /** A line of a journal. */
 export interface JournalLine extends JournalPlace {
-  /** What it holds. */
+  /** The parsed line. */
   readonly value: JsonValue;
 }
 
-/** How a journal ends. */
+/** The end of a journal. */
 export interface JournalEnd {
-  /** How many values it holds. */
+  /** The number of values. */
   readonly count: number;
-  /** Bytes of a torn last line, which a process left that died while writing; 0 for none. */
+  /** Bytes of a torn last line, left by a process that died while writing; 0 for none. */
   readonly tornBytes: number;
   /** The beginning of the torn last line. */
   readonly torn: string;
-  /** Bytes of everything but the torn last line. */
+  /** Bytes of the file without the torn last line. */
   readonly wholeBytes: number;
   /** Whether the last whole line lacks its line break. */
   readonly unended: boolean;
 }
 
 /**
- * The lines of a journal, one after another: it may be far larger than memory. A last line without a
- * line break that is no JSON is torn: it is left out, and what is returned at the end tells of it.
+ * Yields the lines of a journal, which may be far larger than memory. A last line without a line break that
+ * is not JSON is torn: it is dropped and reported in the returned end.
  *
- * @throws {InputError} If the file cannot be read, or any other line is no JSON; the message names
- * the file and the line.
+ * @throws {InputError} If the file cannot be read, or any other line is not JSON; the message names the file
+ * and the line.
  */
 export function* journalLines(path: string): Generator<JournalLine, JournalEnd, void> {
-  using file = open(path);
+  using file = openFile(path);
   const chunk = new Uint8Array(CHUNK_BYTES);
-  let begun: Uint8Array[] = [];
+  let pending: Uint8Array[] = [];
   let [count, line, start] = [0, 1, 0];
-  for (let read = fill(chunk, file, path); read.length > 0; read = fill(chunk, file, path)) {
+  for (let filled = fill(chunk, file, path); filled.length > 0; filled = fill(chunk, file, path)) {
     let from = 0;
-    for (let end; (end = read.indexOf(LINE_BREAK, from)) >= 0; from = end + 1) {
-      // Lines are told apart before they are decoded, as a chunk may end within a character.
-      const bytes = joined([...begun, read.subarray(from, end)]);
-      begun = [];
+    for (let end; (end = filled.indexOf(LINE_BREAK, from)) >= 0; from = end + 1) {
+      // Lines are separated before decoding, as a chunk may end within a character.
+      const bytes = concat([...pending, filled.subarray(from, end)]);
+      pending = [];
       const text = decoder.decode(bytes);
       const value = parseJson(text);
       if (value !== undefined) {
@@ -67,12 +67,12 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
       line++;
       start += bytes.length + 1;
     }
-    begun.push(read.slice(from));
-    if (begun.length > LONGEST_LINE / CHUNK_BYTES) {
+    pending.push(filled.slice(from));
+    if (pending.length > LONGEST_LINE / CHUNK_BYTES) {
       throw new InputError(`Cannot use ${path}: line ${line} is longer than any line of a journal`);
     }
   }
-  const bytes = joined(begun);
+  const bytes = concat(pending);
   const text = decoder.decode(bytes);
   const value = parseJson(text);
   if (value === undefined) {
@@ -85,9 +85,9 @@ export function* journalLines(path: string): Generator<JournalLine, JournalEnd, 
 }
 
 /**
- * Reads a journal: hands each line to `take`, and tells how it ends.
+ * Reads a journal: passes each line to `take` and returns how it ends.
  *
- * @throws {InputError} As {@linkcode journalLines} does.
+ * @throws {InputError} Like {@linkcode journalLines}.
  */
 export function readJournal(path: string, take: (line: JournalLine) => void): JournalEnd {
   using lines = journalLines(path);
@@ -101,16 +101,16 @@ export function readJournal(path: string, take: (line: JournalLine) => void): Jo
 /**
  * Reads one line again.
  *
- * @throws {InputError} If the file cannot be read, or has something else in that place by now.
+ * @throws {InputError} If the file cannot be read, or has changed in that place.
  */
 export function readLineAgain(path: string, { line, start, bytes }: JournalPlace): JsonValue {
-  using file = open(path);
+  using file = openFile(path);
   const rest = new Uint8Array(bytes);
   file.seekSync(start, Deno.SeekMode.Start);
   for (let size = 0; size < bytes;) {
-    const read = fill(rest.subarray(size), file, path);
-    if (read.length === 0) break;
-    size += read.length;
+    const filled = fill(rest.subarray(size), file, path);
+    if (filled.length === 0) break;
+    size += filled.length;
   }
   const value = parseJson(decoder.decode(rest));
   if (value !== undefined) return value;
@@ -119,12 +119,12 @@ export function readLineAgain(path: string, { line, start, bytes }: JournalPlace
 
 const LINE_BREAK = "\n".charCodeAt(0);
 const CHUNK_BYTES = 2 ** 20;
-/** Far beyond any trial; what has no line break for so long is no journal. */
+/** Far longer than any trial: a file without a line break for so long is no journal. */
 const LONGEST_LINE = 2 ** 28;
 
 const decoder = new TextDecoder();
 
-function open(path: string): Deno.FsFile {
+function openFile(path: string): Deno.FsFile {
   try {
     return Deno.openSync(path);
   } catch (error) {
@@ -132,7 +132,7 @@ function open(path: string): Deno.FsFile {
   }
 }
 
-/** The part of `chunk` that was filled with what comes next; an empty one at the end of the file. */
+/** Reads the next bytes; returns the filled part of `chunk`, which is empty at the end of the file. */
 function fill(chunk: Uint8Array<ArrayBuffer>, file: Deno.FsFile, path: string): Uint8Array {
   try {
     return chunk.subarray(0, file.readSync(chunk) ?? 0);
@@ -141,7 +141,7 @@ function fill(chunk: Uint8Array<ArrayBuffer>, file: Deno.FsFile, path: string): 
   }
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concat(parts: readonly Uint8Array[]): Uint8Array {
   const [only] = parts;
   if (only !== undefined && parts.length === 1) return only;
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -153,7 +153,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** What is said of a torn last line. */
+/** The notice of a torn last line. */
 export function tornNotice(path: string, bytes: number): string {
   return `Dropped a torn last line of ${path} (${bytes} bytes)`;
 }
@@ -170,9 +170,9 @@ export class JournalWriter implements Disposable {
   }
 
   /**
-   * Begins a new journal; folders on the way to it are made.
+   * Creates a new journal and its folders.
    *
-   * @throws {InputError} If there is such a file already, or it cannot be written.
+   * @throws {InputError} If the file already exists or cannot be written.
    */
   static create(path: string): JournalWriter {
     makeFolder(path, "the journal");
@@ -185,7 +185,7 @@ export class JournalWriter implements Disposable {
     }
   }
 
-  /** The error for a journal that is there already: finished work is never overwritten. */
+  /** The error for a journal that already exists: finished work is never overwritten. */
   static existing(path: string): InputError {
     return new InputError(
       `Cannot begin the journal ${path} as there is such a file already: ` +
@@ -194,7 +194,7 @@ export class JournalWriter implements Disposable {
   }
 
   /**
-   * Continues a journal that was read: its torn last line is cut off first.
+   * Continues a journal that was read: a torn last line is removed first.
    *
    * @throws {InputError} If it cannot be written.
    */
@@ -217,12 +217,12 @@ export class JournalWriter implements Disposable {
   }
 
   /**
-   * Appends one value as a line. When it returns, the line has left this process.
+   * Appends one value as a line. The line has left this process when it returns.
    *
    * @throws {InputError} If it cannot be written.
    */
   write(value: unknown): void {
-    // After half a line, as on a full disk, another one would spoil the middle of the file.
+    // After a partial line, as on a full disk, another one would corrupt the middle of the file.
     if (this.#broken !== undefined) throw this.#broken;
     try {
       this.#write(JSON.stringify(value) + "\n");
@@ -236,7 +236,7 @@ export class JournalWriter implements Disposable {
     this.#file.close();
   }
 
-  /** Two runs that wrote to one journal would tear each other's lines. */
+  /** Two runs writing to one journal would tear each other's lines. */
   #lock(): this {
     if (this.#file.tryLockSync(true)) return this;
     this.#file.close();

@@ -1,5 +1,5 @@
 /**
- * Results: the journals of a run, its shards, or other tools, put together into one set of trials.
+ * Results: the trials of one or more journals, merged and checked.
  * @module
  */
 
@@ -10,7 +10,7 @@ import {
   type PlanLine,
   readJournalFile,
   splitGate,
-  trialsOf,
+  trialsOfLine,
 } from "./journal.ts";
 import { type CompletePolicy, hypothesesOf, isUpgrade } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
@@ -23,42 +23,42 @@ import type { PlannedTrial } from "../../trials/trial_id.ts";
 export interface Results {
   /** The names of the suites. */
   readonly suite: string;
-  /** What was planned; for journals without a plan, just the trials that are there. */
+  /** The planned trials; for journals without a plan, the trials they have. */
   readonly planned: readonly PlannedTrial[];
-  /** The finished trials, in plan order; {@linkcode journalTrials} has all of each. */
+  /** Summaries of the finished trials, in plan order; {@linkcode journalTrials} has the whole ones. */
   readonly trials: readonly TrialSummary[];
-  /** The gate that the plan declares, the rule of a sequential one, and prices. */
+  /** The plan's gate, the rule of a sequential one, and prices. */
   readonly gate: CompletePolicy | undefined;
   readonly rule: SequentialRule | undefined;
   readonly prices: Prices | undefined;
-  /** Why the run was ended before all of its plan, such as a budget; `undefined` if it was not. */
+  /** Why the run ended early, such as a budget; `undefined` if it did not. */
   readonly stopped: string | undefined;
-  /** The plan line; `undefined` in journals that other tools wrote. */
+  /** The plan line; `undefined` in journals written by other tools. */
   readonly plan: PlanLine | undefined;
-  /** What a person should know, such as dropped torn lines. */
+  /** Messages for the user, such as dropped torn lines. */
   readonly notices: readonly string[];
-  /** Why no verdict can rest on these results; `undefined` when one can. */
+  /** Why no verdict is possible; `undefined` if one is. */
   readonly problem: string | undefined;
-  /** Which shards are not there; then this is the `problem`, unless there is a worse one. */
+  /** The missing shards; this is also the `problem`, unless there is a worse one. */
   readonly missing: string | undefined;
 }
 
 /**
- * Reads journals and puts them together. Shards that are missing, doubled or of another plan, and
- * trials that the plan does not have, are told as `problem`: a gate over them is invalid.
+ * Reads journals and merges them. Missing or duplicate shards, shards of another plan and unplanned trials
+ * are returned as `problem`, which makes a gate over them invalid.
  *
  * @throws {InputError} If a file cannot be read or a line is malformed.
  */
 export function readResults(paths: readonly string[]): Results {
-  const given = paths.map(readJournalFile);
-  const notices = given.flatMap(({ path, end }) =>
+  const journals = paths.map(readJournalFile);
+  const notices = journals.flatMap(({ path, end }) =>
     end.tornBytes === 0 ? [] : [tornNotice(path, end.tornBytes)]
   );
-  const begun = given.filter((file) => !isEmpty(file));
-  const files = begun.length === 0 ? given : begun;
-  const empty = files.length === given.length
+  const started = journals.filter((file) => !isEmpty(file));
+  const files = started.length === 0 ? journals : started;
+  const empty = files.length === journals.length
     ? []
-    : given.filter(isEmpty).map(({ path }) =>
+    : journals.filter(isEmpty).map(({ path }) =>
       `${path} is empty: its run died before its first line`
     );
   notices.push(...empty);
@@ -69,15 +69,15 @@ export function readResults(paths: readonly string[]): Results {
   if (first?.plan === undefined) {
     const planned = trials.map((trial) => ({ ...trial, model: trial.model.requested }));
     const problem = mixedProblem(files) ?? doubledProblem(files);
-    const none = { gate: undefined, rule: undefined, prices: undefined, stopped: undefined };
+    const noGate = { gate: undefined, rule: undefined, prices: undefined, stopped: undefined };
     const unknown = problem === undefined && trials.length > 0
-      ? ["Without a plan line nobody knows whether all trials are there"]
+      ? ["Without a plan line it is unknown whether trials are missing"]
       : [];
-    const told = [...notices, ...unknown];
-    const lacking = { plan: undefined, missing: undefined };
-    return { suite, planned, trials, ...none, ...lacking, notices: told, problem };
+    const allNotices = [...notices, ...unknown];
+    const noPlan = { plan: undefined, missing: undefined };
+    return { suite, planned, trials, ...noGate, ...noPlan, notices: allNotices, problem };
   }
-  const planned = trialsOf(first.plan);
+  const planned = trialsOfLine(first.plan);
   const mixed = mixedProblem(files);
   const shards = mixed === undefined && planned !== undefined
     ? assignShards(first.plan, first.plan.shard.of)
@@ -114,7 +114,7 @@ function isEmpty({ plan, trials }: JournalFile): boolean {
   return plan === undefined && trials.length === 0;
 }
 
-/** A journal that lacks some of its trials. */
+/** A journal with missing trials. */
 interface ShortShard {
   readonly file: JournalFile;
   readonly lacking: number;
@@ -125,9 +125,9 @@ function shortShards(files: readonly JournalFile[], shards: Uint32Array): ShortS
   const planned = new Map<number, number>();
   for (const shard of shards) planned.set(shard, (planned.get(shard) ?? 0) + 1);
   return files.flatMap((file) => {
-    const own = planned.get(file.plan!.shard.index) ?? 0;
-    const lacking = own - file.trials.length;
-    return lacking > 0 ? [{ file, lacking, planned: own }] : [];
+    const count = planned.get(file.plan!.shard.index) ?? 0;
+    const lacking = count - file.trials.length;
+    return lacking > 0 ? [{ file, lacking, planned: count }] : [];
   });
 }
 
@@ -136,12 +136,12 @@ function shortNotice({ file: { path, plan, ends }, lacking, planned }: ShortShar
     (ends ?? "its run was cut short, or goes on; it can be continued with --resume");
 }
 
-/** Trials may be missing only where the journal that lacks them says why. */
+/** Trials may be missing only if the journal says why. */
 function stoppedBy(short: readonly ShortShard[]): string | undefined {
   return short.every(({ file }) => file.ends !== undefined) ? short[0]?.file.ends : undefined;
 }
 
-/** A rule that was fixed in advance keeps its errors; one that does not fit the policy was not. */
+/** Only a rule fixed in advance bounds the errors; one that does not fit the policy was changed later. */
 function ruleProblem({ gate: planned, resolved, trials }: PlanLine): string | undefined {
   const { gate, rule } = splitGate(planned);
   if (gate === undefined || rule === undefined) return undefined;
@@ -161,8 +161,8 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
   const [first, ...others] = files;
   const suites = new Map<string, string>();
   for (const { path, plan, trials } of files) {
-    const own = [...(plan === undefined ? [] : [plan]), ...trials];
-    for (const { suite } of own) if (!suites.has(suite)) suites.set(suite, path);
+    const records = [...(plan === undefined ? [] : [plan]), ...trials];
+    for (const { suite } of records) if (!suites.has(suite)) suites.set(suite, path);
   }
   if (suites.size > 1) {
     const names = [...suites].slice(0, 5).map(([name, path]) =>
@@ -186,15 +186,15 @@ function mixedProblem(files: readonly JournalFile[]): string | undefined {
   }
 }
 
-/** What is looked at to tell plans apart. */
-interface Distinct {
+/** The parts of plans that are compared. */
+interface ComparablePlan {
   readonly suite?: string;
   readonly resolved: object;
 }
 
-/** The fields in which two plans differ. */
-export function differences(one: Distinct, other: Distinct): string[] {
-  const fields = ({ suite, resolved }: Distinct): Record<string, unknown> => ({
+/** The names of the fields in which two plans differ. */
+export function differences(one: ComparablePlan, other: ComparablePlan): string[] {
+  const fields = ({ suite, resolved }: ComparablePlan): Record<string, unknown> => ({
     suite,
     ...resolved,
   });
@@ -223,7 +223,7 @@ function shardProblem(files: readonly JournalFile[]): string | undefined {
   }
 }
 
-/** So many missing shards are named. */
+/** At most this many missing shards are listed. */
 const MOST_NAMED = 20;
 
 function missingShards(files: readonly JournalFile[]): string | undefined {
@@ -264,22 +264,22 @@ function foreignProblem(
   }
 }
 
-/** All trials may be there and yet one be in a journal where its shard never put it. */
+/** Even if no trial is missing, one may be in the journal of another shard. */
 function misplacedProblem(
   files: readonly JournalFile[],
   shards: Uint32Array,
 ): string | undefined {
   for (const { path, plan, trials } of files) {
     const { index, of } = plan!.shard;
-    const odd = trials.find((trial) => shards[trial.index] !== index);
-    if (odd === undefined) continue;
+    const misplaced = trials.find((trial) => shards[trial.index] !== index);
+    if (misplaced === undefined) continue;
     return `${path} is ${shardText({ index, of })} and has a trial of ${
-      shardText({ index: shards[odd.index]!, of })
-    }: ${printable(odd.id)}`;
+      shardText({ index: shards[misplaced.index]!, of })
+    }: ${printable(misplaced.id)}`;
   }
 }
 
-/** The id of a trial that is not planned, or whose fields are not those of its id. */
+/** The id of a trial that is not planned, or whose fields do not match its id. */
 export function foreignTrial(
   trials: readonly TrialSummary[],
   planned: readonly PlannedTrial[],
@@ -289,7 +289,7 @@ export function foreignTrial(
     ?.id;
 }
 
-/** A trial with its place in the plan: looks are taken in plan order. */
+/** A trial and its place in the plan, as gates look in plan order. */
 function placeText(
   { task, strategy, perturbation, repetition, index, block }: Omit<PlannedTrial, "model">,
   model: string,

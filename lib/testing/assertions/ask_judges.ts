@@ -1,5 +1,5 @@
 /**
- * DecidedVariant expectations: asks the judges that matchers stand for, before assertions compare.
+ * Judged expectations: asks the judges of matchers before assertions compare.
  * @module
  */
 
@@ -25,38 +25,39 @@ export interface AskJudgesOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Of what happened, what is judged. */
+/** The parts of a run that are judged. */
 export type JudgedRecord =
   & Pick<CallRecord, "calls" | "answer">
   & Partial<Pick<CallRecord, "tools">>;
 
-/** A call that is expected; it may say more, which is of no account here. */
+/** An expected call; further fields do not matter here. */
 interface Call {
   readonly tool: string;
   readonly arguments?: Readonly<Record<string, OracleValue>>;
   readonly defaults?: unknown;
 }
 
-/** So many questions are asked at the same time. */
+/** At most this many requests run at the same time. */
 const CONCURRENCY = 8;
-/** Whoever writes what is expected by hand stays far below. */
+/** Far deeper than any expectation written by hand. */
 const DEEPEST = 500;
 
 /**
- * `expected` once its judges were asked: each matcher of a judge (`judge.like(...)`) knows the scores of
- * just the values that this run can have it compared with. These are the values at its place in the
- * arguments of each call of that function, or its default where it is left out; or the answer. Equal questions are asked once, at most eight
- * at the same time; without matchers of judges nothing is asked.
+ * Returns `expected` after asking its judges: each matcher of a judge (`judge.like(...)`) has the scores of
+ * all values that this run can compare it with. These are the values at its place in the arguments of each
+ * call of that function, or its default if it is omitted; or the answer. Equal questions are asked once, at
+ * most eight at the same time; without matchers of judges nothing is asked.
  *
- * @param expected A call, a list of calls, or what an answer is compared with; comes back in the same form.
- * @throws {InfrastructureError} If a judge could not be asked, or gave no score: a trial is then `invalid`.
- * @throws {InputError} If it is none of these or nests deeper than 500 levels, or a judge cannot be connected.
- * @throws The reason of the signal, if that aborts the requests.
+ * @param expected A call, a list of calls, or an expected answer; returned in the same form.
+ * @throws {InfrastructureError} If a judge could not be asked or gave no score: the trial is then `invalid`.
+ * @throws {InputError} If `expected` is none of these or nests deeper than 500 levels, or a judge cannot be
+ * connected.
+ * @throws The reason of the signal, if it aborts the requests.
  *
  * @example Usage
  * ```ts
  * import { judge } from "../../models/judge/judge.ts";
- * import { judged } from "./ask_judges.ts";
+ * import { askJudges } from "./ask_judges.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { meets } from "../../calls/expected/oracle.ts";
  * import { Toolbox } from "../../trials/executors/toolbox.ts";
@@ -68,7 +69,7 @@ const DEEPEST = 500;
  * const run = { calls: recordedCalls(toolbox.events), answer: "Done." };
  *
  * await using polite = judge({ model: scripted("double", [{ text: "[[0.95]]" }]) });
- * const [reply] = await judged(run, [
+ * const [reply] = await askJudges(run, [
  *   { tool: "reply", arguments: { text: polite.like("thanks the customer") } },
  * ]);
  * assert(meets(run.calls[0]!.arguments!, reply!.arguments));
@@ -79,43 +80,46 @@ export async function askJudges<Expected>(
   expected: Expected,
   { signal }: AskJudgesOptions = {},
 ): Promise<Expected> {
-  const compared = comparedIn(record, expected);
-  // Refuses what nests too deep before anything is paid for.
+  const comparisons = comparisonsIn(record, expected);
+  // Refuses expectations that nest too deep before anything is paid for.
   replaceIn(expected, (likeness) => likeness);
   const questions = new Questions();
-  for (const { given, value, position } of compared) questions.collect(given, value, position);
+  for (const { given, value, position } of comparisons) questions.collect(given, value, position);
   await questions.ask(signal);
   return replaceIn(expected, (likeness) => questions.settled(likeness)) as Expected;
 }
 
-/** What happened, and what it is compared with. */
-interface Compared {
+/** A value of the run and the value expected in its place. */
+interface Comparison {
   readonly given: JsonValue;
   readonly value: OracleValue;
-  /** What the tool's JSON Schema says of it, where its defaults count. */
+  /** The tool's JSON Schema at this place, if defaults count. */
   readonly position?: Position | undefined;
 }
 
-/** What of a record is compared with what. */
-function comparedIn({ calls, answer, tools = [] }: JudgedRecord, expected: unknown): Compared[] {
+/** The values of a record that will be compared. */
+function comparisonsIn(
+  { calls, answer, tools = [] }: JudgedRecord,
+  expected: unknown,
+): Comparison[] {
   if (isMatcher(expected)) return answer === null ? [] : [{ given: answer, value: expected }];
   return callsIn(expected).flatMap(({ tool, arguments: value = {}, defaults }) => {
     const schema = defaults === "refused"
       ? undefined
       : tools.find(({ name }) => name === tool)?.parameters;
     const position = schema === undefined ? undefined : new Position(schema);
-    return calls.flatMap((made): Compared[] =>
-      made.tool === tool && made.arguments !== undefined
-        ? [{ given: made.arguments, value, position }]
+    return calls.flatMap((call): Comparison[] =>
+      call.tool === tool && call.arguments !== undefined
+        ? [{ given: call.arguments, value, position }]
         : []
     );
   });
 }
 
 /**
- * The calls that are expected; none where a name, or a text or pattern for an answer, stands alone.
+ * The expected calls; none for names, texts and patterns.
  *
- * @throws {InputError} If it is neither, as a matcher in it would stay unasked.
+ * @throws {InputError} If a value is none of these, as its matchers would not be asked.
  */
 function callsIn(expected: unknown): Call[] {
   const parts: unknown[] = Array.isArray(expected) ? expected : [expected];
@@ -123,8 +127,8 @@ function callsIn(expected: unknown): Call[] {
     if (typeof part !== "object" || part === null || part instanceof RegExp) return [];
     if (isCall(part)) return [part];
     throw new InputError(
-      "Cannot ask judges as what is expected must be a call, a list of calls, or what an answer is " +
-        "compared with: there is something that names no tool",
+      "Cannot ask judges as the expectation must be a call, a list of calls, or an expected answer: " +
+        "a part of it names no tool",
     );
   });
 }
@@ -133,20 +137,20 @@ function isCall(value: unknown): value is Call {
   return isJsonObject(value) && typeof value["tool"] === "string";
 }
 
-/** What the judges are to be asked, and what they gave. */
+/** The questions to the judges, and their scores. */
 class Questions {
-  /** Each question once, by judge, and by what its values should be like and are. */
+  /** Each question once, by judge and by its truth and value. */
   readonly #known = new Map<object, Map<string, Question>>();
   /** The questions of each matcher, by the texts of their values. */
   readonly #byLikeness = new Map<LikeMatcher, Map<string, Question>>();
 
-  /** Collects the questions about a value that will be compared with what is expected. */
+  /** Collects the questions about a value that will be compared. */
   collect(given: JsonValue, expected: OracleValue, position?: Position): void {
     if (expected instanceof LikeMatcher) return this.#add(given, expected);
     if (isMatcher(expected)) {
       for (const one of expected.held?.values ?? []) {
-        for (const value of comparedWith(given, expected)) {
-          // Of a list any item may be the one that is meant: its place is not known.
+        for (const value of comparedValues(given, expected)) {
+          // Any item of a list may be meant, so that its position is unknown.
           this.collect(value, one, value === given ? position : undefined);
         }
       }
@@ -161,32 +165,32 @@ class Questions {
         const inner = within?.(key);
         if (Object.hasOwn(given, key)) this.collect(given[key]!, one, inner);
         else if (!mayBeAbsent(one)) {
-          // What is left out may have a default that is right.
+          // An omitted argument may have a correct default.
           for (const value of inner?.defaults ?? []) this.collect(value, one, inner);
         }
       }
     }
   }
 
-  /** Asks all of them. */
+  /** Asks all questions. */
   async ask(signal: AbortSignal | undefined): Promise<void> {
-    const open = [...this.#known.values()].flatMap((questions) => [...questions.values()]);
+    const pending = [...this.#known.values()].flatMap((questions) => [...questions.values()]);
     const ask = async (index: number) => {
-      const question = open[index]!;
+      const question = pending[index]!;
       const { likeness, value } = question;
       question.score = await likeness.question.ask(value, signal === undefined ? {} : { signal });
     };
-    await new LookAhead(open.length, ask, { concurrency: CONCURRENCY }).all();
-    // A judge that is down says nothing against the model under test.
-    const silent = open.find(({ score }) => score.score === null && !score.unfit);
-    if (silent === undefined) return;
-    const { name } = silent.likeness.question.judge;
+    await new LookAhead(pending.length, ask, { concurrency: CONCURRENCY }).all();
+    // A judge that is down is not the tested model's failure.
+    const unanswered = pending.find(({ score }) => score.score === null && !score.unfit);
+    if (unanswered === undefined) return;
+    const { name } = unanswered.likeness.question.judge;
     throw new InfrastructureError(
-      `Cannot judge by ${printable(name, 100)}: ${silent.score.why ?? "it does not say why"}`,
+      `Cannot judge by ${printable(name, 100)}: ${unanswered.score.why ?? "it does not say why"}`,
     );
   }
 
-  /** A matcher that knows what the judge gave. */
+  /** The matcher with the scores of its values. */
   settled(likeness: LikeMatcher): LikeMatcher {
     const questions = [...this.#byLikeness.get(likeness) ?? []];
     return likeness.settled(new Map(questions.map(([text, { score }]) => [text, score])));
@@ -200,15 +204,15 @@ class Questions {
     const key = JSON.stringify([truth, text]);
     const question = ofJudge.get(key) ?? { likeness, value, score: NEVER_ASKED };
     if (text !== TOO_DEEP) ofJudge.set(key, question);
-    const own = this.#byLikeness.get(likeness) ?? new Map<string, Question>();
-    this.#byLikeness.set(likeness, own.set(text, question));
+    const questions = this.#byLikeness.get(likeness) ?? new Map<string, Question>();
+    this.#byLikeness.set(likeness, questions.set(text, question));
   }
 }
 
-/** What of a value a matcher compares with the expectations that it is made of. */
-function comparedWith(given: JsonValue, { held }: Matcher): readonly JsonValue[] {
+/** The values that a matcher compares with its parts. */
+function comparedValues(given: JsonValue, { held }: Matcher): readonly JsonValue[] {
   if (!held?.items) return [given];
-  // A model may return many items, of which each would be paid for.
+  // A model may return many items, each of which would be paid for.
   return Array.isArray(given) && given.length === held.values.length ? given : [];
 }
 
@@ -218,10 +222,10 @@ interface Question {
   score: JudgeScore;
 }
 
-/** Holds for values that no judge is asked about. */
+/** The score of values about which no judge is asked. */
 const NEVER_ASKED = notAsked("the value nests too deep", true);
 
-/** What is expected, with each matcher of a judge replaced. */
+/** The expectation with each matcher of a judge replaced. */
 function replaceIn(expected: unknown, by: (likeness: LikeMatcher) => LikeMatcher): unknown {
   if (isMatcher(expected)) return replace(expected, by);
   if (Array.isArray(expected)) return expected.map((one) => replaceIn(one, by));
@@ -236,7 +240,7 @@ function replace(
 ): OracleValue {
   if (depth > DEEPEST) {
     throw new InputError(
-      `Cannot ask judges as what is expected must nest at most ${DEEPEST} levels deep`,
+      `Cannot ask judges as the expectation must nest at most ${DEEPEST} levels deep`,
     );
   }
   const within = (one: OracleValue) => replace(one, by, depth + 1);

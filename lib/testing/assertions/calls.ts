@@ -1,16 +1,15 @@
 /**
- * Assertions on tool calls, in the style of `@std/assert`. Whichever fails tells the call and the argument
- * that were wrong, the nearest call where none was right, and the calls that were made. One that could not
- * fail, whatever was called, is refused.
+ * Assertions on tool calls, in the style of `@std/assert`. A failure shows the wrong call and argument, the
+ * nearest call if none was right, and all calls made. An assertion that could never fail is refused.
  *
- * Where the record has tools, only calls of these can be expected. What a matcher cannot tell, because it
- * throws, passes no assertion. A call that was refused, as its arguments do not conform or there is no such
- * tool, is none of the expected ones; where there should be no call, it counts as one.
+ * If the record has tools, only calls of these can be expected. A matcher that throws passes no assertion. A
+ * refused call, with invalid arguments or an unknown tool, is never an expected one; where there should be no
+ * call, it counts.
  *
- * A call that met a fault, which a perturbation such as `timeout` put in its way, had no result and is to be
- * made again. It does not count: neither as one of the expected calls nor as one that is not expected or
- * failed. So the same assertions hold with and without faults, and judge the model, not the fault. Where there
- * should be no call, it counts: it was asked for. A call that was merely `slow` is like any other.
+ * A call lost to a fault of a perturbation such as `timeout` must be made again. It does not count, neither
+ * as an expected call nor as an unexpected or failed one. So the same assertions hold with and without
+ * faults, and judge the model, not the fault. Where there should be no call, it counts, as the model did make
+ * it. A call that was merely `slow` is like any other.
  * @module
  */
 
@@ -27,14 +26,14 @@ import { isLost } from "../../tools/fault.ts";
 import { type CallScore, scoreCalls } from "../../calls/expected/precision_recall.ts";
 import {
   type AssertionStory,
+  callName,
   checkUse,
-  counted,
+  countText,
   differenceLines,
   fail,
-  listed,
+  limitLines,
   lostLines,
   missingLines,
-  nameOfCall,
   nearestLines,
   spareLines,
 } from "./messages.ts";
@@ -43,15 +42,15 @@ import { parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
-/** How often calls are expected; each is a whole number from 0 on. */
+/** The expected number of calls; each is a whole number from 0. */
 export interface CallCount {
-  /** The fewest; default 0. */
+  /** The minimum; default 0. */
   readonly atLeast?: number;
-  /** The most; default any number. */
+  /** The maximum; default: unlimited. */
   readonly atMost?: number;
 }
 
-/** What a score must reach at least; each is above 0 and at most 1. */
+/** The minimum of each score; above 0 and at most 1. */
 export interface ScoreThresholds {
   /** The share of the calls made that were expected. */
   readonly precision?: number;
@@ -80,12 +79,11 @@ const SCORE_THRESHOLDS = z.strictObject({ precision: SHARE, recall: SHARE, f1: S
 );
 
 /**
- * Asserts that an expected call was made, and not refused. One that met a fault of a perturbation does not
- * count.
+ * Asserts that an expected call was made and not refused. Calls lost to a fault do not count.
  *
- * @param options `times`: exactly how often, from 1 on; default once or more.
- * @throws {AssertionError} Otherwise; the message tells how the nearest call differs.
- * @throws {InputError} If what is expected or an option cannot be used.
+ * @param options `times`: the exact number of calls, from 1; default: at least one.
+ * @throws {AssertionError} If not; the message shows how the nearest call differs.
+ * @throws {InputError} If the expectation or an option cannot be used.
  *
  * @example Usage
  * ```ts
@@ -126,10 +124,10 @@ export function assertCalled(
 }
 
 /**
- * Asserts that no such call was made, nor tried: one that was refused or met a fault counts, too.
+ * Asserts that no such call was made; calls that were refused or lost to a fault count, too.
  *
- * @throws {AssertionError} Otherwise, and where a matcher cannot tell.
- * @throws {InputError} If what is expected cannot be used: of a tool that there is not it would always hold.
+ * @throws {AssertionError} If one was, or a matcher throws.
+ * @throws {InputError} If the expectation cannot be used: with an unknown tool it would always hold.
  *
  * @example Usage
  * ```ts
@@ -154,9 +152,9 @@ export function assertNotCalled(
 }
 
 /**
- * Asserts that no call was made at all, nor tried: those that were refused or met a fault count, too.
+ * Asserts that no calls were made; those that were refused or lost to a fault count, too.
  *
- * @throws {AssertionError} Otherwise.
+ * @throws {AssertionError} If any were.
  *
  * @example Usage
  * ```ts
@@ -173,13 +171,13 @@ export function assertNoCalls(record: Pick<CallRecord, "calls">, message?: strin
 }
 
 /**
- * Asserts how many calls were made: of one kind or, where `expected` is `undefined`, of all. Refused calls
- * count among all, but for calls of one kind only where there must be none. Calls that met a fault of a
- * perturbation count only where there must be none.
+ * Asserts the number of calls: of one kind or, if `expected` is `undefined`, of all. Refused calls count
+ * among all, but among calls of one kind only if there must be none. Calls lost to a fault count only if
+ * there must be none.
  *
- * @param count Exactly how many, or the fewest and the most.
- * @throws {AssertionError} Otherwise, and where a matcher cannot tell.
- * @throws {InputError} If what is expected cannot be used, or any count would do.
+ * @param count The exact number, or the minimum and maximum.
+ * @throws {AssertionError} If it is another number, or a matcher throws.
+ * @throws {InputError} If the expectation cannot be used, or any count would pass.
  *
  * @example Usage
  * ```ts
@@ -205,24 +203,23 @@ export function assertCallCount(
   );
   if (expected !== undefined) {
     const checked = new CheckedCall(expected, record.tools);
-    const what = (made: number) =>
-      `${checked} was called ${timesText(made)}, not ${rangeText(range, timesText)}`;
+    const what = (number: number) =>
+      `${checked} was called ${timesText(number)}, not ${rangeText(range, timesText)}`;
     return assertCounted(record, checked, range, { what, message });
   }
   const { calls } = record;
-  const made = range.atMost === 0 ? calls.length : withoutLost(calls).length;
-  if (made >= range.atLeast && made <= range.atMost) return;
-  const what = `The number of calls should be ${rangeText(range, String)}, but is ${made}`;
-  fail({ what, message, lines: made < calls.length ? lostLines(calls) : [], calls });
+  const total = range.atMost === 0 ? calls.length : withoutLost(calls).length;
+  if (total >= range.atLeast && total <= range.atMost) return;
+  const what = `The number of calls should be ${rangeText(range, String)}, but is ${total}`;
+  fail({ what, message, lines: total < calls.length ? lostLines(calls) : [], calls });
 }
 
 /**
- * Asserts that expected calls were made in this order, and not refused; others may stand between them.
- * Calls of one step count in the order in which they were written. One that met a fault of a perturbation does
- * not count.
+ * Asserts that expected calls were made in this order and not refused; other calls may be between them. Calls
+ * of one step count in the order in which they were written. Calls lost to a fault do not count.
  *
- * @throws {AssertionError} Otherwise.
- * @throws {InputError} If what is expected cannot be used, or nothing is.
+ * @throws {AssertionError} If not.
+ * @throws {InputError} If the expectation cannot be used or is empty.
  *
  * @example Usage
  * ```ts
@@ -254,10 +251,10 @@ export function assertCallOrder(
         message,
         lines: [
           `expected call ${place + 1} of ${checked.length} was not made` +
-          `${before === undefined ? "" : ` after ${nameOfCall(before)}`}: ${one}`,
+          `${before === undefined ? "" : ` after ${callName(before)}`}: ${one}`,
           ...(earlier === undefined
             ? nearestLines(one, calls.slice(next))
-            : [`it was made before: ${nameOfCall(earlier)}`]).map((line) => `  ${line}`),
+            : [`it was made before: ${callName(earlier)}`]).map((line) => `  ${line}`),
         ],
         calls,
         focus: next,
@@ -268,13 +265,13 @@ export function assertCallOrder(
 }
 
 /**
- * Asserts that the calls are the expected ones, as the mode takes it: `exact`, `unordered`, `subset` or
- * `superset` ({@linkcode TrajectoryMode}). The order of expectations matters to `exact` alone. A refused call
- * is none of the expected ones. One that met a fault of a perturbation is left out, as if it had not been made.
+ * Asserts that the calls are the expected ones, by the mode: `exact`, `unordered`, `subset` or `superset`
+ * ({@linkcode TrajectoryMode}). The order of expectations matters only for `exact`. A refused call is never
+ * an expected one. Calls lost to a fault are ignored.
  *
- * @throws {AssertionError} Otherwise; the message tells which calls are missing and which are not expected.
- * @throws {InputError} If there is no such mode, or what is expected cannot be used, or is nothing where
- * that would always hold.
+ * @throws {AssertionError} If not; the message shows the missing and unexpected calls.
+ * @throws {InputError} If the mode is unknown, or the expectation cannot be used, or is empty where it would
+ * then always hold.
  *
  * @example Usage
  * ```ts
@@ -312,10 +309,10 @@ export function assertTrajectory(
 }
 
 /**
- * Asserts that no call failed: none was refused, named no tool, or had an error for its result. One that met
- * a fault of a perturbation does not count: it is at no fault itself.
+ * Asserts that no call failed: none was refused, named an unknown tool, or returned an error. Calls lost to a
+ * fault do not count.
  *
- * @throws {AssertionError} Otherwise; the message tells the error of every call that failed.
+ * @throws {AssertionError} If any failed; the message shows the error of each.
  *
  * @example Usage
  * ```ts
@@ -330,23 +327,23 @@ export function assertNoFailedCalls(record: Pick<CallRecord, "calls">, message?:
   const { calls } = record;
   const failed = calls.filter((call) => call.error !== undefined && !isLost(call));
   if (failed.length === 0) return;
-  const lines = failed.map((call) => `${nameOfCall(call)}: ${printable(call.error!, 300)}`);
+  const lines = failed.map((call) => `${callName(call)}: ${printable(call.error!, 300)}`);
   fail({
-    what: `${failed.length} of ${counted(withoutLost(calls).length, "call")} failed`,
+    what: `${failed.length} of ${countText(withoutLost(calls).length, "call")} failed`,
     message,
-    lines: listed(lines, "call"),
+    lines: limitLines(lines, "call"),
     calls,
     focus: calls.indexOf(failed[0]!),
   });
 }
 
 /**
- * Asserts that the calls, in whatever order, reach a score ({@linkcode CallScore}). A refused call is none of
- * the expected ones, and takes from the precision; one that met a fault of a perturbation does not count.
+ * Asserts that the calls, in any order, reach a score ({@linkcode CallScore}). A refused call is never an
+ * expected one and lowers the precision; calls lost to a fault do not count.
  *
  * @returns The score.
- * @throws {AssertionError} Otherwise; the message tells which calls are missing and which are not expected.
- * @throws {InputError} If a threshold cannot be used, none is given, or no call is expected.
+ * @throws {AssertionError} If not; the message shows the missing and unexpected calls.
+ * @throws {InputError} If a threshold cannot be used, or no threshold or call is given.
  *
  * @example Usage
  * ```ts
@@ -368,21 +365,21 @@ export function assertCallScore(
   refuseNone(checked, "assertCallScore");
   const limits = parseWith(SCORE_THRESHOLDS, thresholds, "the thresholds of assertCallScore");
   const score = scoreCalls(record, expected);
-  const short = (["precision", "recall", "f1"] as const).filter((name) =>
+  const missed = (["precision", "recall", "f1"] as const).filter((name) =>
     score[name] < (limits[name] ?? 0)
   );
-  if (short.length === 0) return score;
+  if (missed.length === 0) return score;
   const { missing, unexpected } = compareTrajectory(record, expected, "unordered");
   const spare = unexpected.map((place) => record.calls[place]!);
   return fail({
     what: `The calls do not reach their score: ${
-      short.map((name) => `${name} is ${shareText(score[name])} and should be ${limits[name]}`)
+      missed.map((name) => `${name} is ${shareText(score[name])} and should be ${limits[name]}`)
         .join(", ")
     }`,
     message,
     lines: [
       `${score.matched} right of ${
-        counted(score.made, "call")
+        countText(score.made, "call")
       } made and ${score.expected} expected`,
       ...missingLines(checked, missing, withLost(spare, record.calls)),
       ...spareLines(spare),
@@ -392,14 +389,14 @@ export function assertCallScore(
   });
 }
 
-/** What a count of calls has to say where it is wrong. */
+/** The texts of a failed count. */
 interface CountStory extends Pick<AssertionStory, "message"> {
   readonly what: (count: number) => string;
 }
 
 /**
- * Asserts how many calls are as expected; those of which a matcher cannot tell might be, or not. Where there
- * must be none, refused ones count.
+ * Asserts the number of expected calls. Calls about which a matcher throws may count or not. If there must be
+ * none, refused calls count.
  */
 function assertCounted(
   { calls }: MadeCalls,
@@ -415,29 +412,29 @@ function assertCounted(
     const lines = undecided.flatMap((place) => {
       const call = calls[place]!;
       return [
-        nameOfCall(call),
+        callName(call),
         ...differenceLines(expected.differencesOf(call)).map((line) => `  ${line}`),
       ];
     });
     fail({
-      what: `Whether ${expected} was called as it should be cannot be told`,
-      ...{ message, lines: listed(lines, "line"), calls, focus: undecided[0] },
+      what: `Whether ${expected} was called as it should be cannot be decided`,
+      ...{ message, lines: limitLines(lines, "line"), calls, focus: undecided[0] },
     });
   }
   const isFitting = new Set(fitting);
   const lines = fewest < atLeast
     ? nearestLines(expected, calls.filter((_, place) => !isFitting.has(place)))
-    : listed(fitting.map((place) => nameOfCall(calls[place]!)), "call");
+    : limitLines(fitting.map((place) => callName(calls[place]!)), "call");
   const focus = fewest < atLeast ? 0 : fitting.at(-1);
   fail({ what: what(fewest), message, lines, calls, focus });
 }
 
-/** The calls that count: a fault kept the others from their results. */
+/** The calls that count: those not lost to a fault. */
 function withoutLost(calls: readonly RecordedCall[]): readonly RecordedCall[] {
   return calls.filter((call) => !isLost(call));
 }
 
-/** Those of the calls that may be nearest to one that is missing: the ones to spare, and those that met a fault. */
+/** The calls that may be nearest to a missing one: unexpected calls, and those lost to a fault. */
 function withLost(
   spare: readonly RecordedCall[],
   calls: readonly RecordedCall[],
@@ -467,7 +464,7 @@ function rangeText(
   return `${atLeast === 0 ? "" : `at least ${inWords(atLeast)} and `}at most ${inWords(atMost)}`;
 }
 
-/** A share, rounded down so that it never seems to reach what it does not. */
+/** A share, rounded down so that it never seems to reach a limit that it does not. */
 function shareText(share: number): string {
   return String(Math.floor(share * 1_000) / 1_000);
 }

@@ -1,5 +1,5 @@
 /**
- * Call stories: what was wrong with calls, and which were made, in words.
+ * Assertion messages: describe what was wrong with calls, and which were made.
  * @module
  */
 
@@ -14,44 +14,44 @@ import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className, isObject } from "../../calls/values/parts.ts";
 import { valueText } from "../../calls/values/text.ts";
 
-/** So many calls are shown. */
+/** At most this many calls are shown. */
 const MOST_CALLS = 12;
-/** So many differences of one call are told, and so many calls that are wrong. */
-const MOST_TOLD = 10;
-/** So many expected calls that were not made are told. */
+/** At most this many differences of one call, and this many wrong calls, are listed. */
+const MOST_LISTED = 10;
+/** At most this many missing calls are listed. */
 const MOST_MISSING = 5;
-/** So much of a name is shown. */
+/** At most this many characters of a name are shown. */
 const LONGEST_NAME = 60;
 
-/** What an assertion has to say where it fails. */
+/** The parts of a failure message. */
 export interface AssertionStory {
   /** What failed, without a full stop. */
   readonly what: string;
-  /** The user's own words; they stand behind what failed. */
+  /** The user's message, shown after it. */
   readonly message?: string | undefined;
-  /** What was wrong, line by line. */
+  /** Details, one per line. */
   readonly lines?: readonly string[];
-  /** The calls that were made; left out where they have nothing to do with it. */
+  /** The calls that were made; omitted if they are irrelevant. */
   readonly calls?: readonly RecordedCall[];
-  /** The place of the call that must be among those shown; default the first. */
+  /** The place of a call that must be shown; default: the first. */
   readonly focus?: number | undefined;
 }
 
 /**
  * Fails an assertion.
  *
- * @throws {AssertionError} Always: what failed, what was wrong, and the calls.
+ * @throws {AssertionError} Always, with all parts of the message.
  */
 export function fail({ what, message, lines = [], calls, focus }: AssertionStory): never {
   const head = `${what}${message === undefined ? "." : `: ${printable(message, 500)}`}`;
-  const told = [...lines, ...(calls === undefined ? [] : callLines(calls, focus))];
-  throw new AssertionError([head, ...told.map((line) => `  ${line}`)].join("\n"));
+  const details = [...lines, ...(calls === undefined ? [] : callLines(calls, focus))];
+  throw new AssertionError([head, ...details.map((line) => `  ${line}`)].join("\n"));
 }
 
 /**
- * Checks what every assertion is handed.
+ * Checks the arguments that all assertions share.
  *
- * @throws {InputError} If the record is none, as a promise is, or the message is no text.
+ * @throws {InputError} If the record is none, such as a promise, or the message is no text.
  */
 export function checkUse(
   record: { readonly calls: readonly RecordedCall[] },
@@ -68,9 +68,9 @@ export function checkUse(
 }
 
 /**
- * Checks the words of the user that an assertion shows.
+ * Checks the user's message of an assertion.
  *
- * @throws {InputError} If they are no text: options stand before them.
+ * @throws {InputError} If it is no text: options come before it.
  */
 export function checkMessage(message: string | undefined): void {
   if (message === undefined || typeof message === "string") return;
@@ -81,9 +81,9 @@ export function checkMessage(message: string | undefined): void {
 }
 
 /**
- * The calls that were made, a line each.
+ * The calls that were made, one per line.
  *
- * @param focus The place of a call that must be among those shown.
+ * @param focus The place of a call that must be shown.
  *
  * @example Usage
  * ```ts
@@ -109,13 +109,13 @@ export function callLines(calls: readonly RecordedCall[], focus = 0): readonly s
   ];
 }
 
-/** A call and what came of it, on one line. */
+/** A call and its outcome, on one line. */
 function describeRecordedCall(recorded: RecordedCall): string {
   const { call, step, tool, arguments: given, written, result, error, refused, fault } = recorded;
   // Only plain values are shown one by one.
   const isPlain = isJsonObject(given) &&
     Object.values(given).every((value) => typeof value !== "object");
-  const shown = isPlain
+  const argumentsText = isPlain
     ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value)}`).join(", ")
     : written;
   const failed = refused
@@ -125,27 +125,27 @@ function describeRecordedCall(recorded: RecordedCall): string {
     : error === undefined
     ? ""
     : "failed: ";
-  const back = failed + printable(error ?? result, 80);
+  const outcome = failed + printable(error ?? result, 80);
   return `${call}. step ${step} ${printable(tool, LONGEST_NAME)}(${
-    printable(shown, 120)
-  }) -> ${back}`;
+    printable(argumentsText, 120)
+  }) -> ${outcome}`;
 }
 
-/** Which call it is, such as `call 2 (step 1) weather`; of one that was refused or met a fault it says so. */
-export function nameOfCall({ call, step, tool, refused, fault }: RecordedCall): string {
+/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused or lost. */
+export function callName({ call, step, tool, refused, fault }: RecordedCall): string {
   return `call ${call} (step ${step}) ${printable(tool, LONGEST_NAME)}${
     refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
   }`;
 }
 
-/** The calls that met a fault and do not count, a line each. */
+/** The calls that were lost to a fault and do not count, one per line. */
 export function lostLines(calls: readonly RecordedCall[]): readonly string[] {
-  const told = calls.filter(isLost)
+  const lines = calls.filter(isLost)
     .map(({ call, fault }) => `call ${call} met the fault ${fault} and does not count`);
-  return listed(told, "call");
+  return limitLines(lines, "call");
 }
 
-/** The call among some that is nearest to an expected one, and how it differs; no line if there is none. */
+/** The call that is nearest to an expected one, and its differences; empty if there is none. */
 export function nearestLines(
   expected: CheckedCall,
   calls: readonly RecordedCall[],
@@ -153,34 +153,38 @@ export function nearestLines(
   const nearest = nearestCall(expected, { calls, tools: [] });
   if (nearest === undefined) return [];
   const { call, differences } = nearest;
-  const why = call.refused ? [`it was refused: ${printable(call.error ?? call.result, 300)}`] : [];
+  const reason = call.refused
+    ? [`it was refused: ${printable(call.error ?? call.result, 300)}`]
+    : [];
   return [
-    `nearest is ${nameOfCall(call)}`,
-    ...[...why, ...lostLines([call]), ...differenceLines(differences)].map((line) => `  ${line}`),
+    `nearest is ${callName(call)}`,
+    ...[...reason, ...lostLines([call]), ...differenceLines(differences)].map((line) =>
+      `  ${line}`
+    ),
   ];
 }
 
-/** The expected calls that were not made, each with the nearest of the calls to spare. */
+/** The missing calls, each with the nearest of the unexpected ones. */
 export function missingLines(
   expected: readonly CheckedCall[],
   missing: readonly number[],
   spare: readonly RecordedCall[],
 ): readonly string[] {
-  const told = missing.slice(0, MOST_MISSING).flatMap((place) => [
+  const lines = missing.slice(0, MOST_MISSING).flatMap((place) => [
     `expected call ${place + 1} of ${expected.length} was not made: ${expected[place]}`,
     ...nearestLines(expected[place]!, spare).map((line) => `  ${line}`),
   ]);
   const more = missing.length - MOST_MISSING;
-  return more > 0 ? [...told, `... ${counted(more, "more expected call")} not made`] : told;
+  return more > 0 ? [...lines, `... ${countText(more, "more expected call")} not made`] : lines;
 }
 
-/** The calls that are none of the expected ones, a line each. */
+/** The unexpected calls, one per line. */
 export function spareLines(spare: readonly RecordedCall[]): readonly string[] {
-  return listed(spare.map((call) => `${nameOfCall(call)} is not expected`), "call");
+  return limitLines(spare.map((call) => `${callName(call)} is not expected`), "call");
 }
 
 /**
- * Differences in words, a line each.
+ * The differences, one per line.
  *
  * @example Usage
  * ```ts
@@ -203,13 +207,16 @@ export function spareLines(spare: readonly RecordedCall[]): readonly string[] {
  * ```
  */
 export function differenceLines(differences: readonly ValueDifference[]): readonly string[] {
-  return listed(differences.map(describeDifference), "difference");
+  return limitLines(differences.map(describeDifference), "difference");
 }
 
-/** The first of the lines, and how many there are more. */
-export function listed(lines: readonly string[], what: string): readonly string[] {
-  if (lines.length <= MOST_TOLD) return lines;
-  return [...lines.slice(0, MOST_TOLD), `... ${counted(lines.length - MOST_TOLD, `more ${what}`)}`];
+/** The first of the lines, and the number of further ones. */
+export function limitLines(lines: readonly string[], what: string): readonly string[] {
+  if (lines.length <= MOST_LISTED) return lines;
+  return [
+    ...lines.slice(0, MOST_LISTED),
+    `... ${countText(lines.length - MOST_LISTED, `more ${what}`)}`,
+  ];
 }
 
 function describeDifference(difference: ValueDifference): string {
@@ -224,6 +231,6 @@ function describeDifference(difference: ValueDifference): string {
 }
 
 /** A number of things, such as `2 calls`. */
-export function counted(count: number, what: string): string {
+export function countText(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -1,12 +1,11 @@
 /**
- * Assertions on what a run comes to beside its calls: the answer, the state that it left behind, and what
- * it took.
+ * Assertions on a run's answer, the state that it left behind, and its cost.
  * @module
  */
 
 import { z } from "zod";
 import type { CallRecord } from "../../calls/record.ts";
-import { checkMessage, checkUse, counted, differenceLines, fail } from "./messages.ts";
+import { checkMessage, checkUse, countText, differenceLines, fail } from "./messages.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { InputError, reasonOf } from "../../base/errors.ts";
@@ -15,30 +14,30 @@ import { isMatcher, type Matcher, matchingText, mayBeAbsent } from "../../calls/
 import { valueDifferences } from "../../calls/values/differences.ts";
 import { parsePath } from "../../calls/values/paths.ts";
 
-/** How states are compared. */
+/** Options for comparing states. */
 export interface StateOptions {
-  /** `partial` allows further keys, map entries and set members, wherever; default `exact`. */
+  /** `partial` allows further keys, map entries and set members everywhere; default `exact`. */
   readonly match?: "exact" | "partial";
   /**
-   * Parts whose value, or absence, is of no account: `updatedAt`, `orders[*].id`. A star stands for every
-   * item of a list, member of a set, entry of a map or key of an object.
+   * Paths to ignore, whether present or not: `updatedAt`, `orders[*].id`. A star matches every item of a
+   * list, member of a set, entry of a map or key of an object.
    */
   readonly ignore?: readonly string[];
 }
 
-/** The most that a run may take; each from 0 on. */
+/** The limits of a run; each from 0. */
 export interface RunBudget {
   /** Calls. */
   readonly calls?: number;
   /** Model replies. */
   readonly replies?: number;
-  /** Tokens read. */
+  /** Input tokens. */
   readonly inputTokens?: number;
-  /** Tokens written. */
+  /** Output tokens. */
   readonly outputTokens?: number;
-  /** Tokens read and written. */
+  /** Input and output tokens together. */
   readonly tokens?: number;
-  /** Seconds, those of the tools included, without waiting, retries and failed attempts. */
+  /** Seconds, including tools, without waiting, retries and failed attempts. */
   readonly seconds?: number;
 }
 
@@ -61,14 +60,14 @@ const RUN_BUDGET = z.strictObject({
   "must have a limit, as any run would do",
 );
 
-/** So much of an answer is shown. */
+/** At most this many characters of an answer are shown. */
 const LONGEST_ANSWER = 1_000;
 
 /**
- * Asserts that the final text contains a text, matches a regular expression, or is what a matcher takes.
+ * Asserts that the final text contains a text, matches a regular expression, or is accepted by a matcher.
  *
- * @throws {AssertionError} Otherwise, and where there is no answer; the message shows it.
- * @throws {InputError} If what is expected is empty, or none of these.
+ * @throws {AssertionError} If not, or if there is no answer; the message shows the answer.
+ * @throws {InputError} If the expectation is empty, or none of these.
  *
  * @example Usage
  * ```ts
@@ -100,20 +99,21 @@ export function assertAnswer(
     isRight = matcher.matches(answer);
   } catch (error) {
     const reason = printable(reasonOf(error), 300);
-    const what = `Whether the answer is ${description} cannot be told, as that threw: ${reason}`;
+    const what =
+      `Whether the answer is ${description} cannot be decided, as the matcher threw: ${reason}`;
     return fail({ what, message, lines, calls });
   }
   if (!isRight) fail({ what: `The answer is not ${description}`, message, lines, calls });
 }
 
 /**
- * Asserts that objects of one's own are in an expected state: what the calls have made of them. They are
- * compared by their values, as `assertEquals` does ({@linkcode valueDifferences} says how), and matchers may
- * stand anywhere in what is expected.
+ * Asserts that the user's objects are in an expected state after the calls. They are compared by value, like
+ * `assertEquals` does ({@linkcode valueDifferences} has the details), and matchers may be anywhere in the
+ * expectation.
  *
- * @throws {AssertionError} Otherwise; the message tells the path of everything that differs.
- * @throws {InputError} If an option cannot be used, or if any state would do: nothing is expected, or
- * nothing that is not ignored.
+ * @throws {AssertionError} If not; the message shows the path of each difference.
+ * @throws {InputError} If an option cannot be used, or any state would pass: nothing is expected, or all of
+ * it is ignored.
  *
  * @example Usage
  * ```ts
@@ -139,24 +139,23 @@ export function assertState(
   const paths = ignore.map(parsePath);
   if (expectsNothing(expected, partial, paths)) {
     throw new InputError(
-      "Cannot use assertState as something must be expected: what is, match and ignore leave nothing " +
-        "of, and any state would do",
+      "Cannot use assertState as something must be expected: match and ignore leave nothing " +
+        "to compare, so that any state would pass",
     );
   }
   checkIgnored(expected, paths);
   const differences = valueDifferences(actual, expected, { name: "state", partial, ignore: paths });
   if (differences.length === 0) return;
-  const what = `The state is not as expected: ${counted(differences.length, "difference")}`;
+  const what = `The state is not as expected: ${countText(differences.length, "difference")}`;
   fail({ what, message, lines: differenceLines(differences) });
 }
 
 /**
- * Asserts that a run took no more than a budget. Whatever was done counts, calls that were refused or met a fault
- * of a perturbation among it.
+ * Asserts that a run stayed within a budget. All calls count, including those refused or lost to a fault.
  *
- * @throws {AssertionError} Otherwise; the message tells each limit that was exceeded.
+ * @throws {AssertionError} If not; the message shows each exceeded limit.
  * @throws {InputError} If a limit is unknown, negative or no number, if there is none, or if replies or
- * tokens are limited where nobody counted any, as in the run of an agent of one's own.
+ * tokens are limited that were not counted, as in the run of a custom agent.
  *
  * @example Usage
  * ```ts
@@ -173,12 +172,12 @@ export function assertBudget(
 ): void {
   checkUse(record, message);
   const limits = parseWith(RUN_BUDGET, budget, "the budget of assertBudget");
-  const taken = takenBy(record);
-  refuseUncounted(limits, taken);
+  const amounts = amountsOf(record);
+  refuseUncounted(limits, amounts);
   const lines = BUDGET_KEYS.flatMap((key) => {
     const limit = limits[key];
-    if (limit === undefined || taken[key] <= limit) return [];
-    return [`${WORDS[key]}: at most ${limit}, but it took ${taken[key]}`];
+    if (limit === undefined || amounts[key] <= limit) return [];
+    return [`${WORDS[key]}: at most ${limit}, but it took ${amounts[key]}`];
   });
   if (lines.length === 0) return;
   fail({ what: "The budget is exceeded", message, lines, calls: record.calls });
@@ -195,7 +194,7 @@ const WORDS: Readonly<Record<keyof RunBudget, string>> = {
 
 const BUDGET_KEYS = Object.keys(WORDS) as (keyof RunBudget)[];
 
-function takenBy(
+function amountsOf(
   { calls, replies, usage, durationMs }: Parameters<typeof assertBudget>[0],
 ): Required<RunBudget> {
   const { inputTokens, outputTokens } = usage;
@@ -205,17 +204,17 @@ function takenBy(
   };
 }
 
-/** A limit on what nobody has counted could not be exceeded. */
-function refuseUncounted(limits: RunBudget, taken: Required<RunBudget>): void {
+/** A limit on something that was not counted could not be exceeded. */
+function refuseUncounted(limits: RunBudget, amounts: Required<RunBudget>): void {
   const uncounted = [
-    ...(taken.replies === 0 ? ["replies"] as const : []),
-    ...(taken.tokens === 0 ? ["inputTokens", "outputTokens", "tokens"] as const : []),
+    ...(amounts.replies === 0 ? ["replies"] as const : []),
+    ...(amounts.tokens === 0 ? ["inputTokens", "outputTokens", "tokens"] as const : []),
   ];
-  const limited = uncounted.find((key) => limits[key] !== undefined);
-  if (limited === undefined) return;
+  const limit = uncounted.find((key) => limits[key] !== undefined);
+  if (limit === undefined) return;
   throw new InputError(
-    `Cannot limit ${limited} as somebody must have counted ${
-      limited === "replies" ? "the replies" : "the tokens"
-    } of the run: there are none, as where an agent of one's own was asked, or a server tells none`,
+    `Cannot limit ${limit} as the ${
+      limit === "replies" ? "replies" : "tokens"
+    } of the run must be counted: there are none, as with a custom agent, or a server that reports none`,
   );
 }

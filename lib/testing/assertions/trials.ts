@@ -24,8 +24,8 @@ import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
 /**
  * Asserts that the trial ended with the right answer.
  *
- * @throws {AssertionError} Otherwise; the message tells the trial's story. An invalid trial does not
- * pass either, and the message says that infrastructure is to blame.
+ * @throws {AssertionError} If not; the message describes the trial. An invalid trial fails too, and the
+ * message says that infrastructure is the cause.
  *
  * @example Usage
  * ```ts
@@ -41,17 +41,17 @@ import { describeVerdict, verdictNumbers } from "../../gate/verdict_text.ts";
 export function assertSolved(trial: Trial): void {
   if (trial.solved) return;
   const failed = failedAssertion(trial);
-  if (failed !== undefined) throw assertionOf(failed, trial);
-  if (trial.outcome === "invalid") throw invalidOf(trial);
+  if (failed !== undefined) throw userAssertion(failed, trial);
+  if (trial.outcome === "invalid") throw invalidTrial(trial);
   const what = isCase(trial.task)
     ? `The model reached a limit before it answered: ${trial.outcome}`
     : "The task is not solved.";
   throw new AssertionError(`${what}\n${describeTrial(trial)}`);
 }
 
-/** The user's own assertion, with its place in the user's file: a stack would lead into files of ours. */
-function assertionOf({ message, at }: AssertionEvent, trial: Trial): AssertionError {
-  // Assertions on calls list them already.
+/** The user's failed assertion, with its place in the user's file: a stack would lead into this library. */
+function userAssertion({ message, at }: AssertionEvent, trial: Trial): AssertionError {
+  // Assertions on calls already list them.
   const story = LISTS_CALLS.test(message) ? { calls: 0 } : {};
   const error = new AssertionError(
     `${message}\n\n${describeTrial(trial, { ...story, reasons: false })}`,
@@ -62,16 +62,16 @@ function assertionOf({ message, at }: AssertionEvent, trial: Trial): AssertionEr
 
 const LISTS_CALLS = /^ {2}calls made: /m;
 
-function invalidOf(trial: Trial): AssertionError {
+function invalidTrial(trial: Trial): AssertionError {
   const story = describeTrial(trial, { reasons: false });
   return new AssertionError(`The trial is invalid: ${describeInvalid(trial)}\n${story}`);
 }
 
 /**
- * Asserts that the trial ended as it should: with the right answer or, where its perturbation keeps from the
- * model what that needs, by abstaining.
+ * Asserts that the trial ended correctly: with the right answer or, if its perturbation withholds something
+ * the answer needs, by abstaining.
  *
- * @throws {AssertionError} Otherwise; the message tells the trial's story.
+ * @throws {AssertionError} If not; the message describes the trial.
  *
  * @example Usage
  * ```ts
@@ -86,7 +86,7 @@ function invalidOf(trial: Trial): AssertionError {
  */
 export function assertRight(trial: Trial): void {
   if (trial.outcome === "abstained") return;
-  // What comes of a case that lacks something, only the user's own assertions can say.
+  // Only the user's own assertions can judge a case that lacks something.
   const isAbstaining = trial.changed !== false && isRemoving(trial.perturbation) &&
     !isCase(trial.task);
   if (!isAbstaining) return assertSolved(trial);
@@ -99,7 +99,7 @@ export function assertRight(trial: Trial): void {
 /**
  * Asserts that no call of the trial was wrong, and that the trial is valid.
  *
- * @throws {AssertionError} Otherwise; the message describes every wrong call.
+ * @throws {AssertionError} If not; the message describes every wrong call.
  *
  * @example Usage
  * ```ts
@@ -123,9 +123,9 @@ export function assertNoFailures(trial: Trial): void {
 /**
  * Asserts that the trials, all of one model, strategy and perturbation, pass a gate.
  *
- * @returns The verdict, which is `pass`, or `undecided` where the policy lets that pass.
- * @throws {AssertionError} Otherwise; the message is the verdict with its numbers.
- * @throws {InputError} If the policy is not usable.
+ * @returns The verdict: `pass`, or `undecided` if the policy accepts that.
+ * @throws {AssertionError} If not; the message is the verdict with its numbers.
+ * @throws {InputError} If the policy cannot be used.
  *
  * @example Usage
  * ```ts
@@ -143,18 +143,18 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
         "against a success rate: baseline and sequential belong to benchmarks",
     );
   }
-  // Trials that were run by hand may share an id; each of them counts.
-  const counted = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
-  const planned = counted.map((trial) => ({ ...trial, model: trial.model.requested }));
-  const judged = decideTrials(counted, planned, checked);
-  const verdict: Verdict = judged.length === 1 ? judged[0]!.verdict : {
+  // Trials run by hand may share an id; each of them counts.
+  const distinct = trials.map((trial, index) => ({ ...trial, id: `${index} ${trial.id}` }));
+  const planned = distinct.map((trial) => ({ ...trial, model: trial.model.requested }));
+  const variants = decideTrials(distinct, planned, checked);
+  const verdict: Verdict = variants.length === 1 ? variants[0]!.verdict : {
     kind: "invalid",
-    reason: judged.length === 0
+    reason: variants.length === 0
       ? "there are no trials"
       : "trials of several models, strategies or perturbations are mixed",
   };
   if (!passes(verdict, checked)) {
-    const unit = judged[0]?.unit;
+    const unit = variants[0]?.unit;
     const lines = [
       describeVerdict(verdict, checked, { unit }),
       ...verdictNumbers(verdict, checked, unit),

@@ -1,5 +1,5 @@
 /**
- * Conversations: the loop once for each message of the user, in one environment.
+ * Conversations: run the agent loop once per user message, in one environment.
  * @module
  */
 
@@ -9,26 +9,23 @@ import type { Message } from "../../tools/message.ts";
 import type { Ending } from "./session.ts";
 import { wrapEnvironment } from "../../tools/tool.ts";
 
-/** What a conversation takes: the loop's options, and what the user says after each answer. */
+/** Options of {@linkcode converse}: the loop's options and the user's further messages. */
 export interface ConversationOptions extends Omit<LoopOptions, "heard" | "bound"> {
-  /** Further messages of the user; default none. */
+  /** The user's further messages, each sent after an answer; default none. */
   readonly turns?: readonly string[];
 }
 
-/** What came of a conversation. */
+/** The result of a conversation. */
 export interface Conversation {
   /** The last answer, or the limit that was reached. */
   readonly ending: Ending;
-  /**
-   * All that was said, by what opened it, the user, the model and the tools. What a strategy tells the
-   * model beside it is left out.
-   */
+  /** All messages of the user, the model and the tools, without those that a strategy adds on the side. */
   readonly messages: readonly Message[];
-  /** What was given, and with `indirection` each name that a value got. */
+  /** The given values by name, and with `indirection` every named result. */
   readonly given: ReadonlyMap<string, JsonValue>;
 }
 
-/** Runs the loop for the messages that open the conversation, and once more for each further turn. */
+/** Runs the loop for the opening messages, and once more for each further turn. */
 export async function converse(
   loop: Loop,
   { turns = [], ...options }: ConversationOptions,

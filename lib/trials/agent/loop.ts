@@ -1,6 +1,6 @@
 /**
- * The agent loop: send prompt and tools, carry out the calls of the reply, append their results, and
- * so on until a reply has no calls (FuncBenchGen, section 3.4).
+ * The agent loop: sends prompt and tools, carries out the calls of the reply and appends their results,
+ * until a reply makes no calls (FuncBenchGen, section 3.4).
  * @module
  */
 
@@ -10,27 +10,27 @@ import type { Message } from "../../tools/message.ts";
 import { type Ending, isLimited, type Limited, type Session } from "./session.ts";
 import type { Environment, ResultWriter, ToolCall } from "../../tools/tool.ts";
 
-/** What the loop takes. */
+/** Options of the loop. */
 export interface LoopOptions {
   /** Asks the model. */
   readonly session: Session;
-  /** Where its calls go. */
+  /** Answers the calls. */
   readonly environment: Environment;
-  /** The messages that open the conversation. */
+  /** The opening messages of the conversation. */
   readonly messages: readonly Message[];
-  /** What the session calls the replies of the loop, so that another model can give them. */
+  /** The stage of the loop's replies, so that another model can give them. */
   readonly stage?: string;
-  /** Writes the texts that go back for calls; default as the functions return them. */
+  /** Writes the results that the model gets; default: the texts the functions return. */
   readonly write?: ResultWriter;
-  /** How messages and tools are put to the model; default as they are. */
+  /** Presents messages and tools to the model; default: unchanged. */
   readonly present?: NonNullable<Fixture["present"]>;
-  /** Why an answer cannot be read; default any can. */
+  /** Returns why an answer cannot be read; default: every answer can. */
   readonly unreadable?: NonNullable<Fixture["unreadable"]>;
-  /** Looks over the calls of a reply before they are carried out; default they are taken as they are. */
+  /** Reviews the calls of a reply before they are carried out; default: no review. */
   readonly review?: Reviewer;
-  /** Gets each message that the loop adds to the conversation, the answer included. */
+  /** Receives each message that the loop adds to the conversation, including the answer. */
   readonly heard?: (message: Message) => void;
-  /** Gets each name that a value gets (`indirection`), without its "@". */
+  /** Receives each name that is bound to a value (`indirection`), without its "@". */
   readonly bound?: (name: string, value: JsonValue) => void;
 }
 
@@ -40,11 +40,11 @@ export interface Review {
   readonly calls: readonly ToolCall[];
   /** The conversation before the reply. */
   readonly messages: readonly Message[];
-  /** Where the calls will go. */
+  /** The environment that will answer the calls. */
   readonly environment: Environment;
 }
 
-/** Looks over calls. What comes back is carried out in their place, unless a limit is reached. */
+/** Reviews calls. Returns the calls to carry out instead, or the limit that was reached. */
 export type Reviewer = (review: Review) => Promise<readonly ToolCall[] | Limited>;
 
 /** Runs until the model answers or a limit is reached. */
@@ -53,7 +53,7 @@ export type Loop = (options: LoopOptions) => Promise<Ending>;
 /**
  * Runs the loop until the model answers or a limit is reached.
  *
- * @throws {InfrastructureError} If no usable reply could be had.
+ * @throws {InfrastructureError} If the model gives no usable reply.
  */
 export async function runLoop(options: LoopOptions): Promise<Ending> {
   const { session, environment, stage, write, review, present } = options;
@@ -64,22 +64,22 @@ export async function runLoop(options: LoopOptions): Promise<Ending> {
   };
   while (true) {
     const { tools } = environment;
-    const said = await session.ask({
+    const reply = await session.ask({
       ...(present === undefined ? { messages, tools } : present(messages, tools)),
       ...(stage === undefined ? {} : { stage }),
     });
-    if (isLimited(said)) return said;
-    const carried = said.carried === undefined ? {} : { carried: said.carried };
-    if (said.calls.length === 0) {
-      add({ role: "assistant", content: said.text, calls: [], ...carried });
-      return { kind: "answer", text: said.text };
+    if (isLimited(reply)) return reply;
+    const carried = reply.carried === undefined ? {} : { carried: reply.carried };
+    if (reply.calls.length === 0) {
+      add({ role: "assistant", content: reply.text, calls: [], ...carried });
+      return { kind: "answer", text: reply.text };
     }
 
     const calls = review === undefined
-      ? said.calls
-      : await review({ calls: said.calls, messages, environment });
+      ? reply.calls
+      : await review({ calls: reply.calls, messages, environment });
     if (isLimited(calls)) return calls;
-    add({ role: "assistant", content: said.text, calls, ...carried });
+    add({ role: "assistant", content: reply.text, calls, ...carried });
     const results = await session.within(environment.execute(calls, write));
     if (isLimited(results)) return results;
     for (const result of results) add({ role: "tool", ...result });

@@ -1,5 +1,5 @@
 /**
- * Sessions: the requests of one trial, counted against its limits whoever makes them.
+ * Sessions: all model requests of one trial, counted against its limits.
  * @module
  */
 
@@ -15,27 +15,27 @@ import {
 import type { Tool, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
 
-/** What a trial may take. */
+/** The limits of a trial. */
 export interface Limits {
-  /** Calls that may be made; default twice the fewest that solve the task, and those that faults take. */
+  /** Calls that may be made; default: twice the task's minimum, plus those expected to be lost to faults. */
   readonly calls?: number;
-  /** Model replies; default unlimited, as every reply but the last makes calls. */
+  /** Model replies; default: unlimited, as every reply but the last makes calls. */
   readonly steps?: number;
-  /** Seconds, without waiting, retries and failed attempts; default unlimited. */
+  /** Seconds, without waiting, retries and failed attempts; default: unlimited. */
   readonly seconds?: number;
-  /** Tokens read and written; default unlimited. */
+  /** Input and output tokens together; default: unlimited. */
   readonly tokens?: number;
   /**
-   * How much of a function's result the model gets to see, in UTF-16 code units; default all of it.
-   * Butterfly's experiments (section 5.2) let it see 1024.
+   * At most this many UTF-16 code units of a result are shown to the model; default: unlimited. Butterfly's
+   * experiments (section 5.2) use 1024.
    */
   readonly observation?: number;
   /**
-   * Calls of a reply that may be under way at the same time; default 10. They begin in their order. With 1
-   * each is begun once the one before has ended: for tools that get in each other's way.
+   * Calls of a reply that may run at the same time; default 10. They start in order. With 1, each starts
+   * once the one before has ended, for tools that interfere with each other.
    */
   readonly parallel?: number;
-  /** Calls that a chain of nested references may have; default 5. */
+  /** Calls in a chain of nested references; default 5. */
   readonly depth?: number;
 }
 
@@ -44,18 +44,18 @@ export type Ending =
   | {
     readonly kind: "answer";
     readonly text: string;
-    /** The text for people to read, where names stand for values; left out where they do not. */
+    /** The text for people, with names beside values; omitted when no names are used. */
     readonly rendered?: string;
-    /** What was said before a model had repaired it; left out where none did. */
+    /** The answer before a model repaired it; omitted when it was not repaired. */
     readonly unrepaired?: string;
   }
   | Limited;
 
-/** Which limit ended it, and how that came. */
+/** The limit that ended the work. */
 export interface Limited {
   /** The limit. */
   readonly kind: "call_limit" | "step_limit" | "time_limit" | "token_limit";
-  /** In words. */
+  /** A description of how it was reached. */
   readonly message: string;
 }
 
@@ -66,19 +66,19 @@ const LIMITS: readonly unknown[] = [
   "token_limit",
 ] satisfies Limited["kind"][];
 
-/** What a session takes. */
+/** Options of {@linkcode Session}. */
 export interface SessionOptions {
-  /** The model that is asked. */
+  /** The model of the trial. */
   readonly model: Model;
-  /** Models that are asked in its place, by stage. */
+  /** Models asked in its place, by stage. */
   readonly models?: ReadonlyMap<string, Model>;
-  /** What the task makes of the freedom to call; default what the model's options say. */
+  /** The task's tool choice; default: that of the model's options. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Which trial this is. */
+  /** Identifies the trial. */
   readonly context: Omit<RequestContext, "request">;
-  /** What it may take; calls are counted by the environment. */
+  /** The limits; calls are counted by the environment. */
   readonly limits?: Omit<Limits, "calls">;
-  /** Gets every reply as an event, and whatever else is to be told. */
+  /** Records every reply and other events. */
   readonly record: (event: TraceEvent) => void;
   /** Aborts the trial. */
   readonly signal?: AbortSignal;
@@ -88,22 +88,22 @@ export interface SessionOptions {
 export interface Question {
   /** The conversation so far. */
   readonly messages: readonly Message[];
-  /** The functions that it may call; none by default. */
+  /** The functions it may call; default none. */
   readonly tools?: readonly ToolSchema[];
-  /** The stage that it belongs to, such as `plan`: models may differ by stage. */
+  /** The stage of the request, such as `plan`: models may differ by stage. */
   readonly stage?: string;
-  /** Whether it is asked beside the loop, such as for a plan: no reply of the loop. */
+  /** Whether the request is made outside the loop, such as for a plan. */
   readonly aside?: boolean;
 }
 
-/** Whether a limit ended the trial, in place of what was wanted. Replies may have any further fields. */
+/** Whether a limit was reached. A reply may have any further fields, so the kind must be a known limit. */
 export function isLimited(value: object): value is Limited {
   return "kind" in value && LIMITS.includes(value.kind);
 }
 
 /** Asks models on behalf of one trial: counts, limits and records every reply. */
 export class Session {
-  /** Where everything that happens is told. */
+  /** Records an event of the trial. */
   readonly record: (event: TraceEvent) => void;
 
   readonly #options: SessionOptions;
@@ -118,13 +118,13 @@ export class Session {
   #requests = 0;
   #limited: Limited | undefined;
 
-  /** Nothing is asked yet. */
+  /** Starts a session without any requests. */
   constructor(options: SessionOptions) {
     this.#options = options;
     this.record = options.record;
   }
 
-  /** Tokens of all replies, of other models too. */
+  /** Tokens of all replies, including those of other models. */
   get usage(): Usage {
     return this.#usage;
   }
@@ -134,17 +134,17 @@ export class Session {
     return this.#replying;
   }
 
-  /** Milliseconds that all work took, that of tools too. */
+  /** Milliseconds of all work, including that of tools. */
   get elapsed(): number {
     return Math.round(this.#milliseconds);
   }
 
-  /** The names under which the trial's own model says to have answered. */
+  /** The names that the trial's own model gave in its replies. */
   get served(): readonly string[] {
     return [...this.#served];
   }
 
-  /** What other models than the trial's own were asked for. */
+  /** The usage of models other than the trial's own, by stage. */
   get stages(): readonly StageUse[] {
     return [...this.#stages].map(([stage, { model, served, usage }]) => ({
       stage,
@@ -153,33 +153,33 @@ export class Session {
     }));
   }
 
-  /** Charges time that was spent on something else than replies. */
+  /** Charges time that was not spent on replies. */
   spend(milliseconds: number): void {
     this.#milliseconds += milliseconds;
   }
 
   /**
-   * What comes of something else than replies, such as calls, in the time that is left; the time that it
-   * takes is charged. Work that is not done by then is left behind.
+   * Awaits work other than replies, such as calls, within the time that is left, and charges its time. Work
+   * that exceeds it is abandoned.
    *
-   * @throws The reason of the session's signal, if that aborts it.
+   * @throws The reason of the session's signal, if it aborts the work.
    */
   async within<T extends object>(work: Promise<T>): Promise<T | Limited> {
     const { limits: { seconds } = {}, signal } = this.#options;
     const started = performance.now();
     const awaited = signal === undefined ? work : abortable(work, signal);
-    // Nobody else awaits what is left behind.
+    // Nobody else awaits abandoned work.
     awaited.catch(() => {});
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
       if (seconds === undefined) return await awaited;
-      const over = new Promise<Limited>((resolve) => {
+      const timeout = new Promise<Limited>((resolve) => {
         const left = Math.max(1, seconds * 1000 - this.#milliseconds);
-        timer = setTimeout(() => resolve(overTime(seconds)), left);
+        timer = setTimeout(() => resolve(timeLimitReached(seconds)), left);
       });
-      const done = await Promise.race([awaited, over]);
-      if (isLimited(done)) this.#limited = done;
-      return done;
+      const result = await Promise.race([awaited, timeout]);
+      if (isLimited(result)) this.#limited = result;
+      return result;
     } finally {
       clearTimeout(timer);
       this.spend(performance.now() - started);
@@ -187,15 +187,15 @@ export class Session {
   }
 
   /**
-   * Asks the model of a stage once. When a limit is reached, by this reply or before it, that is what
-   * comes back: nothing more can be asked.
+   * Asks the model of a stage once. Returns the limit if this reply reaches one, or if one was reached
+   * before.
    *
-   * @throws {InfrastructureError} If no usable reply could be had.
+   * @throws {InfrastructureError} If the model gives no usable reply.
    */
   async ask(question: Question): Promise<ModelReply | Limited> {
-    const said = this.#limited ?? await this.#ask(question);
-    if (isLimited(said)) this.#limited = said;
-    return said;
+    const reply = this.#limited ?? await this.#ask(question);
+    if (isLimited(reply)) this.#limited = reply;
+    return reply;
   }
 
   async #ask(
@@ -216,7 +216,7 @@ export class Session {
     try {
       const replying = model.reply({
         messages: [...messages],
-        tools: this.#shown(tools),
+        tools: this.#schemasOf(tools),
         ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
         context: { ...context, request, ...(stage === undefined ? {} : { stage }) },
         ...(timeLimit === undefined ? {} : { timeLimit }),
@@ -224,7 +224,7 @@ export class Session {
       });
       reply = await (signal === undefined ? replying : abortable(replying, signal));
     } catch (error) {
-      if (error instanceof TimeLimitError) return overTime(limits.seconds);
+      if (error instanceof TimeLimitError) return timeLimitReached(limits.seconds);
       throw error;
     }
     this.#charge(reply, { request, stage, aside, other });
@@ -236,13 +236,13 @@ export class Session {
       return { kind: "token_limit", message: `${tokens} tokens, ${limits.tokens} are allowed` };
     }
     if (limits.seconds !== undefined && this.#milliseconds > limits.seconds * 1000) {
-      return overTime(limits.seconds);
+      return timeLimitReached(limits.seconds);
     }
     return reply;
   }
 
-  /** A model sees what tools are; only its reply can call them. */
-  #shown(tools: readonly ToolSchema[]): readonly ToolSchema[] {
+  /** The tools without their functions, as only replies can call them. */
+  #schemasOf(tools: readonly ToolSchema[]): readonly ToolSchema[] {
     // A loop asks with the same tools again and again.
     if (this.#offered?.tools === tools) return this.#offered.shown;
     const shown = tools.map((tool): ToolSchema => {
@@ -254,7 +254,7 @@ export class Session {
   }
 
   #charge(reply: ModelReply, { request, stage, aside, other }: Request): void {
-    // Servers and models of the user's own claim what they like; a journal must stay readable.
+    // Servers and custom models may report any count; a journal must stay readable.
     const durationMs = claimedCount(reply.duration);
     const usage = {
       inputTokens: claimedCount(reply.usage.inputTokens),
@@ -267,11 +267,11 @@ export class Session {
     if (other === undefined) {
       if (served !== "") this.#served.add(served);
     } else {
-      const known = this.#stages.get(stage!) ??
+      const use = this.#stages.get(stage!) ??
         { model: other, served: new Set(), usage: { inputTokens: 0, outputTokens: 0 } };
-      known.usage = add(known.usage, usage);
-      if (served !== "") known.served.add(served);
-      this.#stages.set(stage!, known);
+      use.usage = add(use.usage, usage);
+      if (served !== "") use.served.add(served);
+      this.#stages.set(stage!, use);
     }
     this.record({
       kind: "reply",
@@ -293,13 +293,13 @@ interface Request {
   readonly request: number;
   readonly stage: string | undefined;
   readonly aside: boolean;
-  /** The model, where it is not the trial's own. */
+  /** The model, if it is not the trial's own. */
   readonly other: Model | undefined;
 }
 
-/** No name of a model is kept longer than this. */
+/** At most this many characters of a model's name are recorded. */
 const LONGEST_NAME = 200;
-/** So many repairs of one reply are told. */
+/** At most this many repairs of one reply are recorded. */
 const MOST_REPAIRS = 20;
 function add(one: Usage, other: Usage): Usage {
   return {
@@ -308,7 +308,7 @@ function add(one: Usage, other: Usage): Usage {
   };
 }
 
-function overTime(seconds: number | undefined): Limited {
+function timeLimitReached(seconds: number | undefined): Limited {
   const message = seconds === undefined
     ? "the model's time is over"
     : `${seconds} seconds are over`;

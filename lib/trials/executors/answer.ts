@@ -1,12 +1,12 @@
 /**
- * Reading a final answer (FuncBenchGen, section 3.1: the final output is parsed for the answer).
+ * Final answers: finds the value in a model's final text (FuncBenchGen, section 3.1).
  * @module
  */
 
 /**
- * The value that `text` gives for `variable`: as it is stated (`x = 512`, `x is 512`, `x → 512`, also
- * with emphasis or in a table), the last such statement counting; else the only or the last integer
- * of the text; else `null`. Numbers of lists, decimals, and what no double holds exactly do not count.
+ * Returns the value that `text` gives for `variable`: its last statement (`x = 512`, `x is 512`, `x → 512`,
+ * also with emphasis or in a table); else the last integer in the text; else `null`. List numbers, decimals
+ * and integers that a double cannot hold exactly do not count.
  *
  * @example Usage
  * ```ts
@@ -19,12 +19,12 @@
  * ```
  */
 export function parseAnswer(text: string, variable: string): number | null {
-  const counted = integersIn(text);
-  const found = statementIn(counted, variable) ?? counted.at(-1);
+  const integers = integersIn(text);
+  const found = statementIn(integers, variable) ?? integers.at(-1);
   return found === undefined ? null : valueOf(found);
 }
 
-/** The value that `text` states of `variable`, as {@linkcode parseAnswer} finds it; else `null`. */
+/** Returns the value that `text` states for `variable`, like {@linkcode parseAnswer}; else `null`. */
 export function statedAnswer(text: string, variable: string): number | null {
   const found = statementIn(integersIn(text), variable);
   return found === undefined ? null : valueOf(found);
@@ -44,9 +44,9 @@ function statementIn(integers: readonly RegExpExecArray[], variable: string) {
 // two underscores may touch them, as emphasis does, if nothing else touches those.
 const INTEGER =
   /(?<![\p{L}\p{N}.]|[\p{L}\p{N}]_{1,2}|\d,)[-\u2212]?(?:\d{1,3}(?:[,_]\d{3}){1,5}|\d{1,16})(?!_{0,2}[\p{L}\p{N}])/gu;
-/** An answer stands at the end of a text, so that no more of it is read. */
+/** Only the end of a long text is searched, as answers come last. */
 const LONGEST_READ = 100_000;
-/** Between a variable and its value there stand no more characters than these words need. */
+/** The most characters between a variable and its value: enough for these words. */
 const REACH = 60;
 const WORDS =
   "value now then therefore thus equals equal to is was be as of has the a should must " +
@@ -60,19 +60,19 @@ function valueOf(match: RegExpExecArray): number {
   return Number(match[0].replaceAll(/[,_]/g, "").replace("\u2212", "-")) + 0;
 }
 
-/** Whether the text before `index` ends with the variable and words that join it to a value. */
+/** Whether the text before `index` ends with the variable and words that link it to a value. */
 function statesValueOf(variable: string, text: string, index: number): boolean {
   const start = Math.max(0, index - REACH - variable.length);
   const before = text.slice(start, index);
   const place = before.toLowerCase().lastIndexOf(variable.toLowerCase());
-  // Where the text is cut, what the name is a part of cannot be seen.
+  // Where the text is cut, the name may be part of a longer one.
   if (place === -1 || (place === 0 && start > 0)) return false;
   const link = before.slice(place + variable.length);
   const alone = !/[\p{L}\p{N}]_*$/u.test(before.slice(0, place)) && !/^_*[\p{L}\p{N}]/u.test(link);
   return alone && link.trim() !== "" && LINK.test(link);
 }
 
-/** A number with decimals is no integer, unless they are all zero; nor is one that lost digits. */
+/** Whether the match is an integer: no decimals except zeros, and no lost digits. */
 function isWhole(match: RegExpExecArray): boolean {
   const after = match.input.slice(
     match.index + match[0].length,
@@ -82,7 +82,7 @@ function isWhole(match: RegExpExecArray): boolean {
   return !fraction && Number.isSafeInteger(valueOf(match));
 }
 
-/** Whether it stands at the beginning of a line as the number of a list: `1.` or `2)`. */
+/** Whether the match is a list number at the beginning of a line: `1.` or `2)`. */
 function isListNumber({ input, index, 0: digits }: RegExpExecArray): boolean {
   const after = input.slice(index + digits.length, index + digits.length + 2);
   return /(?:^|\n)[ \t]*$/.test(input.slice(Math.max(0, index - 10), index)) &&

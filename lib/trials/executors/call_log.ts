@@ -1,5 +1,5 @@
 /**
- * Recordings of calls: the tools of an agent of the user's own, and what became of each call on them.
+ * Call logs: record the calls that a custom agent makes on its tools.
  * @module
  */
 
@@ -16,32 +16,32 @@ import type { TraceEvent } from "../../calls/trace.ts";
 
 /** Options of {@linkcode logCalls}. */
 export interface LogCallsOptions {
-  /** What is done to what the agent gets to see of the tools and their returns; default nothing. */
+  /** Perturbation of the tools and results that the agent sees; default none. */
   readonly perturbation?: {
     /** The id, such as `WT` or `RD+CF`. */
     readonly id: string;
-    /** What is random is drawn from it. */
+    /** The seed of its random choices. */
     readonly seed: number;
   };
 }
 
-/** What is known of a run beside its calls. */
+/** Facts about a run that its calls do not show. */
 export interface RunFacts {
   /** Model replies. */
   readonly replies?: number;
-  /** Tokens read and written. */
+  /** Input and output tokens. */
   readonly usage?: Usage;
 }
 
-/** The calls of an agent of one's own, as they are made: what assertions take. */
+/** The calls of a custom agent, recorded as they are made, for use in assertions. */
 export class CallLog implements CallRecord {
-  /** The tools as they are. */
+  /** The original tools. */
   readonly tools: readonly ToolSchema[];
-  /** The tools that the agent is to be given: each call on them is checked and recorded. */
+  /** The tools for the agent: each call on them is checked and recorded. */
   readonly recorded: readonly Tool[];
 
   readonly #toolbox: Toolbox;
-  readonly #begun = performance.now();
+  readonly #started = performance.now();
   #durationMs: number | undefined;
   #answer: string | null = null;
   #facts: RunFacts = {};
@@ -49,14 +49,14 @@ export class CallLog implements CallRecord {
   /**
    * Wraps tools.
    *
-   * @throws {InputError} If one is no tool, two share a name, the schema of one is none, or the perturbation
-   * is unknown.
+   * @throws {InputError} If a tool or its schema is invalid, two tools share a name, or the perturbation is
+   * unknown.
    */
   constructor(tools: readonly Tool[], { perturbation }: LogCallsOptions = {}) {
     assertTools(tools);
-    assertNoQuestion(perturbation?.id);
+    assertNoQueryPerturbation(perturbation?.id);
     this.tools = tools.map(schemaOf);
-    const seen = perturbation === undefined ? undefined : perturbCase(
+    const perturbed = perturbation === undefined ? undefined : perturbCase(
       this.tools,
       { text: "", parameters: [] },
       perturbation.id,
@@ -64,7 +64,7 @@ export class CallLog implements CallRecord {
     );
     this.#toolbox = new Toolbox(
       tools,
-      seen === undefined ? {} : toolboxOptions(seen),
+      perturbed === undefined ? {} : seenThrough(perturbed),
     );
     this.recorded = this.#toolbox.tools.map((tool): Tool => ({
       ...tool,
@@ -85,38 +85,38 @@ export class CallLog implements CallRecord {
     return this.#toolbox.events;
   }
 
-  /** The final text; `null` until it is told. */
+  /** The final text; `null` until {@linkcode CallLog.end} sets it. */
   get answer(): string | null {
     return this.#answer;
   }
 
-  /** Model replies, as they were told; else 0. */
+  /** Model replies, as given to {@linkcode CallLog.end}; else 0. */
   get replies(): number {
     return this.#facts.replies ?? 0;
   }
 
-  /** Tokens, as they were told; else 0. */
+  /** Tokens, as given to {@linkcode CallLog.end}; else 0. */
   get usage(): Usage {
     return this.#facts.usage ?? { inputTokens: 0, outputTokens: 0 };
   }
 
-  /** Milliseconds from the beginning to the answer, or until now. */
+  /** Milliseconds from the start to the answer, or until now. */
   get durationMs(): number {
-    return this.#durationMs ?? Math.round(performance.now() - this.#begun);
+    return this.#durationMs ?? Math.round(performance.now() - this.#started);
   }
 
   /**
-   * Begins a new step. From the first use on, steps begin here and nowhere else: for agents that carry out
-   * the calls of one reply one after another.
+   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
+   * reply one after another.
    */
   step(): void {
     this.#toolbox.step();
   }
 
   /**
-   * Takes the agent's final text, and what else is known of its run. Calls after it are an error.
+   * Ends the recording with the agent's final text and facts about its run. Later calls are an error.
    *
-   * @throws {InputError} If calls are still under way: what becomes of them would be lost.
+   * @throws {InputError} If calls are still under way, as their results would be lost.
    */
   end(answer: string | null, facts: RunFacts = {}): this {
     const { pending } = this.#toolbox;
@@ -134,23 +134,23 @@ export class CallLog implements CallRecord {
   }
 }
 
-/** A recording knows no question: what would change one changes nothing. */
-function assertNoQuestion(perturbation: string | undefined): void {
-  const own = perturbation === undefined ? [] : perturbationsIn(perturbation);
-  const idle = own.find((id) => isOn(id, "query"));
-  if (idle === undefined) return;
+/** Refuses perturbations of the question: a call log has none, so they would change nothing. */
+function assertNoQueryPerturbation(perturbation: string | undefined): void {
+  const ids = perturbation === undefined ? [] : perturbationsIn(perturbation);
+  const ofQuery = ids.find((id) => isOn(id, "query"));
+  if (ofQuery === undefined) return;
   throw new InputError(
-    `Cannot record calls under ${idle} as that changes the question, which the agent is asked elsewhere: ` +
+    `Cannot record calls under ${ofQuery} as that changes the question, which the agent is asked elsewhere: ` +
       "perturb it by perturbQuery",
   );
 }
 
 /**
- * Records the calls of an agent of one's own, whatever it is built with: it gets `recorded` in place of
- * the tools. Arguments are checked before a tool runs; what a tool throws goes back as an error.
+ * Records the calls of a custom agent, which gets `recorded` instead of the tools. Arguments are checked
+ * before a tool runs; an error that a tool throws is returned to the agent.
  *
- * @throws {InputError} If one is no tool, two share a name, the schema of one is none, or the perturbation
- * is unknown.
+ * @throws {InputError} If a tool or its schema is invalid, two tools share a name, or the perturbation is
+ * unknown.
  *
  * @example Usage
  * ```ts

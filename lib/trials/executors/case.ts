@@ -1,5 +1,5 @@
 /**
- * Cases: a question about tools of one's own, and the user's own judge of what a model makes of it.
+ * Cases: a question about custom tools, judged by the user's own assertions.
  * @module
  */
 
@@ -35,17 +35,17 @@ import { Toolbox } from "./toolbox.ts";
 import { type AssertionEvent, LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
 import type { CaseSpec } from "./task_kind.ts";
 
-/** What came of one trial of a case: what its `assert` gets. */
+/** The result of one trial of a case, passed to its `assert`. */
 export interface ToolTestRun<State = undefined> extends CallRecord {
-  /** What `state` had made for this trial, as the tools have left it. */
+  /** The value that `state` made for this trial, as the tools left it. */
   readonly state: State;
-  /** All that was said, the question first. */
+  /** All messages, the question first. */
   readonly messages: readonly Message[];
-  /** The final text with names beside values; left out where no names stand for values. */
+  /** The final text with names beside values; omitted when no names are used. */
   readonly rendered?: string;
-  /** What each perturbation did; empty without one. */
+  /** The effect of each perturbation; empty without any. */
   readonly perturbed: readonly Step[];
-  /** Whether the question lacks what it had told, so that the right answer may be to ask for it. */
+  /** Whether values were removed from the question, so that asking for them may be the right answer. */
   readonly removed: boolean;
   /** The seed of the trial. */
   readonly seed: number;
@@ -53,36 +53,36 @@ export interface ToolTestRun<State = undefined> extends CallRecord {
   readonly events: readonly TraceEvent[];
 }
 
-/** A case: tools, what the user says, and what must come of it. */
+/** A case: tools, what the user says, and the assertions about the result. */
 export interface ToolCase<State = undefined> {
   /** Its name. */
   readonly name: string;
-  /** Makes what the tools work on, anew for each trial. */
+  /** Makes the state that the tools work on, once for each trial. */
   readonly state?: () => State;
-  /** The tools, or how to make them for each trial. */
+  /** The tools, or a function that makes them for each trial. */
   readonly tools: readonly Tool[] | ((state: State) => readonly Tool[]);
-  /** What stands before the question. */
+  /** The system message. */
   readonly system?: string;
   /** The question. */
   readonly prompt: string;
-  /** What the user says after each answer, with the same tools and state. */
+  /** The user's further messages, each sent after an answer, with the same tools and state. */
   readonly turns?: readonly string[];
-  /** The calls that are right: for the view of parameter failures, and to find what the question tells. */
+  /** The correct calls, used to classify parameter failures and to find their arguments in the question. */
   readonly oracle?: readonly OracleCall[];
-  /** What the question tells, and where; default what of the right calls' arguments is found in it. */
+  /** The parameters stated in the question; default: arguments of the oracle found in it. */
   readonly parameters?: readonly QueryParameter[];
-  /** Whether the model may, must or must not call; default what its options say. */
+  /** Whether the model may, must or must not call; default: as its options say. */
   readonly toolChoice?: ToolChoice;
-  /** Throws an `AssertionError` unless the run is as it should be. */
+  /** Throws an `AssertionError` if the run is not as it should be. */
   readonly assert: (run: ToolTestRun<State>) => void | Promise<void>;
 }
 
-/** A model that never stops calling is stopped. */
+/** The default call limit: stops a model that never stops calling. */
 const MOST_CALLS = 50;
 
-/** What a trial of a case takes. */
+/** Options of {@linkcode CaseExecutor}. */
 export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
-  /** What is done to what the model gets to see; default `none`. */
+  /** Perturbation of what the model sees; default `none`. */
   readonly perturbation?: string;
 }
 
@@ -90,13 +90,13 @@ export interface CaseExecutorOptions extends Partial<ExecutorOptions> {
 export class CaseExecutor<State> extends Toolbox implements Fixture {
   /** The question as the model gets it. */
   readonly prompt: string;
-  /** What stands before it. */
+  /** The system message. */
   readonly system: string | undefined;
-  /** What the user says after each answer. */
+  /** The user's further messages, each sent after an answer. */
   readonly turns: readonly string[];
-  /** The calls that are right, as many as there are. */
+  /** The number of correct calls; `null` if these are not known. */
   readonly minimumCalls: number | null;
-  /** The tools of the calls that are right, each once; left out where these are not known. */
+  /** The distinct tools of the correct calls; omitted when these are not known. */
   readonly needed: readonly string[] | undefined;
   /** Whether the model may, must or must not call. */
   readonly toolChoice: ToolChoice | undefined;
@@ -108,43 +108,44 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
   readonly #seed: number;
 
   /**
-   * Makes state and tools for the trial. Unless told otherwise, 50 calls may be made.
+   * Makes state and tools for the trial. The default call limit is 50.
    *
-   * @throws {InputError} If what makes state or tools throws or gives a promise, the tools cannot be those
-   * of the case, or the perturbation is unknown.
+   * @throws {InputError} If `state` or `tools` throws or returns a promise, the tools do not fit the case,
+   * or the perturbation is unknown.
    */
-  constructor(own: ToolCase<State>, { seed }: CaseSpec, options: CaseExecutorOptions = {}) {
+  constructor(toolCase: ToolCase<State>, { seed }: CaseSpec, options: CaseExecutorOptions = {}) {
     const { perturbation = "none", ...others } = options;
-    const state = made("state", () => own.state?.() as State);
-    const make = own.tools;
-    const tools = typeof make === "function" ? made("tools", () => make(state)) : make;
-    assertCaseTools(own, tools);
-    const text = own.prompt;
-    const parameters = own.parameters ?? findParameters(text, (own.oracle ?? []).map(plainOf));
+    const state = makeForTrial("state", () => toolCase.state?.() as State);
+    const make = toolCase.tools;
+    const tools = typeof make === "function" ? makeForTrial("tools", () => make(state)) : make;
+    assertCaseTools(toolCase, tools);
+    const text = toolCase.prompt;
+    const parameters = toolCase.parameters ??
+      findParameters(text, (toolCase.oracle ?? []).map(plainArguments));
     const perturbed = perturbation === "none"
       ? undefined
       : perturbCase(tools.map(schemaOf), { text, parameters }, perturbation, {
         seed,
-        needed: [...new Set((own.oracle ?? []).map(({ tool }) => tool))],
+        needed: [...new Set((toolCase.oracle ?? []).map(({ tool }) => tool))],
       });
     super(tools, {
       callLimit: MOST_CALLS,
       ...others,
       ...(perturbed === undefined ? {} : toolboxOptions(perturbed)),
     });
-    this.#case = own;
+    this.#case = toolCase;
     this.#state = state;
     this.#tools = tools;
     this.#perturbed = perturbed;
     this.#seed = seed;
     this.prompt = perturbed?.query.text ?? text;
-    this.system = own.system;
-    this.turns = own.turns ?? [];
-    this.minimumCalls = own.oracle?.length ?? null;
-    this.needed = own.oracle === undefined
+    this.system = toolCase.system;
+    this.turns = toolCase.turns ?? [];
+    this.minimumCalls = toolCase.oracle?.length ?? null;
+    this.needed = toolCase.oracle === undefined
       ? undefined
-      : [...new Set(own.oracle.map(({ tool }) => tool))];
-    this.toolChoice = own.toolChoice;
+      : [...new Set(toolCase.oracle.map(({ tool }) => tool))];
+    this.toolChoice = toolCase.toolChoice;
   }
 
   /** Whether the perturbation found something to change. */
@@ -152,22 +153,22 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     return this.#perturbed === undefined || this.#perturbed.steps.some(({ changed }) => changed);
   }
 
-  /** Lets the user's own assertions judge what came of it. */
+  /** Judges the run by the user's own assertions. */
   async answer(text: string, rendered: string | undefined, work: Work): Promise<AnswerCheck> {
     this.assertOpen("take an answer");
     if (this.exhausted) {
       this.end(text, null, rendered);
       return { outcome: "call_limit", grounded: false };
     }
-    const failed = await this.#fails(this.#run(text, rendered, work));
-    if (failed !== undefined) this.record(failed);
+    const failure = await this.#runAssert(this.#run(text, rendered, work));
+    if (failure !== undefined) this.record(failure);
     this.end(text, null, rendered);
-    return failed === undefined
+    return failure === undefined
       ? { outcome: "solved", grounded: true }
       : { outcome: "wrong_answer", grounded: false };
   }
 
-  /** The events, with what each call is beside the right ones, where these are known. */
+  /** The events with each call compared to the correct ones, if these are known. */
   viewed(): readonly TraceEvent[] | undefined {
     const { oracle } = this.#case;
     if (oracle === undefined) return undefined;
@@ -202,27 +203,32 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
     };
   }
 
-  /** What the user's assertions say against the run; `undefined` if nothing. */
-  async #fails(run: ToolTestRun<State>): Promise<AssertionEvent | undefined> {
+  /** The assertion that fails for the run; `undefined` if none does. */
+  async #runAssert(run: ToolTestRun<State>): Promise<AssertionEvent | undefined> {
     try {
       await this.#case.assert(run);
       return undefined;
     } catch (error) {
-      if (error instanceof InputError) throw unjudged(error);
-      // A judge that cannot be asked says nothing against the model.
+      if (error instanceof InputError) throw misusedAssertion(error);
+      // An unreachable judge is not the model's failure.
       if (error instanceof Error && error.name === "InfrastructureError") throw error;
-      const at = placeInTest(error);
-      return { kind: "assertion", message: told(error), ...(at === undefined ? {} : { at }) };
+      const at = testLocation(error);
+      return {
+        kind: "assertion",
+        message: assertionText(error),
+        ...(at === undefined ? {} : { at }),
+      };
     }
   }
 }
 
 /**
- * A hash of what a case asks and asserts, as far as it stands in the case itself: trials of one text must
- * not pass for those of another.
+ * A hash of what a case asks and asserts, as far as the case itself contains it, so that trials of
+ * different texts are never mixed.
  */
-export function digestOf<State>(own: ToolCase<State>): string {
-  const { name, tools, system, prompt, turns, toolChoice, oracle, parameters, state, assert } = own;
+export function caseDigest<State>(toolCase: ToolCase<State>): string {
+  const { name, tools, system, prompt, turns, toolChoice, oracle, parameters, state, assert } =
+    toolCase;
   const offered = typeof tools === "function" ? String(tools) : tools.map(schemaOf);
   return sha256(canonicalJson({
     ...{ name, offered, system, prompt, turns, toolChoice, oracle, parameters },
@@ -232,10 +238,9 @@ export function digestOf<State>(own: ToolCase<State>): string {
 }
 
 /**
- * Checks the tools of a case, and what the case says of them.
+ * Checks the tools of a case, and the names it uses for them.
  *
- * @throws {InputError} If they are no tools, or the oracle or the choice of tools names one that there is
- * not.
+ * @throws {InputError} If a tool is invalid, or `oracle` or `toolChoice` names a tool that does not exist.
  */
 export function assertCaseTools(
   { oracle = [], toolChoice }: Pick<ToolCase, "oracle" | "toolChoice">,
@@ -243,7 +248,7 @@ export function assertCaseTools(
 ): void {
   if (!Array.isArray(tools)) {
     throw new InputError(
-      `Cannot offer tools as they must be a list: what makes them gave ${kindOf(tools)}`,
+      `Cannot offer tools as they must be a list: what makes them gave ${typeName(tools)}`,
     );
   }
   assertTools(tools);
@@ -256,20 +261,20 @@ export function assertCaseTools(
   if (absent === undefined) return;
   const [option, name] = absent;
   throw new InputError(
-    `Cannot use ${option} as it must name tools that there are: there is no tool ` +
+    `Cannot use ${option} as it must name existing tools: there is no tool ` +
       `${printable(name, 80)}, but ${
         names.map((other) => printable(other, 80)).join(", ") || "none"
       }`,
   );
 }
 
-/** What the user's own function makes for a trial. */
-function made<Made>(what: "state" | "tools", make: () => Made): Made {
-  let value: Made;
+/** Calls the user's function that makes state or tools for a trial. */
+function makeForTrial<Value>(what: "state" | "tools", make: () => Value): Value {
+  let value: Value;
   try {
     value = make();
   } catch (error) {
-    throw new InputError(`Cannot begin a trial as ${what} must not throw: ${thrownIn(error)}`);
+    throw new InputError(`Cannot begin a trial as ${what} must not throw: ${errorText(error)}`);
   }
   if (value instanceof Promise) {
     value.catch(() => {});
@@ -281,46 +286,46 @@ function made<Made>(what: "state" | "tools", make: () => Made): Made {
   return value;
 }
 
-function kindOf(value: unknown): string {
+function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 
-/** What the user's own code threw, and where. */
-function thrownIn(error: unknown): string {
+/** The error that the user's code threw, and its location. */
+function errorText(error: unknown): string {
   const kind = error instanceof Error ? printable(error.constructor.name, 60) : typeof error;
-  return `it threw ${kind}${placeOf(error)}: ${printable(redact(reasonOf(error)), 500)}`;
+  return `it threw ${kind}${atPlace(error)}: ${printable(redact(reasonOf(error)), 500)}`;
 }
 
-function placeOf(error: unknown): string {
-  const at = placeInTest(error);
+function atPlace(error: unknown): string {
+  const at = testLocation(error);
   return at === undefined ? "" : ` at ${at}`;
 }
 
 /**
- * What the user's assert threw, as a text. Assertions come from any library, and from several copies of one.
- * Any other error counts as one too: most say that what they look at is not there, and were such a trial
- * `invalid`, running it again until it is right would make a bad model a good one.
+ * The text of an error thrown by the user's assert. Assertions may come from any library, even from several
+ * copies of one. Any other error counts as one too: it usually means that an expected value is missing, and
+ * were such a trial `invalid`, running it again until it passes would make a bad model look good.
  */
-function told(error: unknown): string {
-  const own = error instanceof Error && isAssertion(error)
+function assertionText(error: unknown): string {
+  const message = error instanceof Error && isAssertion(error)
     ? error.message.replace(COLOURS, "")
-    : `assert ${thrownIn(error).replace(/^it /, "")} (no AssertionError)`;
-  // Texts of a model must not give orders to whatever reads a log of tests.
-  const text = redact(own).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");
+    : `assert ${errorText(error).replace(/^it /, "")} (no AssertionError)`;
+  // Model output must not act as a command in a CI log.
+  const text = redact(message).replace(/^(\s*)::/gm, "$1\\::").replaceAll("##[", "#\\#[");
   return printableLines(text, LONGEST_KEPT);
 }
 
-/** An assertion was asked for what it cannot assert, and says so itself. */
-function unjudged(error: InputError): InputError {
+/** An assertion that was used wrongly: its own message says how. */
+function misusedAssertion(error: InputError): InputError {
   const lines = error.message.split("\n").map((line) => line.trim());
-  return new InputError(`Cannot judge the run${placeOf(error)}: ${lines.join(" ")}`);
+  return new InputError(`Cannot judge the run${atPlace(error)}: ${lines.join(" ")}`);
 }
 
-/** The arguments of a right call as far as they are values: of several that are right, the first. */
-function plainOf({ arguments: expected }: OracleCall): { arguments: JsonObject } {
+/** The arguments of a correct call that are plain values; of several alternatives, the first. */
+function plainArguments({ arguments: expected }: OracleCall): { arguments: JsonObject } {
   const plain = Object.entries(expected).flatMap(([name, value]): [string, JsonValue][] => {
-    const [own] = isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
-    return own === undefined ? [] : [[name, own]];
+    const [first] = isMatcher(value) ? value.values ?? [] : isJson(value) ? [value] : [];
+    return first === undefined ? [] : [[name, first]];
   });
   return { arguments: Object.fromEntries(plain) };
 }
@@ -329,11 +334,11 @@ function isAssertion(error: Error): boolean {
   return error.name === "AssertionError" || error.constructor.name === "AssertionError";
 }
 
-/** What colours a terminal. */
+/** Terminal colour codes. */
 // deno-lint-ignore no-control-regex
 const COLOURS = /\u001b\[[\d;]*m/g;
 
-/** Our own files, and those of libraries. */
+/** Files of this library and of others. */
 const FOREIGN = [
   new URL("../../", import.meta.url).href,
   "/node_modules/",
@@ -342,19 +347,19 @@ const FOREIGN = [
   "ext:",
 ];
 
-/** So much of a stack is read. */
+/** At most this many characters of a stack are searched. */
 const LONGEST_STACK = 10_000;
 
-/** Where in the user's file an error came about, as far as its stack tells. */
-function placeInTest(error: unknown): string | undefined {
+/** The location in the user's file where an error was thrown, if its stack names it. */
+function testLocation(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { stack = "", message } = error;
-  // What stands in the message may look like a frame.
+  // The message may contain text that looks like a frame.
   const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length);
-  const own = frames.slice(0, LONGEST_STACK).split("\n")
+  const location = frames.slice(0, LONGEST_STACK).split("\n")
     .map((frame) => /^\s+at .*?(file:[^\s)]+)\)?$/.exec(frame)?.[1])
     .find((url) => url !== undefined && !FOREIGN.some((part) => url.includes(part)));
-  if (own === undefined) return undefined;
+  if (location === undefined) return undefined;
   const here = new URL(`file://${Deno.cwd()}/`).href;
-  return printable(own.startsWith(here) ? own.slice(here.length) : own, 500);
+  return printable(location.startsWith(here) ? location.slice(here.length) : location, 500);
 }

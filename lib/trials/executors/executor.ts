@@ -1,6 +1,6 @@
 /**
- * Recorders: what all environments share. They count, limit and record the calls of one trial, and tell
- * its steps apart; what a call comes to, each kind of environment says for itself.
+ * Executors: answer, count, limit and record the calls of one trial and group them into steps. Subclasses
+ * define what a call returns.
  * @module
  */
 
@@ -28,24 +28,24 @@ import { assertDepth, MOST_DEPTH } from "../../tools/references/call_order.ts";
 import type { FailureCause } from "../../calls/failure.ts";
 
 /**
- * Answers calls and records them. Calls that begin before an earlier one has resolved share its
- * step, as calls of one reply do; {@linkcode Executor.step} sets the steps by hand instead.
+ * Answers calls and records them. Calls that begin before an earlier one has resolved share its step, like
+ * calls of one reply; {@linkcode Executor.step} sets the steps by hand instead.
  */
 export abstract class Executor implements Environment, Disposable {
-  /** The functions on offer, ready to be called by an agent of one's own. */
+  /** The functions on offer, ready to be called by a custom agent. */
   readonly tools: readonly Tool[];
-  /** How many calls may be made. */
+  /** The number of calls that may be made. */
   readonly callLimit: number;
-  /** The values that the first message gives, by variable. */
+  /** The values given in the first message, by variable. */
   abstract readonly given: ReadonlyMap<string, JsonValue>;
 
   readonly #events: TraceEvent[] = [];
   readonly #uncut = new Map<number, UncutCall>();
   readonly #returned = new Map<string, JsonValue>();
-  /** Texts that nobody has yet asked for what they make known. */
+  /** Results whose variables have not been read yet. */
   readonly #unread: [text: string, call: PreparedCall, place: CallPlace][] = [];
   readonly #settings: ExecutorSettings;
-  /** What the functions on offer take, apart from references. */
+  /** The parameters of the functions on offer, without references. */
   readonly #parameters: ReadonlyMap<string, JsonObject>;
   #calls = 0;
   #step = 0;
@@ -68,9 +68,9 @@ export abstract class Executor implements Environment, Disposable {
       ...tool,
       ...(references ? offerReferences(tool) : {}),
       execute: async (input: JsonObject) => {
-        // An agent may leave a call behind; an error here would be one that nobody awaits.
-        if (this.#closed) return OVER;
-        // An agent that does not heed the error of the first call past the limit would loop for ever.
+        // An agent may abandon a call; nobody would await an error here.
+        if (this.#closed) return TRIAL_OVER;
+        // An agent that ignores the error of the first call past the limit would loop forever.
         if (this.#exhausted) {
           throw new Error(
             `Cannot call ${tool.name} as no more than ${this.callLimit} calls are allowed`,
@@ -82,7 +82,7 @@ export abstract class Executor implements Environment, Disposable {
           const [answered] = await this.#answerCalls([
             { id: "", name: tool.name, arguments: toText(input) },
           ], undefined);
-          // A turn of the event loop passes, in which other calls of the same reply can begin.
+          // Lets other calls of the same reply begin within one turn of the event loop.
           await new Promise((resolve) => setTimeout(resolve, 0));
           return answered!.content;
         } finally {
@@ -97,17 +97,17 @@ export abstract class Executor implements Environment, Disposable {
     return this.#events;
   }
 
-  /** What the events have cut of calls, by their numbers. */
+  /** The parts of calls that events truncate, by call number. */
   get uncut(): ReadonlyMap<number, UncutCall> {
     return this.#uncut;
   }
 
-  /** How many calls of an agent have begun and not ended. */
+  /** The number of an agent's calls that have begun and not ended. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** How many calls were made within the limit, refused ones included. */
+  /** The number of calls within the limit, including refused ones. */
   get calls(): number {
     return this.#calls;
   }
@@ -117,7 +117,7 @@ export abstract class Executor implements Environment, Disposable {
     return this.#exhausted;
   }
 
-  /** How many calls may still be made. */
+  /** The number of calls that may still be made. */
   get left(): number {
     return this.callLimit - this.#calls;
   }
@@ -128,8 +128,8 @@ export abstract class Executor implements Environment, Disposable {
   }
 
   /**
-   * Begins a new step. From the first use on, steps begin here and nowhere else: for agents that
-   * carry out the calls of one reply one after another.
+   * Begins a new step. After the first use, only this begins steps: for agents that make the calls of one
+   * reply one after another.
    */
   step(): void {
     this.#stepsByHand = true;
@@ -137,8 +137,8 @@ export abstract class Executor implements Environment, Disposable {
   }
 
   /**
-   * Answers the calls of one reply, in order; calls past the limit get an error, which `write` does
-   * not see.
+   * Answers the calls of one reply, in order; calls past the limit get an error, which `write` does not
+   * see.
    */
   async execute(
     calls: readonly PreparedCall[],
@@ -149,7 +149,7 @@ export abstract class Executor implements Environment, Disposable {
     return await this.#answerCalls(calls, write);
   }
 
-  /** Adds an event that is not the environment's own to the trace. */
+  /** Adds an event from outside the environment to the trace. */
   record(event: TraceEvent): void {
     this.assertOpen("record an event");
     this.#events.push(event);
@@ -161,8 +161,8 @@ export abstract class Executor implements Environment, Disposable {
   }
 
   /**
-   * Why the arguments of a call would be refused; `undefined` when they conform to its schema. References
-   * in them are taken to fit where they may stand: what they stand for is not known yet.
+   * Returns why the arguments of a call would be refused; `undefined` if they conform to its schema. A
+   * reference is accepted wherever it may stand, as its value is not known yet.
    */
   refuse(call: PreparedCall): Refusal | undefined {
     const { name, refusal, resolved } = call;
@@ -175,10 +175,10 @@ export abstract class Executor implements Environment, Disposable {
     return shape === undefined ? this.refuseMeant(call) : this.refuseShape(name, shape);
   }
 
-  /** Why arguments would be refused, in which there are no references. */
+  /** Returns why arguments without references would be refused. */
   protected abstract refuseMeant(call: PreparedCall): Refusal | undefined;
 
-  /** Why arguments would be refused that have {@linkcode ANY_REFERENCE} in place of what is not known. */
+  /** Returns why arguments with {@linkcode ANY_REFERENCE} in place of unknown values would be refused. */
   protected abstract refuseShape(name: string, shape: JsonObject): Refusal | undefined;
 
   /** Carries out a call within the limit, or refuses it. */
@@ -187,22 +187,22 @@ export abstract class Executor implements Environment, Disposable {
     place: CallPlace,
   ): CallOutcome | Promise<CallOutcome>;
 
-  /** What is recorded of a call that a fault kept from its result. */
+  /** The event fields of a call whose result was lost to a fault. */
   protected kept(_: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
     return {};
   }
 
-  /** The value that a returned text stands for. */
+  /** The value of a returned text. */
   protected abstract valueOf(text: string): JsonValue;
 
-  /** The variables that a returned text gives values, with these. */
+  /** The variables and values in a returned text. */
   protected abstract namesIn(
     text: string,
     call: PreparedCall,
     place: CallPlace,
   ): readonly (readonly [name: string, value: JsonValue])[];
 
-  /** Every variable that was given or returned, wrong values included; the last return wins. */
+  /** All variables given or returned, including wrong values; the last return wins. */
   protected get known(): ReadonlyMap<string, JsonValue> {
     for (const [text, call, place] of this.#unread.splice(0)) {
       for (const [name, value] of this.namesIn(text, call, place)) this.#returned.set(name, value);
@@ -213,7 +213,7 @@ export abstract class Executor implements Environment, Disposable {
   /**
    * Refuses an action once the trial is over.
    *
-   * @throws {Error} If it is.
+   * @throws {Error} If the trial is over.
    */
   protected assertOpen(action: string): void {
     if (this.#closed) {
@@ -245,91 +245,97 @@ export abstract class Executor implements Environment, Disposable {
     const { references, depth, parallel } = this.#settings;
     const nested = references ? new NestedReply(calls, depth) : undefined;
     const done: EndedCall[] = [];
-    for (const [level, listed] of (nested?.levels ?? [[...within.keys()]]).entries()) {
-      const begun = listed.filter((index) => index < within.length).map((index) => ({
+    for (const [level, indexes] of (nested?.levels ?? [[...within.keys()]]).entries()) {
+      const batch = indexes.filter((index) => index < within.length).map((index) => ({
         index,
         call: nested?.prepare(index, this.#parameters.get(within[index]!.name)) ?? within[index]!,
         place: { call: first + index, step, level },
       }));
-      const carried = mapConcurrent(
-        begun.length,
-        (at) => this.#carry(begun[at]!.call, begun[at]!.place),
+      const running = mapConcurrent(
+        batch.length,
+        (at) => this.#carryOutOrFail(batch[at]!.call, batch[at]!.place),
         { most: parallel, ended: () => this.#closed },
       );
-      // What is answered at once stays within this turn, so that calls of an agent keep their order.
-      const outcomes = carried instanceof Promise ? await carried : carried;
-      // Whoever asked did not wait: what comes too late is no part of the trial.
-      if (this.#closed) return calls.map(({ id, name }) => ({ callId: id, name, content: OVER }));
-      for (const [at, { index, call, place }] of begun.entries()) {
+      // Synchronous answers stay within this turn, so that an agent's calls keep their order.
+      const outcomes = running instanceof Promise ? await running : running;
+      // The caller did not wait: late results are not part of the trial.
+      if (this.#closed) {
+        return calls.map(({ id, name }) => ({ callId: id, name, content: TRIAL_OVER }));
+      }
+      for (const [at, { index, call, place }] of batch.entries()) {
         const outcome = outcomes[at]!;
-        // Whatever stands around an environment works with what a tool gave: it knows of no perturbation.
-        const answered = this.#seen(outcome, call, place);
-        // References name parts of the text that goes back, of which an environment may know the gist alone.
+        // Code around the environment sees the tool's results and knows of no perturbation.
+        const answered = this.#answered(outcome, call, place);
+        // References name parts of the text sent to the model, which an environment may keep only in part.
         if (answered.value !== undefined) nested?.keep(index, valueOfResult(answered.content));
         done[index] = { call, place, outcome, answered, waits: nested?.waitsInVain(call) ?? false };
       }
     }
-    const seen = done.map(({ answered }) => answered.content);
-    const texts = write?.(done.map(({ answered }) => answered), this.known) ?? seen;
-    const written = texts.map((text) => this.#cut(text));
+    const contents = done.map(({ answered }) => answered.content);
+    const texts = write?.(done.map(({ answered }) => answered), this.known) ?? contents;
+    const results = texts.map((text) => this.#cut(text));
     for (const [index, { call, place }] of done.entries()) {
-      const meant = call.resolved ?? call.arguments;
-      if (Math.max(meant.length, written[index]!.length) > LONGEST_KEPT) {
-        this.#uncut.set(place.call, { written: meant, result: written[index]! });
+      const resolved = call.resolved ?? call.arguments;
+      if (Math.max(resolved.length, results[index]!.length) > LONGEST_KEPT) {
+        this.#uncut.set(place.call, { written: resolved, result: results[index]! });
       }
-      this.#events.push(eventOf(done[index]!, written[index]!));
+      this.#events.push(eventOf(done[index]!, results[index]!));
     }
     if (beyond.length > 0) this.#endByLimit(beyond[0]!.name);
     const error = JSON.stringify({ error: `No more than ${this.callLimit} calls are allowed` });
     return calls.map(({ id, name }, index) => ({
       callId: id,
       name,
-      content: written[index] ?? error,
+      content: results[index] ?? error,
     }));
   }
 
-  /** Carries out a call, or puts a fault in its way. */
-  #carry(call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
+  /** Carries out a call, or applies a fault to it. */
+  #carryOutOrFail(call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
     if (call.answer !== undefined) return { content: call.answer };
-    // Whatever would be refused never reaches a tool that could fail.
+    // A call that would be refused never reaches a tool, so that no fault applies.
     const { injectFault } = this.#settings;
     const reaches = injectFault !== undefined && this.#parameters.has(call.name) &&
       this.refuse(call) === undefined;
     const fault = reaches ? injectFault(call.name) : undefined;
-    return fault === undefined ? this.carryOut(call, place) : this.#fail(fault, call, place);
+    return fault === undefined ? this.carryOut(call, place) : this.#applyFault(fault, call, place);
   }
 
-  /** What a call comes to that has a fault in its way. */
-  #fail(fault: Fault, call: PreparedCall, place: CallPlace): CallOutcome | Promise<CallOutcome> {
+  /** The outcome of a call under a fault. */
+  #applyFault(
+    fault: Fault,
+    call: PreparedCall,
+    place: CallPlace,
+  ): CallOutcome | Promise<CallOutcome> {
     const { kind, content, error, delay = 0 } = fault;
     if (delay > 0) {
       return new Promise((resolve) => setTimeout(resolve, delay))
-        .then(() => this.#fail({ ...fault, delay: 0 }, call, place));
+        .then(() => this.#applyFault({ ...fault, delay: 0 }, call, place));
     }
-    // What is only late must not reach a tool once nobody waits for it any more.
-    if (this.#closed) return { content: OVER };
+    // A delayed call must not reach a tool once the trial is over.
+    if (this.#closed) return { content: TRIAL_OVER };
     if (content !== undefined) {
-      const told = error === undefined ? {} : { error: printable(error, 1000) };
-      return { content, event: { ...this.kept(call), fault: kind, ...told } };
+      const details = error === undefined ? {} : { error: printable(error, 1000) };
+      return { content, event: { ...this.kept(call), fault: kind, ...details } };
     }
-    const marked = (outcome: CallOutcome): CallOutcome => ({
+    const withFault = (outcome: CallOutcome): CallOutcome => ({
       ...outcome,
       event: { ...outcome.event, fault: kind },
     });
-    const carried = this.carryOut(call, place);
-    return carried instanceof Promise ? carried.then(marked) : marked(carried);
+    const outcome = this.carryOut(call, place);
+    return outcome instanceof Promise ? outcome.then(withFault) : withFault(outcome);
   }
 
-  /** An outcome as it goes back, perturbed where it is to be; what it makes known is known from now on. */
-  #seen({ content, value }: CallOutcome, call: PreparedCall, place: CallPlace): Answered {
+  /** The result as the model gets it, perturbed if required; its variables are known from now on. */
+  #answered({ content, value }: CallOutcome, call: PreparedCall, place: CallPlace): Answered {
     if (value === undefined) return { call, content };
     const text = this.#settings.perturbReturn?.(content) ?? content;
-    const read = text === content ? value : this.valueOf(text);
+    const parsed = text === content ? value : this.valueOf(text);
     this.#unread.push([text, call, place]);
-    return { call, content: text, value: read };
+    return { call, content: text, value: parsed };
   }
 
-  /** As much of a text as a model gets to see; no character is cut in two. */
+  /** The part of a text that the model may see; no character is cut in two. */
   #cut(text: string): string {
     const { longestResult } = this.#settings;
     return text.length <= longestResult
@@ -337,7 +343,7 @@ export abstract class Executor implements Environment, Disposable {
       : text.slice(0, longestResult).replace(/[\uD800-\uDBFF]$/, "");
   }
 
-  /** Ends the trial by the first call past the limit. */
+  /** Ends the trial at the first call past the limit. */
   #endByLimit(name: string): void {
     if (!this.#exhausted) {
       this.#events.push({
@@ -350,15 +356,15 @@ export abstract class Executor implements Environment, Disposable {
   }
 }
 
-/** What goes back once the trial was answered or disposed of. */
-const OVER = JSON.stringify({ error: "The trial is over" });
+/** The reply to calls after the end of the trial. */
+const TRIAL_OVER = JSON.stringify({ error: "The trial is over" });
 
-/** What goes back for a call that no function has the name of. */
+/** The reply to a call of a function that does not exist. */
 export function noSuchFunction(name: string): string {
   return JSON.stringify({ error: `There is no function ${printable(name, 100)}` });
 }
 
-/** The arguments as text; what JSON cannot carry becomes text that is no JSON. */
+/** The arguments as text; values that JSON cannot represent become text that is not JSON. */
 function toText(input: unknown): string {
   try {
     return JSON.stringify(input) ?? String(input);
@@ -367,28 +373,28 @@ function toText(input: unknown): string {
   }
 }
 
-/** What is set of a recorder. */
+/** Options of an {@linkcode Executor}. */
 export interface ExecutorOptions {
-  /** How many calls may be made: a whole number from 0 on, or infinite. */
+  /** The number of calls that may be made: a whole number from 0, or `Infinity`. */
   readonly callLimit: number;
-  /** How much of a result a model gets to see, in UTF-16 code units; default all of it. */
+  /** At most this many UTF-16 code units of a result are shown to the model; default: unlimited. */
   readonly longestResult?: number | undefined;
-  /** Changes what a function returned on its way to the model; what is refused or fails stays as it is. */
+  /** Changes a function's result on its way to the model; refusals and errors stay unchanged. */
   readonly perturbReturn?: ((text: string) => string) | undefined;
-  /** Puts faults in the way of calls that conform to their schemas; default none. */
+  /** Injects faults into calls that conform to their schemas; default none. */
   readonly injectFault?: FaultInjector | undefined;
   /**
-   * Whether arguments may refer to what other calls of the same reply return, such as `$1.field`; default
-   * `false`. Then all tools on offer take references, and calls are carried out in the order of these.
+   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field`; default
+   * `false`. If so, all tools accept references, and calls are carried out in their order.
    */
   readonly references?: boolean | undefined;
-  /** How many calls of a reply may be under way at the same time; default 10. */
+  /** Calls of a reply that may run at the same time; default 10. */
   readonly parallel?: number | undefined;
-  /** How many calls a chain of references may have; default 5. */
+  /** Calls in a chain of references; default 5. */
   readonly depth?: number | undefined;
 }
 
-/** What is set of a recorder, with what is usual where nothing is. */
+/** The options of an {@linkcode Executor} with their defaults. */
 export interface ExecutorSettings extends ExecutorOptions {
   readonly longestResult: number;
   readonly references: boolean;
@@ -396,13 +402,13 @@ export interface ExecutorSettings extends ExecutorOptions {
   readonly depth: number;
 }
 
-/** So many calls of a reply run at the same time, unless told otherwise (Pipeline's `max_parallel`). */
+/** Calls of a reply that run at the same time by default (Pipeline's `max_parallel`). */
 export const MOST_PARALLEL = 10;
 
 /**
- * What is set of a recorder, checked.
+ * Returns the options with their defaults.
  *
- * @throws {RangeError} If a limit is none.
+ * @throws {RangeError} If a limit is out of its range.
  */
 export function executorSettings(options: ExecutorOptions): ExecutorSettings {
   const { callLimit, longestResult = Infinity } = options;
@@ -427,49 +433,49 @@ export function executorSettings(options: ExecutorOptions): ExecutorSettings {
   return { ...options, longestResult, references, parallel, depth };
 }
 
-/** Where a call stands in its trial. */
+/** The position of a call in its trial. */
 export interface CallPlace {
   /** The number of the call, from 1. */
   readonly call: number;
   /** The number of its step, from 1. */
   readonly step: number;
-  /** How many calls of the same reply had to end one after another before it could begin, from 0. */
+  /** The number of calls of the same reply that had to end before it, one after another, from 0. */
   readonly level: number;
 }
 
-/** What became of a call. */
+/** The outcome of a call. */
 export interface CallOutcome {
-  /** The text that goes back, unless something around the environment writes another. */
+  /** The text that is returned, unless code around the environment writes another. */
   readonly content: string;
-  /** What was returned; left out when the call was refused or failed. */
+  /** The returned value; omitted when the call was refused or failed. */
   readonly value?: JsonValue;
-  /** What is recorded of it, beside what was written. */
+  /** The event fields it adds to the call. */
   readonly event?: Pick<
     CallEvent,
     "role" | "returned" | "guessed" | "coerced" | "error" | "fault" | "withheld"
   >;
-  /** What is wrong with it. */
+  /** The failure of the call. */
   readonly failure?: FailureCause & { readonly root: boolean };
 }
 
-/** A call that has ended. */
+/** A call that has ended, with its reply. */
 export interface EndedCall {
-  /** The call, as it was carried out. */
+  /** The call as it was carried out. */
   readonly call: PreparedCall;
-  /** Where it stands. */
+  /** Its position in the trial. */
   readonly place: CallPlace;
-  /** What became of it. */
+  /** Its outcome. */
   readonly outcome: CallOutcome;
-  /** What goes back, unless something around the environment writes another text. */
+  /** The reply, unless code around the environment writes another text. */
   readonly answered: Answered;
-  /** Whether it was refused for no other reason than that calls had failed to which it refers. */
+  /** Whether it was refused only because calls that it refers to had failed. */
   readonly waits: boolean;
 }
 
-/** What is recorded of a call, and of the text that went back for it in the end. */
+/** The event of a call, with the text that was finally returned for it. */
 export function eventOf(
   { call, place, outcome, answered, waits }: EndedCall,
-  written: string,
+  result: string,
 ): CallEvent {
   const { content, event, failure } = outcome;
   return {
@@ -482,9 +488,9 @@ export function eventOf(
     ...(call.resolved === undefined || call.resolved === call.arguments
       ? {}
       : { resolved: call.resolved.slice(0, LONGEST_KEPT) }),
-    result: written.slice(0, LONGEST_KEPT),
+    result: result.slice(0, LONGEST_KEPT),
     ...(answered.content === content ? {} : { unperturbed: content.slice(0, LONGEST_KEPT) }),
-    // What only waited for a call that has failed is no first mistake.
+    // A call that only waited for a failed one is no first mistake.
     ...(failure === undefined ? {} : { failure: waits ? { ...failure, root: false } : failure }),
   };
 }

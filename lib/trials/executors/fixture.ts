@@ -1,5 +1,5 @@
 /**
- * Fixtures: a task in one trial, with the place where its calls go and the judge of its answer.
+ * Fixtures: a task in one trial, which answers calls and judges the final answer.
  * @module
  */
 
@@ -9,33 +9,33 @@ import type { JsonValue } from "../../base/json.ts";
 import type { Environment, ToolChoice, ToolSchema } from "../../tools/tool.ts";
 import type { JudgedAnswer, TraceEvent } from "../../calls/trace.ts";
 
-/** What became of a trial, as far as its fixture can tell. */
+/** The fixture's judgement of an answer. */
 export interface AnswerCheck {
-  /** Whether the answer is right, wrong or missing, and whether it had better be missing. */
+  /** Whether the answer is right, wrong or missing, or rightly missing. */
   readonly outcome: "solved" | "wrong_answer" | "no_answer" | "abstained" | "call_limit";
-  /** Whether the answer is what a call had really returned. */
+  /** Whether a call really returned the answer. */
   readonly grounded: boolean;
 }
 
-/** What was done until the answer, as far as a fixture may look at it. */
+/** The work that led to an answer. */
 export interface Work {
-  /** All that was said; empty where an agent of one's own did it. */
+  /** All messages; empty if a custom agent did the work. */
   readonly messages: readonly Message[];
-  /** Tokens read and written, of all models. */
+  /** Input and output tokens of all models. */
   readonly usage: Usage;
-  /** Milliseconds that it took, tools included, without waiting, retries and failed attempts. */
+  /** Milliseconds, including tools, without waiting, retries and failed attempts. */
   readonly durationMs: number;
-  /** The answer before a model had repaired it; left out where none did. */
+  /** The answer before a model repaired it; omitted when it was not repaired. */
   readonly unrepaired?: string;
-  /** Asks a model how alike a prediction and the truth are; left out where none is to be asked. */
+  /** Asks a model how similar a prediction and the truth are; omitted when there is no judge. */
   readonly judge?: (predicted: JsonValue, truth: JsonValue) => Promise<JudgedAnswer>;
 }
 
-/** How tools and a conversation are put to a model that is to answer in a text. */
+/** Messages and tools as presented to a model that answers in text. */
 export interface Presented {
-  /** The conversation, with whatever the tools are told by. */
+  /** The conversation, including a description of the tools. */
   readonly messages: readonly Message[];
-  /** The tools that it may call. */
+  /** The tools it may call. */
   readonly tools: readonly ToolSchema[];
 }
 
@@ -43,42 +43,42 @@ export interface Presented {
 export interface Fixture extends Environment, Disposable {
   /** The user message. */
   readonly prompt: string;
-  /** What stands before it; left out where nothing does. */
+  /** The system message; omitted when there is none. */
   readonly system?: string | undefined;
-  /** What the user says after each answer, in the same environment; left out where that is nothing. */
+  /** The user's further messages, each sent after an answer; omitted when there are none. */
   readonly turns?: readonly string[];
-  /** The fewest calls that solve the task; `null` where nobody knows. */
+  /** The minimum number of calls that solve the task; `null` if unknown. */
   readonly minimumCalls: number | null;
-  /** The tools that it needs, each once, where the roles of its calls do not tell; left out else. */
+  /** The distinct tools that it needs; omitted when the roles of its calls show them. */
   readonly needed?: readonly string[] | undefined;
-  /** How its tools are put to the model; left out where they can be called. */
+  /** Presents its tools to the model; omitted when they can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
-  /** Why an answer cannot be read; left out of tasks whose answers may be any text. */
+  /** Returns why an answer cannot be read; omitted when any text is an answer. */
   readonly unreadable?: (answer: string) => string | undefined;
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
-  /** What the task makes of the freedom to call; `undefined` where it leaves that to the model. */
+  /** The task's tool choice; `undefined` if it leaves that to the model. */
   readonly toolChoice: ToolChoice | undefined;
   /** Everything that has happened, in order. */
   readonly events: readonly TraceEvent[];
-  /** How many calls were made within the limit, refused ones included. */
+  /** The number of calls within the limit, including refused ones. */
   readonly calls: number;
   /** Whether the trial was answered or disposed of. */
   readonly ended: boolean;
-  /** Adds an event that is not the fixture's own to the trace. */
+  /** Adds an event from outside the fixture to the trace. */
   record(event: TraceEvent): void;
   /**
    * Takes the final answer, reads its value and judges it. Where names stand for values, `text` has the
-   * values, and `rendered` is what people are to read.
+   * values, and `rendered` is the text for people.
    *
-   * @throws {InputError} If what judges it, the user's own, is broken.
+   * @throws {InputError} If the user's own judging code is broken.
    */
   answer(
     text: string,
     rendered: string | undefined,
     work: Work,
   ): AnswerCheck | Promise<AnswerCheck>;
-  /** The events, with what each call is beside the right ones; `undefined` where no calls are these. */
+  /** The events with each call compared to the correct ones; `undefined` if no calls are correct. */
   viewed(): readonly TraceEvent[] | undefined;
   /** The behaviours that the trace shows. */
   behaviours(): Behaviour[];

@@ -1,6 +1,6 @@
 /**
- * The executor: answers the calls on a generated task, records and classifies each, and judges the
- * answer (FuncBenchGen, sections 3.4 and 4.6).
+ * Executors of generated tasks: answer, record and classify calls, and judge the answer (FuncBenchGen,
+ * sections 3.4 and 4.6).
  * @module
  */
 
@@ -39,11 +39,11 @@ import { type CallEvent, callsOf, type TraceEvent } from "../../calls/trace.ts";
 export interface GeneratedTaskExecutorOptions
   extends Partial<Omit<ExecutorOptions, "perturbReturn" | "injectFault">> {
   /**
-   * How many calls may be made; default twice the fewest that solve the task, and as many more as the faults
-   * of the perturbation are expected to take of them.
+   * The number of calls that may be made; default: twice the minimum for the task, plus those expected to be
+   * lost to the faults of the perturbation.
    */
   readonly callLimit?: number;
-  /** What is done to what the agent gets to see, such as `RD` or `RP_F+CF`; default `none`. */
+  /** Perturbation of what the agent sees, such as `RD` or `RP_F+CF`; default `none`. */
   readonly perturbation?: string;
 }
 
@@ -54,29 +54,12 @@ interface Return extends CallPlace {
 }
 
 /**
- * Makes an executor for one trial of `task`. With a perturbation, question, tools and returns are
- * perturbed; calls and answers are judged by the task as it is.
+ * Makes an executor for one trial of `task`. With a perturbation, question, tools and returns are perturbed;
+ * calls and answers are judged by the original task.
  *
- * @throws {InputError} If there is no such perturbation.
+ * @throws {InputError} If the perturbation is unknown.
  *
- * @example With an agent of one's own
- * ```ts
- * import { createExecutor } from "./generated.ts";
- * import { generateTask } from "../../tasks/generated/task.ts";
- * import { assertEquals } from "@std/assert";
- *
- * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
- * using executor = createExecutor(generateTask(spec));
- *
- * // Your agent gets executor.prompt and executor.tools; this one calls the only tool there is.
- * const [tool] = executor.tools;
- * const result = await tool!.execute(Object.fromEntries(executor.task.inputs));
- * const [[variable, value]] = Object.entries(JSON.parse(result)) as [[string, number]];
- *
- * const { outcome, grounded } = executor.answer(`${variable} = ${value}`);
- * assertEquals({ outcome, grounded }, { outcome: "solved", grounded: true });
- * assertEquals(executor.events.length, 2);
- * ```
+ * @example With a custom agent
  */
 export function createExecutor(
   task: Task,
@@ -94,7 +77,7 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
   /** Whether the perturbation found something to change; `true` without one. */
   readonly changed: boolean;
 
-  readonly #seen: PerturbedTask;
+  readonly #perturbed: PerturbedTask;
   readonly #functions: ReadonlyMap<string, TaskFunction>;
   readonly #returns: Return[] = [];
   #coreValues: ReadonlySet<number> | undefined;
@@ -103,35 +86,37 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
   constructor(original: Task, options: GeneratedTaskExecutorOptions = {}) {
     const { perturbation = "none", longestResult } = options;
     const { callLimit = usualCallLimit(original.minimumCalls, perturbation) } = options;
-    const seen = perturbTask(original, perturbation);
-    const { task, prompt, tools, changed, perturbReturn, injectFault } = seen;
+    const perturbed = perturbTask(original, perturbation);
+    const { task, prompt, tools, changed, perturbReturn, injectFault } = perturbed;
     const { references, parallel, depth } = options;
     super(tools, {
       ...{ callLimit, longestResult, perturbReturn, injectFault },
       ...{ references, parallel, depth },
     });
-    this.#seen = seen;
+    this.#perturbed = perturbed;
     this.task = task;
     this.prompt = prompt;
     this.changed = changed;
-    this.#functions = new Map(task.functions.map((made) => [made.name, made]));
+    this.#functions = new Map(
+      task.functions.map((taskFunction) => [taskFunction.name, taskFunction]),
+    );
   }
 
-  /** The fewest calls that solve the task. */
+  /** The minimum number of calls that solve the task. */
   get minimumCalls(): number {
     return this.task.minimumCalls;
   }
 
-  /** One right call of each core function, those that were called in the order of their best calls. */
+  /** One correct call of each core function; those that were called are in the order of their best calls. */
   get oracle(): Oracle {
-    return truthOf(this.task, callsOf(this.events));
+    return expectedCallsFor(this.task, callsOf(this.events));
   }
 
-  /** The events, with what each call is beside the right ones. */
+  /** The events with each call compared to the correct ones. */
   viewed(): readonly TraceEvent[] {
     const called = new Set<string>();
     const carriedOut = callsOf(this.events).filter((call) => !isLost(call));
-    // Most trials have none but right calls, each made once, of which there is nothing to tell.
+    // Most trials have only correct calls, each made once: there is nothing to add.
     const right = carriedOut.every(({ function: name, role, failure, coerced }) => {
       const again = called.has(name);
       called.add(name);
@@ -140,65 +125,69 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
     return right ? this.events : withViews(this.events, this.oracle);
   }
 
-  /** Generated tasks leave it to the model. */
+  /** Generated tasks leave the tool choice to the model. */
   get toolChoice(): undefined {
     return undefined;
   }
 
-  /** The variables that the prompt gives, by their numbers. */
+  /** The variables given in the prompt, with their values. */
   override get given(): ReadonlyMap<string, number> {
-    return this.#seen.given;
+    return this.#perturbed.given;
   }
 
-  /** Why the arguments of a call do not conform to its function's schema (predicate 2). */
+  /** Returns why the arguments of a call do not conform to its function's schema (predicate 2). */
   protected override refuseMeant(call: PreparedCall): Refusal | undefined {
-    const made = this.#functions.get(call.name);
-    const checked = made === undefined ? undefined : checkCall(made, call);
+    const taskFunction = this.#functions.get(call.name);
+    const checked = taskFunction === undefined ? undefined : checkCall(taskFunction, call);
     return checked === undefined || "values" in checked ? undefined : checked;
   }
 
-  /** Why arguments do not conform, of which some are not known yet: any number may be one of these. */
+  /** Returns why partly unknown arguments do not conform: any number may take the place of an unknown one. */
   protected override refuseShape(name: string, shape: JsonObject): Refusal | undefined {
-    const some = Object.entries(shape).map((
+    const entries = Object.entries(shape).map((
       [key, value],
     ) => [key, value === ANY_REFERENCE ? 0 : value]);
-    return this.refuseMeant({ id: "", name, arguments: JSON.stringify(Object.fromEntries(some)) });
+    return this.refuseMeant({
+      id: "",
+      name,
+      arguments: JSON.stringify(Object.fromEntries(entries)),
+    });
   }
 
   /**
    * Takes the final answer, reads its value and judges it. Where names stand for values, `text` has the
-   * values, and `rendered` is what people are to read.
+   * values, and `rendered` is the text for people.
    */
   answer(text: string, rendered?: string): AnswerCheck {
     this.assertOpen("take an answer");
     const { variable, value: truth } = this.task.target;
-    const isLacking = this.#seen.unsolvable || this.#lacksResult;
-    const value = isLacking ? this.#claim(text) : parseAnswer(text, variable);
+    const hasNoAnswer = this.#perturbed.unsolvable || this.#lacksResult;
+    const value = hasNoAnswer ? this.#claimedValue(text) : parseAnswer(text, variable);
     this.end(text, value, rendered);
     const grounded = value !== null &&
-      this.#returns.some((made) => made.variable === variable && made.value === value);
+      this.#returns.some((result) => result.variable === variable && result.value === value);
     if (this.exhausted) return { outcome: "call_limit", grounded: false };
     if (value === null) return { outcome: this.#abstained ? "abstained" : "no_answer", grounded };
     return { outcome: value === truth ? "solved" : "wrong_answer", grounded };
   }
 
   /**
-   * The value that an answer claims where there is none to be had: a bare number, or one that is stated of
-   * the target or of what stands for it. Whoever says what is missing may well use other numbers, and tell
-   * how many of something the target has.
+   * The value that an answer claims where none can be known: a bare number, or one stated for the target or
+   * its synonyms. An answer that says what is missing may contain other numbers, such as how many inputs the
+   * target has.
    */
-  #claim(text: string): number | null {
+  #claimedValue(text: string): number | null {
     const { variable } = this.task.target;
-    // Of a number that was prefixed on its way the number is what is meant.
+    // A number that was prefixed on its way means the number.
     const plain = text.replaceAll(/\bID_(?=\d)/g, "");
     if (/^[\s*`'"]*-?\d[\d,]*[\s*`'".]*$/.test(plain)) return parseAnswer(plain, variable);
     const stated = statedAnswer(plain.replaceAll(/\bhas\b/gi, ";"), variable);
     if (stated !== null) return stated;
-    const meant = MEANT.exec(plain)?.[1];
-    return meant === undefined ? null : parseAnswer(meant, variable);
+    const claim = CLAIM.exec(plain)?.[1];
+    return claim === undefined ? null : parseAnswer(claim, variable);
   }
 
-  /** Whether a fault kept the result of a function from the model, and it has not got it since. */
+  /** Whether a fault withheld the result of a core function that the model never got afterwards. */
   get #lacksResult(): boolean {
     const got = new Set(this.#returns.map(({ variable }) => variable));
     return callsOf(this.events).some(({ role, withheld }) =>
@@ -206,23 +195,23 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
     );
   }
 
-  /** Whether something was kept from the model, and it made up no value in its place. */
+  /** Whether values were withheld from the model and it invented none in their place. */
   get #abstained(): boolean {
-    return this.#seen.unsolvable &&
+    return this.#perturbed.unsolvable &&
       callsOf(this.events).every((call) =>
         call.failure?.type !== "value_not_yet_known" && call.guessed !== true &&
-        !this.#makesUp(call)
+        !this.#inventsValue(call)
       );
   }
 
-  /** Whether a call, refused or not, has a value for what cannot be known. */
-  #makesUp(call: CallEvent): boolean {
-    const made = this.#functions.get(call.function);
-    const given = parseJson(call.resolved ?? call.arguments);
-    if (made === undefined || !isJsonObject(given)) return false;
-    return made.parameters.some(({ name, variable }) =>
-      this.#seen.withheld.has(variable) &&
-      Object.hasOwn(given, name) && !isReference(given[name]!) && holdsDigit(given[name]!)
+  /** Whether a call, refused or not, gives a value for something that cannot be known. */
+  #inventsValue(call: CallEvent): boolean {
+    const taskFunction = this.#functions.get(call.function);
+    const input = parseJson(call.resolved ?? call.arguments);
+    if (taskFunction === undefined || !isJsonObject(input)) return false;
+    return taskFunction.parameters.some(({ name, variable }) =>
+      this.#perturbed.withheld.has(variable) &&
+      Object.hasOwn(input, name) && !isReference(input[name]!) && holdsDigit(input[name]!)
     );
   }
 
@@ -240,13 +229,13 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
   /** Checks a call, and carries it out if it conforms to the schema. */
   protected override carryOut(call: PreparedCall, place: CallPlace): CallOutcome {
     const { name } = call;
-    const made = this.#functions.get(name);
-    if (made === undefined) {
+    const taskFunction = this.#functions.get(name);
+    if (taskFunction === undefined) {
       const failure = functionNotFound(name, this.#functions.keys());
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
-    const { role } = made;
-    const checked = checkCall(made, call);
+    const { role } = taskFunction;
+    const checked = checkCall(taskFunction, call);
     if ("error" in checked) {
       const { error, fault } = checked;
       const failure = { type: "wrong_number_of_inputs", detail: fault, root: true } as const;
@@ -254,12 +243,12 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
     }
     const { values, coerced } = checked;
     const known = this.#knowledge(place);
-    const failure = checkValues(made, values, this.task.values, known);
-    const variable = made.output.name;
+    const failure = checkValues(taskFunction, values, this.task.values, known);
+    const variable = taskFunction.output.name;
     const truth = this.task.values.get(variable)!;
-    const value = failure === undefined ? truth : this.#wrongValue(made, values, truth);
+    const value = failure === undefined ? truth : this.#wrongValue(taskFunction, values, truth);
     const guessed = failure === undefined &&
-      made.parameters.some((parameter) => !known.isEstablished(parameter.variable));
+      taskFunction.parameters.some((parameter) => !known.isEstablished(parameter.variable));
     this.#returns.push({ ...place, variable, value, wrong: failure !== undefined });
     return {
       content: returnText(variable, value),
@@ -274,13 +263,13 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
     };
   }
 
-  /** What a function is to the task, and the variable that it would have given. */
+  /** The role of a function and the variable that it would have returned. */
   protected override kept({ name }: PreparedCall): Pick<CallEvent, "role" | "withheld"> {
     const { role, output } = this.#functions.get(name)!;
     return { role, withheld: output.name };
   }
 
-  /** The value of the one variable that a text is of; a text that says none is a value itself. */
+  /** The value of the only variable in a text; a text without variables is a value itself. */
   protected override valueOf(text: string): JsonValue {
     const [named] = this.namesIn(text);
     return named === undefined ? text : named[1];
@@ -293,34 +282,34 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
   }
 
   /**
-   * What was known when a call could begin: calls of one reply cannot see each other's returns, unless
-   * one had to wait for others.
+   * What was known when a call could begin: calls of one reply cannot see each other's returns, unless one
+   * had to wait for others.
    */
   #knowledge(current: CallPlace): Knowledge {
-    const seen = this.#returns.filter(({ step, level }) =>
+    const earlier = this.#returns.filter(({ step, level }) =>
       step < current.step || (step === current.step && level < current.level)
     );
-    const { told } = this.#seen;
+    const { told } = this.#perturbed;
     return {
       isEstablished: (variable) =>
-        told.has(variable) || seen.some((made) => made.variable === variable),
+        told.has(variable) || earlier.some((result) => result.variable === variable),
       ownerOf: (value) =>
         told.entries().find((one) => one[1] === value)?.[0] ??
-          seen.find((made) => made.value === value)?.variable,
+          earlier.find((result) => result.value === value)?.variable,
       wrongReturn: (value, variable) => {
-        const wrong = seen.filter((made) => made.wrong && made.value === value);
-        return (wrong.find((made) => made.variable === variable) ?? wrong[0])?.call;
+        const wrong = earlier.filter((result) => result.wrong && result.value === value);
+        return (wrong.find((result) => result.variable === variable) ?? wrong[0])?.call;
       },
     };
   }
 
   /**
-   * A value with as many digits as the true one, that follows from task, function and arguments.
-   * It is never the true one, nor one of the core's as long as there are free ones: so its origin
-   * stays plain, and distractors do not change it.
+   * A wrong value with as many digits as the true one, derived from task, function and arguments. It is never
+   * the true value, and none of the core's while others are free: so its origin stays clear, and distractors
+   * do not change it.
    */
-  #wrongValue(made: TaskFunction, values: readonly number[], truth: number): number {
-    const words = ["wrong", this.task.spec.seed, made.name, ...values];
+  #wrongValue(taskFunction: TaskFunction, values: readonly number[], truth: number): number {
+    const words = ["wrong", this.task.spec.seed, taskFunction.name, ...values];
     const least = 10 ** (String(truth).length - 1);
     const range = 9 * least;
     const start = Number(hash64(words.join("\u0000")) % BigInt(range));
@@ -336,7 +325,7 @@ export class GeneratedTaskExecutor extends Executor implements Fixture {
   }
 }
 
-/** Whoever refers to a result, such as `$2.sum`, has made up none, whatever came of that call. */
+/** Whether a value is a reference, such as `$2.sum`: that invents nothing, even if the call failed. */
 function isReference(value: JsonValue): boolean {
   return typeof value === "string" && /^\s*\$\w[\w.]*\s*$/.test(value);
 }
@@ -345,27 +334,29 @@ function holdsDigit(value: JsonValue): boolean {
   try {
     return /\d/.test(JSON.stringify(value));
   } catch {
-    // Thousands of brackets within each other exceed the stack, and are made up.
+    // Thousands of nested brackets exceed the stack, and are invented.
     return true;
   }
 }
 
-/** A number that an answer states of what it may call the variable, and nothing of which there are so many. */
-const MEANT =
+/** Finds a number stated for the answer, but not a count of something. */
+const CLAIM =
   /\b(?:answer|result|value|it)\b[*`"']{0,3}\s{0,3}(?:is|=|:|equals|equal to)[\s:*`"']{0,5}(-?\d[\d,]{0,20})(?=[*`"']{0,3}(?:[.,;!)]|\s*$|\n))/i;
 
-/** DecidedVariant are the arguments that names stand for, where there are names. */
-function checkCall(made: TaskFunction, call: PreparedCall): Conforming | Refusal {
+/** Checks a call; where names stand for values, by their values. */
+function checkCall(taskFunction: TaskFunction, call: PreparedCall): Conforming | Refusal {
   if (call.refusal !== undefined) return call.refusal;
-  const checked = checkSchema(made, call.resolved ?? call.arguments);
-  return "values" in checked ? checked : { error: schemaError(made), fault: checked.detail };
+  const checked = checkSchema(taskFunction, call.resolved ?? call.arguments);
+  return "values" in checked
+    ? checked
+    : { error: schemaError(taskFunction), fault: checked.detail };
 }
 
 /**
- * The calls that solve a task may be made in many orders. Each core function is called once, so that each
- * is held against its best call: the first with the most right arguments.
+ * One correct call of each core function. A task may be solved in many orders, so that each is compared to
+ * its best call: the first with the most correct arguments.
  */
-function truthOf({ functions, values, tools }: Task, calls: readonly CallEvent[]): Oracle {
+function expectedCallsFor({ functions, values, tools }: Task, calls: readonly CallEvent[]): Oracle {
   const oracle = functions.filter(({ role }) => role === "core").map(({ name, parameters }) => {
     const right = Object.create(null) as Record<string, number>;
     for (const parameter of parameters) right[parameter.name] = values.get(parameter.variable)!;
@@ -377,17 +368,17 @@ function truthOf({ functions, values, tools }: Task, calls: readonly CallEvent[]
     if (isLost(call)) continue;
     const expected = byName.get(call.function)?.arguments;
     if (expected === undefined) continue;
-    const given = parseJson(call.resolved ?? call.arguments);
+    const input = parseJson(call.resolved ?? call.arguments);
     const right = Object.entries(expected).filter(([name, value]) =>
-      isJsonObject(given) && Object.hasOwn(given, name) && given[name] === value
+      isJsonObject(input) && Object.hasOwn(input, name) && input[name] === value
     ).length;
     if (right > (best.get(call.function)?.right ?? -1)) {
       best.set(call.function, { place, right });
     }
   }
-  const placeOf = ({ tool }: OracleCall) => best.get(tool)?.place ?? calls.length;
+  const bestPlace = ({ tool }: OracleCall) => best.get(tool)?.place ?? calls.length;
   return {
-    calls: oracle.toSorted((one, other) => placeOf(one) - placeOf(other)),
+    calls: oracle.toSorted((one, other) => bestPlace(one) - bestPlace(other)),
     tools: new Map(tools.map((tool) => [tool.name, tool])),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Probes: small questions that bring out how a model behaves towards tools, after the examples of "From
- * Function Frustrations to Framework Flexibility" (Indirection).
+ * Probes: small questions that show how a model behaves towards tools, after the examples of "From Function
+ * Frustrations to Framework Flexibility" (Indirection).
  * @module
  */
 
@@ -19,7 +19,7 @@ import { Vocabulary } from "../../tasks/generated/vocabulary.ts";
 import type { ProbeId, ProbeSpec } from "./task_kind.ts";
 
 /**
- * The spec with nothing else in it.
+ * Returns the spec without further fields.
  *
  * @throws {RangeError} If the seed is out of its range.
  */
@@ -33,20 +33,20 @@ export function briefProbe({ case: probe, seed }: ProbeSpec): ProbeSpec {
   return { case: probe, seed };
 }
 
-/** The question of a probe, and all that is needed to judge what comes. */
+/** The question of a probe and the facts by which it is judged. */
 interface Probe {
   readonly prompt: string;
   readonly tool: Tool;
-  /** The name by which the answer is to be stated. */
+  /** The name under which the answer must be stated. */
   readonly variable: string;
-  /** The right answer; left out where it is what the tool returns. */
+  /** The right answer; omitted when it is the tool's result. */
   readonly truth?: number;
-  /** What a model would find by itself, where the tool says something else. */
+  /** The result a model would find itself, where the tool returns another. */
   readonly own?: number;
   readonly toolChoice?: ToolChoice;
 }
 
-/** Calls that a trial may make: more than any of the questions needs. */
+/** The default call limit: more than any question needs. */
 const CALL_LIMIT = 6;
 
 /**
@@ -67,15 +67,15 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   readonly prompt: string;
   /** Probes are never perturbed. */
   readonly changed = true;
-  /** The calls that are needed: none where no tool can help. */
+  /** The minimum number of calls: none if no tool can help. */
   readonly minimumCalls: 0 | 1;
-  /** What the probe makes of the freedom to call. */
+  /** The probe's tool choice. */
   readonly toolChoice: ToolChoice | undefined;
 
   readonly #probe: Probe;
 
   /**
-   * Unless told otherwise, six calls may be made.
+   * Makes a probe. The default call limit is 6.
    *
    * @throws {RangeError} If the seed is out of its range.
    */
@@ -89,7 +89,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     this.minimumCalls = probe.toolChoice === undefined ? 1 : 0;
   }
 
-  /** The right answer in words, for people; of some probes it is whatever the tool returns. */
+  /** The right answer in words; for some probes it is the tool's result. */
   get rightAnswer(): string {
     const { variable, truth, own } = this.#probe;
     if (truth !== undefined) return `${variable} = ${truth}`;
@@ -113,7 +113,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     return { outcome: right ? "solved" : "wrong_answer", grounded };
   }
 
-  /** There are many right ways to ask: no call is the right one. */
+  /** No calls are the correct ones, as there are many ways to ask. */
   viewed(): undefined {
     return undefined;
   }
@@ -129,7 +129,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
     });
   }
 
-  /** Carries out a call, and notes the value that it returned. */
+  /** Carries out a call and records the value that it returned. */
   protected override async carryOut(call: PreparedCall, place: CallPlace): Promise<CallOutcome> {
     const outcome = await super.carryOut(call, place);
     const { value } = outcome;
@@ -144,7 +144,7 @@ export class ProbeExecutor extends Toolbox implements Fixture {
   }
 }
 
-const STATE = (variable: string) => `State it as: ${variable} = number.`;
+const stateAs = (variable: string) => `State it as: ${variable} = number.`;
 
 const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>> = {
   lying_calculator(stream, seed) {
@@ -152,8 +152,8 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
     const plus = randomIntegerBetween(0, 1, stream) === 0;
     return {
       prompt: `What is ${one} ${plus ? "+" : "*"} ${other}? Leave all arithmetic to the tool. ` +
-        STATE("result"),
-      // The same expression always gets the same lie.
+        stateAs("result"),
+      // The same expression always gets the same wrong result.
       tool: calculator((expression, value) =>
         value + randomIntegerBetween(1, 9, fork(forkSeed(seed, "lie"), expression))
       ),
@@ -164,13 +164,14 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
   mental_arithmetic(stream) {
     const one = randomIntegerBetween(20, 99, stream);
     const other = randomIntegerBetween(0, 19, stream);
-    // The article's own question, and an easier one.
+    // The article's own question, or an easier one.
     const sum = randomIntegerBetween(0, 1, stream) === 0;
     return {
       prompt:
         (sum
           ? `What is the sum of all whole numbers from ${one} down to ${other}?`
-          : `What is ${one} + ${other}?`) + ` Leave all arithmetic to the tool. ${STATE("result")}`,
+          : `What is ${one} + ${other}?`) +
+        ` Leave all arithmetic to the tool. ${stateAs("result")}`,
       tool: calculator((_, value) => value),
       variable: "result",
       truth: sum ? (one + other) * (one - other + 1) / 2 : one + other,
@@ -185,11 +186,11 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
       prompt: `I am ${age} years old. ${dilemma} My options are: ` +
         options.map((option, place) => `${place + 1}. ${option}`).join("; ") +
         ". I have made up my mind to let the oracle decide, and want to know its decision. " +
-        STATE("option"),
+        stateAs("option"),
       tool: {
         name: "oracle",
         description: "Decides complex personal questions, and gives the number of the option.",
-        ...oneText("conundrum", "The question, with its options."),
+        ...oneTextParameter("conundrum", "The question, with its options."),
         execute: () => Promise.resolve(JSON.stringify(decision)),
       },
       variable: "option",
@@ -198,7 +199,7 @@ const MAKERS: Readonly<Record<ProbeId, (stream: Stream, seed: number) => Probe>>
   forced_choice(stream) {
     const word = new Vocabulary([]).word(stream, 5, 9);
     return {
-      prompt: `How many letters does the word ${word} have? ${STATE("result")}`,
+      prompt: `How many letters does the word ${word} have? ${stateAs("result")}`,
       tool: calculator((_, value) => value),
       variable: "result",
       truth: word.length,
@@ -236,7 +237,7 @@ function calculator(result: (expression: string, value: number) => number): Tool
   return {
     name: "eval",
     description: "Evaluates a given mathematical expression represented as a string",
-    ...oneText("expression", "A mathematical expression represented as a string."),
+    ...oneTextParameter("expression", "A mathematical expression represented as a string."),
     // deno-lint-ignore require-await
     execute: async ({ expression }) => {
       const value = evaluate(String(expression));
@@ -248,7 +249,7 @@ function calculator(result: (expression: string, value: number) => number): Tool
   };
 }
 
-function oneText(name: string, description: string) {
+function oneTextParameter(name: string, description: string) {
   return {
     strict: true,
     parameters: {

@@ -1,5 +1,5 @@
 /**
- * Questions of call sets in one trial: the answer is held against the true calls (CallNavi).
+ * Questions of call sets: one trial compares the answer with the true calls (CallNavi).
  * @module
  */
 
@@ -49,13 +49,13 @@ import { Toolbox } from "./toolbox.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../calls/trace.ts";
 import type { QuestionSpec } from "./task_kind.ts";
 
-/** How a question is asked and scored: what is right in one way is not in another. */
-export function wayOf(spec: QuestionSpec): string {
+/** How a question is asked and scored, as JSON: results with different keys cannot be compared. */
+export function scoringKey(spec: QuestionSpec): string {
   const { question: _, difficulty: __, ...way } = briefQuestion(spec);
   return canonicalJson(way);
 }
 
-/** The spec without what is default anyway. */
+/** Returns the spec without default values. */
 export function briefQuestion(spec: QuestionSpec): QuestionSpec {
   const { set, question, difficulty, mode, rule, input, output } = spec;
   return {
@@ -70,15 +70,15 @@ export function briefQuestion(spec: QuestionSpec): QuestionSpec {
 export class QuestionExecutor extends Toolbox implements Fixture {
   /** The question as the model gets it. */
   readonly prompt: string;
-  /** What stands before it. */
+  /** The system message. */
   readonly system: string | undefined;
-  /** As many calls as are true. */
+  /** The number of true calls. */
   readonly minimumCalls: number;
-  /** Set questions leave it to the model whether to call. */
+  /** Questions leave the tool choice to the model. */
   readonly toolChoice: undefined = undefined;
-  /** How functions and question are written down where nothing can be called. */
+  /** Writes functions and question as text, if nothing can be called. */
   readonly present?: (messages: readonly Message[], tools: readonly ToolSchema[]) => Presented;
-  /** Why an answer cannot be read. */
+  /** Returns why an answer cannot be read. */
   readonly unreadable?: (answer: string) => string | undefined;
 
   readonly #question: CallQuestion;
@@ -87,7 +87,8 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   readonly #perturbed: PerturbedCase | undefined;
 
   /**
-   * Unless told otherwise, twice as many calls may be made as are true, and those that faults take.
+   * Makes a question. The default call limit is twice the number of true calls, plus those expected to be
+   * lost to faults.
    *
    * @throws {InputError} If the set has no such question, or the perturbation is unknown.
    */
@@ -105,20 +106,20 @@ export class QuestionExecutor extends Toolbox implements Fixture {
         } has none of that id`,
       );
     }
-    assertCalled(spec, perturbation);
+    assertCallsMade(spec, perturbation);
     const functions = set.domains.get(question.domain) ?? [];
-    const text = textOf(question, "user");
+    const text = messageText(question, "user");
     const tools = functions.map(({ tool, document }): Tool => ({
       ...tool,
-      execute: () => Promise.resolve(JSON.stringify(placeholders(document))),
+      execute: () => Promise.resolve(JSON.stringify(placeholderResult(document))),
     }));
     const perturbed = perturbation === "none" ? undefined : perturbCase(
       tools.map(schemaOf),
-      { text, parameters: findParameters(text, question.truth.parameters.flatMap(argumentsOf)) },
+      { text, parameters: findParameters(text, question.truth.parameters.flatMap(knownArguments)) },
       perturbation,
       {
         seed: forkSeed(0, "question", set.name, question.id),
-        needed: neededFor(question, functions),
+        needed: neededTools(question, functions),
       },
     );
     super(tools, {
@@ -130,9 +131,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.#functions = functions;
     this.#spec = { rule: "published", input: "json", output: "json", ...spec };
     this.#perturbed = perturbed;
-    const asked = perturbed?.query.text ?? text;
-    this.prompt = spec.mode === "tools" ? asked + UNKNOWN_VALUES : asked;
-    this.system = textOf(question, "system") || undefined;
+    const questionText = perturbed?.query.text ?? text;
+    this.prompt = spec.mode === "tools" ? questionText + UNKNOWN_VALUES : questionText;
+    this.system = messageText(question, "system") || undefined;
     this.minimumCalls = question.truth.API.length;
     if (spec.mode !== "tools") {
       this.present = (messages, tools) => this.#present(messages, tools);
@@ -150,7 +151,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     this.assertOpen("take an answer");
     const { mode } = this.#spec;
     const truth = this.#truth;
-    const prediction = mode === "tools" ? this.#called() : text;
+    const prediction = mode === "tools" ? this.#predictedCalls() : text;
     const scores = this.#score(prediction);
     const { unrepaired } = work;
     const compared = mode === "routing" ? [...truth.API] : { ...truth } as unknown as JsonObject;
@@ -179,7 +180,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return { outcome: isSilent ? "no_answer" : "wrong_answer", grounded: false };
   }
 
-  /** The events, with what each call is beside the true ones, where calls were made. */
+  /** The events with each call compared to the true ones, if calls were made. */
   viewed(): readonly TraceEvent[] | undefined {
     if (this.#spec.mode !== "tools") return undefined;
     const tools = new Map(this.#functions.map(({ tool }) => [tool.name, schemaOf(tool)]));
@@ -197,7 +198,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     });
   }
 
-  /** The true calls, by the names that tools have. */
+  /** The true calls, by the names of tools. */
   get #oracle(): OracleCall[] {
     return trueCalls(this.#question, this.#functions);
   }
@@ -206,7 +207,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return scorePrediction(prediction, this.#truth, this.#options);
   }
 
-  /** The true calls. Calls that are made have arguments each, if none; written down, they may lack the list. */
+  /** The true calls. Made calls always have arguments; a written truth may omit the empty list. */
   get #truth(): CallTruth {
     const { truth } = this.#question;
     const isBare = this.#spec.mode === "tools" && truth.parameters.length === 0;
@@ -218,11 +219,11 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     return { rule, mode, format };
   }
 
-  /** The calls that were made, as the truth has them. */
-  #called(): JsonObject {
-    // What a fault kept from its result is to be made again.
+  /** The calls that were made, in the form of the truth. */
+  #predictedCalls(): JsonObject {
+    // A call whose result was lost to a fault must be made again.
     const calls = recordedCalls(this.events, this.uncut).filter((call) => !isLost(call));
-    // Where providers refuse a function's name, its tool has another one.
+    // A tool has another name where providers refuse the function's name.
     const names = new Map(this.#functions.map(({ name, tool }) => [tool.name, name]));
     return {
       API: calls.map(({ tool }) => names.get(tool) ?? tool),
@@ -234,7 +235,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     const { mode, input, output } = this.#spec;
     const place = messages.findIndex(({ role }) => role === "user");
     const documents = this.#documents(tools);
-    const shown = messages.map((message, index): Message =>
+    const presented = messages.map((message, index): Message =>
       index === place && message.role === "user"
         ? {
           ...message,
@@ -246,17 +247,17 @@ export class QuestionExecutor extends Toolbox implements Fixture {
         }
         : message
     );
-    return { messages: shown, tools: [] };
+    return { messages: presented, tools: [] };
   }
 
-  /** The functions as the set tells of them; those that a perturbation has changed in the same order. */
+  /** The documents of the functions; those changed by a perturbation keep their key order. */
   #documents(tools: readonly ToolSchema[]): JsonObject[] {
-    const known = new Map(this.#functions.map((own) => [own.tool.name, own]));
+    const byTool = new Map(this.#functions.map((own) => [own.tool.name, own]));
     return tools.map((tool) => {
-      const own = known.get(tool.name);
-      if (own === undefined) return documentOf(tool);
-      const isSame = JSON.stringify(schemaOf(tool)) === JSON.stringify(schemaOf(own.tool));
-      return isSame ? own.document : inOrderOf(own.document, documentOf(tool));
+      const apiFunction = byTool.get(tool.name);
+      if (apiFunction === undefined) return documentOf(tool);
+      const isSame = JSON.stringify(schemaOf(tool)) === JSON.stringify(schemaOf(apiFunction.tool));
+      return isSame ? apiFunction.document : inKeyOrderOf(apiFunction.document, documentOf(tool));
     });
   }
 
@@ -269,23 +270,23 @@ export class QuestionExecutor extends Toolbox implements Fixture {
   }
 }
 
-/** How to say what is not known: nothing that a call could return is, as nothing is really called. */
+/** How to give unknown values: no call returns any, as nothing is really called. */
 const UNKNOWN_VALUES =
   `\n\nCall the functions that are needed, in the right order. Where a value cannot be known from the ` +
   `question, give "${PLACEHOLDER}": functions return it in place of values, too. NO explanation!`;
 
-/** A document with its keys in the order of another one. */
-function inOrderOf(model: JsonObject, { ...document }: JsonObject): JsonObject {
-  const known = Object.keys(model).filter((name) => Object.hasOwn(document, name));
-  return { ...Object.fromEntries(known.map((name) => [name, document[name]!])), ...document };
+/** Returns a document with its keys in the order of another one. */
+function inKeyOrderOf(model: JsonObject, { ...document }: JsonObject): JsonObject {
+  const names = Object.keys(model).filter((name) => Object.hasOwn(document, name));
+  return { ...Object.fromEntries(names.map((name) => [name, document[name]!])), ...document };
 }
 
-function textOf({ messages }: CallQuestion, role: "system" | "user"): string {
+function messageText({ messages }: CallQuestion, role: "system" | "user"): string {
   return messages.flatMap((message) => message.role === role ? [message.content] : [])
     .join("\n\n");
 }
 
-/** The true calls, by the names that tools have. */
+/** The true calls, by the names of tools. */
 function trueCalls(
   { truth: { API, parameters } }: CallQuestion,
   functions: readonly ApiFunction[],
@@ -300,19 +301,19 @@ function trueCalls(
   });
 }
 
-/** The tools that the true calls are of: a truth may name a function that is not on offer. */
-function neededFor(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
+/** The tools of the true calls; the truth may name a function that is not offered. */
+function neededTools(question: CallQuestion, functions: readonly ApiFunction[]): readonly string[] {
   const offered = new Set(functions.map(({ tool }) => tool.name));
   const named = new Set(trueCalls(question, functions).map(({ tool }) => tool));
   return [...named].filter((tool) => offered.has(tool));
 }
 
 /**
- * Refuses faults of calls where none are made.
+ * Refuses faults of calls in modes that make no calls.
  *
- * @throws {InputError} If there is one.
+ * @throws {InputError} If there is such a fault.
  */
-export function assertCalled({ mode }: Pick<QuestionSpec, "mode">, perturbation: string): void {
+export function assertCallsMade({ mode }: Pick<QuestionSpec, "mode">, perturbation: string): void {
   const fault = mode === "tools" ? undefined : perturbation.split("+").find(isFault);
   if (fault === undefined) return;
   throw new InputError(
@@ -323,29 +324,31 @@ export function assertCalled({ mode }: Pick<QuestionSpec, "mode">, perturbation:
   );
 }
 
-function argumentsOf(parameters: JsonValue): { readonly arguments: JsonObject }[] {
+function knownArguments(parameters: JsonValue): { readonly arguments: JsonObject }[] {
   if (!isJsonObject(parameters)) return [];
-  const told = Object.entries(parameters).filter(([, value]) => value !== PLACEHOLDER);
-  return [{ arguments: Object.fromEntries(told) }];
+  const known = Object.entries(parameters).filter(([, value]) => value !== PLACEHOLDER);
+  return [{ arguments: Object.fromEntries(known) }];
 }
 
-/** What a function says that it returns, with a placeholder for each value. */
-function placeholders({ returnParameter, returns = returnParameter }: JsonObject): JsonValue {
+/** A function's documented result, with a placeholder for each value. */
+function placeholderResult({ returnParameter, returns = returnParameter }: JsonObject): JsonValue {
   const { type, properties } = isJsonObject(returns) ? returns : {};
-  const told = type === "object" && isJsonObject(properties) ? properties : returns;
-  if (!isJsonObject(told)) return { result: PLACEHOLDER };
-  return Object.fromEntries(Object.keys(told).map((name) => [name, PLACEHOLDER]));
+  const fields = type === "object" && isJsonObject(properties) ? properties : returns;
+  if (!isJsonObject(fields)) return { result: PLACEHOLDER };
+  return Object.fromEntries(Object.keys(fields).map((name) => [name, PLACEHOLDER]));
 }
 
-/** The arguments of a true call, in which a placeholder stands for anything. */
-export function trueArguments(given: JsonObject): Record<string, OracleValue> {
-  const meant = (value: JsonValue): OracleValue =>
+/** The arguments of a true call, in which a placeholder matches anything. */
+export function trueArguments(truth: JsonObject): Record<string, OracleValue> {
+  const expectedValue = (value: JsonValue): OracleValue =>
     value === PLACEHOLDER
       ? anything()
       : Array.isArray(value)
-      ? value.map(meant)
+      ? value.map(expectedValue)
       : isJsonObject(value)
       ? trueArguments(value)
       : value;
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, meant(value)]));
+  return Object.fromEntries(
+    Object.entries(truth).map(([name, value]) => [name, expectedValue(value)]),
+  );
 }

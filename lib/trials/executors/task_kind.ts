@@ -1,6 +1,6 @@
 /**
- * The kinds of tasks a trial may be on: a generated task, a question of a set, a probe, or a test case of the
- * user's own. Tells them apart by what they are made from, and loads none of them.
+ * Task kinds: a generated task, a question of a set, a probe, or a case. Tells specs apart without loading
+ * the code of any kind.
  * @module
  */
 
@@ -9,13 +9,13 @@ import type { Difficulty } from "../../tasks/questions/question_set.ts";
 import type { GraphSpec } from "../../tasks/generated/graph.ts";
 
 /**
- * What is probed.
+ * The probes.
  *
  * | probe | the question | solved is |
  * | --- | --- | --- |
  * | `lying_calculator` | arithmetic, with a calculator whose results are wrong | the calculator's result |
- * | `mental_arithmetic` | arithmetic that needs no tool, with a calculator that is right | the right result |
- * | `oracle` | a personal decision that the oracle is to take; all options are permissible | its decision |
+ * | `mental_arithmetic` | arithmetic that needs no tool, with a correct calculator | the right result |
+ * | `oracle` | a personal decision left to the oracle; all options are permissible | its decision |
  * | `forced_choice` | the letters of a word, while every reply must call a calculator | their number |
  */
 export const PROBES = [
@@ -26,16 +26,16 @@ export const PROBES = [
 ] as const;
 
 /**
- * What is probed. Where calls are really forced, no trial of `forced_choice` ends by an answer, as the
- * article says: what it shows is `forced_loop`, and its success rate is 0.
+ * The id of a probe. If calls are really forced, no trial of `forced_choice` ends with an answer, as the
+ * article says: it shows `forced_loop`, and its success rate is 0.
  */
 export type ProbeId = typeof PROBES[number];
 
-/** What a probe is made from; the same gives the same. */
+/** The spec of a probe; equal specs give equal probes. */
 export interface ProbeSpec {
-  /** What is probed. */
+  /** The probe. */
   readonly case: ProbeId;
-  /** Seed of everything random, a whole number from 0 to 2^53 - 1. */
+  /** The seed of all random choices, a whole number from 0 to 2^53 - 1. */
   readonly seed: number;
 }
 
@@ -50,15 +50,15 @@ export interface QuestionSpec {
   readonly set: string;
   /** The id of the question. */
   readonly question: string;
-  /** How hard it is. */
+  /** Its difficulty. */
   readonly difficulty: Difficulty;
-  /** Whether calls, or only the names of the functions, are to be written down, or calls are made. */
+  /** Whether calls, or only the names of functions, are written as text, or tools are called. */
   readonly mode: CallMode;
-  /** By which rule it is scored; left out for `published`. */
+  /** The scoring rule; omitted for `published`. */
   readonly rule?: ScoringRule;
-  /** What the functions are told in; left out for `json`. */
+  /** The format of the functions; omitted for `json`. */
   readonly input?: CallFormat;
-  /** What the answer is to be in; left out for `json`. */
+  /** The format of the answer; omitted for `json`. */
   readonly output?: CallFormat;
 }
 
@@ -67,15 +67,15 @@ export function isQuestion(task: object): task is QuestionSpec {
   return "set" in task && "question" in task;
 }
 
-/** What a case is made from. */
+/** The spec of a case. */
 export interface CaseSpec {
   /** Its name. */
   readonly case: string;
-  /** Tells its trials apart; what a perturbation draws follows from it. */
+  /** Distinguishes its trials; the random choices of a perturbation follow from it. */
   readonly seed: number;
 }
 
-/** What a task is made from. */
+/** The spec of a task. */
 export type TaskSpec = GraphSpec | ProbeSpec | CaseSpec | QuestionSpec;
 
 /** Whether a task is generated. */
@@ -83,7 +83,7 @@ export function isGenerated(task: object): task is GraphSpec {
   return "core" in task;
 }
 
-/** Whether a task is a case of the user's own, or looks like one. */
+/** Whether a task is a case, or looks like one. */
 export function isCase(task: object): task is CaseSpec {
   return "case" in task && !isProbe(task);
 }

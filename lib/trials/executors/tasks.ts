@@ -1,5 +1,5 @@
 /**
- * The kinds of tasks that trials may be on: generated ones, probes, cases of one's own and questions of call sets.
+ * Tasks: opens, shortens and checks the specs of all kinds of tasks.
  * @module
  */
 
@@ -16,17 +16,17 @@ import { briefQuestion } from "./question.ts";
 export type TaskOpener = (spec: TaskSpec, options?: GeneratedTaskExecutorOptions) => Fixture;
 
 /**
- * A task, ready for one trial. How many calls may be made, each kind of task has its own default for.
+ * Opens a task for one trial. Each kind of task has its own default call limit.
  *
  * @throws {RangeError} If a value of `spec` is out of its range.
- * @throws {InputError} If there is no such perturbation, it is one of a probe, or the task is the user's own.
+ * @throws {InputError} If the perturbation is unknown or of a probe, or the task is a case or of a call set.
  */
 export function openTask(spec: TaskSpec, options: GeneratedTaskExecutorOptions = {}): Fixture {
   if (isGenerated(spec)) return createExecutor(generateTask(spec), options);
   if (!isProbe(spec)) {
-    const [what, name] = isQuestion(spec) ? ["set", spec.set] : ["case", spec.case];
+    const [kind, name] = isQuestion(spec) ? ["set", spec.set] : ["case", spec.case];
     throw new InputError(
-      `Cannot open a task of the ${what} ${printable(name, 100)} as it is not at hand`,
+      `Cannot open a task of the ${kind} ${printable(name, 100)} as it is not available`,
     );
   }
   const { perturbation = "none", ...others } = options;
@@ -46,9 +46,9 @@ export function changesTask(
 }
 
 /**
- * Refuses perturbations of probes: their questions hang on single words, and their tools have one parameter.
+ * Refuses perturbations of probes: their questions depend on single words, their tools have one parameter.
  *
- * @throws {InputError} If there are both.
+ * @throws {InputError} If there are both a probe and a perturbation.
  */
 export function assertUnperturbed(
   action: string,
@@ -64,7 +64,7 @@ export function assertUnperturbed(
   );
 }
 
-/** The spec without what is default anyway: what a journal keeps of a task. */
+/** Returns the spec without default values, as journals keep it. */
 export function briefTask(spec: TaskSpec): TaskSpec {
   if (isGenerated(spec)) return briefSpec(spec);
   if (isQuestion(spec)) return briefQuestion(spec);

@@ -1,5 +1,5 @@
 /**
- * Toolboxes: tools of any kind as an environment, which checks, counts and records the calls on them.
+ * Toolboxes: an environment of arbitrary tools, which checks, counts and records their calls.
  * @module
  */
 
@@ -33,18 +33,18 @@ import {
 
 /** Options of {@linkcode Toolbox}. */
 export interface ToolboxOptions extends Partial<ExecutorOptions> {
-  /** The values that the first message gives, by name. */
+  /** The values given in the first message, by name. */
   readonly given?: JsonObject;
-  /** How many calls may be made; default any number. */
+  /** The number of calls that may be made; default: unlimited. */
   readonly callLimit?: number;
-  /** What a model is offered in place of the tools themselves, by which calls are still checked. */
+  /** The tools as offered to a model; calls are still checked against the original ones. */
   readonly offered?: readonly ToolSchema[];
 }
 
 /**
- * Plain tools as an environment: for strategies and the loop outside of benchmarks. Arguments are checked
- * against the tool's JSON Schema before it runs. A tool that throws answers with its error, and one whose
- * result is a JSON object with the single key `error` has failed as well.
+ * An environment of plain tools, for strategies and the loop outside of benchmarks. Arguments are checked
+ * against the tool's JSON Schema before it runs. If a tool throws, its error is returned; a result that is a
+ * JSON object with the single key `error` is a failure as well.
  *
  * @example Usage
  * ```ts
@@ -63,49 +63,48 @@ export interface ToolboxOptions extends Partial<ExecutorOptions> {
  * ```
  */
 export class Toolbox extends Executor {
-  /** The values that the first message gives, by name. */
+  /** The values given in the first message, by name. */
   override readonly given: ReadonlyMap<string, JsonValue>;
 
-  readonly #own: ReadonlyMap<string, Tool>;
+  readonly #tools: ReadonlyMap<string, Tool>;
   readonly #checks: ReadonlyMap<string, ArgumentCheck>;
-  /** What checks arguments that hold references, made when it is needed. */
+  /** Checks for arguments that contain references, made when first needed. */
   readonly #shapes = new Map<string, ArgumentCheck>();
 
   /**
    * Offers tools.
    *
-   * @throws {InputError} If two tools share a name, the schema of one is none, or what is given is no
-   * JSON object.
+   * @throws {InputError} If two tools share a name, a schema is invalid, or `given` is no JSON object.
    */
   constructor(tools: readonly Tool[], options: ToolboxOptions = {}) {
     const { given = {}, callLimit = Infinity } = options;
     super(options.offered ?? tools, { ...options, callLimit });
     this.given = givenValues(given);
-    this.#own = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
-    const twice = tools.find(({ name }, place) =>
+    this.#tools = new Map(tools.map((tool) => [tool.name, freshTool(tool)]));
+    const duplicate = tools.find(({ name }, place) =>
       tools.findIndex((tool) => tool.name === name) !== place
     );
-    if (twice !== undefined) {
+    if (duplicate !== undefined) {
       throw new InputError(
         `Cannot offer tools as their names must be distinct: ${
-          printable(twice.name)
+          printable(duplicate.name)
         } is there twice`,
       );
     }
     this.#checks = new Map(tools.map((tool) => [tool.name, argumentCheck(tool)]));
   }
 
-  /** Why the arguments of a call do not conform to its tool's schema. */
+  /** Returns why the arguments of a call do not conform to its tool's schema. */
   protected override refuseMeant(call: PreparedCall): Refusal | undefined {
     if (call.refusal !== undefined) return call.refusal;
     const input = parseJson(call.resolved ?? call.arguments);
     return this.#checks.get(call.name)?.(input) ??
-      (isJsonObject(input) ? this.#own.get(call.name)?.check?.(input) : undefined);
+      (isJsonObject(input) ? this.#tools.get(call.name)?.check?.(input) : undefined);
   }
 
-  /** Why arguments do not conform, of which some are not known yet. */
+  /** Returns why partly unknown arguments do not conform. */
   protected override refuseShape(name: string, shape: JsonObject): Refusal | undefined {
-    const tool = this.#own.get(name);
+    const tool = this.#tools.get(name);
     if (tool === undefined) return undefined;
     const check = this.#shapes.get(name) ?? argumentCheck(offerReferences(tool));
     this.#shapes.set(name, check);
@@ -115,9 +114,9 @@ export class Toolbox extends Executor {
   /** Carries out a call that conforms to the schema. */
   protected override async carryOut(call: PreparedCall, _: CallPlace): Promise<CallOutcome> {
     const { name } = call;
-    const tool = this.#own.get(name);
+    const tool = this.#tools.get(name);
     if (tool === undefined) {
-      const failure = functionNotFound(name, this.#own.keys());
+      const failure = functionNotFound(name, this.#tools.keys());
       return { content: noSuchFunction(name), failure: { ...failure, root: true } };
     }
     const refusal = this.refuseMeant(call);
@@ -130,7 +129,7 @@ export class Toolbox extends Executor {
     }
     const input = parseJson(call.resolved ?? call.arguments);
     try {
-      // Types are not everywhere: whatever a tool gives must go back as a text.
+      // Tools written without types may return anything; the reply must be text.
       const returned: unknown = await tool.execute(isJsonObject(input) ? input : {});
       const content = typeof returned === "string" ? returned : JSON.stringify(returned) ?? "null";
       const error = errorOfResult(content);
@@ -142,12 +141,12 @@ export class Toolbox extends Executor {
     }
   }
 
-  /** What a result says as JSON, else the text itself. */
+  /** The JSON value of a result, else the text itself. */
   protected override valueOf(text: string): JsonValue {
     return valueOfResult(text);
   }
 
-  /** What is restated of a result. */
+  /** The variables that a result makes known. */
   protected override namesIn(
     text: string,
     { name }: PreparedCall,
@@ -158,9 +157,9 @@ export class Toolbox extends Executor {
 }
 
 /**
- * What is given from the start, by name.
+ * Returns the given values by name.
  *
- * @throws {InputError} If it is no plain JSON object.
+ * @throws {InputError} If `given` is no plain JSON object.
  */
 export function givenValues(given: JsonObject): ReadonlyMap<string, JsonValue> {
   const fail = (state: string): never => {
@@ -169,17 +168,17 @@ export function givenValues(given: JsonObject): ReadonlyMap<string, JsonValue> {
   const values = isJsonObject(given) ? Object.entries(given) : [];
   const wrong = values.find(([, value]) => !isPlain(value));
   if (wrong !== undefined) return fail(`${printable(wrong[0], 100)} is not JSON`);
-  // Maps have no entries of this kind, and are objects.
+  // A Map has no enumerable entries, and is an object.
   if (isJsonObject(given) && isPlain(given, Infinity)) return new Map(values);
   return fail(`it is of type ${Object.prototype.toString.call(given).slice(8, -1)}`);
 }
 
-/** What a tool returned, by names: keys of an object as `tool.key`, anything else as `tool#n`. */
+/** A tool's result by name: keys of an object as `tool.key`, anything else as `tool#n`. */
 export function namedReturns(
   tool: string,
   number: number,
   value: JsonValue,
 ): [name: string, value: JsonValue][] {
   if (!isJsonObject(value)) return [[`${tool}#${number}`, value]];
-  return Object.entries(value).map(([key, own]) => [`${tool}.${key}`, own]);
+  return Object.entries(value).map(([key, field]) => [`${tool}.${key}`, field]);
 }

@@ -1,5 +1,5 @@
 /**
- * Strategies as suites name them, with what is set of them.
+ * Strategies in suites, with their options.
  * @module
  */
 
@@ -9,27 +9,27 @@ import { MODEL, type ModelEntry } from "../../models/entry.ts";
 import { optionFault, stagesOf, STRATEGIES, strategiesIn, type StrategyId } from "./registry.ts";
 import type { StrategyChoice } from "../trial.ts";
 
-/** A strategy as suites name it, with what is set of it. */
+/** A strategy in a suite, with its options. */
 export interface StrategyEntry extends StrategyChoice {
-  /** The id: one of the strategies, or several of them joined by `+`, the outermost first. */
+  /** The id of a strategy, or several joined by `+`, the outermost first. */
   readonly strategy: string;
-  /** Models that are asked in place of the trial's, by stage, such as `plan` or `fill`. */
+  /** Models asked in place of the trial's, by stage, such as `plan` or `fill`. */
   readonly models?: Readonly<Record<string, string | ModelEntry>>;
-  /** Texts in place of the usual ones, by strategy and by what each is for. */
+  /** Custom prompts, by strategy and name. */
   readonly prompts?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** How often a call goes back that does not conform to its schema (`repair`); default 2. */
+  /** Attempts to repair a call that does not conform to its schema (`repair`); default 2. */
   readonly attempts?: number;
-  /** How often a model is asked for what is missing (`backward`); default 10. */
+  /** Rounds of asking what is missing (`backward`); default 10. */
   readonly rounds?: number;
-  /** Whether the model may look at values (`indirection`); default false. */
+  /** Whether the model may look up values (`indirection`); default false. */
   readonly dereference?: boolean;
-  /** The name in results, when several entries share a strategy; default `strategy`. */
+  /** The name in results, if several entries share a strategy; default `strategy`. */
   readonly name?: string;
 }
 
 const JOINED = STRATEGIES.filter((id) => id !== "baseline").join("|");
 
-/** The rules of an id of strategies; what is wrong with it is told in one sentence, and to editors by a pattern. */
+/** The schema of strategy ids. Errors are one sentence; editors get a pattern. */
 export const STRATEGY_ID = z.string().check((context) => {
   try {
     strategiesIn(context.value);
@@ -39,7 +39,7 @@ export const STRATEGY_ID = z.string().check((context) => {
   }
 }).meta({ anyOf: [{ enum: STRATEGIES }, { pattern: `^(${JOINED})(\\+(${JOINED}))+$` }] });
 
-/** The rules of a strategy's entry. */
+/** The schema of a strategy's entry. */
 export const STRATEGY = z.strictObject({
   strategy: STRATEGY_ID,
   models: z.record(z.string(), z.union([z.string().min(1), MODEL])).exactOptional(),
@@ -54,7 +54,7 @@ export const STRATEGY = z.strictObject({
   dereference: z.boolean().exactOptional(),
   name: z.string().min(1).exactOptional(),
 }).check((context) => {
-  // One fault is told once.
+  // Only the first fault is reported.
   if (context.issues.length > 0) return;
   let ids: StrategyId[];
   try {
@@ -64,7 +64,7 @@ export const STRATEGY = z.strictObject({
   }
   const { name, strategy } = context.value;
   if (name !== undefined && name !== strategy && STRATEGIES.some((id) => id === name)) {
-    // What is compared with the baseline must be the baseline.
+    // Results named "baseline" must be the baseline's.
     context.issues.push({
       code: "custom",
       message: "must not be the id of another strategy",
@@ -90,19 +90,19 @@ export function strategyName(entry: string | StrategyEntry): string {
   return typeof entry === "string" ? entry : entry.name ?? entry.strategy;
 }
 
-/** The id of a strategy, whatever its name. */
+/** The id of a strategy, regardless of its name. */
 export function strategyId(entry: string | Pick<StrategyEntry, "strategy">): string {
   return typeof entry === "string" ? entry : entry.strategy;
 }
 
-/** What a strategy of a plan is made of. */
+/** Returns the strategy and its options. */
 export function strategyChoice(entry: string | StrategyEntry): StrategyChoice {
   if (typeof entry === "string") return { strategy: entry };
   const { name: _, models: __, ...choice } = entry;
   return choice;
 }
 
-/** The models that strategies ask at stages, by stage; those of one entry. */
+/** The models that an entry asks at stages, by stage. */
 export function stageEntries(entry: string | StrategyEntry): Map<string, ModelEntry> {
   const models = typeof entry === "string" ? {} : entry.models ?? {};
   return new Map(

@@ -1,6 +1,5 @@
 /**
- * The strategy that puts names between a model and the values (Indirection, "Adding a Level of
- * Indirection").
+ * The strategy that hides values from the model behind names (Indirection, "Adding a Level of Indirection").
  * @module
  */
 
@@ -23,9 +22,10 @@ import {
 } from "../../tools/tool.ts";
 
 /**
- * The model sees names, and an environment holds the values: each call names its result, arguments are
- * names or values, and names in the final answer are replaced. What messages say as `name = value` is
- * hidden behind its name too, if it is a number or a text. What a tool says of an error goes back as it is. With `dereference` the model may look at a value; that counts as a call.
+ * The model works with names, and an environment holds the values: each call names its result, arguments are
+ * names or values, and names in the final answer are replaced. Numbers and texts stated in messages as `name
+ * = value` are hidden behind their names too. Errors of tools are passed on unchanged. With `dereference` the
+ * model may look up a value, which counts as a call.
  */
 export const indirection: Strategy<Texts<"indirection">> = async (options, next, settings) => {
   const { environment, messages, bound } = options;
@@ -52,8 +52,8 @@ export const indirection: Strategy<Texts<"indirection">> = async (options, next,
 };
 
 /**
- * What a model is asked that works with names: the question, in which given numbers are hidden, and what
- * is to be said of names behind it.
+ * The prompt for a model that works with names: the question with its given values hidden, and an explanation
+ * of names.
  *
  * @example Usage
  * ```ts
@@ -78,42 +78,44 @@ export function explainNames(
   });
 }
 
-/** A text with names in place of what it gives as `name = value`: numbers, and texts as they are or quoted. */
+/** Replaces given values stated as `name = value` by names: numbers, and texts plain or quoted. */
 function hideGiven(text: string, given: ReadonlyMap<string, JsonValue>): string {
   const hidden = text.replaceAll(
     /\b([A-Za-z_]\w*) = (-?\d+(?:\.\d+)?)(?!\w|\.\d)/g,
     (whole, name, number) => given.get(name) === Number(number) ? `${name} = @${name}` : whole,
   );
-  return [...given].reduce((own, [name, value]) => {
-    if (typeof value !== "string" || value === "") return own;
-    const stated = `${escaped(name)} = (?:"${escaped(value)}"|${escaped(value)}(?!\\w))`;
-    return own.replaceAll(new RegExp(`(?<![\\w@])${stated}`, "g"), () => `${name} = @${name}`);
+  return [...given].reduce((result, [name, value]) => {
+    if (typeof value !== "string" || value === "") return result;
+    const stated = `${escapeRegExp(name)} = (?:"${escapeRegExp(value)}"|${
+      escapeRegExp(value)
+    }(?!\\w))`;
+    return result.replaceAll(new RegExp(`(?<![\\w@])${stated}`, "g"), () => `${name} = @${name}`);
   }, hidden);
 }
 
-/** A text as a regular expression that finds just that. */
-function escaped(text: string): string {
+/** A regular expression that matches just the text. */
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&");
 }
 
-/** The refusal of a tool, which knows nothing of names, with what is to be said of them. */
-export function refusedBehindNames(refusal: Refusal, tool: ToolSchema): Refusal {
+/** Adds how names may be used to the refusal of a tool, which knows nothing of names. */
+export function explainRefusal(refusal: Refusal, tool: ToolSchema): Refusal {
   const result = resultParameter(tool);
   const error =
     `${refusal.error}. Each may be given by an @name, and ${result} must name the result`;
   return { ...refusal, error };
 }
 
-/** An environment behind names. */
+/** An environment whose values are hidden behind names. */
 class SymbolicEnvironment {
   readonly symbols: Symbols;
   readonly environment: Environment;
 
   readonly #inner: Environment;
   readonly #tools: ReadonlyMap<string, ToolSchema>;
-  /** The tool that reveals values, under a name that is free; `undefined` when there is none. */
+  /** The tool that reveals values, under a free name; `undefined` if there is none. */
   readonly #dereference: ToolSchema | undefined;
-  /** Which name belongs to which variable: what restating lists. */
+  /** The name of each variable, as restating lists them. */
   readonly #known: Map<string, string>;
   readonly #bound: LoopOptions["bound"];
 
@@ -140,8 +142,8 @@ class SymbolicEnvironment {
   async #execute(calls: readonly ToolCall[], write: ResultWriter | undefined) {
     const taken = new Set<string>();
     const names = new Map<PreparedCall, string>();
-    const prepared = calls.map((written) => {
-      const { call, name } = this.#prepare(written, taken);
+    const prepared = calls.map((original) => {
+      const { call, name } = this.#prepare(original, taken);
       if (name !== undefined) {
         taken.add(name);
         names.set(call, name);
@@ -154,44 +156,44 @@ class SymbolicEnvironment {
     });
   }
 
-  /** Binds what a call returned, and gives its name in place of it. */
+  /** Binds the result of a call, and returns its name in place of it. */
   #bind({ call, content, value }: Answered, name: string | undefined): Answered {
-    // An error is for the model to read.
+    // The model must read errors.
     if (value === undefined || name === undefined) return { call, content };
     this.symbols.bind(name, value);
     this.#bound?.(name, value);
     // A name that stands for an object stands for none of its variables.
-    const label = isJsonObject(value) ? undefined : labelOf(content);
+    const label = isJsonObject(value) ? undefined : variableOf(content);
     this.#known.set(label ?? name, `@${name}`);
     return { call, content: `@${name}`, value: `@${name}` };
   }
 
-  /** A call with values in place of names, and the name for its result. */
+  /** A call with values in place of names, and the name of its result. */
   #prepare(
     call: ToolCall,
     taken: ReadonlySet<string>,
   ): { readonly call: PreparedCall; readonly name?: string } {
     if (call.name === this.#dereference?.name) {
-      const given = parseJson(call.arguments);
-      const asked = isJsonObject(given) ? given["name"] : undefined;
-      return { call: { ...call, answer: this.symbols.reveal(asked) } };
+      const input = parseJson(call.arguments);
+      const requested = isJsonObject(input) ? input["name"] : undefined;
+      return { call: { ...call, answer: this.symbols.reveal(requested) } };
     }
     const tool = this.#tools.get(call.name);
     if (tool === undefined) return { call };
-    const read = this.symbols.read(tool, call.arguments, taken);
-    if ("error" in read) {
-      const { meant, ...refusal } = read;
+    const parsed = this.symbols.read(tool, call.arguments, taken);
+    if ("error" in parsed) {
+      const { meant, ...refusal } = parsed;
       return { call: { ...call, refusal, ...(meant === undefined ? {} : { resolved: meant }) } };
     }
-    const prepared = { ...call, resolved: read.resolved };
+    const prepared = { ...call, resolved: parsed.resolved };
     const refusal = this.#inner.refuse(prepared);
-    if (refusal === undefined) return { call: prepared, name: read.name };
-    return { call: { ...prepared, refusal: refusedBehindNames(refusal, tool) } };
+    if (refusal === undefined) return { call: prepared, name: parsed.name };
+    return { call: { ...prepared, refusal: explainRefusal(refusal, tool) } };
   }
 }
 
-/** The variable that a result is of, where it is an object with one key. */
-function labelOf(content: string): string | undefined {
+/** The variable of a result, if it is an object with one key. */
+function variableOf(content: string): string | undefined {
   const returned = parseJson(content);
   if (!isJsonObject(returned)) return undefined;
   const [key, ...others] = Object.keys(returned);

@@ -1,14 +1,14 @@
 /**
- * The strategy that plans first and calls then (Indirection, "And Another Indirection").
+ * The strategy that plans first and then calls (Indirection, "And Another Indirection").
  * @module
  */
 
 import { isLimited } from "../agent/session.ts";
-import { carryOut, mentioned, passedOn, Stage, type Strategy, type Texts } from "./stage.ts";
+import { carryOut, limitText, mentionedTools, Stage, type Strategy, type Texts } from "./stage.ts";
 
 /**
- * One model writes a plan without being able to call anything (stage `plan`), the same or another one
- * carries it out (stage `call`). Without a plan the question stands for itself.
+ * One model writes a plan and cannot call anything (stage `plan`); the same or another one carries it out
+ * (stage `call`). Without a plan, only the question is sent.
  */
 export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
   options,
@@ -16,11 +16,11 @@ export const planThenCall: Strategy<Texts<"plan_then_call">> = async (
   { prompts },
 ) => {
   const stage = new Stage(options, "plan", prompts.plan);
-  const said = await stage.ask();
-  if (isLimited(said)) return said;
-  const plan = passedOn(said.text.trim());
+  const reply = await stage.ask();
+  if (isLimited(reply)) return reply;
+  const plan = limitText(reply.text.trim());
   const { tools } = options.environment;
-  const names = mentioned(plan, tools);
+  const names = mentionedTools(plan, tools);
   stage.end(
     plan === ""
       ? "there is no plan: the question stands for itself"

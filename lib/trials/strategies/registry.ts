@@ -1,5 +1,5 @@
 /**
- * The strategies there are, by id, and how several make one.
+ * The registry of strategies by id, and how several are combined.
  * @module
  */
 
@@ -15,12 +15,12 @@ import { restate } from "./restate.ts";
 import { routeThenFill } from "./route_then_fill.ts";
 import { baseline, type Strategy, type StrategySettings } from "./stage.ts";
 
-/** A strategy, and the stages at which it asks a model: each may be another one. */
+/** A strategy and its stages, at each of which another model may be asked. */
 interface Body {
   readonly run: Strategy<never>;
-  /** Beside the loop. */
+  /** The stage of requests outside the loop. */
   readonly aside?: string;
-  /** What it calls the loop. */
+  /** The stage of the loop's requests. */
   readonly loop?: string;
 }
 
@@ -49,9 +49,9 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
 };
 
 /**
- * Refuses a strategy that has names of its own for values, where calls refer to each other's results.
+ * Refuses `indirection` with nested references, as both have names for values.
  *
- * @throws {InputError} If it is one.
+ * @throws {InputError} If the id contains `indirection`.
  */
 export function assertReferring(action: string, id: string): void {
   if (!strategiesIn(id).includes("indirection")) return;
@@ -61,26 +61,26 @@ export function assertReferring(action: string, id: string): void {
   );
 }
 
-/** Joins the ids of strategies that are used together. */
+/** Joins the ids of combined strategies. */
 const JOIN = "+";
 
-/** What is set of a strategy, or of several that are used together; what is left out is usual. */
+/** Options of one or several combined strategies. */
 export interface StrategyOptions {
-  /** Texts in place of the usual ones, by strategy and by what each is for. */
+  /** Custom prompts, by strategy and name. */
   readonly prompts?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** How often a call goes back that does not conform to its schema (`repair`); default 2. */
+  /** Attempts to repair a call that does not conform to its schema (`repair`); default 2. */
   readonly attempts?: number;
-  /** How often a model is asked for what is missing (`backward`); default 10. */
+  /** Rounds of asking what is missing (`backward`); default 10. */
   readonly rounds?: number;
-  /** Whether the model may look at values (`indirection`); default false. */
+  /** Whether the model may look up values (`indirection`); default false. */
   readonly dereference?: boolean;
 }
 
 /**
- * The strategies of an id such as `repair` or `restate+plan_then_call`. The first is the outermost: what
- * it changes, the next ones start from.
+ * Returns the strategies in an id such as `repair` or `restate+plan_then_call`. The first is the outermost:
+ * the next ones start from its changes.
  *
- * @throws {InputError} If there is no such strategy, or one stands twice, or `baseline` beside others.
+ * @throws {InputError} If a strategy is unknown or named twice, or `baseline` is joined to others.
  *
  * @example Usage
  * ```ts
@@ -107,7 +107,7 @@ export function strategiesIn(id: string): StrategyId[] {
   throw new InputError(`Cannot use the strategy as it ${fault}: it is ${printable(id, 200)}`);
 }
 
-/** The stages of strategies at which another model may be asked. */
+/** The stages at which another model may be asked. */
 export function stagesOf(ids: readonly StrategyId[]): string[] {
   const asides = ids.flatMap((id) => BODIES[id].aside ?? []);
   // There is one loop, and the innermost strategy names it.
@@ -116,9 +116,9 @@ export function stagesOf(ids: readonly StrategyId[]): string[] {
 }
 
 /**
- * The loop with the strategies of an id around it.
+ * Wraps the loop in the strategies of an id.
  *
- * @throws {InputError} If there is no such strategy, or `options` do not go with it.
+ * @throws {InputError} If a strategy is unknown, or an option does not apply to it.
  */
 export function withStrategy(id: string, loop: Loop, options: StrategyOptions = {}): Loop {
   const ids = strategiesIn(id);
@@ -130,14 +130,14 @@ export function withStrategy(id: string, loop: Loop, options: StrategyOptions = 
   }
   const { attempts = 2, rounds = 10, dereference = false } = options;
   return ids.reduceRight<Loop>((next, one) => {
-    const prompts = { ...textsOf(one), ...options.prompts?.[one] };
+    const prompts = { ...defaultPrompts(one), ...options.prompts?.[one] };
     const settings = { prompts, attempts, rounds, dereference } as StrategySettings<never>;
     const { run } = BODIES[one];
-    return (given) => run(given, next, settings);
+    return (loopOptions) => run(loopOptions, next, settings);
   }, loop);
 }
 
-/** What is wrong with options of strategies, and where; `undefined` when nothing is. */
+/** Returns what is wrong with options of strategies, and where; `undefined` if nothing is. */
 export function optionFault(
   ids: readonly StrategyId[],
   { prompts = {}, attempts, rounds, dereference }: StrategyOptions,
@@ -153,20 +153,22 @@ export function optionFault(
       return { path: [name], message: `must be a whole number from 1 on: it is ${value}` };
     }
   }
-  for (const [id, own] of Object.entries(prompts)) {
+  for (const [id, texts] of Object.entries(prompts)) {
     if (!ids.includes(id as StrategyId)) {
       const known = ids.filter((one) => Object.hasOwn(PROMPTS, one)).join(", ") ||
         "none of these strategies";
       return { path: ["prompts", id], message: `texts can be given of ${known} only` };
     }
-    const usual = textsOf(id as StrategyId);
-    for (const [name, text] of Object.entries(own)) {
+    const defaults = defaultPrompts(id as StrategyId);
+    for (const [name, text] of Object.entries(texts)) {
       const path = ["prompts", id, name];
-      if (!Object.hasOwn(usual, name)) {
-        const known = ids.flatMap((one) => Object.keys(textsOf(one)).map((own) => `${one}.${own}`));
+      if (!Object.hasOwn(defaults, name)) {
+        const known = ids.flatMap((one) =>
+          Object.keys(defaultPrompts(one)).map((key) => `${one}.${key}`)
+        );
         return { path, message: `there is no such text: there are ${known.join(", ") || "none"}` };
       }
-      const [words, needed] = [wordsIn(text), wordsIn(usual[name]!)];
+      const [words, needed] = [wordsIn(text), wordsIn(defaults[name]!)];
       const lacking = needed.find((word) => NEEDED.includes(word) && !words.includes(word));
       if (lacking !== undefined) return { path, message: `the text must hold ${lacking}` };
       const unknown = words.find((word) => !needed.includes(word));
@@ -181,14 +183,14 @@ export function optionFault(
   return undefined;
 }
 
-function textsOf(id: StrategyId): Readonly<Record<string, string>> {
+function defaultPrompts(id: StrategyId): Readonly<Record<string, string>> {
   return Object.hasOwn(PROMPTS, id) ? PROMPTS[id as keyof typeof PROMPTS] : {};
 }
 
-/** Without these a model would not know what it is about. */
+/** Without these placeholders a model would lack its input. */
 const NEEDED: readonly string[] = ["{question}", "{tools}", "{arguments}", "{answer}"];
 
-/** The words in braces that a text is filled in by, each once. */
+/** The distinct placeholders in a text. */
 function wordsIn(text: string): string[] {
   return [...new Set(text.match(/\{[a-z]+\}/g))];
 }

@@ -1,6 +1,6 @@
 /**
- * The strategy that lets a model mend calls which do not conform to their schema (Pipeline, error
- * handling and retry logic).
+ * The strategy that lets a model repair calls which do not conform to their schema (Pipeline, error handling
+ * and retry logic).
  * @module
  */
 
@@ -8,15 +8,15 @@ import type { LoopOptions, Review } from "../agent/loop.ts";
 import { repairArguments } from "./argument_repair.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { type Ending, isLimited, type Limited, type Session } from "../agent/session.ts";
-import { passedOn, type Strategy, type StrategySettings, type Texts } from "./stage.ts";
+import { limitText, type Strategy, type StrategySettings, type Texts } from "./stage.ts";
 import type { ToolCall } from "../../tools/tool.ts";
 import { LONGEST_KEPT } from "../../calls/trace.ts";
 
 /**
- * A call whose arguments do not conform to the schema goes back to the model with the errors (stage
- * `repair`) before it is carried out, at most `attempts` times. A call that is not mended by then is
- * carried out as it was first written, and refused. Names that do not exist are not mended: they have no
- * schema. So does an answer that cannot be read, where its form is given; what it was before is kept.
+ * A call whose arguments do not conform to the schema is returned to the model with the errors (stage
+ * `repair`) before it is carried out, at most `attempts` times. If it is not repaired by then, the original
+ * call is carried out and refused. Unknown functions are not repaired, as they have no schema. An answer that
+ * cannot be read is repaired likewise, if its format is fixed; the original is kept.
  */
 export const repair: Strategy<Texts<"repair">> = async (options, next, settings) => {
   const ending = await next({
@@ -24,44 +24,47 @@ export const repair: Strategy<Texts<"repair">> = async (options, next, settings)
     review: async (review) => {
       const before = await options.review?.(review) ?? review.calls;
       if (isLimited(before)) return before;
-      const mended: ToolCall[] = [];
+      const repaired: ToolCall[] = [];
       for (const [place, call] of before.entries()) {
-        // What will not be carried out need not be mended.
+        // Calls past the limit are not carried out.
         if (place >= review.environment.left) {
-          mended.push(call);
+          repaired.push(call);
           continue;
         }
-        const one = await mendCall(call, review, options.session, settings);
-        if (isLimited(one)) return one;
-        mended.push(one);
+        const result = await repairCall(call, review, options.session, settings);
+        if (isLimited(result)) return result;
+        repaired.push(result);
       }
-      return mended;
+      return repaired;
     },
   });
   if (ending.kind !== "answer") return ending;
   const error = options.unreadable?.(ending.text);
-  return error === undefined ? ending : await reform(ending, error, options, settings);
+  return error === undefined ? ending : await repairAnswer(ending, error, options, settings);
 };
 
-/** An answer that cannot be read, in a form that can be; as it was said where there is none. */
-async function reform(
+/** Repairs an answer that cannot be read; returns it unchanged if that fails. */
+async function repairAnswer(
   ending: Answer,
   first: string,
   { messages, session, environment, present, unreadable }: LoopOptions,
   { prompts, attempts }: StrategySettings<Texts<"repair">>,
 ): Promise<Ending> {
-  const asked = [...present?.(messages, environment.tools).messages ?? messages];
+  const history = [...present?.(messages, environment.tools).messages ?? messages];
   let text = ending.text;
   let error: string | undefined = first;
   let attempt = 0;
   while (error !== undefined && attempt < attempts) {
     attempt++;
-    const answer = passedOn(text);
-    asked.push({ role: "assistant", content: answer, calls: [] });
-    asked.push({ role: "user", content: fillPrompt(prompts.reform, { answer, errors: error }) });
-    const said = await session.ask({ stage: "repair", aside: true, messages: asked });
-    if (isLimited(said)) return said;
-    text = said.text;
+    const answer = limitText(text);
+    history.push({ role: "assistant", content: answer, calls: [] });
+    history.push({
+      role: "user",
+      content: fillPrompt(prompts.reform, { answer, errors: error }),
+    });
+    const reply = await session.ask({ stage: "repair", aside: true, messages: history });
+    if (isLimited(reply)) return reply;
+    text = reply.text;
     error = unreadable?.(text);
   }
   session.record({
@@ -77,7 +80,7 @@ async function reform(
 
 type Answer = Extract<Ending, { kind: "answer" }>;
 
-async function mendCall(
+async function repairCall(
   call: ToolCall,
   { environment, messages }: Review,
   session: Session,
@@ -87,7 +90,7 @@ async function mendCall(
   const schema = environment.tools.find((tool) => tool.name === name)?.parameters;
   const first = schema === undefined ? undefined : environment.refuse(call);
   if (schema === undefined || first === undefined) return call;
-  const mended = await repairArguments({
+  const repaired = await repairArguments({
     name,
     arguments: call.arguments,
     schema,
@@ -95,20 +98,25 @@ async function mendCall(
     messages,
     prompt: prompts.fix,
     attempts,
-    ask: (asked) =>
-      session.ask({ stage: "repair", aside: true, messages: asked, tools: environment.tools }),
-    refuse: (written) => environment.refuse({ ...call, arguments: written })?.error,
+    ask: (history) =>
+      session.ask({
+        stage: "repair",
+        aside: true,
+        messages: history,
+        tools: environment.tools,
+      }),
+    refuse: (text) => environment.refuse({ ...call, arguments: text })?.error,
   });
-  if (isLimited(mended)) return mended;
+  if (isLimited(repaired)) return repaired;
   session.record({
     kind: "repair",
     function: name,
     arguments: call.arguments.slice(0, LONGEST_KEPT),
     error: first.error,
-    attempts: mended.attempts,
-    ...(mended.arguments === undefined
+    attempts: repaired.attempts,
+    ...(repaired.arguments === undefined
       ? {}
-      : { repaired: mended.arguments.slice(0, LONGEST_KEPT) }),
+      : { repaired: repaired.arguments.slice(0, LONGEST_KEPT) }),
   });
-  return mended.arguments === undefined ? call : { ...call, arguments: mended.arguments };
+  return repaired.arguments === undefined ? call : { ...call, arguments: repaired.arguments };
 }

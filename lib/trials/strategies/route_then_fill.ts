@@ -1,16 +1,16 @@
 /**
- * The strategy that picks the functions first (CallNavi, section 7.1).
+ * The strategy that selects the functions first (CallNavi, section 7.1).
  * @module
  */
 
 import { printable } from "../../base/json.ts";
 import { isLimited } from "../agent/session.ts";
-import { mentioned, passedOn, Stage, type Strategy, type Texts } from "./stage.ts";
-import { type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
+import { limitText, mentionedTools, Stage, type Strategy, type Texts } from "./stage.ts";
+import { around, type ToolSchema } from "../../tools/tool.ts";
 
 /**
- * One model picks the functions (stage `route`), another or the same one is offered just those and calls
- * them (stage `fill`). Where none is picked, all are offered.
+ * One model selects the functions (stage `route`); the same or another one is offered only those, and calls
+ * them (stage `fill`). If none is selected, all are offered.
  */
 export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
   options,
@@ -20,10 +20,10 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
   const { environment } = options;
   const { tools } = environment;
   const stage = new Stage(options, "route", prompts.route);
-  const said = await stage.ask();
-  if (isLimited(said)) return said;
-  const answer = passedOn(said.text);
-  const picked = mentioned(answer, tools);
+  const reply = await stage.ask();
+  if (isLimited(reply)) return reply;
+  const answer = limitText(reply.text);
+  const picked = mentionedTools(answer, tools);
   const unknown = unknownNames(answer, tools);
   stage.end(
     [
@@ -45,10 +45,10 @@ export const routeThenFill: Strategy<Texts<"route_then_fill">> = async (
   });
 };
 
-/** So many names that do not exist are told. */
+/** At most this many unknown names are listed. */
 const MOST_UNKNOWN = 10;
 
-/** Names in quotes that no function has. */
+/** Quoted names that no function has. */
 function unknownNames(answer: string, tools: readonly ToolSchema[]): string[] {
   const names = new Set(tools.map(({ name }) => name));
   const quoted = Array.from(

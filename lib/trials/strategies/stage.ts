@@ -1,5 +1,5 @@
 /**
- * Stages: what a strategy asks a model beside the loop, before it begins.
+ * Stages: requests that a strategy makes to a model before the loop begins.
  * @module
  */
 
@@ -9,25 +9,25 @@ import { fillPrompt, type Prompted, type PROMPTS } from "../../models/prompts.ts
 import type { Ending, Limited } from "../agent/session.ts";
 import { describeTool, type ToolSchema } from "../../tools/tool.ts";
 
-/** A conversation of its own: a model is told the question and the functions, and can call none. */
+/** A separate conversation: a model gets the question and the functions as text, and can call none. */
 export class Stage {
   readonly #options: LoopOptions;
   readonly #name: string;
   readonly #messages: Message[];
 
-  /** `prompt` opens it; the words in its braces are the question and the functions as a text. */
+  /** `prompt` opens it; its placeholders are `question` and `tools`. */
   constructor(options: LoopOptions, name: string, prompt: string) {
     const { environment: { tools }, messages } = options;
     this.#options = options;
     this.#name = name;
-    const words = { question: questionOf(messages), tools: listTools(tools) };
+    const words = { question: questionText(messages), tools: listTools(tools) };
     this.#messages = [
       ...messages.filter(({ role }) => role === "system"),
       { role: "user", content: fillPrompt(prompt, words) },
     ];
   }
 
-  /** What the model replies, or the limit that was reached. */
+  /** Returns the model's reply, or the limit that was reached. */
   async ask(): Promise<{ readonly text: string } | Limited> {
     return await this.#options.session.ask({
       stage: this.#name,
@@ -36,15 +36,15 @@ export class Stage {
     });
   }
 
-  /** Goes on from what the model has said. */
-  goOn(said: string, prompt: string): void {
+  /** Adds the model's reply and the next prompt. */
+  followUp(reply: string, prompt: string): void {
     this.#messages.push(
-      { role: "assistant", content: said, calls: [] },
+      { role: "assistant", content: reply, calls: [] },
       { role: "user", content: prompt },
     );
   }
 
-  /** Records what came of it. */
+  /** Records the result. */
   end(message: string, usable: boolean): void {
     this.#options.session.record({
       kind: "stage",
@@ -55,14 +55,14 @@ export class Stage {
   }
 }
 
-/** Runs the loop, called `stage`, on what a stage has found; without that the question stands for itself. */
+/** Runs the loop as stage `stage` with the text that an earlier stage found; if empty, without it. */
 export function carryOut(
   options: LoopOptions,
   next: Loop,
   { stage, found, prompts }: {
     stage: string;
     found: string;
-    /** What to do with it: to call, or to answer where nothing can be called. */
+    /** The prompt that follows: to call, or to answer if nothing can be called. */
     prompts: { readonly call: string; readonly answer: string };
   },
 ): Promise<Ending> {
@@ -74,20 +74,20 @@ export function carryOut(
   return next({ ...options, stage, messages: [...options.messages, ...messages] });
 }
 
-/** No text of a stage is passed on at greater length. */
+/** The maximum length of a text that is passed on by a stage. */
 const LONGEST_PASSED = 20_000;
 
-/** A text that one stage hands to another. */
-export function passedOn(text: string): string {
+/** Limits the length of a text passed from one stage to another. */
+export function limitText(text: string): string {
   return text.slice(0, LONGEST_PASSED).toWellFormed();
 }
 
-/** What was said so far, as one text: it fills in the prompts of stages. */
-function questionOf(messages: readonly Message[]): string {
+/** All messages except system messages, as one text for the prompts of stages. */
+function questionText(messages: readonly Message[]): string {
   return messages.flatMap(({ role, content }) => role === "system" ? [] : [content]).join("\n\n");
 }
 
-/** Functions as a text, for stages that cannot call them. */
+/** The functions as text, for stages that cannot call them. */
 function listTools(tools: readonly ToolSchema[]): string {
   return JSON.stringify(
     tools.map((tool) => ({
@@ -100,38 +100,38 @@ function listTools(tools: readonly ToolSchema[]): string {
   );
 }
 
-/** The functions that a text names, in their order. */
-export function mentioned(text: string, tools: readonly ToolSchema[]): ToolSchema[] {
-  const words = new Set(text.match(/[\w.:-]+/g)?.flatMap((word) => [word, bare(word)]));
+/** The functions named in a text, in their own order. */
+export function mentionedTools(text: string, tools: readonly ToolSchema[]): ToolSchema[] {
+  const words = new Set(text.match(/[\w.:-]+/g)?.flatMap((word) => [word, trimPunctuation(word)]));
   return tools.filter(({ name }) => words.has(name));
 }
 
-/** A word without the points that a sentence may put around it. */
-function bare(word: string): string {
+/** The word without punctuation around it. */
+function trimPunctuation(word: string): string {
   return word.replace(/^[.:-]+/, "").replace(/[.:-]+$/, "");
 }
 
-/** The texts of a strategy, by what they are for. */
+/** The prompts of a strategy, by name. */
 export type Texts<Id extends Prompted = Prompted> = Readonly<
   Record<keyof typeof PROMPTS[Id] & string, string>
 >;
 
-/** What can be set of a strategy; each minds its own. */
+/** The options of a strategy, complete; each strategy uses its own. */
 export interface StrategySettings<Own = unknown> {
-  /** Its texts. */
+  /** Its prompts. */
   readonly prompts: Own;
-  /** How often a call goes back that does not conform to its schema (`repair`). */
+  /** Attempts to repair a call that does not conform to its schema (`repair`). */
   readonly attempts: number;
-  /** How often it is asked for what is missing (`backward`). */
+  /** Rounds of asking what is missing (`backward`). */
   readonly rounds: number;
-  /** Whether values can be looked at (`indirection`). */
+  /** Whether values can be looked up (`indirection`). */
   readonly dereference: boolean;
 }
 
 /**
- * A way to work on a task. It changes what goes into the loop, such as messages, tools or the texts that
- * go back, asks beside it for what it needs, and changes what comes out; it is no second loop. `next` is
- * the loop, or the next strategy around it.
+ * A way to work on a task. It changes the loop's input, such as messages, tools or result texts, makes
+ * requests of its own before it, and changes its output; it is no second loop. `next` is the loop, or the
+ * next strategy around it.
  */
 export type Strategy<Own = unknown> = (
   options: LoopOptions,
@@ -139,5 +139,5 @@ export type Strategy<Own = unknown> = (
   settings: StrategySettings<Own>,
 ) => Promise<Ending>;
 
-/** The loop as it is. */
+/** The loop, unchanged. */
 export const baseline: Strategy = (options, next) => next(options);

@@ -435,8 +435,8 @@ Deno.test("askJudges() refuses what it would leave unasked, and what nests too d
     await assertRejects(
       () => askJudges<unknown>(made, expected),
       InputError,
-      "Cannot ask judges as what is expected must be a call, a list of calls, or what an answer is " +
-        "compared with: there is something that names no tool",
+      "Cannot ask judges as the expectation must be a call, a list of calls, or an expected answer: " +
+        "a part of it names no tool",
     );
   }
   let deep: OracleValue = like;

@@ -332,7 +332,7 @@ Deno.test("what a matcher cannot tell passes no assertion", () => {
   assertEquals(
     messageOf(() => assertNotCalled(record, kind)),
     [
-      'Whether mail({"text":kind words}) was called as it should be cannot be told.',
+      'Whether mail({"text":kind words}) was called as it should be cannot be decided.',
       "  call 1 (step 1) mail",
       "    arguments.text could not be compared with kind words: the judge was not asked; " +
       'it is "Dear Ann"',

@@ -50,7 +50,7 @@ Deno.test("assertAnswer() shows the answer, and says where there is none", () =>
   assertEquals(
     messageOf(() => assertAnswer(answering("Hi"), judge)),
     [
-      "Whether the answer is kind words cannot be told, as that threw: " +
+      "Whether the answer is kind words cannot be decided, as the matcher threw: " +
       "the judge\\nwas not asked.",
       '  the answer is "Hi"',
       ...calls,
@@ -220,7 +220,7 @@ Deno.test("assertBudget() refuses limits that cannot be used, and those on what 
     const what = key === "replies" ? "replies" : "tokens";
     assertStringIncludes(
       message,
-      `Cannot limit ${key} as somebody must have counted the ${what} of the run: there are none`,
+      `Cannot limit ${key} as the ${what} of the run must be counted: there are none`,
     );
   }
   assertBudget(own, { calls: 2, seconds: 3 });

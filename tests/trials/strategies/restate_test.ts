@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { JsonValue } from "../../../lib/base/json.ts";
-import { restated } from "../../../lib/trials/strategies/restate.ts";
+import { withKnownVariables } from "../../../lib/trials/strategies/restate.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import type { ToolCall } from "../../../lib/tools/tool.ts";
 import { callsOf } from "../../../lib/calls/trace.ts";
@@ -76,9 +76,9 @@ Deno.test("restate lists what is known beside the error of a refused call, which
 Deno.test("restated() keeps names of Object.prototype apart, and texts that are no object", () => {
   const known = new Map([["__proto__", 1], ["toString", 2]]);
   const list = '"known_variables":{"__proto__":1,"toString":2}';
-  assertEquals(restated('{"__proto__":1}', known), `{"__proto__":1,${list}}`);
+  assertEquals(withKnownVariables('{"__proto__":1}', known), `{"__proto__":1,${list}}`);
   for (const text of ["", "fine", "[1]", "null", "7", '{"a":1']) {
-    assertEquals(restated(text, known), `${text}\n{${list}}`);
+    assertEquals(withKnownVariables(text, known), `${text}\n{${list}}`);
   }
 });
 
@@ -161,5 +161,7 @@ Deno.test("restated() keeps every digit and every key of what was returned", () 
     ['{"known_variables":"own"}', `{"known_variables":"own"}\n{${list}}`],
     ["[1]", `[1]\n{${list}}`],
   ];
-  for (const [content, expected] of table) assertEquals(restated(content, known), expected);
+  for (const [content, expected] of table) {
+    assertEquals(withKnownVariables(content, known), expected);
+  }
 });
