@@ -14,7 +14,7 @@ import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
-import { lackNote, makeReport } from "../reports/report.ts";
+import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { renderReport } from "../reports/terminal.ts";
@@ -212,7 +212,7 @@ function notesOf(
 ): string[] {
   const { notices, missing, planned, trials, stopped, rule } = results;
   const there = new Set(trials.map(({ id }) => id));
-  const note = lackNote({
+  const note = missingTrialsNote({
     lacking: planned.filter(({ id }) => !there.has(id)).length,
     planned: planned.length,
     where: paths.map((path) => path.replace(/^.*[/\\]/, "")).join(", "),

@@ -309,9 +309,11 @@ function registerCases(
         throw withLine(error as AssertionError, replay);
       }
     }
-    const { summarize } = await import("../reports/story.ts");
+    const { describeOutcome } = await import("../reports/story.ts");
     // Hundreds of replay lines would bury the verdict.
-    console.log(replays++ < MOST_REPLAYS ? `${summarize(trial)}\n${replay}` : summarize(trial));
+    console.log(
+      replays++ < MOST_REPLAYS ? `${describeOutcome(trial)}\n${replay}` : describeOutcome(trial),
+    );
   });
   if (!strict) return;
   Deno.test.afterAll(async () => {

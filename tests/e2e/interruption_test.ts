@@ -207,7 +207,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
         page,
         `${
           TRIALS - kept.length
-        } of ${TRIALS} planned trials were not run: the run was interrupted. All figures are of a part.`,
+        } of ${TRIALS} planned trials were not run: the run was interrupted. All figures are of the other trials.`,
       );
     } else {
       // The runner of tests ends at once, before any listener is called.

@@ -140,7 +140,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
   const cases: Record<string, [(place: Folder) => string[], RegExp]> = {
     "a missing shard": [
       (place) => [write(place, "1.jsonl", {}, { shard: { index: 1, of: 2 } })],
-      /\* 6 of 12 planned trials of 1\.jsonl are not there: shards are missing: 2\/2\. /,
+      /\* 6 of 12 planned trials of 1\.jsonl have no result: shards are missing: 2\/2\. /,
     ],
     "a missing shard, and a gate": [
       (place) => [
@@ -150,7 +150,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "a run that was cut short": [
       (place) => [write(place, "a.jsonl", {}, { trials: (all) => all.slice(0, 5) })],
-      /\* 7 of 12 planned trials of a\.jsonl are not there\. All figures are of a part\./,
+      /\* 7 of 12 planned trials of a\.jsonl have no result\. All figures are of the other trials\./,
     ],
     "a torn last line": [
       (place) => {
@@ -162,11 +162,11 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "no line at all": [
       (place) => [place.write("a.jsonl", "")],
-      /^\* No trial has ended yet: there is nothing to tell\.$/m,
+      /^\* No trial has ended yet: there is nothing to report\.$/m,
     ],
     "a plan alone": [
       (place) => [write(place, "a.jsonl", { gate: { successRate: 0.5 } }, { trials: () => [] })],
-      /nothing to tell\.\n\* 12 of 12 planned[^]*INVALID: nothing can be said, as there are no trials/,
+      /nothing to report\.\n\* 12 of 12 planned[^]*INVALID: nothing can be said, as there are no trials/,
     ],
     "a spent budget": [
       (place) => [
@@ -372,7 +372,7 @@ Deno.test("toolgate report lists just the trials that its tables count, while a 
     );
     const { trials: counted, notes } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
     assertEquals(counted, 5);
-    assertMatch(notes[0], /^7 of 12 planned trials of a\.jsonl are not there/);
+    assertMatch(notes[0], /^7 of 12 planned trials of a\.jsonl have no result/);
   } finally {
     console.error = error;
   }

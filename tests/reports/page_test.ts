@@ -235,7 +235,7 @@ function eventOf(
   const origins: Record<string, (one: Record<string, unknown>) => string> = {
     other_variable: ({ originVariable }) => `which is the value of ${originVariable}`,
     wrong_return: ({ originCall }) => `which call ${originCall} had returned wrongly`,
-    fabricated: () => "which nothing had returned",
+    fabricated: () => "which no call had returned",
   };
   return {
     kinds: [

@@ -144,7 +144,7 @@ Deno.test("renderReport() begins with the suite and what to know, then the table
 });
 
 Deno.test("renderReport() of nothing says so", () => {
-  assertEquals(rendered([]), "quick\n\n* No trial has ended yet: there is nothing to tell.");
+  assertEquals(rendered([]), "quick\n\n* No trial has ended yet: there is nothing to report.");
 });
 
 Deno.test("renderReport() shows up to 24 cells, and their sums where there are more", () => {

@@ -11,7 +11,7 @@ import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
+import { describeArgument, describeCause, describeFailure, describeOutcome } from "../story.ts";
 import { parsesOf } from "../../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import type { Task } from "../../tasks/generated/task.ts";
@@ -113,7 +113,7 @@ export function viewTrial(
     ["began", startedAt || "-"],
   ];
   return {
-    summary: summarize(trial),
+    summary: describeOutcome(trial),
     ...(root === undefined
       ? {}
       : { mistake: printable(`first root failure: ${describeFailure(root)}`, 2000) }),
@@ -296,7 +296,7 @@ interface EventContext {
 
 /** What is left to say of a failure when its wrong arguments are told at the inputs. */
 const REST_OF_CAUSE: Readonly<Partial<Record<FailureType, string>>> = {
-  value_not_yet_known: "before this step nothing had returned what it takes",
+  value_not_yet_known: "before this step no call had returned the values it needs",
   incorrect_value: "a value is known, and another was given",
 };
 
