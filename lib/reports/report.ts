@@ -141,8 +141,8 @@ function trialNotes(trials: readonly TrialSummary[]): string[] {
       ]
       : []),
     ...(replayed === 0 ? [] : [
-      `${replayed} of ${trials.length} trials were replayed from recordings: no model was called for ` +
-      "them, and their figures are those of the time of recording.",
+      `${replayed} of ${trials.length} trials were replayed from recordings: no model was asked for ` +
+      "these, and their figures are those of the recording.",
     ]),
     ...(invalid === 0 ? [] : [
       `${invalid} of ${trials.length} trials are invalid: infrastructure failed. They count ` +

@@ -241,7 +241,7 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
   }
   assertMatch(
     shown(strategies!),
-    /^\nOn the same tasks .*; this decides nothing\.\n\n\| strategy /,
+    /^\nOn the same tasks .*; verdicts do not depend on them\.\n\n\| strategy /,
   );
   const alone = reportVerdicts("s", judged.slice(0, 1), policy);
   assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);

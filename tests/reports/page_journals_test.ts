@@ -243,7 +243,7 @@ browserTest("a report that was cut off says that it is not whole", async (browse
   for (const [name, at] of Object.entries(cuts)) {
     await using opened = await browser.open(folder.write("cut.html", text.slice(0, at)));
     const { page, faults } = opened;
-    await page.getByText("This file is not whole: it was cut off while it was written.").waitFor();
+    await page.getByText("This file is incomplete: it was cut off while it was written.").waitFor();
     assertEquals(await page.getByText("Unpacking").count(), 0, name);
     assertEquals(faults, [], name);
   }

@@ -253,9 +253,7 @@ function eventOf(
         value: `${name} = ${value}`,
         wrong: `\u2717 ${name} expects ${
           name === one.variable ? "its own value" : `the value of ${one.variable}`
-        } but got ${one.given}, ${origins[one.origin]!(one)}; right would be ${
-          right[one.variable]
-        }`,
+        } but got ${one.given}, ${origins[one.origin]!(one)}; expected ${right[one.variable]}`,
       };
     }),
     returned: event.returned === undefined

@@ -399,7 +399,7 @@ Deno.test("renderReport() has strategies last of all, and what they did before t
     "Success by core size (as in FuncBenchGen, Table 2)",
     "Success by strategy, 3 core functions (as in FuncBenchGen, Fig. 8, for another size)",
     "Success by strategy, 5 core functions (as in FuncBenchGen, Fig. 8)",
-    "What strategies did",
+    "Work of strategies",
     "Strategies against the baseline",
   ]);
   assert(titles.indexOf("Behaviour towards tools") < titles.length - 5);
