@@ -10,8 +10,9 @@ import type { QuestionSpec } from "../trials/executors/task_kind.ts";
 import type { ScoredEvent } from "../calls/trace.ts";
 import { valueDifferences } from "../calls/values/differences.ts";
 
-/** At most so many differences are shown, and so many characters of each part. */
+/** At most this many differences are shown. */
 const MOST_DIFFERENCES = 8;
+/** Characters of a part that are shown. */
 const LONGEST_PART = 200;
 
 /**

@@ -91,7 +91,7 @@ export function renderReport({ suite, notes, ...data }: Report): string {
 
 /** With more cells than this, breakdowns by size are shown in their place. */
 const MOST_CELLS = 24;
-/** More subjects than this are shown in one table: nobody reads so many one after another. */
+/** More subjects than this share tables, as they are too many to read one after another. */
 const MOST_SUBJECTS = 6;
 
 type TableData = Pick<
@@ -130,7 +130,7 @@ function renderParts(report: TableData): string {
     ...dimensionTables(report, true).map(renderTable),
     ...perturbationTables(report, true).map(renderTable),
     ...workTable(subjects).map(renderTable),
-    // Last, as this is the result that strategies are run for and the end is what a terminal shows.
+    // Last, next to the prompt: strategies are run for this comparison.
     ...strategiesTable(comparisons).map(renderTable),
   ].join("\n\n");
 }

@@ -27,10 +27,10 @@ const LONGEST_NAME = 100;
 
 /** Shortens long names in the middle, as they may differ at either end. */
 function nameText(text: string): string {
-  const shown = printable(text, Infinity);
-  if (shown.length <= LONGEST_NAME) return shown;
+  const name = printable(text, Infinity);
+  if (name.length <= LONGEST_NAME) return name;
   const half = LONGEST_NAME / 2;
-  const [start, end] = [shown.slice(0, half), shown.slice(-half + 1)];
+  const [start, end] = [name.slice(0, half), name.slice(-half + 1)];
   return `${start.replace(/\p{Cs}$/u, "")}…${end.replace(/^\p{Cs}/u, "")}`;
 }
 

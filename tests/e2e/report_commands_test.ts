@@ -256,10 +256,10 @@ Deno.test("toolgate report refuses a wrong command line, and loses nothing by it
     [["--html", "old.html"], /it takes one journal or more: none is given/],
     [["a.jsonl", "--htm", "x.html"], /there is no option --htm; there are --html, --markdown/],
     [["a.jsonl", "--json", "b.jsonl"], /--json must be no journal.*: it is b\.jsonl/],
-    [["journal.txt", "--json", "./journal.txt"], /--json must be none of the files that are read/],
+    [["journal.txt", "--json", "./journal.txt"], /--json must not be a file that is read/],
     [["journal.txt", "--markdown", `${here}/journal.txt`], /must be none of the files/],
-    [["journal.txt", "--html", "link.txt"], /must be none of the files that are read: it is link/],
-    [["link.txt", "--html", "folder/../journal.txt"], /must be none of the files that are read/],
+    [["journal.txt", "--html", "link.txt"], /must not be a file that is read: it is link/],
+    [["link.txt", "--html", "folder/../journal.txt"], /must not be a file that is read/],
     [
       ["a.jsonl", "--prices", "prices.jsonc", "--json", "prices.jsonc"],
       /must be none of the files/,
@@ -299,7 +299,7 @@ Deno.test("toolgate report refuses plans that disagree on a price, unless prices
   assertEquals([refused.code, refused.stdout], [2, ""], refused.all);
   assertStringIncludes(
     refused.stderr,
-    "the plans must agree on what x costs, or --prices be given: they differ",
+    "the plans must have the same price for x, or --prices must be given: they differ",
   );
   assertEquals(place.names().includes("r.json"), false);
   for (
