@@ -96,7 +96,7 @@ Deno.test("benchmark() without a gate writes its report, in the order of the pla
   const second = await run(place, { own: ["--report=b.html"], flags: ["--shuffle=3"] });
   assertEquals(second.code, 1, second.all);
   const [a, b] = ["a.html", "b.html"].map((name) =>
-    pageOf(place, name).replace(/begun (at|from) .*? UTC( to \S+ \S+ UTC)?/, "")
+    pageOf(place, name).replace(/started (at|from) .*? UTC( to \S+ \S+ UTC)?/, "")
   );
   assertStringIncludes(a!, "6 of 6 planned trials");
   assertEquals(b, a);
