@@ -144,7 +144,7 @@ export const WORDS: readonly Entry[] = [
   ],
   [
     "perturbation",
-    "a change of the text that the model sees of a task; the answer expected stays the same; " +
+    "a change of a task as the model sees it; the expected answer stays the same; " +
     "several are joined by +",
   ],
   ...PERTURBATIONS.map((id): Entry => [id, `a perturbation ${perturbationWords(id)}`]),

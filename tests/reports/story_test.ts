@@ -23,7 +23,7 @@ import {
   wrongValue,
 } from "../support/records.ts";
 
-Deno.test("summarize() says how the trial ended, and what was wrong", () => {
+Deno.test("describeOutcome() says how the trial ended, and what was wrong", () => {
   assertEquals(describeOutcome(record()), "solved after 3 calls (fewest 3)");
   assertEquals(describeOutcome(record({ minimumCalls: null })), "solved after 3 calls");
   const wrong = traced([
@@ -41,7 +41,7 @@ Deno.test("summarize() says how the trial ended, and what was wrong", () => {
   );
 });
 
-Deno.test("summarize() blames infrastructure for an invalid trial, in printable words", () => {
+Deno.test("describeOutcome() blames infrastructure for an invalid trial, in printable words", () => {
   const text = describeOutcome(record({ outcome: "invalid", reason: `502 ${HOSTILE}` }));
   assertStringIncludes(text, "invalid after 3 calls (fewest 3); infrastructure: 502 evil");
   assertNotMatch(text, STEERING);
