@@ -1,5 +1,5 @@
 /**
- * `accept`: results become a baseline.
+ * `accept`: makes results a baseline.
  * @module
  */
 
@@ -12,16 +12,16 @@ import { Arguments, userPath } from "./arguments.ts";
 
 export const ACCEPT_HELP = `toolgate accept F.jsonl...: makes results a baseline
 
-Writes a small file, to be committed, with how each trial ended. A gate compares with it by
+Writes a small file to commit, with the outcome of each trial. A gate compares with it by
 "gate": { "baseline": { "file": "baseline.json" } } or gate --baseline baseline.json. Several journals
 are the shards of one run.
 
-  --out F.json   where it goes (default: the first journal's name with .baseline.json); a baseline
-                 that is there is replaced
+  --out F.json   the file to write (default: the first journal's name with .baseline.json); an existing
+                 baseline is replaced
 
 Exit code 0 when it is written.`;
 
-/** Writes the baseline and says so on stderr. */
+/** Writes the baseline and reports it on stderr. */
 export function accept(arguments_: readonly string[]): number {
   const options = new Arguments("accept", arguments_, { values: ["out"] });
   const [first] = options.operands;
@@ -33,7 +33,7 @@ export function accept(arguments_: readonly string[]): number {
   const path = userPath(out);
   assertReplaceable(path, out);
   try {
-    // All of it or nothing: a baseline that was cut short must not replace a good one.
+    // Renamed into place, as a truncated baseline must not replace a good one.
     Deno.writeTextFileSync(`${path}.new`, baselineText(file));
     Deno.renameSync(`${path}.new`, path);
   } catch (error) {
@@ -49,7 +49,7 @@ export function accept(arguments_: readonly string[]): number {
   return 0;
 }
 
-/** Only a baseline may be replaced: whatever else lies there was not ours to write over. */
+/** @throws {InputError} If the file exists and is no baseline, as it may be the user's. */
 function assertReplaceable(path: string, out: string): void {
   try {
     Deno.statSync(path);

@@ -1,12 +1,12 @@
 /**
- * Arguments of commands: read strictly, so that a misspelled option is told and not ignored.
+ * Arguments of commands: parsed strictly, so that a misspelled option is an error.
  * @module
  */
 
 import { parseArgs } from "@std/cli/parse-args";
 import { InputError } from "../base/errors.ts";
 
-/** Which options a command takes. */
+/** The options of a command. */
 export interface OptionNames {
   /** Options with a value. */
   readonly values?: readonly string[];
@@ -24,7 +24,7 @@ const NO_KEYS =
 
 /** The arguments of one command. */
 export class Arguments {
-  /** What stands beside the options, in order. */
+  /** The arguments that are no options, in order. */
   readonly operands: readonly string[];
   readonly #command: string;
   readonly #parsed: Record<string, unknown>;
@@ -33,7 +33,7 @@ export class Arguments {
   constructor(command: string, arguments_: readonly string[], names: OptionNames) {
     const { values = [], lists = [], switches = [] } = names;
     this.#command = command;
-    const parsed = parseArgs(joined(arguments_, [...values, ...lists]), {
+    const parsed = parseArgs(joinNegativeValues(arguments_, [...values, ...lists]), {
       string: [...values, ...lists, "_"],
       collect: [...values, ...lists],
       boolean: switches,
@@ -47,18 +47,18 @@ export class Arguments {
     this.#parsed = parsed;
     this.operands = parsed._.map(String);
     for (const name of [...values, ...lists]) {
-      const given = parsed[name] as readonly string[];
-      if (given.includes("")) throw this.error(`--${name} needs a value`);
-      if (given.length > 1 && values.includes(name)) throw this.error(`--${name} is given twice`);
+      const texts = parsed[name] as readonly string[];
+      if (texts.includes("")) throw this.error(`--${name} needs a value`);
+      if (texts.length > 1 && values.includes(name)) throw this.error(`--${name} is given twice`);
     }
   }
 
-  /** The value of an option. */
+  /** Returns the value of an option. */
   text(name: string): string | undefined {
     return this.list(name)[0];
   }
 
-  /** All values of an option that may be given several times. */
+  /** Returns all values of an option that may be given several times. */
   list(name: string): readonly string[] {
     return (this.#parsed[name] ?? []) as readonly string[];
   }
@@ -85,7 +85,7 @@ export class Arguments {
     throw this.error(`--${name} must be a number: it is ${text}`);
   }
 
-  /** An error that names the command. */
+  /** Returns an error that names the command. */
   error(reason: string): InputError {
     return new InputError(
       `Cannot run toolgate ${this.#command}: ${reason} (see toolgate ${this.#command} --help)`,
@@ -93,8 +93,8 @@ export class Arguments {
   }
 }
 
-/** `--core -3` is a value, if a wrong one, and not an option `-3`. */
-function joined(arguments_: readonly string[], valued: readonly string[]): string[] {
+/** Joins `--core -3` to `--core=-3`, so that `-3` is an invalid value and not an unknown option. */
+function joinNegativeValues(arguments_: readonly string[], valued: readonly string[]): string[] {
   const result: string[] = [];
   for (const argument of arguments_) {
     const last = result.at(-1);
@@ -106,7 +106,7 @@ function joined(arguments_: readonly string[], valued: readonly string[]): strin
   return result;
 }
 
-/** `path` as the user meant it: `deno task` changes to the project's folder and tells the user's. */
+/** Resolves `path` in the user's folder, which `deno task` leaves for the project's and has in `INIT_CWD`. */
 export function userPath(path: string): string {
   const permission = Deno.permissions.querySync({ name: "env", variable: "INIT_CWD" });
   const base = permission.state === "granted" ? Deno.env.get("INIT_CWD") : undefined;

@@ -1,71 +1,71 @@
 /**
- * Differences between two texts, as a terminal shows them.
+ * Differences between two texts, for the terminal.
  * @module
  */
 
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import { printable } from "../base/json.ts";
 
-/** More differing lines than these are not looked for: it would take too long. */
+/** The search gives up at more differing lines than this, as it would take too long. */
 const MOST_LINES = 4_000;
 
-/** A difference as it is shown, and whether a line in it is a part of a longer one. */
+/** A difference as text, and whether a line in it is a part of a longer one. */
 export interface Difference {
   readonly text: string;
   readonly isBroken: boolean;
 }
 
-/** What makes one text of a file another, in lines that fit a screen and cannot steer a terminal. */
+/** Returns the difference between two texts of a file, in lines that fit a screen and cannot steer a terminal. */
 export function differenceOf(
   path: string,
   [before, after]: readonly [string, string],
 ): Difference {
-  const [old, own] = [readable(before), readable(after)];
+  const [beforeLines, afterLines] = [displayLines(before), displayLines(after)];
   const patch = structuredPatch(
     `before ${path}`,
     `after ${path}`,
-    textOf(old),
-    textOf(own),
+    linesText(beforeLines),
+    linesText(afterLines),
     undefined,
     undefined,
     { context: 3, maxEditLength: MOST_LINES },
   );
   if (patch === undefined) {
-    return { text: "Too much differs to be shown: --json has all of it", isBroken: false };
+    return { text: "The difference is too large to show: use --json", isBroken: false };
   }
   const isBroken = patch.hunks.some(({ oldStart, oldLines, newStart, newLines }) =>
-    hasBroken(old, oldStart, oldLines) || hasBroken(own, newStart, newLines)
+    hasBroken(beforeLines, oldStart, oldLines) || hasBroken(afterLines, newStart, newLines)
   );
   return { text: formatPatch(patch, FILE_HEADERS_ONLY).trimEnd(), isBroken };
 }
 
 /** A line as it is shown. */
-interface ShownLine {
+interface DisplayLine {
   readonly text: string;
   /** Whether it is a part of a longer one. */
   readonly isBroken: boolean;
 }
 
-function hasBroken(lines: readonly ShownLine[], start: number, count: number): boolean {
+function hasBroken(lines: readonly DisplayLine[], start: number, count: number): boolean {
   return lines.slice(Math.max(0, start - 1), start - 1 + count).some(({ isBroken }) => isBroken);
 }
 
-function textOf(lines: readonly ShownLine[]): string {
+function linesText(lines: readonly DisplayLine[]): string {
   return `${lines.map(({ text }) => text).join("\n")}\n`;
 }
 
-/** A text in lines that fit a screen and cannot steer a terminal. */
-function readable(text: string): ShownLine[] {
+/** Splits a text into lines that fit a screen and cannot steer a terminal. */
+function displayLines(text: string): DisplayLine[] {
   return text.split(/\r?\n/).flatMap((line) => {
-    const parts = wrapped(printable(line, Infinity));
+    const parts = wrapLine(printable(line, Infinity));
     return parts.map((text) => ({ text, isBroken: parts.length > 1 }));
   });
 }
 
 const WIDTH = 98;
 
-/** A long line anew at each sentence, so that what follows a change is broken as it was before. */
-function wrapped(line: string): string[] {
+/** Wraps a long line at each sentence too, so that text after a change is broken in the same places. */
+function wrapLine(line: string): string[] {
   if (line.length <= WIDTH) return [line];
   const indent = /^ {0,40}/.exec(line)![0];
   return line.slice(indent.length).split(/(?<=[.!?]) /).flatMap((sentence) => {

@@ -1,5 +1,5 @@
 /**
- * `gate`: the decision over journals.
+ * `gate`: decides over the trials of journals.
  * @module
  */
 
@@ -21,18 +21,18 @@ export const GATE_HELP = `toolgate gate F.jsonl...: decides over the trials of j
 Several journals are the shards of one run. Without options the gate is the one that the plan
 declares; options override it. A sequential gate cannot be overridden: its run stopped by its rule.
 
-  --success-rate R   the success rate that is wanted, above 0, at most 1
+  --success-rate R   the success rate required, above 0, at most 1
   --baseline F       in place of a success rate: no worse than these results on the same graphs;
-                     a journal, or what accept wrote
+                     a journal, or a file written by accept
   --margin M         how far below it is still good enough (default 0.05)
   --confidence C     confidence of each bound (default 0.95)
   --coverage C       share of the planned trials that must be valid (default 0.95)
-  --prices F.jsonc   what models cost, for ceilings in US dollars:
+  --prices F.jsonc   prices of models, for ceilings in US dollars:
                      { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million tokens
-  --json             prints the verdicts, and how strategies compare, as JSON, without tables
+  --json             prints the verdicts, and the comparison of strategies, as JSON, without tables
 
-Beneath the verdicts each strategy is compared with the baseline of the same model, on the same graphs:
-for reading, it decides nothing.
+Below the verdicts each strategy is compared with the baseline of the same model, on the same graphs;
+verdicts do not depend on this comparison.
 
 Exit code 0 pass, 1 fail, 3 undecided or invalid.`;
 
@@ -46,16 +46,16 @@ export function gate(arguments_: readonly string[]): number {
     throw options.error("it takes one journal or more: none is given");
   }
   const asJson = options.has("json");
-  givenPolicy(options);
+  policyOptions(options);
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
-  const fault = undecidableReason(results);
-  if (fault !== undefined) {
+  const problem = undecidableReason(results);
+  if (problem !== undefined) {
     if (results.problem !== undefined && results.problem === results.missing) {
-      console.error("Give the journals of all shards; what is lost can be run again with --shard");
+      console.error("Give the journals of all shards; a lost shard can be run again with --shard");
     }
-    const decision = reportProblem(results.suite, fault);
-    return tell(decision, asJson, renderVerdicts(decision));
+    const decision = reportProblem(results.suite, problem);
+    return printDecision(decision, asJson, renderVerdicts(decision));
   }
   const policy = policyOf(options, results);
   const baseline = baselineOf(policy, options);
@@ -66,34 +66,34 @@ export function gate(arguments_: readonly string[]): number {
   if (decision.verdicts.length === 0) {
     throw options.error("there is nothing to compare with the baseline but the baseline itself");
   }
-  return tell(decision, asJson, renderGate(results.trials, decision));
+  return printDecision(decision, asJson, renderGate(results.trials, decision));
 }
 
-/** Prints a decision, and gives its exit code. */
-function tell(decision: GateReport, asJson: boolean, text: string): number {
+/** Prints a decision, and returns its exit code. */
+function printDecision(decision: GateReport, asJson: boolean, text: string): number {
   console.log(asJson ? JSON.stringify(decision, null, 2) : text);
   summarizeJob(gateToMarkdown(decision));
   return decision.exitCode;
 }
 
-/** Files lie where the user stands, also the one that the plan names. */
+/** Reads the baseline; its path is resolved in the user's folder, also that of the plan. */
 function baselineOf(policy: CompletePolicy, options: Arguments) {
-  const given = options.text("baseline");
-  if (given !== undefined) return readBaseline(userPath(given));
+  const file = options.text("baseline");
+  if (file !== undefined) return readBaseline(userPath(file));
   if (!isUpgrade(policy) || policy.baseline.file === undefined) return undefined;
   return readBaseline(userPath(policy.baseline.file));
 }
 
-/** What the options ask for. They are checked by themselves first: a slip in them is no verdict. */
-function givenPolicy(options: Arguments) {
-  const given = {
+/** Returns the policy of the options. They are checked first, so that an error in them is not a verdict. */
+function policyOptions(options: Arguments) {
+  const values = {
     successRate: options.number("success-rate"),
     margin: options.number("margin"),
     confidence: options.number("confidence"),
     coverage: options.number("coverage"),
   };
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  if (given.successRate !== undefined) parseWith(GATE_POLICY, set, OPTIONS_SOURCE);
+  const set = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  if (values.successRate !== undefined) parseWith(GATE_POLICY, set, OPTIONS_SOURCE);
   return set;
 }
 
@@ -101,9 +101,9 @@ const OPTIONS_SOURCE = "the gate with the options given";
 
 function policyOf(options: Arguments, { gate: declared, rule }: Results): CompletePolicy {
   const baseline = options.text("baseline");
-  const set = {
-    ...givenPolicy(options),
-    // What else the plan says of its baseline, such as the model, holds for this file as well.
+  const overrides = {
+    ...policyOptions(options),
+    // Other settings of the plan's baseline, such as the model, hold for this file as well.
     ...(baseline === undefined ? {} : {
       baseline: {
         ...(declared !== undefined && isUpgrade(declared) ? declared.baseline : {}),
@@ -118,7 +118,7 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
   if (declared === undefined && successRate === undefined && baseline === undefined) {
     throw options.error("the plan declares no gate, so --success-rate or --baseline is needed");
   }
-  if (rule !== undefined && Object.keys(set).some((name) => name !== "baseline")) {
+  if (rule !== undefined && Object.keys(overrides).some((name) => name !== "baseline")) {
     throw options.error(
       "the plan's gate is sequential: its run stopped by its rule, which holds for no other gate",
     );
@@ -129,13 +129,13 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
         "--baseline",
     );
   }
-  const kept = declared === undefined ? {} : withoutOther(declared, successRate, baseline);
-  const policy = parseWith(GATE_POLICY, { ...kept, ...set }, OPTIONS_SOURCE);
+  const base = declared === undefined ? {} : withoutOtherKind(declared, successRate, baseline);
+  const policy = parseWith(GATE_POLICY, { ...base, ...overrides }, OPTIONS_SOURCE);
   return completePolicy(policy);
 }
 
-/** What the plan declares, without what belongs to the other kind of gate. */
-function withoutOther(
+/** Returns the gate of the plan, without settings of the other kind of gate. */
+function withoutOtherKind(
   declared: CompletePolicy,
   successRate: number | undefined,
   baseline: string | undefined,

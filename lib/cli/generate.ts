@@ -1,5 +1,5 @@
 /**
- * `generate`: one task.
+ * `generate`: prints one task.
  * @module
  */
 
@@ -33,16 +33,16 @@ export const GENERATE_HELP = `toolgate generate: prints one task
   --core N           functions needed for the target, from 1
   --depth N          edges on the longest core path: 1 to core - 1 (0 for core 1)
   --connected N      irrelevant functions fed by the core (default 0)
-  --disconnected N   irrelevant functions of no relation (default 0)
-  --seed N           seed; the same one gives the same task (default: a fresh one)
+  --disconnected N   irrelevant functions not fed by the core (default 0)
+  --seed N           seed; the same seed gives the same task (default: a new one)
   --linking L        types, or names, which is easier (default types)
   --types N          size of the pool of types (default: half of core)
   --inputs A..B      input variables of a source function (default 1..2)
-  --extra-edges N    tries at further core edges (default: twice core)
+  --extra-edges N    attempts to add further core edges (default: twice core)
   --task JSON        in place of all these: the "task" of a journal line, which may be a probe such as
                      {"case":"oracle","seed":1}, or a question of a call set
-  --set PATH         where the call set of such a question lies
-  --format F         json (default), tools, dot, mermaid or svg; of probes and questions json and tools`;
+  --set PATH         the call set of such a question
+  --format F         json (default), tools, dot, mermaid or svg; for probes and questions json or tools`;
 
 const VALUES = [
   "core",
@@ -67,14 +67,14 @@ const FORMATS: Readonly<Record<string, (task: Task) => string | Promise<string>>
   svg: toSvg,
 };
 
-/** What tasks without a graph, which could be drawn, are printed as. */
-const PLAIN_FORMATS: Readonly<Record<string, (spec: object, told: Told) => unknown>> = {
-  json: (spec, told) => ({ version: GENERATOR_VERSION, ...spec, ...told }),
+/** Formats of tasks without a graph. */
+const PLAIN_FORMATS: Readonly<Record<string, (spec: object, input: ModelInput) => unknown>> = {
+  json: (spec, input) => ({ version: GENERATOR_VERSION, ...spec, ...input }),
   tools: (_, { tools }) => tools,
 };
 
-/** What a model gets of a task. */
-interface Told {
+/** The prompt and tools that a model gets. */
+interface ModelInput {
   readonly prompt: string;
   readonly tools: readonly OpenAITool[];
 }
@@ -117,10 +117,10 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
     );
   }
   const spec = specOf(options);
-  const what = isProbe(spec) ? "probe" : "question";
+  const kind = isProbe(spec) ? "probe" : "question";
   if (!isGenerated(spec) && !Object.hasOwn(PLAIN_FORMATS, format)) {
     throw options.error(
-      `--format must be one of ${Object.keys(PLAIN_FORMATS).join(", ")} for a ${what}, ` +
+      `--format must be one of ${Object.keys(PLAIN_FORMATS).join(", ")} for a ${kind}, ` +
         `which has no graph: it is ${format}`,
     );
   }
@@ -132,7 +132,7 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
       console.log((await FORMATS[format]!(generateTask(spec))).trimEnd());
     } else {
       using fixture = isProbe(spec) ? new ProbeExecutor(spec) : questionOf(spec, options);
-      console.log(JSON.stringify(PLAIN_FORMATS[format]!(spec, tellOf(fixture)), null, 2));
+      console.log(JSON.stringify(PLAIN_FORMATS[format]!(spec, modelInput(fixture)), null, 2));
     }
   } catch (error) {
     throw error instanceof RangeError ? new InputError(reasonOf(error)) : error;
@@ -140,11 +140,11 @@ export async function generate(arguments_: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** The question of a journal line, in its set. */
+/** Opens the question of a journal line in its set. */
 function questionOf(spec: QuestionSpec, options: Arguments): QuestionExecutor {
   const path = options.text("set");
   if (path === undefined) {
-    throw options.error("--set is needed: it tells where the call set of the question lies");
+    throw options.error("--set is needed: it names the call set of the question");
   }
   const set = loadCallSet(userPath(path));
   if (set.name === spec.set) return new QuestionExecutor(set, spec);
@@ -154,22 +154,23 @@ function questionOf(spec: QuestionSpec, options: Arguments): QuestionExecutor {
   );
 }
 
-/** What a model gets of a task: functions that cannot be called stand in the prompt. */
-function tellOf({ prompt, tools, present }: Fixture): Told {
-  const asked = [{ role: "user" as const, content: prompt }];
-  const { messages, tools: offered } = present?.(asked, tools) ?? { messages: asked, tools };
-  return { prompt: messages[0]!.content, tools: offered.map(toOpenAITool) };
+/** Returns the prompt and tools that a model gets: the prompt lists functions that cannot be called. */
+function modelInput({ prompt, tools, present }: Fixture): ModelInput {
+  const question = [{ role: "user" as const, content: prompt }];
+  const { messages, tools: shownTools } = present?.(question, tools) ??
+    { messages: question, tools };
+  return { prompt: messages[0]!.content, tools: shownTools.map(toOpenAITool) };
 }
 
 function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
-  const written = options.text("task");
-  if (written !== undefined) {
+  const taskText = options.text("task");
+  if (taskText !== undefined) {
     const other = VALUES.find((name) =>
       !["task", "set", "format"].includes(name) && options.text(name) !== undefined
     );
     if (other !== undefined) throw options.error(`--task goes without --${other}`);
-    const value = parseJson(written);
-    if (value === undefined) throw options.error(`--task must be JSON: it is ${written}`);
+    const value = parseJson(taskText);
+    if (value === undefined) throw options.error(`--task must be JSON: it is ${taskText}`);
     return parseWith(z.union([GRAPH, PROBE, QUESTION]), value, "the JSON of --task");
   }
   const needed = (name: string, least: number) => {

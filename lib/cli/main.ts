@@ -11,13 +11,13 @@ import { keepOnly, type Need } from "./permissions.ts";
 import { redact, redactRecord } from "../base/redact.ts";
 
 interface Command {
-  /** Loads it: whoever runs one command need not wait for the others. */
+  /** Loads the command, so that one command does not wait for the others to load. */
   readonly load: () => Promise<{
     readonly run: (arguments_: readonly string[]) => number | Promise<number>;
     readonly help: string;
   }>;
   readonly summary: string;
-  /** What it keeps of the permissions that it was given; `given` tells whether any of these options is. */
+  /** Returns the permissions it keeps; `given` says whether any of some options is given. */
   readonly needs: (
     given: (...options: readonly string[]) => boolean,
     arguments_: readonly string[],
@@ -51,7 +51,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return { run: gate, help: GATE_HELP };
     },
     summary: "decides over the trials of journals",
-    // It writes the summary of a job, where there is one.
+    // It writes the job summary, where there is one.
     needs: () => ["read", "write"],
   },
   report: {
@@ -75,7 +75,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const { plan, PLAN_HELP } = await import("./plan.ts");
       return { run: plan, help: PLAN_HELP };
     },
-    summary: "tells how many trials a gate needs",
+    summary: "shows how many trials a gate needs",
     needs: () => ["read"],
   },
   selfcheck: {
@@ -83,8 +83,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const { selfcheck, SELFCHECK_HELP } = await import("./selfcheck.ts");
       return { run: selfcheck, help: SELFCHECK_HELP };
     },
-    summary: "tells how often the gate errs",
-    // Given journals, it only reads; given a suite, it runs it.
+    summary: "checks how often the gate errs",
+    // Journals are only read; a suite is run.
     needs: (given, arguments_) => [
       "read",
       ...given("out")
@@ -138,10 +138,10 @@ ${
   )
 }
 
-toolgate COMMAND --help tells a command's options.
+toolgate COMMAND --help lists a command's options.
 Exit codes: 0 pass, 1 gate failed, 2 bad input, 3 undecided or invalid.`;
 
-/** Carries out one command and gives its exit code; bad input is told on stderr. */
+/** Runs one command and returns its exit code; prints bad input to stderr. */
 export async function main(arguments_: readonly string[]): Promise<number> {
   const [name, ...rest] = arguments_;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
@@ -149,8 +149,8 @@ export async function main(arguments_: readonly string[]): Promise<number> {
     return name === undefined ? 2 : 0;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
-    const shown = printable(redactRecord(name));
-    console.error(`Cannot run toolgate: there is no command ${shown}\n\n${HELP}`);
+    const shownName = printable(redactRecord(name));
+    console.error(`Cannot run toolgate: there is no command ${shownName}\n\n${HELP}`);
     return 2;
   }
   const command = COMMANDS[name]!;
@@ -159,8 +159,8 @@ export async function main(arguments_: readonly string[]): Promise<number> {
     console.log(help);
     return 0;
   }
-  const given = (...options: readonly string[]) => options.some((one) => isGiven(rest, one));
-  keepOnly(command.needs(given, rest));
+  const hasOption = (...options: readonly string[]) => options.some((one) => isOption(rest, one));
+  keepOnly(command.needs(hasOption, rest));
   try {
     return await run(rest);
   } catch (error) {
@@ -170,11 +170,11 @@ export async function main(arguments_: readonly string[]): Promise<number> {
   }
 }
 
-function isGiven(arguments_: readonly string[], option: string): boolean {
+function isOption(arguments_: readonly string[], option: string): boolean {
   return arguments_.some((one) => one === `--${option}` || one.startsWith(`--${option}=`));
 }
 
-/** An error of ours is no verdict: it must not look like a gate that failed. */
+/** Exits with 3 after an internal error, which must not look like a gate that failed. */
 function crash(error: unknown): never {
   console.error(redact(Deno.inspect(error)));
   Deno.exit(3);

@@ -1,19 +1,19 @@
 /**
- * Permissions: what a process does not need, it gives up.
+ * Permissions: a process gives up those it does not need.
  * @module
  */
 
-/** What some work may need beside variables of the environment. */
+/** A permission that a command may need in addition to environment variables. */
 export type Need = "net" | "read" | "write";
 
 const NEEDS: readonly Need[] = ["net", "read", "write"];
 
-/** What nothing here ever needs. */
+/** Permissions that no command needs. */
 const NEVER = ["run", "ffi", "sys", "import"] as const;
 
 /**
- * Gives up every permission but `needs` and that to read the environment, for good: whatever this process
- * was given, a fault in it can do no more than its work.
+ * Gives up every permission but `needs` and that to read the environment, for good, so that a bug or an attack
+ * can do no more than the command's work.
  */
 export function keepOnly(needs: readonly Need[]): void {
   for (const name of [...NEVER, ...NEEDS.filter((need) => !needs.includes(need))]) {

@@ -1,5 +1,5 @@
 /**
- * `perturb`: what a method makes of a tool document, a user's query or a tool's return.
+ * `perturb`: shows how a method changes a tool document, a user's query or a tool's return.
  * @module
  */
 
@@ -36,8 +36,8 @@ import { connectOptions } from "./running.ts";
 
 type Source = typeof PERTURBED[PerturbationMethod];
 
-/** What there is none of where a method does nothing. */
-const LACKING: Readonly<Record<PerturbationMethod, string>> = {
+/** Why a method found nothing to change. */
+const IDLE_REASONS: Readonly<Record<PerturbationMethod, string>> = {
   RD: "no required parameter of the document has a description",
   RE: "the document has no usage examples",
   WD: "the document has no parameter with a description",
@@ -47,7 +47,7 @@ const LACKING: Readonly<Record<PerturbationMethod, string>> = {
   RP_F: "the query holds no value of a parameter",
   RP_L: "the query holds no value of a parameter",
   CP: "the query holds no value of a parameter that the writer can say in another way",
-  AN: "the query holds no value of a parameter to which the writer knows a similar one",
+  AN: "the query holds no value of a parameter for which the writer has a similar one",
   FK: "the return has no key",
   AP: "the return has no key with the word id that has a text or a number",
   CK: "all keys of the return are in camelCase",
@@ -61,27 +61,27 @@ const SOURCES: Readonly<Record<Source, string>> = {
   return: "a tool's return",
 };
 
-/** What files look like. */
+/** The forms of files. */
 const FORMS = {
   document: '{"name", "description", "parameters"}, or a list of them',
   query: '{"query", "parameters": [{"name", "value"}]}, or with "calls": [{"arguments"}]',
 } as const;
 
-/** Methods in which a writer writes. */
-const WRITTEN: readonly PerturbationMethod[] = ["CP", "AN"];
+/** Methods that use a writer. */
+const WRITER_METHODS: readonly PerturbationMethod[] = ["CP", "AN"];
 
 /** The methods in the order in which they are applied. */
 const IN_ORDER = perturbationsIn(PERTURBATION_METHODS.join("+")).filter(isMethod);
 
 export const PERTURB_HELP =
-  `toolgate perturb --method ID[+ID...] FILE: shows what a perturbation makes of a file
+  `toolgate perturb --method ID[+ID...] FILE: shows how a perturbation changes a file
 
-  --method ID      the method; several of one source, joined by +, are applied in the fixed order in which
-                   they stand below, however they are joined
-  --seed N         what is drawn follows from it (default 1)
+  --method ID      the method; several of one source, joined by +, are applied in the order of the list
+                   below, however they are joined
+  --seed N         seed of all random choices (default 1)
   --writer MODEL   a model that writes for CP and AN, such as gpt-5 (default: the built-in writer)
-  --json           prints one JSON line with method, seed, changed, changes, before and after; of several
-                   methods the changes of each are of what the one before has left
+  --json           prints one JSON line with method, seed, changed, changes, before and after; with several
+                   methods, each changes the result of the one before
 
 ${
     Object.entries(SOURCES).map(([source, name]) =>
@@ -92,22 +92,22 @@ ${
     ).join("\n\n")
   }
 
-A tool document is a JSON file of a tool or a list of tools; a return any text. A query is a JSON file:
+A tool document is a JSON file of a tool or a list of tools; a return is any text. A query is a JSON file:
   {"query": "Weather in Paris?", "parameters": [{"name": "city", "value": "Paris"}]}
-where "start" and "end" say where a value stands in other words, and "calls": [{"arguments": {...}}] has its
-arguments looked for. Long lines are broken to be read, which is said then; --json has them as they are.
+where "start" and "end" mark a value that the query has in other words. With "calls": [{"arguments": {...}}]
+the query is searched for the arguments. Long lines are wrapped, with a note; --json has them unchanged.
 
-Of the model:
+Options of the model:
 
   --base-url U           the server (default OpenAI's)
   --request-timeout S    seconds that a reply may take
-  --retries N            attempts after the first one
+  --retries N            further attempts of a failed request
 
 Exit code 0; 3 when the model gave no reply.`;
 
 const VALUES = ["method", "seed", "writer", "base-url", "request-timeout", "retries"];
 
-/** Prints what the methods make of a file. */
+/** Prints how the methods change a file. */
 export async function perturb(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("perturb", arguments_, { values: VALUES, switches: ["json"] });
   const methods = methodsOf(options);
@@ -121,8 +121,8 @@ export async function perturb(arguments_: readonly string[]): Promise<number> {
   await using connections = new Connections(connectOptions(options));
   const model = writerOf(options, methods, connections);
   try {
-    const told = await ofSource(PERTURBED[methods[0]!], path, { methods, seed, model });
-    tell(told, { methods, seed, path, json: options.has("json") });
+    const result = await perturbFile(PERTURBED[methods[0]!], path, { methods, seed, model });
+    printResult(result, { methods, seed, path, json: options.has("json") });
   } catch (error) {
     if (error instanceof RangeError) {
       throw new InputError(
@@ -137,19 +137,19 @@ export async function perturb(arguments_: readonly string[]): Promise<number> {
 }
 
 function methodsOf(options: Arguments): readonly PerturbationMethod[] {
-  const given = options.text("method");
-  if (given === undefined) throw options.error("--method is needed");
-  for (const id of given.split("+")) {
+  const ids = options.text("method");
+  if (ids === undefined) throw options.error("--method is needed");
+  for (const id of ids.split("+")) {
     if (isMethod(id)) continue;
     throw options.error(
       isCheck(id)
-        ? `--method must be of what changes a file: ${id} changes a task, or a list of tools, as a whole`
+        ? `--method must be one that changes a file: ${id} changes a task, or a list of tools, as a whole`
         : isFault(id)
-        ? `--method must be of what changes a file: ${id} is a fault, which comes to calls as they are made`
-        : `--method must be of ${PERTURBATION_METHODS.join(", ")}: it is ${id}`,
+        ? `--method must be one that changes a file: ${id} is a fault, which changes calls while they run`
+        : `--method must be one of ${PERTURBATION_METHODS.join(", ")}: it is ${id}`,
     );
   }
-  const methods = perturbationsIn(given).filter(isMethod);
+  const methods = perturbationsIn(ids).filter(isMethod);
   const [first] = methods;
   const other = methods.find((method) => PERTURBED[method] !== PERTURBED[first!]);
   if (other === undefined) return methods;
@@ -166,52 +166,54 @@ function writerOf(
 ): Model | undefined {
   const name = options.text("writer");
   if (name === undefined) return undefined;
-  if (methods.some((method) => WRITTEN.includes(method))) return connections.model({ model: name });
+  if (methods.some((method) => WRITER_METHODS.includes(method))) {
+    return connections.model({ model: name });
+  }
   throw options.error(
-    `--writer goes with ${WRITTEN.join(" and ")}: --method is ${methods.join("+")}`,
+    `--writer goes with ${WRITER_METHODS.join(" and ")}: --method is ${methods.join("+")}`,
   );
 }
 
-/** What is done. */
+/** The methods to apply, and their seed and writer. */
 interface Work {
   readonly methods: readonly PerturbationMethod[];
   readonly seed: number;
   readonly model: Model | undefined;
 }
 
-/** What came of it. */
-interface Told {
+/** The values before and after, and the changes. */
+interface Result {
   readonly before: unknown;
   readonly after: unknown;
   readonly changes: readonly Change[];
   /** Methods that changed nothing, and why. */
   readonly idle: readonly (readonly [PerturbationMethod, string])[];
-  /** Before and after as they are shown. */
+  /** Before and after as text. */
   readonly shown: readonly [string, string];
 }
 
-function ofSource(source: Source, path: string, work: Work): Promise<Told> {
-  if (source === "document") return ofDocument(path, work);
-  return source === "query" ? ofQuery(path, work) : ofReturn(path, work);
+function perturbFile(source: Source, path: string, work: Work): Promise<Result> {
+  if (source === "document") return perturbDocumentFile(path, work);
+  return source === "query" ? perturbQueryFile(path, work) : perturbReturnFile(path, work);
 }
 
-async function ofDocument(path: string, work: Work): Promise<Told> {
-  const name = nameOf("document", path, work);
+async function perturbDocumentFile(path: string, work: Work): Promise<Result> {
+  const name = describeFile("document", path, work);
   const value = readJson(path, name);
   refuseOtherForms(value, name);
   const tools = parseToolDocuments(value, name);
   const show = (value: readonly ToolSchema[]) => JSON.stringify(value, null, 2);
-  return await carryOut(tools, work, {
+  return await applyMethods(tools, work, {
     perturb: (method, value) => perturbTools(method as DocumentMethod, value, work.seed),
     show: (before, after) => [show(before), show(after)],
   });
 }
 
-async function ofQuery(path: string, work: Work): Promise<Told> {
+async function perturbQueryFile(path: string, work: Work): Promise<Result> {
   const { seed, model } = work;
-  const name = nameOf("query", path, work);
+  const name = describeFile("query", path, work);
   const query = parseQuery(readJson(path, name), name);
-  return await carryOut(query, work, {
+  return await applyMethods(query, work, {
     perturb: async (method, value) => {
       const writer = await writerFor(method, value, model);
       return perturbQuery(method as QueryMethod, value, {
@@ -222,7 +224,7 @@ async function ofQuery(path: string, work: Work): Promise<Told> {
     show: (before, after) => [before.text, after.text],
     lacking: () =>
       query.parameters.length === 0
-        ? "the file declares no parameters, nor calls whose arguments stand in the query"
+        ? "the file declares no parameters, nor calls whose arguments are in the query"
         : undefined,
   });
 }
@@ -232,15 +234,15 @@ async function writerFor(method: PerturbationMethod, query: Query, model: Model 
   const writer = await modelWriter(model, query, method);
   for (const { name, reason } of writer.fallbacks) {
     console.error(
-      `${method}: the built-in writer writes for ${printable(name)}, as what ` +
-        `${printable(model.name)} wrote cannot be used: ${reason}`,
+      `${method}: the built-in writer writes for ${printable(name)}, as the text of ` +
+        `${printable(model.name)} cannot be used: ${reason}`,
     );
   }
   return writer;
 }
 
-async function ofReturn(path: string, work: Work): Promise<Told> {
-  return await carryOut(readText(path), work, {
+async function perturbReturnFile(path: string, work: Work): Promise<Result> {
+  return await applyMethods(readText(path), work, {
     perturb: (method, text) => perturbReturn(method as ReturnMethod, text),
     show: (before, after) => {
       const values = [parseJson(before), parseJson(after)];
@@ -254,29 +256,35 @@ async function ofReturn(path: string, work: Work): Promise<Told> {
   });
 }
 
-/** What the methods of a source need. */
-interface Ways<T> {
+/** The operations on one kind of file. */
+interface SourceMethods<T> {
   readonly perturb: (method: PerturbationMethod, value: T) => Perturbed<T> | Promise<Perturbed<T>>;
   readonly show: (before: T, after: T) => readonly [string, string];
-  /** Why a method changed nothing, where that is not what it usually is. */
+  /** Returns why a method changed nothing; `undefined` for the reason in {@linkcode IDLE_REASONS}. */
   readonly lacking?: (method: PerturbationMethod, value: T) => string | undefined;
 }
 
-async function carryOut<T>(before: T, { methods }: Work, ways: Ways<T>): Promise<Told> {
+async function applyMethods<T>(
+  before: T,
+  { methods }: Work,
+  source: SourceMethods<T>,
+): Promise<Result> {
   const changes: Change[] = [];
   const idle: [PerturbationMethod, string][] = [];
   let after = before;
   for (const method of methods) {
-    const made = await ways.perturb(method, after);
-    if (!made.changed) idle.push([method, ways.lacking?.(method, after) ?? LACKING[method]]);
-    changes.push(...made.changes);
-    after = made.value;
+    const result = await source.perturb(method, after);
+    if (!result.changed) {
+      idle.push([method, source.lacking?.(method, after) ?? IDLE_REASONS[method]]);
+    }
+    changes.push(...result.changes);
+    after = result.value;
   }
-  return { before, after, changes, idle, shown: ways.show(before, after) };
+  return { before, after, changes, idle, shown: source.show(before, after) };
 }
 
-/** A file as messages name it, with what the methods change: another kind of file may have been meant. */
-function nameOf(source: keyof typeof FORMS, path: string, { methods }: Work): string {
+/** Names a file in messages, with the form that the methods expect, as another kind of file may be meant. */
+function describeFile(source: keyof typeof FORMS, path: string, { methods }: Work): string {
   const change = methods.length === 1 ? "changes" : "change";
   return `${path} by ${methods.join("+")}, which ${change} ${SOURCES[source]} (${FORMS[source]})`;
 }
@@ -290,7 +298,7 @@ function readJson(path: string, name: string): unknown {
   }
 }
 
-/** Names forms that look like tool documents, and are not read. */
+/** @throws {InputError} If the value is in a similar form that is not supported. */
 function refuseOtherForms(value: unknown, name: string): void {
   const has = (item: unknown, key: string) => isJsonObject(item) && Object.hasOwn(item, key);
   if (has(value, "tools") && !has(value, "name")) {
@@ -299,25 +307,25 @@ function refuseOtherForms(value: unknown, name: string): void {
     );
   }
   const tools: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const place = tools.findIndex((tool) => has(tool, "input_schema") && !has(tool, "parameters"));
-  if (place === -1) return;
+  const index = tools.findIndex((tool) => has(tool, "input_schema") && !has(tool, "parameters"));
+  if (index === -1) return;
   throw new InputError(
     `Cannot use ${name}:\n  at ${
-      Array.isArray(value) ? `[${place}].` : ""
+      Array.isArray(value) ? `[${index}].` : ""
     }input_schema: the form of ` +
       "Anthropic is not read: the schema must be called parameters",
   );
 }
 
-interface Telling {
+interface PrintOptions {
   readonly methods: readonly PerturbationMethod[];
   readonly seed: number;
   readonly path: string;
   readonly json: boolean;
 }
 
-function tell(told: Told, { methods, seed, path, json }: Telling): void {
-  const { before, after, changes, idle, shown } = told;
+function printResult(result: Result, { methods, seed, path, json }: PrintOptions): void {
+  const { before, after, changes, idle, shown } = result;
   const method = methods.join("+");
   const changed = changes.length > 0;
   if (json) {

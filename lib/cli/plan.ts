@@ -1,5 +1,5 @@
 /**
- * `plan`: how many trials a gate needs, and what they cost.
+ * `plan`: shows how many trials a gate needs, and their cost.
  * @module
  */
 
@@ -36,21 +36,21 @@ import { planSuiteFile } from "./running.ts";
 export const PLAN_HELP =
   `toolgate plan [SUITE.jsonc]: how many trials a gate needs, before money is spent
 
-Of a suite file it tells what its gate can decide. Without one it tells the graphs that gates need:
+For a suite file it shows what its gate can decide. Without one it shows the graphs that gates need:
 
-  --rate R           the success rate that is wanted, or that both models have (default 0.8)
+  --rate R           the success rate required, or that of both models (default 0.8)
   --margin M         how far below it is still good enough (default 0.05)
-  --power P          how often a model that is just good enough is to pass (default 0.95)
+  --power P          how often a model that is just good enough should pass (default 0.95)
   --confidence C     confidence of each bound (default 0.95)
   --discordance D    share of graphs that only one of two models solves (default 0.2)
-  --graphs N         tells the minimum detectable effect of so many graphs instead
+  --graphs N         shows the minimum detectable effect of this number of graphs instead
   --block N          graphs between two looks of a sequential gate: its cells (default 1)
 
-Cost, of one model and of a trial a graph:
+Cost, for one model and one trial a graph:
 
-  --prices F.jsonc   what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
+  --prices F.jsonc   prices of models: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
                      million tokens
-  --results F.jsonl  past trials, whose tokens are taken; of a suite they are estimated without
+  --results F.jsonl  past trials, to use their tokens; without them, a suite's tokens are estimated
   --json             prints numbers as JSON
 
 Exit code 0.`;
@@ -75,31 +75,33 @@ export function plan(arguments_: readonly string[]): number {
   if (rest.length > 0) {
     throw options.error(`it takes one suite file at most: ${options.operands.length} are given`);
   }
-  const { numbers, lines } = told(file, options);
+  const { numbers, lines } = planOutput(file, options);
   console.log(options.has("json") ? JSON.stringify(numbers, null, 2) : lines.join("\n"));
   return 0;
 }
 
-interface Told {
+interface PlanOutput {
   readonly numbers: object;
   readonly lines: readonly string[];
 }
 
-function told(file: string | undefined, options: Arguments): Told {
+function planOutput(file: string | undefined, options: Arguments): PlanOutput {
   try {
-    return file === undefined ? ofNumbers(options) : ofSuite(file, options);
+    return file === undefined ? outputOfNumbers(options) : outputOfSuite(file, options);
   } catch (error) {
-    // What cannot be planned, such as a margin that takes millions of trials, is bad input as well.
+    // A gate that cannot be planned, such as one that needs millions of trials, is bad input.
     if (error instanceof RangeError) throw options.error(reasonOf(error));
     throw error;
   }
 }
 
-function ofSuite(file: string, options: Arguments): Told {
+function outputOfSuite(file: string, options: Arguments): PlanOutput {
   const numeric = ["rate", "margin", "power", "confidence", "discordance", "graphs", "block"];
-  const both = numeric.find((name) => options.text(name) !== undefined);
-  if (both !== undefined) {
-    throw options.error(`the suite file says what its gate is: --${both} goes without a file`);
+  const conflicting = numeric.find((name) => options.text(name) !== undefined);
+  if (conflicting !== undefined) {
+    throw options.error(
+      `the suite file says what its gate is: --${conflicting} goes without a file`,
+    );
   }
   const path = userPath(file);
   const table = options.text("prices");
@@ -108,10 +110,10 @@ function ofSuite(file: string, options: Arguments): Told {
   const plan = planSuiteFile({ ...suite, ...(prices === undefined ? {} : { prices }) }, path);
   const usages = pastResults(options)?.usages;
   const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
-  const told = forecast(plan);
+  const gateForecast = forecast(plan);
   const { models, cells, repetitions, references } = plan.resolved;
-  const cost = forecastCost(plan, usage, told);
-  const warnings = planWarnings(plan, told);
+  const cost = forecastCost(plan, usage, gateForecast);
+  const warnings = planWarnings(plan, gateForecast);
   const unit = unitNames(plan.trials.map(({ task }) => task));
   return {
     numbers: {
@@ -120,7 +122,7 @@ function ofSuite(file: string, options: Arguments): Told {
       graphs: cells.length * plan.resolved.graphs,
       gate: plan.gate ?? null,
       rule: plan.rule ?? null,
-      detectable: told?.detectable ?? null,
+      detectable: gateForecast?.detectable ?? null,
       warnings,
       usagePerTrial: usage,
       cost: plan.prices === undefined ? null : Object.fromEntries(
@@ -134,7 +136,7 @@ function ofSuite(file: string, options: Arguments): Told {
       `${printable(suite.name)}: at most ${plan.trials.length} trials (cells ${cells.length}, ` +
       `${unit.many} of each ${plan.resolved.graphs}, models ${models.length}, repetitions ${repetitions}` +
       `${references ? ", nested references" : ""})`,
-      ...(told?.lines ?? ["the suite has no gate"]),
+      ...(gateForecast?.lines ?? ["the suite has no gate"]),
       ...warnings.map((warning) => `warning: ${warning}`),
       `a trial takes about ${usage.inputTokens} tokens read and ${usage.outputTokens} written ` +
       (usages === undefined ? "(estimated from the tasks)" : "(as the results show)"),
@@ -143,35 +145,35 @@ function ofSuite(file: string, options: Arguments): Told {
   };
 }
 
-function ofNumbers(options: Arguments): Told {
+function outputOfNumbers(options: Arguments): PlanOutput {
   const rate = options.number("rate") ?? 0.8;
   const discordance = options.number("discordance") ?? 0.2;
-  const given = {
+  const design = {
     margin: options.number("margin") ?? 0.05,
     confidence: options.number("confidence") ?? 0.95,
     power: options.number("power") ?? 0.95,
   };
   const source = "the plan with the options given";
   const policy = completePolicy(
-    parseWith(GATE_POLICY, { ...given, successRate: rate, sequential: true }, source),
+    parseWith(GATE_POLICY, { ...design, successRate: rate, sequential: true }, source),
   );
   const paired = completePolicy(
-    parseWith(GATE_POLICY, { ...given, baseline: "it", discordance, sequential: true }, source),
+    parseWith(GATE_POLICY, { ...design, baseline: "it", discordance, sequential: true }, source),
   );
   const graphs = options.integer("graphs", 1);
-  if (graphs !== undefined) return effectsOf(graphs, rate, discordance, given);
+  if (graphs !== undefined) return outputOfEffects(graphs, rate, discordance, design);
   const block = options.integer("block", 1) ?? 1;
-  const { margin } = given;
+  const { margin } = design;
   const sequential = [policy, paired].map((gate) => {
     const rule = sequentialRule(gate, block);
     const { good, bad } = sequentialChances(gate, rule);
     return { fixedSize: rule.fixedSize, largestSize: rule.largestSize, good, bad };
   }) as [Sequential, Sequential];
   const sizes = {
-    absolute: rateSampleSize(rate, margin, given),
-    // Where all trials are solved there is no spread to go by.
-    unpaired: rate < 1 ? unpairedSampleSize(rate, margin, given) : null,
-    paired: pairedSampleSize(margin, discordance, given),
+    absolute: rateSampleSize(rate, margin, design),
+    // Where all trials are solved there is no variance to plan with.
+    unpaired: rate < 1 ? unpairedSampleSize(rate, margin, design) : null,
+    paired: pairedSampleSize(margin, discordance, design),
   };
   const [absolute, upgrade] = sequential;
   const costs = costsOf(options, [
@@ -181,13 +183,13 @@ function ofNumbers(options: Arguments): Told {
     ["upgrade gate, sequential", upgrade.good.units],
   ]);
   return {
-    numbers: { rate, discordance, ...given, sizes, sequential: { absolute, upgrade } },
+    numbers: { rate, discordance, ...design, sizes, sequential: { absolute, upgrade } },
     lines: [
       `A success rate of ${percent(rate)} or a drop from it by ${points(margin)}, with errors of ` +
-      `${percent(1 - given.confidence)} (passing) and ${percent(1 - given.power)} (failing):`,
+      `${percent(1 - design.confidence)} (passing) and ${percent(1 - design.power)} (failing):`,
       `  absolute gate, fixed size            ${sizes.absolute} graphs`,
       `  absolute gate, sequential            ${expectation(absolute)}`,
-      `  two models, on graphs of their own   ` +
+      `  two models, on different graphs      ` +
       (sizes.unpaired === null ? "not available at this rate" : `${sizes.unpaired} graphs of each`),
       `  upgrade gate, fixed size             ${sizes.paired} graphs, run by both models, if ` +
       `${percent(discordance)} of them are solved by only one`,
@@ -202,47 +204,47 @@ type Sequential =
   & ReturnType<typeof sequentialChances>;
 
 function expectation({ largestSize, good, bad }: Sequential): string {
-  return `about ${Math.round(good.units)} graphs if it is as good as wanted, ` +
+  return `about ${Math.round(good.units)} graphs if it is as good as required, ` +
     `${Math.round(bad.units)} if it is worse by the margin; ${largestSize} at most, ` +
     `${percent((good.undecided + bad.undecided) / 2)} undecided there (simulated)`;
 }
 
-function effectsOf(
+function outputOfEffects(
   graphs: number,
   rate: number,
   discordance: number,
-  given: { confidence: number; power: number },
-): Told {
+  options: { confidence: number; power: number },
+): PlanOutput {
   const numbers = {
     graphs,
-    absolute: rateDetectableEffect(graphs, rate, given),
-    unpaired: rate < 1 ? unpairedDetectableEffect(graphs, rate, given) : null,
-    paired: pairedDetectableEffect(graphs, discordance, given),
+    absolute: rateDetectableEffect(graphs, rate, options),
+    unpaired: rate < 1 ? unpairedDetectableEffect(graphs, rate, options) : null,
+    paired: pairedDetectableEffect(graphs, discordance, options),
   };
   const show = (effect: number | null) => effect === null ? "none" : points(effect);
   return {
     numbers,
     lines: [
       `The smallest margin that ${graphs} graphs decide, with errors of ` +
-      `${percent(1 - given.confidence)} (passing) and ${percent(1 - given.power)} (failing):`,
+      `${percent(1 - options.confidence)} (passing) and ${percent(1 - options.power)} (failing):`,
       `  absolute gate at ${percent(rate)}             ${show(numbers.absolute)}`,
-      `  two models, on graphs of their own  ${show(numbers.unpaired)}`,
+      `  two models, on different graphs     ${show(numbers.unpaired)}`,
       `  upgrade gate, on the same graphs    ${show(numbers.paired)}`,
     ],
   };
 }
 
-/** What gates cost, by the tokens of past trials. */
+/** Returns the cost of gates, by the tokens of past trials. */
 function costsOf(options: Arguments, gates: readonly (readonly [string, number])[]): string[] {
   const table = options.text("prices");
   if (table === undefined) return [];
-  const written = readJsonc(userPath(table), PRICES);
+  const declared = readJsonc(userPath(table), PRICES);
   const past = pastResults(options);
   if (past === undefined) {
     throw options.error("--prices needs --results or a suite, to know the tokens of a trial");
   }
   const { usages, plan } = past;
-  const prices = plan === undefined ? written : pricesFor(written, plan.resolved);
+  const prices = plan === undefined ? declared : pricesFor(declared, plan.resolved);
   return [...usages].flatMap(([model, usage]) => {
     const cost = costOf(usage, model, prices);
     return gates.map(([gate, count]) =>
@@ -251,13 +253,13 @@ function costsOf(options: Arguments, gates: readonly (readonly [string, number])
   });
 }
 
-/** Past trials, for what they took. */
+/** The tokens of past trials, and their plan. */
 interface PastResults extends Pick<Results, "plan"> {
-  /** The mean tokens of a valid trial, model by model. */
+  /** Mean tokens of a valid trial by model. */
   readonly usages: ReadonlyMap<string, Usage>;
 }
 
-/** What `--results` tells; `undefined` without it. */
+/** Reads the trials of `--results`; `undefined` without it. */
 function pastResults(options: Arguments): PastResults | undefined {
   const file = options.text("results");
   if (file === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Progress: how far a run has come, as a bar on a terminal and as a few plain lines elsewhere.
+ * Progress of a run: a bar on a terminal, a few plain lines elsewhere.
  * @module
  */
 
@@ -17,46 +17,46 @@ import type { SkippedTrial } from "../runs/early_stopping.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { percent } from "../base/numbers.ts";
 
-/** Where a run stands. */
-export interface Standing {
-  /** Trials that it has, without those that turned out not to be needed. */
+/** The status of a run. */
+export interface RunStatus {
+  /** Number of trials, without those that turned out not to be needed. */
   readonly total: number;
-  /** Trials that have ended, those of a resumed journal included. */
+  /** Number of trials that have ended, those of a resumed journal included. */
   readonly done: number;
-  /** Trials that the journal had already. */
+  /** Number of trials that the journal had before. */
   readonly resumed: number;
   readonly solved: number;
   /**
-   * Whether an interval may stand beside the share that is solved: that of several models is no rate of
-   * anything, and trials of one graph are not independent.
+   * Whether the share of solved trials gets an interval: not with several models, whose mixture has no rate,
+   * nor with several trials of a graph, which are not independent.
    */
   readonly bounded: boolean;
   readonly invalid: number;
-  /** Trials that have begun and not ended. */
+  /** Number of trials that have begun and not ended. */
   readonly inFlight: number;
-  /** Tokens read and written. */
+  /** Input and output tokens. */
   readonly tokens: number;
-  /** US dollars; `undefined` where a model has no price. */
+  /** Cost in US dollars; `undefined` where a model has no price. */
   readonly usd: number | undefined;
-  /** Since the run began. */
+  /** Seconds since the run began. */
   readonly seconds: number;
 }
 
-/** Seconds that a run will still take at the pace so far; `undefined` when nobody can tell. */
-export function secondsLeft({ total, done, resumed, seconds }: Standing): number | undefined {
-  // What the journal had already says nothing about the pace.
-  const ran = done - resumed;
-  return ran <= 0 ? undefined : seconds * (total - done) / ran;
+/** Estimates the seconds left at the pace so far; `undefined` before the first trial has ended. */
+export function secondsLeft({ total, done, resumed, seconds }: RunStatus): number | undefined {
+  // Trials of a resumed journal say nothing about the pace.
+  const ranHere = done - resumed;
+  return ranHere <= 0 ? undefined : seconds * (total - done) / ranHere;
 }
 
-/** A standing in words. */
-export function describeStanding(standing: Standing): string {
-  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = standing;
+/** Describes a status in words. */
+export function describeStatus(status: RunStatus): string {
+  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = status;
   const valid = done - invalid;
   const { lower, upper } = wilson(solved, Math.max(1, valid));
   const interval = bounded ? `, 95% interval ${percent(lower)} to ${percent(upper)}` : "";
   const rate = valid === 0 ? "" : ` (${percent(solved / valid)}${interval})`;
-  const left = secondsLeft(standing);
+  const left = secondsLeft(status);
   return [
     `${done}/${total} trials`,
     `${solved} solved${rate}`,
@@ -68,18 +68,18 @@ export function describeStanding(standing: Standing): string {
   ].join(", ");
 }
 
-/** Columns of a bar, on narrow screens and on wide ones: one that varied would flicker. */
+/** Columns of the bar on narrow and on wide screens: a bar of varying length would flicker. */
 const [SHORT_BAR, LONG_BAR, WIDE] = [10, 20, 100];
 
-/** A standing as one line of at most `width` columns: a bar, and what there is room for beside it. */
-export function drawStanding(standing: Standing, width: number): string {
-  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = standing;
+/** Draws a status as one line of at most `width` columns: a bar, and the figures that fit. */
+export function drawStatus(status: RunStatus, width: number): string {
+  const { total, done, solved, bounded, invalid, inFlight, tokens, usd } = status;
   const valid = done - invalid;
   const { lower, upper } = wilson(solved, Math.max(1, valid));
   const interval = bounded ? ` (${whole(lower)}-${whole(upper)}%)` : "";
-  const left = secondsLeft(standing);
+  const left = secondsLeft(status);
   const share = total === 0 ? 1 : done / total;
-  // The last ones go first where room is short.
+  // The last ones are left out first.
   const parts = [
     `${Math.floor(100 * share)}% ${done}/${total}`,
     ...(valid === 0 ? [] : [`${whole(solved / valid)}% solved${interval}`]),
@@ -100,12 +100,12 @@ function whole(share: number): number {
   return Math.round(100 * share);
 }
 
-/** Made when it is first needed: the rules of a language take long to load. */
-let short: Intl.NumberFormat | undefined;
+/** Created on first use, as locale data is slow to load. */
+let compactFormat: Intl.NumberFormat | undefined;
 
 function shortNumber(number: number): string {
-  short ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-  return short.format(number);
+  compactFormat ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+  return compactFormat.format(number);
 }
 
 function dollars(usd: number): string {
@@ -119,35 +119,35 @@ function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Where progress is shown. */
+/** The output that progress is written to. */
 export interface Screen {
-  /** Whether lines can be drawn over. */
+  /** Whether lines can be overwritten. */
   readonly isTerminal: boolean;
-  /** Its columns at the moment. */
+  /** Returns the current number of columns. */
   width(): number;
   write(text: string): void;
 }
 
-/** Plain lines of a run, beside the last one. */
+/** At most this many plain lines before the last one. */
 const MOST_LINES = 10;
 /** Milliseconds between two drawings of the bar. */
 const PAUSE = 100;
 
-/** Shows how far a run has come, from {@linkcode Progress.start} to {@linkcode Progress.stop}. */
+/** Shows the progress of a run, from {@linkcode Progress.start} to {@linkcode Progress.stop}. */
 export class Progress {
   readonly #screen: Screen;
   readonly #plan: Pick<Plan, "prices">;
   readonly #bounded: boolean;
   readonly #counts = { done: 0, resumed: 0, solved: 0, invalid: 0, tokens: 0, needless: 0 };
-  /** US dollars so far; `null` once they cannot be told. */
+  /** US dollars so far; `null` once a cost is unknown. */
   #usd: number | null;
   #run: Pick<Run, "trials" | "inFlight"> | undefined;
   #bar: SingleBar | undefined;
-  /** Whether an invalid trial was told of. */
+  /** Whether an invalid trial was reported. */
   #warned = false;
   #began = 0;
-  /** How many trials had ended when the last plain line was written, and the step to the next one. */
-  #told = 0;
+  /** Number of trials that had ended at the last plain line, and the step to the next one. */
+  #reported = 0;
   #step = 1;
 
   /** For a run of `plan`. */
@@ -159,8 +159,8 @@ export class Progress {
     const ways = new Set(cells.flatMap((cell) => isQuestion(cell) ? [scoringKey(cell)] : []));
     this.#bounded = repetitions === 1 && ways.size <= 1 &&
       [models, strategies, perturbations].every(({ length }) => length === 1);
-    const priced = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
-    this.#usd = priced ? 0 : null;
+    const hasPrices = resolved.models.every((entry) => Object.hasOwn(prices, modelName(entry)));
+    this.#usd = hasPrices ? 0 : null;
   }
 
   /** Counts a trial that has ended, or turned out not to be needed. */
@@ -179,25 +179,25 @@ export class Progress {
     counts.tokens += inputTokens + outputTokens;
     const cost = costOfAll([trial], this.#plan.prices ?? {});
     this.#usd = this.#usd === null || cost === null ? null : this.#usd + cost;
-    // Whoever forgot a key or a permission should not have to wait for the end to hear of it.
+    // Reported at once, as a forgotten key or permission would spoil the whole run.
     if (outcome === "invalid" && !resumed && !this.#warned) {
       this.#warned = true;
       this.note(`A first trial is invalid: ${printable(trial.reason ?? "unknown", 300)}`);
     }
     if (this.#run === undefined || this.#bar !== undefined) return;
-    if (counts.done >= this.#told + this.#step) this.#tell();
+    if (counts.done >= this.#reported + this.#step) this.#printLine();
   }
 
   /** Begins to show the progress of `run`. */
   start(run: Pick<Run, "trials" | "inFlight">): void {
     this.#run = run;
     this.#began = performance.now();
-    this.#told = this.#counts.done;
-    this.#step = Math.max(1, Math.ceil((run.trials.length - this.#told) / MOST_LINES));
+    this.#reported = this.#counts.done;
+    this.#step = Math.max(1, Math.ceil((run.trials.length - this.#reported) / MOST_LINES));
     const screen = this.#screen;
     if (!screen.isTerminal) return;
     this.#bar = new SingleBar({
-      format: () => drawStanding(this.#standing(), screen.width() - 1),
+      format: () => drawStatus(this.#status(), screen.width() - 1),
       stream: lineStream(screen),
       fps: 1000 / PAUSE,
       hideCursor: true,
@@ -207,23 +207,23 @@ export class Progress {
     this.#bar.start(run.trials.length, 0);
   }
 
-  /** Writes a line; a bar goes on below it. */
+  /** Writes a line; the bar continues below it. */
   note(line: string): void {
     const start = this.#bar === undefined ? "" : CLEARED;
     this.#screen.write(`${start}${line}\n`);
   }
 
-  /** Shows the last figures, and gives the terminal back as it was. */
+  /** Shows the last figures, and restores the terminal. */
   stop(): void {
     if (this.#run === undefined) return;
     const { done, resumed } = this.#counts;
     if (this.#bar !== undefined) this.#bar.stop();
-    else if (this.#told < done || (done > 0 && done === resumed)) this.#tell();
+    else if (this.#reported < done || (done > 0 && done === resumed)) this.#printLine();
     this.#run = undefined;
     this.#bar = undefined;
   }
 
-  #standing(): Standing {
+  #status(): RunStatus {
     const { needless, ...counts } = this.#counts;
     return {
       ...counts,
@@ -235,19 +235,19 @@ export class Progress {
     };
   }
 
-  #tell(): void {
-    this.#told = this.#counts.done;
-    this.#screen.write(`${describeStanding(this.#standing())}\n`);
+  #printLine(): void {
+    this.#reported = this.#counts.done;
+    this.#screen.write(`${describeStatus(this.#status())}\n`);
   }
 }
 
-/** Puts the cursor to the start of an empty line. */
+/** Clears the line and moves the cursor to its start. */
 const CLEARED = "\r\x1b[K";
 
-/** Where the cursor is saved and restored as a position, which is another line once the screen scrolls. */
+/** Sequences that save and restore the cursor; after scrolling the saved position is another line. */
 const POSITION = ["\x1b7", "\x1b8"];
 
-/** A screen as the library writes to it. */
+/** Adapts a screen to the stream that `cli-progress` writes to. */
 function lineStream(screen: Screen): NonNullable<Options["stream"]> {
   const stream = {
     isTTY: true,

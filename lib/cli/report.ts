@@ -1,5 +1,5 @@
 /**
- * `report`: tables, figures and trials of journals.
+ * `report`: shows tables, figures and trials of journals.
  * @module
  */
 
@@ -14,7 +14,7 @@ import { isUpgrade } from "../gate/policy.ts";
 import { type Price, PRICES, type Prices } from "../models/prices.ts";
 import { type GateReport, reportProblem } from "../gate/gate_report.ts";
 import { decideResults, undecidableReason } from "../runs/decide_results.ts";
-import { lackNote, makeReport } from "../reports/report.ts";
+import { makeReport, missingTrialsNote } from "../reports/report.ts";
 import { writeHtml } from "../reports/html.ts";
 import { renderMarkdown } from "../reports/markdown.ts";
 import { renderReport } from "../reports/terminal.ts";
@@ -31,19 +31,19 @@ export const REPORT_HELP = `toolgate report F.jsonl...: tables, figures and tria
 Several journals are shards of one run, or runs of different models or strategies on the same tasks.
 Without options the tables are printed.
 
-  --html F        writes one HTML file that needs nothing else: verdicts, tables, figures, and every
-                  trial with its graph and its calls
+  --html F        writes one self-contained HTML file: verdicts, tables, figures, and every trial with its
+                  graph and its calls
   --markdown F    writes the verdicts and tables as Markdown
-  --json F        writes everything that the tables and figures hold as JSON
+  --json F        writes the data of all tables and figures as JSON
   --different-tasks
                   the journals may be of different tasks, such as generated ones and cases, if all
                   models and strategies are in each of them: rates are then over all of these
-  --prices F.jsonc  what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million
+  --prices F.jsonc  prices of models: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a million
                   tokens
 
-Exit code 0 when the report was made, whatever it says; gate decides.`;
+Exit code 0 when the report was made; only gate decides.`;
 
-/** Prints a report to stdout, or writes it to the files that are named. */
+/** Prints a report to stdout, or writes it to the files named. */
 export async function report(arguments_: readonly string[]): Promise<number> {
   const options = new Arguments("report", arguments_, {
     values: ["html", "markdown", "json", "prices"],
@@ -58,59 +58,61 @@ export async function report(arguments_: readonly string[]): Promise<number> {
   });
   const table = options.text("prices");
   assertOutputs(options, outputs, table);
-  const written = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
-  const named = new Map(options.operands.map((path) => [userPath(path), path]));
+  const declaredPrices = table === undefined ? undefined : readJsonc(userPath(table), PRICES);
+  const operandOf = new Map(options.operands.map((path) => [userPath(path), path]));
   const collection = readCollection(options.operands.map(userPath), {
     differentTasks: options.has("different-tasks"),
   });
   const { runs, trials, planned } = collection;
-  const given = written === undefined ? undefined : runs.reduce<Prices>(
+  const tablePrices = declaredPrices === undefined ? undefined : runs.reduce<Prices>(
     (prices, { results: { plan } }) =>
       plan === undefined ? prices : pricesFor(prices, plan.resolved),
-    written,
+    declaredPrices,
   );
-  const prices = given ?? pricesOf(options, collection);
+  const prices = tablePrices ?? pricesOf(options, collection);
   assertNoBaseline(options, outputs, collection);
-  const decisions = runs.map(({ results }) => decide(results, given));
-  const told = makeReport(trials, {
+  const decisions = runs.map(({ results }) => decide(results, tablePrices));
+  const content = makeReport(trials, {
     suite: collection.suite,
     seed: seedOf(collection),
     references: runs.every(({ results }) => results.plan?.resolved.references) || undefined,
     planned,
     models: runs.flatMap(({ results }) => results.plan?.resolved.models ?? []),
     prices,
-    notes: runs.flatMap((run, place) => notesOf(run, decisions[place])),
+    notes: runs.flatMap((run, index) => notesOf(run, decisions[index])),
     gates: decisions.filter((decision) => decision !== undefined),
   });
   for (const { name, file } of outputs) {
     const path = userPath(file);
     if (name === "html") {
       const whole = wholeTrials(collection);
-      await writeHtml(path, told, whole.trials(), {
+      await writeHtml(path, content, whole.trials(), {
         generator: runs[0]!.results.plan?.resolved.generator,
-        replay: (trial) => replayLine(trial, whole.plan, named.get(whole.path)!),
+        replay: (trial) => replayLine(trial, whole.plan, operandOf.get(whole.path)!),
       });
     } else {
-      const text = name === "json" ? `${JSON.stringify(told, null, 2)}\n` : renderMarkdown(told);
+      const text = name === "json"
+        ? `${JSON.stringify(content, null, 2)}\n`
+        : renderMarkdown(content);
       writeOutput(path, text, "the report to");
     }
     console.error(`Wrote ${file}`);
   }
   if (outputs.length === 0) {
-    console.log([renderReport(told), ...told.gates.map(renderVerdicts)].join("\n\n"));
+    console.log([renderReport(content), ...content.gates.map(renderVerdicts)].join("\n\n"));
   }
   return 0;
 }
 
-/** The seed of all plans; `undefined` where they differ, or none tells it. */
+/** Returns the seed of all plans; `undefined` where they differ, or there is no plan. */
 function seedOf({ runs }: Collection): number | undefined {
   const seeds = new Set(runs.map(({ results }) => results.plan?.seed));
   return seeds.size === 1 ? [...seeds][0] : undefined;
 }
 
 /**
- * A journal's plan says how its models are asked; without one the trial's id must do. There is none for
- * trials of other tools, whose ids are any text.
+ * Returns the command that runs a trial again: from its journal's plan or, without a plan, from its options.
+ * `undefined` for trials of other tools, whose ids are any text.
  */
 function replayLine(
   { id, model, strategy, perturbation }: Trial,
@@ -120,15 +122,15 @@ function replayLine(
   if (parseTrialId(id) === undefined) return undefined;
   if (plan?.ownCode) return `deno test -A YOUR_BENCHMARK.ts -- --only=${shellQuote(id)}`;
   const run = "deno task toolgate run";
-  if (plan !== undefined) return `${run} ${shellQuote(journal)} --only ${shellQuote(id)}`;
-  // Only simulated models are sure to be found again where they were.
+  if (plan !== undefined) return `${run} ${quoted(journal)} --only ${quoted(id)}`;
+  // Without a plan the server of other models is unknown.
   if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
   return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
     (perturbation === "none" ? "" : `--perturbation ${shellQuote(perturbation)} `) +
     `--only ${shellQuote(id)}`;
 }
 
-/** Prices by the name of a model hold for all runs, or for none. */
+/** Returns the prices of all plans, which must agree. */
 function pricesOf(options: Arguments, { runs }: Collection): Prices {
   const all = new Map<string, Price>();
   for (const { results } of runs) {
@@ -136,9 +138,9 @@ function pricesOf(options: Arguments, { runs }: Collection): Prices {
       const before = all.get(name);
       if (before !== undefined && canonicalJson(before) !== canonicalJson(price)) {
         throw options.error(
-          `the plans must agree on what ${
+          `the plans must have the same price for ${
             printable(name)
-          } costs, or --prices be given: they differ`,
+          }, or --prices must be given: they differ`,
         );
       }
       all.set(name, price);
@@ -147,7 +149,7 @@ function pricesOf(options: Arguments, { runs }: Collection): Prices {
   return Object.fromEntries(all);
 }
 
-/** Nothing that was paid for may be written over. */
+/** @throws {InputError} If an output would overwrite an input or another output. */
 function assertOutputs(
   options: Arguments,
   outputs: readonly { readonly name: string; readonly file: string }[],
@@ -156,21 +158,23 @@ function assertOutputs(
   const inputs = [...options.operands, ...(prices === undefined ? [] : [prices])].map((file) =>
     resolvePath(userPath(file))
   );
-  for (const [place, { name, file }] of outputs.entries()) {
+  for (const [index, { name, file }] of outputs.entries()) {
     if (file.endsWith(".jsonl")) {
-      throw options.error(`--${name} must be no journal, whose names end in .jsonl: it is ${file}`);
+      throw options.error(
+        `--${name} must not be a journal, whose name ends in .jsonl: it is ${file}`,
+      );
     }
     const path = resolvePath(userPath(file));
     if (inputs.includes(path)) {
-      throw options.error(`--${name} must be none of the files that are read: it is ${file}`);
+      throw options.error(`--${name} must not be a file that is read: it is ${file}`);
     }
-    if (outputs.findIndex((other) => resolvePath(userPath(other.file)) === path) < place) {
-      throw options.error(`each file can be written once only: ${file} is named twice`);
+    if (outputs.findIndex((other) => placeOf(userPath(other.file)) === path) < index) {
+      throw options.error(`each file can be written only once: ${file} is named twice`);
     }
   }
 }
 
-/** What plans compare with must not be written over either. */
+/** @throws {InputError} If an output would overwrite the baseline of a plan. */
 function assertNoBaseline(
   options: Arguments,
   outputs: readonly { readonly name: string; readonly file: string }[],
@@ -187,33 +191,33 @@ function assertNoBaseline(
   }
 }
 
-/** The verdict of the gate that the plan declares; `undefined` without one. */
+/** Returns the verdict of the plan's gate; `undefined` without one. */
 function decide(results: Results, prices: Prices | undefined): GateReport | undefined {
   const { gate, suite } = results;
   if (gate === undefined) return undefined;
   try {
     const baseline = baselineOfGate(gate, userPath);
     const missing = missingBaseline(gate, baseline);
-    const fault = undecidableReason(results) ?? missing;
-    return fault === undefined
+    const problem = undecidableReason(results) ?? missing;
+    return problem === undefined
       ? decideResults(results, gate, { baseline, prices })
-      : reportProblem(suite, printable(fault, 1000));
+      : reportProblem(suite, printable(problem, 1000));
   } catch (error) {
-    // What cannot be judged can be shown all the same.
+    // Results without a verdict can still be shown.
     if (!(error instanceof InputError)) throw error;
     return reportProblem(suite, printable(error.message, 1000));
   }
 }
 
-/** What is not there of a run, and why. */
+/** Returns the notices of a run, and a note on missing trials. */
 function notesOf(
   { paths, results }: Collection["runs"][number],
   decision: GateReport | undefined,
 ): string[] {
   const { notices, missing, planned, trials, stopped, rule } = results;
-  const there = new Set(trials.map(({ id }) => id));
-  const note = lackNote({
-    lacking: planned.filter(({ id }) => !there.has(id)).length,
+  const present = new Set(trials.map(({ id }) => id));
+  const note = missingTrialsNote({
+    lacking: planned.filter(({ id }) => !present.has(id)).length,
     planned: planned.length,
     where: paths.map((path) => path.replace(/^.*[/\\]/, "")).join(", "),
     decision: rule === undefined ? undefined : decision,
@@ -223,9 +227,9 @@ function notesOf(
   return [...notices, ...(note === undefined ? [] : [note])].map((one) => printable(one, 1000));
 }
 
-/** The whole trials of a collection, one after another, and which journal the last one was of. */
+/** Reads the complete trials of a collection one by one, and keeps the path and plan of the last one's journal. */
 function wholeTrials({ runs, trials }: Collection) {
-  // A run that goes on has by now written trials that no table has.
+  // A run that is not finished may have written trials since the tables were made.
   const known = new Set(trials.map(({ id }) => id));
   const reading = {
     path: "",

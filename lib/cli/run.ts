@@ -1,5 +1,5 @@
 /**
- * `run`: the trials of a suite file.
+ * `run`: runs the trials of a suite file.
  * @module
  */
 
@@ -22,68 +22,68 @@ import {
   connectOptions,
   finish,
   Interrupt,
+  invalidReasons,
   openRecordings,
-  overridden,
+  overrideSuite,
   planSuiteFile,
-  reasonsOf,
+  printForecast,
   RUN_LISTS,
   RUN_VALUES,
-  tellForecast,
 } from "./running.ts";
 
 export const RUN_HELP = `toolgate run [SUITE.jsonc]: runs the trials of a suite
 
-Without a file it is the suite quick, which needs no key and takes seconds.
+Without a file it runs the suite quick, which needs no key and takes seconds.
 
   --model M            this model in place of the suite's; may be given several times
   --reasoning-effort E how much the models think: none, minimal, low, medium, high, xhigh or max; given
                        several times, each model is run with each, under the name "MODEL E"
-  --api A              how models are spoken to: chat, responses, react, xml or hermes; given several
-                       times, each model is run in each, under the name "MODEL (A)" unless it is chat
+  --api A              API or text format of the models: chat, responses, react, xml or hermes; given
+                       several times, each model is run in each, under the name "MODEL (A)" unless it is chat
   --base-url U         the server of models other than sim:... (default OpenAI's)
-  --strategy S         this strategy in place of the suite's, by the name that it has there or by its id:
+  --strategy S         this strategy in place of the suite's, by its name in the suite or by its id:
                        baseline, restate, indirection, plan_then_call, route_then_fill, backward or
                        repair, or several joined by +; may be given several times
   --perturbation P     this perturbation in place of the suite's: none, one of unrelated, rename,
                        reorder, RD, RE, WD, WT, SD, CO, RP_F, RP_L, CP, AN, FK, AP, CK, UK and CF, or
                        a fault of a function: timeout, rate_limit, not_found, permission_denied,
-                       invalid_argument, malformed_return, slow or flaky, of which timeout:3 hits three
-                       calls and flaky:0.35 so many of all; or several joined by +; may be given several
-                       times
+                       invalid_argument, malformed_return, slow or flaky (timeout:3 hits three calls,
+                       flaky:0.35 a share of 0.35 of all calls); or several joined by +; may be given
+                       several times
   --seed N             this seed in place of the suite's
   --out F.jsonl        the journal to which finished trials are appended
-  --resume             continues the journal: what it has is not run again
+  --resume             continues the journal: its trials are not run again
   --retry-invalid      with --resume: runs invalid trials again
   --concurrency N      trials at the same time (default 8)
   --shard I/N          only this part of the plan
-  --only ID            runs this one trial again and tells its story. A journal may stand in for the
+  --only ID            runs this one trial again and describes it. A journal may take the place of the
                        suite: run F.jsonl --only ID
-  --record D           records what models say in the folder D, one file for each trial
-  --replay D           replays what was recorded in D and asks no model: no key and no network is needed.
-                       What is asked and not recorded ends the run, and tells what is most like it; a
+  --record D           records the replies of models in the folder D, one file for each trial
+  --replay D           replays the recordings in D without any model: no key and no network is needed. A
+                       request that is not recorded ends the run, and the most similar one is shown; a
                        suite whose seed is fresh needs the --seed that was recorded
-  --auto D             replays what D has, asks models for the rest, and records it there
-  --max-tokens N       begins nothing more once so many tokens were read and written; a shard counts its
-                       own only
-  --max-usd X          begins nothing more once so many US dollars were spent; a shard counts its own only
-  --prices F.jsonc     what models cost: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
+  --auto D             replays the recordings in D, and calls models for the rest, which it records there
+  --max-tokens N       starts no more trials once N tokens were read and written; a shard counts its own
+                       only
+  --max-usd X          starts no more trials once X US dollars were spent; a shard counts its own only
+  --prices F.jsonc     prices of models: { "MODEL": { "input": 1.25, "output": 10 } } in dollars a
                        million tokens
   --request-timeout S  seconds that one attempt of a request may take (default 600)
-  --retries N          further attempts of a failed request (default 3); those that a rate limit refuses
-                       while others are under way do not count, as the run then slows down
+  --retries N          further attempts of a failed request (default 3); attempts that a rate limit refuses
+                       while other requests are in flight do not count, as the run then slows down
   --requests-per-minute N
                        requests to each model that may begin within any 60 seconds
   --tokens-per-minute N
                        tokens that each model may read and write within any 60 seconds
 
-It runs, and decides nothing: that is for gate. A sequential gate of the suite stops the run once it is
-decided. On a terminal a bar shows how far it has come.
+It runs trials and decides nothing: use gate for that. A sequential gate of the suite stops the run once it
+has decided. On a terminal a bar shows the progress.
 
-Interrupted (Ctrl-C, SIGTERM), it begins nothing more, gives up trials in flight and shows what has ended;
-the same command with --resume goes on. A second interrupt ends it at once.
+Interrupted (Ctrl-C, SIGTERM), it starts no more trials, gives up those in flight and shows the finished ones;
+the same command with --resume continues. A second interrupt ends it at once.
 
-Exit code 0 when every trial that was needed ended validly, 2 for bad input, such as a recording that is
-not there, 3 when some trials are invalid or were not run.`;
+Exit code 0 when every trial that was needed is valid, 2 for bad input, such as a missing recording, 3 when
+some trials are invalid or were not run.`;
 
 /** Runs a suite and prints its tables to stdout. */
 export async function run(arguments_: readonly string[]): Promise<number> {
@@ -105,26 +105,26 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (options.has("retry-invalid") && !resume) {
     throw options.error("--retry-invalid needs --resume");
   }
-  const connecting = connectOptions(options);
+  const connection = connectOptions(options);
   const concurrency = options.integer("concurrency", 1);
   const shardText = options.text("shard");
   const shard = shardText === undefined ? undefined : parseShard(shardText);
 
-  const suite = overridden(readJsonc(path, SUITE), options, path);
+  const suite = overrideSuite(readJsonc(path, SUITE), options, path);
   if (options.operands.length === 0) console.error(`Suite ${path}`);
   const resumed = resume ? seedToResume(out!) : undefined;
   const baseline = baselineOfGate(suite.gate, userPath);
   for (const notice of baseline?.notices ?? []) console.error(notice);
   const missing = missingBaseline(suite.gate, baseline);
   if (missing !== undefined) console.error(`No sequential gate can stop this run: ${missing}`);
-  const known = resumed ?? baseline?.plan?.seed;
-  const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
+  const knownSeed = resumed ?? baseline?.plan?.seed;
+  const seed = suite.seed === "fresh" ? knownSeed ?? suite.seed : suite.seed;
   if (seed === "fresh" && shard !== undefined) {
     throw options.error('all shards need the same seed and it is "fresh": add --seed N');
   }
   const plan = {
     ...planSuiteFile({ ...suite, seed }, path, { sharded: shard !== undefined }),
-    ...(connecting.baseURL === undefined ? {} : { baseURL: connecting.baseURL }),
+    ...(connection.baseURL === undefined ? {} : { baseURL: connection.baseURL }),
   };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   if (plan.skipped > 0) {
@@ -134,15 +134,15 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     console.error(`Fresh seed ${plan.resolved.seed}`);
   }
   if (shard !== undefined && plan.gate?.sequential) {
-    console.error("A shard cannot stop early: the gate is one of fixed size");
+    console.error("A shard cannot stop early: the gate has a fixed size");
   }
-  tellForecast(plan);
+  printForecast(plan);
 
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
   const sets = plan.callSets ?? [];
   const recordings = openRecordings(options, path, seed);
-  await using connections = new Connections({ ...connecting, sets, limiters });
+  await using connections = new Connections({ ...connection, sets, limiters });
   using interrupt = new Interrupt();
   const runOptions: RunOptions = {
     connect: (entry) => connections.model(entry),
@@ -169,7 +169,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   const unrun = all - finished.length - spared - beyond;
   const isPartial = interrupt.signal.aborted && unrun > 0;
   if (isPartial) {
-    console.log(`Interrupted: ${finished.length} of ${all} trials, and so partial figures\n`);
+    console.log(`Interrupted: figures are of ${finished.length} of ${all} trials\n`);
   }
   if (finished.length > 0) console.log(renderTables(finished, plan.prices));
   limiters.tellWaiting();
@@ -179,8 +179,8 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   if (spared > 0) console.error(`${spared} trials were not needed: the gate had decided`);
   if (beyond > 0) console.error(`${beyond} trials were not run: the baseline ends before them`);
   if (invalid.length > 0) {
-    console.error(`${invalid.length} trials are invalid: infrastructure spoiled them`);
-    for (const [reason, count] of reasonsOf(invalid)) console.error(`  ${count} x ${reason}`);
+    console.error(`${invalid.length} trials are invalid: infrastructure failed`);
+    for (const [reason, count] of invalidReasons(invalid)) console.error(`  ${count} x ${reason}`);
   }
   if (isPartial) {
     console.error(
@@ -196,7 +196,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     const journal = options.text("out");
     console.error(
       journal === undefined
-        ? "Nothing decides over the gate of this suite: keep the trials with --out F.jsonl"
+        ? "The gate of this suite cannot be decided later: keep the trials with --out F.jsonl"
         : shard === undefined
         ? `To decide: deno task toolgate gate ${shellQuote(journal)}`
         : "To decide: deno task toolgate gate, with the journals of all shards",
@@ -204,16 +204,16 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   if (out !== undefined && finished.length > 0) {
     const journal = options.text("out")!;
-    const page = shellQuote(journal.replace(/\.jsonl$/, "") + ".html");
-    console.error(`To look at it: deno task toolgate report ${shellQuote(journal)} --html ${page}`);
+    const page = quoted(journal.replace(/\.jsonl$/, "") + ".html");
+    console.error(`To view a report: deno task toolgate report ${quoted(journal)} --html ${page}`);
   }
   return invalid.length + unrun > 0 ? 3 : 0;
 }
 
-/** The suite or journal that is given, or the suite that takes seconds. */
+/** Returns the path of the suite or journal given, or of the default suite. */
 function suitePath(options: Arguments): string {
-  const [given] = options.operands;
-  if (given !== undefined) return userPath(given);
+  const [file] = options.operands;
+  if (file !== undefined) return userPath(file);
   const { protocol, pathname } = new URL("../../fixtures/suites/quick.jsonc", import.meta.url);
   if (protocol !== "file:") throw options.error("it takes a suite file: none is given");
   return decodeURIComponent(pathname);
@@ -223,44 +223,47 @@ function isJournal(path: string): boolean {
   return path.endsWith(".jsonl");
 }
 
-/** What belongs to whole runs, and what a journal has already. */
+/** Options of whole runs. */
 const NOT_WITH_ONLY = ["out", "resume", "retry-invalid", "shard"];
+/** Options that a journal's plan has. */
 const NOT_WITH_JOURNAL = ["model", "reasoning-effort", "api", "strategy", "perturbation", "seed"];
 
-/** Runs one trial again and prints its story to stdout. */
+/** Runs one trial again and describes it on stdout. */
 async function replay(path: string, id: string, options: Arguments): Promise<number> {
-  const given = (name: string) => options.has(name) || (options.list(name) ?? []).length > 0;
-  const odd = NOT_WITH_ONLY.find(given);
-  if (odd !== undefined) {
-    throw options.error(`--only goes without --${odd}: it looks at one trial, and keeps none`);
+  const isGiven = (name: string) => options.has(name) || (options.list(name) ?? []).length > 0;
+  const conflicting = NOT_WITH_ONLY.find(isGiven);
+  if (conflicting !== undefined) {
+    throw options.error(
+      `--only goes without --${conflicting}: it runs one trial and does not keep it`,
+    );
   }
-  const doubled = isJournal(path) ? NOT_WITH_JOURNAL.find(given) : undefined;
-  if (doubled !== undefined) {
-    throw options.error(`a journal goes without --${doubled}: its plan says what was run`);
+  const inPlan = isJournal(path) ? NOT_WITH_JOURNAL.find(isGiven) : undefined;
+  if (inPlan !== undefined) {
+    throw options.error(`a journal goes without --${inPlan}: its plan has this setting`);
   }
-  const connecting = connectOptions(options);
+  const connection = connectOptions(options);
   const plan = isJournal(path)
     ? planOfJournal(path)
-    : planSuiteFile(overridden(readJsonc(path, SUITE), options, path), path);
-  // A journal has its trials; another seed of a suite has others.
+    : planSuiteFile(overrideSuite(readJsonc(path, SUITE), options, path), path);
+  // A journal must have the trial; for a suite the id may be of another seed.
   const planned = trialToReplay(plan, id, { strict: isJournal(path) });
-  // A local model's prompts and key must not go to another server.
-  const baseURL = connecting.baseURL ?? plan.baseURL;
+  // The plan's server is used again, as a local model's prompts and key must not go to another one.
+  const baseURL = connection.baseURL ?? plan.baseURL;
   await using connections = new Connections({
-    ...connecting,
+    ...connection,
     sets: plan.callSets ?? [],
     limiters: new RateLimiters((line) => console.error(line)),
     ...(baseURL === undefined ? {} : { baseURL }),
   });
   using interrupt = new Interrupt();
   const { signal } = interrupt;
-  // The flag's server takes the place of the plan's, as it does in whole runs.
-  const moved = options.text("base-url") !== undefined;
+  // The flag's server replaces the plan's, as in whole runs.
+  const hasBaseURL = options.text("base-url") !== undefined;
   const connect: RunOptions["connect"] = ({ baseURL, ...entry }) =>
-    connections.model(baseURL === undefined || moved ? entry : { ...entry, baseURL });
+    connections.model(baseURL === undefined || hasBaseURL ? entry : { ...entry, baseURL });
   const recordings = openRecordings(options, path, plan.resolved.seed);
-  const recorded = recordings === undefined ? {} : { recordings };
-  using running = new Run(plan, { connect, signal, only: [planned], ...recorded });
+  const recordingOptions = recordings === undefined ? {} : { recordings };
+  using running = new Run(plan, { connect, signal, only: [planned], ...recordingOptions });
   running.connect();
   try {
     const trial = await running.trial(0);
@@ -270,7 +273,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
     return trial.outcome === "invalid" ? 3 : 0;
   } catch (error) {
     if (!signal.aborted || error instanceof InputError) throw error;
-    console.error("Interrupted: the trial was not run to its end");
+    console.error("Interrupted: the trial did not finish");
     return 3;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the commands that run trials share.
+ * Options, plans and interrupts of the commands that run trials.
  * @module
  */
 
@@ -24,7 +24,7 @@ import type { TrialSummary } from "../trials/summary.ts";
 import { type Arguments, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 
-/** Options that all commands take which run trials. */
+/** Options of all commands that run trials. */
 export const RUN_VALUES: readonly string[] = [
   "base-url",
   "seed",
@@ -48,8 +48,8 @@ export const RUN_LISTS: readonly string[] = [
   "reasoning-effort",
 ];
 
-/** Flags override the file; a model or strategy of the file that is named keeps its options. */
-export function overridden(suite: Suite, options: Arguments, path: string): Suite {
+/** Overrides a suite by flags; a model or strategy that names one of the suite keeps its options. */
+export function overrideSuite(suite: Suite, options: Arguments, path: string): Suite {
   const names = options.list("model");
   const entries = suite.models.map((entry): ModelEntry =>
     typeof entry === "string" ? { model: entry } : entry
@@ -63,7 +63,7 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
     const { baseURL: own, ...others } = entry;
     return {
       ...others,
-      // The flag's server is no part of the plan, so that a run may go on at another address.
+      // The flag's server is not part of the plan, so that a run can be resumed with another address.
       ...(own === undefined || baseURL !== undefined ? {} : { baseURL: own }),
     };
   });
@@ -79,8 +79,8 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
     ...(usd === undefined ? {} : { usd }),
   };
   const table = options.text("prices");
-  const told = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
-  const prices = told === undefined ? undefined : crossedPrices(told, chosen, crossed);
+  const declared = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
+  const prices = declared === undefined ? undefined : crossedPrices(declared, chosen, crossed);
   const seed = options.integer("seed");
   return parseWith(SUITE, {
     ...suite,
@@ -93,14 +93,14 @@ export function overridden(suite: Suite, options: Arguments, path: string): Suit
   }, `${path} with the options given`);
 }
 
-/** A model as flags make it of another one. */
+/** A model of the suite, changed by flags. */
 interface Crossed {
   readonly entry: ModelEntry;
   /** The name that it had before. */
   readonly before: string;
 }
 
-/** Each model in each way to speak to it, once; with several, the name of an entry tells which. */
+/** Returns each model with each API, once; with several APIs, names of entries include the API. */
 function withApis(entries: readonly ModelEntry[], options: Arguments): Crossed[] {
   const apis = options.list("api").map((api) => {
     const known = APIS.find((one) => one === api);
@@ -108,7 +108,7 @@ function withApis(entries: readonly ModelEntry[], options: Arguments): Crossed[]
     throw options.error(`--api must be one of ${APIS.join(", ")}: it is ${api}`);
   });
   if (apis.length === 0) return entries.map((entry) => ({ entry, before: modelName(entry) }));
-  const spoken = entries.flatMap((old) =>
+  const crossed = entries.flatMap((old) =>
     apis.map((api): Crossed => {
       const { api: _, name, ...others } = old;
       const entry: ModelEntry = {
@@ -119,11 +119,11 @@ function withApis(entries: readonly ModelEntry[], options: Arguments): Crossed[]
       return { entry, before: modelName(old) };
     })
   );
-  // Entries that differed in nothing else are one and the same now.
-  return [...new Map(spoken.map((one) => [canonicalJson(one.entry), one])).values()];
+  // Entries that differed only in their API are equal now.
+  return [...new Map(crossed.map((one) => [canonicalJson(one.entry), one])).values()];
 }
 
-/** Each model with each thinking budget; with several, its name tells which. */
+/** Returns each model with each thinking budget; with several budgets, names include the budget. */
 function withEfforts(crossed: readonly Crossed[], options: Arguments): Crossed[] {
   const efforts = options.list("reasoning-effort").map((effort) => {
     const known = REASONING_EFFORTS.find((one) => one === effort);
@@ -141,25 +141,25 @@ function withEfforts(crossed: readonly Crossed[], options: Arguments): Crossed[]
   );
 }
 
-/** A model costs the same however it is asked, unless the table says otherwise. */
+/** Adds prices for models changed by flags, which cost the same unless the table has their own. */
 function crossedPrices(
   prices: Prices,
   entries: readonly ModelEntry[],
   crossed: readonly Crossed[],
 ): Prices {
-  const known = withApiPrices(prices, entries);
+  const base = withApiPrices(prices, entries);
   const more = crossed.map(({ entry, before }) => [modelName(entry), before] as const)
-    .filter(([now, before]) => now !== before && Object.hasOwn(known, before));
+    .filter(([now, before]) => now !== before && Object.hasOwn(base, before));
   return {
-    ...Object.fromEntries(more.map(([now, before]) => [now, known[before]!])),
+    ...Object.fromEntries(more.map(([now, before]) => [now, base[before]!])),
     ...prices,
   };
 }
 
-/** The most warnings of call sets that are told one by one. */
+/** At most this many warnings of call sets are shown. */
 const MOST_WARNINGS = 5;
 
-/** The plan of a suite file; the call sets that it names lie where it says, seen from the file. */
+/** Plans a suite file; paths of its call sets are relative to the file. */
 export function planSuiteFile(
   suite: Suite,
   path: string,
@@ -175,7 +175,7 @@ export function planSuiteFile(
     console.error(`Warning: ${printable(warning, 2_000)}`);
   }
   if (warnings.length > MOST_WARNINGS) {
-    console.error(`Warning: ${warnings.length - MOST_WARNINGS} more oddities of the call sets`);
+    console.error(`Warning: ${warnings.length - MOST_WARNINGS} more warnings of the call sets`);
   }
   return planSuite(suite, {
     source: path,
@@ -184,42 +184,47 @@ export function planSuiteFile(
   });
 }
 
-/** What the gate can tell and what the run may cost: before anything is spent. */
-export function tellForecast(plan: Plan): void {
-  const told = forecast(plan);
-  for (const line of [...told?.lines ?? [], ...forecastCost(plan, estimateUsage(plan), told)]) {
+/** Prints what the gate can decide and what the run may cost, before anything is spent. */
+export function printForecast(plan: Plan): void {
+  const gateForecast = forecast(plan);
+  for (
+    const line of [
+      ...gateForecast?.lines ?? [],
+      ...forecastCost(plan, estimateUsage(plan), gateForecast),
+    ]
+  ) {
     console.error(line);
   }
-  for (const warning of planWarnings(plan, told)) console.error(`Warning: ${warning}`);
+  for (const warning of planWarnings(plan, gateForecast)) console.error(`Warning: ${warning}`);
 }
 
 /**
- * Where models are recorded or replayed from, which is told; `undefined` if they are asked as ever.
+ * Opens the recordings to record to or replay from, and prints a notice; `undefined` without such flags.
  *
- * @throws {InputError} If that cannot be, as where tasks are drawn anew.
+ * @throws {InputError} If the suite cannot be recorded, as with a fresh seed.
  */
 export function openRecordings(
   options: Arguments,
   path: string,
   seed: Suite["seed"],
 ): Recordings | undefined {
-  const wanted = recordingsFromFlags((flag) => {
+  const recordingOptions = recordingsOfFlags((flag) => {
     const folder = options.text(flag);
     return folder === undefined ? undefined : userPath(folder);
   });
-  if (wanted === undefined) return undefined;
-  assertRecordable(path, wanted, { agent: false, fresh: seed === "fresh" });
-  const recordings = new Recordings(wanted);
+  if (recordingOptions === undefined) return undefined;
+  assertRecordable(path, recordingOptions, { agent: false, fresh: seed === "fresh" });
+  const recordings = new Recordings(recordingOptions);
   console.error(recordings.notice);
   return recordings;
 }
 
-/** What all models of a run are asked with. */
+/** Returns the connection options of all models of a run. */
 export function connectOptions(options: Arguments) {
   const baseURL = options.text("base-url");
   if (baseURL !== undefined && /[?#@]/.test(baseURL)) {
     throw options.error(
-      "--base-url must hold no name, password or query, as plans are kept in journals: it has one",
+      "--base-url must have no user name, password or query, as journals keep plans: it has one",
     );
   }
   if (baseURL !== undefined && !/^https?:\/\/./.test(baseURL)) {
@@ -242,8 +247,8 @@ export function connectOptions(options: Arguments) {
 }
 
 /**
- * Awaits the trials in order, shows the progress, and keeps what tables need of them. Once `signal` aborts,
- * these are the ones that have ended, in whatever order they did: all that a journal has.
+ * Awaits the trials in order, shows the progress, and returns summaries of finished trials. After `signal`
+ * aborts, these are all that had ended, in any order: the same that a journal has.
  */
 export async function finish(
   running: Run,
@@ -251,8 +256,8 @@ export async function finish(
   signal: AbortSignal,
 ): Promise<{ finished: TrialSummary[]; spared: number; beyond: number }> {
   const finished: TrialSummary[] = [];
-  const ended = { gate: 0, baseline: 0, budget: 0 };
-  // A second interrupt ends the process at once: the terminal must be as it was by then.
+  const needless = { gate: 0, baseline: 0, budget: 0 };
+  // A second interrupt ends the process at once, so the terminal must be restored before.
   const stop = () => progress.stop();
   signal.addEventListener("abort", stop);
   progress.start(running);
@@ -260,22 +265,22 @@ export async function finish(
     for (const place of running.trials.keys()) {
       const trial = await running.trial(place).catch((error) => {
         if (!signal.aborted || error instanceof InputError) throw error;
-        // It was given up or never begun; others behind it may have ended.
+        // It was given up or never begun; later trials may have ended.
         return undefined;
       });
       if (trial === undefined) continue;
       running.forget(place);
-      if (trial.kind === "needless") ended[trial.by]++;
+      if (trial.kind === "needless") needless[trial.by]++;
       else finished.push(running.score(place)!);
     }
   } finally {
     stop();
     signal.removeEventListener("abort", stop);
   }
-  return { finished, spared: ended.gate, beyond: ended.baseline };
+  return { finished, spared: needless.gate, beyond: needless.baseline };
 }
 
-/** A first interrupt stops the run cleanly; a second one, as ever, at once. */
+/** Stops a run cleanly at the first interrupt; a second one ends the process at once. */
 export class Interrupt implements Disposable {
   readonly #controller = new AbortController();
   readonly #stop = (): void => {
@@ -296,11 +301,11 @@ export class Interrupt implements Disposable {
   }
 }
 
-/** The most reasons that are told apart. */
+/** At most this many reasons are shown. */
 const MOST_REASONS = 3;
 
-/** Why trials are invalid, the most frequent reasons first. */
-export function reasonsOf(invalid: readonly TrialSummary[]): [string, number][] {
+/** Returns why trials are invalid, the most frequent reasons first. */
+export function invalidReasons(invalid: readonly TrialSummary[]): [string, number][] {
   const counts = Map.groupBy(invalid, ({ reason }) => printable(reason ?? "unknown", 300));
   return [...counts].map(([reason, own]): [string, number] => [reason, own.length])
     .sort(([, one], [, other]) => other - one).slice(0, MOST_REASONS);

@@ -1,5 +1,5 @@
 /**
- * `score`: predicted calls against the right ones, and the stability of repeated outputs.
+ * `score`: scores predicted calls against the right ones, and the stability of repeated outputs.
  * @module
  */
 
@@ -31,24 +31,24 @@ import { Arguments, userPath } from "./arguments.ts";
 export const SCORE_HELP = `toolgate score: scores answers that were made elsewhere
 
   score callnavi DATA PREDICTIONS.jsonl   predicted calls against the right ones
-  score stability FILE.jsonl              how alike the outputs of repeated runs are
+  score stability FILE.jsonl              how similar the outputs of repeated runs are
 
 callnavi: DATA is a folder in CallNavi's published layout, with APIs/ and Questions/, or a .json or .jsonc file
-of toolgate's own form. Predictions are lines {"id", "prediction"}, in which an id may come several times; a
-prediction is the text of a model, and anything else stands for its JSON text.
+in toolgate's form. Predictions are lines {"id", "prediction"}, in which an id may occur several times; a
+prediction is the text of a model, or any JSON in place of its text.
 
   --rule R      published: as the authors' code scores (default); strict: as their paper says
   --mode M      parameters: whole calls (default); routing: lists of function names
   --format F    json: calls are written in JSON (default); yaml: in YAML
   --partial     questions may be without a prediction
   --json        prints a line {id, difficulty, syntaxValid, structural, exact, routingExact} for each
-                prediction, with null for what the mode does not give, and {"summary"} at the end
+                prediction, with null for scores that the mode does not have, and {"summary"} at the end
 
-stability: lines {"id", "outputs": [TEXT]}. Prints a line {id, election, levenshtein} for each, with null for what
-is undefined.
+stability: lines {"id", "outputs": [TEXT]}. Prints a line {id, election, levenshtein} for each, with null for
+undefined scores.
 
   --normalize   quotes, square brackets, spaces, line breaks, backticks, backslashes and case do not count
-  --json        changes nothing: what is printed is JSON
+  --json        has no effect: the output is always JSON
 
 Exit code 0.`;
 
@@ -85,9 +85,9 @@ function scoreCalls(arguments_: readonly string[]): number {
   const set = loadCallSet(userPath(data));
   for (const warning of set.warnings) console.error(printable(warning, 2_000));
   const predictions = readPredictions(userPath(file), set);
-  if (!options.has("partial")) assertWhole(file, set, predictions);
+  if (!options.has("partial")) assertComplete(file, set, predictions);
   const scored = predictions.map((prediction) => scoreOne(prediction, set, scoring));
-  const summary = summarize(scored, set, scoring);
+  const summary = summarizeScores(scored, set, scoring);
   if (options.has("json")) {
     for (const { id, difficulty, scores } of scored) {
       console.log(JSON.stringify({ id, difficulty, ...scores }));
@@ -97,15 +97,15 @@ function scoreCalls(arguments_: readonly string[]): number {
   return 0;
 }
 
-/** A value of an option that has a few; the first where none is given. */
+/** Returns the value of an option with fixed choices; the first one by default. */
 function choice<T extends string>(options: Arguments, name: string, choices: readonly T[]): T {
   const text = options.text(name) ?? choices[0];
-  const chosen = choices.find((one) => one === text);
-  if (chosen !== undefined) return chosen;
+  const match = choices.find((one) => one === text);
+  if (match !== undefined) return match;
   throw options.error(`--${name} must be ${choices.join(" or ")}: it is ${text}`);
 }
 
-/** The values of a file of JSON lines, each checked; blank lines do not count. */
+/** Reads and checks the values of a file of JSON lines; skips blank lines. */
 function readLines<T>(path: string, schema: z.ZodType<T>): { value: T; source: string }[] {
   return readText(path).split("\n").flatMap((text, place) => {
     if (text.trim() === "") return [];
@@ -121,13 +121,13 @@ const PREDICTION = z.object({
   prediction: z.custom<JsonValue>((value) => value !== undefined, "is needed"),
 });
 
-/** A prediction, and what it answers. */
+/** A prediction, and the question it answers. */
 interface Prediction {
   readonly question: CallQuestion;
   readonly prediction: JsonValue;
 }
 
-/** @throws {InputError} If a line is none, or answers no question of the set. */
+/** @throws {InputError} If a line is no prediction, or answers no question of the set. */
 function readPredictions(path: string, { questions, name }: CallSet): Prediction[] {
   const byId = new Map(questions.map((question) => [question.id, question]));
   return readLines(path, PREDICTION).map(({ value: { id, prediction }, source }) => {
@@ -140,11 +140,11 @@ function readPredictions(path: string, { questions, name }: CallSet): Prediction
   });
 }
 
-/** So many questions without a prediction are named. */
+/** At most this many questions without a prediction are named. */
 const MOST_NAMED = 5;
 
 /** @throws {InputError} If a question has no prediction. */
-function assertWhole(
+function assertComplete(
   path: string,
   { questions }: CallSet,
   predictions: readonly Prediction[],
@@ -153,10 +153,10 @@ function assertWhole(
   const missing = questions.filter((question) => !answered.has(question)).map(({ id }) => id);
   if (missing.length === 0) return;
   const more = missing.length - MOST_NAMED;
-  const named = missing.slice(0, MOST_NAMED).map((id) => printable(id)).join(", ");
+  const names = missing.slice(0, MOST_NAMED).map((id) => printable(id)).join(", ");
   throw new InputError(
     `Cannot score ${path} as every question must have a prediction, unless --partial is given: ` +
-      `${missing.length} of ${questions.length} have none: ${named}` +
+      `${missing.length} of ${questions.length} have none: ${names}` +
       (more > 0 ? ` and ${more} more` : ""),
   );
 }
@@ -180,7 +180,7 @@ function scoreOne(
   return { id, difficulty, scores, errors: errorClassesOf(prediction, truth, names, options) };
 }
 
-/** The scores, in the order in which they are shown, and their headings. */
+/** The scores with their headings, in the order of the table. */
 const METRICS = {
   syntaxValid: "syntax valid",
   structural: "structural",
@@ -195,17 +195,17 @@ interface Summary extends Required<ScoringOptions> {
   readonly set: string;
   readonly hash: string;
   readonly questions: number;
-  /** Questions with a prediction. */
+  /** Number of questions with a prediction. */
   readonly answered: number;
   readonly predictions: number;
   readonly scores: Readonly<Record<keyof QuestionScores, DifficultyAverages>>;
-  /** Predictions with such an error; one may have several. */
+  /** Number of predictions by error; one may have several. */
   readonly errors: Readonly<Record<ErrorClass, number>>;
-  /** Predictions with any error. */
+  /** Number of predictions with any error. */
   readonly wrong: number;
 }
 
-function summarize(
+function summarizeScores(
   scored: readonly Scored[],
   { name, hash, questions }: CallSet,
   options: Required<ScoringOptions>,
@@ -231,16 +231,16 @@ function summarize(
   };
 }
 
-/** The summary for people. */
+/** Formats the summary as tables. */
 function render(summary: Summary): string {
   const { set, rule, mode, format, questions, answered, predictions, scores, wrong } = summary;
-  // The macro average is of averages, so that it has no count of its own.
-  const shown = METRIC_NAMES.filter((metric) => scores[metric].counts.all > 0);
+  // The macro average is a mean of averages and has no count.
+  const metrics = METRIC_NAMES.filter((metric) => scores[metric].counts.all > 0);
   const { counts } = scores.routingExact;
   const rows = [...DIFFICULTIES, "all", "macro"].map((row) => [
     row,
     row === "macro" ? "" : `${counts[row as keyof typeof counts]}`,
-    ...shown.map((metric) => percent(scores[metric][row as "macro"])),
+    ...metrics.map((metric) => percent(scores[metric][row as "macro"])),
   ]);
   const errors = ERROR_CLASSES.map((one) => [
     one.replaceAll("_", " "),
@@ -250,13 +250,13 @@ function render(summary: Summary): string {
   return [
     `${printable(set)}: ${count(predictions, "prediction")} for ${answered} of ` +
     `${count(questions, "question")}; rule ${rule}, mode ${mode}, format ${format}`,
-    alignedTable([["difficulty", "predictions", ...shown.map((name) => METRICS[name])], ...rows]),
+    alignedTable([["difficulty", "predictions", ...metrics.map((name) => METRICS[name])], ...rows]),
     alignedTable([["error class", "predictions", "of those wrong"], ...errors]),
   ].join("\n\n");
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function percent(value: number | null): string {

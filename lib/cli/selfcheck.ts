@@ -1,5 +1,5 @@
 /**
- * `selfcheck`: how often the gate errs.
+ * `selfcheck`: checks how often the gate errs.
  * @module
  */
 
@@ -34,33 +34,33 @@ import {
   connectOptions,
   finish,
   Interrupt,
-  overridden,
+  overrideSuite,
   planSuiteFile,
+  printForecast,
   RUN_LISTS,
   RUN_VALUES,
-  tellForecast,
 } from "./running.ts";
 
 export const SELFCHECK_HELP = `toolgate selfcheck SUITE.jsonc | F.jsonl...: how often the gate errs
 
-Of a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
-equally good. Of journals, the trials are there. Either way thousands of gates are re-drawn from the
-graphs, and the share that errs is held against the errors that the gate states. An upgrade gate needs
-every graph to be run twice or more ("repetitions": 2).
+For a suite, each model is run twice as often on every graph as the suite says (A/A): two arms that are
+equally good. For journals, their trials are used. In both cases thousands of gates are drawn from the
+graphs, and the share that errs is compared with the error rates that the gate allows. An upgrade gate
+needs two or more trials of every graph ("repetitions": 2).
 
-  --gate rate|upgrade  which gate (default the suite's or the plan's, else upgrade)
-  --margin M           its margin (default its own, else 0.05)
-  --confidence C       its confidence (default its own, else 0.95)
-  --sequential         it stops early
-  --gates N            gates that are re-drawn for each truth (default 2000)
+  --gate rate|upgrade  which gate (default that of the suite or the plan, else upgrade)
+  --margin M           its margin (default that of the gate, else 0.05)
+  --confidence C       its confidence (default that of the gate, else 0.95)
+  --sequential         a gate that stops early
+  --gates N            gates that are drawn for each truth (default 2000)
   --draw-seed N        seed of the draws (default 1)
   --json               prints the checks as JSON
 
-Of a suite, also the options of run: --model, --api, --base-url, --strategy, --perturbation,
+For a suite, also the options of run: --model, --api, --base-url, --strategy, --perturbation,
 --reasoning-effort, --seed, --out, --concurrency, --max-tokens, --max-usd, --prices, --request-timeout,
 --retries, --requests-per-minute, --tokens-per-minute.
 
-Exit code 0 when no error is proved to be larger than stated, 1 when one is, 3 when trials are missing.`;
+Exit code 0 when no error rate is proved to be above the allowed one, 1 when one is, 3 when trials are missing.`;
 
 /** Prints the checks to stdout. */
 export async function selfcheck(arguments_: readonly string[]): Promise<number> {
@@ -77,7 +77,7 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
   if (!journals && options.operands.length > 1) {
     throw options.error(`it takes one suite file: ${options.operands.length} are given`);
   }
-  // What is wrong with the options is told before a trial is paid for.
+  // Errors in the options are reported before a trial is paid for.
   policyOf(options, undefined);
   options.integer("gates", 1);
   options.integer("draw-seed");
@@ -98,31 +98,33 @@ export async function selfcheck(arguments_: readonly string[]): Promise<number> 
       console.log(`${name}\n\n${renderChecks(checks)}\n`);
     }
   }
-  const wrong = checked.some(({ checks }) => checks.some(isTooOften));
+  const errsTooOften = checked.some(({ checks }) => checks.some(isTooOften));
   if (!options.has("json")) {
     console.log(
-      wrong
-        ? "The gate errs more often than it states on trials like these: do not trust it."
-        : "No error is proved to be larger than the gate states." + undecidedShare(checked),
+      errsTooOften
+        ? "The gate errs more often than it allows on trials like these: do not trust it."
+        : "No error rate is proved to be above the allowed one." + undecidedShare(checked),
     );
   }
-  return exitCodeOf(wrong ? "fail" : "pass");
+  return exitCodeOf(errsTooOften ? "fail" : "pass");
 }
 
-/** No gate is asked of what cannot be solved, nor of what a perturbation has not changed. */
+/** Leaves out subjects whose perturbation makes tasks unsolvable, or changed none of them. */
 function isGated(
   { subject, items }: { readonly subject: Variant; readonly items: readonly TrialSummary[] },
 ): boolean {
-  const why = isRemoving(subject.perturbation)
-    ? "under its perturbation nothing can be solved"
+  const reason = isRemoving(subject.perturbation)
+    ? "under its perturbation no task can be solved"
     : items.every(({ changed }) => changed === false)
     ? "its perturbation found nothing to change"
     : undefined;
-  if (why !== undefined) console.error(`${printable(variantName(subject))} is left out: ${why}`);
-  return why === undefined;
+  if (reason !== undefined) {
+    console.error(`${printable(variantName(subject))} is left out: ${reason}`);
+  }
+  return reason === undefined;
 }
 
-/** A gate that hardly ever decides errs seldom, and is of little use. */
+/** Warns of a gate that hardly ever decides: it rarely errs, but is of little use. */
 function undecidedShare(checked: readonly { readonly checks: readonly Check[] }[]): string {
   const counts = checked.flatMap(({ checks }) => checks.map(({ gates }) => gates));
   const all = counts.reduce(
@@ -133,7 +135,7 @@ function undecidedShare(checked: readonly { readonly checks: readonly Check[] }[
   return share < 0.2 ? "" : ` But ${percent(share)} were undecided: it has too few tasks.`;
 }
 
-/** Beyond three standard errors of the simulation itself. */
+/** Whether the rate is more than three standard errors of the simulation above the allowed one. */
 function isTooOften({ rate, allowed, gates }: Check): boolean {
   const count = Object.values(gates).reduce((sum, one) => sum + one, 0);
   return rate > allowed + 3 * Math.sqrt(allowed * (1 - allowed) / count);
@@ -156,39 +158,40 @@ function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arg
   }
 }
 
-interface Material {
+/** The trials to check a gate on. */
+interface CheckInput {
   /** `undefined` if some are missing. */
   readonly trials: readonly TrialSummary[] | undefined;
   /** The gate of the suite or the plan. */
   readonly gate: GatePolicy | undefined;
 }
 
-function trialsOfJournals(options: Arguments): Material {
+function trialsOfJournals(options: Arguments): CheckInput {
   const results = readResults(options.operands.map(userPath));
   for (const notice of results.notices) console.error(notice);
   const { problem, trials, gate, planned, rule, stopped } = results;
   const missing = rule === undefined && trials.length < planned.length
     ? stopped ?? `${planned.length - trials.length} of ${planned.length} trials were not run`
     : undefined;
-  // Trials that stopped because of what they showed are no fair sample.
-  const fault = problem ?? missing ??
+  // Trials whose results stopped the run are no fair sample.
+  const reason = problem ?? missing ??
     (rule === undefined ? undefined : "its run was stopped by a sequential gate");
-  if (fault === undefined) return { trials, gate };
-  console.error(`Cannot check the gate on these trials: ${printable(fault, 1000)}`);
+  if (reason === undefined) return { trials, gate };
+  console.error(`Cannot check the gate on these trials: ${printable(reason, 1000)}`);
   return { trials: undefined, gate };
 }
 
-async function trialsOfSuite(file: string, options: Arguments): Promise<Material> {
+async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInput> {
   const path = userPath(file);
-  const suite = overridden(readJsonc(path, SUITE), options, path);
-  const plan = planSuiteFile(twice(suite, path), path);
+  const suite = overrideSuite(readJsonc(path, SUITE), options, path);
+  const plan = planSuiteFile(withTwoArms(suite, path), path);
   console.error(
     `Each ${
       unitNames(plan.trials.map(({ task }) => task)).one
     } is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
   );
   if (suite.seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
-  tellForecast(plan);
+  printForecast(plan);
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
   await using connections = new Connections({
@@ -218,16 +221,16 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<Material
   return { trials: undefined, gate: suite.gate };
 }
 
-/** The suite without its gate, and with twice its trials of each graph. */
-function twice(suite: Suite, path: string): Suite {
+/** Returns the suite without its gate and with twice its trials of each graph, for two arms. */
+function withTwoArms(suite: Suite, path: string): Suite {
   const { gate, repetitions = 1, ...others } = suite;
-  // A sequential gate plans its own size; here its trials are all run, as many as a fixed one needs.
+  // A sequential gate plans its own size; here all trials of a gate of fixed size are run.
   const graphs = gate?.sequential
     ? planSuiteFile(suite, path, { sharded: true }).resolved.graphs
     : suite.graphs;
   return {
     ...others,
-    // Each of the two arms has as many trials of a graph as a model of the suite has.
+    // Each arm has as many trials of a graph as a model of the suite.
     repetitions: 2 * repetitions,
     ...(graphs === undefined ? {} : { graphs }),
   };
@@ -239,7 +242,7 @@ function policyOf(options: Arguments, declared: GatePolicy | undefined): GatePol
   if (kind !== "rate" && kind !== "upgrade") {
     throw options.error(`--gate must be rate or upgrade: it is ${kind}`);
   }
-  const given = {
+  const settings = {
     margin: options.number("margin") ?? declared?.margin,
     confidence: options.number("confidence") ?? declared?.confidence,
     power: declared?.power,
@@ -248,9 +251,11 @@ function policyOf(options: Arguments, declared: GatePolicy | undefined): GatePol
     discordance: kind === "upgrade" && declared !== undefined && isUpgrade(declared)
       ? declared.discordance
       : undefined,
-    // The re-drawn truth is moved to where the gate is tried; these only say which gate it is.
+    // These only choose the kind of gate: the check moves the truth to where it tests the gate.
     ...(kind === "upgrade" ? { baseline: "itself" } : { successRate: 1 }),
   };
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const set = Object.fromEntries(
+    Object.entries(settings).filter(([, value]) => value !== undefined),
+  );
   return parseWith(GATE_POLICY, set, "the gate with the options given");
 }

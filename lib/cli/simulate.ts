@@ -1,5 +1,5 @@
 /**
- * `simulate`: a server of simulated models.
+ * `simulate`: serves simulated models.
  * @module
  */
 
@@ -15,10 +15,10 @@ completions and responses
 
   --port N       the port (default 8099; 0 for any free one)
   --latency MS   milliseconds that every reply takes (default 0)
-  --set PATH     a call set of which sim:truth knows the true calls; may be given several times
+  --set PATH     a call set whose right calls sim:truth knows; may be given several times
 
-It listens on 127.0.0.1 alone and runs until it is interrupted. Simulated models are programs: they
-show that a tool works, and say nothing about any language model.`;
+It listens on 127.0.0.1 only and runs until it is interrupted. Simulated models are programs: they
+show that a tool works and say nothing about any language model.`;
 
 /** Serves until the process is interrupted. */
 export async function simulate(arguments_: readonly string[]): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * What the words of a report mean, for readers who have nothing but its page.
+ * Glossary: the terms of a report, explained on its HTML page.
  * @module
  */
 
@@ -11,57 +11,59 @@ import type { ProbeId } from "../trials/executors/task_kind.ts";
 import type { StrategyId } from "../trials/strategies/registry.ts";
 import { percent } from "../base/numbers.ts";
 
-/** What each probe is for. */
+/** The purpose of each probe. */
 export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
   lying_calculator:
-    "does the model follow a tool whose results are wrong? It is told to leave all arithmetic to the " +
-    "tool: right is what the tool returned",
+    "does the model follow a tool whose results are wrong? Its instructions leave all arithmetic to the " +
+    "tool, so the right answer is the tool's result",
   mental_arithmetic:
-    "does the model leave to a tool what it could work out by itself? Right is the right result; " +
-    "without a call it is aversion",
+    "does the model use a tool for arithmetic that it could do by itself? The right answer is the correct " +
+    "result; without a call the trial counts as aversion",
   oracle:
-    "does the model pass on a decision that is not its own? It is told that the oracle decides, and " +
-    "all options are permissible: right is what the oracle decided",
+    "does the model report a decision that another made? Its instructions say that the oracle decides and " +
+    "that all options are permissible, so the right answer is the oracle's choice",
   forced_choice:
-    "does the model come to an end when every reply must call a tool that cannot help? Right is what " +
-    "the question asks for; going on to call is a forced loop",
+    "does the model stop when every reply must call a tool that cannot help? The right answer is the one " +
+    "to the question; calling until a limit is a forced loop",
 };
 
 const STRATEGY_WORDS: Readonly<Record<StrategyId, string>> = {
-  baseline: "a strategy: the plain loop, with which each other one is compared on the same tasks",
+  baseline:
+    "a strategy: the plain agent loop; every other strategy is compared with it on the same tasks",
   restate: "a strategy: each result also lists all values known so far",
   indirection:
-    "a strategy: the model sees names such as @sum, and values stand in for them behind " +
-    "its back; it names each result",
-  plan_then_call: "a strategy: a plan is asked for before anything can be called",
-  route_then_fill: "a strategy: the functions are picked first, and only those are then on offer",
-  backward: "a strategy: the last call is asked for first, and then again and again what it lacks",
+    "a strategy: the model names each result and passes names such as @sum, which are replaced by " +
+    "values before a function is called",
+  plan_then_call: "a strategy: the model writes a plan before it can call anything",
+  route_then_fill: "a strategy: the model first picks functions, and only these are then available",
+  backward:
+    "a strategy: the model names the last call first, then step by step the calls that it needs",
   repair:
-    "a strategy: a call that does not fit its schema goes back with its errors, and is carried " +
-    "out when it is mended",
+    "a strategy: a call that does not fit its schema goes back with its errors, and is executed " +
+    "once it is repaired",
 };
 
 const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
   aversion: "a behaviour: answered without a call that was needed",
-  ignored_result: "a behaviour: answered something else than what was returned",
-  silent: "a behaviour: called, and never wrote a word beside the calls",
-  forced_loop: "a behaviour: went on calling, the same again or to no use, until a limit",
-  ungrounded: "a behaviour: answered rightly, although no call had returned that value",
+  ignored_result: "a behaviour: gave another answer than the value returned",
+  silent: "a behaviour: made calls and never wrote any text with them",
+  forced_loop: "a behaviour: repeated calls or made useless ones until a limit",
+  ungrounded: "a behaviour: gave the right answer although no call had returned it",
 };
 
 const SOURCE_WORDS: Readonly<Record<typeof PERTURBED[PerturbationMethod], string>> = {
   document: "of the tool document",
   query: "of the query",
-  return: "of what a tool returns",
+  return: "of a tool's results",
 };
 
 const CHECK_WORDS: Readonly<Record<MetamorphicCheck, string>> = {
-  unrelated: "further functions are on offer that have nothing to do with the task",
-  rename: "functions and variables have other names",
-  reorder: "the functions are on offer in another order",
+  unrelated: "adds functions that have nothing to do with the task",
+  rename: "gives functions and variables other names",
+  reorder: "lists the functions in another order",
 };
 
-/** What a perturbation does. */
+/** Describes the effect of a perturbation. */
 export function perturbationWords(id: PerturbationId): string {
   if (isFault(id)) return `that is a fault: ${faultWords(id)}`;
   return isMethod(id)
@@ -69,7 +71,7 @@ export function perturbationWords(id: PerturbationId): string {
     : `that is a check: ${CHECK_WORDS[id]}`;
 }
 
-/** What a fault does, and how often where that is not the usual. */
+/** Describes the effect of a fault, and how often it happens where that is not the default. */
 function faultWords(id: FaultId): string {
   const { kind, times, rate } = faultIn(id);
   if (briefFault(id) === kind) return FAULT_EFFECTS[kind];
@@ -80,86 +82,86 @@ function faultWords(id: FaultId): string {
 
 type Entry = readonly [word: string, meaning: string];
 
-const of = (words: Readonly<Record<string, string>>, before = ""): Entry[] =>
-  Object.entries(words).map(([word, meaning]) => [word, `${before}${meaning}`]);
+const entriesOf = (words: Readonly<Record<string, string>>, prefix = ""): Entry[] =>
+  Object.entries(words).map(([word, meaning]) => [word, `${prefix}${meaning}`]);
 
-/** The words, those of tasks first. */
+/** The glossary, terms about tasks first. */
 export const WORDS: readonly Entry[] = [
   [
     "task",
-    "generated functions and a question: some of the functions must be called, each with what others " +
-    "returned, to find the value that is asked for. With a fresh seed no model can have seen them. Or " +
+    "generated functions and a question: some of the functions must be called, each with the results of " +
+    "others, to find the value asked for. With a new seed no model can have seen them before. Or " +
     "a probe, a question of a call set, or a case",
   ],
-  ["core", "the functions that must be called, and how many there are"],
+  ["core", "the functions that must be called, or their number"],
   [
     "depth",
-    "the longest chain among them, in edges: each link needs what the one before it returned",
+    "the longest chain of core functions, in edges: each needs the result of the one before it",
   ],
   [
     "connected, disconnected",
-    "functions that are on offer and not needed: fed by a core function, or with no relation to them",
+    "functions that are available but not needed: fed by a core function, or unrelated to them",
   ],
   [
     "graph",
-    "which functions of a task feed which; each graph of a cell is drawn anew from the seed",
+    "which functions of a task feed which; each graph of a cell is drawn independently from the seed",
   ],
   [
     "cell",
-    "one setting of all these sizes, one kind of probe, or one way to ask questions of one difficulty",
+    "one combination of these sizes, one kind of probe, or one way to ask questions of one difficulty",
   ],
-  ["calls if solved, if not", "mean calls of trials that were solved, and of the others"],
-  ["fewest calls", "the mean of the fewest calls that solve the tasks"],
+  ["calls if solved, if not", "mean number of calls of solved trials, and of the others"],
+  ["fewest calls", "the smallest number of calls that solves a task, as a mean over tasks"],
   [
     "function not found, wrong number of inputs, value not yet known, incorrect value",
-    "what was wrong with a call: its name, its arguments' form, a value that no earlier step had " +
-    "returned, or another value than the one expected; the first that applies",
+    "the error of a call: its name, the form of its arguments, a value that no earlier step had " +
+    "returned, or another value than expected; the first that applies",
   ],
   [
     "root, cascade",
-    "a cascade is a wrong call whose every wrong value an earlier wrong call had returned; any other " +
-    "is a root, the mistake to look at",
+    "a cascade is a wrong call whose wrong values were all returned by earlier wrong calls; any other " +
+    "wrong call is a root, the mistake to look at",
   ],
   [
     "invalid",
-    "a trial that network or server spoiled: neither a success nor a failure of the model",
+    "a trial in which the network or a server failed: neither a success nor a failure of the model",
   ],
-  ["behaviour", "a habit that a trial shows; it cannot tell why"],
-  ...of(BEHAVIOUR_WORDS),
+  ["behaviour", "a habit seen in a trial; its cause is not known"],
+  ...entriesOf(BEHAVIOUR_WORDS),
   ["strategy", "a way to let a model work on the same task"],
-  ...of(STRATEGY_WORDS),
+  ...entriesOf(STRATEGY_WORDS),
   [
     "stage",
-    "what a strategy asks a model beside the loop or in it, each of which may be another model: plan " +
-    "and call, route and fill, infer and call, repair. The stage answer of a probe says whom the " +
-    "answer follows",
+    "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +
+    "model: plan and call, route and fill, infer and call, repair. The stage answer of a probe says whose " +
+    "result the answer follows",
   ],
   [
     "gained, lost",
     "tasks that a strategy solved more often than the baseline, and less often; likewise a perturbation " +
-    "and the same tasks without it. Exact McNemar p: how often chance alone would part them so unevenly, " +
+    "and the same tasks without it. Exact McNemar p: the probability of a split at least this uneven " +
     "if the strategy or the perturbation changed nothing",
   ],
   [
     "perturbation",
-    "a change of what the model gets to see of a task, which is judged as if nothing had been changed; " +
+    "a change of a task as the model sees it; the expected answer stays the same; " +
     "several are joined by +",
   ],
   ...PERTURBATIONS.map((id): Entry => [id, `a perturbation ${perturbationWords(id)}`]),
   [
     "check",
-    "a perturbation that leaves a task what it is, so that nothing should change; flipped: solved with " +
-    "it and not without, or the reverse, of which some is chance where a model draws its replies",
+    "a perturbation that should not change whether a task is solved; flipped: solved with it and not " +
+    "without, or the reverse; some flips are chance where a model samples its replies",
   ],
   [
     "unchanged",
-    "a trial in whose task the perturbation found nothing to change: it tells nothing of the perturbation, " +
-    "and counts in no rate",
+    "a trial in whose task the perturbation found nothing to change: it says nothing about the perturbation " +
+    "and is left out of all rates",
   ],
   [
     "abstained",
-    "an outcome where the query no longer gives what the answer needs: no answer, and no value made up in " +
-    "its place. That is right there, and yet the task counts as not solved",
+    "an outcome where the query lacks a value that the answer needs: the model gave no answer and made no " +
+    "value up. That is the right behaviour, but the task counts as not solved",
   ],
   ...Object.entries(PARAMETER_FAILURE_WORDS).map(([type, meaning]): Entry => [
     type.replaceAll("_", " "),
@@ -167,107 +169,108 @@ export const WORDS: readonly Entry[] = [
   ]),
   [
     "routing error",
-    "a call that is none of those that are right, or one of them once more: of its parameters only what " +
-    "breaks the schema is told",
+    "a call that is not one of the right calls, or repeats one of them: of its parameters only errors " +
+    "against the schema are reported",
   ],
   [
     "similar texts",
-    "texts that deviate or mismatch, and yet are much like the right ones: Rouge-L above 0.8",
+    "texts that deviate or mismatch but are similar to the right ones: Rouge-L above 0.8",
   ],
   [
     "API-level success",
-    "the share of calls that were not refused, for a name that is no function's or for their form",
+    "the share of calls that were not refused for an unknown function name or for their form",
   ],
   [
     "given, then also",
-    "of the trials with one failure, those that have another in the same call or in a later one. It need " +
-    "not be the other way round: what comes later follows, and may not have caused it",
+    "of the trials with one failure, those that have another in the same call or in a later one. The " +
+    "reverse share may differ, and a failure that comes later need not be caused by the first",
   ],
   [
     "fault",
-    "a perturbation that lets a function fail although it was called rightly. Each function that failed in a " +
-    "trial is an episode",
+    "a perturbation that makes a function fail although it was called correctly. Each function that failed " +
+    "in a trial is an episode",
   ],
   [
     "recovered, hallucinated, repeated, gave up",
-    "how an episode ended: a later call got through; the missing result was made up; the same call was made " +
-    "again and never got through; nothing of this. Right is recovered, or given up where permission is denied",
+    "how an episode ended: a later call succeeded; the missing result was made up; the same call was made " +
+    "again and never succeeded; none of these. Recovered is right, or gave up where permission is denied",
   ],
   [
     "tool selection, argument correctness, result interpretation, multi-step planning, error recovery",
     "the five dimensions of tool use, each from 0 to 1: whether the functions called are those needed; " +
-    "whether arguments are right; whether the answer is what was returned, where all was returned that it " +
-    "takes; whether tasks of several calls are solved; and whether faults end as is right. Overall is their mean",
+    "whether arguments are right; whether the answer follows the results, where all results that it needs " +
+    "were returned; whether tasks of several calls are solved; and whether faults end in the right way. " +
+    "Overall is their mean",
   ],
   [
     "format",
-    "how a model is spoken to: chat and responses are OpenAI's, with calls of their own; in react, xml and " +
-    "hermes tools and calls are written in texts",
+    "how tools and calls are sent: chat and responses are OpenAI's APIs with native calls; in react, xml " +
+    "and hermes tools and calls are written as text",
   ],
   [
     "strict, repaired, unreadable",
-    "how a reply that attempts calls could be read: as the format wants it; once something was put right; or " +
+    "how a reply that attempts calls could be parsed: as the format requires; after a repair of its text; or " +
     "not, in one of its calls. Usable is strict or repaired",
   ],
-  ["probe", "a small question that brings out how a model behaves towards tools; it has no graph"],
-  ...of(PROBE_WORDS, "a probe: "),
+  ["probe", "a small question that shows how a model behaves towards tools; it has no graph"],
+  ...entriesOf(PROBE_WORDS, "a probe: "),
   [
     "call set",
     "questions with the calls that answer them. In mode parameters an answer is a text with these calls, in " +
-    "mode routing one that only names functions, and in mode tools calls are really made. It may be told " +
-    "and asked for in JSON or YAML",
+    "mode routing a text that only names functions, and in mode tools the model makes the calls. Functions " +
+    "and answers may be in JSON or YAML",
   ],
   [
     "easy, medium, hard",
-    "how hard a question is: one call, several, or several of which one takes what another returns; macro: " +
+    "how hard a question is: one call, several calls, or several where one needs the result of another; macro: " +
     "the mean of the three",
   ],
   [
     "routing, syntax, structure, exact",
-    "what an answer is worth: it has the right functions in order; it parses; its arguments have the right " +
-    "names, too; and the right values. Each includes that the one before is right, but that syntax tells " +
-    "nothing of functions",
+    "scores of an answer: it has the right functions in order; it parses; its arguments also have the right " +
+    "names; and the right values. Each score requires the one before it, except that syntax does not depend " +
+    "on the functions",
   ],
   [
     "published, strict",
-    "rules for what is right: as the code does that the paper's authors have published, which is lenient in " +
-    "how an answer is written, or as their paper says, by which nothing may differ",
+    "scoring rules: as in the code that the paper's authors published, which is lenient about the form of an " +
+    "answer, or as their paper says, which allows no difference",
   ],
   [
     "hallucination, unexpected formatting, logical error",
-    "errors in answers: a function that is not on offer is called; it is not written as asked; steps or " +
-    "arguments are wrong",
+    "errors in answers: a call of a function that does not exist; another form than asked for; wrong steps or " +
+    "arguments",
   ],
-  ["judge", "a model that rates how alike an answer and the right calls are, from 0 to 1"],
+  ["judge", "a model that rates how similar an answer and the right calls are, from 0 to 1"],
   [
     "election, Levenshtein",
     "how stable the answers to one question are, from 0 to 1: how clearly one of them wins when each run " +
-    "votes, 0 on a tie; and how alike the later ones are to the first, letter by letter",
+    "votes, 0 on a tie; and how similar the later ones are to the first, letter by letter",
   ],
-  ["case", "a question about tools of one's own, whose answer one's own assertions judge"],
+  ["case", "a question about the user's own tools, checked by the user's assertions"],
   [
     "95% interval",
-    "two-sided, for reading: Wilson's, or from the spread between tasks where these were repeated. A " +
-    "verdict has bounds of its own, one-sided, each with the gate's confidence",
+    "two-sided: Wilson's, or from the spread between tasks where these were repeated. A verdict uses other, " +
+    "one-sided bounds, each with the gate's confidence",
   ],
   [
     "FuncBenchGen",
     "Maekawa et al., Towards Reliable Benchmarking: A Contamination Free, Controllable Evaluation " +
-    "Framework for Multi-step LLM Function Calling, whose experiments tables and figures repeat",
+    "Framework for Multi-step LLM Function Calling, the source of the experiments in tables and figures",
   ],
   [
     "Butterfly",
     "Xiong et al., Butterfly Effects in Toolchains: A Comprehensive Analysis of Failed Parameter Filling in " +
-    "LLM Tool-Agent Systems, whose perturbations and types of parameter failures these are",
+    "LLM Tool-Agent Systems, the source of the perturbations and the types of parameter failures",
   ],
   [
     "CallNavi",
     "Song et al., CallNavi: A Study and Challenge on Function Calling Routing and Invocation in Large Language " +
-    "Models, whose scores and tables those of call sets are",
+    "Models, the source of the scores and tables of call sets",
   ],
   [
     "Pipeline",
-    "an article on tool use from call formats to training data, whose dimensions of tool use and faults of tools " +
-    "these are",
+    "an article on tool use from call formats to training data, the source of the dimensions of tool use and " +
+    "the faults of tools",
   ],
 ];

@@ -1,9 +1,9 @@
 /**
- * Reports as one HTML file that needs nothing else: it opens from a disk, without a network.
+ * HTML reports: one self-contained file that opens from a disk, without a network.
  *
- * Whatever models, servers and journals wrote is hostile. In the page's own markup it is escaped; in the
- * data it is compressed, and the page's script makes text nodes of it and nothing else. A content
- * security policy allows the two scripts of the page by their hashes, and no other.
+ * Text from models, servers and journals is hostile. The page's markup escapes it; in the data it is
+ * compressed, and the page's script turns it into text nodes only. A content security policy allows
+ * the two scripts of the page by their hashes, and no other.
  * @module
  */
 
@@ -32,23 +32,23 @@ import { sectionsOf } from "./page/sections.ts";
 import { type KnownTask, taskOf, viewTask } from "./page/task_view.ts";
 import { viewTrial } from "./page/trial_view.ts";
 
-/** What depends on screens and paper stands in the last one. */
+// Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");
-/** The page has one script, as a file that is opened from a disk can import nothing. */
+/** All scripts of the page in one, as a page opened from a disk cannot import modules. */
 const script = [partsScript, trialScript, pageScript]
   .map((text) => text.replace(/^import [^;]*;\n/gm, "").replace(/^export /gm, "")).join("\n");
 
 /** Options of {@linkcode writeHtml}. */
 export interface HtmlOptions {
-  /** The line that runs a trial again, where there is one. */
+  /** Returns the command that runs a trial again; `undefined` where there is none. */
   readonly replay: (trial: Trial) => string | undefined;
-  /** The version of the generator that made the tasks; default this one's. */
+  /** The version of the generator that made the tasks. Default: the current one. */
   readonly generator?: number | undefined;
 }
 
 /**
- * Writes the report with all of its `trials` to `path`. Trials are taken one by one, and none is kept:
- * there may be more of them than memory holds.
+ * Writes the report with all of its `trials` to `path`. Reads trials one by one and keeps none, as they
+ * may not fit in memory.
  *
  * @throws {InputError} If the file cannot be written.
  */
@@ -68,10 +68,10 @@ export async function writeHtml(
   output.finish();
 }
 
-/** Blocks are about as large before they are compressed: small enough to be unpacked at a click. */
+/** Approximate size of a block before compression: small enough to unpack at a click. */
 const BLOCK_CHARACTERS = 400_000;
 
-/** Writes trials and tasks in compressed blocks, then the index by which the page finds them. */
+/** Writes trials and tasks in compressed blocks, then the index that locates them. */
 function writeTrials(
   trials: Iterable<Trial>,
   { replay, generator = GENERATOR_VERSION }: HtmlOptions,
@@ -81,7 +81,7 @@ function writeTrials(
   const signs = new Signs();
   const rows: { readonly index: number; readonly row: readonly number[] }[] = [];
   const tasks = new Map<string, [number, number]>();
-  // Trials on one task under one perturbation mostly come one after another.
+  // Consecutive trials mostly share their task and perturbation.
   let last: { readonly key: string; readonly task: KnownTask | undefined } | undefined;
   let block: string[] = [];
   let size = 0;
@@ -102,26 +102,26 @@ function writeTrials(
     const key = canonicalJson([trial.task, trial.perturbation]);
     if (last?.key !== key) last = { key, task: taskOf(trial, generator) };
     const { task } = last;
-    const known = tasks.get(key) ?? (task === undefined ? [-1, -1] : add(viewTask(task)));
-    tasks.set(key, known);
-    const [chunk, place] = add(viewTrial(trial, replay(trial), task));
+    const taskPosition = tasks.get(key) ?? (task === undefined ? [-1, -1] : add(viewTask(task)));
+    tasks.set(key, taskPosition);
+    const [chunk, position] = add(viewTrial(trial, replay(trial), task));
     const row = [
       names.subjects.placeOf(
         canonicalJson(variantOf(trial)),
         variantLabel(variantOf(trial), trial.model.simulated),
       ),
       names.cells.placeOf(cellName(trial)),
-      ...placeIn(trial),
+      ...taskNumbers(trial),
       OUTCOMES.indexOf(trial.outcome),
       ...(canCall(trial) ? [trial.calls, trial.minimumCalls ?? -1] : [-1, -1]),
-      typesOf(trial.failures),
-      typesOf(trial.failures.filter(({ root }) => root)),
+      typeBits(trial.failures),
+      typeBits(trial.failures.filter(({ root }) => root)),
       trial.failures.length,
       signs.placeOf([...signsOf(trial), ...faultSigns(trial)]),
       names.units.placeOf(unitName(trial)),
       chunk,
-      place,
-      ...known,
+      position,
+      ...taskPosition,
     ];
     rows.push({ index: trial.index, row });
   }
@@ -136,37 +136,37 @@ function writeTrials(
       behaviours: signs.names,
       shown: signs.sets,
       types: FAILURE_TYPES,
-      // Journals hold trials in the order in which they ended.
+      // Journals list trials in the order in which they ended.
       rows: rows.sort((one, other) => one.index - other.index).map(({ row }) => row),
     }),
   ));
 }
 
-/** What a trial's task is called, to stand before its number: a question has a name, and no number. */
+/** Returns the unit name to show before a task's number; a question has a name instead of a number. */
 function unitName({ task }: Trial): string {
   return isWholeQuestion(task) ? `question ${task.question}` : unitNames([task]).one;
 }
 
 /**
- * Which of its kind a trial's task is, 0 where it has a name, and which repetition of it; trials of a case are
- * told apart by number.
+ * Returns a task's number within its cell, from 1 (0 for a named question), and the repetition. Trials of a
+ * case are numbered by repetition.
  */
-function placeIn({ task, block, repetition }: Trial): [number, number] {
+function taskNumbers({ task, block, repetition }: Trial): [number, number] {
   if (isCase(task)) return [repetition, 1];
   return [isWholeQuestion(task) ? 0 : block + 1, repetition];
 }
 
-/** The types that occur, as bits. */
-function typesOf(failures: Trial["failures"]): number {
+/** Returns the types that occur as a bit mask. */
+function typeBits(failures: Trial["failures"]): number {
   return failures.reduce((bits, { type }) => bits | (1 << FAILURE_TYPES.indexOf(type)), 0);
 }
 
-/** How what failed in a trial ended, so that it can be looked for as behaviours can. */
+/** Returns how the faults of a trial ended, as names that the page can filter by like behaviours. */
 function faultSigns({ events }: Trial): string[] {
   return [...new Set(recoveryOf(events).map(({ end }) => `fault_${end}`))].toSorted();
 }
 
-/** Behaviours that trials show together, which rows refer to by their places: these are few. */
+/** Sets of behaviours that occur together in a trial; rows refer to them by index, as there are few. */
 class Signs {
   readonly #names = new Names();
   readonly #sets = new Names();
@@ -184,7 +184,7 @@ class Signs {
   }
 }
 
-/** Names that rows refer to by their places. */
+/** Names that rows refer to by index. */
 class Names {
   readonly #places = new Map<string, number>();
   readonly #names: string[] = [];
@@ -201,17 +201,17 @@ class Names {
   }
 }
 
-/** Data that the page unpacks when it is needed. Base64 holds nothing that could end the element. */
+/** Returns an element with compressed data that the page unpacks on demand. Base64 cannot end the element. */
 function dataBlock(id: string, text: string): string {
-  // Loaded when it is first needed: most runs write no page.
+  // Loaded on first use: most runs write no page.
   const { gzipSync } = process.getBuiltinModule("node:zlib");
-  const packed = gzipSync(new TextEncoder().encode(text), { level: 6 });
+  const compressed = gzipSync(new TextEncoder().encode(text), { level: 6 });
   return `<script type="application/octet-stream" id="${id}">${
-    packed.toString("base64")
+    compressed.toString("base64")
   }</script>\n`;
 }
 
-/** All of the page that stands before the data, and the text of Graphviz's script. */
+/** Returns the part of the page before the data, and Graphviz's script. */
 async function pageHead(report: Report): Promise<{ html: string; graphviz: string }> {
   const graphviz = await graphvizScript();
   const policy = [
@@ -224,7 +224,7 @@ async function pageHead(report: Report): Promise<{ html: string; graphviz: strin
   const { subjects, notes } = report;
   const sections = await sectionsOf(report);
   const suite = report.suite === "" ? "No trials" : report.suite;
-  const simulated = subjects.some((one) => one.simulated);
+  const simulated = subjects.some((subject) => subject.simulated);
   const page = html`
     <!DOCTYPE html>
     <html lang="en">
@@ -262,14 +262,16 @@ function hashOf(text: string): string {
 }
 
 /**
- * Graphviz as one script: the module that the package ships, with its exports handed to the page.
+ * Returns Graphviz as one script: the package's module, which passes its export to the page in an event.
  *
- * @throws {Error} If the module no longer ends as it did.
+ * @throws {Error} If the module does not end with an export of `instance`.
  */
 async function graphvizScript(): Promise<string> {
   const { default: source } = await import("@viz-js/viz", { with: { type: "text" } });
   const end = /export\s*\{[^}]*\binstance\b[^}]*\};?\s*$/;
-  if (!end.test(source)) throw new Error("Cannot embed Graphviz as its module has another end");
-  const hand = 'dispatchEvent(new CustomEvent("graphviz", { detail: instance }));\n';
-  return source.replace(end, () => hand);
+  if (!end.test(source)) {
+    throw new Error("Cannot embed Graphviz as its module must end with an export of instance");
+  }
+  const dispatch = 'dispatchEvent(new CustomEvent("graphviz", { detail: instance }));\n';
+  return source.replace(end, () => dispatch);
 }

@@ -1,5 +1,5 @@
 /**
- * Job summaries: verdicts where whoever looks at a job of GitHub Actions sees them first.
+ * Job summaries: verdicts on the page of a GitHub Actions job.
  * @module
  */
 
@@ -8,8 +8,8 @@ import { fileReason } from "../base/errors.ts";
 const VARIABLE = "GITHUB_STEP_SUMMARY";
 
 /**
- * Appends Markdown to the file that `GITHUB_STEP_SUMMARY` names, if that is set and may be read. A
- * summary that cannot be written is told on stderr, and changes no verdict.
+ * Appends Markdown to the file that `GITHUB_STEP_SUMMARY` names, if that is set and may be read. If the
+ * file cannot be written, prints an error to stderr; verdicts do not change.
  */
 export function summarizeJob(markdown: string): void {
   const permission = Deno.permissions.querySync({ name: "env", variable: VARIABLE });

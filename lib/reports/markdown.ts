@@ -1,5 +1,5 @@
 /**
- * Reports as Markdown: the tables of a report, for a pull request or the summary of a job.
+ * Markdown reports: the tables of a report, for a pull request or a job summary.
  * @module
  */
 
@@ -13,7 +13,7 @@ import { markdownText } from "./text.ts";
 import { verdictsToMarkdown } from "./verdicts.ts";
 
 /**
- * The report as Markdown. Names and notes are text, whatever they hold: nothing of them becomes markup.
+ * Returns the report as Markdown. Names and notes are escaped, so that none becomes markup.
  *
  * @example Usage
  * ```ts
@@ -36,7 +36,7 @@ export function renderMarkdown(report: Report): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** What a gate says, with strategies beneath its verdicts: for the summary of a job. */
+/** Returns a gate's verdicts, then its comparison of strategies, for a job summary. */
 export function gateToMarkdown(gate: GateReport): string {
   const tables = strategiesTable(gate.comparisons).flatMap((table) => [
     `#### ${words(table.title)}`,
@@ -47,7 +47,7 @@ export function gateToMarkdown(gate: GateReport): string {
 
 function tableParts({ source, paper, note, rows }: Table): string[] {
   return [
-    // Before the table, as a caption: whoever reads its columns should know what they are.
+    // The caption explains the columns, so it comes before the table.
     ...(source === undefined ? [] : [`${sentence(sourceText(source, paper))}.`]),
     ...(note === undefined ? [] : [`${sentence(note)}.`]),
     tableText(rows),

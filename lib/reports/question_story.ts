@@ -1,5 +1,5 @@
 /**
- * Stories of questions: what an answer to a question of a call set has other than the truth, in words.
+ * Question stories: how the answer to a question of a call set differs from the right calls, in words.
  * @module
  */
 
@@ -10,12 +10,13 @@ import type { QuestionSpec } from "../trials/executors/task_kind.ts";
 import type { ScoredEvent } from "../calls/trace.ts";
 import { valueDifferences } from "../calls/values/differences.ts";
 
-/** So many differences are told, and so much of each part. */
-const MOST_TOLD = 8;
-const LONGEST_TOLD = 200;
+/** At most this many differences are shown. */
+const MOST_DIFFERENCES = 8;
+/** Characters of a part that are shown. */
+const LONGEST_PART = 200;
 
 /**
- * The question, the calls that are true and, where the answer is wrong, in what.
+ * Describes the question, the right calls and, for a wrong answer, the differences.
  *
  * @example Usage
  * ```ts
@@ -39,51 +40,58 @@ export function describeQuestion(
   { question, output, truth, scores }: ScoredEvent,
   task: QuestionSpec,
 ): string[] {
-  const calls = truth.API.map((name, place) =>
-    task.mode === "routing" ? name : `${name}(${JSON.stringify(truth.parameters[place] ?? {})})`
+  const calls = truth.API.map((name, index) =>
+    task.mode === "routing" ? name : `${name}(${JSON.stringify(truth.parameters[index] ?? {})})`
   );
-  const told = [
-    `question ${printable(JSON.stringify(question), LONGEST_TOLD)}`,
-    `true is ${printable(calls.join(", then "), 3 * LONGEST_TOLD) || "no call"}`,
+  const lines = [
+    `question ${printable(JSON.stringify(question), LONGEST_PART)}`,
+    `true is ${printable(calls.join(", then "), 3 * LONGEST_PART) || "no call"}`,
   ];
   const isRight = task.mode === "routing" ? scores.routingExact : scores.exact === true;
-  const wrong = isRight || task.mode === "routing" ? [] : faultsIn(output, truth, task);
+  const differences = isRight || task.mode === "routing"
+    ? []
+    : answerDifferences(output, truth, task);
   return [
-    ...told,
-    ...wrong.slice(0, MOST_TOLD),
-    ...(wrong.length > MOST_TOLD ? [`... ${wrong.length - MOST_TOLD} more`] : []),
+    ...lines,
+    ...differences.slice(0, MOST_DIFFERENCES),
+    ...(differences.length > MOST_DIFFERENCES
+      ? [`... ${differences.length - MOST_DIFFERENCES} more`]
+      : []),
   ].map((line) => `  ${line}`);
 }
 
-/** What is wrong with calls that are written down, or were made. */
-function faultsIn(
+/** Returns how the calls of an answer differ from the right ones. */
+function answerDifferences(
   output: string,
   { API, parameters }: ScoredEvent["truth"],
   task: QuestionSpec,
 ): string[] {
   const { mode, rule = "published", output: format = "json" } = task;
   const value = mode === "tools" ? parseJson(output) : readPrediction(output, { rule, format });
-  if (value === undefined) return [`the answer is no ${format.toUpperCase()} that can be read`];
+  if (value === undefined) return [`the answer cannot be read as ${format.toUpperCase()}`];
   const names = fieldOf(value, "API");
-  const given = fieldOf(value, "parameters");
-  if (!Array.isArray(names) || !Array.isArray(given)) {
+  const argumentLists = fieldOf(value, "parameters");
+  if (!Array.isArray(names) || !Array.isArray(argumentLists)) {
     return ['the answer must have two lists, "API" and "parameters"'];
   }
   if (names.length !== API.length) {
-    return [`calls: expected ${API.length}, but there are ${names.length}: ${shown(names)}`];
+    return [`calls: expected ${API.length}, but there are ${names.length}: ${jsonText(names)}`];
   }
-  return API.flatMap((name, place) => {
-    if (names[place] !== name) {
-      return [`call ${place + 1}: expected ${printable(name)}, but it is ${shown(names[place])}`];
+  return API.flatMap((name, index) => {
+    if (names[index] !== name) {
+      return [
+        `call ${index + 1}: expected ${printable(name)}, but it is ${jsonText(names[index])}`,
+      ];
     }
-    const expected = parameters[place];
+    const expected = parameters[index];
     const differences = valueDifferences(
-      given[place] ?? {},
+      argumentLists[index] ?? {},
       isJsonObject(expected) ? trueArguments(expected) : {},
       { name: "arguments", partial: rule === "published" },
     );
-    return differences.map((one) =>
-      `call ${place + 1} ${printable(name)}: ` + printable(differenceText(one), 2 * LONGEST_TOLD)
+    return differences.map((difference) =>
+      `call ${index + 1} ${printable(name)}: ` +
+      printable(differenceText(difference), 2 * LONGEST_PART)
     );
   });
 }
@@ -100,6 +108,6 @@ function fieldOf(value: JsonValue, name: string): JsonValue | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-function shown(value: JsonValue | undefined): string {
-  return printable(JSON.stringify(value) ?? "nothing", LONGEST_TOLD);
+function jsonText(value: JsonValue | undefined): string {
+  return printable(JSON.stringify(value) ?? "nothing", LONGEST_PART);
 }

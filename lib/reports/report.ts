@@ -1,6 +1,5 @@
 /**
- * Reports: everything that is told about the trials of a run, as data. Terminal, Markdown, JSON and
- * HTML are views of it.
+ * Reports: all results of a run as data. The terminal, Markdown, JSON and HTML reports are views of it.
  * @module
  */
 
@@ -21,72 +20,72 @@ import { SERVED_SEPARATOR } from "../trials/trial.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { unitNames } from "../gate/unit_names.ts";
 
-/** What is told about the trials of a run. */
+/** All results of a run. */
 export interface Report {
   /** The version of this format. */
   readonly v: 1;
-  /** What kind of file it is. */
+  /** The kind of file. */
   readonly kind: "report";
   /** The name of the suite. */
   readonly suite: string;
-  /** The seed of all tasks; `null` where no plan tells it. */
+  /** The seed of all tasks; `null` without a plan. */
   readonly seed: number | null;
-  /** Set where arguments could refer to what other calls of the same reply return. */
+  /** Set where arguments could refer to results of other calls in the same reply. */
   readonly references?: true;
-  /** How many trials were planned; `null` where no plan tells it. */
+  /** Number of trials planned; `null` without a plan. */
   readonly planned: number | null;
-  /** Trials that are there, invalid ones too. */
+  /** Number of finished trials, invalid ones included. */
   readonly trials: number;
-  /** Trials that were replayed from recordings; left out where none was. */
+  /** Number of trials replayed from recordings; omitted without any. */
   readonly replayed?: number;
-  /** What the task of a trial is called: `graph`, `question`, `trial` of a case, or `task` where they differ. */
+  /** The unit of a trial's task: `graph`, `question`, `trial` of a case, or `task` where they differ. */
   readonly unit: string;
-  /** When the first and the last of them began, in ISO 8601; `null` without any. */
+  /** When the first and the last trial began, in ISO 8601; `null` without any. */
   readonly began: readonly [first: string, last: string] | null;
-  /** What a reader must know before all figures. */
+  /** Notes that a reader needs before all figures. */
   readonly notes: readonly string[];
   /** The verdicts of each plan that declares a gate. */
   readonly gates: readonly GateReport[];
-  /** Tables of each model, strategy and perturbation. */
+  /** Metrics of each model, strategy and perturbation. */
   readonly subjects: readonly VariantMetrics[];
   /** Each strategy against the baseline of the same model, on the same graphs. */
   readonly comparisons: readonly Comparison[];
   /** Each perturbation against `none` of the same model and strategy, on the same graphs. */
   readonly perturbations: readonly Comparison[];
-  /** What perturbations do to the calls of each model with each strategy. */
+  /** Effects of perturbations on the calls of each model with each strategy. */
   readonly brittleness: readonly Brittleness[];
-  /** What answers to the questions of call sets are worth, for each way in which these were asked. */
+  /** Scores of answers to questions of call sets, for each way of asking them. */
   readonly callSets: readonly CallSetMetrics[];
-  /** How well what models wrote could be read, for each format. */
+  /** How well replies could be parsed, for each format. */
   readonly formats: readonly FormatMetrics[];
-  /** What became of faults that were put in the way of calls. */
+  /** How trials recovered from injected faults. */
   readonly recovery: readonly RecoveryMetrics[];
   /** The five dimensions of tool use, for each model and strategy. */
   readonly dimensions: readonly DimensionMetrics[];
-  /** Success along the sizes of the tasks. */
+  /** Success by the sizes of the tasks. */
   readonly breakdowns: readonly Breakdown[];
 }
 
-/** What a report is made of, beside the trials. */
+/** Options of {@linkcode makeReport}. */
 export interface ReportOptions {
   readonly suite: string;
   readonly seed?: number | undefined;
-  /** Set where arguments could refer to what other calls of the same reply return. */
+  /** Set where arguments could refer to results of other calls in the same reply. */
   readonly references?: true | undefined;
-  /** How many trials were planned. */
+  /** Number of trials planned. */
   readonly planned?: number | undefined;
-  /** The models with their options: they tell which names are one model at several thinking budgets. */
+  /** The models with their options, to find names that are one model at several thinking budgets. */
   readonly models?: readonly ModelEntry[] | undefined;
-  /** What models cost. */
+  /** Prices of models. */
   readonly prices?: Prices | undefined;
-  /** What a reader must know beside what the trials themselves tell. */
+  /** Notes in addition to those that follow from the trials. */
   readonly notes?: readonly string[];
   /** The verdicts. */
   readonly gates?: readonly GateReport[];
 }
 
 /**
- * The report of `trials`, which are in plan order.
+ * Returns the report of `trials`, which must be in plan order.
  *
  * @example Usage
  * ```ts
@@ -94,7 +93,7 @@ export interface ReportOptions {
  * import { assertEquals } from "@std/assert";
  *
  * const report = makeReport([], { suite: "none yet" });
- * assertEquals(report.notes, ["No trial has ended yet: there is nothing to tell."]);
+ * assertEquals(report.notes, ["No trial has ended yet: there is nothing to report."]);
  * ```
  */
 export function makeReport(trials: readonly TrialSummary[], options: ReportOptions): Report {
@@ -112,7 +111,7 @@ export function makeReport(trials: readonly TrialSummary[], options: ReportOptio
     ...(replayed === 0 ? {} : { replayed }),
     unit: unitNames(trials.map(({ task }) => task)).one,
     began: starts.length === 0 ? null : [starts[0]!, starts.at(-1)!],
-    notes: [...ownNotes(trials), ...notes],
+    notes: [...trialNotes(trials), ...notes],
     gates,
     subjects: measure(trials, prices),
     comparisons: compareStrategies(trials, prices),
@@ -126,42 +125,42 @@ export function makeReport(trials: readonly TrialSummary[], options: ReportOptio
   };
 }
 
-function ownNotes(trials: readonly TrialSummary[]): string[] {
-  if (trials.length === 0) return ["No trial has ended yet: there is nothing to tell."];
+function trialNotes(trials: readonly TrialSummary[]): string[] {
+  if (trials.length === 0) return ["No trial has ended yet: there is nothing to report."];
   const simulated = trials.some(({ model }) => model.simulated);
   const replayed = trials.filter((trial) => trial.replayed).length;
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const invalid = trials.length - unchanged - trials.filter(isCounted).length;
-  // Nobody looks for a probe among sizes, which it has none of; nor for anything where nothing has any.
-  const other = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
+  // No reader expects probes in breakdowns by size, nor any task where no task has sizes.
+  const notGenerated = trials.filter((trial) => !isGenerated(trial) && !isProbe(trial.task)).length;
   return [
     ...(simulated
       ? [
-        "Simulated models are programs that err at stated rates: their figures show that the tool " +
-        "works, and say nothing about any language model.",
+        "Simulated models are programs that make errors at set rates: their figures show that the tool " +
+        "works and say nothing about any language model.",
       ]
       : []),
     ...(replayed === 0 ? [] : [
       `${replayed} of ${trials.length} trials were replayed from recordings: no model was asked for ` +
-      "these, and their figures tell what it did when it was recorded.",
+      "these, and their figures are those of the recording.",
     ]),
     ...(invalid === 0 ? [] : [
-      `${invalid} of ${trials.length} trials are invalid: infrastructure spoiled them. They count ` +
+      `${invalid} of ${trials.length} trials are invalid: infrastructure failed. They count ` +
       "neither as failures of the model nor as successes, and rates leave them out.",
     ]),
     ...(unchanged === 0 ? [] : [
       `${unchanged} of ${trials.length} trials are unchanged: their perturbation found nothing to change ` +
-      "in the task, so that they tell nothing of it, and rates leave them out.",
+      "in the task, so they say nothing about it, and rates leave them out.",
     ]),
     ...servedNotes(trials),
-    ...(other === 0 || !trials.some(isGenerated) ? [] : [
-      `${other} of ${trials.length} trials are on tasks that were not generated: breakdowns by size ` +
+    ...(notGenerated === 0 || !trials.some(isGenerated) ? [] : [
+      `${notGenerated} of ${trials.length} trials are on tasks that were not generated: breakdowns by size ` +
       "leave them out.",
     ]),
   ];
 }
 
-/** Figures of one name that stand for several models must not pass for those of one. */
+/** Warns of names that several models served, as their figures mix these. */
 function servedNotes(trials: readonly TrialSummary[]): string[] {
   const served = new Map<string, Set<string>>();
   for (const { model, ...trial } of trials) {
@@ -177,41 +176,43 @@ function servedNotes(trials: readonly TrialSummary[]): string[] {
   );
 }
 
-/** What is known of trials that are not there. */
-export interface Lack {
-  /** How many of the planned trials are not there. */
+/** Options of {@linkcode missingTrialsNote}. */
+export interface MissingTrials {
+  /** Number of planned trials that are missing. */
   readonly lacking: number;
   readonly planned: number;
-  /** Where they should be, such as the names of journals; left out where that is plain. */
+  /** Where they should be, such as the names of journals; omitted where that is clear. */
   readonly where?: string;
-  /** What a sequential gate decided. */
+  /** The decision of a sequential gate. */
   readonly decision?: GateReport | undefined;
-  /** Why something else than the gate ended the run. */
+  /** Why the run ended, unless the gate ended it. */
   readonly stopped?: string | undefined;
-  /** Which shards are not there. */
+  /** Which shards are missing. */
   readonly missing?: string | undefined;
 }
 
-/** Why trials are not there, in a sentence; `undefined` when none is lacking. */
-export function lackNote(
-  { lacking, planned, where, decision, stopped, missing }: Lack,
+/** Returns a sentence on why trials are missing; `undefined` when none is. */
+export function missingTrialsNote(
+  { lacking, planned, where, decision, stopped, missing }: MissingTrials,
 ): string | undefined {
   if (lacking === 0) return undefined;
   const which = `${lacking} of ${planned} planned trials${
     where === undefined ? "" : ` of ${where}`
   }`;
-  if (stopped !== undefined) return `${which} were not run: ${stopped}. All figures are of a part.`;
+  if (stopped !== undefined) {
+    return `${which} were not run: ${stopped}. All figures are of the other trials.`;
+  }
   const decided = decision !== undefined && decision.verdicts.length > 0 &&
     decision.verdicts.every(({ kind }) => kind === "pass" || kind === "fail");
   if (decided) {
-    return `${which} were not needed: the gate had decided. Tables and figures also have the trials ` +
-      "that were in flight then, and their intervals do not allow for the early stop: the verdict does.";
+    return `${which} were not needed: the gate had decided. Tables and figures include the trials ` +
+      "in flight at that time, and their intervals do not account for the early stop: the verdict does.";
   }
-  return `${which} are not there${missing === undefined ? "" : `: ${missing}`}. ` +
-    "All figures are of a part.";
+  return `${which} have no result${missing === undefined ? "" : `: ${missing}`}. ` +
+    "All figures are of the other trials.";
 }
 
-/** Where the trials come from, in one line. */
+/** Returns the number, seed and dates of the trials, in one line. */
 export function provenance({ trials, planned, seed, references, began }: Report): string {
   return [
     planned === null
@@ -225,10 +226,10 @@ export function provenance({ trials, planned, seed, references, began }: Report)
 
 function spanText(first: string, last: string): string {
   const [from, to] = [timeText(first), timeText(last)];
-  return from === to ? `begun at ${from}` : `begun from ${from} to ${to}`;
+  return from === to ? `started at ${from}` : `started from ${from} to ${to}`;
 }
 
-/** An ISO time to the second, in words; any other text as it is. */
+/** Returns an ISO time to the second, in words; any other text unchanged. */
 function timeText(time: string): string {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/.exec(time);
   return match === null ? time : `${match[1]} ${match[2]} UTC`;

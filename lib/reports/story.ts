@@ -1,5 +1,5 @@
 /**
- * Stories: what one trial did and what was wrong with it, in words.
+ * Trial stories: the calls of one trial and its errors, in words.
  * @module
  */
 
@@ -12,24 +12,24 @@ import { type AssertionEvent, type CallEvent, callsOf, type TraceEvent } from ".
 import { describeQuestion } from "./question_story.ts";
 import type { Trial } from "../trials/trial.ts";
 
-/** Why a trial is invalid, in words. */
+/** Returns why a trial is invalid, in words. */
 export function describeInvalid({ task, reason = "unknown" }: Trial): string {
-  // What a case runs on is the user's own, and may be at fault as well.
+  // A case runs the user's code, whose errors are not infrastructure.
   return (isCase(task) ? "" : "infrastructure: ") + printable(reason, 500);
 }
 
-/** The assertion of the user's own that a trial has failed; `undefined` if there is none. */
+/** Returns the user's assertion that a trial failed; `undefined` if there is none. */
 export function failedAssertion({ events }: Trial): AssertionEvent | undefined {
   return events.find((event) => event.kind === "assertion");
 }
 
-/** One line on how a trial ended; without reasons, not why it is invalid or what an assertion says. */
-export function summarize(trial: Trial, { reasons = true } = {}): string {
+/** Describes in one line how a trial ended; `reasons` adds why it is invalid and the assertion's message. */
+export function describeOutcome(trial: Trial, { reasons = true } = {}): string {
   const { outcome, calls, minimumCalls, failures, changed, events } = trial;
   const fewest = minimumCalls === null ? "" : ` (fewest ${minimumCalls})`;
   const answer = events.findLast((event) => event.kind === "answer");
   const failed = failedAssertion(trial);
-  const counts = [...Map.groupBy(failures, ({ type }) => type)]
+  const typeCounts = [...Map.groupBy(failures, ({ type }) => type)]
     .map(([type, own]) => `${own.length} ${type}`);
   return [
     outcome + (canCall(trial) ? ` after ${calls} ${calls === 1 ? "call" : "calls"}${fewest}` : ""),
@@ -40,20 +40,20 @@ export function summarize(trial: Trial, { reasons = true } = {}): string {
       : outcome === "wrong_answer" && answer?.value !== null
       ? [`answered ${answer?.value}`]
       : []),
-    ...(counts.length === 0 ? [] : [`wrong calls: ${counts.join(", ")}`]),
+    ...(typeCounts.length === 0 ? [] : [`wrong calls: ${typeCounts.join(", ")}`]),
   ].join("; ");
 }
 
 /** Options of {@linkcode describeTrial}. */
 export interface StoryOptions {
-  /** The most calls that are shown, around the first root failure; default 12. */
+  /** At most this many calls are shown, around the first root failure. Default: 12. */
   readonly calls?: number;
-  /** Whether it tells why a trial is invalid, or what an assertion says; default true. */
+  /** Whether to show why a trial is invalid and the message of a failed assertion. Default: true. */
   readonly reasons?: boolean;
 }
 
 /**
- * The story of a trial in a few lines: how it ended, the first root failure, and the calls.
+ * Describes a trial in a few lines: how it ended, the first root failure, and the calls.
  *
  * @example Usage
  * ```ts
@@ -74,8 +74,8 @@ export function describeTrial(
 ): string {
   const { failures, events, model } = trial;
   const root = failures.find((failure) => failure.root) ?? failures[0];
-  const who = variantLabel({ ...trial, model: model.requested }, model.simulated);
-  const lines = [`${printable(who)}: ${summarize(trial, { reasons })}`];
+  const label = variantLabel({ ...trial, model: model.requested }, model.simulated);
+  const lines = [`${printable(label)}: ${describeOutcome(trial, { reasons })}`];
   if (root !== undefined) {
     lines.push(`first root failure: ${describeFailure(root)}`);
     const others = failures.length - 1;
@@ -83,15 +83,15 @@ export function describeTrial(
     if (others > 0) lines.push(`further wrong calls: ${others}, cascades among them: ${cascades}`);
   }
   lines.push(...events.flatMap((event) => describeStage(event) ?? []).slice(0, MOST_STAGES));
-  if (limit > 0) lines.push(...tellCalls(callsOf(events), root?.call ?? 0, limit));
+  if (limit > 0) lines.push(...callLines(callsOf(events), root?.call ?? 0, limit));
   const scored = events.find((event) => event.kind === "scored");
   if (scored !== undefined && isQuestion(trial.task)) {
     lines.push(...describeQuestion(scored, trial.task));
   }
   const last = events.findLast((event) => event.kind === "answer" || event.kind === "stop");
   if (last?.kind === "answer") {
-    const said = (last.rendered ?? last.text).slice(0, 160);
-    lines.push(`  said ${printable(JSON.stringify(said), 200)}`);
+    const answer = (last.rendered ?? last.text).slice(0, 160);
+    lines.push(`  said ${printable(JSON.stringify(answer), 200)}`);
   }
   if (last?.kind === "stop" && last.message !== trial.reason) {
     lines.push(`  stopped: ${printable(last.message, 300)}`);
@@ -99,8 +99,8 @@ export function describeTrial(
   return lines.join("\n");
 }
 
-/** The calls up to just after the first root failure tell how it came about. */
-function tellCalls(calls: readonly CallEvent[], root: number, limit: number): string[] {
+/** Describes the calls up to just after the first root failure, which show how it happened. */
+function callLines(calls: readonly CallEvent[], root: number, limit: number): string[] {
   const end = Math.min(Math.max(limit, root + 2), calls.length);
   const start = Math.max(0, end - limit);
   return [
@@ -110,10 +110,10 @@ function tellCalls(calls: readonly CallEvent[], root: number, limit: number): st
   ];
 }
 
-/** So many stages and repairs are told. */
+/** At most this many stages and repairs are shown. */
 const MOST_STAGES = 10;
 
-/** What a strategy did beside the loop; `undefined` for all other events. */
+/** Describes a step of a strategy outside the agent loop; `undefined` for all other events. */
 function describeStage(event: TraceEvent): string | undefined {
   if (event.kind === "stage") {
     return `stage ${printable(event.stage, 60)}: ${printable(event.message, 300)}`;
@@ -121,24 +121,26 @@ function describeStage(event: TraceEvent): string | undefined {
   if (event.kind !== "repair") return undefined;
   const { function: name, error, attempts, repaired } = event;
   return `repair of ${printable(name, 60)}: ${printable(error, 200)}: ` +
-    `${repaired === undefined ? "not mended" : "mended"} after ${attempts} ` +
+    `${repaired === undefined ? "not repaired" : "repaired"} after ${attempts} ` +
     (attempts === 1 ? "attempt" : "attempts");
 }
 
 function describeCall(
-  { call, step, function: name, arguments: written, result, ...event }: CallEvent,
+  { call, step, function: name, arguments: argumentsText, result, ...event }: CallEvent,
 ) {
-  const parsed = parseJson(written);
-  // Only plain values are shown one by one: a model may have nested thousands of brackets.
+  const parsed = parseJson(argumentsText);
+  // Nested values are shown as sent: a model may nest thousands of brackets.
   const plain = isJsonObject(parsed) &&
     Object.values(parsed).every((value) => typeof value !== "object");
-  const given = plain
+  const shownArguments = plain
     ? Object.entries(parsed).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(", ")
-    : written;
-  const own = event.returned === undefined
+    : argumentsText;
+  const original = event.returned === undefined
     ? result
     : `${event.returned.variable} = ${event.returned.value}`;
-  const back = event.unperturbed === undefined ? own : `${own}, perturbed to ${result}`;
+  const shownResult = event.unperturbed === undefined
+    ? original
+    : `${original}, perturbed to ${result}`;
   const mark = event.failure !== undefined
     ? `  <- ${event.failure.type}${event.failure.root ? "" : " (cascade)"}`
     : event.fault !== undefined
@@ -148,17 +150,17 @@ function describeCall(
     : event.guessed
     ? "  (guessed)"
     : "";
-  return `${call}. step ${step} ${printable(name, 60)}(${printable(given, 120)}) -> ` +
-    `${printable(back, 80)}${mark}`;
+  return `${call}. step ${step} ${printable(name, 60)}(${printable(shownArguments, 120)}) -> ` +
+    `${printable(shownResult, 80)}${mark}`;
 }
 
-/** One failure in words. */
+/** Describes one failure. */
 export function describeFailure(failure: Failure): string {
   const where = `call ${failure.call} (step ${failure.step}) ${printable(failure.function, 60)}`;
   return `${where}: ${failure.type}: ${describeCause(failure)}`;
 }
 
-/** Why a call failed, in words. */
+/** Describes why a call failed. */
 export function describeCause(failure: Failure): string {
   switch (failure.type) {
     case "function_not_found":
@@ -168,31 +170,31 @@ export function describeCause(failure: Failure): string {
     case "wrong_number_of_inputs": {
       const { missing, unexpected, wrongType, malformed } = failure.detail;
       if (malformed) return "the arguments are not a JSON object";
-      const list = (what: string, names: readonly string[]) =>
+      const list = (problem: string, names: readonly string[]) =>
         names.length === 0
           ? []
-          : [`${what} ${names.map((name) => printable(name, 40)).join(", ")}`];
+          : [`${problem} ${names.map((name) => printable(name, 40)).join(", ")}`];
       return [
         ...list("missing", missing),
         ...list("unexpected", unexpected),
-        ...list("not what the schema takes:", wrongType),
+        ...list("not as the schema requires:", wrongType),
       ].join("; ");
     }
     case "value_not_yet_known":
-      return `before step ${failure.step} nothing had returned what it takes: ` +
+      return `before step ${failure.step} no call had returned the values it needs: ` +
         failure.detail.arguments.map(describeArgument).join("; ");
     case "incorrect_value":
       return failure.detail.arguments.map(describeArgument).join("; ");
   }
 }
 
-/** What is wrong with one argument, in words. */
+/** Describes one wrong argument. */
 export function describeArgument(wrong: WrongArgument): string {
   const source = wrong.origin === "wrong_return"
     ? `which call ${wrong.originCall} had returned wrongly`
     : wrong.origin === "other_variable"
     ? `which is the value of ${wrong.originVariable}`
-    : "which nothing had returned";
+    : "which no call had returned";
   // Input variables are linked by name.
   const expected = wrong.parameter === wrong.variable
     ? "its own value"

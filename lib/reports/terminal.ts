@@ -1,5 +1,5 @@
 /**
- * Reports for the terminal: tables of trials, and of a gate's own errors.
+ * Terminal reports: tables of trials, and of a gate's error rates.
  * @module
  */
 
@@ -42,29 +42,30 @@ import {
 import { renderVerdicts } from "./verdicts.ts";
 
 /**
- * The tables of all trials: success by cell, failures by type, behaviours, breakdowns, what perturbations
- * did, what answers to questions of call sets are worth, and last of all strategies against the baseline. What they cost beyond it is told where `prices` has their models.
+ * Returns the tables of all trials: success by cell, failures by type, behaviours, breakdowns, effects of
+ * perturbations, scores of call sets, and last strategies against the baseline, with their extra cost
+ * where `prices` has their models.
  */
 export function renderTables(trials: readonly TrialSummary[], prices?: Prices): string {
   return renderParts({
     comparisons: compareStrategies(trials, prices),
-    ...toldOf(trials),
+    ...measureTables(trials),
   });
 }
 
-/** What a gate is about: the tables of all trials, the verdicts, and strategies beneath them. */
+/** Returns the tables of all trials, the verdicts of the gate, and then its comparison of strategies. */
 export function renderGate(trials: readonly TrialSummary[], decision: GateReport): string {
   return [
     renderParts({
       comparisons: [],
-      ...toldOf(trials),
+      ...measureTables(trials),
     }),
     renderVerdicts(decision),
     ...strategiesTable(decision.comparisons).map(renderTable),
   ].join("\n\n");
 }
 
-function toldOf(trials: readonly TrialSummary[]): Omit<Told, "comparisons"> {
+function measureTables(trials: readonly TrialSummary[]): Omit<TableData, "comparisons"> {
   return {
     unit: unitNames(trials.map(({ task }) => task)).one,
     subjects: measure(trials),
@@ -78,22 +79,22 @@ function toldOf(trials: readonly TrialSummary[]): Omit<Told, "comparisons"> {
   };
 }
 
-/** A report with its notes; verdicts stand beneath, by themselves. */
-export function renderReport({ suite, notes, ...told }: Report): string {
+/** Returns a report with its notes, but without verdicts, which {@linkcode renderVerdicts} returns. */
+export function renderReport({ suite, notes, ...data }: Report): string {
   const parts = [
     printable(suite, 300),
     ...(notes.length === 0 ? [] : [notes.map((note) => `* ${printable(note, 1000)}`).join("\n")]),
-    renderParts(told),
+    renderParts(data),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** With more cells than this, their sums along the sizes are told in their place. */
+/** With more cells than this, breakdowns by size are shown in their place. */
 const MOST_CELLS = 24;
-/** More subjects than this are told side by side: nobody reads so many one after another. */
+/** More subjects than this share tables, as they are too many to read one after another. */
 const MOST_SUBJECTS = 6;
 
-type Told = Pick<
+type TableData = Pick<
   Report,
   | "unit"
   | "subjects"
@@ -107,14 +108,14 @@ type Told = Pick<
   | "dimensions"
 >;
 
-function renderParts(report: Told): string {
+function renderParts(report: TableData): string {
   const { subjects, comparisons, breakdowns } = report;
   const needed = subjects.length > 1 || subjects.some(({ cells }) => cells.length > MOST_CELLS);
   const many = subjects.length > MOST_SUBJECTS;
-  const told = breakdowns.filter(({ kind, values }) =>
-    // One for each model: those are to be looked at rather than read.
+  const shownBreakdowns = breakdowns.filter(({ kind, values }) =>
+    // There is one of kind `sets` for each model, meant as a figure.
     needed && kind !== "sets" &&
-    // What has a single column would repeat the table of all of them.
+    // A breakdown with a single column would repeat the overview.
     !(many && values.length === 1)
   );
   return [
@@ -122,14 +123,14 @@ function renderParts(report: Told): string {
       ? renderSubjects(report)
       : subjects.map((one, place) => renderSubject(one, place, report.unit))),
     ...probesTable(subjects).map(renderTable),
-    ...told.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
+    ...shownBreakdowns.map((breakdown) => renderTable(breakdownTable(breakdown, true))),
     ...callSetTables(report, true).map(renderTable),
     ...formatTables(report).map(renderTable),
     ...recoveryTables(report).map(renderTable),
     ...dimensionTables(report, true).map(renderTable),
     ...perturbationTables(report, true).map(renderTable),
     ...workTable(subjects).map(renderTable),
-    // What several strategies were run for: nobody should have to look for it.
+    // Last, next to the prompt: strategies are run for this comparison.
     ...strategiesTable(comparisons).map(renderTable),
   ].join("\n\n");
 }
@@ -143,8 +144,8 @@ function renderTable({ title, source, paper, note, rows }: Table): string {
   ].join("\n");
 }
 
-/** What {@linkcode renderSubject} tells of each, side by side. */
-function renderSubjects({ subjects, unit }: Told): string[] {
+/** Returns the results of {@linkcode renderSubject} for all subjects, side by side. */
+function renderSubjects({ subjects, unit }: TableData): string[] {
   const failures = failuresTable(subjects, true);
   return [
     renderTable(overviewTable(subjects)),
@@ -161,18 +162,18 @@ function renderSubjects({ subjects, unit }: Told): string[] {
 function renderSubject(metrics: VariantMetrics, place: number, unit: string): string {
   const { subject, simulated, cells, total, repetition, behaviours, usage } = metrics;
   const { rows } = cellsTable(metrics, place);
-  const shown = cells.length > MOST_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
+  const shownRows = cells.length > MOST_CELLS ? [rows[0]!, rows.at(-1)!] : rows;
   const parts = [
     printable(variantName(subject)) +
     (simulated ? "  (simulated: a program, no language model)" : ""),
-    alignedTable(shown),
-    ...(shown === rows ? [] : [`over ${cells.length} cells`]),
+    alignedTable(shownRows),
+    ...(shownRows === rows ? [] : [`over ${cells.length} cells`]),
     ...(repetition === null ? [] : [renderRepetition(repetition)]),
     ...(hasCalls([total]) ? [renderFailures(metrics, unit)] : []),
     `spent: ${usage.inputTokens} tokens read, ${usage.outputTokens} written`,
   ];
-  const seen = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
-  if (seen.length > 0) parts.push(`behaviours (trials): ${printable(seen.join(", "))}`);
+  const counts = Object.entries(behaviours).map(([name, count]) => `${name} ${count}`);
+  if (counts.length > 0) parts.push(`behaviours (trials): ${printable(counts.join(", "))}`);
   return parts.join("\n\n");
 }
 
@@ -200,7 +201,7 @@ function renderFailures({ failures, calls }: VariantMetrics, unit: string): stri
   ]);
 }
 
-/** How gates decided where the truth was known, as a table. */
+/** Returns a table of the decisions of gates on simulations whose true rate is known. */
 export function renderChecks(checks: readonly Check[]): string {
   return alignedTable([
     ["truth", "error", "allowed", "seen", "95% interval", "pass", "fail", "undecided", "invalid"],

@@ -1,5 +1,5 @@
 /**
- * Reports of verdicts: for the terminal, and as Markdown.
+ * Verdicts as text: for the terminal, and as Markdown.
  * @module
  */
 
@@ -7,7 +7,7 @@ import { printable } from "../base/json.ts";
 import { type GateReport, type ReportedVerdict, verdictName } from "../gate/gate_report.ts";
 import { markdownText } from "./text.ts";
 
-/** The verdicts as paragraphs, one a subject, each with its numbers under it. */
+/** Returns one paragraph a subject: its verdict, then its numbers. */
 export function renderVerdicts({ verdicts, text }: GateReport): string {
   if (text !== undefined) return text;
   return verdicts.map((one) =>
@@ -15,7 +15,7 @@ export function renderVerdicts({ verdicts, text }: GateReport): string {
   ).join("\n\n");
 }
 
-/** The verdicts as Markdown, for the summary of a job. */
+/** Returns the verdicts as Markdown, for a job summary. */
 export function verdictsToMarkdown({ suite, verdict, verdicts, text }: GateReport): string {
   const parts = text === undefined ? verdicts.map(verdictToMarkdown) : [markdownText(text)];
   return `### ${markdownText(printable(suite))}: ${verdict}\n\n${parts.join("\n\n")}\n`;

@@ -50,12 +50,12 @@ export async function writeReport(
   { suite, resolved, prices, rule, trials: all }: Plan,
   { trials: finished, shard, decision, stopped, replay }: FinishedRun,
 ): Promise<void> {
-  const { lackNote, makeReport } = await import("../reports/report.ts");
+  const { makeReport, missingTrialsNote } = await import("../reports/report.ts");
   const { writeHtml } = await import("../reports/html.ts");
   // Tests may be shuffled.
   const trials = finished.toSorted((one, other) => one.index - other.index);
   const planned = all.length;
-  const note = lackNote({
+  const note = missingTrialsNote({
     lacking: planned - trials.length,
     planned,
     missing: shard === undefined ? undefined : `this is shard ${shard.index}/${shard.of}`,

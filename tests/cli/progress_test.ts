@@ -1,18 +1,18 @@
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import {
-  describeStanding,
-  drawStanding,
+  describeStatus,
+  drawStatus,
   Progress,
+  type RunStatus,
   type Screen,
   secondsLeft,
-  type Standing,
 } from "../../lib/cli/progress.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import type { SkippedTrial } from "../../lib/runs/early_stopping.ts";
 import { record, stageOf } from "../support/records.ts";
 import { SMALL } from "../support/suites.ts";
 
-const STANDING: Standing = {
+const STANDING: RunStatus = {
   total: 1150,
   done: 230,
   resumed: 0,
@@ -25,21 +25,21 @@ const STANDING: Standing = {
   seconds: 60,
 };
 
-Deno.test("describeStanding() tells every figure in words", () => {
+Deno.test("describeStatus() tells every figure in words", () => {
   assertEquals(
-    describeStanding(STANDING),
+    describeStatus(STANDING),
     "230/1150 trials, 160 solved (71.1%, 95% interval 64.9% to 76.6%), 5 invalid, 8 in flight, " +
       "1234567 tokens, $3.46, 4 min left",
   );
 });
 
-Deno.test("describeStanding() leaves out what is not known or over", () => {
+Deno.test("describeStatus() leaves out what is not known or over", () => {
   assertEquals(
-    describeStanding({ ...STANDING, total: 230, usd: undefined, inFlight: 0 }),
+    describeStatus({ ...STANDING, total: 230, usd: undefined, inFlight: 0 }),
     "230/230 trials, 160 solved (71.1%, 95% interval 64.9% to 76.6%), 5 invalid, 1234567 tokens",
   );
   assertEquals(
-    describeStanding({ ...STANDING, done: 5, solved: 0, resumed: 5 }),
+    describeStatus({ ...STANDING, done: 5, solved: 0, resumed: 5 }),
     "5/1150 trials, 0 solved, 5 invalid, 8 in flight, 1234567 tokens, $3.46",
   );
 });
@@ -53,38 +53,38 @@ Deno.test("secondsLeft() goes by the trials that this run has carried out", () =
   assertEquals(secondsLeft({ ...STANDING, total: 345 }), 30);
 });
 
-Deno.test("drawStanding() draws a bar of the share that is done, with the figures beside it", () => {
+Deno.test("drawStatus() draws a bar of the share that is done, with the figures beside it", () => {
   assertEquals(
-    drawStanding(STANDING, 130),
+    drawStatus(STANDING, 130),
     "[====----------------] 20% 230/1150  71% solved (65-77%)  4 min left  5 invalid  $3.46  " +
       "8 in flight  1.2M tokens",
   );
   assertEquals(
-    drawStanding({ ...STANDING, total: 230, inFlight: 0 }, 130),
+    drawStatus({ ...STANDING, total: 230, inFlight: 0 }, 130),
     "[====================] 100% 230/230  71% solved (65-77%)  5 invalid  $3.46  1.2M tokens",
   );
 });
 
-Deno.test("drawStanding() says 100% only when all is done", () => {
-  assertMatch(drawStanding({ ...STANDING, done: 1149 }, 130), /^\[=+-\] 99% 1149\/1150 /);
+Deno.test("drawStatus() says 100% only when all is done", () => {
+  assertMatch(drawStatus({ ...STANDING, done: 1149 }, 130), /^\[=+-\] 99% 1149\/1150 /);
   assertMatch(
-    drawStanding({ ...STANDING, total: 0, done: 0, solved: 0, invalid: 0 }, 130),
+    drawStatus({ ...STANDING, total: 0, done: 0, solved: 0, invalid: 0 }, 130),
     /^\[=+\] 100% 0\/0 /,
   );
 });
 
-Deno.test("drawStanding() fits any width, and gives up the least important figures first", () => {
+Deno.test("drawStatus() fits any width, and gives up the least important figures first", () => {
   for (let width = 0; width <= 130; width++) {
-    assert(drawStanding(STANDING, width).length <= width, `${width}`);
+    assert(drawStatus(STANDING, width).length <= width, `${width}`);
   }
   assertEquals(
-    drawStanding(STANDING, 79),
+    drawStatus(STANDING, 79),
     "[==--------] 20% 230/1150  71% solved (65-77%)  4 min left  5 invalid  $3.46",
   );
-  assertEquals(drawStanding(STANDING, 40), "[==--------] 20% 230/1150");
+  assertEquals(drawStatus(STANDING, 40), "[==--------] 20% 230/1150");
 });
 
-Deno.test("drawStanding() tells hours, minutes and seconds", () => {
+Deno.test("drawStatus() tells hours, minutes and seconds", () => {
   for (
     const [seconds, words] of [[0.2, "1 s left"], [59, "59 s left"], [61, "1 min left"], [
       3600 * 5 + 120,
@@ -92,7 +92,7 @@ Deno.test("drawStanding() tells hours, minutes and seconds", () => {
     ]] as const
   ) {
     const standing = { ...STANDING, total: 2, done: 1, solved: 1, invalid: 0, seconds };
-    assertStringIncludes(drawStanding(standing, 200), `  ${words}  `);
+    assertStringIncludes(drawStatus(standing, 200), `  ${words}  `);
   }
 });
 

@@ -201,7 +201,7 @@ async function runGithub(context: Deno.TestContext, workspace: Workspace): Promi
     assertStringIncludes(workspace.summary, "shards are missing&#58; 2/3");
     assertStringIncludes(
       some.get("report")!.get("results/report.html")!,
-      "are not there: shards are missing: 2/3.",
+      "have no result: shards are missing: 2/3.",
     );
   });
 }

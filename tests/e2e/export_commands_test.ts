@@ -71,7 +71,7 @@ Deno.test("toolgate export writes lines that OpenAI's fine-tuning documents, who
     assertEquals(await again(line), results, metadata["trial"]);
   }
   const recovered = lines.filter(({ metadata }) => metadata["recovery"] !== undefined);
-  assertStringIncludes(stderr, `${recovered.length} marked as recovered from what went wrong`);
+  assertStringIncludes(stderr, `${recovered.length} marked as recovered from errors`);
   assert(
     recovered.some(({ metadata }) => metadata["recovery"]!.split(",").includes("timeout")),
     all,
@@ -231,7 +231,7 @@ Deno.test("toolgate export refuses what it cannot understand", async () => {
         "--metadata",
         `${place.path}/./x`,
       ],
-      "each file can be written once only",
+      "each file can be written only once",
     ],
     [[`${journal}.none`, "--format", "hermes"], "there is no such file or folder"],
     [

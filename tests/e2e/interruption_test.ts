@@ -168,7 +168,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     assert(kept.length > 0 && kept.length < TRIALS, finished.all);
     assertStringIncludes(
       finished.stdout,
-      `Interrupted: ${kept.length} of ${TRIALS} trials, and so partial figures\n`,
+      `Interrupted: figures are of ${kept.length} of ${TRIALS} trials\n`,
     );
     assertEquals(totalIn(finished), kept.length, finished.all);
     assertStringIncludes(finished.stderr, "continue with the same command and --resume");
@@ -207,7 +207,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
         page,
         `${
           TRIALS - kept.length
-        } of ${TRIALS} planned trials were not run: the run was interrupted. All figures are of a part.`,
+        } of ${TRIALS} planned trials were not run: the run was interrupted. All figures are of the other trials.`,
       );
     } else {
       // The runner of tests ends at once, before any listener is called.

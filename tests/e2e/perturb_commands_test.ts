@@ -206,7 +206,7 @@ Deno.test("toolgate perturb applies joined methods in the one order that there i
     '{"user_id": "ID_7", "dayName": "Monday", "max_temp": 21...',
   );
   const help = PERTURB_HELP;
-  assertMatch(help, /joined by \+, are applied in the fixed order in which\s+they stand below/);
+  assertMatch(help, /joined by \+, are applied in the order of the list\s+below/);
   const listed = help.split("\n").flatMap((line) => /^ {2}([A-Z_]+) {3}/.exec(line)?.[1] ?? []);
   assertEquals(listed, perturbationsIn(PERTURBATION_METHODS.join("+")));
 });
@@ -240,7 +240,7 @@ Deno.test("toolgate perturb says of a query without parameters that it declares 
   using place = new Folder();
   const query = (file: unknown) => place.write("q.json", JSON.stringify(file));
   const none =
-    /changed nothing: the file declares no parameters, nor calls whose arguments stand in /;
+    /changed nothing: the file declares no parameters, nor calls whose arguments are in /;
   for (const method of ["RP_F", "RP_L", "CP", "AN"]) {
     for (const file of [{ query: "Hi" }, { query: "Hi", calls: [{ arguments: { a: "Rome" } }] }]) {
       assertMatch((await run("perturb", "--method", method, query(file))).out, none);
@@ -308,7 +308,7 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
     [["--method", "CP+CP", query], /must not name a perturbation twice: CP/],
     [
       ["--method", "rename", document],
-      /--method must be of what changes a file: rename changes a task, or a list of tools, as a whole/,
+      /--method must be one that changes a file: rename changes a task, or a list of tools, as a whole/,
     ],
     [["--method", "RD+unrelated", document], /changes a file: unrelated changes a task/],
     [["--method", "CP"], /it takes one file: none is given/],

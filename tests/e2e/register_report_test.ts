@@ -96,7 +96,7 @@ Deno.test("benchmark() without a gate writes its report, in the order of the pla
   const second = await run(place, { own: ["--report=b.html"], flags: ["--shuffle=3"] });
   assertEquals(second.code, 1, second.all);
   const [a, b] = ["a.html", "b.html"].map((name) =>
-    pageOf(place, name).replace(/begun (at|from) .*? UTC( to \S+ \S+ UTC)?/, "")
+    pageOf(place, name).replace(/started (at|from) .*? UTC( to \S+ \S+ UTC)?/, "")
   );
   assertStringIncludes(a!, "6 of 6 planned trials");
   assertEquals(b, a);
@@ -189,7 +189,7 @@ Deno.test("benchmark() reports on a shard, and on what --filter selects, as on a
   assertEquals(shard.code, 0, shard.all);
   assertStringIncludes(
     pageOf(place, "s.html"),
-    "3 of 6 planned trials are not there: this is shard 1/2. All figures are of a part.",
+    "3 of 6 planned trials have no result: this is shard 1/2. All figures are of the other trials.",
   );
   const filtered = await run(place, {
     flags: ["--filter=core 2, depth 1, connected 0, disconnected 0, graph 1"],
@@ -197,7 +197,10 @@ Deno.test("benchmark() reports on a shard, and on what --filter selects, as on a
   });
   assertEquals(filtered.code, 0, filtered.all);
   const page = pageOf(place, "f.html");
-  assertStringIncludes(page, "5 of 6 planned trials are not there. All figures are of a part.");
+  assertStringIncludes(
+    page,
+    "5 of 6 planned trials have no result. All figures are of the other trials.",
+  );
 });
 
 Deno.test("benchmark() leaves a notice in the place of the report of a run that breaks off", async () => {

@@ -88,7 +88,7 @@ Deno.test("toolgate run refuses a server's address that holds a secret", async (
   const all = addresses.map((url) => toolgate(["run", suite, "--out", out, "--base-url", url]));
   for (const finished of await Promise.all(all)) {
     assertEquals([finished.code, finished.stdout], [2, ""], finished.all);
-    assertStringIncludes(finished.stderr, "--base-url must hold no name, password or query");
+    assertStringIncludes(finished.stderr, "--base-url must have no user name, password or query");
     assertEquals(finished.stderr.includes("secret"), false, finished.all);
   }
   assertEquals(place.names(), ["suite.jsonc"]);

@@ -140,7 +140,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
   const cases: Record<string, [(place: Folder) => string[], RegExp]> = {
     "a missing shard": [
       (place) => [write(place, "1.jsonl", {}, { shard: { index: 1, of: 2 } })],
-      /\* 6 of 12 planned trials of 1\.jsonl are not there: shards are missing: 2\/2\. /,
+      /\* 6 of 12 planned trials of 1\.jsonl have no result: shards are missing: 2\/2\. /,
     ],
     "a missing shard, and a gate": [
       (place) => [
@@ -150,7 +150,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "a run that was cut short": [
       (place) => [write(place, "a.jsonl", {}, { trials: (all) => all.slice(0, 5) })],
-      /\* 7 of 12 planned trials of a\.jsonl are not there\. All figures are of a part\./,
+      /\* 7 of 12 planned trials of a\.jsonl have no result\. All figures are of the other trials\./,
     ],
     "a torn last line": [
       (place) => {
@@ -162,7 +162,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "no line at all": [
       (place) => [place.write("a.jsonl", "")],
-      /^\* No trial has ended yet: there is nothing to tell\.$/m,
+      /^\* No trial has ended yet: there is nothing to report\.$/m,
     ],
     "a plan alone": [
       (place) => [write(place, "a.jsonl", { gate: { successRate: 0.5 } }, { trials: () => [] })],
@@ -255,14 +255,14 @@ Deno.test("toolgate report refuses a wrong command line, and loses nothing by it
     [[], /it takes one journal or more: none is given/],
     [["--html", "old.html"], /it takes one journal or more: none is given/],
     [["a.jsonl", "--htm", "x.html"], /there is no option --htm; there are --html, --markdown/],
-    [["a.jsonl", "--json", "b.jsonl"], /--json must be no journal.*: it is b\.jsonl/],
-    [["journal.txt", "--json", "./journal.txt"], /--json must be none of the files that are read/],
-    [["journal.txt", "--markdown", `${here}/journal.txt`], /must be none of the files/],
-    [["journal.txt", "--html", "link.txt"], /must be none of the files that are read: it is link/],
-    [["link.txt", "--html", "folder/../journal.txt"], /must be none of the files that are read/],
+    [["a.jsonl", "--json", "b.jsonl"], /--json must not be a journal.*: it is b\.jsonl/],
+    [["journal.txt", "--json", "./journal.txt"], /--json must not be a file that is read/],
+    [["journal.txt", "--markdown", `${here}/journal.txt`], /must not be a file that is read/],
+    [["journal.txt", "--html", "link.txt"], /must not be a file that is read: it is link/],
+    [["link.txt", "--html", "folder/../journal.txt"], /must not be a file that is read/],
     [
       ["a.jsonl", "--prices", "prices.jsonc", "--json", "prices.jsonc"],
-      /must be none of the files/,
+      /must not be a file that is read/,
     ],
     [["a.jsonl", "--html", "new.html", "--json", "new.html"], /new\.html is named twice/],
     [["a.jsonl", "--html", "old.html", "--json", "./old.html"], /\.\/old\.html is named twice/],
@@ -299,7 +299,7 @@ Deno.test("toolgate report refuses plans that disagree on a price, unless prices
   assertEquals([refused.code, refused.stdout], [2, ""], refused.all);
   assertStringIncludes(
     refused.stderr,
-    "the plans must agree on what x costs, or --prices be given: they differ",
+    "the plans must have the same price for x, or --prices must be given: they differ",
   );
   assertEquals(place.names().includes("r.json"), false);
   for (
@@ -372,7 +372,7 @@ Deno.test("toolgate report lists just the trials that its tables count, while a 
     );
     const { trials: counted, notes } = JSON.parse(Deno.readTextFileSync(place.file("r.json")));
     assertEquals(counted, 5);
-    assertMatch(notes[0], /^7 of 12 planned trials of a\.jsonl are not there/);
+    assertMatch(notes[0], /^7 of 12 planned trials of a\.jsonl have no result/);
   } finally {
     console.error = error;
   }

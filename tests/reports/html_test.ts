@@ -234,7 +234,7 @@ Deno.test("a page shows strategies against the baseline, where there is somethin
   assertEquals(
     figures.get("strategies")!.caption,
     "Strategies against the baseline of the same model, on the same tasks; whiskers: 95% intervals, " +
-      "each for one comparison by itself",
+      "each for a single comparison",
   );
   const [, table] = /<caption>\s*<div>Strategies against the baseline([^]*?)<\/table>/.exec(page)!;
   const cells = [...table!.matchAll(/<t[hd][^>]*>([^]*?)<\/t[hd]>/g)].map(([, cell]) =>

@@ -163,7 +163,7 @@ Deno.test("renderMarkdown() begins with the suite, where it comes from, and what
   assertEquals(title, "# quick");
   assertEquals(
     shown(origin!),
-    "2 of 3 planned trials, seed 7, begun at 2026-01-01 00:00:00 UTC",
+    "2 of 3 planned trials, seed 7, started at 2026-01-01 00:00:00 UTC",
   );
   assertMatch(first!, /^- Simulated models are programs/);
   assertMatch(second!, /^- 1 of 2 trials are invalid/);
@@ -181,7 +181,7 @@ Deno.test("renderMarkdown() has the verdicts before the tables", () => {
 Deno.test("renderMarkdown() of nothing says so", () => {
   assertEquals(
     renderMarkdown(makeReport([], { suite: "s" })),
-    "# s\n\n0 trials\n\n- No trial has ended yet&#58; there is nothing to tell.\n",
+    "# s\n\n0 trials\n\n- No trial has ended yet&#58; there is nothing to report.\n",
   );
 });
 
@@ -241,7 +241,7 @@ Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as te
   }
   assertMatch(
     shown(strategies!),
-    /^\nOn the same tasks .*; this decides nothing\.\n\n\| strategy /,
+    /^\nOn the same tasks .*; verdicts do not depend on them\.\n\n\| strategy /,
   );
   const alone = reportVerdicts("s", judged.slice(0, 1), policy);
   assertNotMatch(gateToMarkdown(alone), /Strategies|\|/);

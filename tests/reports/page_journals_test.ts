@@ -117,8 +117,8 @@ browserTest("a report of a plan without trials says that nothing has ended", asy
   using folder = new Folder();
   const seen = await look(browser, writeJournal(folder, GATED, []));
   assertEquals(seen.notes, [
-    "No trial has ended yet: there is nothing to tell.",
-    "12 of 12 planned trials of a.jsonl are not there. All figures are of a part.",
+    "No trial has ended yet: there is nothing to report.",
+    "12 of 12 planned trials of a.jsonl have no result. All figures are of the other trials.",
   ]);
   assertEquals(seen.provenance, "0 of 12 planned trials, seed 1");
   assertStringIncludes(seen.text, "INVALID");
@@ -129,7 +129,7 @@ browserTest("a report of a plan without trials says that nothing has ended", asy
 browserTest("a report of an empty file is a whole page that says so", async (browser) => {
   using folder = new Folder();
   const seen = await look(browser, folder.write("a.jsonl", ""));
-  assertEquals(seen.notes, ["No trial has ended yet: there is nothing to tell."]);
+  assertEquals(seen.notes, ["No trial has ended yet: there is nothing to report."]);
   // Nobody knows the name of the suite, and yet the page has a heading.
   assertMatch(seen.title, /^.+: toolgate report$/);
   assertEquals([seen.count, seen.rows], ["0 of 0 trials", []]);
@@ -139,7 +139,7 @@ browserTest("a report of a part says what is not there", async (browser) => {
   using folder = new Folder();
   const seen = await look(browser, journalOf(folder, PLAN, {}, 7));
   assertEquals(seen.notes, [
-    "5 of 12 planned trials of a.jsonl are not there. All figures are of a part.",
+    "5 of 12 planned trials of a.jsonl have no result. All figures are of the other trials.",
   ]);
   assertStringIncludes(seen.provenance, "7 of 12 planned trials");
   assertEquals(seen.rows.length, 7);
@@ -243,7 +243,7 @@ browserTest("a report that was cut off says that it is not whole", async (browse
   for (const [name, at] of Object.entries(cuts)) {
     await using opened = await browser.open(folder.write("cut.html", text.slice(0, at)));
     const { page, faults } = opened;
-    await page.getByText("This file is not whole: it was cut off while it was written.").waitFor();
+    await page.getByText("This file is incomplete: it was cut off while it was written.").waitFor();
     assertEquals(await page.getByText("Unpacking").count(), 0, name);
     assertEquals(faults, [], name);
   }

@@ -68,14 +68,17 @@ browserTest(
       for (const [at, { text, returned: back }] of views.entries()) {
         const { parameters, unperturbed, result } = calls[at];
         for (const { parameter, type } of parameters?.oracle ? parameters.failures : []) {
-          assertStringIncludes(text, `beside right call ${parameters.oracle}: ${parameter}: `);
+          assertStringIncludes(
+            text,
+            `compared with right call ${parameters.oracle}: ${parameter}: `,
+          );
           assertStringIncludes(text, type.replaceAll("_", " "));
           shown++;
         }
-        const routing = "routing error: it is none of the right calls, or one of them once more";
+        const routing = "routing error: it is not one of the right calls, or repeats one of them";
         assertEquals(text.includes(routing), parameters?.oracle === null);
         for (const { parameter, type } of parameters?.oracle === null ? parameters.failures : []) {
-          const told = `beside its schema: ${parameter || "arguments"}: ${
+          const told = `compared with its schema: ${parameter || "arguments"}: ${
             type.replaceAll("_", " ")
           }`;
           assertStringIncludes(text, told);

@@ -235,7 +235,7 @@ function eventOf(
   const origins: Record<string, (one: Record<string, unknown>) => string> = {
     other_variable: ({ originVariable }) => `which is the value of ${originVariable}`,
     wrong_return: ({ originCall }) => `which call ${originCall} had returned wrongly`,
-    fabricated: () => "which nothing had returned",
+    fabricated: () => "which no call had returned",
   };
   return {
     kinds: [
@@ -253,9 +253,7 @@ function eventOf(
         value: `${name} = ${value}`,
         wrong: `\u2717 ${name} expects ${
           name === one.variable ? "its own value" : `the value of ${one.variable}`
-        } but got ${one.given}, ${origins[one.origin]!(one)}; right would be ${
-          right[one.variable]
-        }`,
+        } but got ${one.given}, ${origins[one.origin]!(one)}; expected ${right[one.variable]}`,
       };
     }),
     returned: event.returned === undefined

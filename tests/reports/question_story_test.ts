@@ -48,9 +48,9 @@ Deno.test("describeQuestion() tells where an answer differs from the truth", () 
     'call 2: expected taxi, but it is "tour"',
   ]);
   assertEquals(faults(calls(["tour"], [{}])), ['calls: expected 2, but there are 1: ["tour"]']);
-  assertEquals(faults("I cannot help."), ["the answer is no JSON that can be read"]);
+  assertEquals(faults("I cannot help."), ["the answer cannot be read as JSON"]);
   assertEquals(faults("I cannot help.", { output: "yaml" }), [
-    "the answer is no YAML that can be read",
+    "the answer cannot be read as YAML",
   ]);
   assertEquals(faults('"tour"'), ['the answer must have two lists, "API" and "parameters"']);
   assertEquals(faults(calls(["tour", 7], [{ day: "Monday" }, null])), [

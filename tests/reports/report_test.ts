@@ -1,7 +1,12 @@
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
-import { lackNote, makeReport, provenance, type Report } from "../../lib/reports/report.ts";
+import {
+  makeReport,
+  missingTrialsNote,
+  provenance,
+  type Report,
+} from "../../lib/reports/report.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { tablesOf } from "../../lib/reports/tables/tables.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
@@ -125,7 +130,7 @@ Deno.test("makeReport() says first that figures of simulated models say nothing 
 Deno.test("makeReport() says how many trials are invalid", () => {
   const { notes } = makeReport(records(["solved", "invalid", "invalid"]), { suite: "s" });
   assertEquals(notes.length, 1);
-  assertMatch(notes[0]!, /^2 of 3 trials are invalid: infrastructure spoiled them\./);
+  assertMatch(notes[0]!, /^2 of 3 trials are invalid: infrastructure failed\./);
 });
 
 Deno.test("makeReport() tells that figures mix several served models, and which", () => {
@@ -176,7 +181,7 @@ Deno.test("makeReport() has no note on probes, which nobody looks for among size
 
 Deno.test("makeReport() of nothing says so, and has no figure", () => {
   const report = makeReport([], { suite: "s", planned: 4, notes: ["torn"] });
-  assertEquals(report.notes, ["No trial has ended yet: there is nothing to tell.", "torn"]);
+  assertEquals(report.notes, ["No trial has ended yet: there is nothing to report.", "torn"]);
   assertEquals([report.subjects, report.breakdowns, report.began, report.trials], [
     [],
     [],
@@ -196,16 +201,16 @@ Deno.test("provenance() is what is known of where the trials come from", () => {
   const trials = [record({ startedAt: "2026-01-01T12:30:59.123Z" })];
   assertEquals(
     provenance(makeReport(trials, { suite: "s", seed: 0, planned: 3 })),
-    "1 of 3 planned trials, seed 0, begun at 2026-01-01 12:30:59 UTC",
+    "1 of 3 planned trials, seed 0, started at 2026-01-01 12:30:59 UTC",
   );
   assertEquals(
     provenance(makeReport([record({ startedAt: "yesterday" })], { suite: "s" })),
-    "1 trial, begun at yesterday",
+    "1 trial, started at yesterday",
   );
   assertEquals(provenance(makeReport([], { suite: "s" })), "0 trials");
 });
 
-Deno.test("lackNote() says why trials are not there", () => {
+Deno.test("missingTrialsNote() says why trials are not there", () => {
   const verdicts = (kinds: readonly [number, number][]) =>
     reportVerdicts(
       "s",
@@ -223,25 +228,24 @@ Deno.test("lackNote() says why trials are not there", () => {
   const open = verdicts([[95, 100], [8, 10]]);
   assertEquals(open.verdicts.map(({ kind }) => kind), ["pass", "undecided"]);
   const lack = { lacking: 3, planned: 12 };
-  const part = "All figures are of a part.";
-  assertEquals(lackNote({ ...lack, lacking: 0, stopped: "budget" }), undefined);
-  assertEquals(lackNote(lack), `3 of 12 planned trials are not there. ${part}`);
+  const part = "All figures are of the other trials.";
+  assertEquals(missingTrialsNote({ ...lack, lacking: 0, stopped: "budget" }), undefined);
+  assertEquals(missingTrialsNote(lack), `3 of 12 planned trials have no result. ${part}`);
   assertEquals(
-    lackNote({ ...lack, where: "a.jsonl", missing: "shards are missing: 2/2" }),
-    `3 of 12 planned trials of a.jsonl are not there: shards are missing: 2/2. ${part}`,
+    missingTrialsNote({ ...lack, where: "a.jsonl", missing: "shards are missing: 2/2" }),
+    `3 of 12 planned trials of a.jsonl have no result: shards are missing: 2/2. ${part}`,
   );
   assertEquals(
-    lackNote({ ...lack, decision: decided }),
-    "3 of 12 planned trials were not needed: the gate had decided. Tables and figures also have the " +
-      "trials that were in flight then, and their intervals do not allow for the early stop: the " +
-      "verdict does.",
+    missingTrialsNote({ ...lack, decision: decided }),
+    "3 of 12 planned trials were not needed: the gate had decided. Tables and figures include the " +
+      "trials in flight at that time, and their intervals do not account for the early stop: the verdict does.",
   );
   assertEquals(
-    lackNote({ ...lack, stopped: "the budget was spent", decision: decided }),
-    "3 of 12 planned trials were not run: the budget was spent. All figures are of a part.",
+    missingTrialsNote({ ...lack, stopped: "the budget was spent", decision: decided }),
+    "3 of 12 planned trials were not run: the budget was spent. All figures are of the other trials.",
   );
   for (const decision of [open, reportVerdicts("s", [], { successRate: 0.8 })]) {
-    assertEquals(lackNote({ ...lack, decision }), lackNote(lack));
+    assertEquals(missingTrialsNote({ ...lack, decision }), missingTrialsNote(lack));
   }
 });
 

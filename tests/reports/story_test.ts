@@ -10,7 +10,7 @@ import {
 import type { Failure, FailureCause } from "../../lib/calls/failure.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { describeFailure, describeTrial, summarize } from "../../lib/reports/story.ts";
+import { describeFailure, describeOutcome, describeTrial } from "../../lib/reports/story.ts";
 import { TRIAL_LINE } from "../../lib/trials/trial.ts";
 import {
   callEvent,
@@ -23,9 +23,9 @@ import {
   wrongValue,
 } from "../support/records.ts";
 
-Deno.test("summarize() says how the trial ended, and what was wrong", () => {
-  assertEquals(summarize(record()), "solved after 3 calls (fewest 3)");
-  assertEquals(summarize(record({ minimumCalls: null })), "solved after 3 calls");
+Deno.test("describeOutcome() says how the trial ended, and what was wrong", () => {
+  assertEquals(describeOutcome(record()), "solved after 3 calls (fewest 3)");
+  assertEquals(describeOutcome(record({ minimumCalls: null })), "solved after 3 calls");
   const wrong = traced([
     ...callEvents(3, {
       1: { ...NOT_FOUND, root: true },
@@ -35,14 +35,14 @@ Deno.test("summarize() says how the trial ended, and what was wrong", () => {
     { kind: "answer", text: "It is 12.", value: 12 },
   ]);
   assertEquals(
-    summarize(wrong),
+    describeOutcome(wrong),
     "wrong_answer after 3 calls (fewest 3); answered 12; " +
       "wrong calls: 1 function_not_found, 2 incorrect_value",
   );
 });
 
-Deno.test("summarize() blames infrastructure for an invalid trial, in printable words", () => {
-  const text = summarize(record({ outcome: "invalid", reason: `502 ${HOSTILE}` }));
+Deno.test("describeOutcome() blames infrastructure for an invalid trial, in printable words", () => {
+  const text = describeOutcome(record({ outcome: "invalid", reason: `502 ${HOSTILE}` }));
   assertStringIncludes(text, "invalid after 3 calls (fewest 3); infrastructure: 502 evil");
   assertNotMatch(text, STEERING);
 });
@@ -199,15 +199,15 @@ Deno.test("describeFailure() says where, what and why, for each type", () => {
         type: "wrong_number_of_inputs",
         detail: { missing: ["a"], unexpected: ["b", "c"], wrongType: ["d"], malformed: false },
       },
-      "wrong_number_of_inputs: missing a; unexpected b, c; not what the schema takes: d",
+      "wrong_number_of_inputs: missing a; unexpected b, c; not as the schema requires: d",
     ],
     [
       {
         type: "value_not_yet_known",
         detail: { arguments: [{ ...wrong, origin: "fabricated" }] },
       },
-      "value_not_yet_known: before step 2 nothing had returned what it takes: " +
-      "para expects the value of vari but got 7, which nothing had returned",
+      "value_not_yet_known: before step 2 no call had returned the values it needs: " +
+      "para expects the value of vari but got 7, which no call had returned",
     ],
     [
       {

@@ -144,7 +144,7 @@ Deno.test("renderReport() begins with the suite and what to know, then the table
 });
 
 Deno.test("renderReport() of nothing says so", () => {
-  assertEquals(rendered([]), "quick\n\n* No trial has ended yet: there is nothing to tell.");
+  assertEquals(rendered([]), "quick\n\n* No trial has ended yet: there is nothing to report.");
 });
 
 Deno.test("renderReport() shows up to 24 cells, and their sums where there are more", () => {
@@ -399,7 +399,7 @@ Deno.test("renderReport() has strategies last of all, and what they did before t
     "Success by core size (as in FuncBenchGen, Table 2)",
     "Success by strategy, 3 core functions (as in FuncBenchGen, Fig. 8, for another size)",
     "Success by strategy, 5 core functions (as in FuncBenchGen, Fig. 8)",
-    "What strategies did",
+    "Work of strategies",
     "Strategies against the baseline",
   ]);
   assert(titles.indexOf("Behaviour towards tools") < titles.length - 5);

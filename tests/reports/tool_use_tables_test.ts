@@ -137,7 +137,7 @@ Deno.test("dimensionTables() is there where faults were met, and says what was n
     ["m", "error recovery", "1.00", "0.34 to 1.00", "3"],
     ["m", "overall, of 3", "0.75", "0.39 to 0.91", ""],
   ]);
-  for (const word of ["F1", "independent", "permission", "each weighing the same"]) {
+  for (const word of ["F1", "independent", "permission", "unweighted mean"]) {
     const notes = tablesOf(told(MEASURED)).map(({ note }) => note ?? "").join("\n");
     assertStringIncludes(notes, word);
   }

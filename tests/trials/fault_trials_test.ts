@@ -744,6 +744,6 @@ Deno.test("run takes faults on the command line, and perturb says that they are 
   assertEquals(perturbed.code, 2, perturbed.all);
   assertStringIncludes(
     perturbed.stderr,
-    "timeout is a fault, which comes to calls as they are made",
+    "timeout is a fault, which changes calls while they run",
   );
 });

@@ -210,7 +210,7 @@ Deno.test("selfcheck leaves out what no gate can be asked of, and says so", asyn
   assertStringIncludes(
     checked.stderr,
     "sim:planner + AP is left out: its perturbation found nothing to change\n" +
-      "sim:planner + RP_F is left out: under its perturbation nothing can be solved\n",
+      "sim:planner + RP_F is left out: under its perturbation no task can be solved\n",
   );
   assertEquals(checked.stdout.match(/^sim:planner.*$/gm), ["sim:planner (simulated)"]);
 });

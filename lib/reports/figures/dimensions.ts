@@ -1,6 +1,6 @@
 /**
- * The figure of the five dimensions of tool use as SVG: dots with whiskers along one axis, so that lengths
- * are compared, and not areas.
+ * Dimensions figure: the five dimensions of tool use as SVG, as dots with whiskers along one axis, so that
+ * readers compare lengths and not areas.
  * @module
  */
 
@@ -10,16 +10,17 @@ import { dimensionName, scoreText } from "../tables/dimensions.ts";
 import { colour, distinct, draw, inOrder, seriesChannel, seriesMark } from "./plotting.ts";
 import { nameOf } from "../tables/table.ts";
 
-/** How wide the axis is, in pixels. */
+/** Width of the axis, in pixels. */
 const WIDTH = 360;
-/** What the name of a dimension takes, and each model beneath it; and what keeps dimensions apart. */
+/** Height of a dimension's name and of each model below it, in pixels. */
 const LINE = 17;
+/** Space between dimensions, in pixels. */
 const GAP = 10;
 
 const OVERALL = dimensionName("overall");
 const ROWS = [...DIMENSIONS.map(dimensionName), OVERALL];
 
-/** What stands in one line of a dimension: its name in the first one, then the models. */
+/** A line within a dimension: 0 is the dimension's name, then follow the models. */
 interface Line {
   readonly row: string;
   readonly line: number;
@@ -28,18 +29,18 @@ interface Line {
 /** One model in one dimension. */
 interface Score extends Line {
   readonly series: string;
-  /** What is written beside it. */
+  /** The label next to it. */
   readonly text: string;
   readonly mean?: number;
   readonly lower?: number;
   readonly upper?: number;
 }
 
-/** The dimensions beneath each other, in each of them every model, and their mean set apart. */
+/** Draws the dimensions below each other, each with every model, and highlights the overall score. */
 export async function drawDimensions(dimensions: readonly DimensionMetrics[]): Promise<string> {
   const names = distinct(dimensions.map(nameOf));
-  const scores = dimensions.flatMap((one, place) => {
-    const series = { series: names[place]!, line: place + 1 };
+  const scores = dimensions.flatMap((one, index) => {
+    const series = { series: names[index]!, line: index + 1 };
     return [
       ...one.dimensions.map((own) =>
         scoreOf(own, { ...series, row: dimensionName(own.dimension) })
@@ -49,7 +50,7 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
   });
   const lines = Array.from({ length: names.length + 1 }, (_, line) => line);
   const y = { field: "row", ...inOrder(ROWS), axis: null };
-  const place = {
+  const position = {
     y,
     yOffset: { field: "line", type: "nominal" as const, scale: { domain: lines, padding: 0.3 } },
   };
@@ -64,7 +65,7 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
       labelFlush: false,
     },
   };
-  const written = { type: "text", align: "left", color: "var(--ink)" };
+  const textMark = { type: "text", align: "left", color: "var(--ink)" };
   return await draw({
     data: { values: scores },
     width: WIDTH,
@@ -77,9 +78,9 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
       },
       {
         data: { values: ROWS.map((row): Line => ({ row, line: 0 })) },
-        mark: { ...written, dx: 4, fontSize: 12 },
+        mark: { ...textMark, dx: 4, fontSize: 12 },
         encoding: {
-          ...place,
+          ...position,
           x: { datum: 0, ...along },
           text: { field: "row" },
         },
@@ -87,7 +88,7 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
       {
         mark: { type: "rule", strokeWidth: 2 },
         encoding: {
-          ...place,
+          ...position,
           x: { field: "lower", ...along },
           x2: { field: "upper" },
           color: colour(names),
@@ -96,15 +97,19 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
       {
         mark: { type: "point", filled: true, size: 80, opacity: 1 },
         encoding: {
-          ...place,
+          ...position,
           x: { field: "mean", ...along },
           color: colour(names),
           shape: seriesChannel(names, (place) => seriesMark(place).shape),
         },
       },
       {
-        mark: { ...written, dx: 10, fontSize: 11, aria: false },
-        encoding: { ...place, x: { datum: 1, ...along }, text: { field: "text", type: "nominal" } },
+        mark: { ...textMark, dx: 10, fontSize: 11, aria: false },
+        encoding: {
+          ...position,
+          x: { datum: 1, ...along },
+          text: { field: "text", type: "nominal" },
+        },
       },
     ],
   });
@@ -112,8 +117,8 @@ export async function drawDimensions(dimensions: readonly DimensionMetrics[]): P
 
 function scoreOf(
   { mean, interval }: Pick<MeanEstimate, "mean" | "interval">,
-  place: Line & Pick<Score, "series">,
+  position: Line & Pick<Score, "series">,
 ): Score {
-  if (mean === null) return { ...place, text: "not measured" };
-  return { ...place, text: scoreText(mean), mean, ...(interval ?? {}) };
+  if (mean === null) return { ...position, text: "not measured" };
+  return { ...position, text: scoreText(mean), mean, ...(interval ?? {}) };
 }

@@ -22,24 +22,25 @@ import { nameOf } from "../tables/table.ts";
 
 const WIDTH = 400;
 const HEIGHT = 230;
-/** What a bar takes where there are many, and what all of them take at most. */
+/** Width of a bar where there are many, in pixels. */
 const BAR = 10;
+/** Width of all bars at most, in pixels. */
 const BROADEST = 1150;
-/** More lines than this cannot be followed in the usual room. */
+/** More lines than this need a wider figure to be readable. */
 const MOST_LINES = 8;
 
-/** How wide so many bars are drawn: those that cannot be told apart show nothing. */
+/** Returns the width for a number of bars, wide enough to tell them apart. */
 function barsWidth(bars: number): number {
   return Math.min(BROADEST, Math.max(WIDTH, BAR * bars));
 }
 
-/** How wide the figure of a breakdown is drawn. */
+/** Returns the width of a breakdown's figure. */
 function widthOf({ shape, values, series }: Breakdown): number {
   if (shape === "bars") return barsWidth(values.length * series.length);
   return series.length > MOST_LINES ? 2.2 * WIDTH : WIDTH;
 }
 
-/** A figure that is drawn wider takes the room of two. */
+/** A wider figure takes the space of two. */
 const BROAD = 1.5 * WIDTH;
 
 /** Whether the figure of a breakdown is broad. */
@@ -55,29 +56,29 @@ export function hasBroadFailures(subjects: readonly VariantMetrics[]): boolean {
 /** A point of a figure. */
 interface Point {
   readonly series: string;
-  /** Where it stands along the axis: a little beside, so that whiskers do not cover each other. */
+  /** Position along the axis, shifted slightly so that whiskers do not overlap. */
   readonly place: number | string;
   readonly rate: number;
   readonly lower: number | null;
   readonly upper: number | null;
 }
 
-/** The figure of a breakdown: shares solved, with whiskers for their 95% intervals. */
+/** Draws a breakdown: shares solved, with whiskers for their 95% intervals. */
 export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
   const { shape, axis, values, series } = breakdown;
   const names = distinct(series.map(({ name }) => name));
   const labels = distinct(values.map(String));
-  const numbers = shape === "lines";
+  const isNumeric = shape === "lines";
   const points = series.flatMap(({ tallies }, place) =>
     tallies.flatMap((tally, at) => {
-      const beside = numbers
+      const position = isNumeric
         ? Number(values[at]) +
           (place - (series.length - 1) / 2) * shift(values as number[], series.length)
         : labels[at]!;
-      return pointOf(tally, { series: names[place]!, place: beside });
+      return pointOf(tally, { series: names[place]!, place: position });
     })
   );
-  const along = numbers
+  const along = isNumeric
     ? {
       type: "quantitative" as const,
       scale: { zero: false, nice: false, padding: 12 },
@@ -93,7 +94,7 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
       },
     };
   const x = { field: "place", ...along };
-  const beside = numbers ? {} : { xOffset: { field: "series", ...inOrder(names) } };
+  const offset = isNumeric ? {} : { xOffset: { field: "series", ...inOrder(names) } };
   const bounds = {
     y: { field: "lower", type: "quantitative" as const, ...SHARE },
     y2: { field: "upper" },
@@ -102,8 +103,8 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
     data: { values: points },
     width: widthOf(breakdown),
     height: HEIGHT,
-    encoding: { x, ...beside },
-    layer: numbers
+    encoding: { x, ...offset },
+    layer: isNumeric
       ? [
         {
           transform: [BOUNDED],
@@ -141,15 +142,15 @@ export async function drawBreakdown(breakdown: Breakdown): Promise<string> {
   });
 }
 
-/** How rows of subjects are drawn. */
+/** Options of figures with a row for each subject. */
 export interface RowOptions<T> {
-  /** All subjects, by which series have their colours; default those that have a row. */
+  /** All subjects; a series has the colour of its index in them. Default: those that have a row. */
   readonly subjects?: readonly VariantMetrics[];
-  /** What stands over a row; default the subject's name. */
+  /** Returns the label above a row. Default: the subject's name. */
   readonly label?: (row: T) => string;
 }
 
-/** Success of models beneath each other, with whiskers for the 95% intervals. */
+/** Draws the success of each subject in a row, with whiskers for the 95% intervals. */
 export async function drawOverview(
   own: readonly VariantMetrics[],
   { subjects = own, label = nameOf }: RowOptions<VariantMetrics> = {},
@@ -162,16 +163,16 @@ export async function drawOverview(
   return await drawRows(points, { names, rows: labels, ...SHARE.scale, axis: SHARE.axis });
 }
 
-/** How comparisons are drawn. */
+/** Options of {@linkcode drawComparisons}. */
 export interface ComparisonOptions extends RowOptions<Comparison> {
   readonly subjects: readonly VariantMetrics[];
-  /** All comparisons, whose figures have one axis; default those that have a row. */
+  /** All comparisons, whose figures share one axis. Default: those that have a row. */
   readonly comparisons?: readonly Comparison[];
 }
 
 /**
- * Differences of strategies to the baseline, around a line where there is none, with whiskers for the
- * 95% intervals; each in the colour that it has among all `subjects`.
+ * Draws the differences of strategies to the baseline, around a line at zero, with whiskers for the
+ * 95% intervals; each has its colour among all `subjects`.
  */
 export async function drawComparisons(
   own: readonly Comparison[],
@@ -204,7 +205,7 @@ export async function drawComparisons(
   return await drawRows(points, { names, rows, domain: [-most, most], axis, behind: [zero] });
 }
 
-/** What all subjects are called, and what the subject of a row is. */
+/** Returns the names of all subjects, and a function that finds the name of a row's subject. */
 function namesOf(subjects: readonly VariantMetrics[]) {
   const names = distinct(subjects.map(nameOf));
   const places = new Map(subjects.map(({ subject }, place) => [canonicalJson(subject), place]));
@@ -213,21 +214,21 @@ function namesOf(subjects: readonly VariantMetrics[]) {
   return { names, nameOfRow };
 }
 
-/** How rows are drawn. */
+/** Options of {@linkcode drawRows}. */
 interface Rows {
-  /** All series, by which they have their colours. */
+  /** All series; each has the colour of its index. */
   readonly names: readonly string[];
-  /** Those that have a row, from top to bottom. */
+  /** Labels of the rows, from top to bottom. */
   readonly rows: readonly string[];
   readonly domain: readonly number[];
   readonly axis: object;
-  /** What is drawn first. */
+  /** Layers drawn behind the points. */
   readonly behind?: readonly object[];
 }
 
 /**
- * Points with whiskers, one a row, each under its own name, for which there is no room beside it on a
- * narrow screen.
+ * Draws points with whiskers, one a row. Labels are above the points, as narrow screens have no space next to
+ * them.
  */
 async function drawRows(
   points: readonly Point[],
@@ -266,7 +267,7 @@ async function drawRows(
   });
 }
 
-/** Wrong calls by type: roots solid, cascades pale. */
+/** Draws wrong calls by type: roots solid, cascades pale. */
 export async function drawFailures(subjects: readonly VariantMetrics[]): Promise<string> {
   const names = distinct(subjects.map(nameOf));
   const bars = subjects.flatMap(({ failures, total }, place) =>
@@ -331,14 +332,14 @@ function pointOf(
 ): Point[] {
   if (tally === null || tally.rate === null) return [];
   const { rate, interval } = tally;
-  // Repetitions of one graph have none: a whisker without length would claim certainty.
+  // Repetitions of one graph have no interval: a whisker without length would claim certainty.
   const { lower, upper } = interval ?? { lower: null, upper: null };
   return [{ ...place, rate, lower, upper }];
 }
 
 /**
- * How far the whiskers of two series stand apart: all of them together take no more than a third of the
- * way to the next value, and two of them no more than they need.
+ * Returns the distance between the whiskers of two series: all together take at most a third of the
+ * distance to the next value, and two at most as much as they need.
  */
 function shift(values: readonly number[], series: number): number {
   const gaps = values.slice(1).map((value, index) => value - values[index]!);

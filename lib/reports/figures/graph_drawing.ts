@@ -1,5 +1,5 @@
 /**
- * Drawings of a task's graph: as DOT for Graphviz, as Mermaid, as SVG.
+ * Graph drawings: a task's graph as DOT for Graphviz, as Mermaid, or as SVG.
  * @module
  */
 
@@ -8,7 +8,7 @@ import type { Role } from "../../tasks/generated/graph.ts";
 import type { Task } from "../../tasks/generated/task.ts";
 import type { CallEvent } from "../../calls/trace.ts";
 
-/** Colours that stay apart for colour-blind eyes and carry dark text (after Okabe and Ito). */
+/** Colours that colour-blind readers can distinguish and that suit dark text (after Okabe and Ito). */
 const FILLS: Readonly<Record<Role, string>> = {
   core: "#9ecbee",
   connected: "#8fd6bd",
@@ -21,7 +21,7 @@ const WRONG = "#a3001b";
 const FAULT = "#8a4b00";
 
 /**
- * The graph in Graphviz's language: an edge leads from the function that produces a value to the
+ * Returns the graph in Graphviz's language: an edge leads from the function that produces a value to the
  * one that takes it; roles have colours, the target a thick border.
  *
  * @example Usage
@@ -56,10 +56,10 @@ export function toDot(task: Task): string {
 }
 
 /**
- * Statements that, put before the last brace of {@linkcode toDot}'s text, write into each function
- * that was called the numbers of its calls in their order: black, green where it is not needed, and red with
- * a cross where the call failed, in brackets when it only passed an earlier failure on
- * (FuncBenchGen, Fig. 9); brown with an exclamation mark where a fault kept it from its result. Calls of functions that the task does not have are left out.
+ * Returns DOT statements that add the numbers of its calls to each function that was called; they belong before
+ * the last brace of {@linkcode toDot}'s text. Numbers are black; green where the function is not needed; red
+ * with a cross where the call failed, in brackets for cascades (FuncBenchGen, Fig. 9); brown with an
+ * exclamation mark where a fault lost its result. Calls of unknown functions are left out.
  *
  * @example Usage
  * ```ts
@@ -72,9 +72,9 @@ export function toDot(task: Task): string {
  * ```
  */
 export function callMarks(task: Task, calls: readonly CallEvent[]): string {
-  const made = Map.groupBy(calls, (call) => call.function);
+  const callsByFunction = Map.groupBy(calls, (call) => call.function);
   return task.functions.flatMap(({ name, role, output }) => {
-    const own = made.get(name);
+    const own = callsByFunction.get(name);
     if (own === undefined) return [];
     const colour = role === "core" ? RIGHT : IRRELEVANT;
     const numbers = own.map((event) => {
@@ -86,7 +86,7 @@ export function callMarks(task: Task, calls: readonly CallEvent[]): string {
         : [colour, ""];
       return `<FONT COLOR="${shade}"><B>${call}${mark}</B></FONT>`;
     });
-    // A function that is called again and again must not become a ribbon.
+    // Six numbers a row, so that a function with many calls does not get too wide.
     const rows = Array.from(
       { length: Math.ceil(numbers.length / 6) },
       (_, row) => numbers.slice(6 * row, 6 * row + 6).join("&#160;&#160;"),
@@ -95,7 +95,7 @@ export function callMarks(task: Task, calls: readonly CallEvent[]): string {
   }).join("\n");
 }
 
-/** The graph as a Mermaid flowchart, which many Markdown viewers draw. */
+/** Returns the graph as a Mermaid flowchart, which many Markdown viewers draw. */
 export function toMermaid(task: Task): string {
   const lines = task.functions.flatMap(({ name, role, output, dependsOn }) => {
     const style = output.name === task.target.variable ? "target" : role;
@@ -116,9 +116,9 @@ export function toMermaid(task: Task): string {
   ].join("\n");
 }
 
-/** The graph as an SVG image, laid out by Graphviz. */
+/** Returns the graph as an SVG image, laid out by Graphviz. */
 export async function toSvg(task: Task): Promise<string> {
-  // Graphviz is larger than all the rest, and most runs draw nothing.
+  // Loaded on first use: Graphviz is large, and most runs draw nothing.
   const { instance } = await import("@viz-js/viz");
   const viz = await instance();
   return viz.renderString(toDot(task), { format: "svg" });

@@ -1,5 +1,5 @@
 /**
- * Heatmaps of a report as SVG: shares of two things crossed, as colour and in numbers.
+ * Heatmaps of a report as SVG: shares by row and column, as colours and numbers.
  * @module
  */
 
@@ -13,11 +13,11 @@ interface Cell {
   readonly row: string;
   readonly column: string;
   readonly share: number;
-  /** What is written in it. */
+  /** The label in it. */
   readonly text: string;
 }
 
-/** Shares of two things crossed; cells without data are left out. */
+/** Shares by row and column; cells without data are left out. */
 interface Heatmap {
   readonly rowTitle: string;
   readonly rows: readonly string[];
@@ -26,13 +26,13 @@ interface Heatmap {
   readonly cells: readonly Cell[];
   /** The share that has the full colour. */
   readonly top: number;
-  /** How wide a cell is, in pixels. */
+  /** Width of a cell, in pixels. */
   readonly step: number;
 }
 
 const TYPE_NAMES = PARAMETER_FAILURE_TYPES.map((type) => type.replaceAll("_", " "));
 
-/** Which failure goes with which: rows are given, columns are there as well (Butterfly, Fig. 4). */
+/** Draws which failures occur together: given that of the row, also that of the column (Butterfly, Fig. 4). */
 export async function drawTransfer({ transfer }: Pick<Brittleness, "transfer">): Promise<string> {
   return await drawHeatmap({
     rowTitle: "given",
@@ -51,7 +51,7 @@ export async function drawTransfer({ transfer }: Pick<Brittleness, "transfer">):
 }
 
 /**
- * Failure rates by type and perturbation; `top` is the rate that has the full colour, see
+ * Draws failure rates by type and perturbation; `top` is the rate that has the full colour, see
  * {@linkcode highestRate}.
  */
 export async function drawFailureRates(
@@ -79,7 +79,7 @@ export async function drawFailureRates(
   });
 }
 
-/** The highest failure rate, rounded up to a tenth, so that heatmaps of several models have one colour. */
+/** Returns the highest failure rate, rounded up to a tenth, so that heatmaps of several models share a scale. */
 export function highestRate(brittleness: readonly Pick<Brittleness, "columns">[]): number {
   const rates = brittleness.flatMap(({ columns }) =>
     columns.flatMap(({ failures }) => failures.map(({ rate }) => rate ?? 0))
@@ -87,10 +87,11 @@ export function highestRate(brittleness: readonly Pick<Brittleness, "columns">[]
   return Math.max(0.1, Math.ceil(10 * Math.max(0, ...rates)) / 10);
 }
 
-/** Cells in which a percentage stands; with more columns than this a drawing takes the room of two. */
+/** Width of a cell with a percentage, in pixels. */
 const NARROW = 50;
-/** What a letter of a label takes at most. */
+/** Width of a letter of a label at most, in pixels. */
 const LETTER = 7;
+/** A drawing with more columns than this takes the space of two. */
 const MOST_COLUMNS = 5;
 
 /** Whether the heatmap of failure rates is broad. */
@@ -98,19 +99,19 @@ export function hasBroadRates({ columns }: Pick<Brittleness, "columns">): boolea
   return columns.length > MOST_COLUMNS;
 }
 
-/** Names that are joined, or have several words, stand in several lines; ids such as `RP_F` in one. */
-const LINES = "split(replace(replace(datum.label, regexp('[+]', 'g'), '+ '), " +
+/** Splits joined names and names of several words into lines; ids such as `RP_F` stay in one. */
+const LABEL_LINES = "split(replace(replace(datum.label, regexp('[+]', 'g'), '+ '), " +
   "regexp('_([a-z])', 'g'), '_ $1'), ' ')";
 
 function linesOf(name: string): string[] {
   return name.split(/(?<=\+)|(?<=_)(?=[a-z])| /);
 }
 
-/** Without a screen, text is taken for that many times as wide as it is on one. */
-const TAKEN = 1.8;
+/** Without a screen, text is estimated this many times as wide as it is on one. */
+const TEXT_WIDTH_FACTOR = 1.8;
 
-/** The full colour lets what is written in a cell be read, on light pages and on dark ones. */
-const FULL = 0.7;
+/** Opacity of the full colour: text in a cell stays readable on light and dark pages. */
+const FULL_OPACITY = 0.7;
 
 async function drawHeatmap(
   { rowTitle, rows, columnTitle, columns, cells, top, step }: Heatmap,
@@ -130,8 +131,8 @@ async function drawHeatmap(
           ...axis,
           labelAngle: 0,
           labelFontSize: 11,
-          labelLimit: TAKEN * step,
-          labelExpr: LINES,
+          labelLimit: TEXT_WIDTH_FACTOR * step,
+          labelExpr: LABEL_LINES,
         },
       },
       y: { field: "row", ...inOrder(rows), title: rowTitle, axis },
@@ -143,7 +144,7 @@ async function drawHeatmap(
           fillOpacity: {
             field: "share",
             type: "quantitative",
-            scale: { domain: [0, top], range: [0, FULL], clamp: true },
+            scale: { domain: [0, top], range: [0, FULL_OPACITY], clamp: true },
             legend: null,
           },
         },

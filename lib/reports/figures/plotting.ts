@@ -1,14 +1,14 @@
 /**
- * What all figures share: how series look, how names stand along axes, and how a figure is drawn. Colours
- * are variables of the page that shows it, so that they suit light and dark alike; series differ by
- * shape and dash as well, for colour-blind eyes.
+ * Plotting: series styles, axes of names, and drawing, for all figures. Colours are CSS variables of the
+ * page, so that they suit light and dark themes; series differ by shape and dash as well, for colour-blind
+ * readers.
  * @module
  */
 
 import type { TopLevelSpec } from "vega-lite";
 import { printable } from "../../base/json.ts";
 
-/** So many series have a colour of their own; further ones repeat them with other shapes. */
+/** Number of distinct colours; further series repeat them with other shapes. */
 const COLOURS = 8;
 
 /** The shapes of points, as paths within a square from -1 to 1. */
@@ -21,7 +21,7 @@ const SHAPES = [
   "M0,0.9L0.9,-0.7H-0.9Z",
   "M-0.9,-0.5L-0.5,-0.9L0,-0.4L0.5,-0.9L0.9,-0.5L0.4,0L0.9,0.5L0.5,0.9L0,0.4L-0.5,0.9L-0.9,0.5L-0.4,0Z",
 ] as const;
-/** How the lines of series are dashed. */
+/** Dash patterns of the lines of series. */
 export const DASHES = [
   [1, 0],
   [6, 3],
@@ -32,31 +32,31 @@ export const DASHES = [
   [1, 4],
 ] as const;
 
-/** How the series at a place looks: for the legends that stand beside figures. */
-export function seriesMark(place: number): {
+/** Returns the style of the series at an index; legends next to figures use it too. */
+export function seriesMark(index: number): {
   readonly colour: string;
-  /** Of bars, which have neither shape nor dash: those that repeat a colour have an outline. */
+  /** Outline of bars that repeat a colour, as bars have neither shape nor dash. */
   readonly outline: string;
   readonly shape: string;
   readonly dash: string;
 } {
   return {
-    colour: `var(--series-${place % COLOURS + 1})`,
-    outline: ["none", "var(--ink)", "var(--faint)"][Math.floor(place / COLOURS) % 3]!,
-    shape: SHAPES[place % SHAPES.length]!,
-    dash: DASHES[place % DASHES.length]!.join(" "),
+    colour: `var(--series-${index % COLOURS + 1})`,
+    outline: ["none", "var(--ink)", "var(--faint)"][Math.floor(index / COLOURS) % 3]!,
+    shape: SHAPES[index % SHAPES.length]!,
+    dash: DASHES[index % DASHES.length]!.join(" "),
   };
 }
 
 /**
- * Names along an axis, in this order and with room for each. The order is that of the domain: a list
- * to sort by would become an expression, which names like `constructor` break.
+ * Returns an axis of names in this order. The order is that of the domain: a `sort` list would become an
+ * expression, which names like `constructor` break.
  */
 export function inOrder(names: readonly string[]) {
   return { type: "nominal" as const, scale: { domain: [...names] } };
 }
 
-/** How series are told apart in one way; the legends stand beside the figures, with whole names. */
+/** Returns one visual channel of series, without a legend: the page shows legends with whole names. */
 export function seriesChannel<T>(names: readonly string[], looks: (place: number) => T) {
   return {
     field: "series",
@@ -66,25 +66,25 @@ export function seriesChannel<T>(names: readonly string[], looks: (place: number
   };
 }
 
-/** The colours of series. Vega-Lite would sort bars by nominal ones, with a list. */
+/** Returns the colours of series. They are ordinal, as Vega-Lite would sort bars by nominal ones. */
 export const colour = (names: readonly string[]) => ({
   ...seriesChannel(names, (place) => seriesMark(place).colour),
   type: "ordinal" as const,
 });
 
-/** Names as labels: what a server or a journal calls itself is shown, and never merged with another. */
+/** Returns printable labels for names, numbered where they would be equal, so that no two are merged. */
 export function distinct(names: readonly string[]): string[] {
   const labels = new Set<string>();
   for (const name of names) {
-    const shown = printable(name, 120);
-    let label = shown;
-    for (let count = 2; labels.has(label); count++) label = `${shown} #${count}`;
+    const text = printable(name, 120);
+    let label = text;
+    for (let count = 2; labels.has(label); count++) label = `${text} #${count}`;
     labels.add(label);
   }
   return [...labels];
 }
 
-/** The outlines of bars, for series that repeat a colour. */
+/** Returns the outlines of bars, for series that repeat a colour. */
 export const outline = (names: readonly string[]) => ({
   ...seriesChannel(names, (place) => seriesMark(place).outline),
   type: "ordinal" as const,
@@ -92,7 +92,7 @@ export const outline = (names: readonly string[]) => ({
 
 const INK = { labelColor: "var(--ink)", titleColor: "var(--ink)" };
 
-/** A figure as SVG. What draws it is loaded for the first one: most runs draw none. */
+/** Draws a figure as SVG. Vega is loaded on first use, as most runs draw nothing. */
 export async function draw(spec: object): Promise<string> {
   const [vega, lite] = await Promise.all([import("vega"), import("vega-lite")]);
   const { spec: compiled } = lite.compile({

@@ -1,6 +1,6 @@
 /**
- * Breakdowns: success along one size of the tasks, one line or group of bars a model. Each repeats a
- * table or a figure of FuncBenchGen (sections 4 and C), for whatever models there are.
+ * Breakdowns: success by one size of the tasks, one line or group of bars a model. Each corresponds to a
+ * table or a figure of FuncBenchGen (sections 4 and C).
  * @module
  */
 
@@ -11,10 +11,7 @@ import { type Tally, tally } from "./metrics.ts";
 import { type ModelEntry, modelName, REASONING_EFFORTS } from "../../models/entry.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 
-/**
- * What success is broken down by; `core` and `no-extra` also tell of calls, `sets` is one for each
- * model.
- */
+/** The kind of a breakdown. `core` and `no-extra` also show calls; there is one of kind `sets` for each model. */
 export type BreakdownKind =
   | "core"
   | "no-extra"
@@ -25,19 +22,19 @@ export type BreakdownKind =
   | "strategy"
   | "linking";
 
-/** Success along one size of the tasks. */
+/** Success by one size of the tasks. */
 export interface Breakdown {
-  /** Tells breakdowns of a report apart, such as `depth-10`. */
+  /** Unique within a report, such as `depth-10`. */
   readonly id: string;
-  /** What it breaks success down by. */
+  /** The kind of the breakdown. */
   readonly kind: BreakdownKind;
-  /** What is shown, in words. */
+  /** The title to show. */
   readonly title: string;
-  /** Where FuncBenchGen shows the same. */
+  /** The table or figure of FuncBenchGen that shows the same. */
   readonly source: string;
-  /** What the trials are told apart by, with its unit. */
+  /** The title of the axis, with its unit. */
   readonly axis: string;
-  /** What the series are. */
+  /** The title of the legend. */
   readonly legend: string;
   /** `lines` along a number, `bars` over names. */
   readonly shape: "lines" | "bars";
@@ -49,11 +46,11 @@ export interface Breakdown {
 /** One line, or one bar of each group. */
 export interface Series {
   readonly name: string;
-  /** One for each value of the axis; `null` where there is no trial. */
+  /** One tally for each value of the axis; `null` where there is no trial. */
   readonly tallies: readonly (Tally | null)[];
 }
 
-/** What kind the irrelevant functions of a task are of (FuncBenchGen, section 4.1). */
+/** The kinds of irrelevant functions of a task (FuncBenchGen, section 4.1). */
 export const CONNECTION_NAMES = [
   "no extra",
   "connected",
@@ -83,12 +80,12 @@ export function connectionName(
   return Math.abs(connected - disconnected) <= 1 ? "half and half" : "mixed";
 }
 
-/** What a trial is told apart by; `undefined` where that does not apply to it. */
-type Key = (trial: GeneratedScore) => number | string | undefined;
+/** Returns the value by which trials are grouped; `undefined` where it does not apply to a trial. */
+type Key = (trial: GeneratedSummary) => number | string | undefined;
 
 /**
- * The breakdowns that `trials` allow: one appears where its axis has two values or more, those by core
- * size always. `models` tell which names are one model at several thinking budgets. Trials on tasks
+ * Returns the breakdowns that `trials` allow: those by core size always, others where their axis has two
+ * values or more. `models` says which names are one model at several thinking budgets. Trials on tasks
  * that were not generated are left out.
  */
 export function breakDown(
@@ -101,17 +98,17 @@ export function breakDown(
     canonicalJson(subject),
     variantLabel(subject, items.some(({ model }) => model.simulated)),
   ]));
-  // Two subjects may well have one name; they are two all the same.
+  // Keyed by the whole variant, as two subjects may have the same name.
   const subjects: Pick<Crossing, "legend" | "series" | "seriesOrder" | "names"> = {
     legend: "model",
     series: (trial) => canonicalJson(variantOf(trial)),
-    // A model looks the same in every figure.
+    // The same order in every figure gives a model the same colour in all of them.
     seriesOrder: [...names.keys()],
     names,
   };
-  const plain = generated.filter(({ task }) => connectionName(task) === "no extra");
-  const cores = valuesOf(generated, core);
-  const several = (breakdown: Breakdown) => breakdown.values.length > 1;
+  const withoutIrrelevant = generated.filter(({ task }) => connectionName(task) === "no extra");
+  const cores = valuesOf(generated, coreSize);
+  const hasSeveralValues = (breakdown: Breakdown) => breakdown.values.length > 1;
   return [
     ...[{
       id: "core",
@@ -124,7 +121,7 @@ export function breakDown(
       kind: "no-extra" as const,
       title: "Success by core size, without irrelevant functions",
       source: "Table 5",
-      own: plain.length === generated.length ? [] : plain,
+      own: withoutIrrelevant.length === generated.length ? [] : withoutIrrelevant,
     }].flatMap(({ own, ...words }) =>
       own.length === 0 ? [] : [cross(own, { ...words, ...CORE, ...subjects })]
     ),
@@ -135,21 +132,22 @@ export function breakDown(
       source: "Fig. 4",
       ...CONNECTION,
       ...subjects,
-    })].filter(several),
+    })].filter(hasSeveralValues),
     ...cores.map((size) =>
-      cross(generated.filter((trial) => core(trial) === size), {
+      cross(generated.filter((trial) => coreSize(trial) === size), {
         id: `depth-${size}`,
         kind: "depth",
         title: `Success by dependency depth, ${size} core functions`,
-        source: { 10: "Figs. 5 and 13", 20: "Fig. 14", 40: "Fig. 15" }[size] ?? other("Fig. 5"),
+        source: { 10: "Figs. 5 and 13", 20: "Fig. 14", 40: "Fig. 15" }[size] ??
+          forOtherSize("Fig. 5"),
         axis: "dependency depth (edges)",
         along: ({ task }) => task.depth,
         ...subjects,
       })
-    ).filter(several),
-    ...groups.map(({ subject: own, items }, place) =>
+    ).filter(hasSeveralValues),
+    ...groups.map(({ subject: own, items }, index) =>
       cross(items, {
-        id: `sets-${place + 1}`,
+        id: `sets-${index + 1}`,
         kind: "sets",
         title: `Success by core size and type of irrelevant functions: ${
           names.get(canonicalJson(own))
@@ -160,14 +158,14 @@ export function breakDown(
         series: CONNECTION.along,
         seriesOrder: CONNECTION_NAMES,
       })
-    ).filter((breakdown) => several(breakdown) && breakdown.series.length > 1),
+    ).filter((breakdown) => hasSeveralValues(breakdown) && breakdown.series.length > 1),
     ...thinkingBudgets(generated, models).filter(({ series }) => series.length > 1),
     ...cores.map((size) =>
-      cross(generated.filter((trial) => core(trial) === size), {
+      cross(generated.filter((trial) => coreSize(trial) === size), {
         id: `strategy-${size}`,
         kind: "strategy",
         title: `Success by strategy, ${size} core functions`,
-        source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? other("Fig. 8"),
+        source: { 5: "Fig. 8", 10: "Fig. 16" }[size] ?? forOtherSize("Fig. 8"),
         axis: "model",
         along: (trial) =>
           variantLabel({ ...variantOf(trial), strategy: "baseline" }, trial.model.simulated),
@@ -183,56 +181,56 @@ export function breakDown(
       axis: "linking",
       along: ({ task }) => task.linking ?? "types",
       ...subjects,
-    })].filter(several),
+    })].filter(hasSeveralValues),
   ];
 }
 
-/** The paper shows the same for other core sizes. */
-const other = (figure: string): string => `${figure}, for another size`;
+/** Marks a figure that the paper shows for another core size. */
+const forOtherSize = (figure: string): string => `${figure}, for another size`;
 
 /** A trial on a generated task. */
-export type GeneratedScore = TrialSummary & { readonly task: GraphSpec };
+export type GeneratedSummary = TrialSummary & { readonly task: GraphSpec };
 
-/** What every generated task has; other tools may have but some of them. */
+/** The sizes that every generated task has. */
 const SIZES = ["core", "depth", "connected", "disconnected"] as const;
 
 /** Whether a trial's task has the sizes of a generated one. */
-export function isGenerated(trial: TrialSummary): trial is GeneratedScore {
+export function isGenerated(trial: TrialSummary): trial is GeneratedSummary {
   const sizes: Partial<Record<string, unknown>> = { ...trial.task };
   return SIZES.every((size) => Number.isSafeInteger(sizes[size]));
 }
 
-const core = ({ task }: GeneratedScore): number => task.core;
+const coreSize = ({ task }: GeneratedSummary): number => task.core;
 
-const CORE = { axis: "core size (functions needed)", along: core };
+const CORE = { axis: "core size (functions needed)", along: coreSize };
 
 const CONNECTION = {
   axis: "irrelevant functions",
-  along: ({ task }: GeneratedScore): string => connectionName(task),
+  along: ({ task }: GeneratedSummary): string => connectionName(task),
   valueOrder: CONNECTION_NAMES,
 };
 
-/** One breakdown for each model that is there at several thinking budgets (Fig. 7). */
+/** Returns one breakdown for each model that ran at several thinking budgets (Fig. 7). */
 function thinkingBudgets(
-  trials: readonly GeneratedScore[],
+  trials: readonly GeneratedSummary[],
   models: readonly ModelEntry[],
 ): Breakdown[] {
   const entries = new Map(models.map((entry) => [modelName(entry), entry]));
-  const known = trials.filter(({ model }) => entries.has(model.requested));
-  const efforts = Map.groupBy(known, ({ model, strategy, perturbation, task }) => {
+  const withEntry = trials.filter(({ model }) => entries.has(model.requested));
+  const efforts = Map.groupBy(withEntry, ({ model, strategy, perturbation, task }) => {
     const { name: _, reasoningEffort: __, ...base } = entries.get(model.requested)!;
     return canonicalJson({ base, strategy, perturbation, core: task.core });
   });
-  return [...efforts.values()].map((own, place) => {
+  return [...efforts.values()].map((own, index) => {
     const { model, strategy, perturbation, task } = own[0]!;
     const base = { model: entries.get(model.requested)!.model, strategy, perturbation };
     return cross(own, {
-      id: `effort-${place + 1}`,
+      id: `effort-${index + 1}`,
       kind: "effort",
       title: `Success by thinking budget, ${task.core} core functions: ${
         variantLabel(base, model.simulated)
       }`,
-      source: { 5: "Fig. 7" }[task.core] ?? other("Fig. 7"),
+      source: { 5: "Fig. 7" }[task.core] ?? forOtherSize("Fig. 7"),
       ...CONNECTION,
       legend: "thinking budget",
       series: (trial) => entries.get(trial.model.requested)!.reasoningEffort ?? "default",
@@ -241,19 +239,19 @@ function thinkingBudgets(
   });
 }
 
-/** What {@linkcode cross} makes a breakdown of. */
+/** Options of {@linkcode cross}. */
 interface Crossing extends Pick<Breakdown, "id" | "kind" | "title" | "source" | "axis" | "legend"> {
   readonly along: Key;
   readonly series: Key;
-  /** What series are called; else as what they are told apart by. */
+  /** Names of series by key. Default: the keys. */
   readonly names?: ReadonlyMap<string, string>;
-  /** Names along the axis in their order; numbers are sorted, other names as they come. */
+  /** Order of names along the axis. Default: numbers sorted, names as they first occur. */
   readonly valueOrder?: readonly string[];
-  /** Names of the series in their order; else as they come. */
+  /** Order of the series. Default: as they first occur. */
   readonly seriesOrder?: readonly string[];
 }
 
-function cross(trials: readonly GeneratedScore[], crossing: Crossing): Breakdown {
+function cross(trials: readonly GeneratedSummary[], crossing: Crossing): Breakdown {
   const { along, series, names, valueOrder, seriesOrder, ...words } = crossing;
   const present = valuesOf(trials, along);
   const values = valueOrder?.filter((value) => present.includes(value)) ?? present;
@@ -276,8 +274,8 @@ function cross(trials: readonly GeneratedScore[], crossing: Crossing): Breakdown
   };
 }
 
-/** The values that occur: numbers in their order, names as they come. */
-function valuesOf(trials: readonly GeneratedScore[], key: Key): (number | string)[] {
+/** Returns the values that occur: numbers sorted, names as they first occur. */
+function valuesOf(trials: readonly GeneratedSummary[], key: Key): (number | string)[] {
   const values = [...new Set(trials.flatMap((trial) => key(trial) ?? []))];
   return values.every((value) => typeof value === "number")
     ? values.toSorted((one, other) => Number(one) - Number(other))

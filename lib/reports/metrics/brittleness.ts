@@ -1,6 +1,6 @@
 /**
- * Brittleness: what perturbations do to the calls of a model (Butterfly, section 6, Table 1 and Fig. 4),
- * and how often changes that should do nothing turn success into failure or the reverse.
+ * Brittleness: effects of perturbations on the calls of a model (Butterfly, section 6, Table 1 and Fig. 4),
+ * and how often changes that should have no effect turn success into failure or the reverse.
  * @module
  */
 
@@ -26,13 +26,13 @@ import { isCheck } from "../../perturbations/ids.ts";
 import type { Bounds } from "../../statistics/proportions.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
-/** So many of how many. */
+/** A count out of a total. */
 export interface Share {
-  /** Those that show something. */
+  /** Number of items counted. */
   readonly count: number;
-  /** All that could. */
+  /** Total number of items. */
   readonly of: number;
-  /** The share of them; `null` without any. */
+  /** The share, from 0 to 1; `null` without any items. */
   readonly rate: number | null;
   /**
    * Two-sided 95% interval of the share: Wilson's, or from the clustered standard error where tasks were
@@ -45,36 +45,36 @@ export interface Share {
 export interface ParameterFailureRate extends Share {
   /** One of the five types. */
   readonly type: ParameterFailureType;
-  /** Trials for which it cannot be told, and which the share leaves out. */
+  /** Number of trials for which it is unknown; the share leaves them out. */
   readonly undecided: number;
   /**
-   * The share less that of the unperturbed trials, on the same tasks; `null` of these themselves, and where
-   * no task has both.
+   * The share minus that of the unperturbed trials on the same tasks; `null` for the unperturbed trials, and
+   * where no task has both.
    */
   readonly difference: PairedSuccess | null;
 }
 
-/** What one perturbation comes to. */
+/** Metrics of one perturbation. */
 export interface BrittlenessColumn {
-  /** The perturbation's id; `none` for none. */
+  /** The perturbation's id; `none` for unperturbed trials. */
   readonly perturbation: string;
-  /** Trials that count: neither invalid nor unchanged. */
+  /** Number of trials that count: neither invalid nor unchanged. */
   readonly counted: number;
-  /** Trials in whose task it found nothing to change. */
+  /** Number of trials in whose task it found nothing to change. */
   readonly unchanged: number;
-  /** Trials that infrastructure spoiled. */
+  /** Number of trials in which the infrastructure failed. */
   readonly invalid: number;
-  /** Counted trials of which the right calls are known: what follows about parameters is of these. */
+  /** Number of counted trials whose right calls are known: metrics of parameters are over these. */
   readonly known: number;
   /** For each of the five types, in order, the share of trials with a failure of it. */
   readonly failures: readonly ParameterFailureRate[];
-  /** Texts that deviate or mismatch, and those of them that are much like the right ones by Rouge-L. */
+  /** Texts that deviate or mismatch, and those of them that are similar to the right ones by Rouge-L. */
   readonly similarTexts: ParameterScore["texts"];
-  /** Trials with a call that is none of the right ones, or one of them once more. */
+  /** Trials with a call that is not one of the right calls, or repeats one of them. */
   readonly routing: Share;
   /** Task accuracy: counted trials that were solved. */
   readonly solved: Share;
-  /** Counted trials without an answer and without a value that was made up. */
+  /** Counted trials without an answer and without an invented value. */
   readonly abstained: Share;
   /** API-level success: calls of counted trials that were not refused. */
   readonly accepted: Pick<Share, "count" | "of" | "rate">;
@@ -84,70 +84,70 @@ export interface BrittlenessColumn {
 export interface Transfer {
   /** The type that is given. */
   readonly from: ParameterFailureType;
-  /** The type that is there as well. */
+  /** The type that occurs as well. */
   readonly to: ParameterFailureType;
-  /** Trials with `from`. */
+  /** Number of trials with `from`. */
   readonly of: number;
-  /** Those with both in one call; of a type with itself, none. */
+  /** Number of trials with both in one call; 0 for a type with itself. */
   readonly together: number;
-  /** Those with `to` in a call after the first one with `from`. */
+  /** Number of trials with `to` in a call after the first one with `from`. */
   readonly later: number;
-  /** Those with either of these. */
+  /** Number of trials that `together` or `later` counts. */
   readonly either: number;
 }
 
-/** What a change that should do nothing did. */
+/** Effects of a change that should have none. */
 export interface Flips {
   /** The check's id. */
   readonly perturbation: string;
-  /** Pairs of a trial under the check and one without, on the same task and of the same repetition. */
+  /** Number of pairs of a trial with the check and one without, on the same task and repetition. */
   readonly pairs: number;
-  /** Pairs of which only the trial under the check was solved. */
+  /** Number of pairs in which only the trial with the check was solved. */
   readonly gained: number;
-  /** Pairs of which only the other one was. */
+  /** Number of pairs in which only the trial without the check was solved. */
   readonly lost: number;
-  /** Pairs of which one was solved and the other was not. */
+  /** Pairs in which exactly one trial was solved. */
   readonly flipped: Share;
   /**
-   * Pairs of repetitions of one of these tasks, without the check, of which one was solved and the other
-   * was not: so much is chance. `null` where none was repeated.
+   * Pairs of repetitions of one of these tasks without the check, in which exactly one was solved: the
+   * share of flips to expect by chance. `null` where no task was repeated.
    */
   readonly byChance: Pick<Share, "count" | "of" | "rate"> | null;
 }
 
-/** What perturbations do to a model with a strategy. */
+/** Effects of perturbations on a model with a strategy. */
 export interface Brittleness {
   /** The model and the strategy, unperturbed. */
   readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** `none` where it was run, then the methods by source, then joined ones and checks as they come. */
+  /** `none` where it was run, then the methods by source, then joined ones and checks as they first occur. */
   readonly columns: readonly BrittlenessColumn[];
   /**
-   * For each pair of types, over all counted trials of which the right calls are known, perturbed or not:
-   * rows of `from`, in each the types `to`.
+   * One for each pair of types, over all counted trials whose right calls are known, perturbed or not:
+   * ordered by `from`, then by `to`.
    */
   readonly transfer: readonly Transfer[];
-  /** For each check that was run, which has a column as well. */
+  /** One for each check that was run; checks have columns as well. */
   readonly flips: readonly Flips[];
 }
 
 /**
- * What perturbations do, for each model and strategy that has perturbed trials.
+ * Measures effects of perturbations, for each model and strategy that has perturbed trials.
  *
- * @see Butterfly, section 5.2: the failure rate is the share of trials with a failure. It is here per type.
+ * @see Butterfly, section 5.2: the failure rate is the share of trials with a failure, here per type.
  *
  * @example Usage
  * ```ts
  * import { measureBrittleness } from "./brittleness.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { runTrial } from "../../trials/trial.ts";
- * import { scoreOf } from "../../trials/summary.ts";
+ * import { summarize } from "../../trials/summary.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
  * const model = scripted("shrug", () => ({ text: "I cannot tell." }));
- * const plain = scoreOf(await runTrial(task, model));
+ * const plain = summarize(await runTrial(task, model));
  * const [brittleness] = measureBrittleness([plain, { ...plain, perturbation: "reorder" }]);
  * assertEquals(brittleness!.columns.map(({ perturbation }) => perturbation), ["none", "reorder"]);
  * assertEquals(brittleness!.flips[0]!.flipped.count, 0);
@@ -175,20 +175,20 @@ export function measureBrittleness(trials: readonly TrialSummary[]): Brittleness
   });
 }
 
-/** As in Table 1; what it does not have stands behind, as it comes. */
+/** Orders ids as in Table 1; others follow as they first occur. */
 function inOrder(ids: readonly string[]): string[] {
-  const known = ["none", ...PERTURBATION_METHODS].filter((id) => ids.includes(id));
-  return [...known, ...ids.filter((id) => !known.includes(id))];
+  const ordered = ["none", ...PERTURBATION_METHODS].filter((id) => ids.includes(id));
+  return [...ordered, ...ids.filter((id) => !ordered.includes(id))];
 }
 
-/** A trial of which the right calls are known. */
-type KnownScore = TrialSummary & { readonly parameters: ParameterScore };
+/** A trial whose right calls are known. */
+type KnownSummary = TrialSummary & { readonly parameters: ParameterScore };
 
-function isKnown(trial: TrialSummary): trial is KnownScore {
+function isKnown(trial: TrialSummary): trial is KnownSummary {
   return trial.parameters !== undefined;
 }
 
-/** Calls with such a failure are not carried out. */
+/** Calls with such a failure are not executed. */
 const REFUSED: ReadonlySet<FailureType> = new Set(["function_not_found", "wrong_number_of_inputs"]);
 
 function columnOf(
@@ -198,7 +198,7 @@ function columnOf(
 ): BrittlenessColumn {
   const counted = trials.filter(isCounted);
   const known = counted.filter(isKnown);
-  const others = perturbation === "none" ? [] : plain.filter(isKnown);
+  const plainKnown = perturbation === "none" ? [] : plain.filter(isKnown);
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   const calls = sum(counted, (trial) => trial.calls);
   const refused = sum(
@@ -211,7 +211,7 @@ function columnOf(
     unchanged,
     invalid: trials.length - counted.length - unchanged,
     known: known.length,
-    failures: PARAMETER_FAILURE_TYPES.map((type) => failureRate(type, known, others)),
+    failures: PARAMETER_FAILURE_TYPES.map((type) => failureRate(type, known, plainKnown)),
     similarTexts: {
       compared: sum(known, ({ parameters }) => parameters.texts.compared),
       similar: sum(known, ({ parameters }) => parameters.texts.similar),
@@ -225,30 +225,30 @@ function columnOf(
 
 function failureRate(
   type: ParameterFailureType,
-  known: readonly KnownScore[],
-  others: readonly KnownScore[],
+  known: readonly KnownSummary[],
+  plain: readonly KnownSummary[],
 ): ParameterFailureRate {
   const shows = ({ parameters }: TrialSummary) => parameters?.calls.some(has(type)) ?? false;
-  const isDecided = (trial: KnownScore) =>
+  const isDecided = (trial: KnownSummary) =>
     shows(trial) || !trial.parameters.undecided.includes(type);
   const decided = known.filter(isDecided);
   return {
     type,
     ...shareOf(decided, shows),
     undecided: known.length - decided.length,
-    difference: compareShares(decided, others.filter(isDecided), shows),
+    difference: compareShares(decided, plain.filter(isDecided), shows),
   };
 }
 
-/** The types of one call. */
+/** The failure types of one call. */
 type CallTypes = ParameterScore["calls"][number];
 
 const has = (type: ParameterFailureType) => (types: CallTypes): boolean => types.includes(type);
 
 function transferOf(trials: readonly TrialSummary[]): Transfer[] {
-  const known = trials.filter(isKnown).map(({ parameters }) => parameters.calls);
+  const trialCalls = trials.filter(isKnown).map(({ parameters }) => parameters.calls);
   return PARAMETER_FAILURE_TYPES.flatMap((from) => {
-    const given = known.filter((calls) => calls.some(has(from)));
+    const withFrom = trialCalls.filter((calls) => calls.some(has(from)));
     return PARAMETER_FAILURE_TYPES.map((to): Transfer => {
       const together = (calls: readonly CallTypes[]) =>
         from !== to && calls.some((types) => has(from)(types) && has(to)(types));
@@ -257,10 +257,10 @@ function transferOf(trials: readonly TrialSummary[]): Transfer[] {
       return {
         from,
         to,
-        of: given.length,
-        together: given.filter(together).length,
-        later: given.filter(later).length,
-        either: given.filter((calls) => together(calls) || later(calls)).length,
+        of: withFrom.length,
+        together: withFrom.filter(together).length,
+        later: withFrom.filter(later).length,
+        either: withFrom.filter((calls) => together(calls) || later(calls)).length,
       };
     });
   });
@@ -272,9 +272,9 @@ function flipsOf(
   plain: readonly TrialSummary[],
 ): Flips {
   const keyOf = ({ task, repetition }: TrialSummary) => `${repetition} ${graphKey(task)}`;
-  const others = new Map(plain.map((trial) => [keyOf(trial), trial]));
+  const plainByKey = new Map(plain.map((trial) => [keyOf(trial), trial]));
   const pairs = checked.flatMap((trial) => {
-    const other = others.get(keyOf(trial));
+    const other = plainByKey.get(keyOf(trial));
     return other === undefined
       ? []
       : [{ task: trial.task, now: trial.solved, before: other.solved }];
@@ -290,7 +290,7 @@ function flipsOf(
   };
 }
 
-/** How often two repetitions of one task differ. */
+/** Returns how often two repetitions of one task differ. */
 function chanceOf(trials: readonly TrialSummary[]): Flips["byChance"] {
   const graphs = byGraph(trials).map((graph) => ({
     solved: graph.filter(({ solved }) => solved).length,

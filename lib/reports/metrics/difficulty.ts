@@ -1,5 +1,5 @@
 /**
- * Averages of scores by how hard the questions are (CallNavi, Table 4).
+ * Difficulty averages: mean scores of easy, medium and hard questions (CallNavi, Table 4).
  * @module
  */
 
@@ -15,11 +15,11 @@ export interface DifficultyScore {
 
 /** Averages; `null` where there is no score. */
 export interface DifficultyAverages extends Readonly<Record<Difficulty, number | null>> {
-  /** Over all scores, whatever the difficulty ("All Avg."). */
+  /** Mean over all scores of any difficulty ("All Avg."). */
   readonly all: number | null;
-  /** The arithmetic mean of the averages of the three difficulties, where all are there ("Macro Avg."). */
+  /** Mean of the averages of the three difficulties; `null` unless all have scores ("Macro Avg."). */
   readonly macro: number | null;
-  /** How many scores each average is of. */
+  /** Number of scores in each average. */
   readonly counts: Readonly<Record<Difficulty | "all", number>>;
 }
 

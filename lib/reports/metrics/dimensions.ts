@@ -1,25 +1,25 @@
 /**
- * The five dimensions of tool use (Pipeline, "Benchmarking Tool Use"): how well a model selects tools, fills in
- * their arguments, uses what they return, chains them, and copes when they fail, each from 0 to 1.
+ * Dimensions of tool use (Pipeline, "Benchmarking Tool Use"): how well a model selects tools, fills in
+ * their arguments, uses their results, chains them, and copes when they fail, each from 0 to 1.
  *
  * | dimension | mean over | of |
  * | --- | --- | --- |
- * | `tool_selection` | trials | the F1 score of the set of functions called beside the set needed: 1 exactly when both are the same |
- * | `argument_correctness` | trials with calls | the share of calls to functions that there are whose arguments are right |
- * | `result_interpretation` | trials in which the answer was to be had, as all that is needed had been returned | whether the answer is it: solved, and grounded |
+ * | `tool_selection` | trials | the F1 score of the set of functions called against the set needed: 1 exactly when both are the same |
+ * | `argument_correctness` | trials with calls | the share of calls to existing functions whose arguments are right |
+ * | `result_interpretation` | trials in which all results that the answer needs were returned | whether the answer is right: solved, and grounded |
  * | `multi_step_planning` | trials on tasks of depth 1 or more, and on cases of two right calls or more | whether the task was solved |
- * | `error_recovery` | functions of trials that a fault was in the way of | whether it ended as is right: recovered or, where permission is denied for good, given up |
+ * | `error_recovery` | functions in trials that a fault made fail | whether the fault ended in the right way: recovered or, where permission is denied for good, given up |
  *
- * The first four are of unperturbed trials on generated tasks, and on cases whose right calls are known
- * (`trial_dimensions.ts` has what they are in full); the last one is of trials whose perturbation is nothing
- * but faults (`recovery.ts`), without `slow` ones, of which there is nothing to recover. Trials that do not
- * count, as infrastructure spoiled them or the perturbation found nothing to change, are left out.
+ * The first four are over unperturbed trials on generated tasks, and on cases whose right calls are known
+ * (`trial_dimensions.ts` defines them in full); the last one is over trials whose perturbations are all
+ * faults (`recovery.ts`), without `slow` ones, from which there is nothing to recover. Trials that do not
+ * count, as the infrastructure failed or the perturbation found nothing to change, are left out.
  *
- * The independent unit is the graph, or the trial of a case: with the partition that every statistic uses. A
- * trial without a fault and one with it, on the same graph, are one unit. Trials of one case are draws
- * of their own, so that intervals are about these cases, whatever they say about others.
+ * The independent unit is the graph, or the trial of a case, as in every statistic. A trial without a fault
+ * and one with it, on the same graph, are one unit. Trials of one case are independent draws, so that
+ * intervals are about these cases and not about others.
  *
- * The overall score is the mean of the dimensions that have data, each weighing the same.
+ * The overall score is the unweighted mean of the dimensions that have data.
  * @module
  */
 
@@ -49,28 +49,28 @@ export const DIMENSIONS = [
 /** One dimension of tool use. */
 export type Dimension = typeof DIMENSIONS[number];
 
-/** What a model comes to in one dimension. */
+/** The score of a model in one dimension. */
 export interface DimensionEstimate extends MeanEstimate {
   /** The dimension. */
   readonly dimension: Dimension;
 }
 
-/** What a model with a strategy comes to. */
+/** The scores of a model with a strategy. */
 export interface DimensionMetrics {
   /** The model and the strategy, unperturbed. */
   readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** All dimensions, in order; the mean of one that was not measured is `null`. */
+  /** All dimensions, in order; the mean of one without data is `null`. */
   readonly dimensions: readonly DimensionEstimate[];
-  /** The mean of those that were measured, each weighing the same, with its 95% interval. */
+  /** The unweighted mean of the dimensions that have data, with its 95% interval. */
   readonly overall: JointMean;
-  /** Those that were not measured, and the overall score therefore lacks. */
+  /** The dimensions without data, which the overall score leaves out. */
   readonly missing: readonly Dimension[];
 }
 
 /**
- * The five dimensions of each model and strategy of which any was measured.
+ * Measures the five dimensions of each model and strategy that has data in any.
  *
  * @example Usage
  * ```ts
@@ -93,19 +93,19 @@ export interface DimensionMetrics {
 export function measureDimensions(
   trials: readonly (Trial | TrialSummary)[],
 ): DimensionMetrics[] {
-  const telling = trials.map(asSummary).filter((trial) =>
+  const measured = trials.map(asSummary).filter((trial) =>
     isCounted(trial) && DIMENSIONS.some((dimension) => VALUES[dimension](trial).length > 0)
   );
   const groups = byVariant(
-    telling,
+    measured,
     (trial) => ({ ...variantOf(trial), perturbation: "none" }),
   );
   return groups.map(({ subject, items }) => {
     const units = byGraph(items);
     const parts = DIMENSIONS.map((dimension) => units.map((unit) => unitSum(unit, dimension)));
-    const dimensions = DIMENSIONS.map((dimension, place) => ({
+    const dimensions = DIMENSIONS.map((dimension, index) => ({
       dimension,
-      ...estimateMean(parts[place]!),
+      ...estimateMean(parts[index]!),
     }));
     return {
       subject,
@@ -117,7 +117,7 @@ export function measureDimensions(
   });
 }
 
-/** What the trials of one unit add to a dimension. */
+/** Returns the sum of one unit's trials in a dimension. */
 function unitSum(trials: readonly TrialSummary[], dimension: Dimension): UnitSum {
   const values = trials.flatMap(VALUES[dimension]);
   return { sum: sum(values, (value) => value), count: values.length };
@@ -130,7 +130,7 @@ const VALUES: Readonly<Record<Dimension, (trial: TrialSummary) => readonly numbe
   result_interpretation: ({ dimensions }) => valuesOf(dimensions?.result_interpretation),
   multi_step_planning: ({ dimensions }) => valuesOf(dimensions?.multi_step_planning),
   error_recovery: ({ perturbation, recoveries = [] }) =>
-    // What else was perturbed would count against a model that meets a fault rightly.
+    // Other perturbations could make a model fail that handles the fault in the right way.
     perturbation.split("+").every(isFault)
       ? recoveries.filter(({ fault }) => fault !== "slow")
         .map(({ fault, end }) => Number(end === rightEndOf(fault)))

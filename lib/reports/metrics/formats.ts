@@ -1,5 +1,5 @@
 /**
- * Metrics of formats: how often the calls that models write can be read, as they stand or at all (Pipeline,
+ * Format metrics: how often calls that models write can be parsed, strictly or after a repair (Pipeline,
  * "Key Takeaways": the parse reliability of a format).
  * @module
  */
@@ -12,55 +12,55 @@ import { type ParseCounts, type RepairCount, sumRepairs } from "../../calls/pars
 import type { Trial } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
-/** How the replies of one model, strategy and perturbation could be read, in one format. */
+/** How the replies of one model, strategy and perturbation could be parsed, in one format. */
 export interface FormatMetrics {
   /** The model, strategy and perturbation. */
   readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** How the model was spoken to. */
+  /** The API or text format of requests and replies. */
   readonly api: Api;
-  /** Trials with a reply that attempts a call. */
+  /** Number of trials with a reply that attempts a call. */
   readonly trials: number;
-  /** Replies of the loop that attempt a call: what the rates are of. */
+  /** Number of replies in the agent loop that attempt a call: the rates are shares of these. */
   readonly attempts: number;
-  /** Replies that are as the format wants them. */
+  /** Number of replies that are as the format requires. */
   readonly strict: number;
-  /** Replies that could be read once something was put right. */
+  /** Number of replies that could be parsed after a repair. */
   readonly repaired: number;
-  /** Replies with a call that could not be read. */
+  /** Number of replies with a call that could not be parsed. */
   readonly unreadable: number;
-  /** The share of the attempts that is strict, with its 95% interval. */
+  /** The strict share of the attempts, with its 95% interval. */
   readonly strictRate: MeanEstimate;
-  /** The share that is strict or repaired, with its 95% interval. */
+  /** The strict or repaired share of the attempts, with its 95% interval. */
   readonly usableRate: MeanEstimate;
-  /** What had to be repaired, the commonest first, in how many replies. */
+  /** The kinds of repair with the number of replies that needed them, the most frequent first. */
   readonly repairs: readonly RepairCount[];
 }
 
-/** A trial of which it is known how its replies could be read. */
-type ParsedScore = TrialSummary & { readonly parses: ParseCounts };
+/** A trial with counts of how its replies could be parsed. */
+type ParsedSummary = TrialSummary & { readonly parses: ParseCounts };
 
-function isParsed(trial: TrialSummary): trial is ParsedScore {
+function isParsed(trial: TrialSummary): trial is ParsedSummary {
   return trial.parses !== undefined;
 }
 
 /**
- * How well what models wrote could be read, for each model, strategy, perturbation and format. The unit is the
- * reply; those of one graph are not independent, and intervals allow for that: the rates are ratios of sums
- * over graphs, as graphs have different numbers of replies. Trials that do not count, and those of which it is
- * not known, as in older journals, are left out. Nobody says how a scripted model is spoken to: as chat.
+ * Measures how well replies could be parsed, for each model, strategy, perturbation and format. The unit is
+ * the reply; replies of one graph are not independent, and intervals account for that: the rates are ratios of
+ * sums over graphs, as graphs have different numbers of replies. Trials that do not count, and those without
+ * counts, as in older journals, are left out. Models that name no format, as scripted ones, count as `chat`.
  *
  * @example Usage
  * ```ts
  * import { measureFormats } from "./formats.ts";
  * import { scripted } from "../../models/scripted.ts";
  * import { runTrial } from "../../trials/trial.ts";
- * import { scoreOf } from "../../trials/summary.ts";
+ * import { summarize } from "../../trials/summary.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const task = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
- * const trial = scoreOf(await runTrial(task, scripted("shrug", () => ({ text: "No idea." }))));
+ * const trial = summarize(await runTrial(task, scripted("shrug", () => ({ text: "No idea." }))));
  * const parses = { strict: 3, repaired: 1, unreadable: 0, repairs: [] };
  * const [formats] = measureFormats([{ ...trial, parses }]);
  * assertEquals(formats!.strictRate.mean, 0.75);
@@ -82,7 +82,7 @@ export function measureFormats(
 }
 
 function countsOf(
-  trials: readonly ParsedScore[],
+  trials: readonly ParsedSummary[],
 ): Omit<FormatMetrics, "subject" | "simulated" | "api"> {
   const count = (parse: "strict" | "repaired" | "unreadable") =>
     sum(trials, ({ parses }) => parses[parse]);

@@ -1,5 +1,5 @@
 /**
- * Metrics: what trials come to, for each cell and over all.
+ * Metrics: success, calls, failures, behaviours and cost of trials, for each cell and over all.
  * @module
  */
 
@@ -25,13 +25,13 @@ import type { StrategyWork } from "../../calls/trace.ts";
 import { type Outcome, OUTCOMES } from "../../trials/trial.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
-/** What a set of trials comes to. */
+/** Counts and means of a set of trials. */
 export interface Tally {
-  /** Trials, invalid ones too. */
+  /** Number of trials, invalid ones included. */
   readonly trials: number;
-  /** Trials that count: neither invalid nor unchanged. */
+  /** Number of trials that count: neither invalid nor unchanged. */
   readonly valid: number;
-  /** Trials in whose task the perturbation found nothing to change, so that they tell nothing of it. */
+  /** Number of trials in whose task the perturbation found nothing to change. */
   readonly unchanged: number;
   readonly solved: number;
   /** Solved share of the valid trials; `null` without any. */
@@ -41,15 +41,15 @@ export interface Tally {
    * were repeated; `null` where there is none.
    */
   readonly interval: Bounds | null;
-  /** Mean calls of solved trials in which calls could be made; `null` without any. */
+  /** Mean number of calls in solved trials that could make calls; `null` without any. */
   readonly callsSolved: number | null;
-  /** Mean calls of valid trials that were not solved, of those in which calls could be made; `null` without any. */
+  /** Mean number of calls in valid unsolved trials that could make calls; `null` without any. */
   readonly callsFailed: number | null;
-  /** Mean of the fewest calls that solve the tasks; `null` where unknown. */
+  /** Mean of the smallest number of calls that solves a task; `null` where unknown. */
   readonly minimumCalls: number | null;
-  /** Tokens read and written. */
+  /** Input and output tokens. */
   readonly tokens: number;
-  /** Mean milliseconds of a valid trial; `null` without any. */
+  /** Mean duration of a valid trial in milliseconds; `null` without any. */
   readonly duration: number | null;
 }
 
@@ -60,11 +60,11 @@ export interface FailureTally {
   readonly cascades: number;
 }
 
-/** How repetitions of a graph agree: means over the graphs that have k valid trials or more. */
+/** Agreement of repetitions of a graph: means over the graphs that have k valid trials or more. */
 export interface Repetition {
-  /** Trials that are looked at together: as many as a graph has at most. */
+  /** The largest number of trials of a graph. */
   readonly k: number;
-  /** Graphs with k valid trials, and those with fewer, for which neither is available. */
+  /** Number of graphs with k valid trials, and of those with fewer, for which no estimate is available. */
   readonly graphs: number;
   readonly unavailable: number;
   /** pass@k: at least one of k trials is solved; `null` if it is available for no graph. */
@@ -73,14 +73,14 @@ export interface Repetition {
   readonly passHatK: number | null;
 }
 
-/** What the trials of one model, strategy and perturbation come to. */
+/** Metrics of the trials of one model, strategy and perturbation. */
 export interface VariantMetrics {
   readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** For each cell, in the order in which cells first occur. */
+  /** One for each cell, in the order in which they first occur. */
   readonly cells: readonly { readonly name: string; readonly tally: Tally }[];
-  /** For each kind of probe: how often it was solved, and how many valid trials showed a behaviour. */
+  /** One for each kind of probe, with the number of valid trials that showed each behaviour. */
   readonly probes: readonly {
     readonly probe: string;
     readonly tally: Tally;
@@ -88,25 +88,25 @@ export interface VariantMetrics {
   }[];
   /** Over all cells. */
   readonly total: Tally;
-  /** Of graphs that were repeated; `null` if none was. */
+  /** Agreement of repetitions; `null` if no graph was repeated. */
   readonly repetition: Repetition | null;
-  /** Calls of all valid trials. */
+  /** Number of calls of all valid trials. */
   readonly calls: number;
-  /** Tokens of all trials, invalid ones, unchanged ones and those that were run again too. */
+  /** Tokens of all trials, including invalid, unchanged and repeated ones. */
   readonly usage: Usage;
-  /** What they cost in US dollars; `null` without a price of each model that took part. */
+  /** Cost of these tokens in US dollars; `null` unless every model that took part has a price. */
   readonly cost: number | null;
-  /** How many trials, unchanged ones aside, ended in which way, all outcomes in order. */
+  /** Number of trials by outcome, without unchanged ones; all outcomes in order. */
   readonly outcomes: readonly { readonly outcome: Outcome; readonly trials: number }[];
   /** Failures by type, all types in order. */
   readonly failures: readonly FailureTally[];
-  /** How many valid trials showed a behaviour, or were solved without the target's return. */
+  /** Number of valid trials by behaviour, `ungrounded` included. */
   readonly behaviours: Readonly<Record<string, number>>;
-  /** What strategies did beside the loop in all valid trials; `null` if nothing. */
+  /** Work of strategies outside the agent loop in all valid trials; `null` without any. */
   readonly work: StrategyWork | null;
 }
 
-/** The metrics of `trials`, subject by subject; costs are known where `prices` has the model. */
+/** Returns the metrics of `trials` for each subject; costs are known where `prices` has the model. */
 export function measure(trials: readonly TrialSummary[], prices: Prices = {}): VariantMetrics[] {
   return byVariant(trials.map(asSummary), variantOf).map(({ subject, items }) => {
     const counted = items.filter(isCounted);
@@ -156,7 +156,7 @@ function workOfAll(trials: readonly TrialSummary[]): StrategyWork | null {
 }
 
 /**
- * The tally of a set of trials.
+ * Returns the tally of a set of trials.
  *
  * @example Usage
  * ```ts
@@ -188,8 +188,8 @@ export function tally(trials: readonly TrialSummary[]): Tally {
 }
 
 /**
- * Two-sided 95% interval of the share of `items` that show something: Wilson's, or from the clustered
- * standard error where several are on one graph; `null` where there is none.
+ * Returns the two-sided 95% interval of the share of `items` for which `shows` is true: Wilson's, or from the
+ * clustered standard error where several are on one graph; `null` where there is none.
  */
 export function shareInterval<T extends Pick<TrialSummary, "task">>(
   items: readonly T[],
@@ -203,7 +203,7 @@ export function shareInterval<T extends Pick<TrialSummary, "task">>(
     graphs.map((graph) => graph.map((item) => Number(shows(item)))),
   );
   if (interval === null) return null;
-  // Graphs that are all alike have no spread, and yet prove no more than so many trials would.
+  // Without spread between graphs the clustered interval is empty: count each graph as one trial instead.
   if (interval.upper - interval.lower > 1e-9) return interval;
   return wilson(Math.round(count / items.length * graphs.length), graphs.length);
 }
@@ -230,7 +230,7 @@ function repetitionOf(trials: readonly TrialSummary[]): Repetition | null {
   };
 }
 
-/** The sizes of a trial's task, in words; other tasks go by their own names, questions by how they are asked. */
+/** Returns the fields of a trial's task without its seed, in words; for a question, how it is asked. */
 export function cellName({ task }: Pick<TrialSummary, "task">): string {
   if (isWholeQuestion(task)) return questionWords(task, task.difficulty);
   const { seed: _, ...sizes } = task as unknown as Record<string, JsonValue>;
@@ -239,7 +239,7 @@ export function cellName({ task }: Pick<TrialSummary, "task">): string {
     .join(", ");
 }
 
-/** Whether a task is a question that tells how it is asked: other tools may have tasks that only look so. */
+/** Whether a task is a complete question: journals of other tools may have tasks that look similar. */
 export function isWholeQuestion(task: object): task is QuestionSpec {
   if (!isQuestion(task)) return false;
   const { set, question, difficulty, mode, rule, input, output } = task;
@@ -249,7 +249,7 @@ export function isWholeQuestion(task: object): task is QuestionSpec {
     [input, output].every((format) => format === undefined || CALL_FORMATS.includes(format));
 }
 
-/** How a question is asked, such as `callnavi parameters, easy, yaml to json`: what is usual is left out. */
+/** Returns how a question is asked, such as `callnavi parameters, easy, yaml to json`, without defaults. */
 export function questionWords(
   { set, mode, rule = "published", input = "json", output = "json" }: Pick<
     QuestionSpec,
@@ -265,7 +265,7 @@ export function questionWords(
   ].join(", ");
 }
 
-/** Whether calls can be made at all: answers to most questions of call sets are only written down. */
+/** Whether a trial can make calls: in most modes of call sets an answer is only a text. */
 export function canCall({ task }: Pick<TrialSummary, "task">): boolean {
   return !isWholeQuestion(task) || task.mode === "tools";
 }

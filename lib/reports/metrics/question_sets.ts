@@ -1,6 +1,6 @@
 /**
- * Metrics of call sets: what answers to their questions are worth, how stable they are, and what a model that
- * judges them says (CallNavi, sections 5 and 6.4, Tables 4, 5, 7 and 8, appendix F).
+ * Call set metrics: scores of answers to their questions, how stable answers are, and the ratings of a judge
+ * (CallNavi, sections 5 and 6.4, Tables 4, 5, 7 and 8, appendix F).
  * @module
  */
 
@@ -31,7 +31,7 @@ import { LONGEST_KEPT } from "../../calls/trace.ts";
 import type { Outcome } from "../../trials/trial.ts";
 import { asSummary, type ScoredAnswer, type TrialSummary } from "../../trials/summary.ts";
 
-/** The share of trials that are right by one score. */
+/** Shares of trials that are right by one score. */
 export interface ScoreAverages extends DifficultyAverages {
   /**
    * Two-sided 95% interval of `all`: Wilson's, or from the clustered standard error where questions were
@@ -40,7 +40,7 @@ export interface ScoreAverages extends DifficultyAverages {
   readonly interval: Bounds | null;
 }
 
-/** The shares of all scores; those that a mode does not give are of no trials. */
+/** Shares for all scores; a score that a mode does not have is over no trials. */
 export interface CallScoreAverages {
   /** The right functions, in order ("API calling routing"). */
   readonly routing: ScoreAverages;
@@ -52,129 +52,129 @@ export interface CallScoreAverages {
   readonly exact: ScoreAverages;
 }
 
-/** How alike the outputs to one question are, a mean over questions; from 0 to 1. */
+/** Similarity of the outputs to one question, as a mean over questions; from 0 to 1. */
 export interface StabilityScores {
   /** How clearly one output wins a vote. */
   readonly election: number;
-  /** How alike the later outputs are to the first. */
+  /** How similar the later outputs are to the first. */
   readonly levenshtein: number;
 }
 
 /** How stable the answers to repeated questions are (CallNavi, section 5.3). */
 export interface CallSetStability {
-  /** Questions with two outputs or more: the means are over these. */
+  /** Number of questions with two outputs or more: the means are over these. */
   readonly questions: number;
-  /** Questions with fewer. */
+  /** Number of questions with fewer outputs. */
   readonly leftOut: number;
-  /** How many outputs these questions have at least and at most; `null` without any. */
+  /** The smallest and largest number of outputs of these questions; `null` without any. */
   readonly repetitions: { readonly least: number; readonly most: number } | null;
-  /** Outputs that may have been longer: journals keep 10,000 characters, and only these are compared. */
+  /** Number of outputs that may be cut: journals keep 10,000 characters, and only these are compared. */
   readonly cut: number;
-  /** Of outputs as they are; `null` without questions. */
+  /** Scores of the unchanged outputs; `null` without questions. */
   readonly text: StabilityScores | null;
-  /** Of what {@linkcode normalizeOutput} leaves of them, as in the paper; `null` without questions. */
+  /** Scores of outputs after {@linkcode normalizeOutput}, as in the paper; `null` without questions. */
   readonly normalized: StabilityScores | null;
 }
 
-/** A model that judges, by the name it was asked for. */
+/** The names of a judge. */
 export interface JudgeNames {
-  /** The name. */
+  /** The model requested. */
   readonly requested: string;
-  /** Those that say to have answered, each once. */
+  /** The models that served it, each once. */
   readonly served: readonly string[];
-  /** Whether it is a program. */
+  /** Whether it is a program that stands in for a model. */
   readonly simulated: boolean;
 }
 
-/** What a model that judges answers makes of them. */
+/** Ratings of a judge. */
 export interface CallSetJudging extends JudgingSummary {
   /**
-   * The share of the answers with a score that are exact or, in mode `routing`, have the right functions;
-   * `null` where there are none.
+   * The share of the rated answers that are exact or, in mode `routing`, have the right functions; `null`
+   * where there are none.
    */
   readonly right: number | null;
   /**
-   * Its score against whether an answer is right, over trials: the point-biserial correlation, whose p-value
-   * takes trials for independent. `null` where there is none, as when all scores are the same.
+   * The judge's score against whether an answer is right, over trials: the point-biserial correlation, whose
+   * p-value assumes independent trials. `null` where it is undefined, as when all scores are the same.
    */
   readonly correlation: Correlation | null;
-  /** Who judged, in the order in which they first occur; none where journals do not say. */
+  /** The judges, in the order in which they first occur; empty where journals name none. */
   readonly judges: readonly JudgeNames[];
-  /** The tokens that this took, which are none of the model's, over all trials of the row. */
+  /** Tokens of the judges, apart from the model's, over all trials of the row. */
   readonly usage: Usage;
 }
 
-/** What the answers of one model, strategy and perturbation are worth. */
+/** Scores of the answers of one model, strategy and perturbation. */
 export interface CallSetRow {
   /** The model, strategy and perturbation. */
   readonly subject: Variant;
   /** Whether the model, or one that took part, is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** All trials. */
+  /** Number of all trials. */
   readonly trials: number;
-  /** Those that infrastructure spoiled. */
+  /** Number of trials in which the infrastructure failed. */
   readonly invalid: number;
-  /** Those in whose question the perturbation found nothing to change. */
+  /** Number of trials in whose question the perturbation found nothing to change. */
   readonly unchanged: number;
-  /** Valid trials that reached a limit without an answer: they are wrong by every score. */
+  /** Number of valid trials that reached a limit without an answer: they are wrong by every score. */
   readonly limited: number;
-  /** Valid trials of which no score is kept: they are in no share. */
+  /** Number of valid trials without scores: no share includes them. */
   readonly unscored: number;
-  /** How many different questions the shares are of. */
+  /** Number of different questions in the shares. */
   readonly questions: number;
-  /** What answers are worth, repaired ones as they are then. */
+  /** Scores of the answers, after repair where there was one. */
   readonly scores: CallScoreAverages;
-  /** The same before any was repaired by a model, and how many were; `null` where none was. */
+  /** Scores before a model repaired answers, and the number of repaired answers; `null` without any. */
   readonly unrepaired: (CallScoreAverages & { readonly repaired: number }) | null;
-  /** Answers with an error of each class, all classes in order; an answer may have several. */
+  /** Number of answers by class of error, all classes in order; an answer may have several. */
   readonly errors: readonly { readonly type: ErrorClass; readonly trials: number }[];
-  /** Answers that have been looked at for errors: all but those of trials that reached a limit. */
+  /** Number of answers checked for errors: all but those of trials that reached a limit. */
   readonly answers: number;
-  /** What a judge says; `null` where none was asked. */
+  /** Ratings of a judge; `null` without a judge. */
   readonly judging: CallSetJudging | null;
   /** `null` where no question was repeated. */
   readonly stability: CallSetStability | null;
 }
 
-/** What the answers to the questions of a call set, asked in one way, are worth. */
+/** Scores of the answers to the questions of a call set that were asked in one way. */
 export interface CallSetMetrics {
   /** The name of the set. */
   readonly set: string;
-  /** What is predicted. */
+  /** The kind of answer that is asked for. */
   readonly mode: CallMode;
-  /** What counts as right. */
+  /** The rule by which answers are scored. */
   readonly rule: ScoringRule;
-  /** What the functions are told in. */
+  /** The format in which functions are listed. */
   readonly input: CallFormat;
-  /** What the answer is to be in. */
+  /** The format that answers must have. */
   readonly output: CallFormat;
-  /** The way as reports call it, such as `callnavi parameters, yaml to json`. */
+  /** The name in reports, such as `callnavi parameters, yaml to json`. */
   readonly name: string;
   /** One for each model, strategy and perturbation, in the order in which they first occur. */
   readonly rows: readonly CallSetRow[];
   /**
-   * The judge's mean score against the share of right answers among those with a score, over rows, as the
-   * paper has it over models; `null` with fewer than three, or where all of one are the same.
+   * The correlation over rows of the judge's mean score and the share of right answers among the rated ones,
+   * as in the paper over models; `null` with fewer than three rows, or where one of both is constant.
    */
   readonly correlation: Correlation | null;
 }
 
-/** A trial on a question that tells how it is asked. */
-type QuestionScore = TrialSummary & { readonly task: QuestionSpec };
+/** A trial on a complete question. */
+type QuestionSummary = TrialSummary & { readonly task: QuestionSpec };
 
-/** A question, and what the answer to it is worth. */
-type Answered = QuestionScore & { readonly scored: ScoredAnswer };
+/** A trial on a question whose answer was scored. */
+type AnsweredQuestion = QuestionSummary & { readonly scored: ScoredAnswer };
 
 /**
- * What the answers in `trials` are worth, for each call set and each way in which its questions were asked.
- * Trials on other tasks are left out. Invalid and unchanged trials are counted, and in no share. A valid trial
- * that reached a limit without an answer is wrong by every score.
+ * Measures the answers in `trials`, for each call set and each way in which its questions were asked. Trials
+ * on other tasks are left out. Invalid and unchanged trials are counted, but in no share. A valid trial that
+ * reached a limit without an answer is wrong by every score.
  *
  * @example Usage
  * ```ts
  * import { measureCallSets } from "./question_sets.ts";
  * import { runTrial } from "../../trials/trial.ts";
- * import { scoreOf } from "../../trials/summary.ts";
+ * import { summarize } from "../../trials/summary.ts";
  * import { loadCallSet } from "../../tasks/questions/load.ts";
  * import { QuestionExecutor } from "../../trials/executors/question.ts";
  * import { type QuestionSpec } from "../../trials/executors/task_kind.ts";
@@ -187,36 +187,38 @@ type Answered = QuestionScore & { readonly scored: ScoredAnswer };
  * const trial = await runTrial(task, model, {
  *   open: (_, options) => new QuestionExecutor(set, task, options),
  * });
- * const [metrics] = measureCallSets([scoreOf(trial)]);
+ * const [metrics] = measureCallSets([summarize(trial)]);
  * assertEquals(metrics!.name, "city routing");
  * assertEquals(metrics!.rows[0]!.scores.routing.easy, 1);
  * ```
  */
 export function measureCallSets(trials: readonly TrialSummary[]): CallSetMetrics[] {
-  const questions = trials.map(asSummary).filter(isQuestionScore);
-  const ways = Map.groupBy(questions, ({ task }) => canonicalJson(wayOf(task)));
+  const questions = trials.map(asSummary).filter(isQuestionSummary);
+  const ways = Map.groupBy(questions, ({ task }) => canonicalJson(askedAs(task)));
   return [...ways.values()].map((own) => {
     const { task } = own[0]!;
     const rows = byVariant(own, variantOf).map(({ subject, items }) => rowOf(subject, items));
-    return { ...wayOf(task), name: questionWords(task), rows, correlation: correlationOf(rows) };
+    return { ...askedAs(task), name: questionWords(task), rows, correlation: correlationOf(rows) };
   });
 }
 
-function isQuestionScore(trial: TrialSummary): trial is QuestionScore {
+function isQuestionSummary(trial: TrialSummary): trial is QuestionSummary {
   return isWholeQuestion(trial.task);
 }
 
-function wayOf({ set, mode, rule = "published", input = "json", output = "json" }: QuestionSpec) {
+function askedAs({ set, mode, rule = "published", input = "json", output = "json" }: QuestionSpec) {
   return { set, mode, rule, input, output };
 }
 
-function rowOf(subject: Variant, trials: readonly QuestionScore[]): CallSetRow {
+function rowOf(subject: Variant, trials: readonly QuestionSummary[]): CallSetRow {
   const counted = trials.filter(isCounted);
   const answered = counted.filter(isAnswered);
-  const limited = counted.filter((trial) => !isAnswered(trial) && LIMITS.includes(trial.outcome));
-  const valued: ValuedQuestion[] = [
+  const limited = counted.filter((trial) =>
+    !isAnswered(trial) && LIMIT_OUTCOMES.includes(trial.outcome)
+  );
+  const results: QuestionResult[] = [
     ...answered.map(({ task, scored: { scores } }) => ({ task, scores })),
-    ...limited.map(({ task }) => ({ task, scores: WRONG[task.mode] })),
+    ...limited.map(({ task }) => ({ task, scores: WRONG_SCORES[task.mode] })),
   ];
   const unchanged = trials.filter(({ changed }) => changed === false).length;
   return {
@@ -226,9 +228,9 @@ function rowOf(subject: Variant, trials: readonly QuestionScore[]): CallSetRow {
     invalid: trials.length - counted.length - unchanged,
     unchanged,
     limited: limited.length,
-    unscored: counted.length - valued.length,
-    questions: byGraph(valued).length,
-    scores: averagesOf(valued),
+    unscored: counted.length - results.length,
+    questions: byGraph(results).length,
+    scores: averagesOf(results),
     unrepaired: unrepairedOf(answered, limited),
     errors: ERROR_CLASSES.map((type) => ({
       type,
@@ -240,36 +242,41 @@ function rowOf(subject: Variant, trials: readonly QuestionScore[]): CallSetRow {
   };
 }
 
-function isAnswered(trial: QuestionScore): trial is Answered {
+function isAnswered(trial: QuestionSummary): trial is AnsweredQuestion {
   return trial.scored !== undefined;
 }
 
-/** Ways to end without an answer that are the model's own. */
-const LIMITS: readonly Outcome[] = ["call_limit", "step_limit", "time_limit", "token_limit"];
+/** Outcomes without an answer for which the model is responsible. */
+const LIMIT_OUTCOMES: readonly Outcome[] = [
+  "call_limit",
+  "step_limit",
+  "time_limit",
+  "token_limit",
+];
 
-/** What no answer is worth, by the scores that a mode gives. */
-const WRONG: Readonly<Record<CallMode, QuestionScores>> = {
+/** The scores of a missing answer in each mode. */
+const WRONG_SCORES: Readonly<Record<CallMode, QuestionScores>> = {
   parameters: { syntaxValid: false, structural: false, exact: false, routingExact: false },
   routing: { syntaxValid: null, structural: null, exact: null, routingExact: false },
   tools: { syntaxValid: false, structural: false, exact: false, routingExact: false },
 };
 
-/** A question, and what an answer to it is worth. */
-interface ValuedQuestion {
+/** A question and the scores of an answer to it. */
+interface QuestionResult {
   readonly task: QuestionSpec;
   readonly scores: QuestionScores;
 }
 
-function averagesOf(valued: readonly ValuedQuestion[]): CallScoreAverages {
+function averagesOf(results: readonly QuestionResult[]): CallScoreAverages {
   const of = (score: keyof QuestionScores): ScoreAverages => {
-    const known = valued.filter(({ scores }) => scores[score] !== null);
-    const values = known.map(({ task, scores }): { difficulty: Difficulty; value: boolean } => ({
+    const scored = results.filter(({ scores }) => scores[score] !== null);
+    const values = scored.map(({ task, scores }): { difficulty: Difficulty; value: boolean } => ({
       difficulty: task.difficulty,
       value: scores[score] === true,
     }));
     return {
       ...averageScores(values),
-      interval: shareInterval(known, ({ scores }) => scores[score] === true),
+      interval: shareInterval(scored, ({ scores }) => scores[score] === true),
     };
   };
   return {
@@ -281,8 +288,8 @@ function averagesOf(valued: readonly ValuedQuestion[]): CallScoreAverages {
 }
 
 function unrepairedOf(
-  answered: readonly Answered[],
-  limited: readonly QuestionScore[],
+  answered: readonly AnsweredQuestion[],
+  limited: readonly QuestionSummary[],
 ): CallSetRow["unrepaired"] {
   const repaired = answered.filter(({ scored: { unrepaired } }) => unrepaired !== undefined).length;
   if (repaired === 0) return null;
@@ -291,40 +298,40 @@ function unrepairedOf(
       task,
       scores: unrepaired ?? scores,
     })),
-    ...limited.map(({ task }) => ({ task, scores: WRONG[task.mode] })),
+    ...limited.map(({ task }) => ({ task, scores: WRONG_SCORES[task.mode] })),
   ]);
   return { ...before, repaired };
 }
 
 function judgingOf(
-  answered: readonly Answered[],
-  trials: readonly QuestionScore[],
+  answered: readonly AnsweredQuestion[],
+  trials: readonly QuestionSummary[],
 ): CallSetJudging | null {
-  const judged = answered.flatMap(({ scored: { judged } }) => judged ?? []);
-  if (judged.length === 0) return null;
+  const judgements = answered.flatMap(({ scored: { judged } }) => judged ?? []);
+  if (judgements.length === 0) return null;
   const pairs = answered.flatMap(({ scored: { judged, scores } }): [number, number][] => {
     const score = judged?.score ?? null;
     return score === null ? [] : [[score, Number(scores.exact ?? scores.routingExact)]];
   });
-  const asked = trials.flatMap(({ judging }) => judging ?? []);
+  const judgings = trials.flatMap(({ judging }) => judging ?? []);
   return {
-    ...summarizeJudging(judged),
+    ...summarizeJudging(judgements),
     right: pairs.length === 0
       ? null
       : pairs.reduce((sum, [, right]) => sum + right, 0) / pairs.length,
     correlation: pearsonOf(pairs),
-    judges: judgesOf(asked.map(({ model }) => model)),
-    usage: sumUsage(asked.map(({ usage }) => usage)),
+    judges: judgesOf(judgings.map(({ model }) => model)),
+    usage: sumUsage(judgings.map(({ usage }) => usage)),
   };
 }
 
-/** Each judge once, with all names under which it answered. */
-function judgesOf(asked: readonly JudgeNames[]): JudgeNames[] {
-  const judges = Map.groupBy(
-    asked,
+/** Returns each judge once, with all models that served it. */
+function judgesOf(judges: readonly JudgeNames[]): JudgeNames[] {
+  const byJudge = Map.groupBy(
+    judges,
     ({ requested, simulated }) => JSON.stringify([requested, simulated]),
   );
-  return [...judges.values()].map((own) => ({
+  return [...byJudge.values()].map((own) => ({
     ...own[0]!,
     served: [...new Set(own.flatMap(({ served }) => served))],
   }));
@@ -342,8 +349,8 @@ function pearsonOf(pairs: readonly (readonly [number, number])[]): Correlation |
   return pearson(pairs.map(([one]) => one), pairs.map(([, other]) => other));
 }
 
-/** Stability over the questions that were to be asked several times; trials that failed leave no output. */
-function stabilityOf(trials: readonly QuestionScore[]): CallSetStability | null {
+/** Returns the stability of repeated questions; `null` without any. Trials without an answer have no output. */
+function stabilityOf(trials: readonly QuestionSummary[]): CallSetStability | null {
   const groups = byGraph(trials);
   if (groups.every(({ length }) => length < 2)) return null;
   const outputs = groups.map((group) =>

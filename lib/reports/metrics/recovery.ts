@@ -1,5 +1,5 @@
 /**
- * Recovery rates: how the faults of many trials ended (Pipeline, "Benchmarking Tool Use", error recovery).
+ * Recovery rates: how the faults of trials ended (Pipeline, "Benchmarking Tool Use", error recovery).
  * @module
  */
 
@@ -15,46 +15,46 @@ import {
 import type { Bounds } from "../../statistics/proportions.ts";
 import { asSummary, type TrialSummary } from "../../trials/summary.ts";
 
-/** How episodes ended: functions that failed, each once in its trial. */
+/** How episodes ended. An episode is one function that failed in one trial. */
 export interface RecoveryTally {
-  /** How many there are. */
+  /** Number of episodes. */
   readonly episodes: number;
-  /** How many ended in each way. */
+  /** Number of episodes by how they ended. */
   readonly ends: Readonly<Record<RecoveryEnd, number>>;
-  /** How many ended as is right: recovered or, where permission was denied for good, gave up. */
+  /** Number of episodes with the right end: recovered or, where permission was denied for good, gave up. */
   readonly right: number;
-  /** The share of these; `null` without any episode. */
+  /** The share of episodes with the right end; `null` without any episode. */
   readonly rate: number | null;
   /**
    * Two-sided 95% interval of the rate: Wilson's, or from the clustered standard error where a task has
    * several episodes; `null` where there is none.
    */
   readonly interval: Bounds | null;
-  /** Mean calls of the function after the first one that failed; `null` without any episode. */
+  /** Mean number of calls of the function after the first failed one; `null` without any episode. */
   readonly attempts: number | null;
 }
 
-/** What one kind of fault comes to under one perturbation. */
+/** How faults of one kind ended under one perturbation. */
 export interface FaultRecovery extends RecoveryTally {
   /** The kind. */
   readonly fault: FaultKind;
   /** The perturbation's id, such as `timeout:3`. */
   readonly perturbation: string;
-  /** The end that is right. */
+  /** The right end. */
   readonly rightEnd: RecoveryEnd;
-  /** Valid trials under this perturbation: one that never calls the function has no episode. */
+  /** Number of valid trials with this perturbation, those without an episode included. */
   readonly trials: number;
 }
 
-/** What faults come to for a model with a strategy. */
+/** How faults ended for a model with a strategy. */
 export interface RecoveryMetrics {
   /** The model and the strategy, unperturbed. */
   readonly subject: Variant;
   /** Whether the model is a program that stands in for a model. */
   readonly simulated: boolean;
-  /** For each kind, in the order of {@linkcode FAULTS}, and each perturbation with it. */
+  /** One for each kind, in the order of {@linkcode FAULTS}, and each perturbation with it. */
   readonly faults: readonly FaultRecovery[];
-  /** Over all of them but `slow`, of which there is nothing to recover. */
+  /** Over all faults but `slow`, from which there is nothing to recover. */
   readonly total: RecoveryTally;
 }
 
@@ -62,8 +62,7 @@ export interface RecoveryMetrics {
 interface Episode extends Recovery, Pick<TrialSummary, "task"> {}
 
 /**
- * How faults ended, for each model and strategy whose trials met any. Trials that infrastructure spoiled do
- * not count.
+ * Measures how faults ended, for each model and strategy whose trials met any. Invalid trials do not count.
  *
  * @example Usage
  * ```ts

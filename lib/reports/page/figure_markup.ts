@@ -1,5 +1,5 @@
 /**
- * The figures of a report's page, with their captions and legends.
+ * Figures of a report's page, with their captions and legends.
  * @module
  */
 
@@ -25,53 +25,53 @@ import { seriesMark } from "../figures/plotting.ts";
 import { nameOf, sourceText } from "../tables/table.ts";
 import { hasCalls, hasFailures, noFailures } from "../tables/tables.ts";
 
-/** Success of all trials, side by side. */
+/** Returns the figure of success of all trials. */
 export async function overviewFigure({ subjects }: Report): Promise<Markup> {
-  const lacking = lackOfWhiskers(subjects.map(({ total }) => total));
+  const missing = missingWhiskerNotes(subjects.map(({ total }) => total));
   return figureMarkup(
-    { id: "overview", title: "Success of all trials", notes: [WHISKERS, ...lacking] },
+    { id: "overview", title: "Success of all trials", notes: [WHISKERS, ...missing] },
     [
       await drawParts(
-        partsOf(subjects),
+        figureParts(subjects),
         (own, label) => drawOverview(own, { subjects, label }),
       ),
     ],
   );
 }
 
-/** Strategies against the baseline, where there is something to show. */
+/** Returns the figure of strategies against the baseline, where there are any to compare. */
 export async function strategyFigure({ comparisons, subjects }: Report): Promise<Markup[]> {
-  const shown = comparisons.filter(({ success }) => success !== null);
-  if (shown.length === 0) return [];
+  const comparable = comparisons.filter(({ success }) => success !== null);
+  if (comparable.length === 0) return [];
   const notes = [
     "of the same model, on the same tasks",
-    `${WHISKERS}, each for one comparison by itself`,
-    ...(shown.some(({ success }) => success?.interval === null) ? [NO_WHISKER] : []),
+    `${WHISKERS}, each for a single comparison`,
+    ...(comparable.some(({ success }) => success?.interval === null) ? [NO_WHISKER] : []),
   ];
-  const drawn = await drawParts(
-    partsOf(shown),
+  const drawing = await drawParts(
+    figureParts(comparable),
     (own, label) => drawComparisons(own, { subjects, label, comparisons }),
   );
   return [
-    figureMarkup({ id: "strategies", title: "Strategies against the baseline", notes }, [drawn]),
+    figureMarkup({ id: "strategies", title: "Strategies against the baseline", notes }, [drawing]),
   ];
 }
 
 /**
- * Wrong calls by type; in words where there are none, or none could be made. Bars of every perturbation could not be told apart: a
- * table has them.
+ * Returns the figure of wrong calls by type; a sentence where there are none, or no call could be made. Shows
+ * unperturbed trials only, where there are any: bars for every perturbation would be too many.
  */
 export async function failureFigure({ subjects: all, unit }: Report): Promise<Markup> {
-  const none = noFailures(unit);
+  const sentence = noFailures(unit);
   if (!hasCalls(all.map(({ total }) => total))) return html`<p>No call could be made.</p>`;
-  if (!hasFailures(all)) return html`<p>${none[0]!.toUpperCase() + none.slice(1)}.</p>`;
+  if (!hasFailures(all)) return html`<p>${sentence[0]!.toUpperCase() + sentence.slice(1)}.</p>`;
   const plain = all.filter(({ subject }) => subject.perturbation === "none");
   const subjects = plain.length > 0 ? plain : all;
-  if (!hasFailures(subjects)) return html`<p>Without perturbations ${none}.</p>`;
+  if (!hasFailures(subjects)) return html`<p>Without perturbations ${sentence}.</p>`;
   const notes = [
     ...(subjects.length < all.length ? ["unperturbed trials only"] : []),
     "solid: roots",
-    "pale: cascades, which have none but values that an earlier wrong call returned",
+    "pale: cascades, whose wrong values were all returned by earlier wrong calls",
     sourceText("Table 3"),
   ];
   const broad = hasBroadFailures(subjects);
@@ -81,7 +81,7 @@ export async function failureFigure({ subjects: all, unit }: Report): Promise<Ma
   ]);
 }
 
-/** The figures of all breakdowns; `numbersOf` gives the table of one. */
+/** Returns the figures of all breakdowns; `numbersOf` returns the table of one. */
 export async function breakdownFigures(
   report: Report,
   numbersOf: (id: string) => readonly Markup[],
@@ -90,7 +90,7 @@ export async function breakdownFigures(
   const figures: Markup[] = [];
   for (const breakdown of report.breakdowns.filter(isFigure)) {
     const { id, title, source, legend } = breakdown;
-    const notes = [WHISKERS, ...countsOf(breakdown), sourceText(source)];
+    const notes = [WHISKERS, ...countNotes(breakdown), sourceText(source)];
     const parts = [
       plot(await drawBreakdown(breakdown)),
       ...(shared && legend === "model" ? [] : [legendOf(breakdown)]),
@@ -101,14 +101,14 @@ export async function breakdownFigures(
   return figures;
 }
 
-/** The five dimensions of tool use, where they are told. */
+/** Returns the figure of the five dimensions of tool use, where {@linkcode showsDimensions} is true. */
 export async function dimensionFigure({ dimensions }: Report): Promise<Markup[]> {
   if (!showsDimensions(dimensions)) return [];
   const names = dimensions.map(nameOf);
   const overall = dimensions.some(({ missing }) => missing.length > 0)
-    ? "overall: the mean of those that were measured"
+    ? "overall: the mean of those measured"
     : "overall: their mean";
-  const lacking = dimensions.some((one) =>
+  const lacksWhisker = dimensions.some((one) =>
     [...one.dimensions, one.overall].some(({ mean, interval }) =>
       mean !== null && interval === null
     )
@@ -116,7 +116,7 @@ export async function dimensionFigure({ dimensions }: Report): Promise<Markup[]>
   const notes = [
     WHISKERS,
     overall,
-    ...(lacking ? [NO_WHISKER] : []),
+    ...(lacksWhisker ? [NO_WHISKER] : []),
     sourceText("Benchmarking Tool Use", "Pipeline"),
   ];
   const title = "Five dimensions of tool use";
@@ -128,32 +128,32 @@ export async function dimensionFigure({ dimensions }: Report): Promise<Markup[]>
   ];
 }
 
-/** Failure rates, and which failure goes with which, as heatmaps: where they are known. */
+/** Returns heatmaps of failure rates, and of failures that occur together, where they are known. */
 export async function perturbationFigures({ brittleness }: Report): Promise<Markup[]> {
   const top = highestRate(brittleness);
   const figures: Markup[] = [];
-  for (const [place, one] of brittleness.entries()) {
+  for (const [index, one] of brittleness.entries()) {
     const known = one.columns.filter((column) => column.known > 0);
     if (known.some(({ perturbation }) => perturbation !== "none")) {
-      const id = `failure-rates-${place + 1}`;
+      const id = `failure-rates-${index + 1}`;
       const title = `Failure rates under perturbations: ${nameOf(one)}`;
       const notes = [
-        "share of trials with a call that has such a failure: one without calls has none",
+        "share of trials with a call that has such a failure; a trial without calls has none",
         `no colour: none; full colour: ${wholePercent(top)} of trials`,
         sourceText("Table 1", "Butterfly"),
       ];
-      const drawn = plot(await drawFailureRates({ columns: known }, top));
+      const drawing = plot(await drawFailureRates({ columns: known }, top));
       figures.push(
-        figureMarkup({ id, title, notes, broad: hasBroadRates({ columns: known }) }, [drawn]),
+        figureMarkup({ id, title, notes, broad: hasBroadRates({ columns: known }) }, [drawing]),
       );
     }
     if (one.transfer.some(({ of }) => of > 0)) {
-      const id = `transfer-${place + 1}`;
-      const title = `Which failure goes with which: ${nameOf(one)}`;
+      const id = `transfer-${index + 1}`;
+      const title = `Failures that occur together: ${nameOf(one)}`;
       const notes = [
         "of the trials with a failure, those that have the other in the same call or a later one; on the " +
         "diagonal: again in a later call",
-        "full colour: all of them; blank: no trial has the failure that is given",
+        "full colour: all of them; blank: no trial has the given failure",
         sourceText("Fig. 4", "Butterfly"),
       ];
       figures.push(
@@ -167,12 +167,12 @@ export async function perturbationFigures({ brittleness }: Report): Promise<Mark
 const WHISKERS = "whiskers: 95% intervals";
 const NO_WHISKER = "points of a single task have none";
 
-/** What a figure is, and what a reader should know of it. */
+/** The caption of a figure, and its id and width. */
 interface Caption {
   readonly id: string;
   readonly title: string;
   readonly notes: readonly string[];
-  /** Whether it takes the room of two. */
+  /** Whether it takes the space of two. */
   readonly broad?: boolean;
 }
 
@@ -188,18 +188,18 @@ function figureMarkup(
   `;
 }
 
-/** One number is no figure. */
+/** Whether a breakdown is drawn: a single number needs no figure. */
 function isFigure({ values, shape }: Breakdown): boolean {
   return values.length > 1 || shape !== "lines";
 }
 
-/** So many models have a legend under each figure; with more there is one for all figures. */
-const FEW = 3;
+/** With more models than this, one legend is shared by all figures. */
+const MOST_LEGENDS = 3;
 
-/** The legend that all figures of models share: that of many takes more room than a figure. */
+/** Returns the legend that all figures of models share: with many models it is larger than a figure. */
 export function sharedLegend({ subjects, breakdowns }: Report): Markup[] {
   const ofModels = breakdowns.filter(({ legend }) => legend === "model");
-  const shared = subjects.length > FEW && ofModels.some(isFigure) &&
+  const shared = subjects.length > MOST_LEGENDS && ofModels.some(isFigure) &&
     ofModels.every(({ series }) => series.length === subjects.length);
   if (!shared) return [];
   return [html`<div class="shared">${legendMarkup("model", subjects.map(nameOf), "lines")}</div>`];
@@ -209,14 +209,14 @@ function legendOf({ legend, series, shape }: Breakdown): Markup {
   return legendMarkup(legend, series.map(({ name }) => name), shape);
 }
 
-/** Names are told in full, however long: a figure has no room for that. */
+/** Returns a legend with whole names, for which a figure has no space. */
 function legendMarkup(
   title: string,
   names: readonly string[],
   shape: "lines" | "points" | "bars",
 ): Markup {
-  const items = names.map((name, place) => {
-    const { colour, outline, shape: point, dash } = seriesMark(place);
+  const items = names.map((name, index) => {
+    const { colour, outline, shape: point, dash } = seriesMark(index);
     const mark = shape === "bars"
       ? html`
         <path d="M2,2H24V12H2Z" fill="${colour}" stroke="${outline}" stroke-width="2" />
@@ -233,42 +233,42 @@ function legendMarkup(
   return html`<ul class="legend"><li>${title}:</li>${items}</ul>`;
 }
 
-/** How many valid trials the points of a figure stand for. */
-function countsOf({ series }: Breakdown): string[] {
+/** Returns notes on the number of valid trials a point, and on missing whiskers. */
+function countNotes({ series }: Breakdown): string[] {
   const counts = series.flatMap(({ tallies }) => tallies.flatMap((tally) => tally?.valid ?? []));
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   return [
     `n = ${least === most ? least : `${least} to ${most}`} valid trials a point`,
-    ...lackOfWhiskers(series.flatMap(({ tallies }) => tallies)),
+    ...missingWhiskerNotes(series.flatMap(({ tallies }) => tallies)),
   ];
 }
 
-/** What a caption says of points without a whisker. */
-function lackOfWhiskers(tallies: readonly (Tally | null)[]): string[] {
-  const lacking = tallies.some((tally) =>
+/** Returns a note where points have no whisker. */
+function missingWhiskerNotes(tallies: readonly (Tally | null)[]): string[] {
+  const lacksWhisker = tallies.some((tally) =>
     tally !== null && tally.rate !== null && tally.interval === null
   );
-  return lacking ? [NO_WHISKER] : [];
+  return lacksWhisker ? [NO_WHISKER] : [];
 }
 
-/** What has a row in a figure. */
+/** A row in a figure. */
 interface Row {
   readonly subject: Variant;
   readonly simulated: boolean;
 }
 
-/** Rows that are drawn together, and what tells one of them from the others. */
+/** Rows drawn together, and the label of each. */
 interface Part<T> {
   readonly title: string;
   readonly rows: readonly T[];
   readonly label: (row: T) => string;
 }
 
-/** So many rows stand beneath each other; more stand side by side, in parts. */
+/** At most this many rows are in one part; further parts are side by side. */
 const MOST_ROWS = 8;
 
-/** Rows in parts: one a model where models have several, whose names then stand over them once. */
-function partsOf<T extends Row>(rows: readonly T[]): Part<T>[] {
+/** Splits rows into parts: one a model where models have several rows, with the model's name as its title. */
+function figureParts<T extends Row>(rows: readonly T[]): Part<T>[] {
   if (rows.length <= MOST_ROWS) return [{ title: "", rows, label: nameOf }];
   const models = Map.groupBy(
     rows,
@@ -277,18 +277,18 @@ function partsOf<T extends Row>(rows: readonly T[]): Part<T>[] {
   if (models.size < rows.length) {
     return [...models.values()].map((own) => {
       const { subject, simulated } = own[0]!;
-      const alone = { ...subject, strategy: "baseline", perturbation: "none" };
+      const modelOnly = { ...subject, strategy: "baseline", perturbation: "none" };
       return {
-        title: variantLabel(alone, simulated),
+        title: variantLabel(modelOnly, simulated),
         rows: own,
         label: ({ subject: { strategy, perturbation } }) =>
           strategy + (perturbation === "none" ? "" : ` + ${perturbation}`),
       };
     });
   }
-  return Array.from({ length: Math.ceil(rows.length / MOST_ROWS) }, (_, place) => ({
+  return Array.from({ length: Math.ceil(rows.length / MOST_ROWS) }, (_, index) => ({
     title: "",
-    rows: rows.slice(MOST_ROWS * place, MOST_ROWS * (place + 1)),
+    rows: rows.slice(MOST_ROWS * index, MOST_ROWS * (index + 1)),
     label: nameOf,
   }));
 }
@@ -297,18 +297,18 @@ async function drawParts<T>(
   parts: readonly Part<T>[],
   drawRows: (rows: readonly T[], label: (row: T) => string) => Promise<string>,
 ): Promise<Markup> {
-  const drawn = await Promise.all(
+  const drawings = await Promise.all(
     parts.map(async ({ title, rows, label }) => {
       const heading = title === "" ? "" : html`<h3>${title}</h3>`;
       return html`<div>${heading}${plot(await drawRows(rows, label))}</div>`;
     }),
   );
-  const titled = parts.some(({ title }) => title !== "");
-  const kind = titled ? "parts short" : drawn.length > 1 ? "parts" : "part";
-  return html`<div class="${kind}">${drawn}</div>`;
+  const hasTitles = parts.some(({ title }) => title !== "");
+  const kind = hasTitles ? "parts short" : drawings.length > 1 ? "parts" : "part";
+  return html`<div class="${kind}">${drawings}</div>`;
 }
 
-/** A drawing keeps a size at which it can be read: on a narrow screen it is moved to and fro. */
+/** Wraps a drawing, which keeps a readable size and scrolls on narrow screens. */
 function plot(svg: string): Markup {
   return html`<div class="plot">${new Markup(svg)}</div>`;
 }

@@ -1,20 +1,20 @@
 /**
- * HTML in which values are text, whatever they hold.
+ * HTML templates that escape values.
  * @module
  */
 
 import { printable } from "../../base/json.ts";
 
-/** Markup: what stands in it as a value is text and is escaped, unless it is markup itself. */
+/** HTML that is inserted into other markup without escaping. */
 export class Markup {
   constructor(readonly text: string) {}
 }
 
 type Part = string | number | Markup | readonly Markup[];
 
-/** Markup with values in it. */
+/** Template tag for HTML: escapes values, except markup. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  const text = strings.map((string, place) => string + markupOf(parts[place] ?? "")).join("");
+  const text = strings.map((string, index) => string + markupOf(parts[index] ?? "")).join("");
   return new Markup(text);
 }
 

@@ -1,5 +1,5 @@
-// The script of a report's page. It looks up trials, filters them and shows one; it decides nothing:
-// every judgement and every word comes from the data that the page holds.
+// The script of a report's page: lists trials, filters them and shows one. It decides nothing: every judgement
+// and every text about a trial comes from the page's data.
 
 // @ts-check
 /// <reference lib="dom" />
@@ -9,7 +9,7 @@ import { badge, block, element, make, unpack } from "./parts.js";
 import { drawGraph, trialParts } from "./trial.js";
 
 /**
- * One line of the list: places in the names of the index, numbers, and where the rest is kept.
+ * One row of the list: indices of names in the index, numbers, and the position of the rest in the blocks.
  * @typedef {[subject: number, cell: number, graph: number, repetition: number, outcome: number,
  *   calls: number, fewest: number, types: number, roots: number, wrong: number, shown: number,
  *   unit: number, chunk: number, place: number, taskChunk: number, taskPlace: number]} Row
@@ -19,11 +19,11 @@ import { drawGraph, trialParts } from "./trial.js";
  * @typedef {object} Index
  * @property {string[]} subjects
  * @property {string[]} cells
- * @property {string[]} units What a number counts, such as graphs; what has none is named.
+ * @property {string[]} units The unit of a task's number, such as `graph`, or the name of a task without one.
  * @property {string[]} outcomes
  * @property {string[]} types
  * @property {string[]} behaviours
- * @property {number[][]} shown Behaviours that trials show together, by their places.
+ * @property {number[][]} shown Sets of behaviours that occur together, as indices.
  * @property {Row[]} rows
  */
 
@@ -31,8 +31,8 @@ const ROWS = 50;
 
 /** @type {Index} */
 let index;
-/** Places in the list that pass the filters. @type {number[]} */
-let shown = [];
+/** Indices of the rows that pass the filters. @type {number[]} */
+let filtered = [];
 let page = 0;
 
 /** @param {string} id */
@@ -45,11 +45,11 @@ function filter() {
   const type = choice("type");
   const behaviour = choice("behaviour");
   const rootsOnly = /** @type {HTMLInputElement} */ (element("roots")).checked;
-  shown = [];
+  filtered = [];
   index.rows.forEach((row, place) => {
     if (subject >= 0 && row[0] !== subject) return;
     if (cell >= 0 && row[1] !== cell) return;
-    // The first outcome is "solved"; -2 asks for all others.
+    // The first outcome is "solved"; -2 selects all others.
     if (outcome >= 0 ? row[4] !== outcome : outcome === -2 && row[4] === 0) return;
     const types = rootsOnly ? row[8] : row[7];
     if (type === -2 ? types === 0 : type >= 0 && (types & (1 << type)) === 0) return;
@@ -59,7 +59,7 @@ function filter() {
     ) {
       return;
     }
-    shown.push(place);
+    filtered.push(place);
   });
   page = 0;
   list();
@@ -67,9 +67,9 @@ function filter() {
 
 function list() {
   const total = index.rows.length;
-  const pages = Math.max(1, Math.ceil(shown.length / ROWS));
-  const own = shown.slice(page * ROWS, (page + 1) * ROWS);
-  element("count").textContent = `${shown.length.toLocaleString("en-US")} of ` +
+  const pages = Math.max(1, Math.ceil(filtered.length / ROWS));
+  const own = filtered.slice(page * ROWS, (page + 1) * ROWS);
+  element("count").textContent = `${filtered.length.toLocaleString("en-US")} of ` +
     `${total.toLocaleString("en-US")} trials` +
     (pages > 1 ? `, page ${page + 1} of ${pages}` : "");
   const previous = /** @type {HTMLButtonElement} */ (element("previous"));
@@ -100,7 +100,7 @@ function list() {
   }));
 }
 
-/** The place of the trial that the address asks for, -1 for none. */
+/** Returns the index of the trial that the address names, -1 for none. */
 function opened() {
   const match = /^#trial-(\d{1,7})$/.exec(location.hash);
   const place = match === null ? -1 : Number(match[1]) - 1;
@@ -120,14 +120,14 @@ async function open() {
     row[14] < 0 ? null : block(row[14]).then((own) => own[row[15]]),
   ]);
   if (opened() !== place) return;
-  const at = shown.indexOf(place);
-  const standing = {
+  const at = filtered.indexOf(place);
+  const position = {
     place,
     outcome: /** @type {string} */ (index.outcomes[row[4]]),
-    previous: at > 0 ? shown[at - 1] : undefined,
-    next: at >= 0 ? shown[at + 1] : undefined,
+    previous: at > 0 ? filtered[at - 1] : undefined,
+    next: at >= 0 ? filtered[at + 1] : undefined,
   };
-  panel.replaceChildren(...trialParts(standing, trial, task));
+  panel.replaceChildren(...trialParts(position, trial, task));
   panel.scrollIntoView({ block: "start" });
   if (task?.dot !== undefined) {
     await drawGraph(task.dot, trial.dotMarks, () => opened() === place);
@@ -145,13 +145,13 @@ function fill(id, options) {
   element(id).addEventListener("change", filter);
 }
 
-/** Whether the file goes on behind the index: Graphviz is the last that stands in it. */
-function whole() {
+/** Whether the file is complete: Graphviz is its last element. */
+function isComplete() {
   return document.getElementById("graphviz") !== null;
 }
 
 /** @param {string} text */
-function tellFault(text) {
+function showError(text) {
   const place = document.getElementById("count");
   if (place === null) document.body.append(make("p", {}, text));
   else place.textContent = text;
@@ -161,21 +161,21 @@ async function start() {
   try {
     index = JSON.parse(await unpack("index"));
   } catch (error) {
-    tellFault(
-      whole()
+    showError(
+      isComplete()
         ? `The trials cannot be unpacked: ${error}`
-        : "This file is not whole: it was cut off while it was written.",
+        : "This file is incomplete: it was cut off while it was written.",
     );
     return;
   }
   /** @param {string[]} names @returns {[string, number][]} */
-  const named = (names) => names.map((name, place) => [name.replaceAll("_", " "), place]);
+  const spaced = (names) => names.map((name, place) => [name.replaceAll("_", " "), place]);
   /** @param {string[]} names @returns {[string, number][]} */
   const asIs = (names) => names.map((name, place) => [name, place]);
   fill("subject", [["all", -1], ...asIs(index.subjects)]);
-  fill("outcome", [["all", -1], ["not solved", -2], ...named(index.outcomes)]);
-  fill("type", [["any or none", -1], ["any", -2], ...named(index.types)]);
-  fill("behaviour", [["any or none", -1], ["any", -2], ...named(index.behaviours)]);
+  fill("outcome", [["all", -1], ["not solved", -2], ...spaced(index.outcomes)]);
+  fill("type", [["any or none", -1], ["any", -2], ...spaced(index.types)]);
+  fill("behaviour", [["any or none", -1], ["any", -2], ...spaced(index.behaviours)]);
   fill("cell", [["all", -1], ...asIs(index.cells)]);
   element("roots").addEventListener("change", filter);
   element("previous").addEventListener("click", () => {

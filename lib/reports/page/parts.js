@@ -1,5 +1,4 @@
-// What all of a report's page is made of: elements, and the blocks of data that it holds. Texts of models
-// only ever become text nodes.
+// Helpers of a report's page: elements, and blocks of data. Texts of models only ever become text nodes.
 
 // @ts-check
 /// <reference lib="dom" />
@@ -9,20 +8,20 @@
 export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /**
- * An element with attributes, and with texts and elements in it.
+ * Returns an element with attributes and content.
  * @param {string} name
  * @param {Record<string, string>} attributes
  * @param {...(string | Node)} content
  */
 export function make(name, attributes, ...content) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...content);
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...content);
+  return node;
 }
 
 /**
- * What a block of the page holds. Blocks are unpacked when they are asked for.
+ * Returns the text of a block of the page, which is unpacked at each call.
  * @param {string} id
  */
 export async function unpack(id) {
@@ -39,15 +38,15 @@ const blocks = new Map();
 
 /** @param {number} chunk */
 export function block(chunk) {
-  const known = blocks.get(chunk) ?? unpack(`block-${chunk}`).then((text) => JSON.parse(text));
+  const content = blocks.get(chunk) ?? unpack(`block-${chunk}`).then((text) => JSON.parse(text));
   blocks.delete(chunk);
-  blocks.set(chunk, known);
+  blocks.set(chunk, content);
   const [oldest] = blocks.keys();
   if (blocks.size > 8 && oldest !== undefined) blocks.delete(oldest);
-  return known;
+  return content;
 }
 
-/** Graphviz, once it was needed. @type {Promise<any> | undefined} */
+/** Graphviz, loaded on first use. @type {Promise<any> | undefined} */
 let graphviz;
 
 export function loadGraphviz() {
@@ -56,7 +55,7 @@ export function loadGraphviz() {
       /** @type {CustomEvent} */ (event).detail().then(resolve, reject);
     }, { once: true });
     unpack("graphviz").then((source) => {
-      // Its hash stands in the content security policy: nothing else runs here.
+      // The content security policy has its hash: nothing else can run here.
       const script = make("script", { type: "module" });
       script.textContent = source;
       document.head.append(script);
@@ -67,7 +66,7 @@ export function loadGraphviz() {
 
 /** @param {string} outcome */
 export function badge(outcome) {
-  // Who abstains where nothing can be answered is right.
+  // To abstain is right where there is no answer.
   const right = outcome === "solved" || outcome === "abstained";
   const kind = right ? "solved" : outcome === "invalid" ? "invalid" : "failed";
   return make("span", { class: `badge ${kind}` }, outcome.replaceAll("_", " "));

@@ -1,5 +1,5 @@
 /**
- * The sections of a report's page: verdicts, tables, figures, the room for trials, and words.
+ * Sections of a report's page: verdicts, tables, figures, the list of trials, and the glossary.
  * @module
  */
 
@@ -19,13 +19,13 @@ import { sourceText, type Table } from "../tables/table.ts";
 import { tablesOf } from "../tables/tables.ts";
 import { WORDS } from "../glossary.ts";
 
-/** A section, and what it is called: there, and where a link leads to it. */
+/** A section, and the id by which links refer to it. */
 export interface Section {
   readonly id: string;
   readonly markup: Markup;
 }
 
-/** The sections of a report, without those that would be empty. */
+/** Returns the sections of a report, without empty ones. */
 export async function sectionsOf(report: Report): Promise<Section[]> {
   return [
     ...(report.gates.length === 0 ? [] : [{ id: "verdict", markup: verdictSection(report) }]),
@@ -35,7 +35,7 @@ export async function sectionsOf(report: Report): Promise<Section[]> {
   ];
 }
 
-/** What the gates decided. */
+/** Returns the verdicts of all gates. */
 function verdictSection({ gates }: Report): Markup {
   const cards = gates.flatMap(({ verdict, verdicts, text }) =>
     text !== undefined
@@ -53,13 +53,13 @@ function verdictSection({ gates }: Report): Markup {
   return html`<section id="verdict"><h2>Verdict</h2>${cards}</section>`;
 }
 
-/** The words behind `PASS: `, which stands in the badge. */
+/** Returns the text after `PASS: `, which the badge shows. */
 function sentence(text: string): string {
   const words = text.replace(/^[A-Z]+: /, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Success, call sets, figures, failures and cells. */
+/** Returns the sections of success, call sets, tool use, figures, perturbations, failures and cells. */
 async function resultSections(report: Report): Promise<Section[]> {
   const { subjects } = report;
   if (subjects.length === 0) {
@@ -67,9 +67,9 @@ async function resultSections(report: Report): Promise<Section[]> {
   }
   const tables = tablesOf(report);
   const tablesIn = (wanted: Table["section"]) => tables.filter(({ section }) => section === wanted);
-  const perturbed = tablesIn("perturbations");
-  const asked = tablesIn("call sets");
-  const used = tablesIn("tool use");
+  const perturbationTables = tablesIn("perturbations");
+  const callSetTables = tablesIn("call sets");
+  const toolUseTables = tablesIn("tool use");
   const figures = await breakdownFigures(
     report,
     (id) => tables.filter((table) => table.id === id).map(tableMarkup),
@@ -80,24 +80,26 @@ async function resultSections(report: Report): Promise<Section[]> {
       ...await strategyFigure(report),
       ...tablesIn("success").map(tableMarkup),
     ]),
-    ...(asked.length === 0 ? [] : [sectionOf("call-sets", "Call sets", asked.map(tableMarkup))]),
-    ...(used.length === 0 ? [] : [
+    ...(callSetTables.length === 0
+      ? []
+      : [sectionOf("call-sets", "Call sets", callSetTables.map(tableMarkup))]),
+    ...(toolUseTables.length === 0 ? [] : [
       sectionOf("tool-use", "Tool use", [
         ...await dimensionFigure(report),
-        ...used.map(tableMarkup),
+        ...toolUseTables.map(tableMarkup),
       ]),
     ]),
-    // Success along one size alone stands in a table above.
+    // Without figures, the tables above have all breakdowns.
     ...(figures.length === 0 ? [] : [
       sectionOf("figures", "Figures", [
         ...sharedLegend(report),
         html`<div class="figures">${figures}</div>`,
       ]),
     ]),
-    ...(perturbed.length === 0 ? [] : [
+    ...(perturbationTables.length === 0 ? [] : [
       sectionOf("perturbations", "Perturbations", [
         ...await perturbationFigures(report),
-        ...perturbed.map(tableMarkup),
+        ...perturbationTables.map(tableMarkup),
       ]),
     ]),
     sectionOf("failures", "Failures", [
@@ -118,16 +120,16 @@ function sectionOf(id: string, title: string, parts: readonly Markup[]): Section
   return { id, markup: html`<section id="${id}"><h2>${title}</h2>\n${parts}</section>` };
 }
 
-/** With more columns than this a table must save room. */
+/** A table with more columns than this is laid out more tightly. */
 const MANY_COLUMNS = 11;
 
 function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
   const [head, ...body] = rows;
-  const small = [
+  const notes = [
     ...(source === undefined ? [] : [sourceText(source, paper)]),
     ...(note ? [note] : []),
   ];
-  const about = small.length === 0 ? "" : html`<small>${small.join("; ")}</small>`;
+  const about = notes.length === 0 ? "" : html`<small>${notes.join("; ")}</small>`;
   return html`
     <div class="wide">
       <table class="${head!.length > MANY_COLUMNS ? "many" : "few"}">
@@ -139,8 +141,8 @@ function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
         </thead>
         <tbody>${body.map((row) =>
           html`<tr>${
-            row.map((cell, place) =>
-              place === 0 ? html`<th scope="row">${cell}</th>` : html`<td>${cellMarkup(cell)}</td>`
+            row.map((cell, index) =>
+              index === 0 ? html`<th scope="row">${cell}</th>` : html`<td>${cellMarkup(cell)}</td>`
             )
           }</tr>`
         )}</tbody>
@@ -149,24 +151,24 @@ function tableMarkup({ title, source, paper, note, rows }: Table): Markup {
   `;
 }
 
-/** What bounds a share stands under it: tables of many columns must fit a page. */
+/** Shows the interval of a share below it, so that tables of many columns fit a page. */
 function cellMarkup(cell: string): Markup | string {
   const [, share, bounds] = /^(\S+%|[01]\.\d+) (\(.*\)(?:, (?:n|of) \d+)?)$/.exec(cell) ?? [];
   if (share === undefined) return cell;
-  // A difference and its interval stand in a line each.
+  // A difference and its interval have a line each.
   const [, difference, interval] = /^(\([^,()]+,) (.*)$/.exec(bounds!) ?? [];
   if (difference === undefined) return html`${share} <small>${bounds!}</small>`;
   return html`${share} <small>${difference}<br>${interval!}</small>`;
 }
 
-/** The room in which the page's script shows trials. */
+/** Returns the section in which the page's script shows trials. */
 function trialSection({ unit }: Report): Markup {
   const choice = (id: string, name: string) =>
     html`<label for="${id}">${name}<select id="${id}"></select></label>`;
   return html`
     <section id="trials">
       <h2>Trials</h2>
-      <noscript>The trials need the script of this page, which is switched off.</noscript>
+      <noscript>Trials need JavaScript, which is disabled.</noscript>
       <form autocomplete="off">
     ${[
       choice("subject", "model"),
@@ -201,7 +203,7 @@ function trialSection({ unit }: Report): Markup {
   `;
 }
 
-/** What the words mean. */
+/** Returns the glossary. */
 function wordSection(): Markup {
   return html`
     <section id="words">

@@ -1,5 +1,5 @@
 /**
- * Tasks as the page of a report shows them: made anew from what a journal keeps of them.
+ * Task views: tasks as the page of a report shows them, generated again from their specification.
  * @module
  */
 
@@ -17,38 +17,38 @@ import { toOpenAITool } from "../../tools/tool.ts";
 import type { Trial } from "../../trials/trial.ts";
 import { perturbationWords, PROBE_WORDS } from "../glossary.ts";
 
-/** The task of a trial, where it can be made anew. */
+/** The task of a trial, where it can be generated again. */
 export type KnownTask =
   | {
     readonly kind: "generated";
-    /** What calls and answers are judged by. */
+    /** The task by which calls and answers are scored. */
     readonly task: Task;
-    /** What the model got of it; left out where nothing was perturbed, or in an unknown way. */
+    /** The task that the model got; omitted without a perturbation, or where it is unknown. */
     readonly perturbed?: PerturbedTask;
   }
   | { readonly kind: "probe"; readonly spec: ProbeSpec; readonly probe: ProbeExecutor };
 
-/** What trials of one task under one perturbation share. */
+/** The view of a task, which its trials under one perturbation share. */
 export interface TaskView {
-  /** The graph in Graphviz's language; left out of probes, which have none. */
+  /** The graph in Graphviz's language; omitted for probes, which have none. */
   readonly dot?: string;
-  /** What is probed; left out of other tasks. */
+  /** The purpose of a probe; omitted for other tasks. */
   readonly probed?: string;
   readonly prompt: string;
   readonly tools: readonly JsonObject[];
-  /** What each perturbation did; left out where nothing was perturbed. */
+  /** The changes of each perturbation; omitted without perturbations. */
   readonly changes?: readonly ChangeView[];
 }
 
-/** What one perturbation did to a task. */
+/** The changes of one perturbation to a task. */
 export interface ChangeView {
   /** The perturbation, and whether it found anything to change. */
   readonly title: string;
-  /** What it changed. */
+  /** Its changes. */
   readonly lines: readonly string[];
 }
 
-/** The task of a trial, where it can be made anew: other tools have tasks of their own. */
+/** Returns the task of a trial; `undefined` where it cannot be generated again, as with tasks of other tools. */
 export function taskOf(
   { task, perturbation = "none" }: Pick<Trial, "task"> & Partial<Pick<Trial, "perturbation">>,
   generator: number,
@@ -64,7 +64,7 @@ export function taskOf(
   }
 }
 
-/** Other tools may have perturbations of their own: the task can be shown all the same. */
+/** Perturbs a task; a perturbation of another tool is unknown, and the task is shown without it. */
 function perturbedTask(task: Task, perturbation: string): KnownTask {
   if (perturbation === "none") return { kind: "generated", task };
   try {
@@ -76,7 +76,7 @@ function perturbedTask(task: Task, perturbation: string): KnownTask {
   }
 }
 
-/** The view of a task: of a perturbed one, what the model got. */
+/** Returns the view of a task, perturbed as the model got it. */
 export function viewTask(known: KnownTask): TaskView {
   const { prompt, tools } = known.kind === "probe" ? known.probe : known.perturbed ?? known.task;
   return {
@@ -91,12 +91,12 @@ export function viewTask(known: KnownTask): TaskView {
   };
 }
 
-/** So many changes of one perturbation are told. */
+/** At most this many changes of one perturbation are shown. */
 const MOST_CHANGES = 100;
 
 function viewSteps({ steps, tools }: PerturbedTask): ChangeView[] {
   return steps.map(({ id, changed, changes }) => {
-    // Checks come first: whatever changes a document leaves each function its place.
+    // Checks come first, and methods on documents keep the order of functions.
     const names = isOn(id, "document") ? tools.map(({ name }) => name) : [];
     const more = changes.length - MOST_CHANGES;
     return {
@@ -110,7 +110,7 @@ function viewSteps({ steps, tools }: PerturbedTask): ChangeView[] {
   });
 }
 
-/** The function that a change is made to, to stand before it: its path has but a number. */
+/** Returns the name of the function that a change is made to, as a prefix: its path has only an index. */
 function functionOf(change: Change, names: readonly string[]): string {
   const [, place] = "path" in change ? /^\/(\d+)(?:\/|$)/.exec(change.path) ?? [] : [];
   const name = names[Number(place)];
@@ -123,28 +123,28 @@ export function changedText(changed: boolean): string {
 }
 
 function describeChange(change: Change): string {
-  const became = (before: string, after: string) => `${before} \u2192 ${after}`;
-  const shown = (value: JsonValue | undefined) =>
+  const changeText = (before: string, after: string) => `${before} \u2192 ${after}`;
+  const valueText = (value: JsonValue | undefined) =>
     value === undefined ? "nothing" : JSON.stringify(value);
   const where = "path" in change ? `${change.path || "all of it"}: ` : "";
   switch (change.kind) {
     case "value":
     case "text":
-      return where + became(shown(change.before), shown(change.after));
+      return where + changeText(valueText(change.before), valueText(change.after));
     case "key":
-      return `${where}the key ${became(shown(change.before), shown(change.after))}`;
+      return `${where}the key ${changeText(valueText(change.before), valueText(change.after))}`;
     case "order":
-      return `${where}the order ${became(change.before.join(", "), change.after.join(", "))}`;
+      return `${where}the order ${changeText(change.before.join(", "), change.after.join(", "))}`;
   }
 }
 
-/** The right answer, in words. */
+/** Returns the right answer, in words. */
 export function rightAnswer(known: KnownTask): string {
   if (known.kind === "probe") return known.probe.rightAnswer;
   if (known.perturbed?.unsolvable) {
     return known.perturbed.steps.some(({ id }) => isFault(id))
       ? "none: a function that it needs is denied"
-      : "none: what it needs was taken from the question";
+      : "none: the question lacks a value that it needs";
   }
   const { variable, value } = known.task.target;
   return `${variable} = ${value}`;

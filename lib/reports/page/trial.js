@@ -1,4 +1,4 @@
-// One trial on a report's page: what is known of it, its graph, and what happened.
+// One trial on a report's page: its facts, its graph, and its events.
 
 // @ts-check
 /// <reference lib="dom" />
@@ -7,8 +7,8 @@
 import { badge, element, loadGraphviz, make } from "./parts.js";
 
 /**
- * Where a trial stands in the list: the places of those before and behind it, if there are any.
- * @typedef {object} Standing
+ * The position of a trial in the list, and the indices of its neighbours, if there are any.
+ * @typedef {object} Position
  * @property {number} place
  * @property {string} outcome
  * @property {number | undefined} previous
@@ -16,8 +16,8 @@ import { badge, element, loadGraphviz, make } from "./parts.js";
  */
 
 /**
- * All that is shown of a trial; its graph is drawn later.
- * @param {Standing} standing
+ * Returns the elements of a trial; its graph is drawn later.
+ * @param {Position} position
  * @param {any} trial
  * @param {any} task
  */
@@ -67,7 +67,7 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
     make(
       "div",
       { class: "beside" },
-      make("div", { id: "graph" }, ...besideEvents(task)),
+      make("div", { id: "graph" }, ...sidePanel(task)),
       make("div", {}, make("h3", {}, "What happened"), events),
     ),
     ...(task === null ? [] : [
@@ -83,7 +83,7 @@ export function trialParts({ place, outcome, previous, next }, trial, task) {
   ];
 }
 
-/** What one perturbation changed. @param {any} change */
+/** Returns the changes of one perturbation. @param {any} change */
 function changeParts({ title, lines }) {
   return [
     make("p", { class: "change" }, title),
@@ -96,7 +96,7 @@ function changeParts({ title, lines }) {
 }
 
 /** @param {any} task */
-function besideEvents(task) {
+function sidePanel(task) {
   if (task === null) {
     const words = "There is no graph to show: the task was not generated, or not by this version.";
     return [make("p", { class: "faint" }, words)];
@@ -133,7 +133,7 @@ function graphFrame() {
 }
 
 /**
- * Draws the graph of a trial that is still open by then.
+ * Draws the graph of a trial, unless it was closed in the meantime.
  * @param {string} dot
  * @param {string} marks
  * @param {() => boolean} isOpen

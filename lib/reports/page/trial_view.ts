@@ -1,5 +1,5 @@
 /**
- * Trials as the page of a report shows them: plain data, with every text made visible and every
+ * Trial views: trials as the page of a report shows them, as plain data with printable texts and every
  * judgement in words, so that the page has nothing to decide.
  * @module
  */
@@ -11,7 +11,7 @@ import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
 import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
-import { describeArgument, describeCause, describeFailure, summarize } from "../story.ts";
+import { describeArgument, describeCause, describeFailure, describeOutcome } from "../story.ts";
 import { parsesOf } from "../../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
 import type { Task } from "../../tasks/generated/task.ts";
@@ -32,17 +32,17 @@ import { changedText, type KnownTask, rightAnswer } from "./task_view.ts";
 export interface TrialView {
   /** How it ended, in one line. */
   readonly summary: string;
-  /** The first root failure, which is the mistake to look at; left out without any failure. */
+  /** The first root failure, which is the mistake to look at; omitted without failures. */
   readonly mistake?: string;
-  /** What else is known of it: names and values. */
+  /** Other properties of the trial: names and values. */
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** The line that runs it again in a POSIX shell or in fish; left out where there is none. */
+  /** The command that runs it again in a POSIX shell or in fish; omitted where there is none. */
   readonly replay?: string;
-  /** What its task's prompt and tools are to what the model got. */
+  /** Says how the prompt and tools shown differ from those that the model got. */
   readonly offer: string;
-  /** What happened, in order. */
+  /** The events, in order. */
   readonly events: readonly EventView[];
-  /** What is drawn into the graph: statements of Graphviz. */
+  /** Statements of Graphviz that mark the calls in the graph. */
   readonly dotMarks: string;
 }
 
@@ -60,26 +60,26 @@ export interface CallView {
   readonly kind: "call";
   readonly title: string;
   readonly function: string;
-  /** What the function is to the task; left out where it is nothing to it. */
+  /** The role of the function in the task; omitted where it has none. */
   readonly role?: string;
-  /** What becomes of the call, and how it is coloured. */
+  /** The result of the call, which decides its colour. */
   readonly state: "right" | "wrong" | "irrelevant" | "guessed" | "faulted";
-  /** The fault that was put in its way; left out where none was. */
+  /** The injected fault; omitted where there is none. */
   readonly fault?: string;
-  /** The inputs, each with what is wrong with it. */
+  /** The inputs, each with its error. */
   readonly inputs: readonly { name: string; value: string; wrong?: string }[];
-  /** The arguments as they were written, where they are no plain object. */
+  /** The arguments as the model wrote them; omitted where they are a plain object. */
   readonly written?: string;
   readonly returned: string;
-  /** What the function itself returned, where a perturbation changed it on its way. */
+  /** The result of the function itself; omitted unless a perturbation changed it. */
   readonly unperturbed?: string;
-  /** The failure, whether it is a root, and why. */
+  /** The failure, whether it is a root, and its cause. */
   readonly failure?: { readonly type: string; readonly root: boolean; readonly cause: string };
-  /** What its parameters are beside the right call or their schema; left out where that is not known, or all is right. */
+  /** Its parameters compared with the right call or their schema; omitted where unknown, or all are right. */
   readonly parameters?: readonly string[];
 }
 
-/** The view of a trial; `known` is its task, where that can be made anew. */
+/** Returns the view of a trial; `known` is its task, where that can be generated again. */
 export function viewTrial(
   trial: Trial,
   replay: string | undefined,
@@ -113,13 +113,13 @@ export function viewTrial(
     ["began", startedAt || "-"],
   ];
   return {
-    summary: summarize(trial),
+    summary: describeOutcome(trial),
     ...(root === undefined
       ? {}
       : { mistake: printable(`first root failure: ${describeFailure(root)}`, 2000) }),
     facts: facts.map(([name, value]) => [name, printable(value, 1000)]),
-    ...(replay === undefined ? {} : shownReplay(replay)),
-    offer: offerOf(trial, known),
+    ...(replay === undefined ? {} : printableReplay(replay)),
+    offer: offerText(trial, known),
     events: trial.events.flatMap((event) =>
       viewEvent(event, { answered, task, isRead: isGenerated(trial.task) || isProbe(trial.task) })
     ),
@@ -127,7 +127,7 @@ export function viewTrial(
   };
 }
 
-/** How the model was spoken to, and how its replies could be read, as far as that is known. */
+/** Returns the format, and how replies could be parsed, as far as these are known. */
 function formatFacts({ model, events }: Trial): [string, string][] {
   const parses = parsesOf(events);
   const counts = PARSES.flatMap((parse) => {
@@ -140,12 +140,12 @@ function formatFacts({ model, events }: Trial): [string, string][] {
   ];
 }
 
-/** A line that is shown with escapes would run something else: better none. */
-function shownReplay(replay: string): { replay?: string } {
+/** Omits a command that would need escapes to be shown, as a copy of it would run something else. */
+function printableReplay(replay: string): { replay?: string } {
   return printable(replay, 5000) === replay ? { replay } : {};
 }
 
-/** The perturbations, each with whether it found anything to change, as far as that is known. */
+/** Returns the perturbations, each with whether it found anything to change, as far as that is known. */
 function perturbationText(
   { perturbation, changed }: Trial,
   known: KnownTask | undefined,
@@ -157,24 +157,24 @@ function perturbationText(
   return changed === false ? `${perturbation} (${changedText(changed)})` : perturbation;
 }
 
-/** What became of a function that failed. */
+/** Describes how a fault ended. */
 function recoveryText({ fault, function: name, end, attempts }: Recovery): string {
   const calls = attempts === 0 ? "" : ` after ${attempts} further call${attempts === 1 ? "" : "s"}`;
   return `${fault} of ${name}, ${end.replaceAll("_", " ")}${calls}`;
 }
 
-/** Pages make a task's prompt and tools anew; what the model got may be something else. */
-function offerOf({ model, strategy, perturbation }: Trial, known: KnownTask | undefined): string {
-  const shown = perturbation === "none" ||
+/** Describes how the prompt and tools shown, which are generated again, differ from those the model got. */
+function offerText({ model, strategy, perturbation }: Trial, known: KnownTask | undefined): string {
+  const isShown = perturbation === "none" ||
     known?.kind === "generated" && known.perturbed !== undefined;
   const changes = [
     ...(isTextFormat(model.api ?? "chat") ? [`the format ${model.api}`] : []),
     ...(strategy === "baseline" ? [] : [`the strategy ${strategy}`]),
-    ...(shown ? [] : [`the perturbation ${perturbation}`]),
+    ...(isShown ? [] : [`the perturbation ${perturbation}`]),
   ];
   if (changes.length === 0) return "prompt and tools, as the model got them";
   const words = `${changes.join(" and ")} ${changes.length === 1 ? "changes" : "change"}`;
-  const which = perturbation === "none" || !shown ? "of the task" : "of the perturbed task";
+  const which = perturbation === "none" || !isShown ? "of the task" : "of the perturbed task";
   return printable(`prompt and tools ${which}; ${words} what the model sees`, 1000);
 }
 
@@ -184,11 +184,11 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
       const repairs = event.repairs ?? [];
       const notes = [
         ...repairs.map((repair) => `(repaired: ${repair})`),
-        ...(event.parsed === "unreadable" ? ["(a call in it could not be read)"] : []),
-        ...(event.written === undefined ? [] : [`as it was written:\n${event.written}`]),
+        ...(event.parsed === "unreadable" ? ["(a call in it could not be parsed)"] : []),
+        ...(event.written === undefined ? [] : [`original text:\n${event.written}`]),
       ];
       const text = [event.text, ...notes].filter((part) => part !== "").join("\n");
-      // A final reply is told by the answer.
+      // The answer shows the text of a final reply.
       const final = answered && event.calls === 0 && event.stage === undefined;
       if (text === "" || (final && notes.length === 0)) return [];
       const stage = event.stage === undefined ? "" : `, ${printable(event.stage, 100)}`;
@@ -204,19 +204,21 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
     case "over_limit":
       return [{
         kind: "stop",
-        title: "past the limit",
+        title: "over the limit",
         text: `${printable(event.function)} was called after all ${event.limit} calls were made`,
       }];
     case "repair": {
-      const { function: name, arguments: written, error, attempts, repaired } = event;
+      const { function: name, arguments: argumentsText, error, attempts, repaired } = event;
       const lines = [
-        `written: ${written}`,
-        `wrong: ${error}`,
-        repaired === undefined ? "no arguments were found that conform" : `mended: ${repaired}`,
+        `arguments: ${argumentsText}`,
+        `error: ${error}`,
+        repaired === undefined ? "not repaired" : `repaired: ${repaired}`,
       ];
       return [{
         kind: "stage",
-        title: `repair of ${printable(name, 200)}, ${attempts} asked`,
+        title: `repair of ${printable(name, 200)}, ${attempts} ${
+          attempts === 1 ? "attempt" : "attempts"
+        }`,
         text: printableLines(lines.join("\n")),
       }];
     }
@@ -227,7 +229,7 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
         text: printableLines(event.message),
       }];
     case "turn":
-      return [{ kind: "said", title: "the user goes on", text: printableLines(event.text) }];
+      return [{ kind: "said", title: "next user message", text: printableLines(event.text) }];
     case "assertion":
       return [{
         kind: "stop",
@@ -251,31 +253,31 @@ function viewEvent(event: TraceEvent, { answered, task, isRead }: EventContext):
   }
 }
 
-/** What the answer to a question is worth, beside the truth. */
+/** Returns the scores of the answer to a question, and the right calls. */
 function viewScored(event: ScoredEvent): EventView {
   const { question, truth, scores, unrepaired, errors, judged } = event;
-  const told = judged === undefined
+  const judgeLines = judged === undefined
     ? []
-    : [`judge: ${judged.score ?? `no score (${judged.why ?? "unknown why"})`}`];
+    : [`judge: ${judged.score ?? `no score (${judged.why ?? "unknown reason"})`}`];
   const lines = [
     `question: ${question}`,
     `truth: ${JSON.stringify(truth)}`,
     `scores: ${scoreWords(scores)}`,
-    ...(unrepaired === undefined ? [] : [`before it was repaired: ${scoreWords(unrepaired)}`]),
+    ...(unrepaired === undefined ? [] : [`before repair: ${scoreWords(unrepaired)}`]),
     ...(errors.length === 0 ? [] : [`errors: ${errors.join(", ")}`]),
-    ...told,
+    ...judgeLines,
   ];
   return { kind: "stage", title: "scored", text: printableLines(lines.join("\n")) };
 }
 
 function scoreWords(scores: ScoredEvent["scores"]): string {
-  const named = Object.entries({
+  const results = Object.entries({
     "routing": scores.routingExact,
     "syntax": scores.syntaxValid,
     "structure": scores.structural,
     "exact": scores.exact,
   });
-  return named.flatMap(([name, value]) =>
+  return results.flatMap(([name, value]) =>
     value === null ? [] : [`${name} ${value ? "right" : "wrong"}`]
   ).join(", ");
 }
@@ -285,19 +287,19 @@ function answerTitle({ value }: AnswerEvent, isRead: boolean): string {
   return isRead ? "answer: none found" : "answer";
 }
 
-/** What is known of the trial of an event. */
+/** Properties of the trial that an event belongs to. */
 interface EventContext {
   /** Whether it has an answer. */
   readonly answered: boolean;
   readonly task: Task | undefined;
-  /** Whether a number is looked for in the answer. */
+  /** Whether the answer is searched for a number. */
   readonly isRead: boolean;
 }
 
-/** What is left to say of a failure when its wrong arguments are told at the inputs. */
-const REST_OF_CAUSE: Readonly<Partial<Record<FailureType, string>>> = {
-  value_not_yet_known: "before this step nothing had returned what it takes",
-  incorrect_value: "a value is known, and another was given",
+/** Causes of failures whose wrong arguments are shown at the inputs. */
+const SHORT_CAUSES: Readonly<Partial<Record<FailureType, string>>> = {
+  value_not_yet_known: "before this step no call had returned the values it needs",
+  incorrect_value: "the right value is known, but another was given",
 };
 
 function viewCall(event: CallEvent, task: Task | undefined): CallView {
@@ -306,7 +308,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
   const plain = isJsonObject(parsed) &&
     Object.values(parsed).every((value) => typeof value !== "object");
   const wrong = failure === undefined ? new Map<string, string>() : wrongInputs(failure, task);
-  const told = plain && [...wrong.keys()].every((name) => Object.hasOwn(parsed, name));
+  const isShownAtInputs = plain && [...wrong.keys()].every((name) => Object.hasOwn(parsed, name));
   return {
     kind: "call",
     title: `call ${call}, step ${step}`,
@@ -322,12 +324,12 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
     ...(event.fault === undefined ? {} : { fault: `fault: ${event.fault}` }),
     inputs: plain
       ? Object.entries(parsed).map(([parameter, value]) => {
-        const why = wrong.get(parameter);
-        const shown = {
+        const reason = wrong.get(parameter);
+        const input = {
           name: printable(parameter, 200),
-          value: printableLines(JSON.stringify(value) + stoodFor(event, parameter, value)),
+          value: printableLines(JSON.stringify(value) + resolvedText(event, parameter, value)),
         };
-        return why === undefined ? shown : { ...shown, wrong: why };
+        return reason === undefined ? input : { ...input, wrong: reason };
       })
       : [],
     ...(plain ? {} : {
@@ -342,7 +344,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
         type: failure.type,
         root: failure.root,
         cause: printable(
-          told && REST_OF_CAUSE[failure.type] || describeCause({ ...event, ...failure }),
+          isShownAtInputs && SHORT_CAUSES[failure.type] || describeCause({ ...event, ...failure }),
           1000,
         ),
       },
@@ -351,28 +353,28 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
   };
 }
 
-/** The value that an argument stood for, such as a name; nothing where it stood for itself. */
-function stoodFor({ resolved }: CallEvent, parameter: string, written: unknown): string {
+/** Returns the value that a reference in an argument resolved to; empty for other arguments. */
+function resolvedText({ resolved }: CallEvent, parameter: string, argument: unknown): string {
   if (resolved === undefined) return "";
   const values = parseJson(resolved);
   if (!isJsonObject(values) || !Object.hasOwn(values, parameter)) return "";
   const value = values[parameter];
-  return value === written ? "" : ` = ${jsonText(value)}`;
+  return value === argument ? "" : ` = ${jsonText(value)}`;
 }
 
-/** What went back to the model, and what it stands for. */
+/** Returns the result that the model got, with the name of its value. */
 function returnedText({ returned, result, unperturbed }: CallEvent): string {
   if (returned === undefined || unperturbed !== undefined) return printableLines(result);
   const { variable, value } = returned;
   const [, name, rest = ""] = /^(@[A-Za-z_]\w*)(\n[^]*)?$/.exec(result) ?? [];
   if (name !== undefined) return printableLines(`${name} = ${value}${rest}`);
-  // It may say more than what was returned, such as values that are restated.
-  const said = parseJson(result);
-  const alone = said === value || isJsonObject(said) && Object.keys(said).length === 1;
-  return alone ? `${printable(variable)} = ${value}` : printableLines(result);
+  // The result may have more than the value returned, such as values that are restated.
+  const parsed = parseJson(result);
+  const isOnlyValue = parsed === value || isJsonObject(parsed) && Object.keys(parsed).length === 1;
+  return isOnlyValue ? `${printable(variable)} = ${value}` : printableLines(result);
 }
 
-/** What is wrong with which parameter. */
+/** Returns the error of each wrong parameter. */
 function wrongInputs(
   failure: Pick<Failure, "type" | "detail">,
   task: Task | undefined,
@@ -381,8 +383,8 @@ function wrongInputs(
   if ("arguments" in detail) {
     return new Map(detail.arguments.map((wrong) => {
       const right = task?.values.get(wrong.variable);
-      const told = right === undefined ? "" : `; right would be ${right}`;
-      return [wrong.parameter, printable(describeArgument(wrong) + told, 1000)];
+      const rightText = right === undefined ? "" : `; expected ${right}`;
+      return [wrong.parameter, printable(describeArgument(wrong) + rightText, 1000)];
     }));
   }
   if ("unexpected" in detail) {

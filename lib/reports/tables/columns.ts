@@ -1,57 +1,57 @@
 /**
- * What tables of call sets share: columns, of which those that tell nothing are left out.
+ * Columns of call set tables, without those that are empty.
  * @module
  */
 
 import type { CallSetMetrics } from "../metrics/question_sets.ts";
 import { percent } from "../../base/numbers.ts";
 
-/** A column: what it is called, and what a row has in it. */
+/** A column: its heading, and the text of its cell in each row. */
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => string;
-  /** What this column and its neighbours tell, which stands before the first of them. */
+  /** A heading for this column and its neighbours, shown before that of the first. */
   readonly group?: string;
 }
 
-/** Whatever no row has is nothing to show. */
+/** The text of an empty cell. */
 export const NOTHING = "-";
 
-/** Rows under their columns, the first of which names them; columns in which no row has anything are left out. */
-export function laidOut<Row>(
+/** Returns rows with a heading row; the first column names them, and other columns without data are left out. */
+export function layOut<Row>(
   rows: readonly Row[],
   [first, ...columns]: readonly [Column<Row>, ...Column<Row>[]],
 ): string[][] {
-  const told = columns.map((column) => ({ ...column, cells: rows.map(column.cell) }))
+  const filled = columns.map((column) => ({ ...column, cells: rows.map(column.cell) }))
     .filter(({ cells }) => cells.some((cell) => cell !== NOTHING));
-  const head = told.map(({ head, group }, place) =>
-    group === undefined || told[place - 1]?.group === group ? head : `${group}: ${head}`
+  const head = filled.map(({ head, group }, index) =>
+    group === undefined || filled[index - 1]?.group === group ? head : `${group}: ${head}`
   );
   return [
     [first.head, ...head],
-    ...rows.map((row, place) => [first.cell(row), ...told.map(({ cells }) => cells[place]!)]),
+    ...rows.map((row, index) => [first.cell(row), ...filled.map(({ cells }) => cells[index]!)]),
   ];
 }
 
-export function shareOf(share: number | null): string {
+export function shareText(share: number | null): string {
   return share === null ? NOTHING : percent(share);
 }
 
-/** A score from 0 to 1, as the paper writes them. */
+/** Formats a score from 0 to 1 as the paper does. */
 export function scoreText(score: number | null): string {
   return score === null ? NOTHING : score.toFixed(3);
 }
 
-/** What is shown where there is no correlation. */
+/** Text in place of a missing correlation. */
 export const UNAVAILABLE = "not available";
 
-/** Names the way of asking where there are several, in a column or, where there is one only, in the title. */
-export function askedOf(callSets: readonly CallSetMetrics[]) {
+/** Names call sets: several in a column, a single one in the title. */
+export function callSetNames(callSets: readonly CallSetMetrics[]) {
   const several = callSets.length > 1;
   return {
     title: several ? "" : `: ${callSets[0]?.name}`,
     columns: several
-      ? [{ head: "questions of", cell: ({ asked }: { asked: CallSetMetrics }) => asked.name }]
+      ? [{ head: "questions of", cell: ({ callSet }: { callSet: CallSetMetrics }) => callSet.name }]
       : [],
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The table of the five dimensions of tool use.
+ * Dimensions table: the five dimensions of tool use.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { type Dimension, type DimensionMetrics, DIMENSIONS } from "../metrics/di
 import type { Report } from "../report.ts";
 import { nameOf, type Table } from "./table.ts";
 
-/** A dimension, or all of them, as reports call it. */
+/** Returns the name of a dimension, or of the overall score, in reports. */
 export function dimensionName(dimension: Dimension | "overall"): string {
   return dimension === "multi_step_planning"
     ? "multi-step planning"
@@ -16,16 +16,16 @@ export function dimensionName(dimension: Dimension | "overall"): string {
 }
 
 /**
- * Whether the dimensions are told: where faults were put in the way of calls. Without these every report would
- * repeat, in other words, what its tables of success and failures say.
+ * Whether to show the dimensions: only where faults were injected. Without faults they would repeat the
+ * tables of success and failures.
  */
 export function showsDimensions(dimensions: readonly DimensionMetrics[]): boolean {
   return dimensions.some(({ missing }) => !missing.includes("error_recovery"));
 }
 
 /**
- * The five dimensions and their mean, a row for each model; where columns are dear, `brief` has a row for each
- * dimension of each model.
+ * Returns the table of the five dimensions and their mean, a row for each model. `brief`, for narrow views, has
+ * a row for each dimension of each model.
  */
 export function dimensionTables(
   { dimensions }: Pick<Report, "dimensions">,
@@ -38,23 +38,23 @@ export function dimensionTables(
     title: "Five dimensions of tool use",
     paper: "Pipeline",
     source: "Benchmarking Tool Use",
-    note: brief ? BRIEFLY : DEFINITIONS,
+    note: brief ? BRIEF_NOTE : DEFINITIONS,
     rows: brief ? tallRows(dimensions) : wideRows(dimensions),
   }];
 }
 
 const DEFINITIONS =
   "from 0 to 1, with 95% intervals over independent tasks; n: trials, or faults; tool selection: F1 of the " +
-  "functions called beside those needed, 1 exactly when they are the same; argument correctness: share of a " +
-  "trial's calls to functions that there are whose arguments are right; result interpretation: the answer is " +
-  "right, and was really returned, of trials in which it was to be had; multi-step planning: solved, of tasks " +
-  "that need two calls or more; these four of unperturbed trials on generated tasks, and on cases whose right " +
-  "calls are known; error recovery: functions that failed and ended as is right, see the recovery from " +
-  "faults, without slow ones; overall: the mean of those that were measured, each weighing the same";
+  "functions called against those needed, 1 exactly when they are the same; argument correctness: share of a " +
+  "trial's calls to existing functions whose arguments are right; result interpretation: the answer is right " +
+  "and follows from results, over trials in which all results that it needs were returned; multi-step " +
+  "planning: solved, over tasks that need two calls or more; these four over unperturbed trials on generated " +
+  "tasks, and on cases whose right calls are known; error recovery: share of faults, without slow ones, that " +
+  "ended in the right way, see the recovery from faults; overall: the unweighted mean of those measured";
 
-const BRIEFLY =
-  "from 0 to 1; n: trials, or faults; overall: the mean of those that were measured; a report as HTML or " +
-  "Markdown says what they are";
+const BRIEF_NOTE =
+  "from 0 to 1; n: trials, or faults; overall: the mean of those measured; HTML and Markdown reports " +
+  "define them";
 
 const NOT_MEASURED = "not measured";
 
@@ -66,7 +66,7 @@ function wideRows(dimensions: readonly DimensionMetrics[]): string[][] {
       ...one.dimensions.map((own) =>
         own.mean === null ? NOT_MEASURED : `${estimateText(own)}, n ${own.count}`
       ),
-      estimateText(one.overall) + lackText(one),
+      estimateText(one.overall) + countText(one),
     ]),
   ];
 }
@@ -84,7 +84,7 @@ function tallRows(dimensions: readonly DimensionMetrics[]): string[][] {
       ]),
       [
         nameOf(one),
-        `overall${lackText(one)}`,
+        `overall${countText(one)}`,
         one.overall.mean === null ? NOT_MEASURED : scoreText(one.overall.mean),
         boundsText(one.overall),
         "",
@@ -93,27 +93,27 @@ function tallRows(dimensions: readonly DimensionMetrics[]): string[][] {
   ];
 }
 
-function lackText({ missing }: DimensionMetrics): string {
+function countText({ missing }: DimensionMetrics): string {
   return missing.length === 0 ? "" : `, of ${DIMENSIONS.length - missing.length}`;
 }
 
-type Estimated = Pick<MeanEstimate, "mean" | "interval">;
+type Estimate = Pick<MeanEstimate, "mean" | "interval">;
 
-function estimateText(estimate: Estimated): string {
+function estimateText(estimate: Estimate): string {
   if (estimate.mean === null) return NOT_MEASURED;
   const bounds = estimate.interval === null ? "" : ` (${boundsText(estimate)})`;
   return scoreText(estimate.mean) + bounds;
 }
 
-function boundsText({ interval }: Estimated): string {
+function boundsText({ interval }: Estimate): string {
   return interval === null ? "-" : `${scoreText(interval.lower)} to ${scoreText(interval.upper)}`;
 }
 
-/** A score with two digits, or more where it would pass for nothing or for all. */
+/** Formats a score with two digits, or more where it would round to 0 or 1. */
 export function scoreText(score: number): string {
   let decimals = 2;
-  const shown = () => Number(score.toFixed(decimals));
-  while (decimals < 8 && ((shown() === 1 && score < 1) || (shown() === 0 && score > 0))) {
+  const rounded = () => Number(score.toFixed(decimals));
+  while (decimals < 8 && ((rounded() === 1 && score < 1) || (rounded() === 0 && score > 0))) {
     decimals++;
   }
   return score.toFixed(decimals);

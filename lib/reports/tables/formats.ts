@@ -1,5 +1,5 @@
 /**
- * Tables of formats: how well what models write could be read, and what had to be repaired in it.
+ * Format tables: how well replies could be parsed, and which repairs they needed.
  * @module
  */
 
@@ -8,12 +8,12 @@ import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
-/** So many kinds of repairs of one model are told. */
+/** At most this many kinds of repairs are shown for each model and format. */
 const MOST_REPAIRS = 3;
 
 /**
- * All tables of formats. None where every reply of a single format could be read as it stood: nobody needs to
- * be told of that.
+ * Returns all format tables; none where there is a single format and every reply was strict, as that needs no
+ * table.
  */
 export function formatTables({ formats }: Pick<Report, "formats">): Table[] {
   const apis = new Set(formats.map(({ api }) => api));
@@ -29,9 +29,9 @@ function ratesTable(formats: readonly FormatMetrics[]): Table {
     paper: "Pipeline",
     source: "Key Takeaways",
     note:
-      "replies of valid trials that attempt a call; strict: as the format wants them; usable: strict, or " +
-      "once something was put right; unreadable: a call could not be read, and was refused as no JSON; with " +
-      "95% intervals, which allow for replies on one task not being independent",
+      "replies of valid trials that attempt a call; strict: as the format requires; usable: strict or " +
+      "repaired; unreadable: a call could not be parsed and was refused as invalid JSON; 95% intervals " +
+      "account for dependent replies on one task",
     rows: [
       [
         ...["model", "format", "replies", "strict", "95% interval", "usable", "95% interval"],
@@ -71,8 +71,7 @@ function repairsTable(formats: readonly FormatMetrics[]): Table[] {
     id: "repairs",
     section: "tool use",
     title: "Commonest repairs",
-    note:
-      "what was put right in replies, the commonest of each model and format; N stands for a number",
+    note: "the most frequent repairs of replies, for each model and format; N stands for a number",
     rows: [["repair", "model", "format", "replies"], ...rows],
   }];
 }

@@ -1,5 +1,5 @@
 /**
- * The table of what a judge says of answers to call sets.
+ * Judge table: a judge's ratings of answers to call sets.
  * @module
  */
 
@@ -7,30 +7,30 @@ import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/ques
 import type { Usage } from "../../tools/message.ts";
 import { probability } from "../../base/numbers.ts";
 import {
-  askedOf,
+  callSetNames,
   type Column,
-  laidOut,
+  layOut,
   NOTHING,
   scoreText,
-  shareOf,
+  shareText,
   UNAVAILABLE,
 } from "./columns.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
-/** What a judge makes of the answers in a row, or, without any, of all rows above. */
+/** Ratings of the answers in a row; without `judging` a row is over all rows above. */
 interface JudgedRow {
   readonly name: string;
-  readonly asked: CallSetMetrics;
+  readonly callSet: CallSetMetrics;
   readonly judging?: CallSetJudging;
   readonly correlation: CallSetMetrics["correlation"];
 }
 
-/** What a judge says beside what is exact (CallNavi, section 6.4), where one was asked. */
+/** Returns a table that compares a judge with exact scores (CallNavi, section 6.4); none without a judge. */
 export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
-  const judged = callSets.filter(({ rows }) => rows.some(({ judging }) => judging !== null));
-  if (judged.length === 0) return [];
-  const { title, columns } = askedOf(judged);
-  const rows = judged.flatMap(judgedRows);
+  const judgedSets = callSets.filter(({ rows }) => rows.some(({ judging }) => judging !== null));
+  if (judgedSets.length === 0) return [];
+  const { title, columns } = callSetNames(judgedSets);
+  const rows = judgedSets.flatMap(judgedRows);
   const mixed = mixedJudges(rows);
   const judgeNames = ({ judges }: CallSetJudging) =>
     judges.map((judge) => judgeName(judge, mixed)).join(", ");
@@ -45,11 +45,11 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
   return [{
     id: "call-set-judge",
     section: "call sets",
-    title: `The judge beside exact calls${title}`,
+    title: `The judge and exact calls${title}`,
     paper: "CallNavi",
     source: "section 6.4",
-    note: judgeNote(judged, mixed.size > 0),
-    rows: laidOut(rows, [
+    note: judgeNote(judgedSets, mixed.size > 0),
+    rows: layOut(rows, [
       { head: "model", cell: ({ name }) => name },
       ...columns,
       cell("judged by", (judging) => judgeNames(judging) || NOTHING),
@@ -58,7 +58,7 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
       cell("unusable", ({ unusable }) => String(unusable)),
       cell("unavailable", ({ unavailable }) => String(unavailable)),
       cell("unfit", ({ unfit }) => unfit === 0 ? NOTHING : String(unfit)),
-      cell("exact", ({ right }) => shareOf(right)),
+      cell("exact", ({ right }) => shareText(right)),
       { head: "correlation", cell: ({ correlation: own }) => own?.r.toFixed(3) ?? UNAVAILABLE },
       { head: "p", cell: ({ correlation: own }) => own ? probability(own.p) : UNAVAILABLE },
       tokens("read", "inputTokens"),
@@ -67,23 +67,23 @@ export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
   }];
 }
 
-/** The rows of answers to the questions of one set and, where there are enough of them, one over these. */
-function judgedRows(asked: CallSetMetrics): JudgedRow[] {
-  const own = asked.rows.flatMap(({ judging, ...row }) =>
+/** Returns the rows of one call set and, where at least three have a score, a row over these. */
+function judgedRows(callSet: CallSetMetrics): JudgedRow[] {
+  const rows = callSet.rows.flatMap(({ judging, ...row }) =>
     judging === null
       ? []
-      : [{ name: nameOf(row), asked, judging, correlation: judging.correlation }]
+      : [{ name: nameOf(row), callSet, judging, correlation: judging.correlation }]
   );
-  const compared = own.filter(({ judging }) => judging.mean !== null).length;
-  if (compared < 3) return own;
-  return [...own, {
-    name: `over the ${compared} rows above`,
-    asked,
-    correlation: asked.correlation,
+  const rated = rows.filter(({ judging }) => judging.mean !== null).length;
+  if (rated < 3) return rows;
+  return [...rows, {
+    name: `over the ${rated} rows above`,
+    callSet,
+    correlation: callSet.correlation,
   }];
 }
 
-/** The judges that answered under several names, in one row or another. */
+/** Returns the judges that several models served, over all rows. */
 function mixedJudges(rows: readonly JudgedRow[]): ReadonlySet<string> {
   const judges = Map.groupBy(
     rows.flatMap(({ judging }) => judging?.judges ?? []),
@@ -103,23 +103,25 @@ function judgeName(
   return `${requested}${names}${simulated ? " (simulated)" : ""}`;
 }
 
-function judgeNote(judged: readonly CallSetMetrics[], isMixed: boolean): string {
-  const rows = judged.flatMap((own) => own.rows);
+function judgeNote(callSets: readonly CallSetMetrics[], isMixed: boolean): string {
+  const rows = callSets.flatMap((own) => own.rows);
   const isUnfit = rows.some(({ judging }) => judging !== null && judging.unfit > 0);
-  const isRouted = judged.some(({ mode }) => mode === "routing");
+  const isRouted = callSets.some(({ mode }) => mode === "routing");
   const isRepeated = rows.some(({ judging, stability }) => judging !== null && stability !== null);
   return [
     "judge: the mean of its scores",
     "unusable: its replies without a score",
-    "unavailable: it could not be asked",
-    ...(isUnfit ? ["unfit: answers that are too long or nest too deep for any judge"] : []),
-    ...(isMixed ? ["a judge answered under several names, whose scores need not be alike"] : []),
+    "unavailable: it could not be called",
+    ...(isUnfit ? ["unfit: answers that are too long or nested too deeply for any judge"] : []),
+    ...(isMixed ? ["a judge was served as several models, whose scores may differ"] : []),
     `exact: the share of these answers that ${
       isRouted ? "are exact or, in mode routing, have the right functions" : "are exact"
     }`,
-    "correlation: Pearson's, of its score with whether an answer is exact, over trials with a score; over rows of " +
-    "its mean with the share that is exact, as in the paper",
-    "p: how often chance alone would make it so strong" +
-    (isRepeated ? ", were trials independent, as repetitions of one question are not" : ""),
+    "correlation: Pearson's, of its score and whether an answer is exact, over trials with a score; over rows, of " +
+    "its mean and the share that is exact, as in the paper",
+    "p: probability of a correlation at least this strong by chance" +
+    (isRepeated
+      ? "; it assumes independent trials, which repetitions of one question are not"
+      : ""),
   ].join("; ");
 }

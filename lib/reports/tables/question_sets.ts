@@ -1,5 +1,5 @@
 /**
- * Tables of call sets: what answers are worth, the errors in them, what a judge says, and how stable they are.
+ * Call set tables: scores of answers, their errors, a judge's ratings, and how stable answers are.
  * @module
  */
 
@@ -13,17 +13,17 @@ import type {
 import { DIFFICULTIES } from "../../tasks/questions/question_set.ts";
 import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
-import { askedOf, type Column, laidOut, NOTHING, scoreText, shareOf } from "./columns.ts";
+import { callSetNames, type Column, layOut, NOTHING, scoreText, shareText } from "./columns.ts";
 import { judgeTable } from "./judge.ts";
 import { nameOf, type Table } from "./table.ts";
 
 /**
- * All tables of call sets, none where no question was asked. Where columns are dear, `brief` has two tables in
- * place of a broad one.
+ * Returns all call set tables, none where no question was asked. `brief`, for narrow views, has two tables in
+ * place of a wide one.
  */
 export function callSetTables({ callSets }: Pick<Report, "callSets">, brief = false): Table[] {
   return [
-    ...callSets.flatMap((own, place) => scoreTables(own, place, brief)),
+    ...callSets.flatMap((own, index) => scoreTables(own, index, brief)),
     ...formatTables(callSets),
     ...errorTable(callSets),
     ...judgeTable(callSets),
@@ -33,7 +33,7 @@ export function callSetTables({ callSets }: Pick<Report, "callSets">, brief = fa
 
 const MODEL: Column<CallSetRow> = { head: "model", cell: nameOf };
 
-/** What answers are worth (CallNavi, Table 4), and what they were before a model repaired some of them. */
+/** Returns scores of answers (CallNavi, Table 4), and those before a model repaired some of them. */
 function scoreTables(metrics: CallSetMetrics, place: number, brief: boolean): Table[] {
   const { name, rows } = metrics;
   const id = `call-set-${place + 1}`;
@@ -49,7 +49,7 @@ function scoreTables(metrics: CallSetMetrics, place: number, brief: boolean): Ta
       title: `${what}${when}: ${name}`,
       ...sourceOf(metrics),
       note: notes.join("; "),
-      rows: laidOut(scores.rows, columns),
+      rows: layOut(scores.rows, columns),
     }));
   return [
     ...tablesOf(id, "", { rows, scoresOf: ({ scores }) => scores, aside: ASIDE, judge: JUDGE }),
@@ -62,17 +62,17 @@ function scoreTables(metrics: CallSetMetrics, place: number, brief: boolean): Ta
   ];
 }
 
-/** What is shown of scores. */
+/** The rows and columns of a table of scores. */
 interface ScoreRows {
   readonly rows: readonly CallSetRow[];
   readonly scoresOf: (row: CallSetRow) => CallScoreAverages;
-  /** What is told of the trials beside their scores. */
+  /** Columns in addition to the scores. */
   readonly aside: readonly Column<CallSetRow>[];
-  /** What a judge says; none where it has not seen these answers. */
+  /** A judge's ratings; empty where it has not rated these answers. */
   readonly judge: readonly Column<CallSetRow>[];
 }
 
-/** A table, as far as it does not hang on whether answers were repaired. */
+/** The parts of a table that are the same before and after repair. */
 interface ScorePart {
   readonly suffix: string;
   readonly what: string;
@@ -80,7 +80,7 @@ interface ScorePart {
   readonly columns: readonly [Column<CallSetRow>, ...Column<CallSetRow>[]];
 }
 
-/** One broad table or, where that is too broad, two. */
+/** Returns one wide table or, for `brief`, two narrow ones. */
 function scoreParts(
   metrics: CallSetMetrics,
   { scoresOf, aside, judge }: ScoreRows,
@@ -92,18 +92,18 @@ function scoreParts(
     head: "trials",
     cell: (row) => countsText(of("routing")(row)),
   };
-  // What was called is no text that might not parse.
+  // Calls that were made are no text to parse.
   const forms = mode === "tools" ? ["structure"] as const : ["syntax", "structure"] as const;
   const functions = [
     ...groupOf("routing", of("routing"), brief),
     ...forms.map((head): Column<CallSetRow> => ({
       head,
-      cell: (row) => shareOf(of(head)(row).all),
+      cell: (row) => shareText(of(head)(row).all),
     })),
   ];
   const calls: Column<CallSetRow>[] = [
     ...groupOf("exact", of("exact"), brief),
-    { group: "exact", head: "macro", cell: (row) => shareOf(of("exact")(row).macro) },
+    { group: "exact", head: "macro", cell: (row) => shareText(of("exact")(row).macro) },
     ...judge,
   ];
   const [shared, ofFunctions, ofCalls] = notesOf(metrics, judge.length > 0);
@@ -128,7 +128,7 @@ function scoreParts(
   ];
 }
 
-/** A score by difficulty. */
+/** Returns the columns of a score by difficulty. */
 function groupOf(
   group: string,
   scoreOf: (row: CallSetRow) => ScoreAverages,
@@ -137,11 +137,12 @@ function groupOf(
   return [
     ...DIFFICULTIES.map((head) => ({
       head,
-      cell: (row: CallSetRow) => shareOf(scoreOf(row)[head]),
+      cell: (row: CallSetRow) => shareText(scoreOf(row)[head]),
     })),
     {
       head: "all",
-      cell: (row: CallSetRow) => brief ? shareOf(scoreOf(row).all) : shareText(scoreOf(row)),
+      cell: (row: CallSetRow) =>
+        brief ? shareText(scoreOf(row).all) : shareWithInterval(scoreOf(row)),
     },
     ...(brief
       ? [{ head: "95% interval", cell: (row: CallSetRow) => intervalText(scoreOf(row)) ?? NOTHING }]
@@ -149,15 +150,15 @@ function groupOf(
   ].map((column) => ({ ...column, group }));
 }
 
-/** How many trials of each difficulty there are. */
+/** Formats the number of trials of each difficulty. */
 function countsText({ counts }: ScoreAverages): string {
   return DIFFICULTIES.map((difficulty) => counts[difficulty]).join("+");
 }
 
-/** A share with its interval. */
-function shareText(score: ScoreAverages): string {
+/** Formats a share with its interval. */
+function shareWithInterval(score: ScoreAverages): string {
   const interval = intervalText(score);
-  return shareOf(score.all) + (interval === undefined ? "" : ` (${interval})`);
+  return shareText(score.all) + (interval === undefined ? "" : ` (${interval})`);
 }
 
 function intervalText({ interval }: ScoreAverages): string | undefined {
@@ -169,44 +170,44 @@ const JUDGE: readonly Column<CallSetRow>[] = [{
   cell: ({ judging }) => scoreText(judging?.mean ?? null),
 }];
 
-/** What not every report has. */
+/** Counts that are 0 in most reports. */
 const ASIDE: readonly Column<CallSetRow>[] =
   (["invalid", "unchanged", "limited", "unscored"] as const)
     .map((head) => ({ head, cell: (row) => row[head] === 0 ? NOTHING : String(row[head]) }));
 
-/** Where the paper has the same; it never had calls made. */
+/** Returns where the paper has the same table; it has none of mode `tools`. */
 function sourceOf({ mode, input, output, rows }: CallSetMetrics): Pick<Table, "paper" | "source"> {
   if (mode === "tools") return {};
   if (input !== "json" || output !== "json") return { paper: "CallNavi", source: "Table 8" };
-  const routed = rows.some(({ subject }) =>
+  const hasRouting = rows.some(({ subject }) =>
     subject.strategy.split("+").includes("route_then_fill")
   );
-  return { paper: "CallNavi", source: routed ? "Tables 4 and 5" : "Table 4" };
+  return { paper: "CallNavi", source: hasRouting ? "Tables 4 and 5" : "Table 4" };
 }
 
 const RULE_NOTES: Readonly<Record<CallSetMetrics["rule"], string>> = {
   published: "scored as the authors' code does",
-  strict: "scored as the paper says, by which nothing may differ",
+  strict: "scored as the paper says, which allows no difference",
 };
 
-/** What a reader should know of all columns, of those about functions, and of those about whole calls. */
+/** Returns notes on all columns, on those about functions, and on those about whole calls. */
 function notesOf(
   { mode, rule, rows }: CallSetMetrics,
-  judged: boolean,
+  hasJudge: boolean,
 ): [string[], string[], string[]] {
-  const some = (count: (row: CallSetRow) => number, note: string) =>
+  const noteIfAny = (count: (row: CallSetRow) => number, note: string) =>
     rows.some((row) => count(row) > 0) ? [note] : [];
   const shared = [
     "share of trials, and 95% interval of all; trials: easy + medium + hard",
     RULE_NOTES[rule],
-    ...some(
+    ...noteIfAny(
       ({ limited }) => limited,
       "limited: reached a limit without an answer, which is wrong by every score",
     ),
-    ...some(({ unscored }) => unscored, "unscored: not known what they are worth, and in no share"),
+    ...noteIfAny(({ unscored }) => unscored, "unscored: without scores, and in no share"),
   ];
-  const judge = judged
-    ? some(isJudged, "judge: the mean score that a model gives, from 0 to 1")
+  const judge = hasJudge
+    ? noteIfAny(judgedCount, "judge: the mean score that a judge gives, from 0 to 1")
     : [];
   if (mode === "routing") return [shared, ["routing: the right functions, in order"], judge];
   const functions = [
@@ -214,7 +215,7 @@ function notesOf(
       ? "routing: the right functions, in order, were called"
       : "routing: the right functions, in order, which the paper asks for without parameters: mode routing",
     ...(mode === "tools" ? [] : ["syntax: answers that parse"]),
-    "structure: and arguments with the right names",
+    "structure: the right functions, and arguments with the right names",
   ];
   const calls = [
     "exact: the right functions, and arguments with the right names and values",
@@ -224,40 +225,40 @@ function notesOf(
   return [shared, functions, calls];
 }
 
-function isJudged({ judging }: CallSetRow): number {
+function judgedCount({ judging }: CallSetRow): number {
   return judging?.judged ?? 0;
 }
 
-/** A row, and how its questions were asked. */
-interface AskedRow extends CallSetRow {
-  readonly asked: CallSetMetrics;
+/** A row with its call set. */
+interface RowWithSet extends CallSetRow {
+  readonly callSet: CallSetMetrics;
 }
 
-function askedRows(callSets: readonly CallSetMetrics[]): AskedRow[] {
-  return callSets.flatMap((asked) => asked.rows.map((row) => ({ ...row, asked })));
+function rowsWithSet(callSets: readonly CallSetMetrics[]): RowWithSet[] {
+  return callSets.flatMap((callSet) => callSet.rows.map((row) => ({ ...row, callSet })));
 }
 
-/** What JSON and YAML make of it (CallNavi, Table 8), where several of them were tried. */
+/** Compares JSON and YAML (CallNavi, Table 8), where several formats were tried. */
 function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
   const groups = Map.groupBy(callSets, ({ set, mode, rule }) => JSON.stringify([set, mode, rule]));
-  return [...groups.values()].filter(({ length }) => length > 1).map((ways, place): Table => {
+  return [...groups.values()].filter(({ length }) => length > 1).map((ways, index): Table => {
     const { set, mode, rule } = ways[0]!;
     const score = mode === "routing" ? "routing" : "exact";
-    const share = (head: "syntax" | "structure"): Column<AskedRow> => ({
+    const share = (head: "syntax" | "structure"): Column<RowWithSet> => ({
       head,
-      cell: ({ scores }) => shareOf(scores[head].all),
+      cell: ({ scores }) => shareText(scores[head].all),
     });
     return {
-      id: `call-set-formats-${place + 1}`,
+      id: `call-set-formats-${index + 1}`,
       section: "call sets",
       title: `JSON and YAML: ${set} ${mode}${rule === "published" ? "" : `, ${rule}`}`,
       paper: "CallNavi",
       source: "Table 8",
-      note: "what functions are told in, and what the answer is to be in",
-      rows: laidOut(askedRows(ways), [
+      note: "the format of the functions listed, and the format that answers must have",
+      rows: layOut(rowsWithSet(ways), [
         {
           head: "formats",
-          cell: (row) => `${row.asked.input} to ${row.asked.output}: ${nameOf(row)}`,
+          cell: (row) => `${row.callSet.input} to ${row.callSet.output}: ${nameOf(row)}`,
         },
         { head: "trials", cell: ({ scores }) => countsText(scores.routing) },
         share("syntax"),
@@ -269,11 +270,11 @@ function formatTables(callSets: readonly CallSetMetrics[]): Table[] {
   });
 }
 
-/** What is wrong with answers (CallNavi, appendix F), where anything is. */
+/** Returns the errors in answers (CallNavi, appendix F), where there are any. */
 function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
-  const rows = askedRows(callSets);
+  const rows = rowsWithSet(callSets);
   if (rows.every(({ errors }) => errors.every(({ trials }) => trials === 0))) return [];
-  const { title, columns } = askedOf(callSets);
+  const { title, columns } = callSetNames(callSets);
   return [{
     id: "call-set-errors",
     section: "failures",
@@ -282,16 +283,16 @@ function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
     source: "appendix F",
     note:
       "answers with such an error, and their share; an answer may have several; hallucination: calls a " +
-      "function that is not on offer; unexpected formatting: not written as asked; logical error: steps or " +
-      "arguments are wrong; trials that reached a limit have no answer",
-    rows: laidOut(rows, [
+      "function that does not exist; unexpected formatting: has another form than asked for; logical error: " +
+      "wrong steps or arguments; trials that reached a limit have no answer",
+    rows: layOut(rows, [
       MODEL,
       ...columns,
       { head: "answers", cell: ({ answers }) => String(answers) },
-      ...rows[0]!.errors.map(({ type }, place): Column<AskedRow> => ({
+      ...rows[0]!.errors.map(({ type }, index): Column<RowWithSet> => ({
         head: type.replaceAll("_", " "),
         cell: ({ errors, answers }) => {
-          const { trials } = errors[place]!;
+          const { trials } = errors[index]!;
           return answers === 0 ? NOTHING : `${trials} (${percent(trials / answers)})`;
         },
       })),
@@ -299,13 +300,13 @@ function errorTable(callSets: readonly CallSetMetrics[]): Table[] {
   }];
 }
 
-/** How alike answers to one question are (CallNavi, Table 7), where any was repeated. */
+/** Returns how similar answers to one question are (CallNavi, Table 7), where any was repeated. */
 function stabilityTable(callSets: readonly CallSetMetrics[]): Table[] {
-  const rows = askedRows(callSets).flatMap(({ stability, ...row }) =>
+  const rows = rowsWithSet(callSets).flatMap(({ stability, ...row }) =>
     stability === null ? [] : [{ ...row, stability }]
   );
   if (rows.length === 0) return [];
-  const { title, columns } = askedOf(callSets);
+  const { title, columns } = callSetNames(callSets);
   type Row = typeof rows[number];
   const scores = (group: string, of: (row: Row) => StabilityScores | null): Column<Row>[] => [
     { group, head: "election", cell: (row) => scoreText(of(row)?.election ?? null) },
@@ -323,16 +324,16 @@ function stabilityTable(callSets: readonly CallSetMetrics[]): Table[] {
     source: "Table 7",
     note:
       "means over questions with two answers or more; election: (F1 - F2) / (N - F2), where F1 of N answers " +
-      "are the most frequent one and F2 the next; Levenshtein: how alike the later answers are to the first; " +
+      "are the most frequent one and F2 the next; Levenshtein: how similar the later answers are to the first; " +
       "normalized: without quotes, brackets, spaces, line breaks, backticks and backslashes, in lower case, as in the " +
       "paper" +
       (rows.some(({ stability }) => stability.leftOut > 0)
-        ? "; left out: questions with fewer valid answers than two"
+        ? "; left out: questions with fewer than two valid answers"
         : "") +
       (rows.some(({ stability }) => stability.cut > 0)
         ? "; cut: answers of which only the first 10,000 characters are compared"
         : ""),
-    rows: laidOut(rows, [
+    rows: layOut(rows, [
       MODEL,
       ...columns,
       { head: "questions", cell: ({ stability }) => String(stability.questions) },

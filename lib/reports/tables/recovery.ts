@@ -1,5 +1,5 @@
 /**
- * Tables of recovery: what models make of tools that fail.
+ * Recovery table: how models handle tools that fail.
  * @module
  */
 
@@ -9,7 +9,7 @@ import type { Report } from "../report.ts";
 import { percent } from "../../base/numbers.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
-/** How faults ended, a row for each of them; no table where there were none. */
+/** Returns how faults ended, a row for each of them; no table where there were none. */
 export function recoveryTables({ recovery }: Pick<Report, "recovery">): Table[] {
   if (recovery.length === 0) return [];
   return [{
@@ -19,9 +19,9 @@ export function recoveryTables({ recovery }: Pick<Report, "recovery">): Table[] 
     paper: "Pipeline",
     source: "Error Handling and Retry Logic",
     note:
-      "episodes: functions that a fault was in the way of, each once in its trial; recovered: called " +
-      "again, and it returned; hallucinated: the missing result was made up; repeated: the same call " +
-      "again, and it never returned; right: recovered, or given up where permission is denied, with its " +
+      "episodes: functions that a fault made fail, each once in its trial; recovered: a later call " +
+      "succeeded; hallucinated: the missing result was made up; repeated: the same call was made again " +
+      "and never succeeded; right: recovered, or gave up where permission is denied, with its " +
       "95% interval; tries: mean calls after the first one that failed",
     rows: [
       [
@@ -35,7 +35,7 @@ export function recoveryTables({ recovery }: Pick<Report, "recovery">): Table[] 
 }
 
 function rowsOf(one: RecoveryMetrics): string[][] {
-  // Over all of them it would be a mixture of what the suite happens to have.
+  // There is no row over all faults, as it would depend on the mix of faults in the suite.
   return one.faults.map((own) => [
     nameOf(one),
     faultName(own),
@@ -44,7 +44,7 @@ function rowsOf(one: RecoveryMetrics): string[][] {
   ]);
 }
 
-/** The perturbation tells how often a fault struck; of several it does not tell which this is. */
+/** Names a fault by its perturbation, which has its parameters; joined perturbations need its kind as well. */
 function faultName({ fault, perturbation }: FaultRecovery): string {
   return perturbation.includes("+") ? `${fault} (${perturbation})` : perturbation;
 }

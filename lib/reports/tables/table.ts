@@ -1,5 +1,5 @@
 /**
- * What every table of a report is, and how all of them write names and numbers.
+ * Tables of reports, and how they write names and numbers.
  * @module
  */
 
@@ -8,9 +8,9 @@ import type { VariantMetrics } from "../metrics/metrics.ts";
 
 /** A table: the first row names the columns, the first cell of the others names the row. */
 export interface Table {
-  /** Tells tables of a report apart; a breakdown's table has the breakdown's id. */
+  /** Unique within a report; a breakdown's table has the breakdown's id. */
   readonly id: string;
-  /** Where it belongs: cells are many, and figures show what stands in theirs. */
+  /** The section of the page it belongs to; `figures` are tables that a figure also shows. */
   readonly section:
     | "success"
     | "figures"
@@ -20,28 +20,28 @@ export interface Table {
     | "failures"
     | "cells";
   readonly title: string;
-  /** Where a paper shows the same; left out where none does. */
+  /** The table, figure or section of a paper that shows the same; omitted where none does. */
   readonly source?: string;
-  /** The paper; left out where it is FuncBenchGen. */
+  /** The paper; omitted where it is FuncBenchGen. */
   readonly paper?: "Butterfly" | "CallNavi" | "Pipeline";
-  /** What a reader should know about its numbers; left out where nothing. */
+  /** Explains the numbers; omitted where they need no explanation. */
   readonly note?: string;
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Where the same is shown, for whoever knows nothing of the paper yet. */
+/** Returns the source of a table with the name of its paper. */
 export function sourceText(source: string, paper = "FuncBenchGen"): string {
   return `as in ${paper}, ${source}`;
 }
 
-/** A model, strategy and perturbation as reports call it. */
+/** Returns the name of a model, strategy and perturbation in reports. */
 export function nameOf(
   { subject, simulated }: Pick<VariantMetrics, "subject" | "simulated">,
 ): string {
   return variantLabel(subject, simulated);
 }
 
-/** A whole number with its thousands apart. */
+/** Formats a whole number with thousands separators. */
 export function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }

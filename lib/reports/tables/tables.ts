@@ -1,5 +1,5 @@
 /**
- * The tables of a report, as rows of text that every view lays out in its own way.
+ * The tables of a report, as rows of text that each view lays out.
  * @module
  */
 
@@ -18,7 +18,7 @@ import { recoveryTables } from "./recovery.ts";
 import { strategiesTable, workTable } from "./strategies.ts";
 import { grouped, nameOf, type Table } from "./table.ts";
 
-/** The columns of a tally, which {@linkcode tallyColumns} fills; some are there only where they tell. */
+/** The columns of a tally, which {@linkcode tallyColumns} fills; those without data are left out. */
 const TALLY_COLUMNS = [
   "trials",
   "solved",
@@ -32,18 +32,18 @@ const TALLY_COLUMNS = [
 
 type TallyColumn = typeof TALLY_COLUMNS[number];
 
-/** The names of the columns of these tallies: those that tell something. */
+/** Returns the headings of the columns that have data in these tallies. */
 function tallyHead(tallies: readonly Tally[]): TallyColumn[] {
-  const tells: Readonly<Partial<Record<TallyColumn, boolean>>> = {
+  const isShown: Readonly<Partial<Record<TallyColumn, boolean>>> = {
     "calls if solved": hasCalls(tallies),
     "if not": hasCalls(tallies),
     "fewest calls": hasFewest(tallies),
     unchanged: hasUnchanged(tallies),
   };
-  return TALLY_COLUMNS.filter((column) => tells[column] ?? true);
+  return TALLY_COLUMNS.filter((column) => isShown[column] ?? true);
 }
 
-/** Whether calls could be made in any valid trial, as far as that is known. */
+/** Whether any valid trial could make calls; true without valid trials. */
 export function hasCalls(tallies: readonly Tally[]): boolean {
   const valid = tallies.filter((tally) => tally.valid > 0);
   return valid.length === 0 ||
@@ -59,10 +59,10 @@ function hasUnchanged(tallies: readonly Tally[]): boolean {
   return tallies.some(({ unchanged }) => unchanged > 0);
 }
 
-/** A tally as the text of its columns; `tallies` are all that share them. */
+/** Returns the cells of a tally in a table of `tallies`. */
 function tallyColumns(tally: Tally, tallies: readonly Tally[]): string[] {
   const { trials, valid, unchanged, rate, callsSolved, callsFailed, minimumCalls } = tally;
-  const shown: Readonly<Record<TallyColumn, string>> = {
+  const texts: Readonly<Record<TallyColumn, string>> = {
     trials: String(trials),
     solved: rate === null ? "-" : percent(rate),
     "95% interval": intervalText(tally),
@@ -72,10 +72,10 @@ function tallyColumns(tally: Tally, tallies: readonly Tally[]): string[] {
     invalid: String(trials - valid - unchanged),
     unchanged: String(unchanged),
   };
-  return tallyHead(tallies).map((column) => shown[column]);
+  return tallyHead(tallies).map((column) => texts[column]);
 }
 
-/** All tables of a report, those that compare first. */
+/** Returns all tables of a report, those that compare subjects first. */
 export function tablesOf(report: Report): Table[] {
   const { subjects, comparisons, breakdowns } = report;
   if (subjects.length === 0) return [];
@@ -91,16 +91,16 @@ export function tablesOf(report: Report): Table[] {
     ...breakdowns.map((breakdown) => breakdownTable(breakdown)),
     ...perturbationTables(report),
     ...failuresTable(subjects),
-    outcomes(subjects),
+    outcomesTable(subjects),
     ...behavioursTable(subjects),
     ...repetitionsTable(subjects),
     ...subjects.map(cellsTable),
   ];
 }
 
-/** Success of all trials, a row for each model, strategy and perturbation. */
+/** Returns the success of all trials, a row for each model, strategy and perturbation. */
 export function overviewTable(subjects: readonly VariantMetrics[]): Table {
-  const priced = subjects.some(({ cost }) => cost !== null);
+  const hasPrices = subjects.some(({ cost }) => cost !== null);
   const totals = subjects.map(({ total }) => total);
   return {
     id: "overview",
@@ -110,21 +110,21 @@ export function overviewTable(subjects: readonly VariantMetrics[]): Table {
       (hasCalls(totals) ? "; calls: means" : "") +
       (hasCalls(totals) && hasFewest(totals) ? "; fewest: the fewest that solve the tasks" : ""),
     rows: [
-      ["model", ...tallyHead(totals), "tokens read", "written", ...(priced ? ["cost"] : [])],
+      ["model", ...tallyHead(totals), "tokens read", "written", ...(hasPrices ? ["cost"] : [])],
       ...subjects.map((one) => [
         nameOf(one),
         ...tallyColumns(one.total, totals),
         grouped(one.usage.inputTokens),
         grouped(one.usage.outputTokens),
-        ...(priced ? [one.cost === null ? "-" : `$${one.cost.toFixed(2)}`] : []),
+        ...(hasPrices ? [one.cost === null ? "-" : `$${one.cost.toFixed(2)}`] : []),
       ]),
     ],
   };
 }
 
 /**
- * The table of a breakdown: one row a series; by core size with calls, as the paper has them. Where
- * columns are dear, `brief` leaves the intervals out.
+ * Returns the table of a breakdown: one row a series; by core size with calls, as in the paper. `brief`, for
+ * narrow views, leaves the intervals out.
  */
 export function breakdownTable(breakdown: Breakdown, brief = false): Table {
   const { id, kind, title, source, axis, legend, values, series } = breakdown;
@@ -137,7 +137,7 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
     section: withCalls ? "success" : "figures",
     title,
     source,
-    note: (withCalls ? "" : `along the row: ${axis}; `) +
+    note: (withCalls ? "" : `columns: ${axis}; `) +
       (brief
         ? "share solved, of n valid trials"
         : "share solved and 95% interval, of n valid trials"),
@@ -154,7 +154,7 @@ export function breakdownTable(breakdown: Breakdown, brief = false): Table {
   };
 }
 
-/** Wrong calls by type, where there are any. Where there are many subjects, `brief` has one row for each. */
+/** Returns wrong calls by type, where there are any. `brief`, for many subjects, has one row for each. */
 export function failuresTable(subjects: readonly VariantMetrics[], brief = false): Table[] {
   if (!hasFailures(subjects)) return [];
   return [{
@@ -162,8 +162,9 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
     section: "failures",
     title: "Failure types",
     source: "Table 3",
-    note: "wrong calls of valid trials; a cascade has none but values that an earlier wrong call " +
-      "returned, a root is any other",
+    note:
+      "wrong calls of valid trials; the wrong values of a cascade were all returned by earlier wrong " +
+      "calls; all others are roots",
     rows: [
       ["model", ...(brief ? ["wrong calls", "roots"] : ["", "wrong calls"]), ...FAILURE_TYPES],
       ...subjects.flatMap((one) => {
@@ -180,18 +181,18 @@ export function failuresTable(subjects: readonly VariantMetrics[], brief = false
   }];
 }
 
-/** How many calls were wrong, and of each type how many and which share of them. */
+/** Returns the number of wrong calls, then the number and share of each type. */
 function wrongCalls(
   { failures }: VariantMetrics,
   count: (tally: FailureTally) => number,
 ): [total: string, ...types: string[]] {
   const counts = failures.map(count);
   const total = counts.reduce((sum, own) => sum + own, 0);
-  const shown = counts.map((own) => total === 0 ? "-" : `${own} (${percent(own / total)})`);
-  return [String(total), ...shown];
+  const texts = counts.map((own) => total === 0 ? "-" : `${own} (${percent(own / total)})`);
+  return [String(total), ...texts];
 }
 
-/** That no call was wrong, in words: of tools whose values nobody knows, only what was refused is. */
+/** Says that no call was wrong, or refused where the right values are unknown. */
 export function noFailures(unit: string): string {
   return `no call was ${unit === "question" || unit === "trial" ? "refused" : "wrong"}`;
 }
@@ -203,29 +204,29 @@ export function hasFailures(subjects: readonly VariantMetrics[]): boolean {
   );
 }
 
-function outcomes(subjects: readonly VariantMetrics[]): Table {
-  const shown = OUTCOMES.filter((outcome) =>
+function outcomesTable(subjects: readonly VariantMetrics[]): Table {
+  const occurring = OUTCOMES.filter((outcome) =>
     subjects.some((one) => one.outcomes.some((own) => own.outcome === outcome && own.trials > 0))
   );
   const totals = subjects.map(({ total }) => total);
-  const aside = hasUnchanged(totals);
+  const withUnchanged = hasUnchanged(totals);
   return {
     id: "outcomes",
     section: "failures",
     title: "How trials ended",
     rows: [
-      ["model", ...shown, ...(aside ? ["unchanged"] : [])],
+      ["model", ...occurring, ...(withUnchanged ? ["unchanged"] : [])],
       ...subjects.map((one) => [
         nameOf(one),
-        ...one.outcomes.filter(({ outcome }) => shown.includes(outcome))
+        ...one.outcomes.filter(({ outcome }) => occurring.includes(outcome))
           .map(({ trials }) => String(trials)),
-        ...(aside ? [String(one.total.unchanged)] : []),
+        ...(withUnchanged ? [String(one.total.unchanged)] : []),
       ]),
     ],
   };
 }
 
-/** What behaviours were seen, where there were any. */
+/** Returns the number of trials by behaviour, where any was seen. */
 export function behavioursTable(subjects: readonly VariantMetrics[]): Table[] {
   const names = [...new Set(subjects.flatMap((one) => Object.keys(one.behaviours)))];
   if (names.length === 0) return [];
@@ -246,7 +247,7 @@ export function behavioursTable(subjects: readonly VariantMetrics[]): Table[] {
   }];
 }
 
-/** Probes of how models behave towards tools, where there are any. */
+/** Returns the results of probes, where there are any. */
 export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
   if (subjects.every(({ probes }) => probes.length === 0)) return [];
   const share = (count: number, valid: number, repeated: boolean) => {
@@ -261,9 +262,9 @@ export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
     section: "success",
     title: "Behaviour towards tools",
     note:
-      "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that lies, did a sum " +
-      "right, told the oracle's decision, or counted letters although every reply was to call a tool that " +
-      "cannot help",
+      "share of valid trials, and 95% interval where none was repeated; solved: followed a calculator that " +
+      "lies, gave the right sum, reported the oracle's decision, or counted letters although every reply had " +
+      "to call a tool that cannot help",
     rows: [
       ["model", "probe", "trials", "solved", ...BEHAVIOURS],
       ...subjects.flatMap((one) =>
@@ -279,7 +280,7 @@ export function probesTable(subjects: readonly VariantMetrics[]): Table[] {
   }];
 }
 
-/** How often all trials of a task, or at least one, solved it, where tasks were repeated. */
+/** Returns how often all trials of a task, or at least one, solved it, where tasks were repeated. */
 export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
   const repeated = subjects.filter(({ repetition }) => repetition !== null);
   if (repeated.length === 0) return [];
@@ -306,7 +307,7 @@ export function repetitionsTable(subjects: readonly VariantMetrics[]): Table[] {
   }];
 }
 
-/** Each setting of the sizes for itself. */
+/** Returns the success of one subject by cell. */
 export function cellsTable(one: VariantMetrics, place: number): Table {
   const { cells, total } = one;
   return {
@@ -331,7 +332,7 @@ function intervalText({ interval }: Tally): string {
   return interval === null ? "-" : `${percent(interval.lower)} to ${percent(interval.upper)}`;
 }
 
-/** A mean with one digit after the point; a dash where there is none. */
+/** Formats a mean with one digit after the point; a dash where there is none. */
 function fixed(value: number | null | undefined): string {
   return value === null || value === undefined ? "-" : value.toFixed(1);
 }

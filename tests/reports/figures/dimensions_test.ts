@@ -107,7 +107,7 @@ Deno.test("dimensionFigure() is there where faults were met, and calls simulated
     const words of [
       "Five dimensions of tool use",
       "sim:planner (simulated)",
-      "overall: the mean of those that were measured",
+      "overall: the mean of those measured",
       "whiskers: 95% intervals",
     ]
   ) assert(figure!.text.includes(words), words);

@@ -150,7 +150,7 @@ Deno.test("perturbationFigures() has two figures a model, with captions that say
     captions.filter((caption) => caption.includes("full colour: 100% of trials")).length,
     2,
   );
-  assert(captions[0]!.includes("one without calls has none"));
+  assert(captions[0]!.includes("a trial without calls has none"));
   assert(captions[1]!.includes("on the diagonal: again in a later call"));
   assert(captions[2]!.startsWith("Failure rates under perturbations: sim:a (simulated)"));
   assertEquals(await perturbationFigures(makeReport([record()], { suite: "s" })), []);

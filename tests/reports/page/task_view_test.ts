@@ -148,7 +148,7 @@ Deno.test("taskOf() has the graph and the answer by which a check is judged", ()
 Deno.test("rightAnswer() is none where what it needs was removed", () => {
   assertEquals(
     rightAnswer(perturbedBy("RP_L")),
-    "none: what it needs was taken from the question",
+    "none: the question lacks a value that it needs",
   );
   assertMatch(rightAnswer(perturbedBy("CF")), /^\w+ = \d+$/);
 });

@@ -105,7 +105,7 @@ Deno.test("viewTrial() shows what happened in order, and says a final reply once
     ["said", "reply 1", "Let me see.\nA"],
     ["call", "call 1, step 1", false],
     ["said", "reply 3", "so\n(repaired: an id)"],
-    ["stop", "past the limit", "func_a was called after all 6 calls were made"],
+    ["stop", "over the limit", "func_a was called after all 6 calls were made"],
     ["answer", "answer: 5", "x = 5"],
     ["answer", "answer: none found", ""],
     ["stop", "stopped: call_limit", "enough"],
@@ -187,7 +187,7 @@ Deno.test("viewTrial() tells a wrong value at its parameter, and at no other", a
   assertEquals(wrong!.failure, {
     type: "incorrect_value",
     root: true,
-    cause: "a value is known, and another was given",
+    cause: "the right value is known, but another was given",
   });
 });
 
@@ -594,7 +594,7 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
   const linesOf = (parameters: CallEvent["parameters"]) =>
     callViews([callEvent(1, parameters === undefined ? {} : { parameters })])[0]!.parameters;
   assertEquals(linesOf(undefined), undefined);
-  const routing = "routing error: it is none of the right calls, or one of them once more";
+  const routing = "routing error: it is not one of the right calls, or repeats one of them";
   assertEquals(linesOf({ oracle: null, failures: [] }), [routing]);
   // What breaks the schema does so whatever the call was for.
   assertEquals(
@@ -605,9 +605,8 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
     })!.map((line) => line.replace(/evil.*(?=")/, "EVIL")),
     [
       routing,
-      'beside its schema: /abc: specification mismatch, given "1EVIL"',
-      "beside its schema: /town: hallucination name or redundant information, which cannot be told " +
-      "without a schema",
+      'compared with its schema: /abc: specification mismatch, given "1EVIL"',
+      "compared with its schema: /town: hallucination name or redundant information, undecided without a schema",
     ],
   );
   assertEquals(
@@ -627,10 +626,10 @@ Deno.test("viewTrial() tells what parameters are beside the right call", () => {
     }),
     [
       '/town: hallucination name, given {"a":[1]}',
-      '/city: missing information, right would be "Rome"',
-      'arguments: task deviation, given "Roma", right would be "Rome" (Rouge-L 0.46)',
-      "/day: specification mismatch or task deviation, which cannot be told without a schema",
-    ].map((line) => `beside right call 2: ${line}`),
+      '/city: missing information, expected "Rome"',
+      'arguments: task deviation, given "Roma", expected "Rome" (Rouge-L 0.46)',
+      "/day: specification mismatch or task deviation, undecided without a schema",
+    ].map((line) => `compared with right call 2: ${line}`),
   );
 });
 
@@ -646,7 +645,7 @@ Deno.test("viewTrial() survives values that are nested deeper than the stack", (
     }),
   ]);
   assertEquals(view!.parameters!.length, 1);
-  assertStringIncludes(view!.parameters![0]!, "right would be 1");
+  assertStringIncludes(view!.parameters![0]!, "expected 1");
 });
 
 Deno.test("viewTrial() tells how the model was spoken to, and how its replies could be read", () => {
@@ -671,7 +670,7 @@ Deno.test("viewTrial() tells how the model was spoken to, and how its replies co
     {
       kind: "said",
       title: "reply 4",
-      text: "(a call in it could not be read)\nas it was written:\nAction: <b>",
+      text: "(a call in it could not be parsed)\noriginal text:\nAction: <b>",
     },
   ]);
   const others = new Map(viewTrial(traced([]), undefined, undefined).facts);

@@ -89,7 +89,7 @@ Deno.test("perturbationTables() has differences to none, what is perturbed, and 
     `0.0% (0.0, ${tangoText(0, 0, 2)})`,
   ]);
   assertEquals(columns["task accuracy"], ["100.0%", "0.0%", "0.0%"]);
-  assertStringIncludes(table.note!, "percentage points that it is above none");
+  assertStringIncludes(table.note!, "the difference to none on the same tasks");
 });
 
 Deno.test("perturbationTables() tells of what is unknown, undecided and invalid only where it is there", () => {
@@ -172,7 +172,7 @@ Deno.test("perturbationTables() compares nothing with none after which no task c
 Deno.test("notes of tables tell what could be misread", () => {
   const all = tables(TRIALS);
   const rates = all.get("failure-rates-1")!.note!;
-  assertStringIncludes(rates, "a call that is none of the right ones, or one of them once more");
+  assertStringIncludes(rates, "a call that is not one of the right calls, or repeats one of them");
   assertStringIncludes(rates, "a trial without calls has no failures");
   assertStringIncludes(all.get("transfer-1")!.note!, "on the diagonal: again in a later call");
 });
@@ -234,7 +234,7 @@ Deno.test("reports have the tables of perturbations in the terminal and in Markd
   const report = makeReport(TRIALS, { suite: "s" });
   for (const text of [renderReport(report), renderTables(TRIALS)]) {
     assertStringIncludes(text, "Failure rates under perturbations: m (as in Butterfly, Table 1)");
-    assertStringIncludes(text, "Which failure goes with which: m (as in Butterfly, Fig. 4)");
+    assertStringIncludes(text, "Failures that occur together: m (as in Butterfly, Fig. 4)");
     assertStringIncludes(text, "Perturbations against none\n");
     assert(/^redundant information +25% +67% +0%$/m.test(text));
   }

@@ -106,7 +106,7 @@ Errors in answers: shop parameters (as in CallNavi, appendix F)
 model              answers  hallucination  unexpected formatting  logical error
 sim:m (simulated)        4      1 (25.0%)              1 (25.0%)      2 (50.0%)
 
-The judge beside exact calls: shop parameters (as in CallNavi, section 6.4)
+The judge and exact calls: shop parameters (as in CallNavi, section 6.4)
 model              judge  judged  unusable  unavailable  exact  correlation       p
 sim:m (simulated)  0.583       3         1            0  33.3%        0.945  0.2123`,
   );
@@ -153,7 +153,7 @@ Deno.test("callSetTables() counts trials that are in no share, or wrong for want
     note!,
     "limited: reached a limit without an answer, which is wrong by every score",
   );
-  assertStringIncludes(note!, "unscored: not known what they are worth, and in no share");
+  assertStringIncludes(note!, "unscored: without scores, and in no share");
   const usual = tables(TRIALS).get("call-set-1")!.note!;
   assert(!usual.includes("limited") && !usual.includes("unscored"), usual);
 });
@@ -237,7 +237,7 @@ Deno.test("callSetTables() tells ways of asking apart where there are several", 
   ]);
   assertStringIncludes(all.get("call-set-judge")!.note!, "or, in mode routing, have the right");
   assertNotMatch(tables(TRIALS).get("call-set-judge")!.note!, /routing/);
-  assertStringIncludes(all.get("call-set-2")!.note!, "judge: the mean score that a model gives");
+  assertStringIncludes(all.get("call-set-2")!.note!, "judge: the mean score that a judge gives");
 });
 
 Deno.test("callSetTables() correlates over models where there are three", () => {
@@ -262,7 +262,7 @@ Deno.test("callSetTables() correlates over models where there are three", () => 
   const again = trials.map((trial): TrialSummary => ({ ...trial, repetition: 2 }));
   assertStringIncludes(
     tables([...trials, ...again]).get("call-set-judge")!.note!,
-    "were trials independent, as repetitions of one question are not",
+    "it assumes independent trials, which repetitions of one question are not",
   );
 });
 
@@ -313,14 +313,14 @@ Deno.test("callSetTables() names the judge, and what it read and wrote", () => {
       ...["not available", "not available", "-", "-"],
     ],
   ]);
-  assertNotMatch(note!, /several names|unfit/);
+  assertNotMatch(note!, /several models|unfit/);
 });
 
-Deno.test("callSetTables() says where a judge answered under several names, in one row or in two", () => {
+Deno.test("callSetTables() says where a judge was served as several models, in one row or in two", () => {
   const as = (name: string) => ({ requested: "big", served: [name] });
   const cells = (trials: readonly TrialSummary[]) => {
     const { rows, note } = tables(trials).get("call-set-judge")!;
-    const isTold = note!.includes("a judge answered under several names");
+    const isTold = note!.includes("a judge was served as several models");
     return [...rows.slice(1).map((row) => row[1]), isTold];
   };
   const [one, other] = [judgedBy("q1", as("big-1")), judgedBy("q2", as("big-2"))];
@@ -345,7 +345,10 @@ Deno.test("callSetTables() counts answers apart that no judge could be asked abo
     ["judged", "unusable", "unavailable", "unfit", "exact"],
     ["3", "1", "0", "1", "33.3%"],
   ]);
-  assertStringIncludes(note!, "unfit: answers that are too long or nest too deep for any judge");
+  assertStringIncludes(
+    note!,
+    "unfit: answers that are too long or nested too deeply for any judge",
+  );
 });
 
 Deno.test("callSetTables() has the stability of answers as in Table 7", () => {

@@ -149,7 +149,7 @@ Deno.test("tablesOf() has each strategy against the baseline of its model, on th
   ];
   const { rows, section, note } = tables(trials).get("strategies")!;
   assertEquals(section, "success");
-  assertMatch(note!, /of many, some differ by chance.*; this decides nothing$/);
+  assertMatch(note!, /of many, some differ by chance.*; verdicts do not depend on them$/);
   assertEquals(rows, [
     [
       ...["strategy", "tasks", "baseline", "with strategy", "difference", "95% interval"],
@@ -339,7 +339,7 @@ Deno.test("tablesOf() tells what strategies did, of those that did something", (
   const ids = found.map(({ id }) => id);
   assertEquals(ids.slice(0, 3), ["overview", "strategies", "strategy-work"]);
   const { rows, title } = found[2]!;
-  assertEquals(title, "What strategies did");
+  assertEquals(title, "Work of strategies");
   assertEquals(rows, [
     ["strategy", "valid trials", "asked", "without use", "sent back", "mended"],
     ["m + repair", "3", "1,202", "0", "4", "3"],
