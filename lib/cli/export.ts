@@ -88,7 +88,7 @@ function assertNewFiles(options: Arguments): void {
   for (const name of ["out", "metadata"]) {
     const file = options.text(name);
     if (file === undefined) continue;
-    const place = placeOf(userPath(file));
+    const place = resolvePath(userPath(file));
     if (files.has(place)) {
       throw options.error(`each file can be written only once: ${file} is named twice`);
     }

@@ -122,7 +122,7 @@ function replayLine(
   if (parseTrialId(id) === undefined) return undefined;
   if (plan?.ownCode) return `deno test -A YOUR_BENCHMARK.ts -- --only=${shellQuote(id)}`;
   const run = "deno task toolgate run";
-  if (plan !== undefined) return `${run} ${quoted(journal)} --only ${quoted(id)}`;
+  if (plan !== undefined) return `${run} ${shellQuote(journal)} --only ${shellQuote(id)}`;
   // Without a plan the server of other models is unknown.
   if (!model.simulated || !model.requested.startsWith("sim:")) return undefined;
   return `${run} --model ${shellQuote(model.requested)} --strategy ${shellQuote(strategy)} ` +
@@ -168,7 +168,7 @@ function assertOutputs(
     if (inputs.includes(path)) {
       throw options.error(`--${name} must not be a file that is read: it is ${file}`);
     }
-    if (outputs.findIndex((other) => placeOf(userPath(other.file)) === path) < index) {
+    if (outputs.findIndex((other) => resolvePath(userPath(other.file)) === path) < index) {
       throw options.error(`each file can be written only once: ${file} is named twice`);
     }
   }

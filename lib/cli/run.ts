@@ -204,8 +204,10 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   if (out !== undefined && finished.length > 0) {
     const journal = options.text("out")!;
-    const page = quoted(journal.replace(/\.jsonl$/, "") + ".html");
-    console.error(`To view a report: deno task toolgate report ${quoted(journal)} --html ${page}`);
+    const page = shellQuote(journal.replace(/\.jsonl$/, "") + ".html");
+    console.error(
+      `To view a report: deno task toolgate report ${shellQuote(journal)} --html ${page}`,
+    );
   }
   return invalid.length + unrun > 0 ? 3 : 0;
 }

@@ -208,7 +208,7 @@ export function openRecordings(
   path: string,
   seed: Suite["seed"],
 ): Recordings | undefined {
-  const recordingOptions = recordingsOfFlags((flag) => {
+  const recordingOptions = recordingsFromFlags((flag) => {
     const folder = options.text(flag);
     return folder === undefined ? undefined : userPath(folder);
   });

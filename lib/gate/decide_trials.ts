@@ -115,7 +115,7 @@ export function decideTrials(
 
 /** Questions asked in different ways have different rates, and a mean of them shows nothing. */
 function mixedWays(trials: readonly ScoredTrial[]): string | undefined {
-  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [wayOf(task)] : []));
+  const ways = new Set(trials.flatMap(({ task }) => isQuestion(task) ? [scoringKey(task)] : []));
   return ways.size <= 1
     ? undefined
     : `questions are asked in ${ways.size} ways, but a gate decides on one: run each way separately`;

@@ -37,7 +37,7 @@ import { claimFile, shareFile, withFileNames } from "./claimed_files.ts";
 import { openReport, writeReport } from "./write_report.ts";
 import { Recordings } from "../models/recordings/recordings.ts";
 import { Run } from "../runs/run.ts";
-import { quoted } from "../base/shell_quote.ts";
+import { shellQuote } from "../base/shell_quote.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { Trial } from "../trials/trial.ts";
@@ -314,9 +314,11 @@ function registerCases(
         throw withLine(error as AssertionError, replay);
       }
     }
-    const { summarize } = await import("../reports/story.ts");
+    const { describeOutcome } = await import("../reports/story.ts");
     // Hundreds of replay commands would bury the verdict.
-    console.log(replays++ < MOST_REPLAYS ? `${summarize(trial)}\n${replay}` : summarize(trial));
+    console.log(
+      replays++ < MOST_REPLAYS ? `${describeOutcome(trial)}\n${replay}` : describeOutcome(trial),
+    );
   });
   if (!strict) return;
   Deno.test.afterAll(async () => {

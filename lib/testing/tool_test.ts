@@ -234,7 +234,7 @@ function sharedOptions<State>(
 
 /** Whether trials that run at the same time cannot interfere with each other. */
 function areIndependent(tools: ToolCase<never>["tools"]): boolean {
-  return typeof tools === "function" || tools.every(isApart);
+  return typeof tools === "function" || tools.every(isIsolated);
 }
 
 /** Runtime checks for callers without TypeScript. */

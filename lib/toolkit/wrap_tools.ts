@@ -60,7 +60,7 @@ export function restate(tools: readonly Tool[], { given = {} }: RestateOptions =
       }
       // Wait one turn of the event loop, in which other calls of the same reply can return.
       await new Promise((resolve) => setTimeout(resolve, 0));
-      return restated(result, values);
+      return withKnownVariables(result, values);
     },
   }));
 }

@@ -285,7 +285,7 @@ export async function runTrial(
   const viewed = fixture.viewed();
   const { stages } = session;
   // Texts of models, servers and tools are stored without secrets. Judging used the originals.
-  const redacted = redactedRecord({
+  const redacted = redactRecordValue({
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     ...(stages.length === 0 ? {} : { stages }),

@@ -569,7 +569,7 @@ Deno.test("decide() would pass almost any model in sequential gates if easy cell
 /** What follows the trials of a run, and tells which of them need not be begun. */
 interface Watch {
   record(trial: Trial): void;
-  needless(planned: PlannedTrial): { readonly reason: string } | undefined;
+  skipReason(planned: PlannedTrial): { readonly reason: string } | undefined;
 }
 
 /** How a trial will end, and how long it will take. */
@@ -593,11 +593,11 @@ function carryOut(
   let [next, now] = [0, 0];
   for (;;) {
     for (; running.length < 32 && next < planned.length; next++) {
-      const needless = watch.needless(planned[next]!);
-      if (needless === undefined) {
+      const skipReason = watch.skipReason(planned[next]!);
+      if (skipReason === undefined) {
         const { trial, duration } = fateOf(next);
         running.push({ trial, end: now + duration });
-      } else reasons.add(needless.reason);
+      } else reasons.add(skipReason.reason);
     }
     if (running.length === 0) return { ended, reasons };
     let first = 0;
@@ -623,7 +623,7 @@ class Naive implements Watch {
     this.bets.look([unitSample(solved ? SOLVED : FAILED)]);
   }
 
-  needless(): { readonly reason: string } | undefined {
+  skipReason(): { readonly reason: string } | undefined {
     const { decision } = this.bets;
     return decision === undefined ? undefined : { reason: decision };
   }

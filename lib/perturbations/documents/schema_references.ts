@@ -3,7 +3,7 @@
  * @module
  */
 
-import { keysOf, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
+import { pointerKeys, pointerPart, type Subschema } from "../../tools/schema/subschemas.ts";
 import { textAt } from "./schema_edits.ts";
 
 const REFERRING = ["$ref", "$dynamicRef", "$recursiveRef"];

@@ -156,7 +156,7 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   }
   const known = new Set<string>();
   const bind = (name: string, where: string) => {
-    const binding = `${where} names @${printable(name, LONGEST_TOLD)}`;
+    const binding = `${where} names @${printable(name, LONGEST_QUOTE)}`;
     if (!isSymbol(name)) fail(NAME_RULE, binding);
     if (known.has(name)) fail("a name stands for one value", `${binding} again`);
     known.add(name);
@@ -164,7 +164,7 @@ function check({ name, inputs, output, calls }: DefinitionParts): void {
   for (const { name } of inputs) bind(name, "an input");
   if (calls.length === 0) fail("it must make a call", "there is none");
   calls.forEach(({ tool, arguments: args, result }, index) => {
-    const call = `call ${index + 1}, ${printable(tool, LONGEST_TOLD)},`;
+    const call = `call ${index + 1}, ${printable(tool, LONGEST_QUOTE)},`;
     if (!isPlain(args)) {
       fail("arguments must be JSON that does not nest too deeply", `those of ${call} are not`);
     }

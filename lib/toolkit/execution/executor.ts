@@ -138,7 +138,7 @@ class RetryingExecutor implements ToolExecutor, AttemptTools {
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
     const hasFresh = tools.some((tool) => tool[FRESH] !== undefined);
     // Any of them may be called as an alternative to another.
-    const shared = !tools.every(isApart);
+    const shared = !tools.every(isIsolated);
     this.tools = tools.map((tool, place) => {
       const wrapped = this.#wrap(tool);
       if (!hasFresh) return wrapped;

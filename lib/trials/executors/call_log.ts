@@ -64,7 +64,7 @@ export class CallLog implements CallRecord {
     );
     this.#toolbox = new Toolbox(
       tools,
-      perturbed === undefined ? {} : seenThrough(perturbed),
+      perturbed === undefined ? {} : toolboxOptions(perturbed),
     );
     this.recorded = this.#toolbox.tools.map((tool): Tool => ({
       ...tool,

@@ -6,7 +6,7 @@
 import { printable } from "../../base/json.ts";
 import { isLimited } from "../agent/session.ts";
 import { limitText, mentionedTools, Stage, type Strategy, type Texts } from "./stage.ts";
-import { around, type ToolSchema } from "../../tools/tool.ts";
+import { type ToolSchema, wrapEnvironment } from "../../tools/tool.ts";
 
 /**
  * One model selects the functions (stage `route`); the same or another one is offered only those, and calls
