@@ -7,14 +7,14 @@
 import { randomIntegerBetween, sample } from "@std/random";
 import type { FaultInjector } from "../tools/fault.ts";
 import type { Change, DocumentMethod, ReturnMethod } from "./methods.ts";
-import { CHECKED_TASKS } from "./invariance_checks.ts";
+import { CHECKED_TASKS } from "./_invariance_checks.ts";
 import { CasePerturber, type Step, type StepResult } from "./perturbed_case.ts";
 import { choosePair, newOrder } from "./documents/perturb.ts";
 import type { QueryParameter, Span } from "./queries/literals.ts";
 import type { Query } from "./queries/parameters.ts";
 import type { QueryWriter } from "./queries/write.ts";
 import { perturbReturn } from "./returns.ts";
-import { complicateNumber } from "./queries/numbers.ts";
+import { complicateNumber } from "./queries/_numbers.ts";
 import { type MetamorphicCheck, type PerturbationId, perturbationsIn } from "./ids.ts";
 import { fork, forkSeed, type Stream } from "../base/random.ts";
 import {

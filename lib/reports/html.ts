@@ -21,16 +21,16 @@ import { GENERATOR_VERSION } from "../tasks/generated/task.ts";
 import { isCase } from "../trials/executors/task_kind.ts";
 import { OUTCOMES, type Trial } from "../trials/trial.ts";
 import { unitNames } from "../gate/unit_names.ts";
-import { html, Markup } from "./page/markup.ts";
+import { html, Markup } from "./page/_markup.ts";
 import pageCss from "./page/page.css" with { type: "text" };
 import pageScript from "./page/page.js" with { type: "text" };
 import partsScript from "./page/parts.js" with { type: "text" };
 import resultsCss from "./page/results.css" with { type: "text" };
 import trialCss from "./page/trial.css" with { type: "text" };
 import trialScript from "./page/trial.js" with { type: "text" };
-import { sectionsOf } from "./page/sections.ts";
-import { type KnownTask, taskOf, viewTask } from "./page/task_view.ts";
-import { viewTrial } from "./page/trial_view.ts";
+import { sectionsOf } from "./page/_sections.ts";
+import { type KnownTask, taskOf, viewTask } from "./page/_task_view.ts";
+import { viewTrial } from "./page/_trial_view.ts";
 
 // Page styles come last: their media queries override the others.
 const css = [resultsCss, trialCss, pageCss].join("\n");

@@ -6,9 +6,9 @@
 import type { GateReport } from "../gate/gate_report.ts";
 import { printable } from "../base/json.ts";
 import { provenance, type Report } from "./report.ts";
-import { strategiesTable } from "./tables/strategies.ts";
-import { sourceText, type Table } from "./tables/table.ts";
-import { tablesOf } from "./tables/tables.ts";
+import { strategiesTable } from "./tables/_strategies.ts";
+import { sourceText, type Table } from "./tables/_table.ts";
+import { tablesOf } from "./tables/_tables.ts";
 import { markdownText } from "./text.ts";
 import { verdictsToMarkdown } from "./verdicts.ts";
 

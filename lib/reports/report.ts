@@ -3,7 +3,7 @@
  * @module
  */
 
-import { type Breakdown, breakDown, isGenerated } from "./metrics/breakdown.ts";
+import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
 import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
 import { comparePerturbations, compareStrategies, type Comparison } from "../gate/comparison.ts";

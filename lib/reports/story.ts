@@ -9,7 +9,7 @@ import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { canCall } from "./metrics/metrics.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";
 import { type AssertionEvent, type CallEvent, callsOf, type TraceEvent } from "../calls/trace.ts";
-import { describeQuestion } from "./question_story.ts";
+import { describeQuestion } from "./_question_story.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** Returns why a trial is invalid, in words. */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { breakDown } from "./metrics/breakdown.ts";
+import { breakDown } from "./metrics/_breakdown.ts";
 import { measureBrittleness } from "./metrics/brittleness.ts";
 import { measureCallSets } from "./metrics/question_sets.ts";
 import { comparePerturbations, compareStrategies } from "../gate/comparison.ts";
@@ -20,14 +20,14 @@ import type { Check } from "../gate/self_check.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
-import { callSetTables } from "./tables/question_sets.ts";
-import { dimensionTables } from "./tables/dimensions.ts";
-import { formatTables } from "./tables/formats.ts";
+import { callSetTables } from "./tables/_question_sets.ts";
+import { dimensionTables } from "./tables/_dimensions.ts";
+import { formatTables } from "./tables/_formats.ts";
 import { alignedTable } from "./text.ts";
-import { perturbationTables } from "./tables/perturbations.ts";
-import { recoveryTables } from "./tables/recovery.ts";
-import { strategiesTable, workTable } from "./tables/strategies.ts";
-import { sourceText, type Table } from "./tables/table.ts";
+import { perturbationTables } from "./tables/_perturbations.ts";
+import { recoveryTables } from "./tables/_recovery.ts";
+import { strategiesTable, workTable } from "./tables/_strategies.ts";
+import { sourceText, type Table } from "./tables/_table.ts";
 import {
   behavioursTable,
   breakdownTable,
@@ -38,7 +38,7 @@ import {
   overviewTable,
   probesTable,
   repetitionsTable,
-} from "./tables/tables.ts";
+} from "./tables/_tables.ts";
 import { renderVerdicts } from "./verdicts.ts";
 
 /**

@@ -4,7 +4,12 @@
  */
 
 import type { Pair, Unit } from "../gate/evidence.ts";
-import { CHARACTERS_A_TOKEN, expectedUsage, type TaskSize, USUAL_CALLS } from "./usage_estimate.ts";
+import {
+  CHARACTERS_A_TOKEN,
+  expectedUsage,
+  type TaskSize,
+  USUAL_CALLS,
+} from "./_usage_estimate.ts";
 import { decide, decideUpgrade } from "../gate/decide.ts";
 import { canonicalJson, printable } from "../base/json.ts";
 import { countGraphs } from "../gate/variant.ts";

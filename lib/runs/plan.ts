@@ -16,7 +16,7 @@ import {
   assertReferences,
   assertStageModels,
   judgeEntry,
-} from "./plan_rules.ts";
+} from "./_plan_rules.ts";
 import { type CompletePolicy, completePolicy } from "../gate/policy.ts";
 import type { Budget, Prices } from "../models/prices.ts";
 import { isCase, isQuestion } from "../trials/executors/task_kind.ts";

@@ -14,7 +14,7 @@ import {
   type TaskSize,
   type TrialSetting,
   USUAL_CALLS,
-} from "./usage_estimate.ts";
+} from "./_usage_estimate.ts";
 import { InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { faultsIn } from "../perturbations/ids.ts";

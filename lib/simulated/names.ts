@@ -10,12 +10,12 @@ import {
   readSimulatedName,
   TRUTH_MISTAKES,
 } from "../models/simulated_name.ts";
-import type { BreakRates } from "./breaking.ts";
-import type { MistakeRates } from "./mistakes.ts";
-import { createNoisy } from "./noisy.ts";
-import { createPlanner } from "./planner.ts";
-import type { ReactionRates } from "./reactions.ts";
-import { withTextFormats } from "./speaking.ts";
+import type { BreakRates } from "./_breaking.ts";
+import type { MistakeRates } from "./_mistakes.ts";
+import { createNoisy } from "./_noisy.ts";
+import { createPlanner } from "./_planner.ts";
+import type { ReactionRates } from "./_reactions.ts";
+import { withTextFormats } from "./_speaking.ts";
 import { createTruth, type Truths, truthsOf } from "./truth.ts";
 import type { TruthRates } from "./truth_mistakes.ts";
 import type { SimulatedModel } from "./wire.ts";

@@ -9,8 +9,8 @@ import { InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, parseJson } from "../base/json.ts";
 import { parseSimulatedModel } from "./names.ts";
 import { SIMULATED_MODELS } from "../models/simulated_name.ts";
-import { readChosen } from "./reading.ts";
-import { readResponsesRequest, toResponse } from "./responses.ts";
+import { readChosen } from "./_reading.ts";
+import { readResponsesRequest, toResponse } from "./_responses.ts";
 import { truthsOf } from "./truth.ts";
 import { type ChatAnswer, type ChatRequest, chatRequestSchema, type WireFault } from "./wire.ts";
 

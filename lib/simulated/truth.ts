@@ -12,12 +12,12 @@ import {
 import type { CallSet, CallTruth } from "../tasks/questions/question_set.ts";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import { fork } from "../base/random.ts";
-import { readFunctions } from "./functions.ts";
-import { readChosen } from "./reading.ts";
+import { readFunctions } from "./_functions.ts";
+import { readChosen } from "./_reading.ts";
 
 import { drawMistakes, type KnownQuestion, spoilCalls, type TruthRates } from "./truth_mistakes.ts";
-import { type QuestionRequest, readTruthRequest, type TruthRequest } from "./truth_reading.ts";
-import { writeAnswer, writePlan } from "./truth_writing.ts";
+import { type QuestionRequest, readTruthRequest, type TruthRequest } from "./_truth_reading.ts";
+import { writeAnswer, writePlan } from "./_truth_writing.ts";
 import { type ChatRequest, composeAnswer, type OutgoingCall, type SimulatedModel } from "./wire.ts";
 
 /** The questions whose answers a model knows. */

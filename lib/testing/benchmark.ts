@@ -5,7 +5,7 @@
 
 import { assertOptions, type BenchmarkOptions } from "./options.ts";
 import { variantName } from "../gate/variant.ts";
-import { registerBenchmark, withPlainErrors } from "./register_plan.ts";
+import { registerBenchmark, withPlainErrors } from "./_register_plan.ts";
 import { isQuestion, type TaskSpec } from "../trials/executors/task_kind.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
 

@@ -5,7 +5,7 @@
 
 import type { Baseline } from "../runs/baseline.ts";
 import { type Connections, identityOf } from "../models/connect.ts";
-import type { Flags } from "./flags.ts";
+import type { Flags } from "./_flags.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";

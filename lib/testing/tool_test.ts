@@ -8,7 +8,7 @@ import { variantName } from "../gate/variant.ts";
 import { InputError } from "../base/errors.ts";
 import { isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
-import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./register_plan.ts";
+import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./_register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
 import { isIsolated } from "../tools/tool.ts";
 import {

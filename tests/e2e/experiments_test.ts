@@ -2,9 +2,9 @@
 // reports show must have the shapes that these models are made to give.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import type { Breakdown } from "../../lib/reports/metrics/breakdown.ts";
+import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import type { Report } from "../../lib/reports/report.ts";
-import { dimensionTables } from "../../lib/reports/tables/dimensions.ts";
+import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
 import { toolgate } from "../support/child.ts";
 import { Folder } from "../support/folders.ts";
 import { tableOf } from "../support/documents.ts";

@@ -6,7 +6,7 @@ import { InputError } from "../../lib/base/errors.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { parseJson } from "../../lib/base/json.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { parseRecording, type Recording } from "../../lib/models/recordings/file.ts";
+import { parseRecording, type Recording } from "../../lib/models/recordings/_file.ts";
 import { Recordings } from "../../lib/models/recordings/recordings.ts";
 import { Run } from "../../lib/runs/run.ts";
 import { SUITE } from "../../lib/runs/suite.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { spansToRemove } from "../../lib/perturbations/removal.ts";
+import { spansToRemove } from "../../lib/perturbations/_removal.ts";
 import fc from "../support/fast_check.ts";
 
 /** What is left of a text. */

@@ -164,6 +164,24 @@ Deno.test("README has at most 240 lines and leads to every page", () => {
   assertEquals(PAGES.slice(1).filter((page) => !readme.includes(`](${page})`)), []);
 });
 
+Deno.test("the files that documents name are there", () => {
+  const missing = [...PAGES, "fixtures/README.md"].flatMap((page) =>
+    [...textOf(page).matchAll(/`((?:lib|tests|fixtures|docs)\/[\w./]+)`/g)]
+      .map(([, path]) => path!)
+      // NAME and ROOM stand for any.
+      .filter((path) => !/NAME|ROOM/.test(path))
+      .filter((path) => {
+        try {
+          Deno.statSync(`${ROOT}/${path}`);
+          return false;
+        } catch {
+          return true;
+        }
+      }).map((path) => `${page}: ${path}`)
+  );
+  assertEquals(missing, []);
+});
+
 /** The anchor that a heading gets. */
 const anchorOf = (heading: string) =>
   heading.toLowerCase().replaceAll(/[^\w\- ]/g, "").replaceAll(" ", "-");

@@ -11,7 +11,7 @@ import { BEHAVIOURS, PARAMETER_FAILURE_TYPES } from "../../lib/calls/failure_typ
 import { PERTURBATIONS } from "../../lib/perturbations/ids.ts";
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { makeReport } from "../../lib/reports/report.ts";
-import { seriesMark } from "../../lib/reports/figures/plotting.ts";
+import { seriesMark } from "../../lib/reports/figures/_plotting.ts";
 import { writeHtml } from "../../lib/reports/html.ts";
 import { stagesOf, STRATEGIES } from "../../lib/trials/strategies/registry.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

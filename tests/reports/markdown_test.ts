@@ -10,7 +10,7 @@ import { compareStrategies } from "../../lib/gate/comparison.ts";
 import { reportProblem, reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { makeReport } from "../../lib/reports/report.ts";
 import { gateToMarkdown, renderMarkdown } from "../../lib/reports/markdown.ts";
-import { tablesOf } from "../../lib/reports/tables/tables.ts";
+import { tablesOf } from "../../lib/reports/tables/_tables.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import fc from "../support/fast_check.ts";
 import {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { describeQuestion } from "../../lib/reports/question_story.ts";
+import { describeQuestion } from "../../lib/reports/_question_story.ts";
 import type { QuestionSpec } from "../../lib/trials/executors/task_kind.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { Run } from "../../lib/runs/run.ts";

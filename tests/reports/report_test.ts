@@ -8,7 +8,7 @@ import {
   type Report,
 } from "../../lib/reports/report.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
-import { tablesOf } from "../../lib/reports/tables/tables.ts";
+import { tablesOf } from "../../lib/reports/tables/_tables.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";
 import { percent } from "../../lib/base/numbers.ts";
 import fc from "../support/fast_check.ts";

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertNotMatch, assertThrows } from "@std/assert";
 import type { ChatMessage, SimulatedModel } from "../../lib/simulated/wire.ts";
-import { drawReaction, type Reaction } from "../../lib/simulated/reactions.ts";
+import { drawReaction, type Reaction } from "../../lib/simulated/_reactions.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import fc from "../support/fast_check.ts";
 import {

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import type { JsonObject } from "../../lib/base/json.ts";
 import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { readConversation } from "../../lib/simulated/reading.ts";
+import { readConversation } from "../../lib/simulated/_reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import {
   execute,

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotMatch, assertThrows } from "@std/assert"
 import { InputError } from "../../lib/base/errors.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { readConversation } from "../../lib/simulated/reading.ts";
+import { readConversation } from "../../lib/simulated/_reading.ts";
 import { makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
 
 const planner = parseSimulatedModel("sim:planner");

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
 import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { readConversation } from "../../lib/simulated/reading.ts";
+import { readConversation } from "../../lib/simulated/_reading.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import { assertRate, makePrompt, makeTool, makeWorld } from "../support/simulated_world.ts";
 

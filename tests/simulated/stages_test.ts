@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
 import type { ChatMessage, ChatTool, SimulatedModel } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { readStage } from "../../lib/simulated/stages.ts";
+import { readStage } from "../../lib/simulated/_stages.ts";
 import { fillPrompt, PROMPTS } from "../../lib/models/prompts.ts";
 import {
   assertRate,

@@ -8,7 +8,7 @@ import { openai } from "../../lib/models/openai/openai.ts";
 import type { ChatMessage } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { startSimulatedServer } from "../../lib/simulated/server.ts";
-import { readTextRequest } from "../../lib/simulated/text_formats.ts";
+import { readTextRequest } from "../../lib/simulated/_text_formats.ts";
 import { inTextFormat } from "../../lib/models/formats/adapter.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { describeTool, type ToolChoice, type ToolSchema } from "../../lib/tools/tool.ts";

@@ -4,8 +4,8 @@
 
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
-import type { TaskView } from "../../lib/reports/page/task_view.ts";
-import type { TrialView } from "../../lib/reports/page/trial_view.ts";
+import type { TaskView } from "../../lib/reports/page/_task_view.ts";
+import type { TrialView } from "../../lib/reports/page/_trial_view.ts";
 
 /** A trial as a report's file has it. */
 export interface ReportedTrial extends TrialView {

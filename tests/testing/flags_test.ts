@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Flags, parseFlags } from "../../lib/testing/flags.ts";
+import { type Flags, parseFlags } from "../../lib/testing/_flags.ts";
 import { InputError } from "../../lib/base/errors.ts";
 
 const NONE: Flags = {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { maximumMatching } from "../values/bipartite_matching.ts";
+import { maximumMatching } from "../values/_bipartite_matching.ts";
 import type { CallRecord, RecordedCall } from "../record.ts";
 import {
   type CallDifference,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { maximumMatching } from "../values/bipartite_matching.ts";
+import { maximumMatching } from "../values/_bipartite_matching.ts";
 import { InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 

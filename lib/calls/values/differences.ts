@@ -5,7 +5,7 @@
 
 import { InputError, reasonOf } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
-import { matchMembers } from "./match_members.ts";
+import { matchMembers } from "./_match_members.ts";
 import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";
 import type { Position } from "../../tools/schema/position.ts";
 import {

@@ -6,7 +6,7 @@
 
 import { escapeClosingTags, type TextFormat, textFormat } from "./format.ts";
 import { parseJson } from "../../base/json.ts";
-import { readTagged } from "./tagged_calls.ts";
+import { readTagged } from "./_tagged_calls.ts";
 import { toOpenAITool } from "../../tools/tool.ts";
 
 /** Its closing tags. */

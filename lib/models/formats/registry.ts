@@ -5,8 +5,8 @@
 
 import type { FormatId, TextFormat } from "./format.ts";
 import { hermes } from "./hermes.ts";
-import { react } from "./react.ts";
-import { xml } from "./xml.ts";
+import { react } from "./_react.ts";
+import { xml } from "./_xml.ts";
 import type { Api } from "../model.ts";
 
 /** All formats, by their ids. */

@@ -23,7 +23,7 @@ import {
   isRecorded,
   type TrialRecording,
 } from "../recordings/trial_recording.ts";
-import { recordedModelOptions } from "../recordings/request.ts";
+import { recordedModelOptions } from "../recordings/_request.ts";
 import {
   JudgeRecordings,
   type RecordingOptions,

@@ -16,8 +16,8 @@ import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError, type Model } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
-import { CHAT } from "./chat.ts";
-import { RESPONSES } from "./responses.ts";
+import { CHAT } from "./_chat.ts";
+import { RESPONSES } from "./_responses.ts";
 import { checkedChoice, type OpenAIOptions, type WireApi, type WireFormat } from "./wire_format.ts";
 
 export type { OpenAIOptions, WireApi } from "./wire_format.ts";

@@ -16,9 +16,9 @@ import {
   type RecordingMode,
   TrialRecording,
 } from "./trial_recording.ts";
-import { parseRecording, readRecording, recordingPath } from "./file.ts";
-import { type Nearest, nearestTo } from "./miss.ts";
-import { recordedModelOptions, RequestReader } from "./request.ts";
+import { parseRecording, readRecording, recordingPath } from "./_file.ts";
+import { type Nearest, nearestTo } from "./_miss.ts";
+import { recordedModelOptions, RequestReader } from "./_request.ts";
 import { redactRecord } from "../../base/redact.ts";
 
 /** Options of recording and replaying. */

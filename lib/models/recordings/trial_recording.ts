@@ -20,15 +20,15 @@ import {
   type RecordedRequest,
   type Recording,
   recordingText,
-} from "./file.ts";
-import { missError, type Nearest } from "./miss.ts";
+} from "./_file.ts";
+import { missError, type Nearest } from "./_miss.ts";
 import {
   type HashedPart,
   hashedPart,
   type HashedRequest,
   type RecordedModelOptions,
   RequestReader,
-} from "./request.ts";
+} from "./_request.ts";
 import { redact, redactRecord } from "../../base/redact.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 

@@ -10,11 +10,11 @@ import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { MOST_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
-import { applyEdits, type Edit, objectAt, removal, textAt } from "./schema_edits.ts";
-import { withoutExamples } from "./examples.ts";
-import { References } from "./schema_references.ts";
-import { retypings } from "./types.ts";
-import { UNRELATED_DESCRIPTIONS } from "./unrelated.ts";
+import { applyEdits, type Edit, objectAt, removal, textAt } from "./_schema_edits.ts";
+import { withoutExamples } from "./_examples.ts";
+import { References } from "./_schema_references.ts";
+import { retypings } from "./_types.ts";
+import { UNRELATED_DESCRIPTIONS } from "./_unrelated.ts";
 
 /**
  * Perturbs the documents of tools. Paths of changes start at the list. Each tool's random draws depend on

@@ -10,8 +10,8 @@ import { type Change, type Perturbed, perturbed, type QueryMethod } from "../met
 import { fork, type Stream } from "../../base/random.ts";
 import { Claims, freeOf, isPlace, type QueryParameter, revealingTexts } from "./literals.ts";
 import { byPlace, type Query } from "./parameters.ts";
-import { spansToRemove } from "../removal.ts";
-import { editedText, Move, type TextEdit } from "./text_edits.ts";
+import { spansToRemove } from "../_removal.ts";
+import { editedText, Move, type TextEdit } from "./_text_edits.ts";
 import { Forms, type FormsWriter, type QueryWriter, WRITER } from "./write.ts";
 
 /** Options for `perturbQuery()`. */

@@ -6,10 +6,10 @@
 
 import { randomIntegerBetween, sample } from "@std/random";
 import type { Stream } from "../../base/random.ts";
-import { dateOf, timeOf } from "./dates.ts";
+import { dateOf, timeOf } from "./_dates.ts";
 import { freeOf, isWithinCharacter, literalsOf, type QueryParameter } from "./literals.ts";
-import { complicateNumber, DIGITS, nearNumber } from "./numbers.ts";
-import { findPlace } from "./place_names.ts";
+import { complicateNumber, DIGITS, nearNumber } from "./_numbers.ts";
+import { findPlace } from "./_place_names.ts";
 
 /** Writes the new text of perturbed queries. */
 export interface QueryWriter {

@@ -4,8 +4,8 @@
  */
 
 import type { CallSet } from "./question_set.ts";
-import { loadCallNavi } from "./load_callnavi.ts";
-import { loadJsonc } from "./load_jsonc.ts";
+import { loadCallNavi } from "./_load_callnavi.ts";
+import { loadJsonc } from "./_load_jsonc.ts";
 import { fileReason, InputError } from "../../base/errors.ts";
 
 /**

@@ -36,7 +36,7 @@ import {
   missingLines,
   nearestLines,
   spareLines,
-} from "./messages.ts";
+} from "./_messages.ts";
 import { type CallExpectation, CheckedCall } from "../../calls/expected/expected_call.ts";
 import { parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { CallRecord } from "../../calls/record.ts";
-import { checkMessage, checkUse, countText, differenceLines, fail } from "./messages.ts";
+import { checkMessage, checkUse, countText, differenceLines, fail } from "./_messages.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
 import { InputError, reasonOf } from "../../base/errors.ts";

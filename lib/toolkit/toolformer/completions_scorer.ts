@@ -11,7 +11,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
 import type { ScoredToken, Scorer } from "./scorer.ts";
-import { alignTokens } from "./token_alignment.ts";
+import { alignTokens } from "./_token_alignment.ts";
 import { parseShape } from "../../models/openai/reading.ts";
 import type { ReplySource } from "../../models/openai/wire_format.ts";
 

@@ -18,7 +18,7 @@ import {
   type ReconstructionFailure,
   type ReconstructOptions,
   reconstructTrial,
-} from "./reconstruct.ts";
+} from "./_reconstruct.ts";
 import type { Limits } from "../../trials/agent/session.ts";
 import { strategyChoice, type StrategyEntry, strategyName } from "../../trials/strategies/entry.ts";
 import { GENERATOR_VERSION } from "../../tasks/generated/task.ts";

@@ -4,8 +4,8 @@
  */
 
 import type { TrainingFormat, TrainingFormatId } from "./format.ts";
-import { hermesConversations } from "./hermes.ts";
-import { openaiChat } from "./openai_chat.ts";
+import { hermesConversations } from "./_hermes.ts";
+import { openaiChat } from "./_openai_chat.ts";
 
 const FORMATS: Readonly<Record<TrainingFormatId, TrainingFormat>> = {
   "openai-chat": openaiChat,

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { describeParts } from "./field_paths.ts";
+import { describeParts } from "./_field_paths.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import {
   Binding,

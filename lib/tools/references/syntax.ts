@@ -4,7 +4,7 @@
  * @module
  */
 
-import { followPath, pathEnd, type PathForm, stepAt } from "./field_paths.ts";
+import { followPath, pathEnd, type PathForm, stepAt } from "./_field_paths.ts";
 import type { JsonValue } from "../../base/json.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;

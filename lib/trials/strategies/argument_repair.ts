@@ -9,7 +9,7 @@ import type { Message } from "../../tools/message.ts";
 import type { ModelReply } from "../../models/model.ts";
 import { fillPrompt } from "../../models/prompts.ts";
 import { isLimited, type Limited } from "../agent/session.ts";
-import { limitText } from "./stage.ts";
+import { limitText } from "./_stage.ts";
 
 /** A refused call, and how to ask for its repair. */
 export interface RepairRequest {

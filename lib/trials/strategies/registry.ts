@@ -7,13 +7,13 @@ import type { Loop } from "../agent/loop.ts";
 import { InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
-import { backward } from "./backward.ts";
+import { backward } from "./_backward.ts";
 import { indirection } from "./indirection.ts";
-import { planThenCall } from "./plan_then_call.ts";
-import { repair } from "./repair.ts";
+import { planThenCall } from "./_plan_then_call.ts";
+import { repair } from "./_repair.ts";
 import { restate } from "./restate.ts";
-import { routeThenFill } from "./route_then_fill.ts";
-import { baseline, type Strategy, type StrategySettings } from "./stage.ts";
+import { routeThenFill } from "./_route_then_fill.ts";
+import { baseline, type Strategy, type StrategySettings } from "./_stage.ts";
 
 /** A strategy and its stages, at each of which another model may be asked. */
 interface Body {

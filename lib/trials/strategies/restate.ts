@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonValue, parseJson } from "../../base/json.ts";
-import type { Strategy } from "./stage.ts";
+import type { Strategy } from "./_stage.ts";
 
 /** The key that holds the known variables in each result. */
 const KNOWN = "known_variables";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { maximumMatching } from "../../../lib/calls/values/bipartite_matching.ts";
+import { maximumMatching } from "../../../lib/calls/values/_bipartite_matching.ts";
 import fc from "../../support/fast_check.ts";
 
 Deno.test("maximumMatching() finds partners that whoever takes the first would miss", () => {

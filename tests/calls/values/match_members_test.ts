@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { maximumMatching } from "../../../lib/calls/values/bipartite_matching.ts";
-import { matchMembers } from "../../../lib/calls/values/match_members.ts";
+import { maximumMatching } from "../../../lib/calls/values/_bipartite_matching.ts";
+import { matchMembers } from "../../../lib/calls/values/_match_members.ts";
 import fc from "../../support/fast_check.ts";
 
 /** Partners by what fits, and how many pairs were asked about, each once. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { react } from "../../../lib/models/formats/react.ts";
+import { react } from "../../../lib/models/formats/_react.ts";
 import { ADD, FIND, testSamples } from "../../support/formats.ts";
 
 const A: ["add", unknown] = ["add", { a: 1 }];

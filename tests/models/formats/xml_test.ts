@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { xml } from "../../../lib/models/formats/xml.ts";
+import { xml } from "../../../lib/models/formats/_xml.ts";
 import { ADD, FIND, testSamples } from "../../support/formats.ts";
 
 const A: ["add", unknown] = ["add", { a: 1 }];

@@ -12,7 +12,7 @@ import {
   type Recording,
   recordingPath,
   recordingText,
-} from "../../../lib/models/recordings/file.ts";
+} from "../../../lib/models/recordings/_file.ts";
 import type { ToolSchema } from "../../../lib/tools/tool.ts";
 import fc from "../../support/fast_check.ts";
 import { Folder } from "../../support/folders.ts";

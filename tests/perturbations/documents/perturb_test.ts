@@ -11,8 +11,8 @@ import {
   newOrder,
   perturbTools,
 } from "../../../lib/perturbations/documents/perturb.ts";
-import { withoutExamples } from "../../../lib/perturbations/documents/examples.ts";
-import { UNRELATED_DESCRIPTIONS } from "../../../lib/perturbations/documents/unrelated.ts";
+import { withoutExamples } from "../../../lib/perturbations/documents/_examples.ts";
+import { UNRELATED_DESCRIPTIONS } from "../../../lib/perturbations/documents/_unrelated.ts";
 import { fork } from "../../../lib/base/random.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
 import type { Tool, ToolSchema } from "../../../lib/tools/tool.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
 import type { JsonValue } from "../../../lib/base/json.ts";
-import { complicateNumber } from "../../../lib/perturbations/queries/numbers.ts";
+import { complicateNumber } from "../../../lib/perturbations/queries/_numbers.ts";
 import { Forms, WRITER } from "../../../lib/perturbations/queries/write.ts";
 import { fork } from "../../../lib/base/random.ts";
 import fc from "../../support/fast_check.ts";

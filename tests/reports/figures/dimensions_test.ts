@@ -1,9 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
 import { type DimensionMetrics, DIMENSIONS } from "../../../lib/reports/metrics/dimensions.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { drawDimensions } from "../../../lib/reports/figures/dimensions.ts";
-import { dimensionFigure } from "../../../lib/reports/page/figure_markup.ts";
-import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
+import { drawDimensions } from "../../../lib/reports/figures/_dimensions.ts";
+import { dimensionFigure } from "../../../lib/reports/page/_figure_markup.ts";
+import { seriesMark } from "../../../lib/reports/figures/_plotting.ts";
 import { summarize } from "../../../lib/trials/summary.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";
 import { type Element, elementsOf, parseXml } from "../../support/xml.ts";

@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotMatch } from "@std/assert";
-import { type Breakdown, breakDown } from "../../../lib/reports/metrics/breakdown.ts";
+import { type Breakdown, breakDown } from "../../../lib/reports/metrics/_breakdown.ts";
 import { compareStrategies } from "../../../lib/gate/comparison.ts";
 import type { Failure } from "../../../lib/calls/failure.ts";
 import { measure, type Tally, tally } from "../../../lib/reports/metrics/metrics.ts";
@@ -10,8 +10,8 @@ import {
   drawOverview,
   hasBroadFailures,
   isBroad,
-} from "../../../lib/reports/figures/figures.ts";
-import { seriesMark } from "../../../lib/reports/figures/plotting.ts";
+} from "../../../lib/reports/figures/_figures.ts";
+import { seriesMark } from "../../../lib/reports/figures/_plotting.ts";
 import {
   crossed,
   failureOf,

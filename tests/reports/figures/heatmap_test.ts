@@ -2,13 +2,13 @@ import { assert, assertAlmostEquals, assertEquals, assertLess, assertNotMatch } 
 import { measureBrittleness } from "../../../lib/reports/metrics/brittleness.ts";
 import { PERTURBATIONS } from "../../../lib/perturbations/ids.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { perturbationFigures } from "../../../lib/reports/page/figure_markup.ts";
+import { perturbationFigures } from "../../../lib/reports/page/_figure_markup.ts";
 import {
   drawFailureRates,
   drawTransfer,
   hasBroadRates,
   highestRate,
-} from "../../../lib/reports/figures/heatmap.ts";
+} from "../../../lib/reports/figures/_heatmap.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { scored, scoredAll } from "../../support/parameter_scores.ts";
 import { HOSTILE, record, STEERING } from "../../support/records.ts";

@@ -5,7 +5,7 @@ import {
   CONNECTION_NAMES,
   connectionName,
   type Series,
-} from "../../../lib/reports/metrics/breakdown.ts";
+} from "../../../lib/reports/metrics/_breakdown.ts";
 import type { GraphSpec } from "../../../lib/tasks/generated/graph.ts";
 import type { Tally } from "../../../lib/reports/metrics/metrics.ts";
 import { grid } from "../../../lib/runs/suite.ts";

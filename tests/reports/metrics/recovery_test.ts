@@ -3,7 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type FaultKind, FAULTS } from "../../../lib/tools/fault.ts";
 import type { Model } from "../../../lib/models/model.ts";
-import { drawReaction } from "../../../lib/simulated/reactions.ts";
+import { drawReaction } from "../../../lib/simulated/_reactions.ts";
 import { perturbTask } from "../../../lib/perturbations/perturbed_task.ts";
 import type { RecoveryEnd } from "../../../lib/calls/recovery.ts";
 import { measureRecovery } from "../../../lib/reports/metrics/recovery.ts";

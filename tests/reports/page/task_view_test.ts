@@ -16,7 +16,7 @@ import {
   rightAnswer,
   taskOf,
   viewTask,
-} from "../../../lib/reports/page/task_view.ts";
+} from "../../../lib/reports/page/_task_view.ts";
 import { generateTask, GENERATOR_VERSION } from "../../../lib/tasks/generated/task.ts";
 import { describeTool, toOpenAITool } from "../../../lib/tools/tool.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";

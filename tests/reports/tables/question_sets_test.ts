@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { wilson } from "../../../lib/statistics/proportions.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { callSetTables } from "../../../lib/reports/tables/question_sets.ts";
+import { callSetTables } from "../../../lib/reports/tables/_question_sets.ts";
 import { renderMarkdown } from "../../../lib/reports/markdown.ts";
-import type { Table } from "../../../lib/reports/tables/table.ts";
-import { tablesOf } from "../../../lib/reports/tables/tables.ts";
+import type { Table } from "../../../lib/reports/tables/_table.ts";
+import { tablesOf } from "../../../lib/reports/tables/_tables.ts";
 import { renderReport, renderTables } from "../../../lib/reports/terminal.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";
 import { percent } from "../../../lib/base/numbers.ts";

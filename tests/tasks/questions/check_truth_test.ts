@@ -3,7 +3,7 @@ import { PLACEHOLDER } from "../../../lib/tasks/questions/question_set.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import type { JsonObject, JsonValue } from "../../../lib/base/json.ts";
 import { argumentCheck } from "../../../lib/tools/schema/validate.ts";
-import { truthCheck } from "../../../lib/tasks/questions/check_truth.ts";
+import { truthCheck } from "../../../lib/tasks/questions/_check_truth.ts";
 import fc from "../../support/fast_check.ts";
 
 const U = PLACEHOLDER;

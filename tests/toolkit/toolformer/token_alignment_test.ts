@@ -1,7 +1,7 @@
 // Tokens as servers write them, laid over texts that were cut into them here.
 
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { alignTokens, type TokenSpan } from "../../../lib/toolkit/toolformer/token_alignment.ts";
+import { alignTokens, type TokenSpan } from "../../../lib/toolkit/toolformer/_token_alignment.ts";
 import fc from "../../support/fast_check.ts";
 
 const stretches = (...ends: number[]): TokenSpan[] =>

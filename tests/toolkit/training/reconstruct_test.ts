@@ -19,11 +19,11 @@ import {
   RECONSTRUCTION_FAILURES,
   type ReconstructionFailure,
   reconstructTrial,
-} from "../../../lib/toolkit/training/reconstruct.ts";
+} from "../../../lib/toolkit/training/_reconstruct.ts";
 import { generateTask } from "../../../lib/tasks/generated/task.ts";
 import { LONGEST_KEPT, type TraceEvent } from "../../../lib/calls/trace.ts";
 import { runTrial, type Trial, type TrialOptions } from "../../../lib/trials/trial.ts";
-import { openaiChat } from "../../../lib/toolkit/training/openai_chat.ts";
+import { openaiChat } from "../../../lib/toolkit/training/_openai_chat.ts";
 import { calling, CITY, CITY_PATH, writing } from "../../support/call_sets.ts";
 import fc from "../../support/fast_check.ts";
 import { specs } from "../../support/generated.ts";

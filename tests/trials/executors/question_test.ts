@@ -13,7 +13,7 @@ import { callsOf } from "../../../lib/calls/trace.ts";
 import { planSuite } from "../../../lib/runs/plan.ts";
 import { questionSource } from "../../../lib/runs/question_tasks.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
-import { callSetTables } from "../../../lib/reports/tables/question_sets.ts";
+import { callSetTables } from "../../../lib/reports/tables/_question_sets.ts";
 import {
   askedIn,
   calling,

@@ -1,0 +1,119 @@
+/**
+ * Member matching: pairs unordered members with the expected ones in few comparisons.
+ * @module
+ */
+
+import { maximumMatching } from "./_bipartite_matching.ts";
+import { comparableText, isObject, itemsOf, visibleParts } from "./parts.ts";
+
+/** Parts of a member, and characters of a text, read to guess its partner, at most. */
+const MOST_READ = 100;
+
+/**
+ * Finds partners for as many expected members as possible. Members that look alike, or have the same index,
+ * are compared first: if all are equal, there are as many comparisons as members.
+ *
+ * @param fits Returns whether a member is as expected, by the indexes of both; called at most once for each
+ * pair.
+ * @returns The index of each expected member's partner, or `null`.
+ *
+ * @example Usage
+ * ```ts
+ * import { matchMembers } from "./_match_members.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const expected = [{ id: 1 }, { id: 2 }, { id: 3 }];
+ * const actual = [{ id: 2 }, { id: 3 }, { id: 4 }];
+ * const partners = matchMembers(expected, actual, (one, other) =>
+ *   expected[one]!.id === actual[other]!.id);
+ * assertEquals(partners, [null, 0, 1]);
+ * ```
+ */
+export function matchMembers(
+  expected: readonly unknown[],
+  actual: readonly unknown[],
+  fits: (expected: number, actual: number) => boolean,
+): readonly (number | null)[] {
+  const likely = likelyPartners(expected, actual);
+  return maximumMatching(
+    expected.map((_, one) =>
+      new Fitting(likely.get(one), actual.length, (other) => fits(one, other))
+    ),
+  );
+}
+
+/** The places that fit, found only when iterated, and only once. */
+class Fitting implements Iterable<number> {
+  readonly #found: number[] = [];
+  readonly #left: Iterator<number>;
+
+  constructor(likely: number | undefined, count: number, fits: (place: number) => boolean) {
+    this.#left = placesThatFit(likely, count, fits);
+  }
+
+  *[Symbol.iterator](): Generator<number> {
+    for (let next = 0;; next++) {
+      if (next === this.#found.length) {
+        const { done, value } = this.#left.next();
+        if (done) return;
+        this.#found.push(value);
+      }
+      yield this.#found[next]!;
+    }
+  }
+}
+
+function* placesThatFit(
+  likely: number | undefined,
+  count: number,
+  fits: (place: number) => boolean,
+): Generator<number> {
+  if (likely !== undefined && fits(likely)) yield likely;
+  for (let place = 0; place < count; place++) {
+    if (place !== likely && fits(place)) yield place;
+  }
+}
+
+/** Guesses a partner for each expected member: one that looks alike, else the next free one. */
+function likelyPartners(
+  expected: readonly unknown[],
+  actual: readonly unknown[],
+): ReadonlyMap<number, number> {
+  const alike = Map.groupBy([...actual.keys()].reverse(), (place) => valueOutline(actual[place]));
+  const likely = new Map<number, number>();
+  expected.forEach((member, place) => {
+    const partner = alike.get(valueOutline(member))?.pop();
+    if (partner !== undefined) likely.set(place, partner);
+  });
+  const taken = new Set(likely.values());
+  const free = actual.keys().filter((place) => !taken.has(place));
+  for (const place of expected.keys().filter((place) => !likely.has(place))) {
+    const { done, value } = free.next();
+    if (done) break;
+    likely.set(place, value);
+  }
+  return likely;
+}
+
+/** Returns a text that is the same for equal values, but for the order of unordered members within them. */
+function valueOutline(value: unknown): string {
+  const texts: string[] = [];
+  const waiting = [value];
+  while (waiting.length > 0 && texts.length < MOST_READ) {
+    const next = waiting.pop();
+    const text = isObject(next) ? comparableText(next) : String(next);
+    const inner = text === undefined ? partsIn(next as object) : [];
+    texts.push(`${typeof next} ${text?.slice(0, MOST_READ) ?? inner.length}`);
+    for (const part of inner.slice(0, MOST_READ).reverse()) waiting.push(part);
+  }
+  return texts.join("\n");
+}
+
+/** Returns the parts of an object, keys sorted. */
+function partsIn(value: object): readonly unknown[] {
+  const items = itemsOf(value);
+  if (items !== undefined) return [...items.slice(0, MOST_READ), items.length];
+  const { named, members } = visibleParts(value);
+  const keys = [...named.keys()].sort((one, other) => String(one) < String(other) ? -1 : 1);
+  return [...keys.flatMap((key) => [key, named.get(key)]), ...members];
+}

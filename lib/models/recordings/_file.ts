@@ -1,0 +1,335 @@
+/**
+ * Recording files: the requests and replies of one trial, for people to read and compare, without secrets.
+ * @module
+ */
+
+import { z } from "zod";
+import { parseWith } from "../../base/input.ts";
+import { fileReason, InputError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
+import { formatJson } from "../../base/json_format.ts";
+import type { Message } from "../../tools/message.ts";
+import type { ModelReply } from "../model.ts";
+import type { RecordedModelOptions } from "./_request.ts";
+import { redactRecord } from "../../base/redact.ts";
+import type { ToolChoice, ToolSchema } from "../../tools/tool.ts";
+import { PARSES } from "../../calls/trace.ts";
+
+/** A message; or the number, from 1, of the request in the file whose reply became this message. */
+export type RecordedMessage = Message | { readonly reply: number };
+
+/** The error of a request without a reply. */
+export interface RecordedError {
+  /** Cause of the error: the time limit, the infrastructure, or the model itself. */
+  readonly kind: "time_limit" | "infrastructure" | "other";
+  /** Its message. */
+  readonly message: string;
+}
+
+/** A request, and its reply or error. */
+export interface RecordedRequest {
+  /** Number of the request in its trial, from 1. */
+  readonly request: number;
+  /** The stage of the strategy, `judge`, or `assertion`; omitted in the agent loop. */
+  readonly stage?: string;
+  /** Occurrence number of the request; omitted for the first. */
+  readonly occurrence?: number;
+  /** SHA-256 of the request, in hexadecimal. */
+  readonly hash: string;
+  /** Number of the model in `models`, from 1. */
+  readonly model: number;
+  /** Number of the list in `tools`, from 1; omitted without tools. */
+  readonly tools?: number;
+  /** Whether the model had to call; omitted if not specified. */
+  readonly toolChoice?: ToolChoice;
+  /** An earlier request, by its number from 1, and how many first messages are the same as in it. */
+  readonly continues?: { readonly place: number; readonly messages: number };
+  /** The messages after those. */
+  readonly messages: readonly RecordedMessage[];
+  /** The reply; omitted if there was none. */
+  readonly reply?: ModelReply;
+  /** Set if something that looks like a secret was removed from the reply. */
+  readonly redacted?: true;
+  /** The error; omitted if there was a reply. */
+  readonly error?: RecordedError;
+}
+
+/** All requests to models in one trial. */
+export interface Recording {
+  /** The trial's id. */
+  readonly trial: string;
+  /** Time limit of the trial, in seconds; omitted if there was none. */
+  readonly seconds?: number;
+  /** The options of each model. */
+  readonly models: readonly RecordedModelOptions[];
+  /** Each distinct list of tools. */
+  readonly tools: readonly (readonly ToolSchema[])[];
+  /** Requests in the order in which they were made. */
+  readonly requests: readonly RecordedRequest[];
+}
+
+/** Bytes of a recording, at most: far more than any trial needs. */
+const LARGEST_FILE = 2 ** 27;
+
+/** A text, split into lines so that a diff shows which line changed. */
+type Lines = string | readonly string[];
+
+function splitLines(text: string): Lines {
+  return text.includes("\n") ? text.split("\n") : text;
+}
+
+function joinLines(lines: Lines): string {
+  return typeof lines === "string" ? lines : lines.join("\n");
+}
+
+/** Returns the text of a recording file. */
+export function recordingText({ trial, seconds, models, tools, requests }: Recording): string {
+  const list = (name: string, items: readonly string[], last = false) =>
+    `  "${name}": [${items.length === 0 ? "" : `\n    ${items.join(",\n    ")}\n  `}]${
+      last ? "" : ","
+    }\n`;
+  return "{\n" +
+    '  "v": 1,\n' +
+    '  "kind": "recording",\n' +
+    `  "trial": ${JSON.stringify(trial)},\n` +
+    (seconds === undefined ? "" : `  "seconds": ${seconds},\n`) +
+    list("models", models.map((model) => JSON.stringify(model))) +
+    list("tools", tools.map((own) => `[\n      ${own.map(toolLine).join(",\n      ")}\n    ]`)) +
+    list("requests", requests.map((one) => formatJson(requestJson(one), "    ")), true) +
+    "}\n";
+}
+
+function toolLine(tool: ToolSchema): string {
+  return JSON.stringify(tool);
+}
+
+function requestJson(request: RecordedRequest): JsonObject {
+  const { messages, reply, redacted, error, ...others } = request;
+  return {
+    ...others as unknown as JsonObject,
+    messages: messages.map((message): JsonObject =>
+      "reply" in message
+        ? { reply: message.reply }
+        : { ...message as unknown as JsonObject, content: splitLines(message.content) as JsonValue }
+    ),
+    ...(reply === undefined ? {} : { reply: replyJson(reply) }),
+    ...(redacted === undefined ? {} : { redacted }),
+    ...(error === undefined
+      ? {}
+      : { error: { kind: error.kind, message: splitLines(error.message) as JsonValue } }),
+  };
+}
+
+function replyJson({ text, calls, repairs, written, ...others }: ModelReply): JsonObject {
+  return {
+    text: splitLines(text) as JsonValue,
+    ...(calls.length === 0 ? {} : { calls: calls as unknown as JsonValue }),
+    ...others as unknown as JsonObject,
+    ...(repairs.length === 0 ? {} : { repairs: [...repairs] }),
+    ...(written === undefined ? {} : { written: splitLines(written) as JsonValue }),
+  };
+}
+
+const LINES = z.union([z.string(), z.array(z.string())], {
+  error: "must be a text, or a list of its lines",
+}).transform(joinLines);
+const COUNT = z.int().min(0);
+const PLACE = z.int().min(1);
+// Not copied by a schema: it may have any keys and nest deep.
+const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object");
+
+const CALL = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() });
+const CARRIED = z.strictObject({ by: z.string(), items: z.array(OBJECT) });
+
+const MESSAGE = z.union([
+  z.strictObject({ reply: PLACE }),
+  z.discriminatedUnion("role", [
+    z.strictObject({ role: z.literal("system"), content: LINES }),
+    z.strictObject({ role: z.literal("user"), content: LINES }),
+    z.strictObject({
+      role: z.literal("assistant"),
+      content: LINES,
+      calls: z.array(CALL).default([]),
+      carried: CARRIED.exactOptional(),
+    }),
+    z.strictObject({
+      role: z.literal("tool"),
+      callId: z.string(),
+      name: z.string(),
+      content: LINES,
+    }),
+  ]),
+]);
+
+const REPLY = z.strictObject({
+  text: LINES,
+  calls: z.array(CALL).default([]),
+  finish: z.enum(["stop", "calls", "length", "filter", "other"]),
+  usage: z.strictObject({ inputTokens: COUNT, outputTokens: COUNT }),
+  served: z.string(),
+  duration: COUNT,
+  repairs: z.array(z.string()).default([]),
+  parsed: z.enum(PARSES).exactOptional(),
+  written: LINES.exactOptional(),
+  carried: CARRIED.exactOptional(),
+});
+
+const TOOL_CHOICE = z.union([
+  z.enum(["auto", "none", "required"]),
+  z.strictObject({ function: z.string() }),
+]);
+
+const REQUEST = z.strictObject({
+  request: PLACE,
+  stage: z.string().exactOptional(),
+  occurrence: z.int().min(2).exactOptional(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hexadecimal"),
+  model: PLACE,
+  tools: PLACE.exactOptional(),
+  toolChoice: TOOL_CHOICE.exactOptional(),
+  continues: z.strictObject({ place: PLACE, messages: PLACE }).exactOptional(),
+  messages: z.array(MESSAGE),
+  reply: REPLY.exactOptional(),
+  redacted: z.literal(true).exactOptional(),
+  error: z.strictObject({
+    kind: z.enum(["time_limit", "infrastructure", "other"]),
+    message: LINES,
+  }).exactOptional(),
+}).refine(({ reply, error }) => (reply === undefined) !== (error === undefined), {
+  message: "must have either a reply or an error",
+});
+
+const VERSION = z.literal(1, {
+  error: ({ input }) =>
+    `must be 1, the version that this toolgate reads: it is ${describeInput(input)}`,
+});
+const KIND = z.literal("recording", {
+  error: ({ input }) => `must be "recording": it is ${describeInput(input)}`,
+});
+
+/** Checked first: the other rules do not apply to a file of another version. */
+const HEAD = z.looseObject({ v: VERSION, kind: KIND });
+
+const RECORDING = z.strictObject({
+  v: VERSION,
+  kind: KIND,
+  trial: z.string(),
+  seconds: z.number().min(0).exactOptional(),
+  models: z.array(OBJECT),
+  tools: z.array(z.array(OBJECT)),
+  requests: z.array(REQUEST),
+}).check(({ value, issues }) => {
+  for (const [index, one] of value.requests.entries()) {
+    // A request may only refer to entries before it.
+    const wrong = one.model > value.models.length
+      ? ["model"]
+      : (one.tools ?? 0) > value.tools.length
+      ? ["tools"]
+      : (one.continues?.place ?? 0) > index
+      ? ["continues", "place"]
+      : undefined;
+    const reply = one.messages.findIndex((message) =>
+      "reply" in message &&
+      (message.reply > index || value.requests[message.reply - 1]!.reply === undefined)
+    );
+    const path = wrong ?? (reply < 0 ? undefined : ["messages", reply, "reply"]);
+    if (path === undefined) continue;
+    const message = "must be the number of an entry above it in this file";
+    issues.push({ code: "custom", message, path: ["requests", index, ...path], input: one });
+  }
+}) as unknown as z.ZodType<Recording & { v: 1; kind: "recording" }>;
+
+function describeInput(value: unknown): string {
+  return value === undefined ? "left out" : JSON.stringify(value)?.slice(0, 100) ?? "nothing";
+}
+
+/**
+ * Reads a recording; `undefined` if there is no such file.
+ *
+ * @throws {InputError} If it cannot be read, or is not a recording of this version; the message names file,
+ * path and rule.
+ */
+export function readRecording(path: string): Recording | undefined {
+  const content = readIfExists(path);
+  return content === undefined ? undefined : parseRecording(content, path);
+}
+
+/**
+ * Parses the text of a recording, which was read from `path`.
+ *
+ * @throws {InputError} If it is not a recording of this version.
+ */
+export function parseRecording(content: string, path: string): Recording {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    throw new InputError(
+      `Cannot use the recording ${path} as it must be JSON: it is none, or was cut short`,
+    );
+  }
+  parseWith(HEAD, value, `the recording ${path}`);
+  return parseWith(RECORDING, value, `the recording ${path}`);
+}
+
+function readIfExists(path: string): string | undefined {
+  try {
+    const { size } = Deno.statSync(path);
+    if (size > LARGEST_FILE) {
+      throw new InputError(
+        `Cannot use the recording ${path} as it must have at most ${LARGEST_FILE} bytes: it has ${size}`,
+      );
+    }
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof InputError) throw error;
+    throw new InputError(`Cannot read the recording ${path}: ${fileReason(error)}`);
+  }
+}
+
+/** Returns all messages of a request of a recording. */
+export function messagesOf({ requests }: Recording, request: RecordedRequest): Message[] {
+  const parts: Message[][] = [];
+  let kept = Infinity;
+  for (let one: RecordedRequest | undefined = request; one !== undefined;) {
+    const { continues, messages }: RecordedRequest = one;
+    const before = continues?.messages ?? 0;
+    parts.push(
+      messages.slice(0, Math.max(0, kept - before)).map((message) =>
+        "reply" in message ? messageOf(requests[message.reply - 1]!.reply!) : message
+      ),
+    );
+    kept = Math.min(kept, before);
+    one = continues === undefined ? undefined : requests[continues.place - 1]!;
+  }
+  return parts.reverse().flat();
+}
+
+/** Returns the message that a reply becomes in the conversation. */
+export function messageOf({ text, calls, carried }: ModelReply): Message {
+  return {
+    role: "assistant",
+    content: text,
+    calls,
+    ...(carried === undefined ? {} : { carried }),
+  };
+}
+
+/** Returns the path of a trial's recording in its folder, of names that every file system accepts. */
+export function recordingPath(folder: string, trial: string, model: string): string {
+  const words = redactRecord(trial).split(" ").filter((word) => !word.startsWith("model="));
+  const name = slug(words.join(" "), 120) || "trial";
+  const place = slug(redactRecord(model), 60) || "model";
+  const own = RESERVED.test(place) ? `${place}-model` : place;
+  return `${folder.replace(/(?<=.)[/\\]+$/, "")}/${own}/${name}-${sha256(trial).slice(0, 16)}.json`;
+}
+
+/** Device names of Windows. */
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/;
+
+function slug(text: string, longest: number): string {
+  return text.replaceAll(/%[0-9A-Fa-f]{2}/g, " ").toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-").slice(0, longest).replaceAll(/^-|-$/g, "");
+}

@@ -1,0 +1,113 @@
+/**
+ * Question stories: how the answer to a question of a call set differs from the right calls, in words.
+ * @module
+ */
+
+import { readPrediction } from "../tasks/questions/scoring.ts";
+import { isJsonObject, type JsonValue, parseJson, printable } from "../base/json.ts";
+import { trueArguments } from "../trials/executors/question.ts";
+import type { QuestionSpec } from "../trials/executors/task_kind.ts";
+import type { ScoredEvent } from "../calls/trace.ts";
+import { valueDifferences } from "../calls/values/differences.ts";
+
+/** At most this many differences are shown. */
+const MOST_DIFFERENCES = 8;
+/** Characters of a part that are shown. */
+const LONGEST_PART = 200;
+
+/**
+ * Describes the question, the right calls and, for a wrong answer, the differences.
+ *
+ * @example Usage
+ * ```ts
+ * import { describeQuestion } from "./_question_story.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const scores = { syntaxValid: true, structural: true, exact: false, routingExact: true };
+ * const truth = { API: ["forecast"], parameters: [{ city: "Oslo" }] };
+ * const output = '{"API": ["forecast"], "parameters": [{"city": "Rome"}]}';
+ * const question = "Will it rain in Oslo?";
+ * const event = { kind: "scored", question, output, truth, scores, errors: [] } as const;
+ * const task = { set: "s", question: "q1", difficulty: "easy", mode: "parameters" } as const;
+ * assertEquals(describeQuestion(event, task), [
+ *   '  question "Will it rain in Oslo?"',
+ *   '  true is forecast({"city":"Oslo"})',
+ *   '  call 1 forecast: arguments.city is different: expected "Oslo", but it is "Rome"',
+ * ]);
+ * ```
+ */
+export function describeQuestion(
+  { question, output, truth, scores }: ScoredEvent,
+  task: QuestionSpec,
+): string[] {
+  const calls = truth.API.map((name, index) =>
+    task.mode === "routing" ? name : `${name}(${JSON.stringify(truth.parameters[index] ?? {})})`
+  );
+  const lines = [
+    `question ${printable(JSON.stringify(question), LONGEST_PART)}`,
+    `true is ${printable(calls.join(", then "), 3 * LONGEST_PART) || "no call"}`,
+  ];
+  const isRight = task.mode === "routing" ? scores.routingExact : scores.exact === true;
+  const differences = isRight || task.mode === "routing"
+    ? []
+    : answerDifferences(output, truth, task);
+  return [
+    ...lines,
+    ...differences.slice(0, MOST_DIFFERENCES),
+    ...(differences.length > MOST_DIFFERENCES
+      ? [`... ${differences.length - MOST_DIFFERENCES} more`]
+      : []),
+  ].map((line) => `  ${line}`);
+}
+
+/** Returns how the calls of an answer differ from the right ones. */
+function answerDifferences(
+  output: string,
+  { API, parameters }: ScoredEvent["truth"],
+  task: QuestionSpec,
+): string[] {
+  const { mode, rule = "published", output: format = "json" } = task;
+  const value = mode === "tools" ? parseJson(output) : readPrediction(output, { rule, format });
+  if (value === undefined) return [`the answer cannot be read as ${format.toUpperCase()}`];
+  const names = fieldOf(value, "API");
+  const argumentLists = fieldOf(value, "parameters");
+  if (!Array.isArray(names) || !Array.isArray(argumentLists)) {
+    return ['the answer must have two lists, "API" and "parameters"'];
+  }
+  if (names.length !== API.length) {
+    return [`calls: expected ${API.length}, but there are ${names.length}: ${jsonText(names)}`];
+  }
+  return API.flatMap((name, index) => {
+    if (names[index] !== name) {
+      return [
+        `call ${index + 1}: expected ${printable(name)}, but it is ${jsonText(names[index])}`,
+      ];
+    }
+    const expected = parameters[index];
+    const differences = valueDifferences(
+      argumentLists[index] ?? {},
+      isJsonObject(expected) ? trueArguments(expected) : {},
+      { name: "arguments", partial: rule === "published" },
+    );
+    return differences.map((difference) =>
+      `call ${index + 1} ${printable(name)}: ` +
+      printable(differenceText(difference), 2 * LONGEST_PART)
+    );
+  });
+}
+
+function differenceText(
+  { path, kind, expected, actual }: ReturnType<typeof valueDifferences>[number],
+): string {
+  if (kind === "missing") return `${path} is missing: expected ${expected}`;
+  if (kind === "unexpected") return `${path} is unexpected: it is ${actual}`;
+  return `${path} is different: expected ${expected}, but it is ${actual}`;
+}
+
+function fieldOf(value: JsonValue, name: string): JsonValue | undefined {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function jsonText(value: JsonValue | undefined): string {
+  return printable(JSON.stringify(value) ?? "nothing", LONGEST_PART);
+}

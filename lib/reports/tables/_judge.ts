@@ -1,0 +1,127 @@
+/**
+ * Judge table: a judge's ratings of answers to call sets.
+ * @module
+ */
+
+import type { CallSetJudging, CallSetMetrics, JudgeNames } from "../metrics/question_sets.ts";
+import type { Usage } from "../../tools/message.ts";
+import { probability } from "../../base/numbers.ts";
+import {
+  callSetNames,
+  type Column,
+  layOut,
+  NOTHING,
+  scoreText,
+  shareText,
+  UNAVAILABLE,
+} from "./_columns.ts";
+import { grouped, nameOf, type Table } from "./_table.ts";
+
+/** Ratings of the answers in a row; without `judging` a row is over all rows above. */
+interface JudgedRow {
+  readonly name: string;
+  readonly callSet: CallSetMetrics;
+  readonly judging?: CallSetJudging;
+  readonly correlation: CallSetMetrics["correlation"];
+}
+
+/** Returns a table that compares a judge with exact scores (CallNavi, section 6.4); none without a judge. */
+export function judgeTable(callSets: readonly CallSetMetrics[]): Table[] {
+  const judgedSets = callSets.filter(({ rows }) => rows.some(({ judging }) => judging !== null));
+  if (judgedSets.length === 0) return [];
+  const { title, columns } = callSetNames(judgedSets);
+  const rows = judgedSets.flatMap(judgedRows);
+  const mixed = mixedJudges(rows);
+  const judgeNames = ({ judges }: CallSetJudging) =>
+    judges.map((judge) => judgeName(judge, mixed)).join(", ");
+  const cell = (head: string, text: (judging: CallSetJudging) => string): Column<JudgedRow> => ({
+    head,
+    cell: ({ judging }) => judging === undefined ? NOTHING : text(judging),
+  });
+  const tokens = (head: string, of: keyof Usage): Column<JudgedRow> => ({
+    ...cell(head, ({ judges, usage }) => judges.length === 0 ? NOTHING : grouped(usage[of])),
+    group: "tokens",
+  });
+  return [{
+    id: "call-set-judge",
+    section: "call sets",
+    title: `The judge and exact calls${title}`,
+    paper: "CallNavi",
+    source: "section 6.4",
+    note: judgeNote(judgedSets, mixed.size > 0),
+    rows: layOut(rows, [
+      { head: "model", cell: ({ name }) => name },
+      ...columns,
+      cell("judged by", (judging) => judgeNames(judging) || NOTHING),
+      cell("judge", ({ mean }) => scoreText(mean)),
+      cell("judged", ({ judged }) => String(judged)),
+      cell("unusable", ({ unusable }) => String(unusable)),
+      cell("unavailable", ({ unavailable }) => String(unavailable)),
+      cell("unfit", ({ unfit }) => unfit === 0 ? NOTHING : String(unfit)),
+      cell("exact", ({ right }) => shareText(right)),
+      { head: "correlation", cell: ({ correlation: own }) => own?.r.toFixed(3) ?? UNAVAILABLE },
+      { head: "p", cell: ({ correlation: own }) => own ? probability(own.p) : UNAVAILABLE },
+      tokens("read", "inputTokens"),
+      tokens("written", "outputTokens"),
+    ]),
+  }];
+}
+
+/** Returns the rows of one call set and, where at least three have a score, a row over these. */
+function judgedRows(callSet: CallSetMetrics): JudgedRow[] {
+  const rows = callSet.rows.flatMap(({ judging, ...row }) =>
+    judging === null
+      ? []
+      : [{ name: nameOf(row), callSet, judging, correlation: judging.correlation }]
+  );
+  const rated = rows.filter(({ judging }) => judging.mean !== null).length;
+  if (rated < 3) return rows;
+  return [...rows, {
+    name: `over the ${rated} rows above`,
+    callSet,
+    correlation: callSet.correlation,
+  }];
+}
+
+/** Returns the judges that several models served, over all rows. */
+function mixedJudges(rows: readonly JudgedRow[]): ReadonlySet<string> {
+  const judges = Map.groupBy(
+    rows.flatMap(({ judging }) => judging?.judges ?? []),
+    ({ requested }) => requested,
+  );
+  const mixed = [...judges].filter(([, own]) =>
+    new Set(own.flatMap(({ served }) => served)).size > 1
+  );
+  return new Set(mixed.map(([requested]) => requested));
+}
+
+function judgeName(
+  { requested, served, simulated }: JudgeNames,
+  mixed: ReadonlySet<string>,
+): string {
+  const names = mixed.has(requested) ? served.map((name) => ` as ${name}`).join(" and") : "";
+  return `${requested}${names}${simulated ? " (simulated)" : ""}`;
+}
+
+function judgeNote(callSets: readonly CallSetMetrics[], isMixed: boolean): string {
+  const rows = callSets.flatMap((own) => own.rows);
+  const isUnfit = rows.some(({ judging }) => judging !== null && judging.unfit > 0);
+  const isRouted = callSets.some(({ mode }) => mode === "routing");
+  const isRepeated = rows.some(({ judging, stability }) => judging !== null && stability !== null);
+  return [
+    "judge: the mean of its scores",
+    "unusable: its replies without a score",
+    "unavailable: it could not be called",
+    ...(isUnfit ? ["unfit: answers that are too long or nested too deeply for any judge"] : []),
+    ...(isMixed ? ["a judge was served as several models, whose scores may differ"] : []),
+    `exact: the share of these answers that ${
+      isRouted ? "are exact or, in mode routing, have the right functions" : "are exact"
+    }`,
+    "correlation: Pearson's, of its score and whether an answer is exact, over trials with a score; over rows, of " +
+    "its mean and the share that is exact, as in the paper",
+    "p: probability of a correlation at least this strong by chance" +
+    (isRepeated
+      ? "; it assumes independent trials, which repetitions of one question are not"
+      : ""),
+  ].join("; ");
+}

@@ -1,0 +1,256 @@
+/**
+ * Perturbation tables: their effects on calls and on success, which failures occur together, and the effects
+ * of changes that should have none.
+ * @module
+ */
+
+import type { Brittleness, BrittlenessColumn, Transfer } from "../metrics/brittleness.ts";
+import type { Comparison } from "../../gate/comparison.ts";
+import { variantLabel } from "../../gate/variant.ts";
+import { PARAMETER_FAILURE_TYPES, type ParameterFailureType } from "../../calls/failure_types.ts";
+import { isFault } from "../../tools/fault.ts";
+import { PERTURBED } from "../../perturbations/methods.ts";
+import { isCheck, isRemoving } from "../../perturbations/ids.ts";
+import type { Report } from "../report.ts";
+import { percent } from "../../base/numbers.ts";
+import { signedPoints, successColumns } from "./_strategies.ts";
+import { nameOf, type Table } from "./_table.ts";
+
+/**
+ * Returns all perturbation tables, none where nothing was perturbed. `brief`, for narrow views, has whole
+ * percentages and leaves the differences out.
+ */
+export function perturbationTables(
+  { perturbations, brittleness }: Pick<Report, "perturbations" | "brittleness">,
+  brief = false,
+): Table[] {
+  return [
+    ...brittleness.flatMap((one, index) => ratesTable(one, index, brief)),
+    ...againstNone(perturbations),
+    ...brittleness.flatMap(transferTable),
+    ...checksTable(brittleness),
+  ];
+}
+
+/**
+ * Returns failure rates under each perturbation (Butterfly, Table 1). With differences, each perturbation has a
+ * row, as the paper's columns would be too narrow.
+ */
+function ratesTable(one: Brittleness, place: number, brief: boolean): Table[] {
+  const { columns } = one;
+  if (columns.every(({ perturbation }) => perturbation === "none")) return [];
+  // Without calls there are no failures, and success has its own table.
+  if (columns.every(({ known, accepted }) => known === 0 && accepted.of === 0)) return [];
+  const share = brief ? wholePercent : percent;
+  const rateText = (rate: number | null) => rate === null ? "-" : share(rate);
+  const row = (name: string, show: (column: BrittlenessColumn) => string) => [
+    name,
+    ...columns.map(show),
+  ];
+  const any = (count: (column: BrittlenessColumn) => number) =>
+    columns.some((column) => count(column) > 0);
+  const rows = [
+    ["failure", ...columns.map(({ perturbation }) => perturbation)],
+    ...(brief ? [] : [row("changed", ({ perturbation }) => sourcesOf(perturbation))]),
+    ...PARAMETER_FAILURE_TYPES.flatMap((type, index) => [
+      row(typeName(type), ({ failures }) => {
+        const { rate, interval, difference } = failures[index]!;
+        const details = difference !== null
+          ? differenceText(difference)
+          : interval !== null
+          ? `${percent(interval.lower)} to ${percent(interval.upper)}`
+          : undefined;
+        return rateText(rate) + (brief || details === undefined ? "" : ` (${details})`);
+      }),
+      ...(any(({ failures }) => failures[index]!.undecided)
+        ? [
+          row(`${typeName(type)}: undecided`, ({ failures }) => String(failures[index]!.undecided)),
+        ]
+        : []),
+    ]),
+    row(
+      "similar texts",
+      ({ similarTexts: { similar, compared } }) => compared === 0 ? "-" : share(similar / compared),
+    ),
+    row("task accuracy", ({ solved }) => rateText(solved.rate)),
+    row(
+      "abstained",
+      ({ perturbation, abstained: { count, rate } }) =>
+        isRemoving(perturbation) || count > 0 ? rateText(rate) : "-",
+    ),
+    row("API-level success", ({ accepted }) => rateText(accepted.rate)),
+    row("routing errors", ({ routing }) => rateText(routing.rate)),
+    row("trials", ({ counted }) => String(counted)),
+    ...(any(({ counted, known }) => counted - known)
+      ? [row("right calls known", ({ known }) => String(known))]
+      : []),
+    ...(any((column) => column.unchanged)
+      ? [row("unchanged", (column) => String(column.unchanged))]
+      : []),
+    ...(any(({ invalid }) => invalid) ? [row("invalid", ({ invalid }) => String(invalid))] : []),
+  ];
+  return [{
+    id: `failure-rates-${place + 1}`,
+    section: "perturbations",
+    title: `Failure rates under perturbations: ${nameOf(one)}`,
+    paper: "Butterfly",
+    source: "Table 1",
+    note: "share of trials with a call that has such a failure compared with the right calls" +
+      (brief
+        ? ""
+        : "; in brackets for none its 95% interval, else the difference to none on the same tasks in " +
+          "percentage points, with its 95% interval") +
+      "; similar texts: wrong texts with Rouge-L above 0.8 to the right ones; API-level success: calls " +
+      "that were not refused; routing errors: trials with a call that is not one of the right calls, or " +
+      "repeats one of them; a trial without calls has no failures; " +
+      `under ${removingIn(columns)} no task can be solved, and abstained is right`,
+    rows: brief ? rows : transpose(rows),
+  }];
+}
+
+function typeName(type: ParameterFailureType): string {
+  return type.replaceAll("_", " ");
+}
+
+/** Returns a table with its rows as columns. */
+function transpose([head, ...rows]: readonly string[][]): string[][] {
+  return head!.map((name, index) => [
+    index === 0 ? "perturbation" : name,
+    ...rows.map((row) => row[index]!),
+  ]);
+}
+
+function differenceText({ difference, interval }: NonNullable<Comparison["success"]>): string {
+  return signedPoints(difference) +
+    (interval === null
+      ? ""
+      : `, ${signedPoints(interval.lower)} to ${signedPoints(interval.upper)}`);
+}
+
+/** Returns what a perturbation changes, such as `document+return`; `check` where it should have no effect. */
+function sourcesOf(perturbation: string): string {
+  if (isCheck(perturbation)) return "check";
+  const sources: ReadonlyMap<string, string> = new Map(Object.entries(PERTURBED));
+  const changed = perturbation.split("+")
+    .flatMap((part) => isFault(part) ? "fault" : sources.get(part) ?? []);
+  return [...new Set(changed)].join("+") || "-";
+}
+
+/** Names the perturbations under which no task can be solved; faults only where they occur. */
+function removingIn(columns: readonly { readonly perturbation: string }[]): string {
+  const isDenied = columns.some(({ perturbation }) => perturbation.includes("permission_denied"));
+  return isDenied ? "RP_F, RP_L and permission_denied" : "RP_F and RP_L";
+}
+
+/** Formats a share as a whole percentage, never rounded to 0% or 100%. */
+export function wholePercent(share: number): string {
+  const whole = Math.round(100 * share);
+  if (whole === 0 && share > 0) return "<1%";
+  return whole === 100 && share < 1 ? ">99%" : `${whole}%`;
+}
+
+/**
+ * Returns how much less often tasks are solved under each perturbation. Leaves out those under which no task can
+ * be solved, as they would show models that rightly abstain as failing.
+ */
+function againstNone(perturbations: readonly Comparison[]): Table[] {
+  const solvable = perturbations.filter(({ subject }) => !isRemoving(subject.perturbation));
+  if (solvable.length === 0) return [];
+  const hasLeftOut = solvable.some(({ leftOut }) => leftOut > 0);
+  return [{
+    id: "perturbations",
+    section: "perturbations",
+    title: "Perturbations against none",
+    note:
+      "share of tasks solved, on the same tasks and by the same model and strategy without the " +
+      "perturbation; difference in percentage points, with its 95% interval; gained: tasks that were " +
+      "solved more often under the perturbation; McNemar p as for strategies; comparisons are not corrected " +
+      "for their number: of many, some differ by chance" +
+      (solvable.length === perturbations.length
+        ? ""
+        : `; ${
+          removingIn(perturbations.map(({ subject }) => subject))
+        } are left out, as no task can be ` +
+          "solved under them: the failure rates have the share that abstained"),
+    rows: [
+      [
+        ...[
+          "perturbation",
+          "tasks",
+          ...(hasLeftOut ? ["left out"] : []),
+          "unperturbed",
+          "perturbed",
+        ],
+        ...["difference", "95% interval", "gained", "lost", "McNemar p"],
+      ],
+      ...solvable.map((one) => [
+        variantLabel(one.subject, one.simulated),
+        String(one.graphs),
+        ...(hasLeftOut ? [String(one.leftOut)] : []),
+        ...successColumns(one),
+      ]),
+    ],
+  }];
+}
+
+/** Returns which failures occur together or one after another (Butterfly, Fig. 4). */
+function transferTable(one: Brittleness, place: number): Table[] {
+  const { transfer } = one;
+  if (transfer.every((cell) => cell.of === 0)) return [];
+  const counts = ({ either, together, later }: Transfer) =>
+    either === 0 ? "0" : `${either} (${together}, ${later})`;
+  const rows = Map.groupBy(transfer, ({ from }) => from);
+  return [{
+    id: `transfer-${place + 1}`,
+    section: "perturbations",
+    title: `Failures that occur together: ${nameOf(one)}`,
+    paper: "Butterfly",
+    source: "Fig. 4",
+    note:
+      "columns: trials, perturbed or not, that also have that failure; in brackets those with both in one " +
+      "call, and those with the other in a later call, which may be the same trials; on the diagonal: again in " +
+      "a later call",
+    rows: [
+      ["given", "trials", ...PARAMETER_FAILURE_TYPES.map(typeName)],
+      ...[...rows].map(([from, cells]) => [
+        from.replaceAll("_", " "),
+        String(cells[0]!.of),
+        ...cells.map((cell) => cell.of === 0 ? "-" : counts(cell)),
+      ]),
+    ],
+  }];
+}
+
+/** Returns the effects of changes that should have none. */
+function checksTable(brittleness: readonly Brittleness[]): Table[] {
+  const checks = brittleness.flatMap(({ flips, ...one }) =>
+    flips.map((own) => ({ ...one, ...own }))
+  );
+  if (checks.length === 0) return [];
+  return [{
+    id: "checks",
+    section: "perturbations",
+    title: "Checks that should change nothing",
+    note:
+      "pairs: a trial under the check and one without, on the same task; flipped: one of them was solved " +
+      "and the other was not; gained: only under the check; by chance: the same share among repetitions " +
+      "of these tasks without the check: flips up to that share are expected",
+    rows: [
+      ["check", "pairs", "flipped", "share", "95% interval", "gained", "lost", "by chance"],
+      ...checks.map((
+        { subject, simulated, perturbation, pairs, flipped, gained, lost, byChance },
+      ) => [
+        variantLabel({ ...subject, perturbation }, simulated),
+        String(pairs),
+        String(flipped.count),
+        flipped.rate === null ? "-" : percent(flipped.rate),
+        flipped.interval === null
+          ? "-"
+          : `${percent(flipped.interval.lower)} to ${percent(flipped.interval.upper)}`,
+        String(gained),
+        String(lost),
+        byChance === null || byChance.rate === null ? "-" : percent(byChance.rate),
+      ]),
+    ],
+  }];
+}

@@ -1,0 +1,114 @@
+/**
+ * Arguments of calls: converts values to the types that the schemas of parameters declare.
+ * @module
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { schemasFor, typesOf } from "../tools/schema/position.ts";
+import type { FunctionReading } from "./_functions.ts";
+import type { OutgoingCall, Value } from "./wire.ts";
+
+/** How deep a value may be nested in lists and objects, as a schema may be recursive. */
+const MOST_DEPTH = 50;
+
+/**
+ * Writes a call of `called`, by another name if given, with each value in the type that the schema declares.
+ *
+ * | declared type | argument |
+ * | --- | --- |
+ * | a number, or none | the value |
+ * | a string | the number as a string |
+ * | a list | a list of the value, converted to the type of its items |
+ * | an object | its first required property, or its first one, with the converted value |
+ * | a boolean | whether the value is not 0 |
+ *
+ * Of several types, the value's own is preferred, then the first one. A name for a value is a string; if none is
+ * allowed, it is still written in place of the value.
+ *
+ * @example Usage
+ * ```ts
+ * import { writeCall } from "./_arguments.ts";
+ * import { readFunctions } from "./_functions.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const items = { type: "string" };
+ * const parameters = { type: "object", properties: { mfmjsy: { type: "array", items } } };
+ * const called = readFunctions([{ name: "func_yep", parameters }]).get("func_yep")!;
+ * const { arguments: given } = writeCall(called, new Map([["mfmjsy", 731]]));
+ * assertEquals([...given], [["mfmjsy", ["731"]]]);
+ * ```
+ */
+export function writeCall(
+  called: FunctionReading,
+  values: ReadonlyMap<string, Value>,
+  name: string = called.name,
+): OutgoingCall {
+  const args = Array.from(
+    values,
+    ([parameter, value]) => [parameter, writeValue(called, parameter, value)] as const,
+  );
+  return { name, arguments: new Map(args) };
+}
+
+/** Converts the value of one parameter to the type that the schema declares. */
+export function writeValue(
+  { schema }: FunctionReading,
+  parameter: string,
+  value: Value,
+): JsonValue {
+  return new Writer(schema, parameter, value).write(propertiesIn([schema], parameter));
+}
+
+/** The schemas of one property. */
+function propertiesIn(parts: readonly JsonObject[], name: string): JsonValue[] {
+  return parts.flatMap(({ properties }) =>
+    isJsonObject(properties) && Object.hasOwn(properties, name) ? [properties[name]!] : []
+  );
+}
+
+/** Converts one value. */
+class Writer {
+  readonly #root: JsonObject;
+  readonly #parameter: string;
+  readonly #value: Value;
+
+  constructor(root: JsonObject, parameter: string, value: Value) {
+    this.#root = root;
+    this.#parameter = parameter;
+    this.#value = value;
+  }
+
+  /** The value in a type that all of `schemas` allow. */
+  write(schemas: readonly JsonValue[], depth = 0): JsonValue {
+    const { parts, open } = schemasFor(this.#root, schemas);
+    const types = open ? [] : parts.flatMap((part) => typesOf(part) ?? []);
+    const isName = typeof this.#value === "string";
+    const ownTypes = isName ? ["string"] : ["integer", "number"];
+    if (types.length === 0 || ownTypes.some((type) => types.includes(type))) return this.#value;
+    for (const type of depth < MOST_DEPTH ? types : []) {
+      if (type === "array") return [this.write(itemsIn(parts), depth + 1)];
+      if (type === "object") return this.#object(parts, depth);
+      if (type === "boolean" && !isName) return this.#value !== 0;
+      if (type === "string") return String(this.#value);
+    }
+    return this.#value;
+  }
+
+  #object(parts: readonly JsonObject[], depth: number): JsonObject {
+    const required = parts.flatMap((part) =>
+      Array.isArray(part["required"]) ? part["required"] : []
+    );
+    const listed = parts.flatMap(({ properties }) => Object.keys(Object(properties)));
+    // An open object names no property, so use the parameter's name.
+    const name = String(required[0] ?? listed[0] ?? this.#parameter);
+    return { [name]: this.write(propertiesIn(parts, name), depth + 1) };
+  }
+}
+
+/** The schemas of the first item of a list. */
+function itemsIn(parts: readonly JsonObject[]): JsonValue[] {
+  return parts.flatMap(({ prefixItems, items }) => {
+    const [first] = [prefixItems ?? items ?? []].flat();
+    return first === undefined ? [] : [first];
+  });
+}

@@ -1,0 +1,335 @@
+/**
+ * Parses a conversation into plain data: the prompt, the functions, and earlier calls with their results.
+ *
+ * Every text may be hostile: names are kept in maps, never as keys of objects, and each regular expression
+ * takes time linear in the text.
+ * @module
+ */
+
+import { evaluate } from "../base/arithmetic.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import { type FunctionReading, readFunctions } from "./_functions.ts";
+
+import {
+  type ChatCall,
+  type ChatMessage,
+  type ChatRequest,
+  contentText,
+  stepOf,
+  type Value,
+} from "./wire.ts";
+
+/**
+ * Why a call has no value: for a reason given by the tool, because its arguments are not a JSON object
+ * (`malformed`), or because it refers to a call without a value (`dangling`).
+ */
+export type CallRefusal = Refusal | "malformed" | "dangling";
+
+/** An earlier call. */
+export interface CallReading {
+  /** The name called, which may not exist. */
+  readonly name: string;
+  /** The value returned for the function's output; `undefined` if the call was refused or unanswered. */
+  readonly value: Value | undefined;
+  /** Why it has no value; `undefined` if it has one or is unanswered. */
+  readonly refusal: CallRefusal | undefined;
+  /** How many messages came after its result; `undefined` if it was unanswered. */
+  readonly age: number | undefined;
+}
+
+/** A request to repair the arguments of a call. */
+export interface RepairReading {
+  /** The name called. */
+  readonly name: string;
+  /** Its arguments, as far as they are values. */
+  readonly arguments: ReadonlyMap<string, Value>;
+  /** How many such requests there are, including this one. */
+  readonly attempt: number;
+}
+
+/** All information that a simulated model uses. */
+export interface Conversation {
+  /** The text of the first user message. */
+  readonly prompt: string;
+  /** The variable requested by the last user message that requests one. */
+  readonly target: string | undefined;
+  /** The values given in user messages, by variable. */
+  readonly inputs: ReadonlyMap<string, Value>;
+  /** The number of messages after the one that gave a variable its value, by variable. */
+  readonly ages: ReadonlyMap<string, number>;
+  /** The functions, by name. */
+  readonly functions: ReadonlyMap<string, FunctionReading>;
+  /** The calls so far, in order. */
+  readonly calls: readonly CallReading[];
+  /** The number of earlier replies with calls. */
+  readonly step: number;
+  /** Whether the request allows calls. */
+  readonly mayCall: boolean;
+  /** Whether the request requires a call. */
+  readonly mustCall: boolean;
+  /** The only function that the request allows, if it names one. */
+  readonly chosen: FunctionReading | undefined;
+  /** The further values in the last tool message, by variable. */
+  readonly restated: ReadonlyMap<string, Value>;
+  /** The call that the last message asks to repair, if it does. */
+  readonly repair: RepairReading | undefined;
+  /** All symbols mentioned, bound or not. */
+  readonly symbols: ReadonlySet<string>;
+}
+
+/**
+ * Parses the body of a request.
+ *
+ * @example Usage
+ * ```ts
+ * import { readConversation } from "./_reading.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const prompt = "Give me the correct value of variable bujxe.\n\nVariable mfmjsy = 731";
+ * const { target, inputs } = readConversation({
+ *   model: "sim:planner",
+ *   messages: [{ role: "user", content: prompt }],
+ * });
+ * assertEquals(target, "bujxe");
+ * assertEquals([...inputs], [["mfmjsy", 731]]);
+ * ```
+ */
+export function readConversation(request: ChatRequest): Conversation {
+  const { messages, tool_choice: choice } = request;
+  const userTexts = messages.flatMap((message, place) =>
+    message.role === "user"
+      ? [{ text: contentText(message.content), age: messages.length - 1 - place }]
+      : []
+  );
+  // Requests for repairs are not questions, and they may quote anything.
+  const questions = userTexts.filter(({ text }) => !asksForRepair(text));
+  const functions = readFunctions((request.tools ?? []).map((tool) => tool.function));
+  const inputs = questions.flatMap(({ text, age }) =>
+    readInputs(text).map(([name, value]) => ({ name, value, age }))
+  );
+  const { calls, restated } = readCalls(messages, functions);
+  const returns = calls.flatMap(({ name, value, age }) => {
+    const output = functions.get(name)?.output?.name;
+    return output === undefined || value === undefined ? [] : [{ name: output, age: age! }];
+  });
+  const chosen = functions.get(readChosen(choice) ?? "");
+  return {
+    prompt: userTexts[0]?.text ?? "",
+    target: questions.map(({ text }) => readTarget(text)).findLast((target) =>
+      target !== undefined
+    ),
+    inputs: new Map(inputs.map(({ name, value }) => [name, value])),
+    ages: new Map([...inputs, ...returns].map(({ name, age }) => [name, age])),
+    functions,
+    calls,
+    restated,
+    step: stepOf(messages),
+    mayCall: choice !== "none",
+    mustCall: choice === "required" || chosen !== undefined,
+    chosen,
+    repair: readRepair(messages, userTexts.length - questions.length),
+    symbols: readSymbols(messages),
+  };
+}
+
+/** The variable that a question asks for. */
+export function readTarget(question: string): string | undefined {
+  return /\bvalue of variable (\w+)/.exec(question)?.[1];
+}
+
+/**
+ * The values given in a question, by variable: whole numbers, expressions of `+ - * / ( )` with such a
+ * result, and names. Numbers in words are not understood, so they count as not given.
+ */
+export function readInputs(question: string): [string, Value][] {
+  return question.split("\n").flatMap((line): [string, Value][] => {
+    const [, name, number, symbol, expression] =
+      /^Variable (\w+) = (?:(-?\d{1,15})|(@\w+)|([\d+*/(). -]+))$/.exec(line.trim()) ?? [];
+    if (name === undefined) return [];
+    const value = symbol ?? (expression === undefined ? Number(number) : evaluate(expression));
+    const isKnown = typeof value === "string" || Number.isSafeInteger(value);
+    return value !== undefined && isKnown ? [[name, value]] : [];
+  });
+}
+
+/** The function that a tool choice names. */
+export function readChosen(choice: unknown): string | undefined {
+  const named = isJsonObject(choice) ? choice["function"] : undefined;
+  const name = isJsonObject(named) ? named["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+const REPAIR = { arguments: "\nArguments: ", errors: "\nErrors: " };
+
+function asksForRepair(text: string): boolean {
+  return text.includes("has invalid arguments") && /^Tool: /m.test(text) &&
+    text.includes(REPAIR.arguments) && text.includes(REPAIR.errors);
+}
+
+/** Reads the last message if it requests a repair; there are `attempt` such messages. */
+function readRepair(messages: readonly ChatMessage[], attempt: number): RepairReading | undefined {
+  const last = messages.at(-1);
+  if (last?.role !== "user") return undefined;
+  const text = contentText(last.content);
+  if (!asksForRepair(text)) return undefined;
+  const start = text.indexOf(REPAIR.arguments) + REPAIR.arguments.length;
+  const parsed = parseJson(text.slice(start, text.indexOf(REPAIR.errors, start)));
+  const args: JsonObject = isJsonObject(parsed) ? parsed : {};
+  const values = Object.entries(args).filter((entry): entry is [string, Value] => {
+    const [, value] = entry;
+    return Number.isSafeInteger(value) || (typeof value === "string" && /^@\w+$/.test(value));
+  });
+  const name = /^Tool: (.*)$/m.exec(text)?.[1]?.trim() ?? "";
+  return { name, arguments: new Map(values), attempt };
+}
+
+function readCalls(
+  messages: readonly ChatMessage[],
+  functions: ReadonlyMap<string, FunctionReading>,
+): Pick<Conversation, "calls" | "restated"> {
+  const calls: Mutable<CallReading>[] = [];
+  const byId = new Map<
+    string,
+    { readonly reading: Mutable<CallReading>; readonly context: CallContext }
+  >();
+  let last: { readonly text: string; readonly answers: string | undefined } | undefined;
+  for (const [place, message] of messages.entries()) {
+    if (message.role === "assistant") {
+      const siblings: CallReading[] = [];
+      for (const { id, function: { name, arguments: given } } of message.tool_calls ?? []) {
+        const reading = { name, value: undefined, refusal: undefined, age: undefined };
+        siblings.push(reading);
+        calls.push(reading);
+        byId.set(id, { reading, context: { given: parseJson(given), siblings } });
+      }
+    } else if (message.role === "tool") {
+      const call = byId.get(message.tool_call_id);
+      const output = functions.get(call?.reading.name ?? "")?.output?.name;
+      const text = contentText(message.content);
+      if (call !== undefined) {
+        const { reading, context } = call;
+        reading.age = messages.length - 1 - place;
+        if (output !== undefined) reading.value = readValue(text, output);
+        if (reading.value === undefined) reading.refusal = findRefusal(context, text, output);
+      }
+      last = { text, answers: output };
+    }
+  }
+  const restated = last === undefined ? [] : readRestated(last.text, last.answers);
+  return { calls, restated: new Map(restated) };
+}
+
+type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
+
+/** The arguments of a call, and all calls of its reply. */
+interface CallContext {
+  readonly given: JsonValue | undefined;
+  readonly siblings: readonly CallReading[];
+}
+
+/** Why a call has no value. References point to earlier calls, whose results are already read. */
+function findRefusal(
+  { given, siblings }: CallContext,
+  text: string,
+  answers: string | undefined,
+): CallRefusal {
+  if (!isJsonObject(given)) return "malformed";
+  const dangles = Object.values(given).some((value) => {
+    const [, number] = typeof value === "string" ? /^\$(\d{1,9})\./.exec(value) ?? [] : [];
+    return number !== undefined && siblings[Number(number) - 1]?.value === undefined;
+  });
+  return dangles ? "dangling" : readRefusal(text, answers);
+}
+
+/** All symbols in messages, results and arguments of calls. */
+function readSymbols(messages: readonly ChatMessage[]): ReadonlySet<string> {
+  return new Set(messages.flatMap((message) => {
+    const calls: readonly ChatCall[] = message.role === "assistant" ? message.tool_calls ?? [] : [];
+    return [contentText(message.content), ...calls.map((call) => call.function.arguments)]
+      .flatMap((text) => text.match(/@\w+/g) ?? []);
+  }));
+}
+
+/**
+ * The value of `variable` in a result; `undefined` if there is none. If its exact name does not occur, a name
+ * that differs only in letter case and underscores is accepted, and broken JSON is read statement by statement.
+ * Nothing else is guessed: a value under another name is ignored, and `"ID_512"` is not a whole number.
+ */
+export function readValue(text: string, variable: string): Value | undefined {
+  const symbol = readSymbol(text);
+  if (symbol !== undefined) return symbol;
+  const parsed = parseJson(text);
+  let isOwn = looseMatch(variable);
+  // Its own return comes before restated values.
+  if (isJsonObject(parsed)) {
+    if (Object.hasOwn(parsed, "error")) return undefined;
+    if (Object.hasOwn(parsed, variable)) isOwn = (name) => name === variable;
+    const key = Object.keys(parsed).find(isOwn);
+    const value = key === undefined ? undefined : parsed[key];
+    if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  }
+  const found = [...statements(text)];
+  const own = found.find(([name]) => name === variable) ?? found.find(([name]) => isOwn(name));
+  return own?.[1];
+}
+
+/** Why a result has no value: access was denied, the tool failed, or the call was refused. */
+export type Refusal = "denied" | "failed" | "refused";
+
+/** Messages of tools that fail (Pipeline, "Error Handling and Retry Logic"). */
+const DENIED = /permission denied/i;
+
+const FAILED =
+  /tim(?:ed|e) ?out|rate limit|too many requests|not found|\binvalid\b|temporarily unavailable|try again/i;
+
+/** An HTML page, as gateways return in place of a result. */
+const PAGE = /^\s*<(?:!doctype|html)\b/i;
+
+/**
+ * Why a result has no value for `variable`. If it is not a JSON object, the tool failed; but if the variable is
+ * unknown, any text other than an HTML page may be a result.
+ */
+export function readRefusal(text: string, variable: string | undefined): Refusal {
+  const parsed = parseJson(text);
+  if (!isJsonObject(parsed)) {
+    return variable === undefined && !PAGE.test(text) ? "refused" : "failed";
+  }
+  if (!Object.hasOwn(parsed, "error")) return "refused";
+  const errorText = JSON.stringify(parsed["error"]);
+  if (DENIED.test(errorText)) return "denied";
+  return FAILED.test(errorText) ? "failed" : "refused";
+}
+
+/** Returns a function that checks whether a name equals `variable`, ignoring letter case and underscores. */
+function looseMatch(variable: string): (name: string) => boolean {
+  const letters = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const ownLetters = letters(variable);
+  return (name) => letters(name) === ownLetters;
+}
+
+/** The values in a result other than that of `variable`, its actual output. */
+export function readRestated(
+  text: string,
+  variable: string | undefined,
+): ReadonlyMap<string, Value> {
+  const found = [...statements(text)];
+  if (readSymbol(text) !== undefined) return new Map(found);
+  // The first statement of the output is the return; further ones restate it.
+  const isLike = variable === undefined ? () => false : looseMatch(variable);
+  const answer = found.findIndex(([name]) => isLike(name));
+  return new Map(found.filter((_, place) => place !== answer));
+}
+
+/** The symbol that is the whole first line of a result, if any. */
+function readSymbol(text: string): string | undefined {
+  const end = text.indexOf("\n");
+  return /^"?(@\w+)"?$/.exec((end === -1 ? text : text.slice(0, end)).trim())?.[1];
+}
+
+/** Statements like `aargww = 123`, `"aargww": 123` and `"aargww": "@aargww"`, in order. */
+function* statements(text: string): Generator<[string, Value]> {
+  const statement = /\b([A-Za-z_]\w*)"?[ \t]*[=:][ \t]*(?:(-?\d{1,15})(?!\w|\.\d)|"?(@\w+))/g;
+  for (const [, name, number, symbol] of text.matchAll(statement)) {
+    yield [name!, symbol ?? Number(number)];
+  }
+}

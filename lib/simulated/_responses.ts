@@ -1,0 +1,194 @@
+/**
+ * OpenAI's responses for simulated models: converts requests to chat completion requests, and replies to
+ * responses.
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses
+ * @module
+ */
+
+import { z } from "zod";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { faultOfItems, faultOfTools, sealFor } from "./_responses_rules.ts";
+import {
+  isAssistant,
+  RESPONSES_REQUEST,
+  type ResponsesItem,
+  type ResponsesRequest,
+} from "./_responses_wire.ts";
+import {
+  type ChatAnswer,
+  type ChatCall,
+  type ChatMessage,
+  type ChatRequest,
+  type ChatTool,
+  contentText,
+  type WireFault,
+} from "./wire.ts";
+
+/** Fields of chat completions, and those that need a server with a memory. */
+const UNSUPPORTED = [
+  ...["messages", "functions", "function_call", "response_format", "reasoning_effort"],
+  ...["max_tokens", "max_completion_tokens", "stop", "n", "logit_bias"],
+  ...["previous_response_id", "conversation", "prompt"],
+];
+
+/** A parsed request for a response. */
+export interface ReadRequest {
+  /** The equivalent chat completion request. */
+  readonly chat: ChatRequest;
+  /** Whether the model reasons before it replies. */
+  readonly reasons: boolean;
+  /** Whether its reasoning is returned encrypted. */
+  readonly encrypted: boolean;
+}
+
+/** Parses the body of a request, or returns what is wrong with it. */
+export function readResponsesRequest(body: unknown): ReadRequest | WireFault {
+  const odd = UNSUPPORTED.find((name) => isJsonObject(body) && Object.hasOwn(body, name));
+  if (odd !== undefined) return { message: `Unsupported parameter: '${odd}'.`, param: odd };
+  const parsed = RESPONSES_REQUEST.safeParse(body);
+  if (!parsed.success) {
+    const path = z.core.toDotPath(parsed.error.issues[0]?.path ?? []);
+    return { message: z.prettifyError(parsed.error), param: path || null };
+  }
+  const request = parsed.data;
+  const reasons = request.reasoning?.effort !== "none";
+  const encrypted = request.include?.includes("reasoning.encrypted_content") ?? false;
+  if (encrypted && !reasons) {
+    return { message: "Encrypted content is not supported with this model.", param: "include" };
+  }
+  const fault = faultOfTools(request) ?? faultOfItems(request);
+  if (fault !== undefined) return fault;
+  return { chat: toChat(request), reasons, encrypted };
+}
+
+/** The request as simulated models read it. */
+function toChat(request: ResponsesRequest): ChatRequest {
+  const { model, instructions, tools, tool_choice, parallel_tool_calls, seed } = request;
+  return {
+    model,
+    messages: [
+      ...(instructions ? [{ role: "system", content: instructions } as const] : []),
+      ...toMessages(request.input),
+    ],
+    ...(tools === undefined || tools === null ? {} : { tools: tools.map(toTool) }),
+    ...(tool_choice === undefined ? {} : {
+      tool_choice: isJsonObject(tool_choice)
+        ? { type: "function", function: { name: tool_choice.name } }
+        : tool_choice,
+    }),
+    ...(parallel_tool_calls === undefined ? {} : { parallel_tool_calls }),
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
+
+function toTool({ name, description, parameters, strict }: Tool): ChatTool {
+  return {
+    type: "function",
+    function: {
+      name,
+      ...(typeof description === "string" ? { description } : {}),
+      // Tools of chat completions are not strict by default.
+      ...(strict === false ? {} : { strict: true }),
+      ...(isJsonObject(parameters) ? { parameters } : {}),
+    },
+  };
+}
+
+type Tool = NonNullable<ResponsesRequest["tools"]>[number];
+
+/** The parts of one reply: a text, and calls after it. */
+interface AssistantReply {
+  text: string;
+  readonly calls: ChatCall[];
+}
+
+/** Converts items to messages; consecutive items of the model are one message, up to its next text. */
+function toMessages(items: readonly ResponsesItem[]): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  let reply: AssistantReply | undefined;
+  const end = () => {
+    if (reply !== undefined) messages.push(toAssistant(reply));
+    reply = undefined;
+  };
+  for (const item of items) {
+    if (!isAssistant(item)) end();
+    if (item.type === "message" && item.role === "assistant") {
+      end();
+      reply = { text: contentText(item.content), calls: [] };
+    } else if (item.type === "message") {
+      messages.push({ role: item.role, content: contentText(item.content) } as ChatMessage);
+    } else if (item.type === "function_call") {
+      reply ??= { text: "", calls: [] };
+      reply.calls.push({
+        id: item.call_id,
+        type: "function",
+        function: { name: item.name, arguments: item.arguments },
+      });
+    } else if (item.type === "function_call_output") {
+      const content = contentText(item.output);
+      messages.push({ role: "tool", tool_call_id: item.call_id, content });
+    }
+  }
+  end();
+  return messages;
+}
+
+function toAssistant({ text, calls }: AssistantReply): ChatMessage {
+  if (calls.length === 0) return { role: "assistant", content: text };
+  return { role: "assistant", content: text === "" ? null : text, tool_calls: calls };
+}
+
+/** Converts the reply of a model to a response. */
+export function toResponse(
+  { id, model, choices: [{ message }], usage }: ChatAnswer,
+  { reasons, encrypted }: ReadRequest,
+): JsonObject {
+  const hash = id.slice(id.indexOf("-") + 1);
+  // The "x" marks items without reasoning, which need no reasoning item when sent back.
+  const reply = reasons ? hash : `x${hash}`;
+  const reasoningId = `rs_${reply}`;
+  const status = "completed";
+  const output: JsonObject[] = [];
+  if (reasons) {
+    output.push({
+      id: reasoningId,
+      type: "reasoning",
+      summary: [],
+      ...(encrypted ? { encrypted_content: sealFor(model, reasoningId) } : {}),
+    });
+  }
+  const calls = message.tool_calls ?? [];
+  if (message.content !== "" || calls.length === 0) {
+    output.push({
+      id: `msg_${reply}`,
+      type: "message",
+      status,
+      role: "assistant",
+      content: [{ type: "output_text", text: message.content, annotations: [] }],
+    });
+  }
+  output.push(...calls.map((call, index) => ({
+    id: `fc_${reply}_${index + 1}`,
+    type: "function_call",
+    status,
+    call_id: call.id,
+    name: call.function.name,
+    arguments: call.function.arguments,
+  })));
+  return {
+    id: `resp_${hash}`,
+    object: "response",
+    created_at: 0,
+    status,
+    error: null,
+    incomplete_details: null,
+    model,
+    output,
+    usage: {
+      input_tokens: usage.prompt_tokens,
+      output_tokens: usage.completion_tokens,
+      total_tokens: usage.total_tokens,
+    },
+  };
+}

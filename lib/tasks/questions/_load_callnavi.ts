@@ -1,0 +1,112 @@
+/**
+ * CallNavi loader: reads the published layout, a folder with `APIs/DOMAIN.json` and `Questions/DOMAIN.json`.
+ * @module
+ */
+
+import defer * as paths from "node:path";
+import { z } from "zod";
+import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
+import { readJsonc, WITH_INPUT } from "../../base/input.ts";
+import { fileReason, InputError } from "../../base/errors.ts";
+import {
+  assemble,
+  type DomainDraft,
+  type FunctionDraft,
+  MESSAGES,
+  NAME,
+  OBJECT,
+  type QuestionDraft,
+  truthFault,
+} from "./_load_common.ts";
+
+/** The fields of a document that are used; there may be others. */
+const FIELDS = z.object({
+  name: NAME,
+  description: z.string(),
+  parameters: z.union([OBJECT, z.array(NAME)]),
+});
+
+const DOCUMENT = OBJECT.transform((document, context): FunctionDraft => {
+  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
+  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
+  if (data === undefined) return z.NEVER;
+  const { name, description, parameters } = data;
+  const returned = document["returnParameter"];
+  return {
+    name,
+    description,
+    document,
+    parameters: Array.isArray(parameters) ? { names: parameters } : { words: parameters },
+    ...(returned === undefined ? {} : { returns: { words: returned } }),
+  };
+});
+
+const APIS = z.object({ api_ports: z.array(DOCUMENT).min(1) });
+
+const TRUTH = z.strictObject({
+  API: z.array(NAME).min(1),
+  parameters: z.array(OBJECT),
+}).superRefine((truth, context) => {
+  const message = truthFault(truth);
+  if (message !== undefined) context.addIssue({ code: "custom", path: ["parameters"], message });
+});
+
+const QUESTIONS = z.array(
+  z.object({
+    id: NAME,
+    question: MESSAGES,
+    ground_truth: TRUTH,
+    difficulty: z.enum(DIFFICULTIES),
+  }),
+).min(1);
+
+/**
+ * Loads a call set in CallNavi's published layout. The two files of a domain have its name.
+ *
+ * @throws {InputError} If a file is invalid; the message names the file, the path in it and the rule.
+ */
+export function loadCallNavi(folder: string): CallSet {
+  const [apiFiles, questionFiles] = ["APIs", "Questions"].map((name) =>
+    jsonFiles(paths.join(folder, name))
+  );
+  const domains = new Map(
+    [...apiFiles!].map(([domain, source]): [string, DomainDraft] => {
+      const { api_ports: functions } = readJsonc(source, APIS);
+      return [domain, { source, functions }];
+    }),
+  );
+  const questions = [...questionFiles!].flatMap(([domain, source]) => {
+    if (!domains.has(domain)) {
+      const file = paths.join(folder, "APIs", `${domain}.json`);
+      throw new InputError(
+        `Cannot use ${source} as its domain must have a file of functions: there is no ${file}`,
+      );
+    }
+    return readQuestions(domain, source);
+  });
+  if (questions.length === 0) {
+    throw new InputError(
+      `Cannot use ${folder} as there must be questions: there is no .json file in Questions`,
+    );
+  }
+  return assemble({ name: paths.basename(paths.resolve(folder)), domains, questions });
+}
+
+function readQuestions(domain: string, source: string): QuestionDraft[] {
+  return readJsonc(source, QUESTIONS).map((record, place) => {
+    const { id, question: messages, ground_truth: truth, difficulty } = record;
+    const question: CallQuestion = { id, domain, messages, truth, difficulty };
+    return { question, source, path: `[${place}]` };
+  });
+}
+
+/** Returns the JSON files of a folder by their names without the extension, sorted by name. */
+function jsonFiles(folder: string): Map<string, string> {
+  try {
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    const files = names.filter((name) => name.endsWith(".json")).sort();
+    return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
+  } catch (error) {
+    throw new InputError(`Cannot read ${folder}: ${fileReason(error)}`);
+  }
+}

@@ -1,0 +1,319 @@
+/**
+ * Call set assembly, shared by all loaders: turns function documents into tools, and drafts into a call set.
+ * @module
+ */
+
+import { z } from "zod";
+import type { ApiFunction, CallQuestion, CallSet, CallTruth } from "./question_set.ts";
+import { InputError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { sha256 } from "../../base/hash.ts";
+import { isWithin } from "../../base/json_depth.ts";
+import type { ToolSchema } from "../../tools/tool.ts";
+import { type TruthCheck, truthCheck } from "./_check_truth.ts";
+import {
+  acceptText,
+  acceptTypeOf,
+  isTypeWord,
+  schemaOfWords,
+} from "../../tools/schema/plain_types.ts";
+
+/** Levels of nesting in documents and calls, at most: far more than people write. */
+const MOST_LEVELS = 100;
+
+/** Schema of an object with any keys. */
+export const OBJECT = z.custom<JsonObject>(isJsonObject, "must be an object").refine(
+  (value) => isWithin(value, { levels: MOST_LEVELS }),
+  `must nest at most ${MOST_LEVELS} levels deep: it nests deeper`,
+);
+
+/** Schema of a question's messages. */
+export const MESSAGES = z.array(
+  z.strictObject({ role: z.enum(["system", "user"]), content: z.string() }),
+).min(1).refine(
+  (messages) => messages.some(({ role }) => role === "user"),
+  "must have a message of the user: nothing would be asked",
+);
+
+/** Schema of a name or an id. */
+export const NAME = z.string().min(1);
+
+/** A function as a file documents it. */
+export interface FunctionDraft {
+  /** Its name. */
+  readonly name: string;
+  /** Its description. */
+  readonly description: string;
+  /** Its document as in the file. */
+  readonly document: JsonObject;
+  /** Its parameters: type words by name, names alone, or a JSON Schema. */
+  readonly parameters:
+    | { readonly words: JsonObject }
+    | { readonly names: readonly string[] }
+    | { readonly schema: JsonObject };
+  /** The type words, or the schema, of its return value. */
+  readonly returns?: { readonly words: JsonValue } | { readonly schema: JsonObject };
+}
+
+/** The functions of a domain, as a file documents them. */
+export interface DomainDraft {
+  /** Name of the file, for messages. */
+  readonly source: string;
+  /** Its functions. */
+  readonly functions: readonly FunctionDraft[];
+}
+
+/** A question, and its place in a file. */
+export interface QuestionDraft {
+  /** The question itself. */
+  readonly question: CallQuestion;
+  /** Name of the file, for messages. */
+  readonly source: string;
+  /** The path of its record in the file. */
+  readonly path: string;
+  /** Warning about the record itself; omitted if there is none. */
+  readonly oddity?: string | undefined;
+}
+
+/** A call set as in its files. */
+export interface SetDraft {
+  /** Its name. */
+  readonly name: string;
+  /** The functions, by domain. */
+  readonly domains: ReadonlyMap<string, DomainDraft>;
+  /** The questions, each of one of these domains. */
+  readonly questions: readonly QuestionDraft[];
+}
+
+/**
+ * Assembles a call set from drafts, with warnings about oddities in the files.
+ *
+ * @throws {InputError} If two questions have the same id.
+ */
+export function assemble({ name, domains: drafts, questions: questionDrafts }: SetDraft): CallSet {
+  assertIds(questionDrafts);
+  const questions = questionDrafts.map(({ question }) => question);
+  const calls = Map.groupBy(questions.flatMap(rightCalls), ({ domain }) => domain);
+  const warnings: string[] = [];
+  const domains = new Map(
+    [...drafts].map(([domain, draft]) => [
+      domain,
+      apiFunctions(draft, calls.get(domain) ?? [], (text) => warnings.push(text)),
+    ]),
+  );
+  const checks = new Map(
+    [...drafts].map(([domain, draft]) => [domain, truthChecks(draft, domains.get(domain)!)]),
+  );
+  for (const { question, source, oddity } of questionDrafts) {
+    const warn = (text: string) => warnings.push(`${source}: ${question.id}: ${text}`);
+    if (oddity !== undefined) warn(oddity);
+    warnAboutTruth(question.truth, domains.get(question.domain)!, warn);
+    warnAboutArguments(question.truth, checks.get(question.domain)!, warn);
+  }
+  return { name, hash: setHash(domains, questions), domains, questions, warnings };
+}
+
+/** @throws {InputError} If two questions have the same id; the message names the places of both. */
+function assertIds(questions: readonly QuestionDraft[]): void {
+  const places = new Map<string, QuestionDraft>();
+  for (const draft of questions) {
+    const { question: { id }, source, path } = draft;
+    const before = places.get(id);
+    if (before !== undefined) {
+      throw new InputError(
+        `Cannot use ${source}:\n  at ${path}.id: must be another than those before: it is ` +
+          `${printable(JSON.stringify(id))}, as at ${before.path} of ${before.source}`,
+      );
+    }
+    places.set(id, draft);
+  }
+}
+
+/** A right call. */
+interface Call {
+  readonly domain: string;
+  readonly name: string;
+  readonly given: JsonValue;
+}
+
+function rightCalls({ domain, truth: { API, parameters } }: CallQuestion): Call[] {
+  return parameters.map((given, place) => ({ domain, name: API[place]!, given }));
+}
+
+type Warn = (text: string) => void;
+
+/** Returns the functions of a domain. Of several with the same name, the first counts. */
+function apiFunctions(
+  { source, functions }: DomainDraft,
+  calls: readonly Call[],
+  warn: Warn,
+): ApiFunction[] {
+  const byName = Map.groupBy(functions, ({ name }) => name);
+  for (const [name, { length }] of byName) {
+    if (length > 1) warn(`${source}: ${name}: there are ${length} of this name; the first counts`);
+  }
+  const own = [...byName.values()].map(([first]) => first!);
+  warnAboutTypes(source, own, warn);
+  const given = Map.groupBy(calls, ({ name }) => name);
+  const names = new Set(own.map(({ name }) => name).filter(isToolName));
+  return own.map((draft) => {
+    const name = toolName(draft.name, names);
+    if (name !== draft.name) {
+      warn(`${source}: ${draft.name}: no provider takes this name; its tool is called ${name}`);
+    }
+    const { document } = draft;
+    return {
+      name: draft.name,
+      document,
+      tool: nativeTool(draft, name, given.get(draft.name) ?? []),
+    };
+  });
+}
+
+/** Returns whether a name conforms to OpenAI's rule for function names. */
+function isToolName(name: string): boolean {
+  return /^[a-zA-Z0-9_-]{1,64}$/.test(name);
+}
+
+/** Returns a name that providers accept and no other tool has, and adds it to `taken`. */
+function toolName(name: string, taken: Set<string>): string {
+  if (isToolName(name)) return name;
+  const base = name.replaceAll(/[^a-zA-Z0-9_-]/gu, "_").slice(0, 58);
+  let unique = base;
+  for (let number = 2; taken.has(unique); number++) unique = `${base}_${number}`;
+  taken.add(unique);
+  return unique;
+}
+
+/** Creates the tool for native calling. */
+function nativeTool(
+  { description, parameters, returns }: FunctionDraft,
+  name: string,
+  calls: readonly Call[],
+): ToolSchema {
+  return {
+    name,
+    description,
+    parameters: "schema" in parameters ? parameters.schema : lenientSchema(parameters, calls),
+    ...(returns === undefined
+      ? {}
+      : { returns: "schema" in returns ? returns.schema : schemaOfWords(returns.words) }),
+  };
+}
+
+/**
+ * Returns the schema of parameters documented by type words. The right calls of published sets must conform,
+ * and many would violate a literal schema: they lack parameters or have others, so none is required and any
+ * may be added; unknown values are given as "$$$", so every parameter accepts a string, whether or not a
+ * truth has one there; and if a truth has a value of yet another type, that type is accepted, too.
+ */
+function lenientSchema(
+  parameters: { readonly words: JsonObject } | { readonly names: readonly string[] },
+  calls: readonly Call[],
+): JsonObject {
+  const words = "words" in parameters
+    ? parameters.words
+    : Object.fromEntries(parameters.names.map((name) => [name, "string"]));
+  const { properties } = schemaOfWords(words);
+  const lenient = Object.entries(properties as JsonObject).map(([key, schema]) => {
+    const given = calls.flatMap((call) =>
+      isJsonObject(call.given) && Object.hasOwn(call.given, key) ? [call.given[key]!] : []
+    );
+    return [key, given.reduce<JsonObject>(acceptTypeOf, acceptText(schema as JsonObject))];
+  });
+  return { type: "object", properties: Object.fromEntries(lenient) };
+}
+
+/** Records named in one warning, at most. */
+const MOST_NAMED = 10;
+
+/** Warns about parameters without types, or with words that are not type names. */
+function warnAboutTypes(source: string, functions: readonly FunctionDraft[], warn: Warn): void {
+  const nameless = functions.flatMap(({ name, parameters }) =>
+    "names" in parameters && parameters.names.length > 0 ? [name] : []
+  );
+  if (nameless.length > 0) {
+    warn(`${source}: ${nameList(nameless)}: parameters are names without types, read as strings`);
+  }
+  const loose = functions.flatMap(({ name, parameters }) =>
+    "words" in parameters
+      ? looseWords(parameters.words).map(([path, word]) => `${name}.${path} (${word})`)
+      : []
+  );
+  if (loose.length > 0) {
+    warn(`${source}: ${nameList(loose)}: words that name no type, read as descriptions`);
+  }
+}
+
+/** Returns words that name no type, and examples in their place, with the path of the parameter. */
+function looseWords(words: JsonObject, above = ""): [path: string, word: string][] {
+  return Object.entries(words).flatMap(([key, word]): [string, string][] => {
+    if (isJsonObject(word)) return looseWords(word, `${above}${key}.`);
+    const isLoose = typeof word !== "string" || !isTypeWord(word);
+    return isLoose ? [[above + key, printable(JSON.stringify(word), 60)]] : [];
+  });
+}
+
+function nameList(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  return names.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Warns about right calls that do not match the documents. */
+function warnAboutTruth(
+  { API, parameters }: CallTruth,
+  functions: readonly ApiFunction[],
+  warn: Warn,
+): void {
+  const known = new Set(functions.map(({ name }) => name));
+  const strange = API.filter((name) => !known.has(name));
+  if (strange.length > 0) warn(`the truth calls ${strange.join(", ")}, which is not on offer`);
+  if (parameters.length < API.length) {
+    warn("the truth's parameters are [], though it has a call: read as a call without arguments");
+  }
+}
+
+/** Returns the checks of right calls, by function, for functions whose parameters are a JSON Schema. */
+function truthChecks(
+  { functions: drafts }: DomainDraft,
+  functions: readonly ApiFunction[],
+): ReadonlyMap<string, TruthCheck> {
+  const strict = new Set(
+    drafts.flatMap(({ parameters }) => "schema" in parameters ? [parameters.schema] : []),
+  );
+  const checkable = functions.filter(({ tool }) => strict.has(tool.parameters));
+  return new Map(checkable.map(({ name, tool }) => [name, truthCheck(tool)]));
+}
+
+/** Warns about right calls that native calling would refuse. */
+function warnAboutArguments(
+  { API, parameters }: CallTruth,
+  checks: ReadonlyMap<string, TruthCheck>,
+  warn: Warn,
+): void {
+  for (const [place, name] of API.entries()) {
+    const fault = checks.get(name)?.(parameters[place] ?? {});
+    if (fault === undefined) continue;
+    const call = `the truth's call ${place + 1}, ${printable(name, 100)},`;
+    warn(`${call} does not conform to the schema of its parameters${fault}`);
+  }
+}
+
+/** Hashes functions and questions. Names and layout of files do not count, but the order of keys does. */
+function setHash(
+  domains: ReadonlyMap<string, readonly ApiFunction[]>,
+  questions: readonly CallQuestion[],
+): string {
+  const documents = [...domains].map(([domain, functions]) => [
+    domain,
+    functions.map(({ document, tool }) => [document, tool]),
+  ]);
+  return sha256(JSON.stringify({ documents, questions }));
+}
+
+/** Says what is wrong with the lists of a truth; `undefined` if nothing is. */
+export function truthFault({ API, parameters }: CallTruth): string | undefined {
+  const [names, given] = [API.length, parameters.length];
+  if (given === names || given === 0) return undefined;
+  return `must be as many as the names of API, ${names}, or none: there are ${given}`;
+}

@@ -1,0 +1,170 @@
+/**
+ * JSONC loader: reads call sets in toolgate's format, one JSON file that may have comments.
+ * @module
+ */
+
+import { z } from "zod";
+import { type CallQuestion, type CallSet, DIFFICULTIES, difficultyOf } from "./question_set.ts";
+import { readJsonc, WITH_INPUT } from "../../base/input.ts";
+import { reasonOf } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { argumentCheck } from "../../tools/schema/validate.ts";
+import {
+  assemble,
+  type DomainDraft,
+  type FunctionDraft,
+  MESSAGES,
+  NAME,
+  OBJECT,
+  type QuestionDraft,
+} from "./_load_common.ts";
+
+const FIELDS = z.strictObject({
+  name: NAME,
+  description: z.string(),
+  parameters: z.union([OBJECT, z.array(NAME)]),
+  returns: OBJECT.exactOptional(),
+});
+
+const FUNCTION = OBJECT.transform((document, context): FunctionDraft => {
+  const { data, error } = FIELDS.safeParse(document, WITH_INPUT);
+  for (const issue of error?.issues ?? []) context.issues.push(issue as z.core.$ZodRawIssue);
+  if (data === undefined) return z.NEVER;
+  const { name, description, returns } = data;
+  const parameters = readParameters(data.parameters);
+  const fault = "schema" in parameters ? schemaFault(name, parameters.schema) : undefined;
+  if (fault !== undefined) {
+    context.addIssue({ code: "custom", path: ["parameters"], message: fault });
+  }
+  return {
+    name,
+    description,
+    document,
+    parameters,
+    ...(returns === undefined ? {} : { returns: wordsOrSchema(returns) }),
+  };
+});
+
+function readParameters(given: JsonObject | string[]): FunctionDraft["parameters"] {
+  return Array.isArray(given) ? { names: given } : wordsOrSchema(given);
+}
+
+/** A schema has `type: "object"`; type words would need a parameter named `type` to look the same. */
+function wordsOrSchema(
+  given: JsonObject,
+): { readonly words: JsonObject } | { readonly schema: JsonObject } {
+  return given["type"] === "object" ? { schema: given } : { words: given };
+}
+
+function schemaFault(name: string, parameters: JsonObject): string | undefined {
+  try {
+    argumentCheck({ name, description: "", parameters });
+  } catch (error) {
+    return `must be a JSON Schema: ${reasonOf(error)}`;
+  }
+}
+
+/** Schema of the functions, by domain; domains may have any names. */
+const DOMAINS = OBJECT.transform((given, context): ReadonlyMap<string, FunctionDraft[]> => {
+  const domains = Object.entries(given).map(([domain, functions]) => {
+    const { data, error } = z.array(FUNCTION).min(1).safeParse(functions, WITH_INPUT);
+    for (const issue of error?.issues ?? []) {
+      const path = [domain, ...issue.path];
+      context.issues.push({ ...issue, path } as z.core.$ZodRawIssue);
+    }
+    return [domain, data ?? []] as const;
+  });
+  if (domains.length === 0) {
+    context.addIssue({ code: "custom", message: "must have a domain: there is none" });
+  }
+  return new Map(domains);
+});
+
+const QUESTION = z.strictObject({
+  id: NAME,
+  domain: z.string().exactOptional(),
+  question: z.union([z.string(), MESSAGES]),
+  calls: z.array(z.strictObject({ function: NAME, arguments: OBJECT.exactOptional() })),
+  difficulty: z.enum(DIFFICULTIES).exactOptional(),
+});
+
+const SET = z.strictObject({
+  name: NAME,
+  functions: DOMAINS,
+  questions: z.array(QUESTION).min(1),
+}).superRefine(({ functions, questions }, context) => {
+  for (const [place, { domain }] of questions.entries()) {
+    const message = domainFault(domain, functions);
+    const path = ["questions", place, "domain"];
+    if (message !== undefined) context.addIssue({ code: "custom", path, message });
+  }
+});
+
+function domainFault(
+  domain: string | undefined,
+  domains: ReadonlyMap<string, unknown>,
+): string | undefined {
+  if (domain === undefined) {
+    return domains.size > 1 ? `is needed, as there are ${domains.size} domains` : undefined;
+  }
+  if (domains.has(domain)) return undefined;
+  return `must be one of ${[...domains.keys()].join(", ")}: it is ${JSON.stringify(domain)}`;
+}
+
+/**
+ * Loads a call set in toolgate's format:
+ *
+ * - `name`: Name of the set.
+ * - `functions`: A list of functions for each domain, each with `name`, `description`, `parameters` and
+ *   optionally `returns`. Parameters are a JSON Schema, whose `type` is `object`; or type words by name, such
+ *   as `{"city": "string"}`; or a list of names. Returns are a schema or type words.
+ * - `questions`: Each with an `id`; a `domain`, if there are several; a `question`, which is a text or a list
+ *   of messages, `{role, content}`; `calls`, the right ones, `{function, arguments}`, in which `"$$$"`
+ *   replaces values that are not in the question; and optionally a `difficulty`. Default: from the calls.
+ *
+ * @throws {InputError} If the file is invalid; the message names the file, the path in it and the rule.
+ */
+export function loadJsonc(path: string): CallSet {
+  const { name, functions, questions } = readJsonc(path, SET);
+  const domains = new Map(
+    [...functions].map(([domain, own]): [string, DomainDraft] => [
+      domain,
+      { source: path, functions: own },
+    ]),
+  );
+  const [only] = functions.keys();
+  const drafts = questions.map((record, place): QuestionDraft => ({
+    question: toQuestion(record, only!),
+    source: path,
+    path: `questions[${place}]`,
+    oddity: difficultyOddity(record),
+  }));
+  return assemble({ name, domains, questions: drafts });
+}
+
+function toQuestion(
+  { id, domain, question, calls, difficulty }: z.output<typeof QUESTION>,
+  only: string,
+): CallQuestion {
+  const truth = {
+    API: calls.map((call) => call.function),
+    parameters: calls.map((call) => call.arguments ?? {}),
+  };
+  return {
+    id,
+    domain: domain ?? only,
+    messages: typeof question === "string" ? [{ role: "user", content: question }] : question,
+    truth,
+    difficulty: difficulty ?? difficultyOf(truth),
+  };
+}
+
+/** Warns about an unusual difficulty. A medium question of the published set has one call, so that is usual. */
+function difficultyOddity({ difficulty, calls }: z.output<typeof QUESTION>): string | undefined {
+  const isOdd = difficulty === "easy"
+    ? calls.length > 1
+    : difficulty === "hard" && calls.length < 2;
+  if (!isOdd) return undefined;
+  const usual = difficulty === "easy" ? "one call" : "several calls";
+  return `its difficulty is ${difficulty}, which is for questions of ${usual}: it takes ${calls.length}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Claimed files: the output files of the benchmarks in a test file, none of which may share one.
+ * @module
+ */
+
+import type { Flags } from "./_flags.ts";
+import { InputError } from "../base/errors.ts";
+import { sha256 } from "../base/hash.ts";
+import { resolvePath } from "../base/output_file.ts";
+
+/** Replaces each folder, a path ending in "/", by a file in it that is named after the benchmark. */
+export function withFileNames(flags: Flags, name: string): Flags {
+  const { out, report, verdict } = flags;
+  const file = (path: string, extension: string) =>
+    path.endsWith("/") ? `${path}${fileName(name)}.${extension}` : path;
+  return {
+    ...flags,
+    ...(out === undefined ? {} : { out: file(out, "jsonl") }),
+    ...(report === undefined ? {} : { report: file(report, "html") }),
+    ...(verdict === undefined ? {} : { verdict: file(verdict, "json") }),
+  };
+}
+
+/** A name that every file system accepts. */
+function fileName(name: string): string {
+  const plain = name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "").slice(0, 80);
+  // Names in other scripts would all become the same.
+  // deno-lint-ignore no-control-regex
+  return /^[\x00-\x7f]*$/.test(name) && plain !== ""
+    ? plain
+    : [plain, sha256(name).slice(0, 8)].filter((part) => part !== "").join("_");
+}
+
+/** The files that this test file's benchmarks write, with the benchmark of each. */
+const files = new Map<string, string>();
+
+/**
+ * Claims an output file for one benchmark.
+ *
+ * @throws {InputError} If it is named like a journal but is not for trials, or another benchmark has it.
+ */
+export function claimFile(
+  { name, subject }: { readonly name: string; readonly subject: string },
+  file: string,
+  what: string,
+): void {
+  if (what !== "trials" && file.endsWith(".jsonl")) {
+    throw new InputError(
+      `Cannot write the ${what} of ${subject} to ${file} as that is a name for journals: ` +
+        "what was paid for must not be overwritten",
+    );
+  }
+  const place = resolvePath(file);
+  const other = files.get(place);
+  if (other !== undefined) {
+    throw new InputError(
+      `Cannot keep the ${what} of ${subject} in ${file} as a file belongs to one benchmark: ` +
+        `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
+    );
+  }
+  files.set(place, name);
+}
+
+/** Claims a file that is only read, which several benchmarks may share. */
+export function shareFile(file: string, what: string): void {
+  files.set(resolvePath(file), what);
+}

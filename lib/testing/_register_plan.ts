@@ -1,0 +1,509 @@
+/**
+ * Test registration: registers the trials of a plan as tests of `deno test`, and one test for its gate.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert";
+import { assertRight, passes } from "./assertions/trials.ts";
+import {
+  assertComparable,
+  type Baseline,
+  baselineOfGate,
+  missingBaseline,
+} from "../runs/baseline.ts";
+import {
+  assertFlags,
+  type BenchmarkOptions,
+  connectChoice,
+  identityOfChoice,
+  modelChoices,
+  planBenchmark,
+  type PlanInputs,
+  recordingsOf,
+} from "./options.ts";
+import { compareStrategies } from "../gate/comparison.ts";
+import { Connections } from "../models/connect.ts";
+import { onInterruption, untilInterrupted } from "./_interruption.ts";
+import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
+import { type Flags, parseFlags } from "./_flags.ts";
+import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
+import { parseWith } from "../base/input.ts";
+import { InputError } from "../base/errors.ts";
+import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
+import { writeOutput } from "../base/output_file.ts";
+import type { Plan } from "../runs/plan.ts";
+import { type CompletePolicy, GATE_POLICY } from "../gate/policy.ts";
+import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
+import { openReport, writeReport } from "./_write_report.ts";
+import { Recordings } from "../models/recordings/recordings.ts";
+import { Run } from "../runs/run.ts";
+import { shellQuote } from "../base/shell_quote.ts";
+import type { SkippedTrial } from "../runs/early_stopping.ts";
+import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
+import type { Trial } from "../trials/trial.ts";
+import { RateLimiters } from "../models/http/rate_limiter.ts";
+import type { TrialSummary } from "../trials/summary.ts";
+import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
+
+/** The registration of a benchmark besides its options. */
+export interface RegisteredPlan extends Pick<PlanInputs, "name" | "subject" | "source"> {
+  /** Returns the test name of a trial. */
+  readonly titleOf: (planned: PlannedTrial) => string;
+}
+
+/** Runs a registration; invalid input is reported without a stack. */
+export function withPlainErrors(register: () => void): void {
+  try {
+    register();
+  } catch (error) {
+    return withoutFrames(error);
+  }
+}
+
+/** Throws invalid input without its stack, which would lead into this library. */
+function withoutFrames(error: unknown): never {
+  if (error instanceof InputError) error.stack = `${error.name}: ${error.message}`;
+  throw error;
+}
+
+/**
+ * Registers a benchmark: one test case per trial and, with a gate, one test that decides.
+ *
+ * @throws {InputError} If an option or flag cannot be used; the message has its path and the rule.
+ */
+export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
+  const { name, subject } = registration;
+  const flags = withFileNames(parseFlags(Deno.args), name);
+  const journal = flags.out ?? options.journal;
+  assertFlags(subject, flags, journal, options.gate !== undefined);
+  const gate = options.gate === undefined
+    ? undefined
+    : parseWith(GATE_POLICY, options.gate, `the gate of ${subject}`);
+  const baseline = baselineOfGate(gate);
+  for (const notice of baseline?.notices ?? []) console.error(`${name}: ${notice}`);
+  const missing = missingBaseline(gate, baseline);
+  if (missing !== undefined && journal === undefined) {
+    throw new InputError(`Cannot run ${subject} as ${missing}`);
+  }
+  const plan = planBenchmark(options, { ...registration, flags, journal, baseline });
+  registerPlan(plan, options, { ...registration, flags, journal, baseline });
+}
+
+/** A registration with its files. */
+interface Registration extends RegisteredPlan {
+  readonly flags: Flags;
+  /** The file to which finished trials are appended. */
+  readonly journal: string | undefined;
+  /** The baseline of the gate. */
+  readonly baseline: Baseline | undefined;
+}
+
+function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Registration): void {
+  const { name, subject, flags, baseline, journal, titleOf } = registration;
+  const { agent } = options;
+  const missing = missingBaseline(plan.gate, baseline);
+  const choices = modelChoices(options);
+  const concurrency = flags.concurrency ?? options.concurrency;
+  const connections = connectionsOf(options, plan, flags);
+  if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
+  const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
+  if (only !== undefined) claimReplay(only.length > 0, flags.only!);
+  // A baseline is only read; several benchmarks may share it.
+  if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
+  if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
+  if (flags.verdict !== undefined) {
+    claimFile(registration, flags.verdict, "verdicts");
+    // An unwritable file must fail before anything is paid for; an old verdict is overwritten.
+    writeVerdicts(flags.verdict, reportProblem(name, "the run has not come to its end"));
+  }
+  const report = only === undefined ? flags.report ?? options.report : undefined;
+  if (report !== undefined) claimFile(registration, report, "report");
+  const begin = report === undefined ? () => {} : openReport(report);
+  const interruption = new AbortController();
+  const recordings = openRecordings(options, registration);
+  const run = new Run(plan, {
+    signal: interruption.signal,
+    connect: (entry) => connectChoice(entry, choices, connections, agent),
+    identify: (entry) => identityOfChoice(entry, choices),
+    ...(recordings === undefined ? {} : { recordings }),
+    slowStart: true,
+    resume: flags.resume,
+    retryInvalid: flags.retryInvalid,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(flags.shard === undefined ? {} : { shard: flags.shard }),
+    ...(only === undefined ? {} : { only }),
+    ...(baseline === undefined ? {} : { baseline }),
+    // A replay runs one trial, which belongs to no run.
+    ...(journal === undefined || only !== undefined ? {} : { journal }),
+    ...(agent === undefined ? {} : { agent }),
+  });
+  recordings?.claim(run.trials, subject);
+  run.connect();
+  for (const notice of run.notices) console.error(notice);
+  // A replay fails whenever its trial does, even with a gate.
+  const state: RunState = {
+    begin,
+    scores: [],
+    trials: [],
+    whole: report !== undefined,
+    origin: "",
+  };
+  const strict = plan.gate === undefined || only !== undefined;
+  const { signal } = interruption;
+  registerCases(name, run, { strict, prices: plan.prices, titleOf, signal }, state);
+  if (plan.gate !== undefined) {
+    const partial = flags.shard !== undefined || only !== undefined;
+    if (!partial) printForecast(name, plan);
+    const file = flags.verdict;
+    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, state, signal };
+    registerGate(name, { ...gate, sharded: flags.shard !== undefined });
+  }
+  const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
+    if (report === undefined || trials.length === 0) return;
+    const { decision, origin } = state;
+    const replay = (trial: Trial) => replayLine(origin, trial);
+    const { shard } = flags;
+    await writeReport(report, plan, { trials, shard, decision, stopped, replay });
+    console.log(`${name}: report: ${report}`);
+  };
+  const stopListening = onInterruption(async () => {
+    interruption.abort(new Error("the run was interrupted"));
+    const hasBegun = run.inFlight > 0;
+    const { trials, count, isWhole } = await finishedTrials(run, state);
+    run[Symbol.dispose]();
+    if (!hasBegun && count === 0) return;
+    // Of several benchmarks in a file, those already over were not interrupted.
+    const isOver = isWhole && (strict || flags.shard !== undefined || state.decision !== undefined);
+    if (isOver) return await writeTrials(trials, run.stopped);
+    const planned = run.trials.length;
+    const advice = only !== undefined || journal === undefined
+      ? "nothing is kept, as it has no journal"
+      : `to continue, the same command with --resume`;
+    console.error(`${name}: interrupted: ${count} of ${planned} trials; ${advice}`);
+    await writeTrials(trials, "the run was interrupted");
+  });
+  Deno.test.afterAll(async () => {
+    await writeTrials(state.trials, run.stopped);
+    RATE_LIMITERS.tellWaiting();
+    // The summary of a replay was printed at the start.
+    const lines = recordings?.mode === "replay" ? recordings.doubts : recordings?.summary;
+    for (const line of lines ?? []) console.error(`${name}: ${line}`);
+    run[Symbol.dispose]();
+    await connections[Symbol.asyncDispose]();
+    stopListening();
+  });
+}
+
+/**
+ * The finished trials once those in flight are abandoned: their number, the whole trials if a report shows
+ * them, and whether no needed one is missing.
+ */
+async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
+  const settled = await Promise.allSettled(
+    run.trials.map(async (_, place) => {
+      // Only the summary of a forgotten trial is left.
+      if (!whole && run.score(place) !== undefined) return undefined;
+      return await run.trial(place);
+    }),
+  );
+  const trials = settled.flatMap((one) =>
+    one.status === "fulfilled" && one.value?.kind === "trial" ? [one.value] : []
+  );
+  return {
+    trials: whole ? trials : [],
+    count: run.trials.filter((_, place) => run.score(place) !== undefined).length,
+    isWhole: settled.every(({ status }) => status === "fulfilled"),
+  };
+}
+
+/** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
+const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
+
+/** Notices of recordings that were already printed: a test file may have many benchmarks. */
+const printedNotices = new Set<string>();
+
+function openRecordings(
+  options: BenchmarkOptions,
+  { flags, subject }: Registration,
+): Recordings | undefined {
+  const settings = recordingsOf(options, flags, subject);
+  if (settings === undefined) return undefined;
+  const recordings = new Recordings(settings);
+  if (!printedNotices.has(recordings.notice)) console.error(recordings.notice);
+  printedNotices.add(recordings.notice);
+  return recordings;
+}
+
+function connectionsOf(
+  options: BenchmarkOptions,
+  { callSets = [] }: Plan,
+  { rates }: Flags,
+): Connections {
+  const { baseURL, retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
+  return new Connections({
+    sets: callSets,
+    limiters: RATE_LIMITERS,
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...rates,
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(retries === undefined ? {} : { retries }),
+    ...(requestTimeout === undefined ? {} : { requestTimeout }),
+  });
+}
+
+/** At most this many replay commands are printed by a benchmark with a gate. */
+const MOST_REPLAYS = 5;
+
+/** Retries would turn pass@1 into pass@k; sanitizers mistake trials that run ahead for leaks. */
+const ONCE_AND_AHEAD = {
+  ...{ retry: 0, repeats: 0, sanitizeOps: false, sanitizeResources: false },
+  // An interruption exits during a test; `noticeExit` reports all other exits.
+  sanitizeExit: false,
+};
+
+/** The progress of a run. */
+interface RunState {
+  /** Call before a trial is run. */
+  readonly begin: () => void;
+  /** The summaries, in order of request; all of them once the gate has decided. */
+  scores: TrialSummary[];
+  /** The whole trials, in the same order; empty unless a report shows them. */
+  trials: Trial[];
+  /** Whether a report shows the whole trials. */
+  readonly whole: boolean;
+  /** The decision of the gate. */
+  decision?: GateReport;
+  /** The test file, as a URL. */
+  origin: string;
+}
+
+interface CaseOptions extends Pick<RegisteredPlan, "titleOf"> {
+  /** Whether a case fails if its trial did not end correctly. */
+  readonly strict: boolean;
+  readonly prices: Plan["prices"];
+  /** Aborts when the run is interrupted. */
+  readonly signal: AbortSignal;
+}
+
+function registerCases(
+  name: string,
+  run: Run,
+  { strict, prices, titleOf, signal }: CaseOptions,
+  state: RunState,
+): void {
+  const cases = run.trials.map((planned, place) => ({ title: titleOf(planned), place }));
+  let replays = 0;
+  Deno.test.each(cases)("$title", ONCE_AND_AHEAD, async ({ place }, context) => {
+    state.begin();
+    const trial = await untilInterrupted(run.trial(place), signal).catch(withoutFrames);
+    if (trial.kind === "needless") return await skip(trial, strict, context);
+    state.origin = context.origin;
+    state.scores.push(run.score(place)!);
+    if (state.whole) state.trials.push(trial);
+    // Thousands of whole trials would fill the memory.
+    else run.forget(place);
+    const isUnchanged = strict && trial.changed === false && isCase(trial.task);
+    if ((trial.solved || trial.outcome === "abstained") && !isUnchanged) return;
+    const replay = `replay: ${replayLine(context.origin, trial)}`;
+    if (strict) {
+      try {
+        assertRight(trial);
+        assertPerturbed(trial);
+      } catch (error) {
+        throw withLine(error as AssertionError, replay);
+      }
+    }
+    const { describeOutcome } = await import("../reports/story.ts");
+    // Hundreds of replay commands would bury the verdict.
+    console.log(
+      replays++ < MOST_REPLAYS ? `${describeOutcome(trial)}\n${replay}` : describeOutcome(trial),
+    );
+  });
+  if (!strict) return;
+  Deno.test.afterAll(async () => {
+    const { scores } = state;
+    if (scores.length <= 1) return;
+    const { renderTables } = await import("../reports/terminal.ts");
+    console.log(`\n${name}\n\n${renderTables(scores, prices)}\n`);
+  });
+}
+
+/** Fails a tool test whose perturbation changed nothing, as it would falsely show robustness. */
+function assertPerturbed({ changed, perturbation, task }: Trial): void {
+  if (changed !== false || !isCase(task)) return;
+  throw new AssertionError(
+    `The perturbation ${perturbation} found nothing to change, so that the test says nothing about it. ` +
+      "Values in the question are found by the arguments of oracle, or given by parameters",
+  );
+}
+
+/** An error with an additional line; its stack names only the place in the user's file, if any. */
+function withLine({ message, stack = "" }: AssertionError, line: string): AssertionError {
+  const error = new AssertionError(`${message}\n${line}`);
+  const place = /\n {4}at ([^\s()]+:\d+:\d+)$/.exec(stack)?.[1];
+  const url = place === undefined ? undefined : new URL(place, `file://${Deno.cwd()}/`).href;
+  // The test runner would print the text before the frames again, unless it is one line.
+  error.stack = "AssertionError" + (url === undefined ? "" : `\n    at ${url}`);
+  return error;
+}
+
+/** Ends a skipped case with a note; without a gate nothing else decides, so that it fails. */
+async function skip(
+  { by, reason }: SkippedTrial,
+  strict: boolean,
+  context: Deno.TestContext,
+): Promise<void> {
+  if (strict) throw new AssertionError(`The trial was not run as ${reason}`);
+  const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
+  await context.step({ name, ignore: true, fn() {} });
+}
+
+/** Prints the gate's forecast and, with prices, the cost, before anything is spent. */
+function printForecast(name: string, plan: Plan): void {
+  const result = forecast(plan)!;
+  // An estimate opens tasks, which may run the user's code.
+  const cost = plan.prices === undefined ? [] : forecastCost(plan, estimateUsage(plan), result);
+  for (const line of [...result.lines, ...cost]) console.log(`${name}: ${line}`);
+  for (const warning of planWarnings(plan, result)) console.error(`${name}: warning: ${warning}`);
+}
+
+interface GateTest {
+  readonly plan: Plan;
+  readonly policy: CompletePolicy;
+  readonly run: Run;
+  readonly baseline: Baseline | undefined;
+  /** Why the baseline is missing, if it is. */
+  readonly missing: string | undefined;
+  /** Whether only a part of the plan is run. */
+  readonly partial: boolean;
+  /** Whether that is due to shards, not to a replay. */
+  readonly sharded: boolean;
+  /** The file of the verdicts. */
+  readonly file: string | undefined;
+  readonly state: RunState;
+  /** Aborts when the run is interrupted. */
+  readonly signal: AbortSignal;
+}
+
+function registerGate(name: string, test: GateTest): void {
+  const { plan, policy, run, baseline, missing, partial, sharded, file, state, signal } = test;
+  if (partial) {
+    console.error(
+      `${name}: the gate needs all trials; this is a part of them, so it is ignored` +
+        (policy.sequential ? ", and nothing is stopped early" : "") +
+        (sharded ? ". Over the journals of all shards decides: deno task toolgate gate" : ""),
+    );
+  }
+  let decided = false;
+  const publish = async (trials: readonly TrialSummary[], decision: GateReport) => {
+    const { gateToMarkdown, renderGate, summarizeJob } = await reportTexts();
+    console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
+    summarizeJob(gateToMarkdown(decision));
+    if (file !== undefined) writeVerdicts(file, decision);
+    state.decision = decision;
+  };
+  Deno.test(`${name} > gate`, { ...ONCE_AND_AHEAD, ignore: partial }, async ({ origin }) => {
+    state.begin();
+    const trials = await untilInterrupted(run.scores(), signal).catch(withoutFrames);
+    state.scores = trials;
+    if (state.whole) state.trials = await run.all();
+    state.origin = origin;
+    const { rule, prices } = plan;
+    decided = true;
+    if (missing !== undefined) {
+      const problem = reportProblem(name, missing);
+      await publish(trials, problem);
+      throw await verdictError(problem);
+    }
+    const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
+      rule,
+      prices,
+      baseline,
+      stopped: run.stopped,
+    });
+    await publish(
+      trials,
+      reportVerdicts(name, variants, policy, compareStrategies(trials, prices)),
+    );
+    const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
+    if (failed.length > 0) {
+      throw await verdictError(reportVerdicts(name, failed, policy));
+    }
+    if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
+  });
+  if (partial) return;
+  Deno.test.afterAll(() => {
+    if (!decided) console.error(`${name}: the gate did not run: nothing was decided`);
+  });
+}
+
+/** The modules that render reports: loaded when a gate has decided, as most are large. */
+async function reportTexts() {
+  const [{ summarizeJob }, { gateToMarkdown }, { renderGate }, { renderVerdicts }] = await Promise
+    .all([
+      import("../reports/job_summary.ts"),
+      import("../reports/markdown.ts"),
+      import("../reports/terminal.ts"),
+      import("../reports/verdicts.ts"),
+    ]);
+  return { gateToMarkdown, renderGate, renderVerdicts, summarizeJob };
+}
+
+/** The gate's decision as an error; a stack would lead into this library. */
+async function verdictError(decision: GateReport): Promise<AssertionError> {
+  const { renderVerdicts } = await reportTexts();
+  const error = new AssertionError(renderVerdicts(decision));
+  error.stack = "AssertionError";
+  return error;
+}
+
+/** @throws {InputError} If the file cannot be written. */
+function writeVerdicts(file: string, verdicts: GateReport): void {
+  writeOutput(file, `${JSON.stringify(verdicts, null, 2)}\n`, "the verdicts to");
+}
+
+/** The trial of `--only`: from the plan or, after a fresh seed, from the id alone. */
+function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
+  const planned = plan.trials.filter((trial) => trial.id === id);
+  if (planned.length > 0) return planned;
+  const key = parseTrialId(id);
+  if (key === undefined) {
+    throw new InputError(`Cannot run --only=${id} as that is no trial id`);
+  }
+  // The file may have several benchmarks; the id belongs to those that match all but its task.
+  const isKnown = plan.trials.some((trial) =>
+    trial.model === key.model && trial.strategy === key.strategy &&
+    trial.perturbation === key.perturbation && isOfKind(key.task, trial.task)
+  );
+  return isKnown ? [{ ...key, id, index: 0, block: 0 }] : [];
+}
+
+/** Whether a benchmark with one task could have the other: each case is its own benchmark. */
+function isOfKind(one: TaskSpec, other: TaskSpec): boolean {
+  if (isCase(one)) return isCase(other) && one.case === other.case;
+  return !isCase(other);
+}
+
+/** Whether a benchmark of this file has the trial of `--only`, and whether a test checks that. */
+const replay = { found: false, watched: false };
+
+/** Fails a file if none of its benchmarks has the trial. */
+function claimReplay(found: boolean, id: string): void {
+  replay.found ||= found;
+  if (found || replay.watched) return;
+  replay.watched = true;
+  Deno.test("replay", ONCE_AND_AHEAD, () => {
+    if (replay.found) return;
+    throw new AssertionError(
+      `Cannot run --only=${id} as nothing in this file has its task, model, strategy and perturbation`,
+    );
+  });
+}
+
+function replayLine(origin: string, { id }: Trial): string {
+  const file = decodeURIComponent(new URL(origin).pathname);
+  const here = `${Deno.cwd()}/`;
+  const path = file.startsWith(here) ? file.slice(here.length) : file;
+  return `deno test -A ${shellQuote(path)} -- --only=${shellQuote(id)}`;
+}

@@ -1,0 +1,236 @@
+/**
+ * Assertion messages: describe what was wrong with calls, and which were made.
+ * @module
+ */
+
+import { AssertionError } from "@std/assert";
+import { nearestCall } from "../../calls/expected/match_calls.ts";
+import type { RecordedCall } from "../../calls/record.ts";
+import type { CheckedCall } from "../../calls/expected/expected_call.ts";
+import { isLost } from "../../tools/fault.ts";
+import { InputError } from "../../base/errors.ts";
+import { isJsonObject, printable } from "../../base/json.ts";
+import type { ValueDifference } from "../../calls/values/differences.ts";
+import { className, isObject } from "../../calls/values/parts.ts";
+import { valueText } from "../../calls/values/text.ts";
+
+/** At most this many calls are shown. */
+const MOST_CALLS = 12;
+/** At most this many differences of one call, and this many wrong calls, are listed. */
+const MOST_LISTED = 10;
+/** At most this many missing calls are listed. */
+const MOST_MISSING = 5;
+/** At most this many characters of a name are shown. */
+const LONGEST_NAME = 60;
+
+/** The parts of a failure message. */
+export interface AssertionStory {
+  /** What failed, without a full stop. */
+  readonly what: string;
+  /** The user's message, shown after it. */
+  readonly message?: string | undefined;
+  /** Details, one per line. */
+  readonly lines?: readonly string[];
+  /** The calls that were made; omitted if they are irrelevant. */
+  readonly calls?: readonly RecordedCall[];
+  /** The place of a call that must be shown; default: the first. */
+  readonly focus?: number | undefined;
+}
+
+/**
+ * Fails an assertion.
+ *
+ * @throws {AssertionError} Always, with all parts of the message.
+ */
+export function fail({ what, message, lines = [], calls, focus }: AssertionStory): never {
+  const head = `${what}${message === undefined ? "." : `: ${printable(message, 500)}`}`;
+  const details = [...lines, ...(calls === undefined ? [] : callLines(calls, focus))];
+  throw new AssertionError([head, ...details.map((line) => `  ${line}`)].join("\n"));
+}
+
+/**
+ * Checks the arguments that all assertions share.
+ *
+ * @throws {InputError} If the record is none, such as a promise, or the message is no text.
+ */
+export function checkUse(
+  record: { readonly calls: readonly RecordedCall[] },
+  message: string | undefined,
+): void {
+  if (!Array.isArray(record?.calls)) {
+    const state = isObject(record) ? className(record) : String(record);
+    throw new InputError(
+      "Cannot assert anything as what it is asserted of must be a record with a list of calls: " +
+        `it is ${printable(state, LONGEST_NAME)}`,
+    );
+  }
+  checkMessage(message);
+}
+
+/**
+ * Checks the user's message of an assertion.
+ *
+ * @throws {InputError} If it is no text: options come before it.
+ */
+export function checkMessage(message: string | undefined): void {
+  if (message === undefined || typeof message === "string") return;
+  throw new InputError(
+    "Cannot assert anything as the message, the last argument, must be a text: " +
+      `it is ${valueText(message)}`,
+  );
+}
+
+/**
+ * The calls that were made, one per line.
+ *
+ * @param focus The place of a call that must be shown.
+ *
+ * @example Usage
+ * ```ts
+ * import { callLines } from "./_messages.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const written = '{"city":"Paris"}';
+ * const given = { arguments: JSON.parse(written), written };
+ * const call = { call: 1, step: 1, tool: "weather", ...given, result: "rain" };
+ * assertEquals(callLines([call]), ["calls made: 1", '  1. step 1 weather(city="Paris") -> rain']);
+ * ```
+ */
+export function callLines(calls: readonly RecordedCall[], focus = 0): readonly string[] {
+  if (calls.length === 0) return ["calls made: none"];
+  const end = Math.min(Math.max(MOST_CALLS, focus + 2), calls.length);
+  const start = Math.max(0, end - MOST_CALLS);
+  const lost = calls.filter(isLost).length;
+  return [
+    `calls made: ${calls.length}${lost === 0 ? "" : `, ${lost} of them met a fault`}`,
+    ...(start > 0 ? [`  ... ${start} before`] : []),
+    ...calls.slice(start, end).map((call) => `  ${describeRecordedCall(call)}`),
+    ...(end < calls.length ? [`  ... ${calls.length - end} after`] : []),
+  ];
+}
+
+/** A call and its outcome, on one line. */
+function describeRecordedCall(recorded: RecordedCall): string {
+  const { call, step, tool, arguments: given, written, result, error, refused, fault } = recorded;
+  // Only plain values are shown one by one.
+  const isPlain = isJsonObject(given) &&
+    Object.values(given).every((value) => typeof value !== "object");
+  const argumentsText = isPlain
+    ? Object.entries(given).map(([key, value]) => `${key}=${valueText(value)}`).join(", ")
+    : written;
+  const failed = refused
+    ? "refused: "
+    : isLost(recorded)
+    ? `fault ${fault}: `
+    : error === undefined
+    ? ""
+    : "failed: ";
+  const outcome = failed + printable(error ?? result, 80);
+  return `${call}. step ${step} ${printable(tool, LONGEST_NAME)}(${
+    printable(argumentsText, 120)
+  }) -> ${outcome}`;
+}
+
+/** The name of a call, such as `call 2 (step 1) weather`, which says if it was refused or lost. */
+export function callName({ call, step, tool, refused, fault }: RecordedCall): string {
+  return `call ${call} (step ${step}) ${printable(tool, LONGEST_NAME)}${
+    refused ? " (refused)" : isLost({ fault }) ? ` (fault ${fault})` : ""
+  }`;
+}
+
+/** The calls that were lost to a fault and do not count, one per line. */
+export function lostLines(calls: readonly RecordedCall[]): readonly string[] {
+  const lines = calls.filter(isLost)
+    .map(({ call, fault }) => `call ${call} met the fault ${fault} and does not count`);
+  return limitLines(lines, "call");
+}
+
+/** The call that is nearest to an expected one, and its differences; empty if there is none. */
+export function nearestLines(
+  expected: CheckedCall,
+  calls: readonly RecordedCall[],
+): readonly string[] {
+  const nearest = nearestCall(expected, { calls, tools: [] });
+  if (nearest === undefined) return [];
+  const { call, differences } = nearest;
+  const reason = call.refused
+    ? [`it was refused: ${printable(call.error ?? call.result, 300)}`]
+    : [];
+  return [
+    `nearest is ${callName(call)}`,
+    ...[...reason, ...lostLines([call]), ...differenceLines(differences)].map((line) =>
+      `  ${line}`
+    ),
+  ];
+}
+
+/** The missing calls, each with the nearest of the unexpected ones. */
+export function missingLines(
+  expected: readonly CheckedCall[],
+  missing: readonly number[],
+  spare: readonly RecordedCall[],
+): readonly string[] {
+  const lines = missing.slice(0, MOST_MISSING).flatMap((place) => [
+    `expected call ${place + 1} of ${expected.length} was not made: ${expected[place]}`,
+    ...nearestLines(expected[place]!, spare).map((line) => `  ${line}`),
+  ]);
+  const more = missing.length - MOST_MISSING;
+  return more > 0 ? [...lines, `... ${countText(more, "more expected call")} not made`] : lines;
+}
+
+/** The unexpected calls, one per line. */
+export function spareLines(spare: readonly RecordedCall[]): readonly string[] {
+  return limitLines(spare.map((call) => `${callName(call)} is not expected`), "call");
+}
+
+/**
+ * The differences, one per line.
+ *
+ * @example Usage
+ * ```ts
+ * import { differenceLines } from "./_messages.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const path = "arguments.city";
+ * assertEquals(
+ *   differenceLines([
+ *     { path, expected: '"Paris"', actual: '"Rome"', kind: "different" },
+ *     { path, expected: '"Paris"', actual: "nothing", kind: "missing" },
+ *     { path, expected: "nothing", actual: '"Rome"', kind: "unexpected" },
+ *   ]),
+ *   [
+ *     'arguments.city is different: expected "Paris", but it is "Rome"',
+ *     'arguments.city is missing: expected "Paris"',
+ *     'arguments.city is unexpected: it is "Rome"',
+ *   ],
+ * );
+ * ```
+ */
+export function differenceLines(differences: readonly ValueDifference[]): readonly string[] {
+  return limitLines(differences.map(describeDifference), "difference");
+}
+
+/** The first of the lines, and the number of further ones. */
+export function limitLines(lines: readonly string[], what: string): readonly string[] {
+  if (lines.length <= MOST_LISTED) return lines;
+  return [
+    ...lines.slice(0, MOST_LISTED),
+    `... ${countText(lines.length - MOST_LISTED, `more ${what}`)}`,
+  ];
+}
+
+function describeDifference(difference: ValueDifference): string {
+  const { path, expected, actual, kind, error } = difference;
+  const isThere = kind === "missing" ? "it is missing" : `it is ${actual}`;
+  if (error !== undefined) {
+    return `${path} could not be compared with ${expected}: ${error}; ${isThere}`;
+  }
+  if (kind === "missing") return `${path} is missing: expected ${expected}`;
+  if (kind === "unexpected") return `${path} is unexpected: it is ${actual}`;
+  return `${path} is different: expected ${expected}, but it is ${actual}`;
+}
+
+/** A number of things, such as `2 calls`. */
+export function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

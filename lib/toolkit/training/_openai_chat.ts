@@ -1,0 +1,83 @@
+/**
+ * OpenAI's format for supervised fine-tuning of chat models: `messages`, `tools` and `parallel_tool_calls`.
+ *
+ * @see https://platform.openai.com/docs/api-reference/fine-tuning/chat-input
+ * @module
+ */
+
+import type { JsonObject } from "../../base/json.ts";
+import type { Message } from "../../tools/message.ts";
+import { toOpenAITool } from "../../tools/tool.ts";
+import type { TrainingFormat } from "./format.ts";
+
+/** The pattern of valid function names. */
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** The highest number of functions. */
+const MAX_TOOLS = 128;
+
+/**
+ * OpenAI's format for chat models: each line has the messages and tools of a request, and the last message is
+ * the assistant's. Contents are strings, as uploads require for results of tools. A reply with a failed call
+ * has weight 0: it is context for later messages, not a training target.
+ *
+ * @example Usage
+ * ```ts
+ * import { openaiChat } from "./_openai_chat.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { messages } = openaiChat.write({
+ *   messages: [
+ *     { role: "user", content: "Add 1." },
+ *     { role: "assistant", content: "", calls: [{ id: "c1", name: "add", arguments: '{"a":1}' }] },
+ *     { role: "tool", callId: "c1", name: "add", content: "1" },
+ *     { role: "assistant", content: "It is 1.", calls: [] },
+ *   ],
+ *   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],
+ *   parallel: true,
+ * });
+ * assertEquals(messages, [
+ *   { role: "user", content: "Add 1." },
+ *   {
+ *     role: "assistant",
+ *     tool_calls: [{ id: "c1", type: "function", function: { name: "add", arguments: '{"a":1}' } }],
+ *   },
+ *   { role: "tool", tool_call_id: "c1", content: "1" },
+ *   { role: "assistant", content: "It is 1." },
+ * ]);
+ * ```
+ */
+export const openaiChat: TrainingFormat = {
+  id: "openai-chat",
+  refuse: ({ messages, tools }) => {
+    if (tools.length > MAX_TOOLS) return `it offers more than ${MAX_TOOLS} functions`;
+    const called = messages.flatMap((message) => message.role === "assistant" ? message.calls : []);
+    return [...tools, ...called].every(({ name }) => NAME.test(name))
+      ? undefined
+      : "a function has a name that OpenAI does not accept";
+  },
+  write: ({ messages, tools, parallel, mistaken }) => ({
+    messages: messages.map((message, place) => ({
+      ...writeMessage(message),
+      ...(mistaken?.has(place) ? { weight: 0 } : {}),
+    })),
+    tools: tools.map((tool) => ({ ...toOpenAITool(tool) }) as unknown as JsonObject),
+    parallel_tool_calls: parallel,
+  }),
+};
+
+function writeMessage(message: Message): JsonObject {
+  if (message.role === "tool") {
+    return { role: "tool", tool_call_id: message.callId, content: message.content };
+  }
+  const { role, content } = message;
+  if (message.role !== "assistant" || message.calls.length === 0) return { role, content };
+  return {
+    role,
+    ...(content === "" ? {} : { content }),
+    tool_calls: message.calls.map(({ id, name, arguments: given }) => ({
+      id,
+      type: "function",
+      function: { name, arguments: given },
+    })),
+  };
+}
