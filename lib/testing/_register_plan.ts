@@ -3,7 +3,7 @@
  * @module
  */
 
-import { AssertionError } from "@std/assert";
+import { AssertionError } from "@std/assert/assertion-error";
 import { assertRight, passes } from "./assertions/trials.ts";
 import {
   assertComparable,

@@ -1,10 +1,14 @@
 // The npm copy of the standard library has no types. What is used of it is declared here, as the
 // library itself documents it; without these declarations its imports would silently be `any`.
 
-declare module "@std/assert" {
+declare module "@std/assert/assertion-error" {
   export class AssertionError extends Error {
     constructor(message: string, options?: ErrorOptions);
   }
+}
+
+declare module "@std/assert" {
+  export { AssertionError } from "@std/assert/assertion-error";
   export function assert(condition: unknown, message?: string): asserts condition;
   export function assertAlmostEquals(
     actual: number,

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { AssertionError } from "@std/assert";
+import { AssertionError } from "@std/assert/assertion-error";
 import { nearestCall } from "../../calls/expected/match_calls.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/expected_call.ts";

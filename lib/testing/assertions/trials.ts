@@ -3,7 +3,7 @@
  * @module
  */
 
-import { AssertionError } from "@std/assert";
+import { AssertionError } from "@std/assert/assertion-error";
 import type { Verdict } from "../../gate/decide.ts";
 import { parseWith } from "../../base/input.ts";
 import { InputError } from "../../base/errors.ts";
