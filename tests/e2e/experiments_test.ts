@@ -5,7 +5,7 @@ import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Breakdown } from "../../lib/reports/metrics/breakdown.ts";
 import type { Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/dimensions.ts";
-import { toolgate } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
 import { tableOf } from "../support/documents.ts";
 
