@@ -95,14 +95,6 @@ export function beginToolgate(arguments_: readonly string[], options?: ChildOpti
   return start(Deno.execPath(), [...LAUNCH, ...arguments_], options);
 }
 
-/** Runs a command of toolgate to its end, in a process of its own. */
-export function toolgate(
-  arguments_: readonly string[],
-  options?: ChildOptions,
-): Promise<Finished> {
-  return beginToolgate(arguments_, options).finished;
-}
-
 /** A temporary folder that goes when its scope ends. */
 export interface Folder extends AsyncDisposable {
   readonly path: string;
