@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { APIS } from "../../lib/models/model.ts";
-import { countingServer, deno, folder, readLines, ROOT, toolgate } from "../support/child.ts";
+import { countingServer, deno, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const SUITE = {
   name: "small",

@@ -1,7 +1,8 @@
 // The commands on suites of call sets, as a user calls them.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { folder, readLines, ROOT, toolgate } from "../support/child.ts";
+import { folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const CITY = `${ROOT}/fixtures/call_sets/city`;
 

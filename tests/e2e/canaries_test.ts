@@ -13,7 +13,8 @@ import { InfrastructureError } from "../../lib/models/model.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
 import { MARK } from "../../lib/base/secrets.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
-import { deno, type Finished, folder, ROOT, toolgate } from "../support/child.ts";
+import { deno, type Finished, folder, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 /** Secrets that nothing but their place gives away; their characters differ in JSON, URLs and HTML. */
 const PLACED = {

@@ -2,7 +2,8 @@
 
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Report } from "../../lib/reports/report.ts";
-import { deno, folder, ROOT, toolgate } from "../support/child.ts";
+import { deno, folder, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const SUITE = `${ROOT}/fixtures/suites/dimensions.jsonc`;
 

@@ -13,7 +13,8 @@ import type { Report } from "../../lib/reports/report.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import type { Parse } from "../../lib/calls/trace.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import { folder, readLines, toolgate, toolgates } from "../support/child.ts";
+import { folder, readLines } from "../support/child.ts";
+import { toolgate, toolgates } from "../support/command_line.ts";
 import { shell, shellLines, tableOf, unchecked, Workplace } from "../support/documents.ts";
 
 const LINES = [...shellLines("deno task toolgate"), ...shellLines("deno test -A fixtures/")];
@@ -39,9 +40,8 @@ function runLines(): Promise<readonly Ended[]> {
   return ended ??= (async () => {
     const isPlain = (line: string) => line.startsWith("deno task") && !line.includes("*");
     const plain = LINES.filter(isPlain);
-    const results = await toolgates(
-      plain.map((line) => ({ cwd: place.clone, line: wordsOf(line).slice(3) })),
-    );
+    const words = plain.map((line) => wordsOf(line).slice(3));
+    const results = await toolgates(words, { cwd: place.clone });
     const all: Ended[] = results.map(({ code, all }, at) => ({
       line: plain[at]!,
       code,

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import type { Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
-import { toolgate } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
 import { tableOf } from "../support/documents.ts";
 

@@ -5,7 +5,8 @@ import { EXPORT_HELP } from "../../lib/cli/export.ts";
 import { hermes } from "../../lib/models/formats/hermes.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { CITY, CITY_PATH } from "../support/call_sets.ts";
-import { type Folder, folder, readLines, toolgate } from "../support/child.ts";
+import { type Folder, folder, readLines } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
 import { checkHermesLine, checkOpenAILine, type OpenAILine } from "../support/training_lines.ts";
 

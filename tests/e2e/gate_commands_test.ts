@@ -19,9 +19,8 @@ import {
   type Folder,
   folder,
   readLines,
-  toolgate,
-  toolgates,
 } from "../support/child.ts";
+import { toolgate, toolgates } from "../support/command_line.ts";
 
 /** A suite of two cells; `more` overrides. */
 function suiteOf(more: Record<string, unknown>): string {
@@ -264,7 +263,7 @@ Deno.test("toolgate gate compares strategies beneath its verdicts, which decides
   });
   for (const journal of Object.values(journals)) {
     const line = ["gate", journal, "--prices", prices];
-    const [shown, told] = await toolgates([line, [...line, "--json"]]) as [Finished, Finished];
+    const [shown, told] = [await toolgate(line), await toolgate([...line, "--json"])];
     const verdict = shown.stdout.search(/^sim:noisy\S+ \+ restate \(simulated\): PASS: /m);
     const table = shown.stdout.indexOf("\nStrategies against the baseline\n");
     assert(0 < verdict && verdict < table, shown.all);

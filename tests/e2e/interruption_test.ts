@@ -18,8 +18,8 @@ import {
   readLines,
   ROOT,
   start,
-  toolgate,
 } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { type LimitingServer, limitingServer } from "../support/limiting_server.ts";
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);

@@ -11,7 +11,7 @@ import { parseQuery } from "../../lib/perturbations/queries/file.ts";
 import { perturbationsIn } from "../../lib/perturbations/ids.ts";
 import { perturbReturn } from "../../lib/perturbations/returns.ts";
 import { parseToolDocuments } from "../../lib/tools/documents.ts";
-import { toolgate } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
 
 const TOOLS = [{

@@ -6,7 +6,8 @@ import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { browserTest } from "../support/browser.ts";
-import { type Folder, folder, readLines, toolgate } from "../support/child.ts";
+import { type Folder, folder, readLines } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { habitServer } from "../support/probing.ts";
 import { goToTrial, openReport, readTrial, writeReport } from "../support/report_page.ts";
 

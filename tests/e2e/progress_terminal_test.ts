@@ -1,7 +1,8 @@
 // The progress of `run` as it looks on a terminal, and where there is none.
 
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
-import { countingServer, folder, LAUNCH, start, toolgate } from "../support/child.ts";
+import { countingServer, folder, LAUNCH, start } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const HIDE = "\x1b[?25l";
 const SHOW = "\x1b[?25h";

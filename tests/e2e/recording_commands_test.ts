@@ -12,8 +12,8 @@ import {
   readLines,
   ROOT,
   TEMPORARY,
-  toolgate,
 } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const SUITE = {
   name: "small",

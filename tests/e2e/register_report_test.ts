@@ -11,8 +11,8 @@ import {
   readLines,
   ROOT,
   start,
-  toolgate,
 } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
 const NOTICE = "The run has not come to its end";

@@ -13,8 +13,8 @@ import {
   readLines,
   ROOT,
   start,
-  toolgate,
 } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
 import { finish, HOSTILE, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";

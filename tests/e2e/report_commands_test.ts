@@ -7,16 +7,8 @@ import { type Shard, shardOf } from "../../lib/runs/shards.ts";
 import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
-import {
-  deno,
-  type Finished,
-  type Folder,
-  folder,
-  readLines,
-  ROOT,
-  toolgate,
-  toolgates,
-} from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate, toolgates } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
 import { finish, record } from "../support/records.ts";
 import { reportedTrials } from "../support/report_data.ts";
@@ -208,16 +200,10 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
       /INVALID: .*base\.json/,
     ],
   };
-  await using places = new AsyncDisposableStack();
-  const lines = [];
-  for (const [make] of Object.values(cases)) {
-    const place = places.use(await folder());
-    lines.push({ cwd: place.path, line: ["report", ...make(place)] });
-  }
-  const told = await toolgates(lines);
-  for (const [at, [name, [, message]]] of Object.entries(cases).entries()) {
-    await context.step(name, () => {
-      const finished = told[at]!;
+  for (const [name, [make, message]] of Object.entries(cases)) {
+    await context.step(name, async () => {
+      await using place = await folder();
+      const finished = await report(place, ...make(place));
       assertEquals([finished.code, finished.stderr], [0, ""], finished.all);
       assertMatch(finished.stdout, message);
     });
@@ -266,14 +252,20 @@ Deno.test("toolgate report refuses a wrong command line, and loses nothing by it
     ],
     [["a.jsonl", "--html", "new.html", "--json", "new.html"], /new\.html is named twice/],
     [["a.jsonl", "--html", "old.html", "--json", "./old.html"], /\.\/old\.html is named twice/],
-    [["a.jsonl", "--html", "folder"], /Cannot write the report to folder: it is a folder/],
-    [["a.jsonl", "--json", "text.txt/r.json"], /Cannot write the report to text\.txt\/r\.json: /],
-    [["a.jsonl", "--prices", "none.jsonc"], /Cannot read none\.jsonc: there is no such file/],
+    [["a.jsonl", "--html", "folder"], /Cannot write the report to \S+\/folder: it is a folder/],
+    [
+      ["a.jsonl", "--json", "text.txt/r.json"],
+      /Cannot write the report to \S+\/text\.txt\/r\.json: /,
+    ],
+    [["a.jsonl", "--prices", "none.jsonc"], /Cannot read \S+\/none\.jsonc: there is no such file/],
     [
       ["a.jsonl", "seed.jsonl"],
-      /a\.jsonl and seed\.jsonl together.*: they differ in seed; run them/,
+      /a\.jsonl and \S+\/seed\.jsonl together.*: they differ in seed; run them/,
     ],
-    [["a.jsonl", "./a.jsonl"], /the whole run is there twice: in a\.jsonl and in \.\/a\.jsonl/],
+    [
+      ["a.jsonl", "./a.jsonl"],
+      /the whole run is there twice: in \S+\/a\.jsonl and in \S+\/\.\/a\.jsonl/,
+    ],
     [["text.txt"], /text\.txt/],
   ];
   const all = await reports(place, cases.map(([arguments_]) => arguments_));

@@ -4,7 +4,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { loadCallSet } from "../../lib/tasks/questions/load.ts";
 import { score, SCORE_HELP } from "../../lib/cli/score.ts";
 import { InputError } from "../../lib/base/errors.ts";
-import { ROOT, toolgate } from "../support/child.ts";
+import { ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { Folder } from "../support/folders.ts";
 import { CALLNAVI, GOLDEN, outsideTest } from "../support/outside_data.ts";
 

@@ -1,15 +1,8 @@
 // Shards as users run them: processes side by side, and what is told of those that are not as they should be.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import {
-  deno,
-  type Finished,
-  type Folder,
-  folder,
-  ROOT,
-  toolgate,
-  toolgates,
-} from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { toolgate, toolgates } from "../support/command_line.ts";
 
 const SHARDS = [1, 2, 3];
 

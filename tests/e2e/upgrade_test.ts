@@ -10,16 +10,8 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import {
-  countingServer,
-  deno,
-  type Finished,
-  folder,
-  readLines,
-  ROOT,
-  toolgate,
-  toolgates,
-} from "../support/child.ts";
+import { countingServer, deno, type Finished, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate, toolgates } from "../support/command_line.ts";
 import { refusalsOf } from "../support/refusals.ts";
 
 /** Candidates against the fixture's baseline, one for each verdict. */

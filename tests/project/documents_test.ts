@@ -6,7 +6,8 @@ import { Connections } from "../../lib/models/connect.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
-import { ROOT, toolgates } from "../support/child.ts";
+import { ROOT } from "../support/child.ts";
+import { toolgates } from "../support/command_line.ts";
 import { blocksOf, PAGES, shell, textOf, unchecked, Workplace } from "../support/documents.ts";
 
 const place = await Workplace.make();

@@ -10,7 +10,8 @@ import {
 import type { Page } from "playwright-core";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { browserTest } from "../support/browser.ts";
-import { type Finished, type Folder, folder, toolgate } from "../support/child.ts";
+import { type Finished, type Folder, folder } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { linesOf } from "../support/journals.ts";
 import { goToTrial, openReport, readTrial } from "../support/report_page.ts";
 

@@ -4,7 +4,8 @@ import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/
 import { PROBES } from "../../lib/trials/executors/task_kind.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { browserTest } from "../support/browser.ts";
-import { type Folder, folder, readLines, toolgate } from "../support/child.ts";
+import { type Folder, folder, readLines } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import {
   allRows,
   goToTrial,

@@ -7,7 +7,8 @@ import { METAMORPHIC_CHECKS } from "../../lib/perturbations/ids.ts";
 import { openTask } from "../../lib/trials/executors/tasks.ts";
 import { describeTool } from "../../lib/tools/tool.ts";
 import { browserTest } from "../support/browser.ts";
-import { folder, readLines, toolgate } from "../support/child.ts";
+import { folder, readLines } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import { reportedTrials } from "../support/report_data.ts";
 import { goToTrial, openReport, readTrial, writeReport } from "../support/report_page.ts";
 

@@ -7,7 +7,8 @@ import { FAILURE_TYPES } from "../../lib/calls/failure_types.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
 import { OUTCOMES } from "../../lib/trials/trial.ts";
 import { browserTest } from "../support/browser.ts";
-import { type Folder, folder, readLines, ROOT, start, toolgate } from "../support/child.ts";
+import { type Folder, folder, readLines, ROOT, start } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 import {
   allRows,
   goToTrial,

@@ -32,21 +32,25 @@ export interface Child {
   readonly finished: Promise<Finished>;
 }
 
+/** The few variables of the environment that every child and every command gets. */
+export function keptVariables(): Record<string, string> {
+  return Object.fromEntries(["PATH", "HOME", "DENO_DIR"].flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
 /** A program with next to no environment, whose output is piped. */
 export function command(
   program: string,
   arguments_: readonly string[],
   { cwd = ROOT, env = {} }: ChildOptions = {},
 ): Deno.Command {
-  const kept = ["PATH", "HOME", "DENO_DIR"].flatMap((name) => {
-    const value = Deno.env.get(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return new Deno.Command(program, {
     args: [...arguments_],
     cwd,
     clearEnv: true,
-    env: { ...Object.fromEntries(kept), NO_COLOR: "1", ...env },
+    env: { ...keptVariables(), NO_COLOR: "1", ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -80,52 +84,15 @@ export function deno(arguments_: readonly string[], options?: ChildOptions): Pro
 export const TEMPORARY = Deno.realPathSync(Deno.env.get("TMPDIR") ?? "/tmp");
 
 /** What `deno` needs to run the command line with as few permissions as most commands need. */
-export const LAUNCH: readonly string[] = launch("lib/cli/main.ts");
-
-function launch(program: string): readonly string[] {
-  return [
-    ...["run", "--no-check", "--no-prompt", "--allow-net=127.0.0.1", "--allow-read"],
-    ...["--allow-env", `--allow-write=${TEMPORARY}`],
-    `${ROOT}/${program}`,
-  ];
-}
+export const LAUNCH: readonly string[] = [
+  ...["run", "--no-check", "--no-prompt", "--allow-net=127.0.0.1", "--allow-read"],
+  ...["--allow-env", `--allow-write=${TEMPORARY}`],
+  `${ROOT}/lib/cli/main.ts`,
+];
 
 /** Starts a command of toolgate. */
 export function beginToolgate(arguments_: readonly string[], options?: ChildOptions): Child {
   return start(Deno.execPath(), [...LAUNCH, ...arguments_], options);
-}
-
-/** Runs a command of toolgate to its end. */
-export function toolgate(
-  arguments_: readonly string[],
-  options?: ChildOptions,
-): Promise<Finished> {
-  return beginToolgate(arguments_, options).finished;
-}
-
-/** A command of toolgate, and where it is carried out. */
-export interface PlacedLine {
-  readonly cwd: string;
-  readonly line: readonly string[];
-}
-
-/**
- * Carries out commands of toolgate one after another in one process, which takes far less time than a process
- * for each: for what is said of many lines, and nothing of processes. Each may give up no permission here.
- */
-export async function toolgates(
-  lines: readonly (readonly string[] | PlacedLine)[],
-  options: ChildOptions = {},
-): Promise<Finished[]> {
-  const placed = lines.map((line) => "cwd" in line ? line : { cwd: options.cwd ?? ROOT, line });
-  const arguments_ = [...launch("tests/support/command_lines.ts"), JSON.stringify(placed)];
-  const { code, stdout, all } = await deno(arguments_, options);
-  if (code !== 0) throw new Error(all);
-  return (JSON.parse(stdout) as Omit<Finished, "all">[]).map((ended, place) => ({
-    ...ended,
-    all: `$ toolgate ${placed[place]!.line.join(" ")}\n${ended.stdout}\n--- stderr\n` +
-      `${ended.stderr}\n--- exit code ${ended.code}`,
-  }));
 }
 
 /** A temporary folder that goes when its scope ends. */

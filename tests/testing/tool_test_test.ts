@@ -6,7 +6,8 @@ import { InputError } from "../../lib/base/errors.ts";
 import { scripted } from "../../lib/models/scripted.ts";
 import { tool } from "../../lib/tools/define_tool.ts";
 import { toolTest, type ToolTestOptions } from "../../lib/testing/tool_test.ts";
-import { deno, type Finished, folder, readLines, ROOT, start, toolgate } from "../support/child.ts";
+import { deno, type Finished, folder, readLines, ROOT, start } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
 const FAILING = ["calls", "gate", "outcomes", "unreachable"]

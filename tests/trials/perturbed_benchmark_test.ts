@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { deno, type Folder, folder, readLines, ROOT, toolgate } from "../support/child.ts";
+import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
 
