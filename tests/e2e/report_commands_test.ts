@@ -158,7 +158,7 @@ Deno.test("toolgate report ends with 0 and says what is not there", async (conte
     ],
     "a plan alone": [
       (place) => [write(place, "a.jsonl", { gate: { successRate: 0.5 } }, { trials: () => [] })],
-      /nothing to tell\.\n\* 12 of 12 planned[^]*INVALID: there are no trials/,
+      /nothing to report\.\n\* 12 of 12 planned[^]*INVALID: there are no trials/,
     ],
     "a spent budget": [
       (place) => [
