@@ -21,7 +21,7 @@ import {
 } from "../../lib/gate/sequential.ts";
 import { pairedSampleSize } from "../../lib/statistics/paired_sample_size.ts";
 import { rateSampleSize } from "../../lib/statistics/sample_size.ts";
-import { type Ends, endsOf, type World } from "../support/exact_gates.ts";
+import { type Ends, endsOf, sequentialEnds, type World } from "../support/exact_gates.ts";
 import fc from "../support/fast_check.ts";
 
 type Wish = "pass" | "fail";
@@ -175,22 +175,6 @@ function gatesOf<P extends GatePolicy, T>(
 
 const FIXED: DecideOptions = { advise: false };
 const AT_WILL: DecideOptions = { stopped: "at will", advise: false };
-
-function sequentialEnds<T>(
-  world: World<T>,
-  given: GatePolicy,
-  sampleOf: (graph: T) => Sample,
-): Ends {
-  const policy = completePolicy(given);
-  const rule = sequentialRule(policy, world.cells);
-  const looks = { most: rule.largestSize, every: world.cells };
-  // A bet depends on the graphs, not on the blocks they came in.
-  return endsOf(
-    world,
-    looks,
-    (graphs) => new Bets(rule, hypothesesOf(policy)).look(graphs.map(sampleOf)) ?? "undecided",
-  );
-}
 
 const rateSizeOf = ({ successRate, margin }: RatePolicy) => rateSampleSize(successRate, margin!);
 

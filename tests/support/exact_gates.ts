@@ -4,6 +4,9 @@
  * @module
  */
 
+import { completePolicy, type GatePolicy, hypothesesOf } from "../../lib/gate/policy.ts";
+import { Bets, type Sample, sequentialRule } from "../../lib/gate/sequential.ts";
+
 /** The graphs of a gate. */
 export interface World<T> {
   /** What one graph can show, from the worst to the best. */
@@ -98,6 +101,20 @@ export function endsOf<T>(
   ends.undecided = states.reduce((sum, state) => sum + state, 0);
   ends.units += most * ends.undecided;
   return ends;
+}
+
+/** The chances of sequential gates, which look after each block of one graph of every cell. */
+export function sequentialEnds<T>(
+  world: World<T>,
+  given: GatePolicy,
+  sampleOf: (graph: T) => Sample,
+): Ends {
+  const policy = completePolicy(given);
+  const rule = sequentialRule(policy, world.cells);
+  // What bets come to depends on the graphs, not on the blocks they came in.
+  const decide = (graphs: readonly T[]) =>
+    new Bets(rule, hypothesesOf(policy)).look(graphs.map(sampleOf)) ?? "undecided";
+  return endsOf(world, { most: rule.largestSize, every: world.cells }, decide);
 }
 
 /** The first index from `start` on, up to `end`, that does not hold; all before it do. */
