@@ -2,7 +2,8 @@
 // fixtures/golden/version_1/README.md says how the files were made, and what to do when a wording changes.
 
 import { assertEquals } from "@std/assert";
-import { deno, type Finished, type Folder, folder, ROOT, toolgates } from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { toolgates } from "../support/command_line.ts";
 
 const VERSION_1 = `${ROOT}/fixtures/golden/version_1`;
 const INPUTS = ["call_sets", "documents", "full_suites", "prices", "suites"];
