@@ -208,7 +208,7 @@ Deno.test("toolgate export is not led astray by journals that hold anything", as
   assertEquals(linesIn(stdout).map((line) => checkHermesLine(line).metadata["trial"]), ["a"]);
   assertEquals(stderr.includes("\u001b"), false);
   assertStringIncludes(stderr, "Dropped a torn last line");
-  assertStringIncludes(stderr, "1 left out as the same conversation is there already");
+  assertStringIncludes(stderr, "1 left out as duplicates");
   assertStringIncludes(stderr, "1: its strategy is unknown");
 });
 

@@ -301,10 +301,10 @@ Deno.test("toolgate perturb tells bad input, with the file, the path and the rul
   const anthropic = { name: "t", description: "", input_schema: { type: "object" } };
   const cases: [string[], RegExp][] = [
     [[query], /--method is needed/],
-    [["--method", "XX", query], /--method must be of RD, RE, .*, CF: it is XX/],
-    [["--method", "CP+", query], /--method must be of RD, .*: it is/],
-    [["--method", "none", query], /--method must be of RD, .*: it is none/],
-    [["--method", "constructor", query], /--method must be of RD, .*: it is constructor/],
+    [["--method", "XX", query], /--method must be one of RD, RE, .*, CF: it is XX/],
+    [["--method", "CP+", query], /--method must be one of RD, .*: it is/],
+    [["--method", "none", query], /--method must be one of RD, .*: it is none/],
+    [["--method", "constructor", query], /--method must be one of RD, .*: it is constructor/],
     [["--method", "CP+CP", query], /must not name a perturbation twice: CP/],
     [
       ["--method", "rename", document],
@@ -464,7 +464,7 @@ Deno.test("toolgate perturb --writer lets a model write, and says where it could
   );
   assertEquals(
     made.stderr.trim(),
-    "CP: the built-in writer writes for days, as what double wrote cannot be used: " +
+    "CP: the built-in writer writes for days, as the text of double cannot be used: " +
       "the model wrote the same for another parameter",
   );
   const nobody = ["--writer", "double", "--base-url", "http://127.0.0.1:1/v1", "--retries", "0"];
