@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../../lib/models/connect.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
+import { parseFlags } from "../../lib/testing/flags.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { ROOT } from "../support/child.ts";
@@ -210,4 +211,34 @@ Deno.test("links between documents lead somewhere", () => {
       }).map((link) => `${page}: ${link}`)
   );
   assertEquals(broken, []);
+});
+
+Deno.test("docs/commands.md lists every command with its options, and every flag of deno test", async () => {
+  const page = textOf("docs/commands.md");
+  const sectionOf = (heading: string) =>
+    page.split("\n## ").find((section) => section.startsWith(`${heading}\n`)) ?? "";
+  const optionsIn = (text: string) => [...text.matchAll(/(?<=^|[\s(`,])--[a-z][a-z-]+/g)].flat();
+  const [help] = await toolgates([["--help"]]);
+  const commands = [...help!.stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name]) => name!);
+  assert(commands.length > 5);
+  const helps = await toolgates(commands.map((command) => [command, "--help"]));
+  const missing = commands.flatMap((command, index) => {
+    const known = optionsIn(sectionOf(command));
+    return optionsIn(helps[index]!.stdout).filter((option) => !known.includes(option))
+      .map((option) => `${command} ${option}`);
+  });
+  assertEquals([...new Set(missing)], []);
+  // The notice of an unknown flag names all flags that there are.
+  const { error } = console;
+  let notice = "";
+  console.error = (text: string) => notice = text;
+  try {
+    parseFlags(["--unknown"]);
+  } finally {
+    console.error = error;
+  }
+  const flags = optionsIn(notice.split("; it has")[1]!);
+  assert(flags.length > 10);
+  const listed = optionsIn(sectionOf("Flags of deno test"));
+  assertEquals(flags.filter((flag) => !listed.includes(flag)), []);
 });
