@@ -258,7 +258,7 @@ Deno.test("limits by the minute hold for all requests of a run, and it ends whil
     const run = beginToolgate(["run", suite, "--base-url", server.url, flag]);
     const ran = await endAfter(run, server, replies);
     assertEquals([ran.code, server.replied], [3, replies], ran.all);
-    assertMatch(ran.stderr, /no faster than the limits given allow; requests waited/);
+    assertMatch(ran.stderr, /were delayed by the given rate limits; requests waited/);
     assertStringIncludes(ran.stderr, "nothing is kept, as it ran without --out");
 
     await using other = limitingServer({});
