@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Connections } from "../../lib/models/connect.ts";
 import { describeTrial } from "../../lib/reports/story.ts";
-import { parseFlags } from "../../lib/testing/flags.ts";
+import { parseFlags } from "../../lib/testing/_flags.ts";
 import { runTrial } from "../../lib/trials/trial.ts";
 import { parseTrialId } from "../../lib/trials/trial_id.ts";
 import { ROOT } from "../support/child.ts";
