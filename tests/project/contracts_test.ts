@@ -1,0 +1,204 @@
+// docs/contracts.md names every field of the files that others rely on, and no other: compared with new files and
+// with those that version 1 wrote.
+
+import { assertEquals } from "@std/assert";
+import { parseTrialId, trialId } from "../../lib/trials/trial_id.ts";
+import { folder, ROOT } from "../support/child.ts";
+import { toolgate } from "../support/command_line.ts";
+import { blocksOf, textOf } from "../support/documents.ts";
+
+const PAGE = "docs/contracts.md";
+const GOLDEN = `${ROOT}/fixtures/golden/version_1/data`;
+
+/** The type of a field, whether it is always there, and the table of the objects in it, if another one. */
+type Row = { readonly type: string; readonly always: boolean; readonly link: string | undefined };
+
+/** The fields of each table of the page, by the anchor of its heading. */
+const TABLES = new Map(
+  textOf(PAGE).split(/^##+ /m).filter((text) => /^\| field/m.test(text)).map((section) => {
+    const [heading, ...lines] = section.split("\n");
+    const rows = lines.filter((line) => line.startsWith("| `")).flatMap((line) => {
+      const [names, type, when] = line.split("|").slice(1).map((cell) => cell.trim());
+      const link = /\(#([\w-]+)\)/.exec(type!)?.[1];
+      const row = { type: type!, always: when === "always", link };
+      return [...names!.matchAll(/`([^`]+)`/g)].map(([, name]): [string, Row] => [name!, row]);
+    });
+    return [heading!.toLowerCase().replaceAll(" ", "-"), new Map(rows)];
+  }),
+);
+
+/** Fields of which no file here has an example. */
+const RARE = Object.entries({
+  gate: "baseline.perturbation atMost.failureShifts",
+  events: "call.parameters.failures[].similarity call.parameters.undecided call.guessed " +
+    "call.coerced stage.unusable scored.judged.why scored.judged.unfit",
+  request: "occurrence toolChoice toolChoice.function messages[].calls[].id " +
+    "messages[].calls[].name messages[].calls[].arguments messages[].carried redacted error " +
+    "error.kind error.message",
+  verdict: "stopped",
+}).flatMap(([table, fields]) => fields.split(" ").map((field) => `${table}: ${field}`));
+
+const IS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  any: () => true,
+  text: (value) => typeof value === "string",
+  number: (value) => typeof value === "number",
+  whole: Number.isSafeInteger,
+  boolean: (value) => typeof value === "boolean",
+  list: Array.isArray,
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  null: (value) => value === null,
+};
+
+/** Whether a value is of a type such as "whole number or null" or "`true`". */
+function isOf(value: unknown, type: string): boolean {
+  return type.split(" or ").some((one) =>
+    one.startsWith("`")
+      ? JSON.stringify(value) === one.replaceAll("`", "")
+      : IS[/^(?:open )?(\w+)/.exec(one)![1]!]!(value)
+  );
+}
+
+const seen = new Set<string>();
+const problems = new Set<string>();
+
+/** Compares the fields of a value, or of all in a list, with those of a table; `path` leads to it. */
+function compare(value: unknown, table: string, path = ""): void {
+  if (Array.isArray(value)) return value.forEach((one) => compare(one, table, `${path}[]`));
+  if (!IS["object"]!(value)) return;
+  const { ...object } = value as Record<string, unknown>;
+  const rows = TABLES.get(table)!;
+  const isEvent = table === "events" && path === "";
+  const prefix = isEvent ? `${object["kind"]}.` : path === "" ? "" : `${path}.`;
+  if (isEvent) delete object["kind"];
+  for (const [key, inner] of Object.entries(object)) {
+    const name = [key, "*"].map((one) => prefix + one)
+      .find((one) => rows.has(one) || [...rows.keys()].some((row) => row.startsWith(`${one}.`)));
+    if (name === undefined) {
+      problems.add(`${table}: ${prefix}${key} is not in the page`);
+      continue;
+    }
+    const { type, link } = rows.get(name) ?? { type: "object", link: undefined };
+    seen.add(`${table}: ${name}`);
+    if (!isOf(inner, type)) problems.add(`${table}: ${name} is not ${type}: ${inner}`);
+    if (type.startsWith("open") || type === "any") continue;
+    if (link === undefined) compare(inner, table, name);
+    else [inner].flat().forEach((one) => compare(one, link));
+  }
+  for (const [row, { always }] of rows) {
+    if (!row.startsWith(prefix) || table === "events" && prefix === "") continue;
+    const [key, ...deeper] = row.slice(prefix.length).split(".");
+    // An object that has no row of its own is always there.
+    const needed = deeper.length === 0 ? always : !rows.has(prefix + key);
+    if (!needed || key === "*" || key!.endsWith("[]") || Object.hasOwn(object, key!)) continue;
+    problems.add(`${table}: ${prefix}${key} is not always there`);
+  }
+}
+
+/** Compares the lines of a journal, or of other JSON Lines. */
+function compareLines(text: string, table?: string): void {
+  for (const line of text.trimEnd().split("\n").map((one) => JSON.parse(one))) {
+    compare(line, table ?? `${line.kind}-line`);
+  }
+}
+
+/** The texts of all files in a folder. */
+async function* filesIn(path: string): AsyncGenerator<string, void, void> {
+  for (const { name, isDirectory } of Deno.readDirSync(path)) {
+    if (isDirectory) yield* filesIn(`${path}/${name}`);
+    else {
+      const bytes = new Blob([Deno.readFileSync(`${path}/${name}`)]).stream();
+      const isPacked = name.endsWith(".gz");
+      yield await new Response(
+        isPacked ? bytes.pipeThrough(new DecompressionStream("gzip")) : bytes,
+      ).text();
+    }
+  }
+}
+
+const suiteFor = (...models: unknown[]) =>
+  JSON.stringify({
+    name: "contracts",
+    seed: 1,
+    graphs: 4,
+    tasks: [{ core: [2, 3], depth: 1 }],
+    models,
+    strategies: ["baseline", "restate"],
+    limits: { seconds: 60 },
+    gate: { successRate: 0.3, margin: 0.2, atMost: { failures: { wrong_number_of_inputs: 0 } } },
+  });
+const WRONG = "sim:noisy?quit=0.2&stale=0.3&arity=0.2";
+const BROKEN = { model: "sim:noisy?breakFormat=0.5", api: "hermes" };
+
+/** Commands, their exit codes, and the tables of what those with JSON print. */
+const COMMANDS: readonly (readonly [code: number, line: string, table?: string])[] = [
+  [0, "run wrong.json --record recordings --out wrong.jsonl"],
+  [0, "run wrong.json --replay recordings --out again.jsonl"],
+  [0, "run right.json --base-url http://127.0.0.1:9/v1 --out right.jsonl"],
+  [3, "run right.json --max-tokens 1000 --concurrency 1 --out budget.jsonl"],
+  [0, "accept right.jsonl --out baseline.json"],
+  [0, "report wrong.jsonl --json report.json"],
+  [0, "gate right.jsonl --json", "verdicts"],
+  [1, "gate wrong.jsonl --json", "verdicts"],
+  [1, "gate again.jsonl --json", "verdicts"],
+  [1, "gate wrong.jsonl --baseline baseline.json --margin 0.1 --json", "verdicts"],
+  [2, "gate nothing.jsonl --json"],
+  [3, "gate right.jsonl --success-rate 0.9 --margin 0.1 --json", "verdicts"],
+  [0, "generate --core 5 --depth 2 --connected 1 --seed 1 --format json", "task-as-json"],
+];
+
+Deno.test("docs/contracts.md has every field of the files, and no other", async (t) => {
+  await t.step("new files, and exit codes", async () => {
+    await using place = await folder();
+    place.write("wrong.json", suiteFor(WRONG, BROKEN));
+    place.write("right.json", suiteFor("sim:planner"));
+    for (const [code, line, table] of COMMANDS) {
+      const ended = await toolgate(line.split(" "), { cwd: place.path });
+      assertEquals(ended.code, code, ended.all);
+      if (table !== undefined) compare(JSON.parse(ended.stdout), table);
+      if (table === "verdicts") assertEquals(JSON.parse(ended.stdout).exitCode, code);
+    }
+    for (const name of place.names().filter((one) => one.endsWith(".jsonl"))) {
+      compareLines(Deno.readTextFileSync(place.file(name)));
+    }
+    for await (const text of filesIn(place.file("recordings"))) {
+      compare(JSON.parse(text), "recording");
+    }
+    for (const table of ["baseline", "report"]) {
+      compare(JSON.parse(Deno.readTextFileSync(place.file(`${table}.json`))), table);
+    }
+    assertEquals([...problems], []);
+    const codes = textOf(PAGE).match(/^\| \d(?= )/gm)!.map((cell) => Number(cell.slice(2)));
+    assertEquals([...new Set(COMMANDS.map(([code]) => code))].sort(), codes);
+  });
+
+  await t.step("files of version 1", async () => {
+    for await (const text of filesIn(`${GOLDEN}/journals`)) compareLines(text);
+    for await (const text of filesIn(`${GOLDEN}/scores`)) compareLines(text, "scores");
+    for (
+      const [path, table] of [
+        ["recordings", "recording"],
+        ["reports", "report"],
+        ["verdicts", "verdicts"],
+        ["gates", "verdicts"],
+      ] as const
+    ) {
+      for await (const text of filesIn(`${GOLDEN}/${path}`)) {
+        // The output of selfcheck is a list.
+        if (text.startsWith("{")) compare(JSON.parse(text), table);
+      }
+    }
+    assertEquals([...problems], []);
+  });
+
+  await t.step("no other field", () => {
+    const fields = [...TABLES].flatMap(([table, rows]) =>
+      [...rows.keys()].map((row) => `${table}: ${row}`)
+    );
+    assertEquals(fields.filter((field) => !seen.has(field)), RARE);
+  });
+});
+
+Deno.test("docs/contracts.md: the ids are read and written as they stand there", () => {
+  const ids = blocksOf(PAGE, "text").at(-1)!.trim().split("\n");
+  assertEquals(ids.map((id) => trialId(parseTrialId(id)!)), ids);
+});
