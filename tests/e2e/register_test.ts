@@ -473,7 +473,7 @@ benchmark("gone", {
   assertEquals(finished.code, 1, finished.all);
   assertEquals(failedIn(finished), ["gone > gate"]);
   assertMatch(finished.stdout, /^invalid after 0 calls \(fewest 3\); infrastructure: /m);
-  assertMatch(verdictsOf(finished).join("\n"), /^m: INVALID: .* none of 5 planned trials is valid/);
+  assertMatch(verdictsOf(finished).join("\n"), /^m: INVALID: none of 5 planned trials is valid/);
 });
 
 const good = `model: "sim:planner", tasks: { core: 3, depth: 2 }, seed: 1`;

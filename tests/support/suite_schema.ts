@@ -40,7 +40,10 @@ interface Property {
 
 /** Everything public, and what suites are made of: by name. */
 async function readDeclarations(): Promise<Map<string, Declaration>> {
-  const { code, stdout, all } = await deno(["doc", "--json", "mod.ts", "lib/runs/suite.ts"]);
+  const entries: string[] = Object.values(
+    JSON.parse(Deno.readTextFileSync(`${ROOT}/deno.json`)).exports,
+  );
+  const { code, stdout, all } = await deno(["doc", "--json", "lib/runs/suite.ts", ...entries]);
   if (code !== 0) throw new Error(`Cannot read the doc comments: ${all}`);
   const modules: { symbols: { name: string; declarations: Declaration[] }[] }[] = Object.values(
     JSON.parse(stdout).nodes,
