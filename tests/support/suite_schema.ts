@@ -51,6 +51,7 @@ async function readDeclarations(): Promise<Map<string, Declaration>> {
   return new Map(
     modules.flatMap(({ symbols }) =>
       symbols.map(({ name, declarations }) => [name, declarations[0]!] as const)
+        .filter(([, { kind }]) => kind !== "reference")
     ),
   );
 }
