@@ -100,7 +100,7 @@ export type SeededCell = Omit<GraphSpec, "seed"> | Omit<ProbeSpec, "seed">;
 
 /** A model that judges answers, and its prompt. */
 export interface JudgeEntry extends ModelEntry {
-  /** The prompt with the placeholders `{predicted}` and `{truth}`; default CallNavi's prompt. */
+  /** The prompt, with the placeholders `predicted` and `truth` in braces; default CallNavi's prompt. */
   readonly prompt?: string;
 }
 
