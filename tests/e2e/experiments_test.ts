@@ -2,22 +2,29 @@
 // reports show must have the shapes that these models are made to give.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { planSuiteFile } from "../../lib/cli/running.ts";
+import { readJsonc } from "../../lib/base/input.ts";
+import { modelName } from "../../lib/models/entry.ts";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
-import type { Report } from "../../lib/reports/report.ts";
+import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
-import { toolgate } from "../support/command_line.ts";
-import { Folder } from "../support/folders.ts";
+import { Run } from "../../lib/runs/run.ts";
+import type { Shard } from "../../lib/runs/shards.ts";
+import { SUITE } from "../../lib/runs/suite.ts";
+import { ROOT } from "../support/child.ts";
 import { tableOf } from "../support/documents.ts";
+import { inProcess } from "../support/in_process.ts";
 
-/** Runs a suite of the project as a user does, and gives what its report holds. */
-async function experiment(name: string, ...options: string[]): Promise<Report> {
-  using folder = new Folder();
-  const [journal, json] = [folder.file("trials.jsonl"), folder.file("report.json")];
-  const ran = await toolgate(["run", `fixtures/suites/${name}`, "--out", journal, ...options]);
-  assertEquals(ran.code, 0, ran.all);
-  const reported = await toolgate(["report", journal, "--json", json]);
-  assertEquals(reported.code, 0, reported.all);
-  return JSON.parse(folder.read("report.json"));
+/** Runs a suite of the project and reports on it; a server between the models and their trials adds only time. */
+async function experiment(name: string, shard?: Shard): Promise<Report> {
+  const path = `${ROOT}/fixtures/suites/${name}.jsonc`;
+  const plan = planSuiteFile(readJsonc(path, SUITE), path);
+  using run = new Run(plan, {
+    connect: (entry) => ({ ...inProcess(entry.model), name: modelName(entry) }),
+    ...(shard === undefined ? {} : { shard }),
+  });
+  const { suite, resolved: { models, seed } } = plan;
+  return makeReport(await run.scores(), { suite, seed, models, planned: plan.trials.length });
 }
 
 function breakdownOf({ breakdowns }: Report, id: string): Breakdown {
@@ -37,9 +44,9 @@ function ratesOf(breakdown: Breakdown, series = 0): Map<number | string, number>
 }
 
 Deno.test("the main grid: success falls with depth, and with connected functions", async () => {
-  // Half of it tells as much: shards are dealt out over all cells.
-  const report = await experiment("main_grid.jsonc", "--shard", "1/2");
-  assertEquals([report.trials, report.planned], [575, 1150]);
+  // A third of it tells as much: shards are dealt out over all cells.
+  const report = await experiment("main_grid", { index: 1, of: 3 });
+  assertEquals([report.trials, report.planned], [383, 1150]);
   const byDepth = [...ratesOf(breakdownOf(report, "depth-10")).values()];
   assertEquals(byDepth.length, 9);
   // Thirds of the curve: single points have intervals of 40 points.
@@ -51,11 +58,11 @@ Deno.test("the main grid: success falls with depth, and with connected functions
   assertLess(rates.get("connected")!, rates.get("disconnected")! - 0.05);
   const counts = byConnection.series[0]!.tallies.map((tally) => tally!.valid);
   assertEquals(byConnection.values, ["no extra", "connected", "half and half", "disconnected"]);
-  assertEquals(counts.reduce((sum, count) => sum + count), 575);
+  assertEquals(counts.reduce((sum, count) => sum + count), 383);
 });
 
 Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
-  const report = await experiment("mitigation.jsonc");
+  const report = await experiment("mitigation", { index: 1, of: 2 });
   for (const size of [5, 10]) {
     const breakdown = breakdownOf(report, `strategy-${size}`);
     assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
@@ -66,7 +73,7 @@ Deno.test("mitigation: a model that forgets is helped by values that are restate
 });
 
 Deno.test("strategies: each helps against its own mistake, as the table of the fixtures says", async () => {
-  const report = await experiment("strategies.jsonc");
+  const report = await experiment("strategies");
   const { values, series } = breakdownOf(report, "strategy-5");
   const rows = series.map((
     { name, tallies },
@@ -98,7 +105,7 @@ Deno.test("strategies: each helps against its own mistake, as the table of the f
 });
 
 Deno.test("dimensions: models score as the table of the fixtures says", async () => {
-  const [table] = dimensionTables(await experiment("dimensions.jsonc"));
+  const [table] = dimensionTables(await experiment("dimensions"));
   const [head, ...models] = table!.rows;
   const rows = head!.slice(1).map((dimension, place) => [
     dimension,

@@ -1,4 +1,5 @@
-// Benchmarks as users run them: `deno test` on the files of fixtures/benchmarks, in child processes.
+// Benchmarks as users run them: `deno test` on the files of fixtures/benchmarks, in child processes. A process
+// takes longer to start than most benchmarks take, so that those that need no flags share one.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { StageUse } from "../../lib/models/model.ts";
@@ -12,7 +13,8 @@ import {
   ROOT,
   start,
 } from "../support/child.ts";
-import { refusalsOf } from "../support/refusals.ts";
+import { toolgate } from "../support/command_line.ts";
+import { refusalsOf, type Refused } from "../support/refusals.ts";
 
 /** So weak that no gate of the fixtures lets it pass, but not without a success. */
 const WEAK = "sim:noisy?quit=0.5";
@@ -25,36 +27,46 @@ const ELSEWHERE = [
   ...["test", "--no-check", "--no-prompt", "--config=deno.json", "--allow-net=127.0.0.1"],
 ];
 
+const place = await folder();
+/** The server of the usual run of a weak model: its journal goes on with no other. */
+const weakServer = countingServer(WEAK);
+Deno.test.afterAll(async () => {
+  await weakServer[Symbol.asyncDispose]();
+  await place[Symbol.asyncDispose]();
+});
+const FILES = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
+
 interface RunOptions {
   readonly server?: CountingServer;
   /** Flags of `deno test`. */
   readonly flags?: readonly string[];
   /** Flags behind `--`. */
   readonly own?: readonly string[];
-  readonly permissions?: readonly string[];
 }
 
-/** Runs benchmark files of fixtures/benchmarks, by name. */
+/** Runs benchmark files, those of fixtures/benchmarks by name. */
 function run(names: string | readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { server, flags = [], own = [], permissions = [] } = options;
+  const { server, flags = [], own = [] } = options;
   return deno([
-    "test",
-    "--no-check",
-    "--no-prompt",
-    "--allow-net=127.0.0.1",
-    "--allow-env=TOOLGATE_SERVER",
-    ...permissions,
-    ...flags,
-    ...[names].flat().map((name) => `fixtures/benchmarks/${name}.ts`),
+    ...ELSEWHERE,
+    ...["--allow-env=TOOLGATE_SERVER", ...FILES, ...flags],
+    ...[names].flat().map((name) => name.startsWith("/") ? name : `fixtures/benchmarks/${name}.ts`),
     ...(own.length === 0 ? [] : ["--", ...own]),
   ], server === undefined ? {} : { env: { TOOLGATE_SERVER: server.url } });
 }
 
 /** The lines that say what the gate decided. */
-function verdictsOf({ stdout }: Finished): string[] {
-  const lines = stdout.split("\n").map((line) => line.replace(/^error: AssertionError: /, ""));
+function verdictsOf(text: string): string[] {
+  const lines = text.split("\n").map((line) => line.replace(/^error: AssertionError: /, ""));
   const verdict = /: (PASS|FAIL|UNDECIDED|INVALID): /;
   return [...new Set(lines.filter((line) => verdict.test(line)))];
+}
+
+/** What a test printed. */
+function outputOf({ stdout, all }: Finished, test: string): string {
+  const begin = `\n${test} ...\n------- output -------\n`;
+  assertStringIncludes(stdout, begin, all);
+  return stdout.split(begin)[1]!.split("----- output end -----")[0]!;
 }
 
 /** The names of failed tests, as the summary lists them. */
@@ -64,13 +76,12 @@ function failedIn({ stdout }: Finished): string[] {
 }
 
 /** Cases and failures of a JUnit report. */
-function junit(path: string): { cases: string[]; failed: string[]; seconds: number } {
+function junit(path: string): { cases: string[]; failed: string[] } {
   const text = Deno.readTextFileSync(path);
   const plain = (name: string) =>
     name.replaceAll("&gt;", ">").replaceAll("&lt;", "<").replaceAll("&amp;", "&");
   const cases = [...text.matchAll(/<testcase name="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs)];
   return {
-    seconds: Number(/<testsuites [^>]*time="([\d.]+)"/.exec(text)?.[1]),
     cases: cases.map(([, name]) => plain(name!)),
     failed: cases.filter(([, , body]) => body?.includes("<failure")).map(([, name]) =>
       plain(name!)
@@ -103,50 +114,22 @@ function paste(line: string, server?: CountingServer): Promise<Finished> {
   }).finished;
 }
 
-Deno.test("benchmark() fails through its gate alone when the model is too weak", async () => {
-  await using temporary = await folder();
-  const report = temporary.file("junit.xml");
-  const finished = await run("weak", { flags: [`--junit-path=${report}`] });
-  assertEquals(finished.code, 1, finished.all);
-  const { cases, failed } = junit(report);
-  assertEquals(cases.length, 17);
-  assertEquals(failed, ["weak > gate"]);
-  assertEquals(failedIn(finished), ["weak > gate"]);
-  assertMatch(finished.stdout, /FAIL: the true success rate is below/);
-  // What is not solved is told in its case, with a line that replays it.
-  assertMatch(finished.stdout, /\nno_answer after \d calls? \(fewest 3\)\nreplay: deno test /);
-  assertStringIncludes(finished.stdout, "(simulated: a program, no language model)");
-});
+/** Work whose result several tests look at: it is done when the first of them asks. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => result ??= work();
+}
 
-Deno.test("benchmark() passes with a good model", async () => {
-  await using temporary = await folder();
-  const report = temporary.file("junit.xml");
-  await using server = countingServer();
-  const finished = await run("own_server", { server, flags: [`--junit-path=${report}`] });
-  assertEquals(finished.code, 0, finished.all);
-  const { cases, failed } = junit(report);
-  assertEquals(cases.length, TRIALS + 1);
-  assertEquals(new Set(cases).size, cases.length, "names of cases must differ");
-  assertEquals(failed, []);
-  assertMatch(verdictsOf(finished).join("\n"), /^my-model: PASS: /);
-  assertEquals(server.trials, TRIALS);
-});
-
-Deno.test("benchmark() judges each model, and the worst verdict counts", async () => {
-  const finished = await run("two_models");
-  assertEquals(finished.code, 1, finished.all);
-  assertEquals(failedIn(finished), ["two models > gate"]);
-  const verdicts = verdictsOf(finished);
-  assertEquals(verdicts.map((line) => /: ([A-Z]+): /.exec(line)![1]), ["PASS", "FAIL"]);
-});
-
-Deno.test("benchmark() runs each strategy on the same graphs, and its gate compares them", async () => {
-  await using temporary = await folder();
-  const journal = temporary.file("out.jsonl");
-  const report = temporary.file("junit.xml");
-  const file = temporary.write(
-    "strategies.ts",
-    `import { benchmark } from ${MOD};
+/** Many benchmarks in one file. */
+const many = once(async () => {
+  const gone = countingServer();
+  await gone[Symbol.asyncDispose]();
+  const fixtures = ["weak", "two_models", "own_agent"];
+  const file = place.write(
+    "many.ts",
+    `// @ts-nocheck: a user may write no types.
+${fixtures.map((name) => `import "file://${ROOT}/fixtures/benchmarks/${name}.ts";`).join("\n")}
+import { benchmark, openai, scripted } from ${MOD};
 benchmark("reminders", {
   model: "sim:noisy?memory=10",
   tasks: { core: 10, depth: 6 },
@@ -154,79 +137,214 @@ benchmark("reminders", {
   seed: 1,
   graphs: 10,
   gate: { baseline: { strategy: "baseline" }, margin: 0.1 },
+  journal: ${JSON.stringify(place.file("reminders.jsonl"))},
+});
+benchmark("gone", {
+  model: openai({ model: "m", baseURL: "${gone.url}", retries: 0 }),
+  tasks: { core: 3, depth: 2 },
+  seed: 1,
+  gate: { successRate: 0.5 },
+});
+// Always does what the tool says.
+const follower = scripted("follower", ({ messages, tools, context }) => {
+  if (context.stage === "plan") return { text: "I ask the tool." };
+  const result = messages.findLast(({ role }) => role === "tool");
+  const [parameter] = Object.keys(tools[0].parameters.properties);
+  const name = messages[0].content.includes("option = number") ? "option" : "result";
+  return result === undefined
+    ? { text: "Now.", calls: [{ name: tools[0].name, arguments: { [parameter]: "6 * 7" } }] }
+    : { text: name + " = " + result.content };
+});
+benchmark("probes", {
+  model: follower,
+  tasks: [{ case: ["lying_calculator", "oracle"] }, { case: "mental_arithmetic" }],
+  seed: 1,
+  graphs: 1,
+  strategies: ["baseline", { strategy: "plan_then_call", name: "planned" }],
+});
+benchmark("stages", {
+  model: "sim:planner",
+  tasks: { core: 3, depth: 1 },
+  seed: 1,
+  graphs: 2,
+  strategies: [{
+    strategy: "plan_then_call",
+    models: { plan: scripted("my planner", () => ({ text: "1. Call all of them." })) },
+  }],
+  journal: ${JSON.stringify(place.file("stages.jsonl"))},
 });
 `,
   );
-  const permissions = [`--allow-read=${temporary.path}`, `--allow-write=${temporary.path}`];
-  const finished = await deno([
-    ...ELSEWHERE,
-    ...permissions,
-    ...[`--junit-path=${report}`, file, "--", `--out=${journal}`],
-  ]);
-  assertEquals(finished.code, 0, finished.all);
-  assertMatch(
-    verdictsOf(finished).join("\n"),
-    /sim:noisy\?memory=10 \+ restate.*: PASS: [^\n]*$/,
-  );
+  const report = place.file("many.xml");
+  const finished = await run(file, { flags: [`--junit-path=${report}`] });
+  assertEquals(finished.code, 1, finished.all);
+  const { cases, failed } = junit(report);
+  assertEquals(new Set(cases).size, cases.length, "names of cases must differ");
+  assertEquals(failedIn(finished), failed);
+  /** The cases of a benchmark, and those that failed. */
+  const of = (name: string) =>
+    [cases, failed].map((names) =>
+      names.filter((one) => one.startsWith(`${name} > `)).map((one) =>
+        one.slice(name.length + " > ".length)
+      )
+    ) as [cases: string[], failed: string[]];
+  return { finished, of };
+});
+
+Deno.test("benchmark() fails through its gate alone when the model is too weak", async () => {
+  const { finished, of } = await many();
+  const [cases, failed] = of("weak");
+  assertEquals([cases.length, failed], [17, ["gate"]]);
+  assertMatch(outputOf(finished, "weak > gate"), /FAIL: the true success rate is below/);
+  // What is not solved is told in its case, with a line that replays it.
+  assertMatch(finished.stdout, /\nno_answer after \d calls? \(fewest 3\)\nreplay: deno test /);
+  assertStringIncludes(finished.stdout, "(simulated: a program, no language model)");
+});
+
+Deno.test("benchmark() judges each model, and the worst verdict counts", async () => {
+  const { finished, of } = await many();
+  assertEquals(of("two models")[1], ["gate"]);
+  const verdicts = verdictsOf(outputOf(finished, "two models > gate"));
+  assertEquals(verdicts.map((line) => /: ([A-Z]+): /.exec(line)![1]), ["PASS", "FAIL"]);
+});
+
+Deno.test("benchmark() runs each strategy on the same graphs, and its gate compares them", async () => {
+  const { finished, of } = await many();
+  const [cases, failed] = of("reminders");
+  assertEquals([cases.length, failed], [21, []]);
+  const output = outputOf(finished, "reminders > gate");
+  assertMatch(verdictsOf(output).join("\n"), /sim:noisy\?memory=10 \+ restate.*: PASS: [^\n]*$/);
   // Beneath the verdict.
   assertMatch(
-    finished.stdout,
+    output,
     /: PASS: [^]*\nStrategies against the baseline\n[^\n]*\n[^\n]*\nsim:noisy\?memory=10 \+ restate \(simulated\) +10 /,
   );
-  const trials = readLines(journal).slice(1);
-  const of = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);
-  assertEquals([trials.length, of("baseline").length, of("restate").length], [20, 10, 10]);
+  const trials = readLines(place.file("reminders.jsonl")).slice(1);
+  const ofStrategy = (strategy: string) => trials.filter((trial) => trial.strategy === strategy);
+  assertEquals([trials.length, ofStrategy("baseline").length, ofStrategy("restate").length], [
+    20,
+    10,
+    10,
+  ]);
   for (const { id, strategy } of trials) assertStringIncludes(id, ` strategy=${strategy} `);
-  const seeds = (strategy: string) => new Set(of(strategy).map(({ task }) => task.seed));
+  const seeds = (strategy: string) => new Set(ofStrategy(strategy).map(({ task }) => task.seed));
   assertEquals(seeds("restate"), seeds("baseline"));
-  const { cases } = junit(report);
-  assertEquals(new Set(cases).size, 21, "names of cases must differ");
 });
 
 Deno.test("benchmark() runs an agent of the user's own", async () => {
-  const finished = await run("own_agent");
+  const { finished, of } = await many();
+  assertEquals(of("own agent")[1], []);
+  const output = outputOf(finished, "own agent > gate");
+  assertMatch(verdictsOf(output).join("\n"), /^methodical: PASS: /);
+  assertStringIncludes(output, "\n  solved: 10 of 10 valid trials");
+});
+
+Deno.test("benchmark() is invalid, and no failure of the model, when the server is gone", async () => {
+  const { finished, of } = await many();
+  assertEquals(of("gone")[1], ["gate"]);
+  assertMatch(finished.stdout, /^invalid after 0 calls \(fewest 3\); infrastructure: /m);
+  assertMatch(
+    verdictsOf(outputOf(finished, "gone > gate")).join("\n"),
+    /^m: INVALID: .*none of 5 planned trials is valid/,
+  );
+});
+
+Deno.test("benchmark() runs probes and strategies with options as cases, and replays them", async () => {
+  const { finished, of } = await many();
+  // The sum of the numbers is not 42.
+  const [cases, failed] = of("probes");
+  const models = ["follower", "follower + planned"];
+  assertEquals(
+    cases,
+    ["lying_calculator", "oracle", "mental_arithmetic"].flatMap((probe) =>
+      models.map((model) => `case ${probe}, graph 1, ${model}`)
+    ),
+  );
+  assertEquals(failed, models.map((model) => `case mental_arithmetic, graph 1, ${model}`));
+  const stories = storiesIn(finished);
+  assertEquals(stories.length, 2);
+  for (const name of ["follower (simulated)", "follower + planned (simulated)"]) {
+    assert(stories.some(({ story }) => story.includes(`${name}: wrong_answer`)), name);
+  }
+  const planned = stories.find(({ story }) => story.includes("stage plan"))!;
+  assertStringIncludes(planned.replay, "strategy=planned");
+  const replayed = await paste(planned.replay);
+  assertEquals([replayed.code, storiesIn(replayed)], [1, [planned]], replayed.all);
+});
+
+Deno.test("benchmark() takes models of one's own for stages", async () => {
+  const { of } = await many();
+  assertEquals(of("stages")[1], []);
+  const trials: { stages: StageUse[] }[] = readLines(place.file("stages.jsonl")).slice(1);
+  assertEquals(
+    trials.map(({ stages }) => stages.map(({ stage, model }) => [stage, model.requested])),
+    [[["plan", "my planner"]], [["plan", "my planner"]]],
+  );
+});
+
+/** The usual run of a model that passes, and of one that does not, whose journal is kept. */
+const usual = {
+  planner: once(async () => {
+    const report = place.file("planner.xml");
+    await using server = countingServer();
+    const finished = await run("own_server", { server, flags: [`--junit-path=${report}`] });
+    return { finished, ...junit(report), trials: server.trials };
+  }),
+  weak: once(async () => {
+    const journal = place.file("weak.jsonl");
+    const finished = await run("own_server", { server: weakServer, own: [`--out=${journal}`] });
+    return { finished, trials: weakServer.trials, text: Deno.readTextFileSync(journal) };
+  }),
+};
+
+Deno.test("benchmark() passes with a good model", async () => {
+  const { finished, cases, failed, trials } = await usual.planner();
   assertEquals(finished.code, 0, finished.all);
-  assertMatch(verdictsOf(finished).join("\n"), /^methodical: PASS: /);
-  assertStringIncludes(finished.stdout, "\n  solved: 10 of 10 valid trials");
+  assertEquals(cases.length, TRIALS + 1);
+  assertEquals(new Set(cases).size, cases.length, "names of cases must differ");
+  assertEquals([failed, failedIn(finished)], [[], []]);
+  assertMatch(verdictsOf(finished.stdout).join("\n"), /^my-model: PASS: /);
+  assertEquals(trials, TRIALS);
 });
 
 Deno.test("benchmark() runs the same trials to the same verdict in every order", async (context) => {
-  const ways: readonly (readonly string[])[] = [
-    [],
-    ["--shuffle=4", "--retry=3", "--repeats=2"],
-    [`--filter=${GATE}`],
-    ["--parallel"],
+  const again = ["--shuffle=4", "--retry=3", "--repeats=2"];
+  const ways: [model: "planner" | "weak", flags: readonly string[], own?: string[]][] = [
+    ["planner", again, ["--concurrency=2"]],
+    // Only what fails is tried again, and only there does an order show.
+    ["weak", again],
+    ["weak", ["--shuffle=30"]],
+    ["weak", [`--filter=${GATE}`]],
   ];
-  // Only what fails is run again, and only there does an order show.
-  const more = [["--shuffle=1"], ["--shuffle=30"], ["--retry=3"], ["--repeats=2"]];
-  for (const [model, code] of [["sim:planner", 0], [WEAK, 1]] as const) {
-    let usual: string[] | undefined;
-    for (const flags of code === 0 ? ways : [...ways, ...more]) {
-      await context.step(`${model} ${flags.join(" ")}`, async () => {
-        await using server = countingServer(model);
-        const finished = await run("own_server", { server, flags });
-        assertEquals(finished.code, code, finished.all);
-        assertEquals(failedIn(finished), code === 0 ? [] : [GATE], finished.all);
-        usual ??= verdictsOf(finished);
-        assertEquals(usual.length, 1, finished.all);
-        assertEquals(verdictsOf(finished), usual);
-        assertEquals(server.begun.size, TRIALS);
-        assertEquals(server.trials, TRIALS, "a trial was run twice");
-      });
-    }
+  for (const [model, flags, own = []] of ways) {
+    await context.step([model, ...flags, ...own].join(" "), async () => {
+      const { finished: whole } = await usual[model]();
+      await using server = countingServer(model === "weak" ? WEAK : "sim:planner", 2);
+      const finished = await run("own_server", { server, flags, own });
+      assertEquals(finished.code, model === "weak" ? 1 : 0, finished.all);
+      assertEquals(failedIn(finished), model === "weak" ? [GATE] : [], finished.all);
+      const verdicts = verdictsOf(finished.stdout);
+      assertEquals([verdicts.length, verdicts], [1, verdictsOf(whole.stdout)], finished.all);
+      assertEquals(server.begun.size, TRIALS);
+      assertEquals(server.trials, TRIALS, "a trial was run twice");
+      if (own.length > 0) assertEquals(server.mostAtOnce, 2);
+    });
   }
 });
 
 Deno.test("benchmark() keeps files apart under --parallel", async () => {
-  await using server = countingServer();
-  const finished = await run(["own_server", "many"], { server, flags: ["--parallel"] });
-  assertEquals(finished.code, 0, finished.all);
-  assertEquals(verdictsOf(finished).map((line) => line.split(":")[0]).sort(), [
-    "my-model",
-    "slow-model",
+  await using server = countingServer(WEAK);
+  const names = ["own_server", "two_models"];
+  const finished = await run(names, { server, flags: ["--parallel"] });
+  assertEquals(finished.code, 1, finished.all);
+  const kinds = verdictsOf(finished.stdout).map((line) => /^(.*?): [A-Z]+: /.exec(line)![0]);
+  assertEquals(kinds.sort(), [
+    "my-model: FAIL: ",
+    "sim:noisy?quit=1 (simulated): FAIL: ",
+    "sim:planner (simulated): PASS: ",
   ]);
-  assertEquals(server.trials, TRIALS + 200);
-  assertEquals(server.begun.size, TRIALS + 200);
+  assertEquals(server.trials, TRIALS);
+  assertEquals(server.begun.size, TRIALS);
 });
 
 Deno.test("benchmark() without a gate fails each unsolved case with its story and a replay", async () => {
@@ -245,7 +363,7 @@ Deno.test("benchmark() without a gate fails each unsolved case with its story an
     assertMatch(story, /\n {2}said "/);
     assertMatch(replay, /^deno test .*fixtures\/benchmarks\/strict\.ts -- --only='core=5 /);
   }
-  // One of them, pasted as it is printed.
+  // One of them, pasted as it is printed: the seed of the file is a fresh one.
   const { story, replay } = stories.at(-1)!;
   const again = await paste(replay);
   assertEquals(again.code, 1, again.all);
@@ -254,34 +372,22 @@ Deno.test("benchmark() without a gate fails each unsolved case with its story an
   assertEquals(storiesIn(again), [{ story, replay }]);
 });
 
-Deno.test("benchmark() without a gate never runs a case again", async () => {
-  const usual = await run("strict", { own: ["--seed=3"] });
-  const flags = ["--retry=3", "--repeats=2"];
-  const again = await run("strict", { flags, own: ["--seed=3"] });
-  assertEquals(again.code, 1, again.all);
-  assertMatch(again.stdout, /^all +6 /m, "a case was counted twice");
-  assertEquals(storiesIn(again), storiesIn(usual));
-});
-
-Deno.test("benchmark() replays a trial of a fresh seed", async () => {
+Deno.test("benchmark() tells a fresh seed, which repeats all of it, and never runs a case again", async () => {
   // A fresh seed may be lucky; three of that luck are next to impossible.
   let finished = await run("strict");
   for (let more = 0; more < 2 && finished.code === 0; more++) finished = await run("strict");
   const [, seed] = /strict: fresh seed (\d+); add {2}-- --seed=\1 /.exec(finished.stdout) ?? [];
   assert(seed !== undefined, finished.all);
-  const [first] = storiesIn(finished);
-  assert(first !== undefined, finished.all);
-  const again = await paste(first.replay);
-  assertEquals(again.code, 1, again.all);
-  assertEquals(storiesIn(again), [first], `seed ${seed}`);
-  // The seed that was told repeats all of it.
-  const whole = await run("strict", { own: [`--seed=${seed}`] });
+  assert(storiesIn(finished).length > 0, finished.all);
+  const flags = ["--retry=3", "--repeats=2"];
+  const whole = await run("strict", { flags, own: [`--seed=${seed}`] });
+  assertEquals(whole.code, 1, whole.all);
+  assertMatch(whole.stdout, /^all +6 /m, "a case was counted twice");
   assertEquals(storiesIn(whole), storiesIn(finished), `seed ${seed}`);
 });
 
 Deno.test("benchmark() replays one trial of a gated file with its story, and leaves the gate out", async () => {
-  await using server = countingServer(WEAK);
-  const finished = await run("own_server", { server });
+  const { finished } = await usual.weak();
   const replay = /^replay: (.*)$/m.exec(finished.stdout)![1]!;
   await using fresh = countingServer(WEAK);
   const again = await paste(replay, fresh);
@@ -292,188 +398,93 @@ Deno.test("benchmark() replays one trial of a gated file with its story, and lea
   assertEquals(fresh.trials, 1);
 });
 
-Deno.test("benchmark() refuses an --only that is no id", async () => {
-  const finished = await run("strict", { own: ["--only=nonsense"] });
-  assertEquals(finished.code, 1, finished.all);
-  assertStringIncludes(finished.all, "Cannot run --only=nonsense as that is no trial id");
-});
-
 Deno.test("benchmark() refuses an --only that no benchmark of the file has", async () => {
-  const id = "core=3 depth=2 connected=0 disconnected=0 seed=1 model=another-model " +
-    "strategy=baseline perturbation=none repetition=1";
-  const finished = await run("two_models", { own: [`--only=${id}`] });
-  assert(finished.code !== 0, `nothing was run, and that passed:\n${finished.all}`);
-});
-
-Deno.test("benchmark() refuses an --only of a strategy that there is not", async () => {
-  const id = "core=5 depth=2 connected=2 disconnected=0 seed=1 " +
-    "model=sim:noisy?stale=0.2&early=0.1 strategy=wishful perturbation=none repetition=1";
-  const finished = await run("strict", { own: [`--only=${id}`] });
-  assertMatch(finished.all, /Cannot run --only/, "it was run as if it were the baseline");
+  const model = "sim:noisy?stale=0.2&early=0.1";
+  // Of another model; and of a strategy that there is not, which must not be run as if it were the baseline.
+  for (const what of ["another-model strategy=baseline", `${model} strategy=wishful`]) {
+    const id = `core=5 depth=2 connected=2 disconnected=0 seed=1 model=${what} ` +
+      "perturbation=none repetition=1";
+    const finished = await run("strict", { own: [`--only=${id}`] });
+    assertEquals(finished.code, 1, `nothing was run, and that passed:\n${finished.all}`);
+    assertMatch(finished.all, /Cannot run --only=core=5 .* as nothing in this file has its task/);
+  }
 });
 
 Deno.test("benchmark() shards its trials, and toolgate gate decides over the journals", async () => {
-  await using temporary = await folder();
   await using server = countingServer(WEAK);
-  const journals = [1, 2, 3].map((index) => temporary.file(`${index}.jsonl`));
-  const write = [`--allow-read=${temporary.path}`, `--allow-write=${temporary.path}`];
-  for (const [place, journal] of journals.entries()) {
-    const finished = await run("own_server", {
-      server,
-      permissions: write,
-      own: [`--shard=${place + 1}/3`, `--out=${journal}`],
-    });
-    assertEquals(finished.code, 0, finished.all);
+  const names = ["own_server", "strict"];
+  const file = place.write(
+    "sharded.ts",
+    names.map((name) => `import "file://${ROOT}/fixtures/benchmarks/${name}.ts";\n`).join(""),
+  );
+  const shards: Finished[] = [];
+  for (const index of [1, 2]) {
+    // The second one has a fresh seed, which all shards must share.
+    const own = [`--shard=${index}/2`, "--seed=1", `--out=${place.path}/${index}/`];
+    const finished = await run(file, { server, own });
     assertMatch(finished.all, /own server: the gate needs all trials.* so it is ignored/);
     assertMatch(finished.stdout, /own server > gate \.\.\. ignored/);
-    assertMatch(finished.stdout, /4 passed \| 0 failed \| 1 ignored/);
+    assertStringIncludes(finished.stdout, `running ${TRIALS / 2 + 1 + 3} tests`, finished.all);
+    const others = failedIn(finished).filter((one) => !one.startsWith("strict > "));
+    assertEquals(others, [], finished.all);
+    shards.push(finished);
   }
+  const stories = shards.flatMap(storiesIn).map(({ story }) => story);
+  assert(stories.length > 0);
+  assertEquals(new Set(stories).size, stories.length, "a trial is in both shards");
   assertEquals(server.trials, TRIALS);
   assertEquals(server.begun.size, TRIALS);
 
-  const gate = (...files: string[]) =>
-    deno(["run", "--no-check", "--no-prompt", "--allow-read", "lib/cli/main.ts", "gate", ...files]);
-  const decided = await gate(...journals);
+  const journals = [1, 2].map((index) => place.file(`${index}/own_server.jsonl`));
+  const decided = await toolgate(["gate", ...journals]);
   assertEquals(decided.code, 1, decided.all);
-  const whole = await run("own_server", { server });
-  assertEquals(verdictsOf(decided), verdictsOf(whole));
-  const missing = await gate(journals[0]!, journals[2]!);
+  const { finished: whole } = await usual.weak();
+  assertEquals(verdictsOf(decided.stdout), verdictsOf(whole.stdout));
+  const missing = await toolgate(["gate", journals[0]!]);
   assertEquals(missing.code, 3, missing.all);
-  assertStringIncludes(missing.stdout, "shards are missing: 2/3");
-});
-
-Deno.test("benchmark() refuses shards of a fresh seed, and takes --seed for them", async () => {
-  const refused = await run("strict", { own: ["--shard=1/2"] });
-  assertEquals(refused.code, 1, refused.all);
-  assertStringIncludes(refused.all, "add --seed=");
-  const [first, second] = await Promise.all(
-    ["1/2", "2/2"].map((shard) => run("strict", { own: [`--shard=${shard}`, "--seed=5"] })),
-  );
-  for (const shard of [first!, second!]) assertMatch(shard.stdout, /running 3 tests/, shard.all);
-  assertEquals(storiesIn(first!).filter((one) => storiesIn(second!).includes(one)), []);
-});
-
-Deno.test("benchmark() refuses flags that would do nothing, or lose what was paid for", async () => {
-  for (
-    const [own, message] of [
-      [["--resume"], "--resume needs --out=FILE"],
-      [["--retry-invalid"], "--retry-invalid needs --resume"],
-      [["--shard=1/2"], "--shard needs --out=FILE"],
-    ] as const
-  ) {
-    const finished = await run("weak", { own: [...own] });
-    assertEquals(finished.code, 1, finished.all);
-    assertStringIncludes(finished.all, message);
-    assertEquals(/ \.\.\. ok/.test(finished.all), false, "a case was run");
-  }
+  assertStringIncludes(missing.stdout, "shards are missing: 2/2");
 });
 
 Deno.test("benchmark() resumes a journal, and runs only what is missing", async () => {
-  await using temporary = await folder();
-  const journal = temporary.file("out.jsonl");
-  const permissions = [`--allow-read=${temporary.path}`, `--allow-write=${temporary.path}`];
-  const options = { permissions, own: [`--out=${journal}`] };
-  await using server = countingServer(WEAK);
-  const whole = await run("own_server", { server, ...options });
+  const { finished: whole, trials, text } = await usual.weak();
   assertEquals(whole.code, 1, whole.all);
-  const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
-  assertEquals(lines.length, TRIALS + 1);
-
-  const refused = await run("own_server", { server, ...options });
-  assertEquals(refused.code, 1, refused.all);
-  assertMatch(refused.all, /Cannot begin the journal .* continue it with --resume/);
-  assertEquals(Deno.readTextFileSync(journal).trimEnd().split("\n"), lines);
-
-  Deno.writeTextFileSync(journal, lines.slice(0, 6).join("\n") + "\n" + lines[6]!.slice(0, 40));
-  const before = server.trials;
-  const resumed = await run("own_server", {
-    server,
-    permissions,
-    own: [`--out=${journal}`, "--resume"],
-  });
+  const lines = text.trimEnd().split("\n");
+  assertEquals([lines.length, trials], [TRIALS + 1, TRIALS]);
+  const journal = place.write(
+    "resumed.jsonl",
+    lines.slice(0, 6).join("\n") + "\n" + lines[6]!.slice(0, 40),
+  );
+  const before = weakServer.trials;
+  const own = [`--out=${journal}`, "--resume"];
+  const resumed = await run("own_server", { server: weakServer, own });
   assertEquals(resumed.code, 1, resumed.all);
   // deno test shows what a file says while it loads among the output of tests.
-  assertMatch(resumed.stdout, /Dropped a torn last line of .*out\.jsonl \(40 bytes\)/);
-  assertEquals(server.trials - before, TRIALS - 5);
-  assertEquals(verdictsOf(resumed), verdictsOf(whole));
+  assertMatch(resumed.stdout, /Dropped a torn last line of .*resumed\.jsonl \(40 bytes\)/);
+  assertEquals(weakServer.trials - before, TRIALS - 5);
+  assertEquals(verdictsOf(resumed.stdout), verdictsOf(whole.stdout));
   const ids = readLines(journal).slice(1).map(({ id }) => id);
   assertEquals(new Set(ids).size, TRIALS);
   assertEquals(ids.length, TRIALS);
 });
 
-Deno.test("benchmark() lets two benchmarks of a file share one --out, or says why not", async () => {
-  await using temporary = await folder();
-  const journal = temporary.file("out.jsonl");
-  const file = temporary.write(
-    "two.ts",
-    `import { benchmark } from ${MOD};
-const tasks = { core: 3, depth: 2 };
-benchmark("one", { model: "sim:planner", tasks, seed: 1, graphs: 2 });
-benchmark("two", { model: "sim:planner", tasks, seed: 2, graphs: 2 });
-`,
-  );
-  const finished = await deno([
-    ...ELSEWHERE,
-    ...[`--allow-read=${temporary.path}`, `--allow-write=${temporary.path}`, file],
-    ...["--", `--out=${journal}`],
-  ]);
-  // The second one must not blame a file that the user did not have a moment ago.
-  assertEquals(finished.all.includes("there is such a file already"), false, finished.all);
-});
-
 Deno.test("benchmark() starts one trial when --filter selects one case", async () => {
-  for (const name of ["graph 1, ", "graph 2, ", "graph 3, "]) {
-    await using server = countingServer();
-    const filter = `--filter=own server > core 4, depth 2, connected 1, disconnected 0, ${name}`;
-    const finished = await run("own_server", { server, flags: [filter] });
-    assertEquals(finished.code, 0, finished.all);
-    assertMatch(finished.stdout, /1 passed \| 0 failed/);
-    assertEquals(server.trials, 1, finished.all);
-  }
+  await using server = countingServer();
+  const filter = "--filter=own server > core 4, depth 2, connected 1, disconnected 0, graph 2, ";
+  const finished = await run("own_server", { server, flags: [filter] });
+  assertEquals(finished.code, 0, finished.all);
+  assertMatch(finished.stdout, /1 passed \| 0 failed/);
+  assertEquals(server.trials, 1, finished.all);
 });
 
-for (const flags of [[], ["--shuffle=11"]]) {
-  const order = flags.length === 0 ? "" : "shuffled ";
-  Deno.test(`benchmark() ${order}runs eight trials at a time, and never more`, async () => {
-    await using temporary = await folder();
-    const report = temporary.file("junit.xml");
+Deno.test("benchmark() runs eight trials at a time, and never more", async () => {
+  for (const flags of [[], ["--shuffle=11"]]) {
     // Two replies a case, so 100 ms a case.
     await using server = countingServer("sim:planner", 50);
-    const finished = await run("many", { server, flags: [...flags, `--junit-path=${report}`] });
+    const finished = await run("many", { server, flags });
     assertEquals(finished.code, 0, finished.all);
     assertEquals(server.trials, 200);
     assertEquals(server.mostAtOnce, 8);
-    console.log(`200 cases of 100 ms, eight at a time: ${junit(report).seconds} s`);
-  });
-}
-
-Deno.test("benchmark() takes --concurrency", async () => {
-  await using server = countingServer("sim:planner", 5);
-  const finished = await run("own_server", { server, own: ["--concurrency=2"] });
-  assertEquals(finished.code, 0, finished.all);
-  assertEquals(server.mostAtOnce, 2);
-});
-
-Deno.test("benchmark() is invalid, and no failure of the model, when the server is gone", async () => {
-  await using temporary = await folder();
-  const server = countingServer();
-  await server[Symbol.asyncDispose]();
-  const file = temporary.write(
-    "gone.ts",
-    `import { benchmark, openai } from ${MOD};
-benchmark("gone", {
-  model: openai({ model: "m", baseURL: "${server.url}", retries: 0 }),
-  tasks: { core: 3, depth: 2 },
-  seed: 1,
-  gate: { successRate: 0.5 },
-});
-`,
-  );
-  const finished = await deno([...ELSEWHERE, file]);
-  assertEquals(finished.code, 1, finished.all);
-  assertEquals(failedIn(finished), ["gone > gate"]);
-  assertMatch(finished.stdout, /^invalid after 0 calls \(fewest 3\); infrastructure: /m);
-  assertMatch(verdictsOf(finished).join("\n"), /^m: INVALID: none of 5 planned trials is valid/);
+  }
 });
 
 const good = `model: "sim:planner", tasks: { core: 3, depth: 2 }, seed: 1`;
@@ -560,94 +571,62 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
   { options: `${good}, concurrency: 0`, message: /concurrency must be .*: it is 0/ },
 ];
 
-Deno.test("benchmark() tells a wrong option before anything is run", async (context) => {
-  const calls = WRONG.map(({ options }) => `benchmark("bad", { ${options} })`);
-  const told = await refusalsOf(calls);
-  for (const [index, { options, message }] of WRONG.entries()) {
-    await context.step(options, () => {
-      assertMatch(told[index]!, /^InputError: /);
+/** Flags that contradict the options or each other, and one file for two benchmarks. */
+function wrongFlags(): (Refused & { readonly message: RegExp })[] {
+  const existing = place.write("existing.jsonl", "{}\n");
+  const shared = [`--out=${place.file("shared.jsonl")}`];
+  const call = `benchmark("one", { ${good} })`;
+  const fresh = `benchmark("fresh", { ${good.replace("seed: 1", 'seed: "fresh"')} })`;
+  return [
+    {
+      flags: ["--only=nonsense"],
+      call,
+      message: /Cannot run --only=nonsense as that is no trial id/,
+    },
+    { flags: ["--shard=1/2"], call: fresh, message: /add --seed=/ },
+    { flags: ["--resume"], call, message: /--resume needs --out=FILE/ },
+    { flags: ["--retry-invalid"], call, message: /--retry-invalid needs --resume/ },
+    {
+      flags: ["--shard=1/2"],
+      call: `benchmark("gated", { ${good}, gate: { successRate: 0.5 } })`,
+      message: /--shard needs --out=FILE/,
+    },
+    {
+      flags: [`--out=${existing}`],
+      call,
+      message: /Cannot begin the journal .* continue it with --resume/,
+    },
+    { flags: shared, call, message: /^$/ },
+    // It must not blame a file that the user did not have a moment ago.
+    {
+      flags: shared,
+      call: call.replace("one", "two"),
+      message: /Cannot keep the trials of benchmark two in .*: one has it/,
+    },
+  ];
+}
+
+Deno.test("benchmark() tells wrong options and flags before anything is run", async (context) => {
+  const cases = [
+    ...WRONG.map(({ options, message }) => ({
+      call: `benchmark("bad", { ${options} })`,
+      flags: [],
+      message,
+    })),
+    ...wrongFlags(),
+  ];
+  const told = await refusalsOf(cases, FILES);
+  for (const [index, { call, flags, message }] of cases.entries()) {
+    await context.step(`${call} ${flags}`, () => {
       assertMatch(told[index]!, message);
+      if (told[index] !== "") assertMatch(told[index]!, /^InputError: /);
     });
   }
+  assertEquals(Deno.readTextFileSync(place.file("existing.jsonl")), "{}\n");
   // Where nobody catches it, the file fails.
-  await using temporary = await folder();
-  const text = `import { benchmark, grid } from ${MOD};\n${calls[0]!};\n`;
-  const { code, all } = await deno([...ELSEWHERE, temporary.write("bad.ts", text)]);
+  const text = `import { benchmark, grid } from ${MOD};\n${cases[0]!.call};\n`;
+  const { code, all } = await deno([...ELSEWHERE, place.write("bad.ts", text)]);
   assertEquals(code, 1, all);
   assertMatch(all, WRONG[0]!.message);
   assertEquals(/ \.\.\. ok/.test(all), false, "a case was run");
-});
-
-Deno.test("benchmark() runs probes and strategies with options as cases, and replays them", async () => {
-  await using temporary = await folder();
-  const file = temporary.write(
-    "bench.ts",
-    `// @ts-nocheck: a user may write no types.
-    import { benchmark, scripted } from ${MOD};
-    // Always does what the tool says.
-    const follower = scripted("follower", ({ messages, tools, context }) => {
-      if (context.stage === "plan") return { text: "I ask the tool." };
-      const result = messages.findLast(({ role }) => role === "tool");
-      const [parameter] = Object.keys(tools[0].parameters.properties);
-      const name = messages[0].content.includes("option = number") ? "option" : "result";
-      return result === undefined
-        ? { text: "Now.", calls: [{ name: tools[0].name, arguments: { [parameter]: "6 * 7" } }] }
-        : { text: name + " = " + result.content };
-    });
-    benchmark("probes", {
-      model: follower,
-      tasks: [{ case: ["lying_calculator", "oracle"] }, { case: "mental_arithmetic" }],
-      seed: 1,
-      graphs: 1,
-      strategies: ["baseline", { strategy: "plan_then_call", name: "planned" }],
-    });\n`,
-  );
-  const finished = await deno([...ELSEWHERE, file]);
-  // The sum of the numbers is not 42.
-  assertEquals(finished.code, 1, finished.all);
-  const cases = [...finished.stdout.matchAll(/^probes > case (.*) \.\.\. (ok|FAILED)/gm)];
-  assertEquals(
-    cases.map(([, name, ended]) => [name, ended]),
-    ["lying_calculator", "oracle", "mental_arithmetic"].flatMap((probe) =>
-      ["follower", "follower + planned"].map((model) => [
-        `${probe}, graph 1, ${model}`,
-        probe === "mental_arithmetic" ? "FAILED" : "ok",
-      ])
-    ),
-  );
-  const told = storiesIn(finished);
-  assertEquals(told.length, 2);
-  for (const name of ["follower (simulated)", "follower + planned (simulated)"]) {
-    assert(told.some(({ story }) => story.includes(`${name}: wrong_answer`)), name);
-  }
-  const planned = told.find(({ story }) => story.includes("stage plan"))!;
-  assertStringIncludes(planned.replay, "strategy=planned");
-  const replayed = await paste(planned.replay);
-  assertEquals([replayed.code, storiesIn(replayed)], [1, [planned]], replayed.all);
-});
-
-Deno.test("benchmark() takes models of one's own for stages", async () => {
-  await using place = await folder();
-  const file = `${place.path}/stages.ts`;
-  const journal = `${place.path}/trials.jsonl`;
-  await Deno.writeTextFile(
-    file,
-    `import { benchmark, scripted } from ${MOD};
-    const planner = scripted("my planner", () => ({ text: "1. Call all of them." }));
-    benchmark("stages", {
-      model: "sim:planner",
-      tasks: { core: 3, depth: 1 },
-      seed: 1,
-      graphs: 2,
-      strategies: [{ strategy: "plan_then_call", models: { plan: planner } }],
-      journal: ${JSON.stringify(journal)},
-    });\n`,
-  );
-  const finished = await deno([...ELSEWHERE, "--allow-read", "--allow-write", file]);
-  assertEquals(finished.code, 0, finished.all);
-  const [, ...trials] = (await readLines(journal)) as { stages: StageUse[] }[];
-  assertEquals(
-    trials.map(({ stages }) => stages.map(({ stage, model }) => [stage, model.requested])),
-    [[["plan", "my planner"]], [["plan", "my planner"]]],
-  );
 });

@@ -17,6 +17,8 @@ export function inProcess(name: string, seen?: (request: ModelRequest) => void):
       seen?.(request);
       const { choices: [{ message }], usage } = model.reply({
         model: name,
+        // As with a connection, each repetition has noise of its own.
+        seed: request.context.repetition,
         messages: request.messages.map(toChatMessage),
         tools: request.tools.map(toOpenAITool),
         ...(request.tools.length === 0 || request.toolChoice === undefined

@@ -1,33 +1,46 @@
 /**
- * What calls say that refuse their options, for tests that have many of them: a process for each would take
- * longer than all else.
+ * What calls say that refuse their options or flags, for tests that have many of them: a process for each
+ * would take longer than all else.
  */
 
 import { deno, folder, ROOT } from "./child.ts";
 
+/** A call as source text, and the flags behind `--` that it is to find. */
+export interface Refused {
+  readonly call: string;
+  readonly flags: readonly string[];
+}
+
 /**
- * The name and message of what each call throws, or "" of one that throws nothing. All of them stand in one
- * file that `deno test` runs, with leave to nothing but the loopback network.
- *
- * @throws {Error} If a test of that file was run.
+ * The name and message of what each call throws, or "" for one that throws nothing. All of them stand in one
+ * file of `deno test`, which may use the loopback network and nothing else beside `permissions`. Of the tests
+ * that are registered none runs.
  */
-export async function refusalsOf(calls: readonly string[]): Promise<string[]> {
+export async function refusalsOf(
+  calls: readonly (string | Refused)[],
+  permissions: readonly string[] = [],
+): Promise<string[]> {
   await using temporary = await folder();
   const file = temporary.write(
     "calls.ts",
     [
       `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};`,
-      "const told = [], tell = (error) => told.push(`${error.name}: ${error.message}`);",
       "void [benchmark, grid];",
-      ...calls.map((call) => `try { ${call}; told.push(""); } catch (error) { tell(error); }`),
-      'console.log("TOLD", JSON.stringify(told));',
+      "const errorOf = (flags, call) => {",
+      '  Object.defineProperty(Deno, "args", { value: flags, configurable: true });',
+      '  try { return call() ?? ""; } catch (error) { return `${error.name}: ${error.message}`; }',
+      "};",
+      'console.log("TOLD", JSON.stringify([',
+      ...calls.map((one) => typeof one === "string" ? { call: one, flags: [] } : one)
+        .map(({ call, flags }) => `errorOf(${JSON.stringify(flags)}, () => void ${call}),`),
+      "]));",
     ].join("\n"),
   );
   const { stdout, all } = await deno([
     ...["test", "--no-check", "--no-prompt", `--config=${ROOT}/deno.json`],
-    ...["--allow-net=127.0.0.1", file],
+    ...["--allow-net=127.0.0.1", ...permissions, "--filter=/no test has such a name/", file],
   ]);
   const told = /TOLD (.*)/.exec(stdout)?.[1];
-  if (told === undefined || / \.\.\. /.test(all)) throw new Error(all);
+  if (told === undefined) throw new Error(all);
   return JSON.parse(told);
 }
