@@ -38,7 +38,7 @@ Deno.test("fillPrompt() fills in own words only, called as what every object has
 });
 
 Deno.test("fillPrompt() gives the parts around the words as they are, for any text", () => {
-  const part = fc.string({ unit: "binary" }).filter((text) => !/[{}]/.test(text));
+  const part = fc.string({ unit: fc.character() }).filter((text) => !/[{}]/.test(text));
   fc.assert(
     fc.property(fc.array(part, { minLength: 1 }), fc.string(), (parts, filling) => {
       assertEquals(fillPrompt(parts.join("{word}"), { word: filling }), parts.join(filling));

@@ -217,7 +217,7 @@ Deno.test("any return: other keys come once, and stay when it is done again", ()
 });
 
 Deno.test("any text: nothing throws, and what is no JSON is changed by CF alone", () => {
-  fc.assert(fc.property(METHOD, fc.string({ unit: "binary" }), (method, text) => {
+  fc.assert(fc.property(METHOD, fc.string({ unit: fc.character() }), (method, text) => {
     const { value, changed } = perturbReturn(method, text);
     assertEquals(perturbReturn(method, text).value, value);
     if (method === "CF") return assertEquals(changed, text.trim() !== "");

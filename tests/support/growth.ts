@@ -4,16 +4,24 @@
 
 import { assert } from "@std/assert";
 
-/** The larger text is so many times as long. */
-const FACTOR = 16;
+/** The larger input is so many times as long. */
+export const FACTOR = 16;
 /** Linear work takes 16 times as long, and quadratic work 256 times. */
 const MOST = 90;
+/** Work on inputs that are nearly the same may take so many times as long, and no longer. */
+const MOST_ALIKE = 20;
 /** Less than this, in milliseconds, is too little to tell: memory that is still at hand makes it faster. */
 const LEAST = 2;
+/** What takes longer, in milliseconds, is measured well enough by one attempt. */
+const LONG = 20;
+/**
+ * Others may use the same machine: only work that is slow each time, for so many milliseconds and at
+ * least three times, is slow.
+ */
+const PATIENCE = 10_000;
 
 /**
- * Fails where reading `repeated` again and again takes time that grows with the square of the length. Times
- * are the best of several, as others may use the same machine.
+ * Fails where reading `repeated` again and again takes time that grows with the square of the length.
  */
 export function assertLinear(
   read: (text: string) => unknown,
@@ -23,29 +31,35 @@ export function assertLinear(
 ): void {
   const text = (size: number) => before + repeated.repeat(Math.ceil(size / repeated.length));
   const [short, long] = [text(length), text(FACTOR * length)];
-  read(short);
-  let growth = Infinity;
-  for (let attempt = 0; attempt < 4 && growth > MOST; attempt++) {
-    const base = Math.min(...[1, 2, 3].map(() => timeOf(() => read(short))));
-    growth = Math.min(growth, timeOf(() => read(long)) / Math.max(base, LEAST));
-  }
   const shown = JSON.stringify(before + repeated);
-  assert(growth <= MOST, `${FACTOR} times ${shown} takes ${Math.round(growth)} times as long`);
+  assertLinearWork(() => read(short), () => read(long), `${FACTOR} times ${shown}`);
+}
+
+/** Fails where `more`, the work on an input {@linkcode FACTOR} times as large, grows with its square. */
+export function assertLinearWork(work: () => unknown, more: () => unknown, what: string): void {
+  assertGrowth(work, more, what, MOST);
 }
 
 /** Fails where `more` takes many times as long as `work`. */
 export function assertAlike(work: () => unknown, more: () => unknown, what: string): void {
-  work();
-  let growth = Infinity;
-  for (let attempt = 0; attempt < 4 && growth > MOST_ALIKE; attempt++) {
-    const base = Math.min(...[1, 2, 3].map(() => timeOf(work)));
-    growth = Math.min(growth, timeOf(more) / Math.max(base, LEAST));
-  }
-  assert(growth <= MOST_ALIKE, `${what} takes ${Math.round(growth)} times as long`);
+  assertGrowth(work, more, what, MOST_ALIKE);
 }
 
-/** What takes as long is not measured to take much longer than this. */
-const MOST_ALIKE = 20;
+function assertGrowth(work: () => unknown, more: () => unknown, what: string, most: number): void {
+  work();
+  let [shorter, longer] = [Infinity, Infinity];
+  let growth = Infinity;
+  const start = performance.now();
+  for (let attempt = 0; growth > most; attempt++) {
+    if (attempt >= 3 && performance.now() - start > PATIENCE) break;
+    for (let time = 0; time < 3 && (time === 0 || shorter < LONG); time++) {
+      shorter = Math.min(shorter, timeOf(work));
+    }
+    longer = Math.min(longer, timeOf(more));
+    growth = longer / Math.max(shorter, LEAST);
+  }
+  assert(growth <= most, `${what} takes ${Math.round(growth)} times as long`);
+}
 
 function timeOf(work: () => unknown): number {
   const started = performance.now();

@@ -10,6 +10,7 @@ import { LONGEST_TEXT } from "../../../lib/tools/references/syntax.ts";
 import { Symbols } from "../../../lib/tools/references/symbol_table.ts";
 import { REFERENCE_PATTERN } from "../../../lib/tools/references/schema.ts";
 import fc from "../../support/fast_check.ts";
+import { assertLinearWork, FACTOR } from "../../support/growth.ts";
 
 const ORDER: JsonObject = {
   id: 7,
@@ -456,15 +457,6 @@ Deno.test("nested calls bound how long their arguments can grow", () => {
   }
 });
 
-/** The best of a few runs, in milliseconds. */
-function fastest(work: () => void): number {
-  return Math.min(...[1, 2, 3].map(() => {
-    const started = performance.now();
-    work();
-    return performance.now() - started;
-  }));
-}
-
 Deno.test("nested calls take time that is linear in what a model writes", () => {
   const texts: ((size: number) => string)[] = [
     (size) => "$1.a".repeat(size / 4),
@@ -490,9 +482,7 @@ Deno.test("nested calls take time that is linear in what a model writes", () => 
         checkableArguments(JSON.stringify({ x }), {});
       };
     };
-    // Quadratic time would be 256 times as long; timers and garbage get their share.
-    const [small, large] = [work(25_000), work(400_000)].map(fastest) as [number, number];
-    assert(large < 80 * Math.max(small, 1), `text ${place}: ${small} ms, then ${large} ms`);
+    assertLinearWork(work(10_000), work(FACTOR * 10_000), `text ${place}`);
   }
 });
 
