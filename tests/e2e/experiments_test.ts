@@ -111,5 +111,5 @@ Deno.test("dimensions: models score as the table of the fixtures says", async ()
     dimension,
     ...models.map((cells) => cells[place + 1]!.replace(/, n \d+$/, "")),
   ]);
-  assertEquals(tableOf("What the five dimensions come to").slice(2), rows);
+  assertEquals(tableOf("Scores of the five dimensions").slice(2), rows);
 });
