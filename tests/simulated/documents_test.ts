@@ -14,9 +14,15 @@ import { generateTask, type Task, type TaskFunction } from "../../lib/tasks/gene
 import type { ResultWriter, ToolSchema } from "../../lib/tools/tool.ts";
 import fc from "../support/fast_check.ts";
 import { rightArguments, specs } from "../support/generated.ts";
-import { inProcess } from "../support/in_process.ts";
 import { makePrompt, makeTool } from "../support/simulated_world.ts";
-import { EVERY, type Work, work, type WorkOptions } from "../support/strategy_runs.ts";
+import {
+  answerOf,
+  assertPerfect,
+  attempt,
+  EVERY,
+  type Work,
+  type WorkOptions,
+} from "../support/strategy_runs.ts";
 
 const planner = parseSimulatedModel("sim:planner");
 const NAME_PATTERN = { type: "string", pattern: "^@\\w+$" };
@@ -351,26 +357,6 @@ function tasks(count: number, more: Partial<GraphSpec> = {}): Task[] {
 }
 
 const SENTENCE = "I cannot determine the value of variable";
-
-/** What a model makes of a task; `write` says what it gets to see of returns. */
-function attempt(
-  task: Task,
-  { model = "sim:planner", strategy = "baseline", ...options }: WorkOptions & {
-    readonly model?: string;
-    readonly strategy?: string;
-  } = {},
-): Promise<Work> {
-  return work(strategy, inProcess(model), { task, limits: { calls: 2_000 }, ...options });
-}
-
-function answerOf({ ending }: Work): string {
-  return ending.kind === "answer" ? ending.text : ending.kind;
-}
-
-function assertPerfect(task: Task, { judgement, calls }: Work): void {
-  assertEquals(judgement, { outcome: "solved", grounded: true });
-  assertEquals([calls.length, calls.filter((call) => call.failure)], [task.minimumCalls, []]);
-}
 
 /** It made no call, and says just what is missing. */
 function assertMissing(task: Task, done: Work, missing: Iterable<string>): void {

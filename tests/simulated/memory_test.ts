@@ -2,133 +2,107 @@
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
-import type { ChatMessage } from "../../lib/simulated/wire.ts";
-import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { STRATEGIES } from "../../lib/trials/strategies/registry.ts";
+import { parseSimulatedModel } from "../../lib/simulated/names.ts";
+import type { ChatMessage } from "../../lib/simulated/wire.ts";
 import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { inProcess } from "../support/in_process.ts";
-import { isFaithful, makePrompt, makeTool, makeWorld, talk } from "../support/simulated_world.ts";
+import {
+  calling,
+  isFaithful,
+  makePrompt,
+  makeTool,
+  makeWorld,
+  replyTo,
+  returning,
+  talk,
+} from "../support/simulated_world.ts";
 
-// A conversation made by hand
-
-const TOOLS = [
-  makeTool("func_a", "Processes variable given to produce variable alpha", ["given"]),
-  makeTool("func_b", "Processes variable given to produce variable beta", ["given"]),
-  makeTool("func_c", "Processes variable beta to produce variable gamma", ["beta"]),
-  makeTool(
-    "func_d",
-    "Processes variable given, variable alpha, variable beta, variable gamma to produce variable " +
-      "omega",
-    ["given", "alpha", "beta", "gamma"],
-  ),
-];
 const VALUES = { given: 101, alpha: 202, beta: 303, gamma: 404 };
+const TOOLS = [["given", "alpha"], ["given", "beta"], ["beta", "gamma"], [
+  "given",
+  "alpha",
+  "beta",
+  "gamma",
+  "omega",
+]].map((names, place) => {
+  const [inputs, output] = [names.slice(0, -1), names.at(-1)];
+  const clauses = inputs.map((name) => `variable ${name}`).join(", ");
+  return makeTool(
+    `func_${"abcd"[place]}`,
+    `Processes ${clauses} to produce variable ${output}`,
+    inputs,
+  );
+});
 
-/** The user message, two replies with their calls, and two results, then one. */
+/** A user message, two replies with their calls, and two results, then one. */
 const MESSAGES: readonly ChatMessage[] = [
   { role: "user", content: makePrompt("omega", new Map([["given", 101]])) },
-  assistant(["a", "func_a"], ["b", "func_b"]),
-  { role: "tool", tool_call_id: "a", content: '{"alpha":202}' },
-  { role: "tool", tool_call_id: "b", content: '{"beta":303}' },
-  assistant(["c", "func_c"]),
-  { role: "tool", tool_call_id: "c", content: '{"gamma":404}' },
+  calling(["a", "func_a"], ["b", "func_b"]),
+  returning("a", '{"alpha":202}'),
+  returning("b", '{"beta":303}'),
+  calling(["c", "func_c"]),
+  returning("c", '{"gamma":404}'),
 ];
 
-function assistant(...calls: [id: string, name: string][]): ChatMessage {
-  return {
-    role: "assistant",
-    content: "I call.",
-    tool_calls: calls.map(([id, name]) => ({
-      id,
-      type: "function",
-      function: { name, arguments: "{}" },
-    })),
-  };
+/** The arguments of the next call, the target's; what is misread must be another's value. */
+function nextArguments(options: string, messages = MESSAGES): Record<string, unknown> {
+  const { calls } = replyTo(parseSimulatedModel(`sim:noisy?${options}`), messages, TOOLS);
+  const [[name, given], ...others] = calls as [typeof calls[number]];
+  assertEquals([name, others.length], ["func_d", 0]);
+  for (const value of Object.values(given)) assert(Object.values<unknown>(VALUES).includes(value));
+  return given;
 }
 
-/** The arguments of the next call, the target's. */
-function nextArguments(options: string, messages = MESSAGES): Record<string, number> {
-  const model = parseSimulatedModel(`sim:noisy?${options}`);
-  const { choices } = model.reply({ model: model.name, messages, tools: TOOLS });
-  const [call, ...others] = choices[0].message.tool_calls!;
-  assertEquals([call!.function.name, others.length], ["func_d", 0]);
-  return JSON.parse(call!.function.arguments);
-}
-
-/** The variables whose argument is not their value; what stands there must be another's value. */
-function misread(given: Record<string, number>): string[] {
-  return Object.entries(VALUES).filter(([name, value]) => given[name] !== value).map(([name]) => {
-    assert(Object.values(VALUES).includes(given[name]!), `${name} = ${given[name]}`);
-    return name;
-  });
+/** The variables whose argument is not their value. */
+function misread(options: string, messages = MESSAGES): string {
+  const given = nextArguments(options, messages);
+  return Object.entries(VALUES).filter(([name, value]) => given[name] !== value)
+    .map(([name]) => name).join(" ");
 }
 
 Deno.test("memory=k misreads what more than k messages came after, and nothing else", () => {
-  const expected: [string, string[]][] = [
-    ["memory=1", ["given", "alpha", "beta"]],
-    ["memory=2", ["given", "alpha"]],
-    ["memory=3", ["given"]],
-    ["memory=4", ["given"]],
-    ["memory=5", []],
-    ["seed=1", []],
-  ];
-  for (const [options, old] of expected) {
-    for (let seed = 2; seed < 30; seed++) {
-      const name = options === "seed=1" ? options : `${options}&seed=${seed}`;
-      assertEquals(misread(nextArguments(name)), old, name);
-    }
+  const old = ["given alpha beta", "given alpha", "given", "given", ""];
+  for (let seed = 2; seed < 20; seed++) {
+    assertEquals(old.map((_, place) => misread(`memory=${place + 1}&seed=${seed}`)), old);
+    assertEquals(misread(`seed=${seed}`), "");
   }
-  const guesses = Array.from(
-    { length: 30 },
-    (_, seed) => nextArguments(`memory=1&seed=${seed}`)["given"],
-  );
-  assertEquals(new Set(guesses), new Set([202, 303, 404]), "which value it reads is drawn");
+  const guesses = Array.from({ length: 30 }, (_, seed) => nextArguments(`memory=1&seed=${seed}`));
+  assertEquals(new Set(guesses.map(({ given }) => given)), new Set<unknown>([202, 303, 404]));
 });
 
 Deno.test("memory=k takes the last return for the value, and its message for its place", () => {
-  const again: ChatMessage[] = [
+  const again = [
     ...MESSAGES.slice(0, 4),
-    assistant(["a2", "func_a"], ["c", "func_c"]),
-    { role: "tool", tool_call_id: "a2", content: '{"alpha":202}' },
-    { role: "tool", tool_call_id: "c", content: '{"gamma":404}' },
+    calling(["a2", "func_a"], ["c", "func_c"]),
+    returning("a2", '{"alpha":202}'),
+    returning("c", '{"gamma":404}'),
   ];
-  assertEquals(misread(nextArguments("memory=2", again)), ["given", "beta"]);
+  assertEquals(misread("memory=2", again), "given beta");
 });
 
 Deno.test("memory=k reads what the last result restates, and only that", () => {
-  const restating = (content: string) => MESSAGES.with(-1, { ...MESSAGES.at(-1)!, content });
-  const table: [string, string[]][] = [
-    ['{"gamma":404,"known_variables":{"given":101,"alpha":202,"beta":303,"gamma":404}}', []],
-    ['{"gamma":404,"known_variables":{"given":101,"beta":303}}', ["alpha"]],
+  const known = '"known_variables":{"given":101,"beta":303';
+  const table: [content: string, old: string][] = [
+    [`{"gamma":404,${known},"alpha":202,"gamma":404}}`, ""],
+    [`{"gamma":404,${known}}}`, "alpha"],
     // Another value than its own is no reminder.
-    ['{"gamma":404,"known_variables":{"given":101,"alpha":999,"beta":303}}', ["alpha"]],
-    ['{"gamma":404}\nKnown: alpha = 202', ["given", "beta"]],
+    [`{"gamma":404,${known},"alpha":999}}`, "alpha"],
+    ['{"gamma":404}\nKnown: alpha = 202', "given beta"],
   ];
   for (const [content, old] of table) {
-    assertEquals(misread(nextArguments("memory=1", restating(content))), old, content);
+    assertEquals(misread("memory=1", MESSAGES.with(-1, returning("c", content))), old, content);
   }
-  // A result before the last one reminds of nothing.
-  const earlier = MESSAGES.with(3, {
-    ...MESSAGES[3]!,
-    content: '{"beta":303,"known_variables":{"given":101,"alpha":202,"beta":303}}',
-  });
-  assertEquals(misread(nextArguments("memory=1", earlier)), ["given", "alpha", "beta"]);
+  const earlier = MESSAGES.with(3, returning("b", `{"beta":303,${known},"alpha":202}}`));
+  assertEquals(misread("memory=1", earlier), "given alpha beta", "it reminds of nothing later on");
 });
 
 Deno.test("memory=k gives the right value where there is no other to mistake it for", () => {
-  const messages: ChatMessage[] = [
-    MESSAGES[0]!,
-    assistant(["x", "func_nix"]),
-    { role: "tool", tool_call_id: "x", content: '{"error":"There is no such function"}' },
-  ];
-  const model = parseSimulatedModel("sim:noisy?memory=1");
-  const { choices } = model.reply({ model: model.name, messages, tools: TOOLS });
-  const given = choices[0].message.tool_calls!.map((call) => JSON.parse(call.function.arguments));
-  assertEquals(given, [{ given: 101 }, { given: 101 }]);
+  const refused = returning("x", '{"error":"There is no such function"}');
+  const messages = [MESSAGES[0]!, calling(["x", "func_nix"]), refused];
+  const { calls } = replyTo(parseSimulatedModel("sim:noisy?memory=1"), messages, TOOLS);
+  assertEquals(calls.map(([, given]) => given), [{ given: 101 }, { given: 101 }]);
 });
-
-// Conversations of random tasks
 
 /** How many messages came after the one that gave each variable its value. */
 function agesIn(messages: readonly ChatMessage[]): Map<string, number> {
@@ -145,7 +119,7 @@ function agesIn(messages: readonly ChatMessage[]): Map<string, number> {
 Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant functions", () => {
   const model = parseSimulatedModel("sim:noisy?memory=4&early=.3&distract=1");
   const seen = { fresh: 0, old: 0, irrelevant: 0 };
-  for (let seed = 0; seed < 100; seed++) {
+  for (let seed = 0; seed < 60; seed++) {
     const world = makeWorld({ core: 10, connected: 8, disconnected: 2, seed });
     const { steps, requests } = talk(model, world);
     for (const [index, { known, calls }] of steps.entries()) {
@@ -162,12 +136,12 @@ Deno.test("memory=k misreads whatever it calls: needed, early or irrelevant func
       }
     }
   }
-  for (const [what, count] of Object.entries(seen)) assertGreater(count, 40, what);
+  assertGreater(Math.min(...Object.values(seen)), 25, JSON.stringify(seen));
 });
 
 Deno.test("memory=k misreads nothing where every result restates all", () => {
   const model = parseSimulatedModel("sim:noisy?memory=1&distract=.5");
-  for (let seed = 0; seed < 60; seed++) {
+  for (let seed = 0; seed < 30; seed++) {
     const world = makeWorld({ core: 10, connected: 4, seed });
     const { steps, text } = talk(model, world, { restate: true });
     for (const { known, calls } of steps) for (const call of calls) assert(isFaithful(call, known));
@@ -175,22 +149,8 @@ Deno.test("memory=k misreads nothing where every result restates all", () => {
   }
 });
 
-Deno.test("memory=k leaves the other mistakes of a model as they were drawn", () => {
-  const mistakes = "hallucinate=.2&early=.3&distract=.4&seed=3";
-  for (let seed = 0; seed < 30; seed++) {
-    const world = makeWorld({ core: 8, connected: 3, seed });
-    const names = (options: string, restate: boolean) =>
-      talk(parseSimulatedModel(`sim:noisy?${mistakes}${options}`), world, { restate })
-        .calls.map(({ name }) => name);
-    assertEquals(names("&memory=3", false), names("", false));
-    assertEquals(names("&memory=3", true), names("&memory=3", false));
-  }
-});
-
-// Generated tasks
-
 /** Depths of the tasks below, and the kinds of their ten irrelevant functions. */
-const DEPTHS = [1, 3, 5, 7, 9];
+const DEPTHS = [1, 5, 9];
 const KINDS = ["connected", "disconnected"] as const;
 
 Deno.test("memory=k fails with depth and with connected functions that are called; restate mends it", async () => {
@@ -198,31 +158,27 @@ Deno.test("memory=k fails with depth and with connected functions that are calle
   const { trials: plan } = planSuite({
     name: "memory",
     seed: 1,
-    graphs: 16,
+    graphs: 12,
     tasks: [{ core: 10, depth: DEPTHS, irrelevant: 10, connection: KINDS }],
     models: [model.name],
-    strategies: STRATEGIES,
+    strategies: ["baseline", "restate"],
   });
   const trials: Trial[] = [];
   for (const planned of plan) trials.push(await runTrial(planned, model));
-  const rate = (traits: { strategy: string; depth?: number; kind?: typeof KINDS[number] }) => {
-    const own = trials.filter(({ strategy, task }) => {
-      const spec = task as GraphSpec;
-      return strategy === traits.strategy &&
-        (traits.depth === undefined || spec.depth === traits.depth) &&
-        (traits.kind === undefined || spec[traits.kind] === 10);
-    });
+  const rate = (strategy: string, has: (spec: GraphSpec) => boolean = () => true) => {
+    const own = trials.filter((one) => one.strategy === strategy && has(one.task as GraphSpec));
     return own.filter(({ solved }) => solved).length / own.length;
   };
-
-  const [shallow, , middle, , deep] = DEPTHS.map((depth) => rate({ strategy: "baseline", depth }));
+  const [shallow, middle, deep] = DEPTHS.map((depth) =>
+    rate("baseline", (spec) => spec.depth === depth)
+  );
   assertLess(middle!, shallow! - 0.2);
   assertLess(deep!, middle! - 0.1);
-  assertGreater(deep!, 0);
-  const [connected, disconnected] = KINDS.map((kind) => rate({ strategy: "baseline", kind }));
+  const [connected, disconnected] = KINDS.map((kind) =>
+    rate("baseline", (spec) => spec[kind] === 10)
+  );
   assertLess(connected!, disconnected! - 0.15);
-  assertEquals(rate({ strategy: "restate" }), 1);
-
+  assertEquals(rate("restate"), 1);
   // What goes wrong is what was told in time, and lost.
   const failures = trials.flatMap((trial) => trial.failures);
   assertEquals(new Set(failures.map(({ type }) => type)), new Set(["incorrect_value"] as const));

@@ -4,12 +4,11 @@ import { assert, assertEquals } from "@std/assert";
 import { formatOf, TEXT_FORMATS } from "../../lib/models/formats/registry.ts";
 import type { Message } from "../../lib/tools/message.ts";
 import type { Model } from "../../lib/models/model.ts";
-import { openai } from "../../lib/models/openai/openai.ts";
 import type { ChatMessage } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
-import { startSimulatedServer } from "../../lib/simulated/server.ts";
 import { readTextRequest } from "../../lib/simulated/_text_formats.ts";
 import { inTextFormat } from "../../lib/models/formats/adapter.ts";
+import type { GraphSpec } from "../../lib/tasks/generated/graph.ts";
 import { generateTask } from "../../lib/tasks/generated/task.ts";
 import { describeTool, type ToolChoice, type ToolSchema } from "../../lib/tools/tool.ts";
 import { callsOf } from "../../lib/calls/trace.ts";
@@ -17,6 +16,7 @@ import { runTrial, type Trial } from "../../lib/trials/trial.ts";
 import { CITY } from "../support/call_sets.ts";
 import fc from "../support/fast_check.ts";
 import { specs, surfacedSpecs } from "../support/generated.ts";
+import { inProcess } from "../support/in_process.ts";
 import { knownIn, predictionOf, truthModel } from "../support/truth_scores.ts";
 
 /** A conversation as a model gets it that has no calls of its own. */
@@ -245,15 +245,9 @@ function normal(message: ChatMessage): ChatMessage {
   return { ...message, content: message.content.replaceAll("<\\/", "</") };
 }
 
-/** A simulated model behind HTTP, in a format or with calls of its own. */
-function modelAt(url: string, name: string, id: typeof TEXT_FORMATS[number] | "chat"): Model {
-  const model = openai({
-    model: name,
-    baseURL: url,
-    apiKey: "simulated",
-    simulated: true,
-    requestFields: ({ context }) => ({ seed: context.repetition }),
-  });
+/** A simulated model in a format, or with calls of its own. */
+function modelIn(name: string, id: typeof TEXT_FORMATS[number] | "chat"): Model {
+  const model = inProcess(name);
   return id === "chat" ? model : inTextFormat(model, id);
 }
 
@@ -271,31 +265,16 @@ function assertPerfect({ outcome, grounded, calls, minimumCalls, failures, event
   }
 }
 
-for (const id of TEXT_FORMATS) {
-  Deno.test(`sim:planner solves the same 100 tasks in ${id}`, async () => {
-    await using server = startSimulatedServer();
-    const model = modelAt(server.url, "sim:planner", id);
-    for (let seed = 0; seed < 100; seed++) {
-      const core = 1 + seed % 12;
-      const depth = core === 1 ? 0 : 1 + seed % (core - 1);
-      const spec = { core, depth, connected: seed % 5, disconnected: seed % 3, seed };
+Deno.test("sim:planner solves any task in any format", async () => {
+  for (const id of TEXT_FORMATS) {
+    const model = modelIn("sim:planner", id);
+    const check = async (spec: GraphSpec) => {
       const trial = await runTrial(spec, model);
       assertPerfect(trial);
-      assert(
-        trial.events.every((event) => event.kind !== "reply" || id !== "react" || event.calls < 2),
-      );
-    }
-  });
-}
-
-Deno.test("sim:planner solves any task in any format", async () => {
-  await using server = startSimulatedServer();
-  for (const id of TEXT_FORMATS) {
-    const model = modelAt(server.url, "sim:planner", id);
-    await fc.assert(
-      fc.asyncProperty(specs(20), async (spec) => assertPerfect(await runTrial(spec, model))),
-      { numRuns: 40 },
-    );
+      const counts = trial.events.map((event) => event.kind === "reply" ? event.calls : 0);
+      if (id === "react") assert(Math.max(...counts) === 1, "one call a reply");
+    };
+    await fc.assert(fc.asyncProperty(specs(20), check), { numRuns: 40 });
   }
 });
 
@@ -311,11 +290,10 @@ const STRATEGIES = [
 ];
 
 Deno.test("sim:planner solves tasks in any format under any strategy", async () => {
-  await using server = startSimulatedServer();
   for (const id of TEXT_FORMATS) {
-    const model = modelAt(server.url, "sim:planner", id);
+    const model = modelIn("sim:planner", id);
     for (const strategy of STRATEGIES) {
-      for (let seed = 0; seed < 5; seed++) {
+      for (let seed = 0; seed < 3; seed++) {
         const spec = { core: 6, depth: 3, connected: 2, disconnected: 1, seed };
         assertPerfect(await runTrial(spec, model, { strategy: { strategy } }));
       }
@@ -335,31 +313,29 @@ function storyOf(trial: Trial) {
 }
 
 Deno.test("sim:noisy errs alike in every format that has several calls a reply", async () => {
-  await using server = startSimulatedServer();
   const rates = "early=.2&stale=.2&distract=.2&hallucinate=.1&arity=.1&quit=.05&copy=.1&memory=9";
   let failures = 0;
   for (const strategy of ["baseline", "restate", "repair", "plan_then_call", "route_then_fill"]) {
-    for (let seed = 0; seed < 12; seed++) {
+    for (let seed = 0; seed < 6; seed++) {
       const spec = { core: 6, depth: 3, connected: 3, disconnected: 1, seed };
       const name = `sim:noisy?${rates}&seed=${seed}`;
       const [chat, ...texts] = await Promise.all(
         (["chat", "xml", "hermes"] as const).map(async (id) =>
-          storyOf(await runTrial(spec, modelAt(server.url, name, id), { strategy: { strategy } }))
+          storyOf(await runTrial(spec, modelIn(name, id), { strategy: { strategy } }))
         ),
       );
       for (const text of texts) assertEquals(text, chat);
       failures += chat!.failures.length;
     }
   }
-  assert(failures > 50, `there is something to compare: ${failures}`);
+  assert(failures > 25, `there is something to compare: ${failures}`);
 });
 
 Deno.test("sim:planner is told in words that it must call", async () => {
-  await using server = startSimulatedServer();
   const task = generateTask({ core: 4, depth: 3, connected: 0, disconnected: 0, seed: 1 });
   const last = task.functions.find(({ output }) => output.name === task.target.variable)!;
   for (const id of TEXT_FORMATS) {
-    const model = modelAt(server.url, "sim:planner", id);
+    const model = modelIn("sim:planner", id);
     const ask = async (toolChoice?: ToolChoice) => {
       const { calls, text } = await model.reply({
         messages: [{ role: "user", content: "Hello." }],
@@ -379,33 +355,31 @@ Deno.test("sim:planner is told in words that it must call", async () => {
 });
 
 Deno.test("sim:noisy reacts alike to tools that fail, in every format", async () => {
-  await using server = startSimulatedServer();
   let recovered = 0;
   for (const perturbation of ["timeout", "malformed_return:2", "permission_denied", "flaky"]) {
-    for (let seed = 0; seed < 8; seed++) {
+    for (let seed = 0; seed < 5; seed++) {
       const spec = { core: 5, depth: 3, connected: 1, disconnected: 0, seed };
       const name = `sim:noisy?giveup=.3&invent=.3&seed=${seed}`;
       const [chat, ...texts] = await Promise.all(
         (["chat", "xml", "hermes"] as const).map(async (id) =>
-          storyOf(await runTrial(spec, modelAt(server.url, name, id), { perturbation }))
+          storyOf(await runTrial(spec, modelIn(name, id), { perturbation }))
         ),
       );
       for (const text of texts) assertEquals(text, chat);
-      const react = modelAt(server.url, "sim:planner", "react");
+      const react = modelIn("sim:planner", "react");
       const { outcome } = await runTrial(spec, react, { perturbation, limits: { calls: 40 } });
       if (perturbation === "permission_denied") assertEquals(outcome, "abstained");
       else if (outcome === "solved") recovered++;
     }
   }
-  assert(recovered >= 20, `${recovered}`);
+  assert(recovered >= 12, `${recovered}`);
 });
 
 Deno.test("sim:noisy mends calls in any format when it is asked to", async () => {
-  await using server = startSimulatedServer();
   for (const id of TEXT_FORMATS) {
-    const model = modelAt(server.url, "sim:noisy?breakFormat=.4&hopeless=1&seed=1", id);
+    const model = modelIn("sim:noisy?breakFormat=.4&hopeless=1&seed=1", id);
     let mended = 0;
-    for (let seed = 0; seed < 20; seed++) {
+    for (let seed = 0; seed < 8; seed++) {
       const spec = { core: 5, depth: 3, connected: 1, disconnected: 0, seed };
       const trial = await runTrial(spec, model, { strategy: { strategy: "repair" } });
       assertEquals(trial.outcome, "solved");
@@ -413,7 +387,7 @@ Deno.test("sim:noisy mends calls in any format when it is asked to", async () =>
         event.kind === "repair" && event.repaired !== undefined
       ).length;
     }
-    assert(mended > 10, `${mended}`);
+    assert(mended > 4, `${mended}`);
   }
 });
 

@@ -144,6 +144,46 @@ export function makeTool(name: string, description: string, names: readonly stri
   return { type: "function", function: { name, description, parameters } };
 }
 
+/** What a model replies. */
+export interface Reply {
+  readonly message: ChatAnswer["choices"][0]["message"];
+  readonly text: string;
+  /** The name and the arguments of each call. */
+  readonly calls: readonly (readonly [name: string, given: Record<string, unknown>])[];
+  readonly finish: string;
+}
+
+/** What a model replies to what a user says, or to a whole conversation. */
+export function replyTo(
+  model: SimulatedModel,
+  said: string | readonly ChatMessage[],
+  tools: readonly ChatTool[] = [],
+  more: Partial<ChatRequest> = {},
+): Reply {
+  const messages = typeof said === "string" ? [{ role: "user", content: said } as const] : said;
+  const request = { model: model.name, messages, ...(tools.length > 0 ? { tools } : {}), ...more };
+  const [{ message, finish_reason: finish }] = model.reply(request).choices;
+  const calls = (message.tool_calls ?? []).map(({ function: { name, arguments: given } }) =>
+    [name, JSON.parse(given)] as const
+  );
+  return { message, text: message.content, calls, finish };
+}
+
+/** A reply that calls. */
+export function calling(...calls: [id: string, name: string, given?: string][]): ChatMessage {
+  const tool_calls = calls.map(([id, name, given = "{}"]) => ({
+    id,
+    type: "function" as const,
+    function: { name, arguments: given },
+  }));
+  return { role: "assistant", content: "I call.", tool_calls };
+}
+
+/** What a call returns. */
+export function returning(id: string, content: string): ChatMessage {
+  return { role: "tool", tool_call_id: id, content };
+}
+
 /** A call as it went out, with what this side knows about it. */
 export interface Call {
   readonly name: string;
@@ -156,6 +196,8 @@ export interface Step {
   /** What was given or returned before this step. */
   readonly known: ReadonlyMap<string, number>;
   readonly calls: readonly Call[];
+  /** The calls of the steps before. */
+  readonly before: readonly Call[];
 }
 
 export interface Talk {
@@ -172,10 +214,15 @@ export interface TalkOptions {
   readonly seed?: number;
   /** Refuses calls of these functions. */
   readonly broken?: (name: string) => boolean;
+  /** What a wrong call gets. */
+  readonly refusal?: string;
+  /** What a right call gets in place of its result, if anything: of this function, the nth time. */
+  readonly inject?: (name: string, time: number) => string | undefined;
 }
 
 /** Lets `model` work on `world` until it makes no more calls; it must come to an end. */
 export function talk(model: SimulatedModel, world: World, options: TalkOptions = {}): Talk {
+  const { refusal = JSON.stringify({ error: "This call is not possible" }) } = options;
   const messages: ChatMessage[] = [{ role: "user", content: world.prompt }];
   const known = new Map(world.inputs);
   const steps: Step[] = [];
@@ -194,22 +241,27 @@ export function talk(model: SimulatedModel, world: World, options: TalkOptions =
       return { steps, calls, text: message.content, answers, requests };
     }
     const before = new Map(known);
-    const calls = message.tool_calls.map((call) => ({
-      id: call.id,
-      ...execute(world, call.function.name, call.function.arguments, options),
-    }));
+    const made = steps.flatMap((step) => step.calls);
+    const calls = message.tool_calls.map(({ id, function: { name, arguments: given } }) => {
+      const call = execute(world, name, given, options);
+      const time = made.filter((other) => other.name === name).length + 1;
+      const fault = call.result === undefined ? undefined : options.inject?.(name, time);
+      return { id, ...call, ...(fault === undefined ? {} : { result: undefined, fault }) };
+    });
     for (const { function: called, result } of calls) {
       if (called !== undefined && result !== undefined) known.set(called.output, result);
     }
     const list = Array.from(known, ([name, value]) => `${name} = ${value}`).join("\n");
-    for (const { id, function: called, result } of calls) {
-      const text = called === undefined || result === undefined
-        ? JSON.stringify({ error: "This call is not possible" })
+    for (const { id, function: called, result, fault } of calls) {
+      const text = fault !== undefined
+        ? fault
+        : called === undefined || result === undefined
+        ? refusal
         : JSON.stringify({ [called.output]: result });
       const restated = options.restate ? `\n\nAll variables known so far:\n${list}` : "";
       messages.push({ role: "tool", tool_call_id: id, content: text + restated });
     }
-    steps.push({ known: before, calls });
+    steps.push({ known: before, calls, before: made });
   }
   throw new Error("The conversation did not come to an end");
 }

@@ -2,6 +2,7 @@
  * Strategies at work, with doubles that can be listened to: what the tests of all strategies share.
  */
 
+import { assertEquals } from "@std/assert";
 import { type LoopOptions, runLoop } from "../../lib/trials/agent/loop.ts";
 import { GeneratedTaskExecutor } from "../../lib/trials/executors/generated.ts";
 import type { AnswerCheck } from "../../lib/trials/executors/fixture.ts";
@@ -20,6 +21,7 @@ import { type CallEvent, callsOf, type TraceEvent } from "../../lib/calls/trace.
 import { type PlannedTrial, trialId, type TrialKey } from "../../lib/trials/trial_id.ts";
 import { rightArguments } from "./generated.ts";
 import { TASK } from "./handmade.ts";
+import { inProcess } from "./in_process.ts";
 
 /** Strategies that are used together, in orders that matter. */
 export const COMPOSITES: readonly string[] = [
@@ -122,6 +124,28 @@ export async function work(
     : undefined;
   const { events, executed } = executor;
   return { ending, judgement, requests, events, calls: callsOf(events), executed, session };
+}
+
+/** What a simulated model makes of a task; `around` says what it gets to see of returns. */
+export function attempt(
+  task: Task,
+  { model = "sim:planner", strategy = "baseline", ...options }: WorkOptions & {
+    readonly model?: string;
+    readonly strategy?: string;
+  } = {},
+): Promise<Work> {
+  return work(strategy, inProcess(model), { task, limits: { calls: 2_000 }, ...options });
+}
+
+/** The answer, or what ended the work without one. */
+export function answerOf({ ending }: Work): string {
+  return ending.kind === "answer" ? ending.text : ending.kind;
+}
+
+/** Solved with the fewest calls, and none of them wrong. */
+export function assertPerfect(task: Task, { judgement, calls }: Work): void {
+  assertEquals(judgement, { outcome: "solved", grounded: true });
+  assertEquals([calls.length, calls.filter((call) => call.failure)], [task.minimumCalls, []]);
 }
 
 /** Events of a kind, in order. */
