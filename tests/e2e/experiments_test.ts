@@ -62,7 +62,7 @@ Deno.test("the main grid: success falls with depth, and with connected functions
 });
 
 Deno.test("mitigation: a model that forgets is helped by values that are restated", async () => {
-  const report = await experiment("mitigation", { index: 1, of: 2 });
+  const report = await experiment("mitigation");
   for (const size of [5, 10]) {
     const breakdown = breakdownOf(report, `strategy-${size}`);
     assertEquals(breakdown.series.map(({ name }) => name), ["baseline", "restate"]);
