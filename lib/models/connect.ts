@@ -122,16 +122,18 @@ export class Connections implements AsyncDisposable {
   #simulatedServer(): Promise<SimulatedServer> {
     return this.#server ??= import("../simulated/server.ts").then(({ startSimulatedServer }) => {
       const { latency, sets } = this.#options;
-      return startSimulatedServer({
-        ...(latency === undefined ? {} : { latency }),
-        ...(sets === undefined ? {} : { sets }),
-      });
-    }).catch((error) => {
-      this.#server = undefined;
-      throw new InputError(
-        `Cannot start the server of simulated models as it needs the permission ` +
-          `--allow-net=127.0.0.1: ${reasonOf(error)}`,
-      );
+      try {
+        return startSimulatedServer({
+          ...(latency === undefined ? {} : { latency }),
+          ...(sets === undefined ? {} : { sets }),
+        });
+      } catch (error) {
+        this.#server = undefined;
+        throw new InputError(
+          `Cannot start the server of simulated models as it needs the permission ` +
+            `--allow-net=127.0.0.1: ${reasonOf(error)}`,
+        );
+      }
     });
   }
 }

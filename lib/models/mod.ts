@@ -4,7 +4,7 @@
  */
 
 export type { Clock } from "../base/clock.ts";
-export { Connections } from "./connect.ts";
+export { Connections, type ConnectOptions } from "./connect.ts";
 export { type ModelEntry, REASONING_EFFORTS } from "./entry.ts";
 export { inTextFormat, type TextFormatOptions } from "./formats/adapter.ts";
 export type {
@@ -17,15 +17,29 @@ export type {
 } from "./formats/format.ts";
 export { formatOf, TEXT_FORMATS } from "./formats/registry.ts";
 export type { EndpointOptions } from "./http/endpoint.ts";
-export { type Permit, RateLimiter, type RateLimits } from "./http/rate_limiter.ts";
+export {
+  type Permit,
+  RateLimiter,
+  type RateLimiterOptions,
+  RateLimiters,
+  type RateLimits,
+} from "./http/rate_limiter.ts";
 export { type Asked, type Attempt, retrying, type RetryPolicy } from "./http/retry.ts";
-export { judge, type LikeOptions, type LLMJudgeOptions, type ScoreOptions } from "./judge/judge.ts";
+export {
+  judge,
+  JUDGE_PROMPT,
+  LIKENESS_PROMPT,
+  type LikeOptions,
+  type LLMJudgeOptions,
+  type ScoreOptions,
+} from "./judge/judge.ts";
 export type { JudgeScore, JudgingSummary } from "./judge/score.ts";
 export {
   type Api,
   APIS,
   type FinishReason,
   InfrastructureError,
+  type InfrastructureErrorOptions,
   type RequestContext,
   type StageUse,
   TimeLimitError,

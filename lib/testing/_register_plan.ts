@@ -396,8 +396,11 @@ function registerGate(name: string, test: GateTest): void {
     );
   }
   let decided = false;
-  const publish = async (trials: readonly TrialSummary[], decision: GateReport) => {
-    const { gateToMarkdown, renderGate, summarizeJob } = await reportTexts();
+  const publish = (
+    { gateToMarkdown, renderGate, summarizeJob }: Awaited<ReturnType<typeof loadTexts>>,
+    trials: readonly TrialSummary[],
+    decision: GateReport,
+  ) => {
     console.log(`\n${name}\n\n${renderGate(trials, decision)}\n`);
     summarizeJob(gateToMarkdown(decision));
     if (file !== undefined) writeVerdicts(file, decision);
@@ -410,11 +413,13 @@ function registerGate(name: string, test: GateTest): void {
     if (state.whole) state.trials = await run.all();
     state.origin = origin;
     const { rule, prices } = plan;
+    // Nothing waits between the decision and its text: an interruption finds both or neither.
+    const texts = await loadTexts();
     decided = true;
     if (missing !== undefined) {
       const problem = reportProblem(name, missing);
-      await publish(trials, problem);
-      throw await verdictError(problem);
+      publish(texts, trials, problem);
+      throw verdictError(texts.renderVerdicts(problem));
     }
     const variants: readonly DecidedVariant[] = decideTrials(trials, plan.trials, policy, {
       rule,
@@ -422,13 +427,14 @@ function registerGate(name: string, test: GateTest): void {
       baseline,
       stopped: run.stopped,
     });
-    await publish(
+    publish(
+      texts,
       trials,
       reportVerdicts(name, variants, policy, compareStrategies(trials, prices)),
     );
     const failed = variants.filter(({ verdict }) => !passes(verdict, policy));
     if (failed.length > 0) {
-      throw await verdictError(reportVerdicts(name, failed, policy));
+      throw verdictError(texts.renderVerdicts(reportVerdicts(name, failed, policy)));
     }
     if (variants.length === 0) throw new AssertionError("INVALID: there is nothing to decide");
   });
@@ -438,8 +444,8 @@ function registerGate(name: string, test: GateTest): void {
   });
 }
 
-/** The modules that render reports: loaded when a gate has decided, as most are large. */
-async function reportTexts() {
+/** The modules that render reports: loaded when a gate is about to decide, as most are large. */
+async function loadTexts() {
   const [{ summarizeJob }, { gateToMarkdown }, { renderGate }, { renderVerdicts }] = await Promise
     .all([
       import("../reports/job_summary.ts"),
@@ -451,9 +457,8 @@ async function reportTexts() {
 }
 
 /** The gate's decision as an error; a stack would lead into this library. */
-async function verdictError(decision: GateReport): Promise<AssertionError> {
-  const { renderVerdicts } = await reportTexts();
-  const error = new AssertionError(renderVerdicts(decision));
+function verdictError(message: string): AssertionError {
+  const error = new AssertionError(message);
   error.stack = "AssertionError";
   return error;
 }

@@ -44,6 +44,7 @@ export {
   TOOL_ERRORS,
   ToolError,
   type ToolErrorCategory,
+  type ToolErrorOptions,
   toToolError,
 } from "./execution/tool_error.ts";
 export {

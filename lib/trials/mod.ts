@@ -21,7 +21,14 @@ export {
 } from "../tools/tool.ts";
 export { type Conversation, type ConversationOptions, converse } from "./agent/conversation.ts";
 export { type Loop, type LoopOptions, type Review, type Reviewer, runLoop } from "./agent/loop.ts";
-export { type Ending, type Limited, type Limits, type Question, Session } from "./agent/session.ts";
+export {
+  type Ending,
+  type Limited,
+  type Limits,
+  type Question,
+  Session,
+  type SessionOptions,
+} from "./agent/session.ts";
 export type { TrialDimensions } from "./dimension_scores.ts";
 export { parseAnswer } from "./executors/answer.ts";
 export type { RunFacts } from "./executors/call_log.ts";
@@ -37,7 +44,7 @@ export {
   type TaskSpec,
 } from "./executors/task_kind.ts";
 export { openTask, type TaskOpener } from "./executors/tasks.ts";
-export { Toolbox } from "./executors/toolbox.ts";
+export { Toolbox, type ToolboxOptions } from "./executors/toolbox.ts";
 export type { StrategyEntry } from "./strategies/entry.ts";
 export { STRATEGIES, type StrategyOptions, withStrategy } from "./strategies/registry.ts";
 export type { ScoredAnswer, TrialSummary } from "./summary.ts";

@@ -104,6 +104,8 @@ function textsOf(...fields: readonly string[]): RegExp {
 
 /** Fields that hold texts for people. In journals, `text` is what a model wrote, and so data. */
 const IN_JOURNALS = textsOf("message", "reason", "repairs");
+/** The reason of a stop is an id, and so data. */
+const ID = /^"[a-z_]+"$/;
 const IN_JSON = textsOf(
   ...["axis", "legend", "notes", "numbers", "reason", "repair", "source", "text", "title", "truth"],
   "warnings",
@@ -127,7 +129,8 @@ function split(path: string, text: string): { data: string; texts: string[] } {
     : undefined;
   if (fields === undefined) return { data: text, texts: [] };
   const texts = new Set<string>();
-  const data = text.replaceAll(fields, (_, field: string, value: string) => {
+  const data = text.replaceAll(fields, (whole, field: string, value: string) => {
+    if (ID.test(value)) return whole;
     for (const [one] of value.matchAll(new RegExp(TEXT, "g"))) texts.add(one);
     return `${field}...`;
   });

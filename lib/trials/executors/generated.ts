@@ -60,6 +60,23 @@ interface Return extends CallPlace {
  * @throws {InputError} If the perturbation is unknown.
  *
  * @example With a custom agent
+ * ```ts
+ * import { createExecutor } from "./generated.ts";
+ * import { generateTask } from "../../tasks/generated/task.ts";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const spec = { core: 1, depth: 0, connected: 0, disconnected: 0, seed: 7 };
+ * using executor = createExecutor(generateTask(spec));
+ *
+ * // Your agent gets executor.prompt and executor.tools; this one calls the only tool there is.
+ * const [tool] = executor.tools;
+ * const result = await tool!.execute(Object.fromEntries(executor.task.inputs));
+ * const [[variable, value]] = Object.entries(JSON.parse(result)) as [[string, number]];
+ *
+ * const { outcome, grounded } = executor.answer(`${variable} = ${value}`);
+ * assertEquals({ outcome, grounded }, { outcome: "solved", grounded: true });
+ * assertEquals(executor.events.length, 2);
+ * ```
  */
 export function createExecutor(
   task: Task,
