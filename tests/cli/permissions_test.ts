@@ -1,7 +1,8 @@
 // The table of docs/ci.md: every row is run with just what it says, and with less.
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { deno, type Folder, folder, ROOT } from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, ROOT } from "../support/child.ts";
+import { toolgate, toolgates } from "../support/command_line.ts";
 
 const PAGE = Deno.readTextFileSync(`${ROOT}/docs/ci.md`);
 
@@ -37,6 +38,7 @@ function prepare(place: Folder) {
     Deno.mkdirSync(place.file(path.slice(0, path.lastIndexOf("/"))), { recursive: true });
     place.write(path, text);
   }
+  place.write("journals/f.jsonl", JOURNAL);
   Deno.copyFileSync(`${ROOT}/fixtures/documents/tool.json`, place.file("files/tool.json"));
   Deno.copyFileSync(`${ROOT}/fixtures/call_sets/outputs.jsonl`, place.file("files/outputs.jsonl"));
 }
@@ -106,15 +108,34 @@ function flagsOf(row: Row, place: Folder): string[] {
   ];
 }
 
-async function outcomeOf(row: Row, flags: readonly string[], place: Folder) {
+const isTest = ({ what }: Row) => what.startsWith("deno test");
+
+/** Runs a row as a user does. */
+function runRow(row: Row, flags: readonly string[], place: Folder): Promise<Finished> {
   const line = lineOf(row.what, place);
-  const common = ["--no-prompt", "--no-check", ...flags];
-  return row.what.startsWith("deno test")
-    ? await deno(
-      ["test", ...common, "--config", `${ROOT}/deno.json`, place.file("benchmark.ts"), ...line],
-      { cwd: place.path },
-    )
-    : await deno(["run", ...common, `${ROOT}/lib/cli/main.ts`, ...line], { cwd: place.path });
+  const given = ["--no-prompt", "--no-check", "--config", `${ROOT}/deno.json`, ...flags];
+  return isTest(row)
+    ? deno(["test", ...given, place.file("benchmark.ts"), ...line], { cwd: place.path })
+    : deno(["run", ...given, `${ROOT}/lib/cli/main.ts`, ...line], { cwd: place.path });
+}
+
+/** Runs rows of the command line in one process, as they all lack the same. */
+async function runRows(
+  rows: readonly Row[],
+  flags: readonly string[],
+  place: Folder,
+): Promise<Finished[]> {
+  const script = place.write(
+    "lines.ts",
+    `import { toolgates } from "file://${ROOT}/tests/support/command_line.ts";
+const { log } = console;
+log(JSON.stringify(await toolgates(JSON.parse(Deno.args[0]!))));`,
+  );
+  const lines = rows.map(({ what }) => lineOf(what, place));
+  const given = ["--no-prompt", "--no-check", "--config", `${ROOT}/deno.json`, ...flags];
+  const { code, stdout, all } = await deno(["run", ...given, script, JSON.stringify(lines)]);
+  assertEquals(code, 0, all);
+  return JSON.parse(stdout);
 }
 
 /** Every file below a folder. */
@@ -125,100 +146,120 @@ function filesBelow(path: string): string[] {
 }
 
 await using journals = await folder();
-journals.write("suite.jsonc", JSON.stringify({ ...SUITE, graphs: 20 }));
-const made = await deno([
-  ...["run", "--no-check", "-A", `${ROOT}/lib/cli/main.ts`, "run", journals.file("suite.jsonc")],
-  ...["--out", journals.file("f.jsonl")],
+const [made, recording] = await toolgates([
+  [
+    ...["run", journals.write("suite.jsonc", JSON.stringify({ ...SUITE, graphs: 20 }))],
+    ...["--out", journals.file("f.jsonl")],
+  ],
+  [
+    ...["run", journals.write("one.jsonc", JSON.stringify(SUITE))],
+    ...["--record", journals.file("r")],
+  ],
 ]);
 const JOURNAL = Deno.readTextFileSync(journals.file("f.jsonl"));
-
-journals.write("one.jsonc", JSON.stringify(SUITE));
-const recording = await deno([
-  ...["run", "-A", `${ROOT}/lib/cli/main.ts`, "run", journals.file("one.jsonc")],
-  ...["--record", journals.file("r")],
-]);
 /** What the suite is replayed from, by path. */
 const RECORDED = filesBelow(journals.file("r"))
   .map((path) => [path.slice(journals.path.length + 1), Deno.readTextFileSync(path)] as const);
 
 Deno.test("the table of permissions has its rows", () => {
-  assertEquals(recording.code, 0, recording.all);
-  assertEquals(made.code, 0, made.all);
+  assertEquals(recording!.code, 0, recording!.all);
+  assertEquals(made!.code, 0, made!.all);
   assertEquals(ROWS.length, 18);
 });
 
-for (const row of ROWS.filter(({ what }) => what !== "simulate")) {
-  Deno.test(`${row.what} runs with what the table says, and says what else it lacks`, async () => {
-    await using place = await folder();
-    prepare(place);
-    place.write("journals/f.jsonl", JOURNAL);
-    const before = filesBelow(place.path);
-    const flags = flagsOf(row, place);
-    // Without one of them first: what it would write is not there yet.
-    for (const missing of flags) {
-      const less = await outcomeOf(row, flags.filter((flag) => flag !== missing), place);
-      assert(less.code !== 0, less.all);
-      const shown = less.stdout + less.stderr;
-      const [flag, path] = missing.split("=") as [string, string];
-      assertStringIncludes(shown, flag, less.all);
-      assertStringIncludes(shown, path, less.all);
-      for (const file of filesBelow(place.path)) if (!before.includes(file)) Deno.removeSync(file);
-    }
-    const told = await outcomeOf(row, flags, place);
-    assertEquals(told.code, 0, told.all);
-    // Nothing is written but what was asked for.
-    const written = filesBelow(place.path).filter((file) => !before.includes(file));
-    assertEquals(written.length, row.write === "" ? 0 : 1, written.join());
-  });
-}
+Deno.test("each row of the table runs with what it says", async (context) => {
+  for (const row of ROWS.filter(({ what }) => what !== "simulate")) {
+    await context.step(row.what, async () => {
+      await using place = await folder();
+      prepare(place);
+      const before = filesBelow(place.path);
+      const told = await runRow(row, flagsOf(row, place), place);
+      assertEquals(told.code, 0, told.all);
+      // Nothing is written but what was asked for.
+      const written = filesBelow(place.path).filter((file) => !before.includes(file));
+      assertEquals(written.length, row.write === "" ? 0 : 1, written.join());
+    });
+  }
+});
 
-Deno.test("simulate says what it lacks", async () => {
-  const told = await deno([
-    "run",
-    "--no-check",
-    "--no-prompt",
-    `${ROOT}/lib/cli/main.ts`,
-    "simulate",
-  ]);
-  assertEquals(told.code, 2, told.all);
-  assertStringIncludes(told.stderr, "--allow-net");
+Deno.test("each row of the table says what else it lacks", async (context) => {
+  await using place = await folder();
+  prepare(place);
+  const before = filesBelow(place.path);
+  const needs = new Map(ROWS.map((row) => [row, flagsOf(row, place)]));
+  const all = new Set([...needs.values()].flat());
+  // Flags are left out together that no row needs both of, so that each lacks one.
+  const groups: string[][] = [];
+  for (const flag of all) {
+    const group = groups.find((others) =>
+      !needs.values().some((own) => own.includes(flag) && own.some((one) => others.includes(one)))
+    );
+    if (group === undefined) groups.push([flag]);
+    else group.push(flag);
+  }
+  for (const group of groups) {
+    const flags = [...all].filter((flag) => !group.includes(flag));
+    const lacking = ROWS.flatMap((row) => {
+      const missing = needs.get(row)!.find((flag) => group.includes(flag));
+      return missing === undefined ? [] : [{ row, missing }];
+    });
+    const lines = lacking.filter(({ row }) => !isTest(row));
+    const ended = await runRows(lines.map(({ row }) => row), flags, place);
+    const told = lines.map(({ row, missing }, at) => ({ row, missing, finished: ended[at]! }));
+    // One file of tests lacks what all of them do.
+    for (
+      const tests of Map.groupBy(lacking.filter(({ row }) => isTest(row)), (one) => one.missing)
+    ) {
+      const { row, missing } = tests[1][0]!;
+      told.push({ row, missing, finished: await runRow(row, flags, place) });
+    }
+    for (const { row, missing, finished: { code, stdout, stderr, all } } of told) {
+      await context.step(`${row.what} without ${missing.replace(place.path, "")}`, () => {
+        const [flag, path] = missing.split("=") as [string, string];
+        assert(code !== 0, all);
+        assertStringIncludes(stdout + stderr, flag, all);
+        assertStringIncludes(stdout + stderr, path, all);
+      });
+    }
+    for (const file of filesBelow(place.path)) if (!before.includes(file)) Deno.removeSync(file);
+  }
 });
 
 Deno.test("keepOnly() leaves a command nothing that it does not need", async () => {
   await using place = await folder();
-  // Tells what is left once the command is over, whatever was given.
+  const journal = place.write("f.jsonl", JOURNAL);
+  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
+  const generate = ["generate", "--core", "2", "--depth", "1"];
+  const table: [left: string, line: string[]][] = [
+    ["read,env", generate],
+    ["read,write,env", ["gate", journal]],
+    ["read,env", ["report", journal]],
+    ["read,write,env", ["report", journal, `--json=${place.file("r.json")}`]],
+    ["read,env", ["selfcheck", journal, "--gates", "100"]],
+    ["net,read,env", ["run", suite]],
+    ["net,read,write,env", ["run", suite, "--out", place.file("new.jsonl")]],
+  ];
+  const names = ["net", "read", "write", "run", "ffi", "sys", "import", "env"] as const;
+  for (const [left, line] of table) {
+    const { code, revoked, all } = await toolgate(line);
+    assertEquals(code, 0, all);
+    const given: readonly string[] = revoked;
+    assertEquals(names.filter((name) => !given.includes(name)).join(), left, all);
+  }
+  // Once a command is over, its process tells what is left to it, whatever was given.
   const spy = place.write(
     "spy.ts",
     `const exit = Deno.exit;
      Deno.exit = (code) => {
-       const left = ["net", "read", "write", "run", "ffi", "sys", "import", "env"].filter((name) =>
+       const left = ${JSON.stringify(names)}.filter((name) =>
          Deno.permissions.querySync({ name } as Deno.PermissionDescriptor).state === "granted");
        console.error("left: " + left.join());
        return exit(code);
      };`,
   );
-  const journal = place.write("f.jsonl", JOURNAL);
-  const suite = place.write("suite.jsonc", JSON.stringify(SUITE));
-  const table: [left: string, ...line: string[]][] = [
-    ["read,env", "generate", "--core", "2", "--depth", "1"],
-    ["read,write,env", "gate", journal],
-    ["read,env", "report", journal],
-    ["read,write,env", "report", journal, `--json=${place.file("r.json")}`],
-    ["read,env", "selfcheck", journal, "--gates", "100"],
-    ["net,read,env", "run", suite],
-    ["net,read,write,env", "run", suite, "--out", place.file("new.jsonl")],
-  ];
-  for (const [left, ...line] of table) {
-    const told = await deno([
-      "run",
-      "-A",
-      "--no-check",
-      "--preload",
-      spy,
-      `${ROOT}/lib/cli/main.ts`,
-      ...line,
-    ]);
-    assertEquals(told.code, 0, told.all);
-    assertStringIncludes(told.stderr, `left: ${left}\n`, told.all);
-  }
+  const told = await deno([
+    ...["run", "-A", "--no-check", "--preload", spy, `${ROOT}/lib/cli/main.ts`, ...generate],
+  ]);
+  assertEquals(told.code, 0, told.all);
+  assertStringIncludes(told.stderr, "left: read,env\n", told.all);
 });

@@ -2,11 +2,11 @@
  * What end-to-end tests share: child processes, temporary folders, and a server that counts.
  */
 
+import { keptVariables, ROOT } from "./surroundings.ts";
 import type { ChatRequest } from "../../lib/simulated/wire.ts";
 import { parseSimulatedModel } from "../../lib/simulated/names.ts";
 
-/** The project's folder. */
-export const ROOT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+export { ROOT };
 
 /** What a child process left. */
 export interface Finished {
@@ -30,14 +30,6 @@ export interface Child {
   readonly process: Deno.ChildProcess;
   /** Resolves when the process has ended. */
   readonly finished: Promise<Finished>;
-}
-
-/** The few variables of the environment that every child and every command gets. */
-export function keptVariables(): Record<string, string> {
-  return Object.fromEntries(["PATH", "HOME", "DENO_DIR"].flatMap((name) => {
-    const value = Deno.env.get(name);
-    return value === undefined ? [] : [[name, value]];
-  }));
 }
 
 /** A program with next to no environment, whose output is piped. */

@@ -4,7 +4,8 @@
  */
 
 import { main } from "../../lib/cli/main.ts";
-import { type ChildOptions, type Finished, keptVariables } from "./child.ts";
+import type { ChildOptions, Finished } from "./child.ts";
+import { keptVariables } from "./surroundings.ts";
 
 /** What a command left. */
 export interface Ended extends Finished {
