@@ -153,7 +153,7 @@ fuzz(
       else assertEquals(failure === undefined, isRight(calls[place]!, task));
     }
   },
-  { runs: 250 },
+  { runs: 150 },
 );
 
 /** JSON Schemas, and what looks like some. */
@@ -264,7 +264,7 @@ fuzz(
       }
     }
   },
-  { runs: 250 },
+  { runs: 120 },
 );
 
 /** What models say. */
@@ -325,7 +325,7 @@ fuzz(
     const read = TRIAL_LINE.parse(JSON.parse(JSON.stringify(trial)));
     assertEquals(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(trial)));
   },
-  { runs: 250 },
+  { runs: 80 },
 );
 
 const SHAPES: readonly (readonly [before: string, repeated: string])[] = [

@@ -145,7 +145,7 @@ for (const format of ALL_FORMATS) {
         }
         readChecked(format, text);
       }),
-      { numRuns: 2000 },
+      { numRuns: 670 },
     );
   });
 

@@ -236,7 +236,7 @@ fuzz(
     const spoiled = mark === "\r" ? text.replaceAll("\n", "\r\n") : mark + text;
     assertNothingLost(await judged(folder.write("a.jsonl", spoiled)), before);
   },
-  { runs: 150 },
+  { runs: 50 },
 );
 
 /** A change of whatever kind, of a journal. */
@@ -298,7 +298,7 @@ fuzz(
       assertEquals(sizes(told), sizes(before));
     }
   },
-  { runs: 150 },
+  { runs: 50 },
 );
 
 fuzz(
@@ -314,7 +314,7 @@ fuzz(
     const told = await judged(folder.write("a.jsonl", text));
     assert(told instanceof InputError || told.verdict === "invalid", "nobody has noticed");
   },
-  { runs: 100 },
+  { runs: 50 },
 );
 
 /** Tags by which a page could do something, apart from those that every report has. */
@@ -358,7 +358,7 @@ fuzz(
     assert(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/.test(made["terminal"]!), "it could steer");
     assertEquals(activeIn(made["html"]!).filter((tag) => /src=|href=.?(?!#|data:)/.test(tag)), []);
   },
-  { runs: 25 },
+  { runs: 20 },
 );
 
 fuzz(
@@ -378,7 +378,7 @@ fuzz(
       assertStringIncludes(error.message, path);
     }
   },
-  { runs: 60 },
+  { runs: 40 },
 );
 
 /** The line, with something in a field that nests deeper than any stack. */
@@ -451,7 +451,7 @@ fuzz(
     assertNothingLost(told, before);
     if (kept !== "own") assert(told instanceof InputError || told.verdict === "invalid");
   },
-  { runs: 60 },
+  { runs: 20 },
 );
 
 fuzz(
@@ -472,7 +472,7 @@ fuzz(
     const told = await judged(journal, ["--baseline", baseline]);
     if (told instanceof InputError) assertReadable(told.message);
   },
-  { runs: 60 },
+  { runs: 20 },
 );
 
 Deno.test("gate() survives baselines that nest without end, wherever they do", async () => {

@@ -189,7 +189,7 @@ fuzz(
     const one = RECORDED[place]!;
     await replayed(one, spoil(one.text, change));
   },
-  { runs: 250 },
+  { runs: 80 },
 );
 
 Deno.test("Recordings replay what was not spoiled, and not the file of another trial", async () => {

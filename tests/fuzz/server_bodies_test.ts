@@ -202,7 +202,7 @@ fuzz(
     const { api } = WIRES[wire]!;
     await assertAnswered(openai({ ...OPTIONS, api }), answer);
   },
-  { runs: 800 },
+  { runs: 270 },
 );
 
 fuzz(
@@ -212,7 +212,7 @@ fuzz(
     const { api } = WIRES[wire]!;
     await assertAnswered(inTextFormat(openai({ ...OPTIONS, api }), format), answer);
   },
-  { runs: 300 },
+  { runs: 200 },
 );
 
 fuzz(
@@ -232,7 +232,7 @@ fuzz(
     assertEquals(read.usage, trial.usage);
     assertEquals(read.events.length, trial.events.length, "its events cannot be read");
   },
-  { runs: 300 },
+  { runs: 120 },
 );
 
 /** What a server that echoes a prompt answers. */

@@ -110,14 +110,14 @@ fuzz(
   "planSuite() makes a plan of a suite with other fields, or says what is wrong",
   fc.tuple(name(), valueChanges()),
   ([suite, changes]) => checkSuite(JSON.stringify(changed(valueOf(suite), changes))),
-  { runs: 150 },
+  { runs: 50 },
 );
 
 fuzz(
   "planSuite() makes a plan of a suite with another text, or says what is wrong",
   fc.tuple(name(), textChanges()),
   ([suite, changes]) => checkSuite(changedText(textOf(suite), changes)),
-  { runs: 60 },
+  { runs: 20 },
 );
 
 fuzz(
@@ -127,7 +127,7 @@ fuzz(
     const whole = before + (windows ? textOf(suite).replaceAll("\n", "\r\n") : textOf(suite));
     return checkSuite(changedBytes(new TextEncoder().encode(whole), changes));
   },
-  { runs: 150 },
+  { runs: 50 },
 );
 
 fuzz(

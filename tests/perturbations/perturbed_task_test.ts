@@ -282,7 +282,7 @@ Deno.test("any perturbation of any task: right calls are right, whatever the mod
       // What was not told can only be guessed, which is marked and is no failure either.
       assertEquals([outcome, failed], ["solved", 0]);
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 

@@ -89,7 +89,7 @@ Deno.test("makeReport() is JSON and nothing else, whatever the trials, and reads
         assertEquals(tablesOf(read as Report), tablesOf(report));
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 });
 

@@ -127,7 +127,7 @@ Deno.test("assignShards() gives each shard its share of all trials that are alik
         assert(spreadOf(counts) <= 1, `${cell}: ${counts}`);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 

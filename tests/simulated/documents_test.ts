@@ -412,7 +412,7 @@ Deno.test("RD and WD: a parameter without its types has no producer, and nothing
       if (task.spec.core === 1 || task.spec.linking === "names") return assertPerfect(task, done);
       assertMissing(task, done, targetFunction(task).parameters.map(({ name }) => name));
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 });
 
@@ -421,7 +421,7 @@ Deno.test("CO: the order of clauses is of no account", async () => {
     fc.asyncProperty(TASKS, async (task) => {
       assertPerfect(task, await attempt(withClauses(task, (clauses) => clauses.toReversed())));
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 
@@ -433,7 +433,7 @@ Deno.test("RP_F and RP_L: what was removed is named, and nothing is made up", as
       const perturbed = withLines(task, (lines) => isFirst ? lines.slice(1) : lines.slice(0, -1));
       assertMissing(task, await attempt(perturbed), [removed]);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
@@ -455,7 +455,7 @@ Deno.test("CP: sums are understood, and number words are not", async () => {
       ]);
       assertMissing(task, await attempt(words), [first!]);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
@@ -494,7 +494,7 @@ Deno.test("CK, UK and CF: returns are understood all the same", async () => {
         }
       },
     ),
-    { numRuns: 80 },
+    { numRuns: 25 },
   );
 });
 
@@ -518,7 +518,7 @@ Deno.test("FK: a value under another name says nothing, and its call is given up
       // What is known is listed by its name.
       assertPerfect(task, await attempt(task, { strategy: "restate", ...fuzz }));
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 
@@ -619,7 +619,7 @@ Deno.test("WT: sim:planner gives the right values in the types that it is told",
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 
@@ -678,7 +678,7 @@ Deno.test("WT: it hurts where arguments are refused, and not where names stand f
 Deno.test("a rich surface: sim:planner solves every task, whatever the strategy", async () => {
   for (const strategy of EVERY) {
     for (const linking of ["types", "names"] as const) {
-      for (const task of tasks(4, { linking })) {
+      for (const task of tasks(2, { linking })) {
         assertPerfect(task, await attempt(task, { strategy }));
       }
     }

@@ -56,13 +56,13 @@ Deno.test("sim:planner calls at once what waits for nothing but results of the s
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 
 Deno.test("sim:planner solves tasks whose chains may be shorter than it takes them to be", async () => {
   for (const depth of [1, 2, 4]) {
-    for (let seed = 0; seed < 10; seed++) {
+    for (let seed = 0; seed < 4; seed++) {
       const spec = { core: 8, depth: 7, connected: 1, disconnected: 0, seed };
       const options = { references: true, limits: { depth, calls: 60 } };
       const { outcome, failures } = await runTrial(spec, planner, options);
@@ -74,7 +74,7 @@ Deno.test("sim:planner solves tasks whose chains may be shorter than it takes th
 
 Deno.test("sim:planner refers to results where a function of the chain fails", async () => {
   for (const times of [1, 2]) {
-    for (let seed = 0; seed < 30; seed++) {
+    for (let seed = 0; seed < 15; seed++) {
       const spec = { core: 7, depth: 6, connected: 1, disconnected: 0, seed };
       const options = {
         references: true,

@@ -127,7 +127,7 @@ Deno.test("sim:truth answers anything that is to be judged", () => {
       const said = sayingOf(truthModel(""), [prompt]);
       assert(/^\[\[[01]\.\d{3}\]\]$/.test(said), said);
     }),
-    { numRuns: 200 },
+    { numRuns: 60 },
   );
 });
 

@@ -57,9 +57,10 @@ const STRATEGIES = [
 
 for (const rule of SCORING_RULES) {
   Deno.test(`sim:truth solves every question in every way by the rule ${rule}`, async () => {
-    const others = { models: ["sim:truth"], strategies: STRATEGIES };
-    const trials = await runOver(cityPlan({ ...EVERY_WAY, rule }, others));
-    assertEquals(trials.length, STRATEGIES.length * CITY.questions.length * (4 + 2 + 1));
+    const strategies = rule === "published" ? STRATEGIES : ["baseline", "backward+repair"];
+    const plan = cityPlan({ ...EVERY_WAY, rule }, { models: ["sim:truth"], strategies });
+    const trials = await runOver(plan);
+    assertEquals(trials.length, strategies.length * CITY.questions.length * (4 + 2 + 1));
     for (const { id, outcome, calls, minimumCalls, failures, task } of trials) {
       assertEquals([id, outcome], [id, "solved"]);
       assertEquals(failures, []);
@@ -106,14 +107,16 @@ Deno.test("sim:truth errs as its draws say, in every way and under every strateg
   const rates = { syntax: 0.1, fence: 0.2, route: 0.2, key: 0.2, value: 0.3, extra: 0.4 };
   const options = Object.entries(rates).map(([kind, rate]) => `${kind}=${rate}`).join("&");
   for (const rule of SCORING_RULES) {
+    const others = rule === "published" ? ["route_then_fill", "backward", "plan_then_call"] : [];
+    const strategies = ["baseline", ...others];
     const plan = cityPlan({ ...EVERY_WAY, rule }, {
       models: [`sim:truth?${options}&seed=5`],
-      strategies: ["baseline", "route_then_fill", "backward", "plan_then_call"],
+      strategies,
       repetitions: 2,
     });
     const trials = await runOver(plan);
     assertEquals(assertDrawn(trials, CITY, { rates, seed: 5 }, rule).size, 6);
-    for (const strategy of ["route_then_fill", "backward", "plan_then_call"]) {
+    for (const strategy of strategies) {
       const of = (one: string) =>
         trials.filter((trial) => trial.strategy === one)
           .map((trial) => [trial.task, trial.repetition, summarize(trial).scored!.output]);
@@ -328,7 +331,7 @@ Deno.test("sim:truth is not led astray by what a question says", () => {
       const tools = LISTED!.map(({ tool }) => ({ type: "function" as const, function: tool }));
       assertEquals(sayingOf(knowing, [`${text}\n\nCall them.`], { tools }), "I call findBook.");
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

@@ -102,7 +102,7 @@ Deno.test("rateSampleSize() is the first size with a count that meets both error
         else assertGreaterOrEqual(found, 150);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 50 },
   );
 });
 
@@ -204,7 +204,7 @@ Deno.test("rateGateChances() adds up what every count decides", () => {
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });
 

@@ -380,7 +380,7 @@ Deno.test("a matcher of one value takes what that value takes, however arguments
       );
       if (!first) right++;
     }),
-    { numRuns: 1_000 },
+    { numRuns: 800 },
   );
   assert(right > 200 && right < 900, `${right} right`);
 });

@@ -179,7 +179,7 @@ Deno.test("compareTrajectory() finds what trying every order finds", () => {
         if (holds && calls.length > 0 && expected.length > 0) holding[mode]++;
       }
     }),
-    { numRuns: 600 },
+    { numRuns: 400 },
   );
   for (const mode of TRAJECTORY_MODES) assert(holding[mode] > 5, `${mode}: ${holding[mode]}`);
 });

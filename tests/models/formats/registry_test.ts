@@ -43,7 +43,7 @@ for (const format of ALL_FORMATS) {
         assertEquals(reading.text, words.trim());
         assertEquals(meant(reading.calls), meant(calls));
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 

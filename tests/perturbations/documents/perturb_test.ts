@@ -843,7 +843,7 @@ function everyCase(
 ): void {
   for (const method of methods) {
     fc.assert(fc.property(given, fc.nat(), (own, seed) => check(own, method, seed)), {
-      numRuns: 150,
+      numRuns: 40,
     });
   }
 }
@@ -884,7 +884,7 @@ Deno.test("perturbTools() tells exactly what it changes, the same each time, on 
       assertNotEquals(JSON.stringify(change.before), JSON.stringify(change.after));
     }
   });
-  assert(changed > 300, String(changed));
+  assert(changed > 80, String(changed));
 });
 
 /** Whether arguments conform to a tool's schema. */
@@ -925,7 +925,7 @@ Deno.test("perturbTools() by WT makes schemas that take none of the right values
     ["WT"],
     CHECKED_CASES,
   );
-  assert(typed > 80, String(typed));
+  assert(typed > 20, String(typed));
 });
 
 Deno.test("perturbTools() by RD and RE leaves nothing to do", () => {

@@ -175,7 +175,7 @@ Deno.test("callMarks() draws with every task each call once, failed ones with a 
         }
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 20 },
   );
 });
 

@@ -239,7 +239,7 @@ Deno.test("breakDown() has the figures that one gets from the trials by hand", (
         assertEquals(counted, own.length, `every trial is counted once in ${breakdown.id}`);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
@@ -271,7 +271,7 @@ Deno.test("breakDown() shows what has two values or more, and success by core si
       ];
       assertEquals(idsOf(breakDown(trials)), expected);
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
 

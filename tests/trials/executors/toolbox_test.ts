@@ -542,7 +542,7 @@ Deno.test("Toolbox.execute() gives a result for each call, whatever the texts in
         );
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });
 

@@ -162,7 +162,7 @@ Deno.test("indirection shows no value of the task, and none that was returned, t
         assert(seen.length > 0);
       }
     }),
-    { numRuns: 25 },
+    { numRuns: 20 },
   );
   assert(wrong > 50, `only ${wrong} wrong values were hidden`);
 });

@@ -305,7 +305,7 @@ Deno.test("strategies judge random trials as the baseline does, where the model 
       await compare(WITH_RESULTS, `sim:noisy?${mistakes}&seed=${seed}`, task);
       await compare(TRANSPARENT, `sim:noisy?${mistakes}&stale=.2&quit=.1&seed=${seed}`, task);
     }),
-    { numRuns: 25 },
+    { numRuns: 20 },
   );
   assert(failures > 100, `only ${failures} failures were compared`);
 });
@@ -323,7 +323,7 @@ Deno.test("sim:planner solves every task under every strategy, with as many call
         );
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
@@ -579,7 +579,7 @@ for (const strategy of EVERY) {
         assertEquals(callsOf(trial.events).length, trial.calls);
         assertJournalled(trial);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 

@@ -111,7 +111,7 @@ Deno.test("restate lists each known variable exactly, on tasks of every shape", 
         }
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
   assert(wrong > 50 && parallel > 50, `${wrong} wrong returns, ${parallel} steps of several calls`);
 });
