@@ -11,21 +11,24 @@ export interface Refused {
   readonly flags: readonly string[];
 }
 
+const PRELUDE = `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};
+void [benchmark, grid];`;
+
 /**
  * The name and message of what each call throws, or "" for one that throws nothing. All of them stand in one
- * file of `deno test`, which may use the loopback network and nothing else beside `permissions`. Of the tests
- * that are registered none runs.
+ * file of `deno test`, which begins with `prelude` and may use the loopback network and nothing else beside
+ * `permissions`. Of the tests that are registered none runs.
  */
 export async function refusalsOf(
   calls: readonly (string | Refused)[],
   permissions: readonly string[] = [],
+  prelude = PRELUDE,
 ): Promise<string[]> {
   await using temporary = await folder();
   const file = temporary.write(
     "calls.ts",
     [
-      `import { benchmark, grid } from ${JSON.stringify(`file://${ROOT}/mod.ts`)};`,
-      "void [benchmark, grid];",
+      prelude,
       "const errorOf = (flags, call) => {",
       '  Object.defineProperty(Deno, "args", { value: flags, configurable: true });',
       '  try { return call() ?? ""; } catch (error) { return `${error.name}: ${error.message}`; }',

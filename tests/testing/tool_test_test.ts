@@ -1,5 +1,5 @@
 // Tests of one's own tools as users run them: `deno test` on the files of fixtures/tool_tests, and on
-// files of other kinds, in child processes.
+// files of other kinds, in child processes. Tests that need no flags share a file and a process.
 
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
@@ -8,11 +8,17 @@ import { tool } from "../../lib/tools/define_tool.ts";
 import { toolTest, type ToolTestOptions } from "../../lib/testing/tool_test.ts";
 import { deno, type Finished, folder, readLines, ROOT, start } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
+import { refusalsOf } from "../support/refusals.ts";
 
 const PASSING = ["assistant", "shop", "travel"].map((name) => `fixtures/tool_tests/${name}.ts`);
 const FAILING = ["calls", "gate", "outcomes", "unreachable"]
   .map((name) => `fixtures/tool_tests/failing/${name}.ts`);
 const [CALLS, GATE] = FAILING as [string, string];
+
+const place = await folder();
+Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
+const FILES = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
+
 /** Trials of the gates of the fixtures. */
 const PASSING_TRIALS = 60;
 const FAILING_TRIALS = 40;
@@ -50,10 +56,11 @@ function errorsIn({ stdout }: Finished): Map<string, string> {
   );
 }
 
-/** How each test ended, in their order. */
-function endedIn({ stdout }: Finished): [name: string, ended: string][] {
+/** How each test ended, in their order; only those of some tool tests, if they are named. */
+function endedIn({ stdout }: Finished, ...tests: string[]): [name: string, ended: string][] {
   return [...stdout.matchAll(/^(\S.*?) \.\.\. (ok|FAILED|ignored)\b/gm)]
-    .map(([, name, ended]) => [name!, ended!]);
+    .map(([, name, ended]): [string, string] => [name!, ended!])
+    .filter(([name]) => tests.length === 0 || tests.includes(name.split(" > ")[0]!));
 }
 
 function replayIn(error: string): string {
@@ -79,7 +86,8 @@ function junit(path: string): { cases: string[]; failed: string[] } {
 /** A file with tests of one's own, and what most of them need. */
 function fileOf(body: string): string {
   return `// @ts-nocheck: a user may write no types.
-import { assertAnswer, assertCalled, assertEquals, scripted, tool, toolTest } from "./all.ts";
+import { assertAnswer, assertCalled, scripted, tool, toolTest } from "file://${ROOT}/mod.ts";
+import { assertEquals } from "@std/assert";
 
 const add = tool({
   name: "add",
@@ -99,14 +107,9 @@ const rests = { tools: [add], prompt: "What is 1 + 2?", assert: (run) => assertA
 ${body}`;
 }
 
-/** Writes a file of tests into a folder of its own and runs it. */
-async function runOwn(body: string, options: RunOptions = {}): Promise<Finished> {
-  await using place = await folder();
-  place.write(
-    "all.ts",
-    `export * from "file://${ROOT}/mod.ts";\nexport { assertEquals } from "@std/assert";\n`,
-  );
-  return await run(place.write("own.ts", fileOf(body)), options);
+/** Writes such a file. */
+function write(name: string, body: string): string {
+  return place.write(name, fileOf(body));
 }
 
 Deno.test("toolTest() runs its fixtures without any permission, and all of them pass", async () => {
@@ -254,12 +257,19 @@ stubborn (simulated): call_limit after 3 calls
   ],
 ];
 
-Deno.test("toolTest() tells what was wrong, where, and how to run just that again", async (context) => {
-  await using place = await folder();
-  const report = place.file("junit.xml");
-  const finished = await run(FAILING, {
-    flags: ["--allow-net=127.0.0.1", `--junit-path=${report}`],
+/** The run of all tests that fail on purpose: it is done when a test first asks for it. */
+let failing: Promise<Finished> | undefined;
+const JUNIT = place.file("junit.xml");
+
+function runFailing(): Promise<Finished> {
+  return failing ??= run(FAILING, {
+    flags: ["--allow-net=127.0.0.1", ...FILES, `--junit-path=${JUNIT}`],
+    own: [`--out=${place.path}/failing/`],
   });
+}
+
+Deno.test("toolTest() tells what was wrong, where, and how to run just that again", async (context) => {
+  const finished = await runFailing();
   assertEquals(finished.code, 1, finished.all);
   const errors = errorsIn(finished);
   const names = [
@@ -268,7 +278,7 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
     "unreachable server",
   ];
   assertEquals([...errors.keys()].sort(), names.toSorted(), finished.all);
-  assertEquals(junit(report).failed.sort(), names.toSorted());
+  assertEquals(junit(JUNIT).failed.sort(), names.toSorted());
   for (const [name, message, at] of MESSAGES) {
     await context.step(name, () => {
       const error = errors.get(name)!;
@@ -302,11 +312,15 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
     for (const error of errors.values()) assertEquals(error.includes("/lib/"), false, error);
   });
   await context.step("replay lines repeat what was told", async () => {
-    const again = [...errors].filter(([, error]) => error.includes("\nreplay: "));
-    assertEquals(again.length, MESSAGES.length + 1);
+    const lines = [...errors].filter(([, error]) => error.includes("\nreplay: "));
+    assertEquals(lines.length, MESSAGES.length + 1);
+    const again = lines.filter(([name]) =>
+      ["wrong argument", "never comes to an end", "unreachable server"].includes(name)
+    );
     const replays = await Promise.all(again.map(([, error]) => paste(replayIn(error))));
-    for (const [place, [name, error]] of again.entries()) {
-      const replayed = replays[place]!;
+    assertEquals(replays.length, 3);
+    for (const [at, [name, error]] of again.entries()) {
+      const replayed = replays[at]!;
       assertEquals(replayed.code, 1, replayed.all);
       assertEquals([...errorsIn(replayed)], [[name, error]], replayed.all);
     }
@@ -314,21 +328,21 @@ Deno.test("toolTest() tells what was wrong, where, and how to run just that agai
 });
 
 Deno.test("toolTest() runs what deno test selects, in any order and never again", async (context) => {
-  const usual = await run(CALLS);
-  assertEquals(usual.stdout.match(/FAILED \(/g)?.length, 5, usual.all);
+  const errors = [...errorsIn(await runFailing())];
+  const usual = errors.filter(([, error]) => error.includes("/calls.ts -- "));
+  assertEquals(usual.length, 5);
   await context.step("--filter", async () => {
     const finished = await run(CALLS, { flags: ["--filter=wrong order"] });
     assertEquals([...errorsIn(finished).keys()], ["wrong order"], finished.all);
     assertMatch(finished.stdout, /0 passed \| 1 failed \| 4 filtered out/);
   });
-  for (const flags of [["--shuffle=3"], ["--retry=2", "--repeats=2"]]) {
-    await context.step(flags.join(" "), async () => {
-      const finished = await run(CALLS, { flags });
-      assertEquals(finished.code, 1, finished.all);
-      assertEquals([...errorsIn(finished)].sort(), [...errorsIn(usual)].sort());
-      assertMatch(finished.stdout, /0 passed \| 5 failed/);
-    });
-  }
+  const flags = ["--shuffle=3", "--retry=2", "--repeats=2"];
+  await context.step(flags.join(" "), async () => {
+    const finished = await run(CALLS, { flags });
+    assertEquals(finished.code, 1, finished.all);
+    assertEquals([...errorsIn(finished)].sort(), usual.toSorted());
+    assertMatch(finished.stdout, /0 passed \| 5 failed/);
+  });
   await context.step("--only of a test that there is not", async () => {
     const id = "case=none seed=1 model=hasty strategy=baseline perturbation=none repetition=1";
     const finished = await run(CALLS, { own: [`--only=${id}`] });
@@ -338,31 +352,20 @@ Deno.test("toolTest() runs what deno test selects, in any order and never again"
 });
 
 Deno.test("toolTest() keeps the trials of each test of a file in a folder, and goes on with them", async (context) => {
-  await using place = await folder();
-  const permissions = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
-  const own = [`--out=${place.path}/`];
-  const whole = await run([CALLS, GATE], { flags: permissions, own });
-  assertEquals(whole.code, 1, whole.all);
-  assertEquals(place.names(), [
-    "called_too_often.jsonl",
-    "invented_tool.jsonl",
-    "missing_call.jsonl",
-    "right_too_rarely.jsonl",
-    "wrong_argument.jsonl",
-    "wrong_order.jsonl",
-  ]);
-  const journal = place.file("right_too_rarely.jsonl");
+  const whole = await runFailing();
+  const kept = `${place.path}/failing`;
+  const names = [...Deno.readDirSync(kept)].map(({ name }) => name).sort();
+  const tests = [...MESSAGES.map(([name]) => name), "right too rarely", "unreachable server"];
+  assertEquals(names, tests.map((name) => `${name.replaceAll(" ", "_")}.jsonl`).sort());
+  const journal = `${kept}/right_too_rarely.jsonl`;
   const lines = Deno.readTextFileSync(journal).trimEnd().split("\n");
   assertEquals(lines.length, FAILING_TRIALS + 1);
 
-  await context.step("an existing journal is not begun anew", async () => {
-    const refused = await run(GATE, { flags: permissions, own });
-    assertEquals(refused.code, 1, refused.all);
-    assertMatch(refused.all, /Cannot begin the journal .*right_too_rarely\.jsonl.* --resume/);
-  });
-  await context.step("--resume runs what is missing", async () => {
+  await context.step("--resume runs what is missing, and writes report and verdict", async () => {
     Deno.writeTextFileSync(journal, lines.slice(0, 11).join("\n") + "\n");
-    const resumed = await run(GATE, { flags: permissions, own: [...own, "--resume"] });
+    const shown = `${place.path}/shown`;
+    const own = [`--out=${kept}/`, "--resume", `--report=${shown}/`, `--verdict=${shown}/`];
+    const resumed = await run(GATE, { flags: FILES, own });
     assertEquals(resumed.code, 1, resumed.all);
     assertEquals(
       errorsIn(resumed),
@@ -370,6 +373,9 @@ Deno.test("toolTest() keeps the trials of each test of a file in a folder, and g
     );
     const ids = readLines(journal).slice(1).map(({ id }) => id);
     assertEquals(ids, lines.slice(1).map((line) => JSON.parse(line).id));
+    const files = [...Deno.readDirSync(shown)].map(({ name }) => name).sort();
+    assertEquals(files, ["right_too_rarely.html", "right_too_rarely.json"]);
+    assertStringIncludes(Deno.readTextFileSync(`${shown}/right_too_rarely.json`), '"fail"');
   });
   await context.step("toolgate gate decides over it", async () => {
     const decided = await toolgate(["gate", journal]);
@@ -377,7 +383,7 @@ Deno.test("toolTest() keeps the trials of each test of a file in a folder, and g
     assertMatch(decided.stdout, /^coin \(simulated\): FAIL: .*\n {2}solved: 20 of 40 /m);
   });
   await context.step("toolgate report shows it", async () => {
-    const shown = await toolgate(["report", place.file("wrong_argument.jsonl")]);
+    const shown = await toolgate(["report", `${kept}/wrong_argument.jsonl`]);
     assertEquals(shown.code, 0, shown.all);
     assertMatch(shown.stdout, /^case wrong argument +1 +0\.0%/m);
     const page = place.file("report.html");
@@ -388,12 +394,10 @@ Deno.test("toolTest() keeps the trials of each test of a file in a folder, and g
 });
 
 Deno.test("toolTest() shares trials among shards, over which toolgate gate decides", async () => {
-  await using place = await folder();
-  const permissions = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
   const journals = [1, 2].map((index) => place.file(`${index}.jsonl`));
   for (const [index, journal] of journals.entries()) {
     const finished = await run(GATE, {
-      flags: permissions,
+      flags: FILES,
       own: [`--shard=${index + 1}/2`, `--out=${journal}`],
     });
     assertEquals(finished.code, 0, finished.all);
@@ -407,33 +411,9 @@ Deno.test("toolTest() shares trials among shards, over which toolgate gate decid
   assertEquals(missing.code, 3, missing.all);
 });
 
-Deno.test("toolTest() writes report and verdict", async () => {
-  await using place = await folder();
-  const finished = await run(GATE, {
-    flags: [`--allow-read=${place.path}`, `--allow-write=${place.path}`],
-    own: [`--report=${place.path}/`, `--verdict=${place.path}/`],
-  });
-  assertEquals(finished.code, 1, finished.all);
-  assertEquals(place.names(), ["right_too_rarely.html", "right_too_rarely.json"]);
-  assertStringIncludes(Deno.readTextFileSync(place.file("right_too_rarely.json")), '"fail"');
-});
-
-Deno.test("toolTest() refuses one file for the trials of two tests", async () => {
-  await using place = await folder();
-  const finished = await run(CALLS, {
-    flags: [`--allow-read=${place.path}`, `--allow-write=${place.path}`],
-    own: [`--out=${place.file("all.jsonl")}`],
-  });
-  assertEquals(finished.code, 1, finished.all);
-  assertMatch(
-    finished.all,
-    /Cannot keep the trials of tool test wrong order in .*wrong argument has it/,
-  );
-  assertEquals(place.names(), []);
-});
-
-Deno.test("toolTest() makes state and tools anew for each trial, and lets real ones run alone", async () => {
-  const finished = await runOwn(`
+/** Tests of all kinds, each group of which has names of its own. */
+const OWN = [
+  `
 // However long a call takes, others begin meanwhile if they may.
 const waiting = (seen) => async () => {
   seen.now++;
@@ -463,13 +443,8 @@ toolTest("faked", {
 Deno.test("at the same time", () => {
   assertEquals([seen.alone.most, seen.asked.most, seen.apart.most > 1], [1, 3, true]);
 });
-`);
-  assertEquals(finished.code, 0, finished.all);
-  assertEquals(endedIn(finished).length, 4 * 6 + 1, finished.all);
-});
-
-Deno.test("toolTest() decides by a gate: pass, fail, undecided or invalid", async () => {
-  const finished = await runOwn(`
+`,
+  `
 const rated = (share) => scripted("rated", ({ context }) =>
   ({ text: (context.repetition * share) % 1 < share ? "3" : "4" }));
 const gate = { successRate: 0.8, margin: 0.2 };
@@ -480,47 +455,14 @@ toolTest("torn", { ...own, model: rated(0.75), trials: 20 });
 toolTest("lenient", { ...own, model: rated(0.75), trials: 20, gate: { ...gate, undecided: "pass" } });
 toolTest("broken", { ...own, model: scripted("rated", () => { throw new TypeError("boo"); }) });
 toolTest("planned", { ...rests, model: rated(0.99), gate: { ...gate, sequential: true } });
-`);
-  assertEquals(finished.code, 1, finished.all);
-  const gates = endedIn(finished).filter(([name]) => name.endsWith(" > gate"));
-  assertEquals(gates, [
-    ["sure > gate", "ok"],
-    ["weak > gate", "FAILED"],
-    ["torn > gate", "FAILED"],
-    ["lenient > gate", "ok"],
-    ["broken > gate", "FAILED"],
-    ["planned > gate", "ok"],
-  ]);
-  const errors = errorsIn(finished);
-  assertMatch(errors.get("weak > gate")!, /rated \(simulated\): FAIL: /);
-  assertMatch(errors.get("torn > gate")!, /rated \(simulated\): UNDECIDED: /);
-  assertMatch(errors.get("broken > gate")!, /rated \(simulated\): INVALID: /);
-  assertMatch(
-    finished.stdout,
-    /^invalid after 0 calls; the model threw: boo$/m,
-  );
-  // With a gate only the gate can fail, and a sequential one plans its own size.
-  const cases = endedIn(finished).filter(([name]) => !name.endsWith(" > gate"));
-  assertEquals(cases.filter(([, ended]) => ended !== "ok"), []);
-  assert(cases.filter(([name]) => name.startsWith("planned > trial ")).length > 40, finished.all);
-});
-
-Deno.test("toolTest() lets a gate compare models on the same case", async () => {
-  const finished = await runOwn(`
+`,
+  `
 const gate = { baseline: "old", margin: 0.15 };
 const own = { ...rests, trials: 40, gate };
 toolTest("better", { ...own, model: [silent("old"), adder("new")] });
 toolTest("worse", { ...own, model: [adder("old"), silent("new")] });
-`);
-  assertEquals(finished.code, 1, finished.all);
-  const errors = errorsIn(finished);
-  assertEquals([...errors.keys()], ["worse > gate"], finished.all);
-  assertMatch(errors.get("worse > gate")!, /new \(simulated\): FAIL: /);
-  assertMatch(finished.stdout, /^new \(simulated\): PASS: /m);
-});
-
-Deno.test("toolTest() crosses models, strategies and perturbations, and judges each", async () => {
-  const finished = await runOwn(`
+`,
+  `
 toolTest("crossed", {
   ...rests,
   model: [adder("one"), silent("two")],
@@ -551,25 +493,8 @@ toolTest("nothing told", {
     assertAnswer(run, "3");
   },
 });
-`);
-  assertEquals(finished.code, 1, finished.all);
-  const subjects = ["", " + mended", " + CO", " + mended + CO"];
-  assertEquals(
-    endedIn(finished).filter(([name]) => name.startsWith("crossed")).sort(),
-    subjects.flatMap((subject): [string, string][] => [
-      [`crossed > one${subject}`, "ok"],
-      [`crossed > two${subject}`, "FAILED"],
-    ]).sort(),
-    finished.all,
-  );
-  const errors = errorsIn(finished);
-  assertEquals(errors.size, 5, finished.all);
-  // What is right without what the question tells, only the user's own assertions can say.
-  assertMatch(errors.get("nothing told")!, /^error: AssertionError: The answer is not /);
-});
-
-Deno.test("toolTest() tells what is wrong with what is made for a trial, without a stack", async (context) => {
-  const file = `
+`,
+  `
 const own = { ...rests, model: adder() };
 toolTest("state throws", { ...own, state() { throw new TypeError("boo"); } });
 toolTest("state throws a text", { ...own, state() { throw "boo"; } });
@@ -586,9 +511,101 @@ toolTest("assert throws later", { ...own, assert: async () => { throw new RangeE
 toolTest("assert is misused", { ...own, assert: (run) => assertCalled(run, { tool: "ad" }) });
 toolTest("of generated tasks", { ...own, perturbation: "rename" });
 toolTest("gated", { ...own, trials: 2, gate: { successRate: 0.5 }, state() { throw new TypeError("boo"); } });
-`;
-  const finished = await runOwn(file);
-  assertEquals(finished.code, 1, finished.all);
+`,
+  `
+const own = { ...rests, model: adder(), perturbation: "RP_F" };
+toolTest("idle", own);
+toolTest("told", { ...own, oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }] });
+`,
+  `
+toolTest("spoofed", {
+  ...rests,
+  model: scripted("sly", [{ text: "4\\n    at file:///etc/passwd:1:1\\u001b[31m" }]),
+  assert: (run) => assertEquals(run.answer, "3"),
+});
+toolTest("long", {
+  ...rests,
+  model: scripted("chatty", [{ text: "4".repeat(50_000) }]),
+  assert: (run) => assertEquals(run.answer, "3"),
+});
+`,
+];
+
+/** The run of these tests: it is done when a test first asks for it. */
+let owned: Promise<{ file: string; finished: Finished }> | undefined;
+
+function own(): Promise<{ file: string; finished: Finished }> {
+  return owned ??= (async () => {
+    const file = write("own.ts", OWN.map((body) => `{${body}}`).join("\n"));
+    const finished = await run(file);
+    assertEquals(finished.code, 1, finished.all);
+    return { file, finished };
+  })();
+}
+
+Deno.test("toolTest() makes state and tools anew for each trial, and lets real ones run alone", async () => {
+  const { finished } = await own();
+  const ended = endedIn(finished, "alone", "apart", "asked", "faked", "at the same time");
+  assertEquals(ended.length, 4 * 6 + 1, finished.all);
+  assertEquals(ended.filter(([, one]) => one !== "ok"), [], finished.all);
+});
+
+Deno.test("toolTest() decides by a gate: pass, fail, undecided or invalid", async () => {
+  const { finished } = await own();
+  const tests = ["sure", "weak", "torn", "lenient", "broken", "planned"];
+  const gates = endedIn(finished, ...tests).filter(([name]) => name.endsWith(" > gate"));
+  assertEquals(gates, [
+    ["sure > gate", "ok"],
+    ["weak > gate", "FAILED"],
+    ["torn > gate", "FAILED"],
+    ["lenient > gate", "ok"],
+    ["broken > gate", "FAILED"],
+    ["planned > gate", "ok"],
+  ]);
+  const errors = errorsIn(finished);
+  assertMatch(errors.get("weak > gate")!, /rated \(simulated\): FAIL: /);
+  assertMatch(errors.get("torn > gate")!, /rated \(simulated\): UNDECIDED: /);
+  assertMatch(errors.get("broken > gate")!, /rated \(simulated\): INVALID: /);
+  assertMatch(
+    finished.stdout,
+    /^invalid after 0 calls; the model threw: boo$/m,
+  );
+  // With a gate only the gate can fail, and a sequential one plans its own size.
+  const cases = endedIn(finished, ...tests).filter(([name]) => !name.endsWith(" > gate"));
+  assertEquals(cases.filter(([, ended]) => ended !== "ok"), []);
+  assert(cases.filter(([name]) => name.startsWith("planned > trial ")).length > 40, finished.all);
+});
+
+Deno.test("toolTest() lets a gate compare models on the same case", async () => {
+  const { finished } = await own();
+  const failed = endedIn(finished, "better", "worse").filter(([, ended]) => ended !== "ok");
+  assertEquals(failed, [["worse > gate", "FAILED"]], finished.all);
+  assertMatch(errorsIn(finished).get("worse > gate")!, /new \(simulated\): FAIL: /);
+  assertMatch(finished.stdout, /^new \(simulated\): PASS: /m);
+});
+
+Deno.test("toolTest() crosses models, strategies and perturbations, and judges each", async () => {
+  const { finished } = await own();
+  const subjects = ["", " + mended", " + CO", " + mended + CO"];
+  assertEquals(
+    endedIn(finished, "crossed").sort(),
+    subjects.flatMap((subject): [string, string][] => [
+      [`crossed > one${subject}`, "ok"],
+      [`crossed > two${subject}`, "FAILED"],
+    ]).sort(),
+    finished.all,
+  );
+  const others = endedIn(finished, "seeds", "each trial has a seed", "nothing told");
+  assertEquals(others.map(([, ended]) => ended), ["ok", "ok", "ok", "ok", "FAILED"], finished.all);
+  // What is right without what the question tells, only the user's own assertions can say.
+  assertMatch(
+    errorsIn(finished).get("nothing told")!,
+    /^error: AssertionError: The answer is not /,
+  );
+});
+
+Deno.test("toolTest() tells what is wrong with what is made for a trial, without a stack", async (context) => {
+  const { file, finished } = await own();
   const errors = errorsIn(finished);
   const table: [name: string, message: RegExp][] = [
     [
@@ -640,7 +657,7 @@ toolTest("gated", { ...own, trials: 2, gate: { successRate: 0.5 }, state() { thr
     ["gate alone", /^error: InputError: Cannot begin a trial as state must not throw/],
   ];
   // Nothing has been run before it, whose error it could pass on.
-  const alone = await runOwn(file, { flags: ["--filter=gated > gate"] });
+  const alone = await run(file, { flags: ["--filter=gated > gate"] });
   errors.set("gate alone", errorsIn(alone).get("gated > gate") ?? alone.all);
   for (const [name, message] of table) {
     await context.step(name, () => {
@@ -652,13 +669,9 @@ toolTest("gated", { ...own, trials: 2, gate: { successRate: 0.5 }, state() { thr
 });
 
 Deno.test("toolTest() fails where a perturbation found nothing to change", async () => {
-  const finished = await runOwn(`
-const own = { ...rests, model: adder(), perturbation: "RP_F" };
-toolTest("idle", own);
-toolTest("told", { ...own, oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }] });
-`);
-  assertEquals(finished.code, 1, finished.all);
-  assertEquals(endedIn(finished), [["idle", "FAILED"], ["told", "ok"]], finished.all);
+  const { finished } = await own();
+  const ended = endedIn(finished, "idle", "told");
+  assertEquals(ended, [["idle", "FAILED"], ["told", "ok"]], finished.all);
   assertMatch(
     errorsIn(finished).get("idle")!,
     /AssertionError: The perturbation RP_F found nothing to/,
@@ -666,35 +679,38 @@ toolTest("told", { ...own, oracle: [{ tool: "add", arguments: { x: 1, y: 2 } }] 
 });
 
 Deno.test("toolTest() does not go on with the trials of a case that has changed", async () => {
-  await using place = await folder();
-  const flags = [`--allow-read=${place.path}`, `--allow-write=${place.path}`];
-  const own = [`--out=${place.file("trials.jsonl")}`];
-  const first = await runOwn(`toolTest("one", { ...rests, model: adder() });`, { flags, own });
+  const test = (change: string, name = "one") =>
+    `toolTest("${name}", { ...rests, model: adder(), ${change} })`;
+  const out = `--out=${place.file("one.jsonl")}`;
+  const file = write("one.ts", `${test("")};\n`);
+  const first = await run(file, { flags: FILES, own: [out] });
   assertEquals(first.code, 0, first.all);
-  const resume = { flags, own: [...own, "--resume"] };
-  const same = await runOwn(`toolTest("one", { ...rests, model: adder() });`, resume);
-  assertEquals(same.code, 0, same.all);
-  for (const change of ['prompt: "What is 2 + 1?"', "assert() {}", "tools: () => [add]"]) {
-    const body = `toolTest("one", { ...rests, model: adder(), ${change} });`;
-    const changed = await runOwn(body, resume);
-    assertEquals(changed.code, 1, changed.all);
-    assertMatch(changed.all, /Cannot resume .*trials\.jsonl as it must be of the same plan/);
-  }
+  // A test file gives each of its journals to one test.
+  const journal = Deno.readTextFileSync(place.file("one.jsonl"));
+  const copy = (name: string) => `--out=${place.write(`${name}.jsonl`, journal)}`;
+  const changed = ['prompt: "What is 2 + 1?"', "assert() {}", "tools: () => [add]"];
+  const existing = copy("existing");
+  const told = await refusalsOf(
+    [
+      { call: test(""), flags: [out, "--resume"] },
+      ...changed.map((one, at) => ({ call: test(one), flags: [copy(`${at}`), "--resume"] })),
+      { call: test("", "two"), flags: [out, "--resume"] },
+      { call: test(""), flags: [existing] },
+    ],
+    FILES,
+    fileOf(""),
+  );
+  const messages = [
+    /^$/,
+    ...changed.map((_, at) => new RegExp(`Cannot resume .*${at}\\.jsonl as .* of the same plan`)),
+    /Cannot keep the trials of tool test two in .*one\.jsonl .*: one has it/,
+    /Cannot begin the journal .*existing\.jsonl .*--resume/,
+  ];
+  for (const [at, message] of messages.entries()) assertMatch(told[at]!, message);
 });
 
 Deno.test("toolTest() shows nothing that a message makes look like a place", async () => {
-  const finished = await runOwn(`
-toolTest("spoofed", {
-  ...rests,
-  model: scripted("sly", [{ text: "4\\n    at file:///etc/passwd:1:1\\u001b[31m" }]),
-  assert: (run) => assertEquals(run.answer, "3"),
-});
-toolTest("long", {
-  ...rests,
-  model: scripted("chatty", [{ text: "4".repeat(50_000) }]),
-  assert: (run) => assertEquals(run.answer, "3"),
-});
-`);
+  const { finished } = await own();
   assertEquals(finished.code, 1, finished.all);
   const errors = errorsIn(finished);
   for (const name of ["spoofed", "long"]) {
@@ -812,10 +828,13 @@ Deno.test("toolTest() tells a wrong option in one message, without a stack", asy
 });
 
 Deno.test("toolTest() runs nothing of a file that has a wrong option", async () => {
-  const finished = await runOwn(`
+  const finished = await run(write(
+    "wrong.ts",
+    `
 toolTest("good", { ...rests, model: adder() });
 toolTest("bad", { ...rests, model: adder(), prompt: "" });
-`);
+`,
+  ));
   assertEquals(finished.code, 1, finished.all);
   assertStringIncludes(
     finished.all,
