@@ -2,20 +2,19 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Suite } from "../../lib/runs/suite.ts";
-import { deno, type Folder, folder, readLines, ROOT } from "../support/child.ts";
+import { deno, type Finished, type Folder, folder, readLines, ROOT } from "../support/child.ts";
 import { toolgate } from "../support/command_line.ts";
 
 const MOD = JSON.stringify(`file://${ROOT}/mod.ts`);
 
-/** A benchmark file over two small graphs. */
-function benchmarkFile(options: string): string {
-  return `import { benchmark } from ${MOD};
-benchmark("brittle", {
+/** A benchmark over small graphs. */
+function benchmarkOf(name: string, options: string, graphs = 2): string {
+  return `benchmark("${name}", {
   tasks: { core: 3, depth: 2, surface: "rich" },
   seed: 5,
-  graphs: 2,
+  graphs: ${graphs},
   ${options},
-});`;
+});\n`;
 }
 
 /** Writes a suite of the planner on tiny tasks, unless told otherwise. */
@@ -24,27 +23,52 @@ function suiteFile(place: Folder, name: string, changes: Partial<Suite>): string
   return place.write(`${name}.jsonc`, JSON.stringify({ name, ...usual, ...changes }));
 }
 
-function run(file: string, ...own: readonly string[]) {
+const place = await folder();
+Deno.test.afterAll(async () => await place[Symbol.asyncDispose]());
+
+const CEILING = 'gate: { successRate: 0.8, margin: 0.79, undecided: "pass", ' +
+  "atMost: { parameterFailures: { task_deviation: 0.05 } } }";
+const FILE = place.write(
+  "brittle_test.ts",
+  `import { benchmark, scripted } from ${MOD};
+const bold = scripted("bold", () => ({ text: "It is 999999." }));
+` +
+    benchmarkOf(
+      "brittle",
+      'model: "sim:planner", perturbations: ["none", "RP_F", "CO", "WT", "rename"]',
+    ) +
+    benchmarkOf("bold", 'model: bold, perturbations: ["RP_L"]') +
+    benchmarkOf("gated", `model: "sim:planner", perturbations: ["none", "SD"], ${CEILING}`, 30),
+);
+
+function run(...flags: readonly string[]) {
   return deno([
     ...["test", "--no-check", "--no-prompt", "--config=deno.json", "--allow-net=127.0.0.1"],
-    ...[`--allow-read=${file.slice(0, file.lastIndexOf("/"))}`],
-    ...[`--allow-write=${file.slice(0, file.lastIndexOf("/"))}`, file, "--", ...own],
+    ...[`--allow-read=${place.path}`, `--allow-write=${place.path}`, FILE, ...flags],
   ]);
 }
 
+let whole: Promise<Finished> | undefined;
+
+/** The run of all of the file: it is done when a test first asks for it. */
+function runAll(): Promise<Finished> {
+  return whole ??= run("--", `--out=${place.path}/`);
+}
+
+/** How the cases of a benchmark ended. */
+function endedIn({ stdout }: Finished, name: string): string[] {
+  return [...stdout.matchAll(new RegExp(`^${name} > .* \\.\\.\\. (ok|FAILED)`, "gm"))]
+    .map(([, ended]) => ended!);
+}
+
 Deno.test("benchmark() without a gate: each case ends as its perturbation asks", async () => {
-  await using temporary = await folder();
-  const file = temporary.write(
-    "brittle_test.ts",
-    benchmarkFile('model: "sim:planner", perturbations: ["none", "RP_F", "CO", "WT", "rename"]'),
-  );
-  const journal = temporary.file("trials.jsonl");
-  const finished = await run(file, `--out=${journal}`);
+  const finished = await runAll();
   // Only what declares wrong types breaks a planner that reads what is declared.
   assertEquals(finished.code, 1, finished.all);
-  assertMatch(finished.stdout, /8 passed \| 2 failed/);
+  const ended = endedIn(finished, "brittle");
+  assertEquals([ended.length, ended.filter((one) => one === "ok").length], [10, 8], finished.all);
   const outcomes = new Map(
-    readLines(journal).slice(1).map(
+    readLines(place.file("brittle.jsonl")).slice(1).map(
       ({ perturbation, outcome }) => [perturbation, outcome],
     ),
   );
@@ -59,23 +83,16 @@ Deno.test("benchmark() without a gate: each case ends as its perturbation asks",
   // The line that is printed runs the same trial again, perturbed as it was.
   const replay = /^replay: deno test -A \S+ -- --only='([^']*perturbation=WT[^']*)'$/m
     .exec(finished.stdout)![1]!;
-  const again = await run(file, `--only=${replay}`);
+  const again = await run("--", `--only=${replay}`);
   assertEquals(again.code, 1, again.all);
-  assertMatch(again.stdout, /0 passed \| 1 failed/);
+  assertEquals(endedIn(again, "brittle"), ["FAILED"], again.all);
   assertStringIncludes(again.stdout, "wrong_number_of_inputs");
 });
 
 Deno.test("benchmark() without a gate: who makes something up has not abstained", async () => {
-  await using temporary = await folder();
-  const file = temporary.write(
-    "brittle_test.ts",
-    `import { scripted } from ${MOD};
-const model = scripted("bold", () => ({ text: "It is 999999." }));
-` + benchmarkFile('model, perturbations: ["RP_L"]'),
-  );
-  const finished = await run(file);
-  assertEquals(finished.code, 1, finished.all);
-  assertStringIncludes(finished.stdout, "The model did not abstain");
+  const finished = await runAll();
+  assertEquals(endedIn(finished, "bold"), ["FAILED", "FAILED"], finished.all);
+  assertMatch(finished.stdout, /^bold > .*\nerror: AssertionError: The model did not abstain/m);
 });
 
 Deno.test("a gate holds models to flips, over journals as well", async () => {
@@ -99,9 +116,12 @@ Deno.test("a gate holds models to flips, over journals as well", async () => {
 });
 
 Deno.test("run --perturbation takes the place of the suite's, and bad ones are told", async () => {
-  const ran = await toolgate(["run", "--perturbation", "RD", "--perturbation", "none"]);
+  await using temporary = await folder();
+  const suite = suiteFile(temporary, "checks", { graphs: 2, perturbations: ["rename"] });
+  const ran = await toolgate(["run", suite, "--perturbation", "RD", "--perturbation", "none"]);
   assertEquals(ran.code, 0, ran.all);
   assertStringIncludes(ran.stdout, "sim:planner + RD (simulated)");
+  assert(!ran.stdout.includes("rename"), ran.all);
   const wrong = await toolgate(["run", "--perturbation", "RX"]);
   assertEquals(wrong.code, 2, wrong.all);
   assertMatch(wrong.stderr, /perturbations\[0\]: must be none, or some of unrelated, .*: RX/);
@@ -126,26 +146,17 @@ Deno.test("a model sees no more of a result than the observation limit lets it",
 });
 
 Deno.test("benchmark() and gate agree on parameter failures, reports beside it or not", async () => {
-  await using temporary = await folder();
-  const gate = 'gate: { successRate: 0.8, margin: 0.79, undecided: "pass", ' +
-    "atMost: { parameterFailures: { task_deviation: 0.05 } } }";
-  const file = temporary.write(
-    "brittle_test.ts",
-    benchmarkFile(`model: "sim:planner", perturbations: ["none", "SD"], ${gate}`)
-      .replace("graphs: 2", "graphs: 30"),
-  );
-  const journal = temporary.file("trials.jsonl");
   const exceeded = /task_deviation of a parameter: [\d.]+%, ceiling 5\.0%: exceeded/;
-  const finished = await run(file, `--out=${journal}`);
-  assertEquals(finished.code, 1, finished.all);
+  const finished = await runAll();
   assertMatch(finished.stdout, exceeded);
-  const gated = await toolgate(["gate", journal]);
+  const gated = await toolgate(["gate", place.file("gated.jsonl")]);
   assertEquals(gated.code, 1, gated.all);
   assertMatch(gated.stdout, exceeded);
-  const html = temporary.file("report.html");
-  const reported = await run(file, `--report=${html}`);
+  const reported = await run("--filter=gated >", "--", `--report=${place.path}/`);
+  assertEquals(reported.code, 1, reported.all);
   assertMatch(reported.stdout, exceeded);
-  assertStringIncludes(Deno.readTextFileSync(html), "Failure rates under perturbations");
+  const page = Deno.readTextFileSync(place.file("gated.html"));
+  assertStringIncludes(page, "Failure rates under perturbations");
 });
 
 Deno.test("what was not changed stays out of self-checks, and out of accepted baselines", async () => {
