@@ -307,7 +307,7 @@ Deno.test("strategies judge random trials as the baseline does, where the model 
     }),
     { numRuns: 10 },
   );
-  assert(failures > 100, `only ${failures} failures were compared`);
+  assert(failures > 40, `only ${failures} failures were compared`);
 });
 
 Deno.test("sim:planner solves every task under every strategy, with as many calls as it takes", async () => {
