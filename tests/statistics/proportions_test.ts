@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { type Prng, randomIntegerBetween, shuffle } from "@std/random";
+import { randomIntegerBetween, shuffle } from "@std/random";
 import { fork } from "../../lib/base/random.ts";
 import {
   binomialLowerTail,
@@ -25,17 +25,13 @@ import {
   tangoStatistic,
   wilson,
 } from "../../lib/statistics/proportions.ts";
+import { endsOf } from "../support/exact_gates.ts";
 import fc from "../support/fast_check.ts";
 import { pairs } from "../support/generated.ts";
 
 /** Relative closeness, for numbers of any size. */
 function assertRelative(actual: number, expected: number, tolerance: number, message = ""): void {
   assertLessOrEqual(Math.abs(actual - expected), tolerance * Math.abs(expected), message);
-}
-
-/** The most misses that `draws` draws at a rate of `nominal` come to, but for one run in 700. */
-function mostMisses(draws: number, nominal = 0.05): number {
-  return nominal + 3 * Math.sqrt(nominal * (1 - nominal) / draws);
 }
 
 Deno.test("clopperPearson() agrees with values computed with 50 digits", () => {
@@ -647,81 +643,52 @@ Deno.test("bettingLowerBound() comes near the mean when there are many values", 
   assertGreater(bettingLowerBound(half, 0.95), 0.45);
 });
 
-/** How often the bound lies above the true mean; equal sets of values are bounded only once. */
-function missRate(draws: number, mean: number, draw: () => number[]): number {
-  const known = new Map<string, boolean>();
-  let misses = 0;
-  for (let count = 0; count < draws; count++) {
-    const values = draw().sort((one, other) => one - other);
-    const key = values.join();
-    if (!known.has(key)) known.set(key, bettingLowerBound(values, 0.95) > mean);
-    if (known.get(key)) misses++;
-  }
-  return misses / draws;
-}
-
-const DRAWS = 20_000;
-
-/** Solved trials of `repetitions` at a rate. */
-function repeat(prng: Prng, repetitions: number, rate: number): number {
-  let solved = 0;
-  for (let trial = 0; trial < repetitions; trial++) solved += prng() < rate ? 1 : 0;
-  return solved;
+/** How often a bound of values that are drawn so lies above the mean, exactly. */
+function missRate(
+  mean: number,
+  kinds: readonly number[],
+  chances: readonly number[],
+  count: number,
+  boundOf = (values: readonly number[]) => bettingLowerBound(values, 0.95),
+): number {
+  const world = { kinds, cells: 1, chances: () => chances };
+  const misses = (values: readonly number[]) => boundOf(values) > mean ? "pass" : "undecided";
+  return endsOf(world, { most: count }, misses).pass;
 }
 
 for (const rate of [0.1, 0.5, 0.8, 0.95]) {
   Deno.test(`bettingLowerBound() covers the rate ${rate} of units that are run once`, () => {
-    const { prng } = fork(3, "once", rate);
     for (const units of [10, 40, 120]) {
-      const missed = missRate(
-        DRAWS,
-        rate,
-        () => Array.from({ length: units }, () => prng() < rate ? 1 : 0),
-      );
-      assertLessOrEqual(missed, mostMisses(DRAWS));
+      assertLessOrEqual(missRate(rate, [0, 1], [1 - rate, rate], units), 0.05);
     }
   });
 
   Deno.test(`bettingLowerBound() covers the rate ${rate} of repeated graphs, half of them all alike`, () => {
-    const { prng } = fork(4, "repeated", rate);
-    const missed = missRate(DRAWS, rate, () =>
-      Array.from({ length: 24 }, () => {
-        const alike = prng() < 0.5;
-        return alike ? (prng() < rate ? 1 : 0) : repeat(prng, 3, rate) / 3;
-      }));
-    assertLessOrEqual(missed, mostMisses(DRAWS));
+    const chances = [0, 1, 2, 3].map((solved) => {
+      const alike = solved === 0 ? 1 - rate : solved === 3 ? rate : 0;
+      const alone = [1, 3, 3, 1][solved]! * rate ** solved * (1 - rate) ** (3 - solved);
+      return alike / 2 + alone / 2;
+    });
+    assertLessOrEqual(missRate(rate, [0, 1 / 3, 2 / 3, 1], chances, 12), 0.05);
   });
 }
 
 Deno.test("bettingLowerBound() covers the mean of skewed values", () => {
   // Rarely large: mean 0.05 * 1 + 0.15 * 0.4 + 0.8 * 0.05 = 0.15; and the mirror image, 0.85.
-  const { prng } = fork(5, "skewed");
-  const rarely = () => {
-    const place = prng();
-    return place < 0.05 ? 1 : place < 0.2 ? 0.4 : 0.05;
-  };
-  for (const [mean, draw] of [[0.15, rarely], [0.85, () => 1 - rarely()]] as const) {
-    const missed = missRate(DRAWS, mean, () => Array.from({ length: 20 }, draw));
-    assertLessOrEqual(missed, mostMisses(DRAWS));
-  }
+  assertLessOrEqual(missRate(0.15, [0.05, 0.4, 1], [0.8, 0.15, 0.05], 20), 0.05);
+  assertLessOrEqual(missRate(0.85, [0, 0.6, 0.95], [0.05, 0.15, 0.8], 20), 0.05);
 });
 
 Deno.test("bettingLowerBound() covers where repetitions taken as independent would not", () => {
-  // The same draws, all graphs all alike, judged as if every repetition were a trial of its own.
-  const { prng } = fork(6, "naive");
+  // Graphs all alike, and every repetition judged as if it were a trial of its own.
   const [rate, graphs, repetitions] = [0.7, 30, 5];
-  const bounds = Array.from(
-    { length: graphs + 1 },
-    (_, solved) => clopperPearson(solved * repetitions, graphs * repetitions, 0.95).lower,
-  );
-  let naive = 0;
-  const missed = missRate(DRAWS, rate, () => {
-    const values = Array.from({ length: graphs }, () => prng() < rate ? 1 : 0);
-    if (bounds[values.filter((value) => value === 1).length]! > rate) naive++;
-    return values;
-  });
-  assertGreater(naive / DRAWS, 0.15);
-  assertLessOrEqual(missed, mostMisses(DRAWS));
+  const naively = (values: readonly number[]) => {
+    const solved = values.filter((value) => value === 1).length;
+    return clopperPearson(solved * repetitions, graphs * repetitions, 0.95).lower;
+  };
+  const chances = [1 - rate, rate];
+  assertGreater(missRate(rate, [0, 1], chances, graphs, naively), 0.15);
+  assertLessOrEqual(missRate(rate, [0, 1], chances, graphs), 0.05);
 });
 
 Deno.test("bettingLowerBound() with a stake or copies agrees with an independent computation", () => {
@@ -774,20 +741,10 @@ Deno.test("bettingLowerBound() with a stake stays a bound: it rises with values,
 });
 
 Deno.test("bettingLowerBound() covers the rate with a stake that suits it", () => {
-  const { prng } = fork(7, "stake");
   for (const [rate, lambda] of [[0.65, 0.22], [0.9, 0.5]] as const) {
     const stake = (mean: number) => Math.min(0.98, lambda * mean);
-    const bounds = Array.from({ length: 61 }, (_, solved) =>
-      bettingLowerBound(
-        [...new Array(solved).fill(1), ...new Array(60 - solved).fill(0)],
-        0.95,
-        { stake },
-      ));
-    let misses = 0;
-    for (let draw = 0; draw < DRAWS; draw++) {
-      if (bounds[repeat(prng, 60, rate)]! > rate) misses++;
-    }
-    assertLessOrEqual(misses / DRAWS, mostMisses(DRAWS));
+    const boundOf = (values: readonly number[]) => bettingLowerBound(values, 0.95, { stake });
+    assertLessOrEqual(missRate(rate, [0, 1], [1 - rate, rate], 60, boundOf), 0.05);
   }
 });
 
