@@ -22,6 +22,16 @@ export class InputError extends Error {
 
 const LONGEST_LINE = 2_000;
 
+/** Returns the error `Cannot ACTION as RULE: STATE`; without a state, the rule says it all. */
+export function cannot(action: string, rule: string, state?: string): InputError {
+  return new InputError(`Cannot ${action} as ${rule}${state === undefined ? "" : `: ${state}`}`);
+}
+
+/** Returns the error of an action on a file that failed: `Cannot ACTION: REASON`. */
+export function cannotFile(action: string, error: unknown): InputError {
+  return new InputError(`Cannot ${action}: ${fileReason(error)}`);
+}
+
 /** Returns the message of an error, without the prefix of its class. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { printable } from "./json.ts";
 import { isWithin } from "./json_depth.ts";
 import { redactRecord } from "./redact.ts";
-import { fileReason, InputError, reasonOf } from "./errors.ts";
+import { cannotFile, InputError, reasonOf } from "./errors.ts";
 
 /**
  * Reads a file.
@@ -19,7 +19,7 @@ export function readBytes(path: string): Uint8Array {
   try {
     return Deno.readFileSync(path);
   } catch (error) {
-    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+    throw cannotFile(`read ${path}`, error);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import defer * as paths from "node:path";
-import { fileReason, InputError } from "./errors.ts";
+import { cannotFile, type InputError } from "./errors.ts";
 
 /**
  * Creates the parent folders of `path`. `what` names the output in messages, such as `the report to`.
@@ -17,7 +17,7 @@ export function makeFolder(path: string, what: string): void {
   try {
     Deno.mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new InputError(`Cannot write ${what} ${path}: its folder: ${fileReason(error)}`);
+    throw cannotFile(`write ${what} ${path}: its folder`, error);
   }
 }
 
@@ -157,5 +157,5 @@ export function resolvePath(path: string): string {
 
 /** Makes the error for a file that cannot be written. */
 export function unwritable(path: string, what: string, error: unknown): InputError {
-  return new InputError(`Cannot write ${what} ${path}: ${fileReason(error)}`);
+  return cannotFile(`write ${what} ${path}`, error);
 }

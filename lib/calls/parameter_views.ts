@@ -4,7 +4,7 @@
  */
 
 import { isLost } from "../tools/fault.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { OracleCall } from "./expected/oracle.ts";
 import { type ParameterView, viewCalls } from "./parameter_failure.ts";
@@ -116,9 +116,10 @@ export function oracleOf(events: readonly TraceEvent[]): readonly OracleCall[] {
   return right.map(({ call, function: tool, ...written }) => {
     const given = parseJson(written.resolved ?? written.arguments);
     if (!isJsonObject(given)) {
-      throw new InputError(
-        "Cannot take a trace for an oracle as the arguments of its calls must be JSON objects: " +
-          `those of call ${call} are none`,
+      throw cannot(
+        "take a trace for an oracle",
+        "the arguments of its calls must be JSON objects",
+        `those of call ${call} are none`,
       );
     }
     return { tool, arguments: withNumbers(given, written.coerced ?? []) };

@@ -5,7 +5,7 @@
 
 import { acceptResults, baselineText } from "../runs/baseline.ts";
 import { readText } from "../base/input.ts";
-import { fileReason, InputError } from "../base/errors.ts";
+import { cannot, cannotFile } from "../base/errors.ts";
 import { isJsonObject, parseJson } from "../base/json.ts";
 import { readResults } from "../runs/journal/results.ts";
 import { Arguments, userPath } from "./arguments.ts";
@@ -37,7 +37,7 @@ export function accept(arguments_: readonly string[]): number {
     Deno.writeTextFileSync(`${path}.new`, baselineText(file));
     Deno.renameSync(`${path}.new`, path);
   } catch (error) {
-    throw new InputError(`Cannot write the baseline ${out}: ${fileReason(error)}`);
+    throw cannotFile(`write the baseline ${out}`, error);
   }
   const names = new Set(file.subjects.map(({ model }) => model.requested));
   const models = names.size === 1 ? "1 model" : `${names.size} models`;
@@ -58,7 +58,9 @@ function assertReplaceable(path: string, out: string): void {
   }
   const value = parseJson(readText(path));
   if (value !== undefined && isJsonObject(value) && value["kind"] === "baseline") return;
-  throw new InputError(
-    `Cannot write the baseline ${out} as only a baseline may be replaced: another file is there`,
+  throw cannot(
+    `write the baseline ${out}`,
+    "only a baseline may be replaced",
+    "another file is there",
   );
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { Output, resolvePath } from "../base/output_file.ts";
 import { questionSource } from "../runs/question_tasks.ts";
@@ -94,8 +94,10 @@ function assertNewFiles(options: Arguments): void {
     }
     files.set(place, file);
     if (!exists(place)) continue;
-    throw new InputError(
-      `Cannot write to ${file} as there must be no such file yet: remove it, or name another one`,
+    throw cannot(
+      `write to ${file}`,
+      "there must be no such file yet",
+      "remove it, or name another one",
     );
   }
 }

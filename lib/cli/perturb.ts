@@ -6,7 +6,7 @@
 import { Connections } from "../models/connect.ts";
 import { isFault } from "../tools/fault.ts";
 import { readText } from "../base/input.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../base/json.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import {
@@ -125,9 +125,7 @@ export async function perturb(arguments_: readonly string[]): Promise<number> {
     printResult(result, { methods, seed, path, json: options.has("json") });
   } catch (error) {
     if (error instanceof RangeError) {
-      throw new InputError(
-        `Cannot perturb ${path} as it is too large or nested too deep: ${reasonOf(error)}`,
-      );
+      throw cannot(`perturb ${path}`, "it is too large or nested too deep", reasonOf(error));
     }
     if (!(error instanceof InfrastructureError)) throw error;
     console.error(printable(`Cannot ask the writer: ${error.message}`, 2_000));
@@ -294,7 +292,7 @@ function readJson(path: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new InputError(`Cannot use ${name}, as it must be JSON: ${printable(reasonOf(error))}`);
+    throw cannot(`use ${name},`, "it must be JSON", printable(reasonOf(error)));
   }
 }
 

@@ -11,7 +11,7 @@ import {
   sequentialChances,
 } from "../runs/forecast.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, reasonOf } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import { modelName } from "../models/entry.ts";
@@ -266,9 +266,7 @@ function pastResults(options: Arguments): PastResults | undefined {
   const { trials, plan } = readResults([userPath(file)]);
   const valid = trials.filter(({ outcome }) => outcome !== "invalid");
   if (valid.length === 0) {
-    throw new InputError(
-      `Cannot take tokens from ${file} as it must have valid trials: it has none`,
-    );
+    throw cannot(`take tokens from ${file}`, "it must have valid trials", "it has none");
   }
   const byModel = Map.groupBy(valid, ({ model }) => model.requested);
   const usages = new Map(

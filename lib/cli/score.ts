@@ -18,7 +18,7 @@ import { type CallQuestion, type CallSet, DIFFICULTIES } from "../tasks/question
 import { loadCallSet } from "../tasks/questions/load.ts";
 import { averageScores, type DifficultyAverages } from "../reports/metrics/difficulty.ts";
 import { parseWith, readText } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { type JsonValue, parseJson, printable } from "../base/json.ts";
 import { alignedTable } from "../reports/text.ts";
 import {
@@ -154,10 +154,12 @@ function assertComplete(
   if (missing.length === 0) return;
   const more = missing.length - MOST_NAMED;
   const names = missing.slice(0, MOST_NAMED).map((id) => printable(id)).join(", ");
-  throw new InputError(
-    `Cannot score ${path} as every question must have a prediction, unless --partial is given: ` +
-      `${missing.length} of ${questions.length} have none: ${names}` +
-      (more > 0 ? ` and ${more} more` : ""),
+  throw cannot(
+    `score ${path}`,
+    "every question must have a prediction, unless --partial is given",
+    `${missing.length} of ${questions.length} have none: ${names}${
+      more > 0 ? ` and ${more} more` : ""
+    }`,
   );
 }
 

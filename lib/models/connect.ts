@@ -6,7 +6,7 @@
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import type { Model } from "./model.ts";
 import { openai, type OpenAIOptions } from "./openai/openai.ts";
 import { readSimulatedName } from "./simulated_name.ts";
@@ -129,9 +129,10 @@ export class Connections implements AsyncDisposable {
         });
       } catch (error) {
         this.#server = undefined;
-        throw new InputError(
-          `Cannot start the server of simulated models as it needs the permission ` +
-            `--allow-net=127.0.0.1: ${reasonOf(error)}`,
+        throw cannot(
+          "start the server of simulated models",
+          "it needs the permission --allow-net=127.0.0.1",
+          reasonOf(error),
         );
       }
     });

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { sumUsage, type Usage } from "../tools/message.ts";
 
@@ -52,11 +52,10 @@ export function assertPriced(models: readonly string[], prices: Prices): void {
   const missing = models.find((model) => !Object.hasOwn(prices, model));
   if (missing === undefined) return;
   const known = Object.keys(prices).map((name) => printable(name, 60)).join(", ") || "empty";
-  throw new InputError(
-    `Cannot compute the cost of model ${
-      printable(missing, 100)
-    } as the price table must have it: ` +
-      `the table is ${known}`,
+  throw cannot(
+    `compute the cost of model ${printable(missing, 100)}`,
+    "the price table must have it",
+    `the table is ${known}`,
   );
 }
 

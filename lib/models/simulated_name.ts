@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../base/errors.ts";
+import { cannot, type InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 
 /** The kinds of mistakes. */
@@ -118,5 +118,5 @@ function readOptions(
 }
 
 function refusal(rule: string, name: string): InputError {
-  return new InputError(`Cannot use the simulated model as ${rule}: it is ${printable(name)}`);
+  return cannot("use the simulated model", rule, `it is ${printable(name)}`);
 }

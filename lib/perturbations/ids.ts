@@ -13,7 +13,7 @@ import {
   isFault,
   isTransient,
 } from "../tools/fault.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import { PERTURBATION_METHODS, type PerturbationMethod } from "./methods.ts";
 
@@ -115,7 +115,7 @@ const ORDER: readonly PerturbationId[] = [
 ];
 
 function refuse(rule: string, state: string): never {
-  throw new InputError(`Cannot use the perturbation as it ${rule}: ${state}`);
+  throw cannot("use the perturbation", `it ${rule}`, state);
 }
 
 /** Whether a perturbation withholds needed information for good, so that the task has no answer. */

@@ -12,7 +12,7 @@ import {
   FAULTS,
   FLAKY_RATE,
 } from "../tools/fault.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { type JsonObject, printable } from "../base/json.ts";
 import { assertTools } from "../tools/define_tool.ts";
 import { fork } from "../base/random.ts";
@@ -167,8 +167,10 @@ export function withFaults(
   assertTools(tools);
   checkFaults(faults, tools.map(({ name }) => name));
   if (!Number.isSafeInteger(options?.seed)) {
-    throw new InputError(
-      `Cannot inject faults into tools as the seed must be a whole number: it is ${options?.seed}`,
+    throw cannot(
+      "inject faults into tools",
+      "the seed must be a whole number",
+      `it is ${options?.seed}`,
     );
   }
   const aimed = faults.map(({ tool, ...fault }): AimedFault => ({
@@ -207,13 +209,14 @@ function failing(
 
 function checkFaults(faults: readonly ToolFault[], names: readonly string[]): void {
   const fail = (place: number, rule: string, state: unknown): never => {
-    throw new InputError(
-      `Cannot inject faults into tools as ${rule}: at faults[${place}] it is ` +
-        printable(String(state), 100),
+    throw cannot(
+      "inject faults into tools",
+      rule,
+      `at faults[${place}] it is ${printable(String(state), 100)}`,
     );
   };
   if (!Array.isArray(faults)) {
-    throw new InputError("Cannot inject faults into tools as they must be a list");
+    throw cannot("inject faults into tools", "they must be a list");
   }
   for (const [place, fault] of (faults as readonly ToolFault[]).entries()) {
     const { kind, tool, times, rate, retryAfter, delay, message } = fault ?? {} as ToolFault;

@@ -7,7 +7,7 @@
 import { sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector, isFault } from "../tools/fault.ts";
 import { type AimedFault, faultInjector } from "./inject_faults.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import {
   type Change,
@@ -90,9 +90,10 @@ export function perturbCase<T extends ToolSchema>(
 ): PerturbedCase<T> {
   const unknown = options.needed?.find((needed) => !tools.some(({ name }) => name === needed));
   if (unknown !== undefined) {
-    throw new InputError(
-      `Cannot perturb a case as every needed tool must be one of its tools: ` +
-        `${printable(unknown, 100)} is none of ${tools.map(({ name }) => name).join(", ")}`,
+    throw cannot(
+      "perturb a case",
+      "every needed tool must be one of its tools",
+      `${printable(unknown, 100)} is none of ${tools.map(({ name }) => name).join(", ")}`,
     );
   }
   const perturber = new CasePerturber(tools, query, options);
@@ -216,9 +217,10 @@ export class CasePerturber {
 
   protected check(id: MetamorphicCheck): StepResult {
     if (id !== "reorder") {
-      throw new InputError(
-        `Cannot perturb a custom case by ${id} as reorder is the only check for custom cases: ` +
-          "names of custom tools have a meaning, and only the user can add unrelated tools",
+      throw cannot(
+        `perturb a custom case by ${id}`,
+        "reorder is the only check for custom cases",
+        "names of custom tools have a meaning, and only the user can add unrelated tools",
       );
     }
     const order = newOrder(this.tools.length, fork(this.seed, id));

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { type JsonValue, printable } from "../base/json.ts";
 import { type Change, type Perturbed, perturbed, type ReturnMethod, unchanged } from "./methods.ts";
 
@@ -56,15 +56,18 @@ export function perturbReturn(method: ReturnMethod, text: string): Perturbed<str
 
 function checkReturn(method: ReturnMethod, text: string): void {
   if (method !== "CF" && !Object.hasOwn(REWRITES, method)) {
-    throw new InputError(
-      `Cannot perturb a return as the method must be one of ${Object.keys(REWRITES).join(", ")}, ` +
-        `CF: it is ${printable(String(method))}`,
+    throw cannot(
+      "perturb a return",
+      `the method must be one of ${Object.keys(REWRITES).join(", ")}, CF`,
+      `it is ${printable(String(method))}`,
     );
   }
   if (typeof text !== "string") {
     const kind = Array.isArray(text) ? "a list" : text === null ? "null" : `of type ${typeof text}`;
-    throw new InputError(
-      `Cannot perturb a return as it must be a text: it is ${kind}; JSON.stringify() makes one`,
+    throw cannot(
+      "perturb a return",
+      "it must be a text",
+      `it is ${kind}; JSON.stringify() makes one`,
     );
   }
 }

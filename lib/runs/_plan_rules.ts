@@ -4,7 +4,7 @@
  */
 
 import { isFault } from "../tools/fault.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import { isCheck, isRemoving, METAMORPHIC_CHECKS } from "../perturbations/ids.ts";
@@ -62,7 +62,7 @@ export function assertQuestions(source: string, suite: Suite, cells: readonly Ce
     : written !== undefined && unfit !== undefined
     ? `the strategy ${unfit} changes calls, and in mode ${written.mode} none are made: take mode tools`
     : undefined;
-  if (fault !== undefined) throw new InputError(`Cannot plan ${source} as ${fault}`);
+  if (fault !== undefined) throw cannot(`plan ${source}`, fault);
 }
 
 /** Checks a suite with nested references: it needs calls, and no strategy may name values itself. */
@@ -75,9 +75,10 @@ export function assertReferences(
   const written = cells.filter(isQuestion).find(({ mode }) => mode !== "tools");
   for (const id of ids) assertReferring(action, id);
   if (written === undefined) return;
-  throw new InputError(
-    `Cannot ${action} as nested references are for calls, and in mode ${written.mode} none are made: ` +
-      "take mode tools",
+  throw cannot(
+    action,
+    `nested references are for calls, and in mode ${written.mode} none are made`,
+    "take mode tools",
   );
 }
 
@@ -90,9 +91,10 @@ export function assertGate(
     Suite,
 ): void {
   if (gate?.sequential && graphs !== undefined) {
-    throw new InputError(
-      `Cannot plan ${source} as a sequential gate sets the number of graphs itself: ` +
-        `graphs is ${graphs}; leave it out`,
+    throw cannot(
+      `plan ${source}`,
+      "a sequential gate sets the number of graphs itself",
+      `graphs is ${graphs}; leave it out`,
     );
   }
   if (gate !== undefined) assertPerturbations(source, gate, perturbations);
@@ -117,18 +119,18 @@ function assertPerturbations(
 ): void {
   const removing = perturbations.find(isRemoving);
   if (removing !== undefined) {
-    throw new InputError(
-      `Cannot plan ${source} as a gate asks for tasks to be solved, and under ${removing} none can ` +
-        "be: leave out the gate or the perturbation",
+    throw cannot(
+      `plan ${source}`,
+      `a gate asks for tasks to be solved, and under ${removing} none can be`,
+      "leave out the gate or the perturbation",
     );
   }
   if (atMost.flips === undefined) return;
   if (perturbations.includes("none") && perturbations.some(isCheck)) return;
-  throw new InputError(
-    `Cannot plan ${source} as gate.atMost.flips compares checks (${
-      METAMORPHIC_CHECKS.join(", ")
-    }) with none: ` +
-      `perturbations are ${perturbations.join(", ")}`,
+  throw cannot(
+    `plan ${source}`,
+    `gate.atMost.flips compares checks (${METAMORPHIC_CHECKS.join(", ")}) with none`,
+    `perturbations are ${perturbations.join(", ")}`,
   );
 }
 
@@ -142,9 +144,10 @@ export function assertStageModels(
   for (const entry of strategies.flatMap((one) => [...stageEntries(one).values()])) {
     const [name, options] = [modelName(entry), canonicalJson(entry)];
     if ((seen.get(name) ?? options) !== options) {
-      throw new InputError(
-        `Cannot plan ${source} as a name must stand for one model: the options of ${name} differ ` +
-          "between models and the stages of strategies",
+      throw cannot(
+        `plan ${source}`,
+        "a name must stand for one model",
+        `the options of ${name} differ between models and the stages of strategies`,
       );
     }
     seen.set(name, options);
@@ -166,23 +169,28 @@ function assertBaseline(
   if (absent !== undefined) {
     const [field, name] = absent;
     const names = field === "strategy" ? "strategies" : `${field}s`;
-    throw new InputError(
-      `Cannot plan ${source} as gate.baseline must be one of its ${names}, or name a file: ` +
-        `it is ${name}, and the ${names} are ${planned[field].join(", ")}`,
+    throw cannot(
+      `plan ${source}`,
+      `gate.baseline must be one of its ${names}, or name a file`,
+      `it is ${name}, and the ${names} are ${planned[field].join(", ")}`,
     );
   }
   if (chosen.some(([field]) => planned[field].length > 1)) return;
-  throw new InputError(
-    `Cannot plan ${source} as gate.baseline must leave something to compare with it: ` +
-      "all trials are the baseline's",
+  throw cannot(
+    `plan ${source}`,
+    "gate.baseline must leave something to compare with it",
+    "all trials are the baseline's",
   );
 }
 
 export function assertDistinct(source: string, field: string, names: readonly string[]): void {
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
   if (duplicate === undefined) return;
-  throw new InputError(
-    `Cannot plan ${source} as ${field} must have distinct names: ${duplicate} is there twice` +
-      (field === "perturbations" ? "" : "; an entry may have a name of its own"),
+  throw cannot(
+    `plan ${source}`,
+    `${field} must have distinct names`,
+    `${duplicate} is there twice${
+      field === "perturbations" ? "" : "; an entry may have a name of its own"
+    }`,
   );
 }

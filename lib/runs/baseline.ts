@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import { assertShallow, parseWith, readText } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { canonicalJson, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { byVariant, type ScoredTrial, variantOf } from "../gate/variant.ts";
@@ -110,7 +110,7 @@ export function readBaseline(path: string): Baseline {
     throw new InputError(`Cannot compare with ${path}: ${problem}`);
   }
   if (trials.length === 0) {
-    throw new InputError(`Cannot compare with ${path} as it must have trials: there are none`);
+    throw cannot(`compare with ${path}`, "it must have trials", "there are none");
   }
   return { file: path, trials, plan, notices, runs: runKeys(trials) };
 }
@@ -172,9 +172,10 @@ export function assertOtherRun(baseline: Baseline, trials: readonly TrialSummary
   // Other tools may omit start times, without which runs cannot be told apart.
   if (trials.every(({ startedAt }) => startedAt === "")) return;
   if (runKeys(trials).isDisjointFrom(baseline.runs)) return;
-  throw new InputError(
-    `Cannot compare with ${baseline.file} as the candidate must be another run: ` +
-      "these are the trials of the baseline itself",
+  throw cannot(
+    `compare with ${baseline.file}`,
+    "the candidate must be another run",
+    "these are the trials of the baseline itself",
   );
 }
 
@@ -182,17 +183,20 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
   const { resolved, comparisonHash: hash, generator, seed } = file;
   const { checksum, ...rest } = file;
   if (checksum !== checksumOf(rest)) {
-    throw new InputError(
-      `Cannot compare with ${path} as its checksum must be that of its content: it was changed`,
+    throw cannot(
+      `compare with ${path}`,
+      "its checksum must be that of its content",
+      "it was changed",
     );
   }
   if (
     resolvedHash(resolved) !== hash || resolved.generator !== generator ||
     resolved.seed !== seed
   ) {
-    throw new InputError(
-      `Cannot compare with ${path} as its comparisonHash must be that of its plan: ` +
-        "it was made by another version",
+    throw cannot(
+      `compare with ${path}`,
+      "its comparisonHash must be that of its plan",
+      "it was made by another version",
     );
   }
   const size = countTrials({
@@ -200,16 +204,19 @@ function baselineTrials(file: BaselineFile, path: string): ScoredTrial[] {
     ...{ models: [{ model: "" }], strategies: [""], perturbations: [""] },
   });
   if (size > MOST_TRIALS) {
-    throw new InputError(
-      `Cannot compare with ${path} as a model has at most ${MOST_TRIALS} trials: it has ${size}`,
+    throw cannot(
+      `compare with ${path}`,
+      `a model has at most ${MOST_TRIALS} trials`,
+      `it has ${size}`,
     );
   }
   return file.subjects.flatMap(({ model, strategy, perturbation, trials }) => {
     const planned = plannedTrials(resolved, { model: model.requested, strategy, perturbation });
     if (trials.length > planned.length) {
-      throw new InputError(
-        `Cannot compare with ${path} as a subject has at most ${planned.length} trials: ` +
-          `${model.requested} has ${trials.length}`,
+      throw cannot(
+        `compare with ${path}`,
+        `a subject has at most ${planned.length} trials`,
+        `${model.requested} has ${trials.length}`,
       );
     }
     return trials.flatMap((ended, place): ScoredTrial[] => {
@@ -349,9 +356,10 @@ export function assertComparable(
       `${name} (${show(Reflect.get(there.resolved, name))} there, ` +
       `${show(Reflect.get(here.resolved, name))} here)`
     );
-    throw new InputError(
-      `Cannot compare with ${file} as both must be of the same ${same}: they differ in ` +
-        (fields.join(", ") || "their hash"),
+    throw cannot(
+      `compare with ${file}`,
+      `both must be of the same ${same}`,
+      `they differ in ${fields.join(", ") || "their hash"}`,
     );
   }
   // Without a plan on either side, the graphs themselves must be the same.
@@ -360,8 +368,9 @@ export function assertComparable(
   const [one, other] = [new Set(planned.map(trialKey)), new Set(baseline.trials.map(trialKey))];
   const different = one.symmetricDifference(other).size;
   if (different === 0) return;
-  throw new InputError(
-    `Cannot compare with ${file} as both must be of the same ${same}: ` +
-      `${different} of ${one.union(other).size} are only in one of them`,
+  throw cannot(
+    `compare with ${file}`,
+    `both must be of the same ${same}`,
+    `${different} of ${one.union(other).size} are only in one of them`,
   );
 }

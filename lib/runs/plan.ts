@@ -4,7 +4,7 @@
  */
 
 import type { CallSet } from "../tasks/questions/question_set.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
@@ -178,9 +178,7 @@ export function planSuite(
   };
   const count = countTrials(resolved);
   if (count > MOST_TRIALS) {
-    throw new InputError(
-      `Cannot plan ${source} as it must have at most ${MOST_TRIALS} trials: it has ${count}`,
-    );
+    throw cannot(`plan ${source}`, `it must have at most ${MOST_TRIALS} trials`, `it has ${count}`);
   }
   if (rule !== undefined) assertChanging(source, resolved, tasks?.open);
   return {
@@ -242,9 +240,10 @@ function assertChanging(source: string, resolved: ResolvedSuite, open?: TaskOpen
   if (resolved.perturbations.every((id) => id === "none")) return;
   for (const { task, perturbation } of listTrials({ ...resolved, ...ONE_OF_EACH })) {
     if (changesTask(task, perturbation, open)) continue;
-    throw new InputError(
-      `Cannot plan ${source} as a sequential gate needs perturbations that change every task: ` +
-        `${perturbation} finds nothing to change in ${JSON.stringify(task)}`,
+    throw cannot(
+      `plan ${source}`,
+      "a sequential gate needs perturbations that change every task",
+      `${perturbation} finds nothing to change in ${JSON.stringify(task)}`,
     );
   }
 }

@@ -7,7 +7,7 @@ import { shuffle } from "@std/random";
 import type { CallFormat, CallMode } from "../tasks/questions/scoring.ts";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "../tasks/questions/question_set.ts";
 import { loadCallSet } from "../tasks/questions/load.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Plan, TaskSource } from "./plan.ts";
 import { QuestionExecutor } from "../trials/executors/question.ts";
@@ -43,9 +43,10 @@ export function questionSource(
   for (const [path, set] of byPath) {
     const other = sets.get(set.name);
     if (other !== undefined) {
-      throw new InputError(
-        `Cannot use the call sets ${other.path} and ${path} in one suite as their names must ` +
-          `differ: both are called ${printable(set.name, 100)}`,
+      throw cannot(
+        `use the call sets ${other.path} and ${path} in one suite`,
+        "their names must differ",
+        `both are called ${printable(set.name, 100)}`,
       );
     }
     sets.set(set.name, { path, set });
@@ -73,16 +74,15 @@ export function withCallSets(plan: Plan): Plan {
   if (resolved.sets === undefined) return plan;
   const entries = Object.keys(resolved.sets).map((name): QuestionSet => {
     if (Object.hasOwn(places, name)) return { set: places[name]! };
-    throw new InputError(
-      `Cannot open the call set ${printable(name, 100)} as its plan must have its path`,
-    );
+    throw cannot(`open the call set ${printable(name, 100)}`, "its plan must have its path");
   });
   const source = questionSource(entries, (path) => path)!;
   for (const [name, hash] of Object.entries(resolved.sets)) {
     if (source.sets.get(name)?.set.hash === hash) continue;
-    throw new InputError(
-      `Cannot open the call set ${printable(name, 100)} at ${places[name]} as it must not change ` +
-        "after its questions were asked: it has changed",
+    throw cannot(
+      `open the call set ${printable(name, 100)} at ${places[name]}`,
+      "it must not change after its questions were asked",
+      "it has changed",
     );
   }
   const callSets = [...source.sets.values()].map(({ set }) => set);
@@ -112,18 +112,20 @@ function selectQuestions(
   const domains = domain === undefined ? [...set.domains.keys()] : listOf(domain);
   const unknown = domains.find((name) => !set.domains.has(name));
   if (unknown !== undefined) {
-    throw new InputError(
-      `Cannot use the call set ${path} as there is no domain ${printable(unknown, 100)}: ` +
-        `there are ${[...set.domains.keys()].map((name) => printable(name, 60)).join(", ")}`,
+    throw cannot(
+      `use the call set ${path}`,
+      `there is no domain ${printable(unknown, 100)}`,
+      `there are ${[...set.domains.keys()].map((name) => printable(name, 60)).join(", ")}`,
     );
   }
   const matching = set.questions.filter((question) =>
     domains.includes(question.domain) && listOf(difficulty).includes(question.difficulty)
   );
   if (matching.length === 0) {
-    throw new InputError(
-      `Cannot use the call set ${path} as it must have a question of the domains and difficulties ` +
-        "that are asked for: it has none",
+    throw cannot(
+      `use the call set ${path}`,
+      "it must have a question of the domains and difficulties that are asked for",
+      "it has none",
     );
   }
   return most === undefined

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import type { Plan } from "./plan.ts";
 import { planOfLine, readPlanLine } from "./journal/journal.ts";
 import { modelName } from "../models/entry.ts";
@@ -24,9 +24,10 @@ import { parseTrialId, type PlannedTrial, trialId } from "../trials/trial_id.ts"
 export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): PlannedTrial {
   const key = parseTrialId(id);
   if (key === undefined) {
-    throw new InputError(
-      `Cannot replay a trial as its id must be one that journals have, from core= to repetition=: ` +
-        `it is ${id}`,
+    throw cannot(
+      "replay a trial",
+      "its id must be one that journals have, from core= to repetition=",
+      `it is ${id}`,
     );
   }
   const { models, strategies, perturbations } = plan.resolved;
@@ -37,17 +38,16 @@ export function trialToReplay(plan: Plan, id: string, { strict = false } = {}): 
   };
   for (const [field, names] of Object.entries(allowed) as [keyof typeof allowed, string[]][]) {
     if (names.includes(key[field])) continue;
-    throw new InputError(
-      `Cannot replay a trial as its ${field} must be one of ${plan.suite}: ` +
-        `it is ${key[field]}, and there are ${names.join(", ")}`,
+    throw cannot(
+      "replay a trial",
+      `its ${field} must be one of ${plan.suite}`,
+      `it is ${key[field]}, and there are ${names.join(", ")}`,
     );
   }
   const canonicalId = trialId(key);
   const planned = plan.trials.find((trial) => trial.id === canonicalId);
   if (planned === undefined && strict) {
-    throw new InputError(
-      `Cannot replay a trial as it must be one of the journal's plan: it is ${id}`,
-    );
+    throw cannot("replay a trial", "it must be one of the journal's plan", `it is ${id}`);
   }
   return planned ?? { ...key, id: canonicalId, index: 0, block: 0 };
 }
@@ -64,26 +64,29 @@ const STRATEGIES = z.array(z.union([STRATEGY_ID, STRATEGY]));
 export function planOfJournal(path: string): Plan {
   const line = readPlanLine(path);
   if (line === undefined) {
-    throw new InputError(`Cannot replay a trial of ${path} as its first line must be a plan`);
+    throw cannot(`replay a trial of ${path}`, "its first line must be a plan");
   }
   const { generator } = line.resolved;
   if (generator !== GENERATOR_VERSION) {
-    throw new InputError(
-      `Cannot replay a trial of ${path} as its tasks must be of generator ${GENERATOR_VERSION}: ` +
-        `they are of generator ${generator}`,
+    throw cannot(
+      `replay a trial of ${path}`,
+      `its tasks must be of generator ${GENERATOR_VERSION}`,
+      `they are of generator ${generator}`,
     );
   }
   if (line.ownCode) {
-    throw new InputError(
-      `Cannot replay a trial of ${path} as only the file of its benchmark has its model or agent: ` +
-        "run  deno test FILE -- --only=ID",
+    throw cannot(
+      `replay a trial of ${path}`,
+      "only the file of its benchmark has its model or agent",
+      "run  deno test FILE -- --only=ID",
     );
   }
   parseWith(STRATEGIES, line.resolved.strategies, `the strategies in the plan of ${path}`);
   const plan = planOfLine(line);
   if (plan !== undefined) return withCallSets(plan);
-  throw new InputError(
-    `Cannot replay a trial of ${path} as its plan must agree with its own hash: ` +
-      "it was changed, or made by another version",
+  throw cannot(
+    `replay a trial of ${path}`,
+    "its plan must agree with its own hash",
+    "it was changed, or made by another version",
   );
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { fileReason, InputError } from "../base/errors.ts";
+import { cannot, cannotFile } from "../base/errors.ts";
 import { canonicalJson } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
@@ -128,9 +128,7 @@ export class Run implements Disposable {
     }
     const foreign = foreignTrial(finished, this.trials);
     if (foreign !== undefined) {
-      throw new InputError(
-        `Cannot resume ${journal} as it has a trial that is not in its plan: ${foreign}`,
-      );
+      throw cannot(`resume ${journal}`, "it has a trial that is not in its plan", foreign);
     }
     // A part of the plan cannot decide what the whole needs; its budget applies all the same.
     const watched = options.only !== undefined || shard !== undefined ? withoutRule(plan) : plan;
@@ -360,22 +358,21 @@ const PLAN_START = '{"v":1,"kind":"plan",';
 function assertSamePlan({ path, plan, end }: JournalFile, expected: PlanLine): void {
   if (end.count === 0 && PLAN_START.startsWith(end.torn.slice(0, PLAN_START.length))) return;
   if (plan === undefined) {
-    throw new InputError(`Cannot resume ${path} as its first line must be a plan: it is none`);
+    throw cannot(`resume ${path}`, "its first line must be a plan", "it is none");
   }
   if (plan.planHash !== expected.planHash) {
-    throw new InputError(
-      `Cannot resume ${path} as it must be of the same plan: it differs in ` +
-        (differences(plan, expected).join(", ") || "its hash"),
+    throw cannot(
+      `resume ${path}`,
+      "it must be of the same plan",
+      `it differs in ${differences(plan, expected).join(", ") || "its hash"}`,
     );
   }
   if (canonicalJson(plan.gate) !== canonicalJson(expected.gate)) {
-    throw new InputError(
-      `Cannot resume ${path} as it must declare the same gate: its gate differs`,
-    );
+    throw cannot(`resume ${path}`, "it must declare the same gate", "its gate differs");
   }
   const [one, other] = [plan.shard, expected.shard].map(shardText);
   if (one !== other) {
-    throw new InputError(`Cannot resume ${path} as it is of ${one}: this is ${other}`);
+    throw cannot(`resume ${path}`, `it is of ${one}`, `this is ${other}`);
   }
 }
 
@@ -386,6 +383,6 @@ function exists(path: string): boolean {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
-    throw new InputError(`Cannot use the journal ${path}: ${fileReason(error)}`);
+    throw cannotFile(`use the journal ${path}`, error);
   }
 }

@@ -15,7 +15,7 @@ import {
   type TrialSetting,
   USUAL_CALLS,
 } from "./_usage_estimate.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { faultsIn } from "../perturbations/ids.ts";
 import { countTrials, type Plan, type ResolvedSuite } from "./plan.ts";
@@ -45,7 +45,7 @@ export function parseShard(text: string): Shard {
   if (
     index !== undefined && of !== undefined && index >= 1 && index <= of && of <= MOST_SHARDS
   ) return { index, of };
-  throw new InputError(`Cannot use shard ${text} as it must be I/N with 1 <= I <= N, such as 2/5`);
+  throw cannot(`use shard ${text}`, "it must be I/N with 1 <= I <= N, such as 2/5");
 }
 
 /** A shard in words, for users who may not know shards. */

@@ -21,7 +21,7 @@ import {
   SURFACES,
 } from "../tasks/generated/graph.ts";
 import { FAULT_PATTERN, isFault } from "../tools/fault.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, reasonOf } from "../base/errors.ts";
 import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
 import { MODEL, type ModelEntry } from "../models/entry.ts";
 import { GATE_POLICY, type GatePolicy } from "../gate/policy.ts";
@@ -288,8 +288,10 @@ export function grid(sizes: Grid | ProbeSet): Cells {
   }
   const crossings = countCrossings(sizes);
   if (crossings > MOST_CROSSINGS) {
-    throw new InputError(
-      `Cannot make a grid as its lists must have at most ${MOST_CROSSINGS} crossings: they have ${crossings}`,
+    throw cannot(
+      "make a grid",
+      `its lists must have at most ${MOST_CROSSINGS} crossings`,
+      `they have ${crossings}`,
     );
   }
   const cells: SeededCell[] = [];
@@ -324,9 +326,10 @@ export function grid(sizes: Grid | ProbeSet): Cells {
     }
   }
   if (cells.length === 0) {
-    throw new InputError(
-      `Cannot make a grid as core must be at least 1 and depth from 1 to core - 1 (0 for core 1): ` +
-        `core is ${JSON.stringify(sizes.core)}, depth is ${JSON.stringify(sizes.depth)}`,
+    throw cannot(
+      "make a grid",
+      "core must be at least 1 and depth from 1 to core - 1 (0 for core 1)",
+      `core is ${JSON.stringify(sizes.core)}, depth is ${JSON.stringify(sizes.depth)}`,
     );
   }
   return { cells, skipped };

@@ -4,7 +4,7 @@
  */
 
 import type { Flags } from "./_flags.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { resolvePath } from "../base/output_file.ts";
 
@@ -45,17 +45,19 @@ export function claimFile(
   what: string,
 ): void {
   if (what !== "trials" && file.endsWith(".jsonl")) {
-    throw new InputError(
-      `Cannot write the ${what} of ${subject} to ${file} as that is a name for journals: ` +
-        "what was paid for must not be overwritten",
+    throw cannot(
+      `write the ${what} of ${subject} to ${file}`,
+      "that is a name for journals",
+      "what was paid for must not be overwritten",
     );
   }
   const place = resolvePath(file);
   const other = files.get(place);
   if (other !== undefined) {
-    throw new InputError(
-      `Cannot keep the ${what} of ${subject} in ${file} as a file belongs to one benchmark: ` +
-        `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
+    throw cannot(
+      `keep the ${what} of ${subject} in ${file}`,
+      "a file belongs to one benchmark",
+      `${other} has it. Run one file at a time, or give each benchmark a file of its own`,
     );
   }
   files.set(place, name);

@@ -5,7 +5,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { parseShard, type Shard } from "../runs/shards.ts";
 import type { Budget } from "../models/prices.ts";
 import {
@@ -79,7 +79,7 @@ export function parseFlags(arguments_: readonly string[]): Flags {
   const text = (name: string) => {
     const value = parsed[name] as string | undefined;
     if (value === "") {
-      throw new InputError(`Cannot use --${name} as it needs a value: it has none`);
+      throw cannot(`use --${name}`, "it needs a value", "it has none");
     }
     return value;
   };
@@ -88,9 +88,7 @@ export function parseFlags(arguments_: readonly string[]): Flags {
     if (digits === undefined) return undefined;
     const value = Number(digits);
     if (/^\d+$/.test(digits) && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InputError(
-      `Cannot use --${name} as it must be a whole number from ${least} on: it is ${digits}`,
-    );
+    throw cannot(`use --${name}`, `it must be a whole number from ${least} on`, `it is ${digits}`);
   };
   const tokens = number("max-tokens", 1);
   const usd = amount(text("max-usd"));
@@ -122,9 +120,7 @@ function amount(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (/^(\d+\.?\d*|\.\d+)$/.test(text) && value > 0) return value;
-  throw new InputError(
-    `Cannot use --max-usd as it must be a number of US dollars above 0: it is ${text}`,
-  );
+  throw cannot("use --max-usd", "it must be a number of US dollars above 0", `it is ${text}`);
 }
 
 /** Refuses flags that differ from one of toolgate's by a letter or two: these are typing errors. */
@@ -137,9 +133,7 @@ function assertNoTypo(arguments_: readonly string[]): void {
     // Short words are too close to others: --send is no misspelt --seed.
     const similar = known.find((flag) => flag.length > 5 && near(flag));
     if (similar !== undefined) {
-      throw new InputError(
-        `Cannot use --${name} as there is no such flag: did you mean --${similar}?`,
-      );
+      throw cannot(`use --${name}`, "there is no such flag", `did you mean --${similar}?`);
     }
     // It may be the user's own flag; users who think it is toolgate's must learn that it is not.
     const flags = known.map((flag) => `--${flag}`).join(", ");

@@ -28,7 +28,7 @@ import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_rep
 import { type Flags, parseFlags } from "./_flags.ts";
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
 import { parseWith } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { writeOutput } from "../base/output_file.ts";
 import type { Plan } from "../runs/plan.ts";
@@ -83,7 +83,7 @@ export function registerBenchmark(options: BenchmarkOptions, registration: Regis
   for (const notice of baseline?.notices ?? []) console.error(`${name}: ${notice}`);
   const missing = missingBaseline(gate, baseline);
   if (missing !== undefined && journal === undefined) {
-    throw new InputError(`Cannot run ${subject} as ${missing}`);
+    throw cannot(`run ${subject}`, missing);
   }
   const plan = planBenchmark(options, { ...registration, flags, journal, baseline });
   registerPlan(plan, options, { ...registration, flags, journal, baseline });
@@ -474,7 +474,7 @@ function onlyTrials(plan: Plan, id: string): readonly PlannedTrial[] {
   if (planned.length > 0) return planned;
   const key = parseTrialId(id);
   if (key === undefined) {
-    throw new InputError(`Cannot run --only=${id} as that is no trial id`);
+    throw cannot(`run --only=${id}`, "that is no trial id");
   }
   // The file may have several benchmarks; the id belongs to those that match all but its task.
   const isKnown = plan.trials.some((trial) =>

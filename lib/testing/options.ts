@@ -7,7 +7,7 @@ import type { Baseline } from "../runs/baseline.ts";
 import { type Connections, identityOf } from "../models/connect.ts";
 import type { Flags } from "./_flags.ts";
 import { parseWith } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 import type { Model } from "../models/model.ts";
 import { type Plan, planSuite, type TaskSource } from "../runs/plan.ts";
@@ -205,15 +205,17 @@ export function assertOptions(
   const { concurrency, ...others } = options;
   const unknown = Object.keys(others).find((option) => !words.names.includes(option));
   if (unknown !== undefined) {
-    throw new InputError(
-      `Cannot use ${subject} as there is no option ${printable(unknown, 100)}: ` +
-        adviceOn(unknown, options, words),
+    throw cannot(
+      `use ${subject}`,
+      `there is no option ${printable(unknown, 100)}`,
+      adviceOn(unknown, options, words),
     );
   }
   if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
-    throw new InputError(
-      `Cannot use ${subject} as concurrency must be a whole number from 1 on: ` +
-        `it is ${concurrency}`,
+    throw cannot(
+      `use ${subject}`,
+      "concurrency must be a whole number from 1 on",
+      `it is ${concurrency}`,
     );
   }
 }
@@ -259,9 +261,10 @@ export function planBenchmark(
   const { references } = options;
   const budget = { ...options.budget, ...flags.budget };
   if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
-    throw new InputError(
-      `Cannot limit ${subject} as an agent of your own can only be limited by calls: ` +
-        `limits are ${JSON.stringify(limits)}`,
+    throw cannot(
+      `limit ${subject}`,
+      "an agent of your own can only be limited by calls",
+      `limits are ${JSON.stringify(limits)}`,
     );
   }
   if (options.agent !== undefined) {
@@ -270,9 +273,10 @@ export function planBenchmark(
   }
   const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
   if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
-    throw new InputError(
-      `Cannot shard ${subject} as all shards need the same seed and it is "fresh": ` +
-        "add --seed=NUMBER",
+    throw cannot(
+      `shard ${subject}`,
+      'all shards need the same seed and it is "fresh"',
+      "add --seed=NUMBER",
     );
   }
   // Only the same graphs can be compared or continued.

@@ -5,7 +5,7 @@
 
 import { assertOptions, type BenchmarkOptions, type BenchmarkStrategy } from "./options.ts";
 import { variantName } from "../gate/variant.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot, InputError } from "../base/errors.ts";
 import { isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./_register_plan.ts";
@@ -147,7 +147,7 @@ export function toolTest<State = undefined>(name: string, options: ToolTestOptio
 function register<State>(name: string, options: ToolTestOptions<State>): void {
   const subject = `tool test ${printable(String(name), 100)}`;
   if (!isObject(options)) {
-    throw new InputError(`Cannot use ${subject} as it must have options: they are ${options}`);
+    throw cannot(`use ${subject}`, "it must have options", `they are ${options}`);
   }
   assertOptions(subject, options, {
     names: Object.keys({ ...CASE_OPTIONS, ...RUN_OPTIONS }),
@@ -240,7 +240,7 @@ function areIndependent(tools: ToolCase<never>["tools"]): boolean {
 /** Runtime checks for callers without TypeScript. */
 function assertCase<State>(subject: string, toolCase: ToolCase<State>): void {
   const fault = caseFault(toolCase);
-  if (fault !== undefined) throw new InputError(`Cannot use ${subject} as ${fault}`);
+  if (fault !== undefined) throw cannot(`use ${subject}`, fault);
   // Tools made by a function are checked when a trial begins.
   if (typeof toolCase.tools === "function") return;
   try {
@@ -304,7 +304,7 @@ function assertTrials(
     ? "a sequential gate sets the number of trials itself, so that it must be left out"
     : undefined;
   if (fault === undefined) return;
-  throw new InputError(`Cannot use ${subject} as ${fault}: it is ${valueText(trials)}`);
+  throw cannot(`use ${subject}`, fault, `it is ${valueText(trials)}`);
 }
 
 function isText(value: unknown): boolean {

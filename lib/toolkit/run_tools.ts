@@ -7,7 +7,7 @@ import { z } from "zod";
 import { runLoop } from "../trials/agent/loop.ts";
 import { converse } from "../trials/agent/conversation.ts";
 import { parseWith } from "../base/input.ts";
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, printable } from "../base/json.ts";
 import type { Message, Usage } from "../tools/message.ts";
 import type { Model, StageUse } from "../models/model.ts";
@@ -214,10 +214,10 @@ const OPTIONS: Readonly<Record<keyof RunToolsOptions, true>> = {
 function checkOptions(options: RunToolsOptions): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown === undefined) return;
-  throw new InputError(
-    `Cannot run tools as the options are ${Object.keys(OPTIONS).join(", ")}: ${
-      printable(unknown, 100)
-    } is none of them`,
+  throw cannot(
+    "run tools",
+    `the options are ${Object.keys(OPTIONS).join(", ")}`,
+    `${printable(unknown, 100)} is none of them`,
   );
 }
 
@@ -225,10 +225,10 @@ function checkStages(strategy: string, models: Readonly<Record<string, Model>>):
   const stages = stagesOf(strategiesIn(strategy));
   const unknown = Object.keys(models).find((stage) => !stages.includes(stage));
   if (unknown === undefined) return;
-  throw new InputError(
-    `Cannot run tools as models must be given by stage of ${strategy}, which is ${
-      stages.join(" or ") || "none"
-    }: ${printable(unknown, 100)} is not a stage of it`,
+  throw cannot(
+    "run tools",
+    `models must be given by stage of ${strategy}, which is ${stages.join(" or ") || "none"}`,
+    `${printable(unknown, 100)} is not a stage of it`,
   );
 }
 
@@ -239,9 +239,10 @@ function checkToolChoice(choice: ToolChoice | undefined, tools: readonly Tool[])
   const named = isJsonObject(choice) ? choice["function"] : undefined;
   if (tools.some(({ name }) => name === named)) return;
   const state = isJsonObject(choice) ? `the function is ${named}` : `it is ${choice}`;
-  throw new InputError(
-    "Cannot run tools as toolChoice must be auto, none, required, or { function: name }, with the " +
-      `name of one of the tools: ${printable(state, 100)}`,
+  throw cannot(
+    "run tools",
+    "toolChoice must be auto, none, required, or { function",
+    `name }, with the name of one of the tools: ${printable(state, 100)}`,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, reasonOf } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";
@@ -171,27 +171,27 @@ function assertOptions(subject: string, options: object): void {
       Object.keys(OPTION_NAMES).join(", ")
     }`
     : undefined;
-  if (fault !== undefined) throw new InputError(`Cannot make ${subject} as ${fault}`);
+  if (fault !== undefined) throw cannot(`make ${subject}`, fault);
 }
 
 function assertOneBehaviour(subject: string, options: object): void {
   const ways = ["execute", "returns", "sequence"].filter((way) => Object.hasOwn(options, way));
   if (ways.length !== 1) {
-    throw new InputError(
-      `Cannot make ${subject} as exactly one of execute, returns and sequence must say what it does: ` +
-        (ways.length === 0 ? "none of them is given" : `${ways.join(" and ")} are given`),
+    throw cannot(
+      `make ${subject}`,
+      "exactly one of execute, returns and sequence must say what it does",
+      ways.length === 0 ? "none of them is given" : `${ways.join(" and ")} are given`,
     );
   }
   const { execute, sequence } = options as { execute?: unknown; sequence?: unknown };
   if (ways[0] === "execute" && typeof execute !== "function") {
-    throw new InputError(
-      `Cannot make ${subject} as execute must be a function: it is ${typeof execute}`,
-    );
+    throw cannot(`make ${subject}`, "execute must be a function", `it is ${typeof execute}`);
   }
   if (ways[0] === "sequence" && !(Array.isArray(sequence) && sequence.length > 0)) {
-    throw new InputError(
-      `Cannot make ${subject} as sequence must be a list with one result or more: it is ` +
-        (Array.isArray(sequence) ? "empty" : typeof sequence),
+    throw cannot(
+      `make ${subject}`,
+      "sequence must be a list with one result or more",
+      `it is ${Array.isArray(sequence) ? "empty" : typeof sequence}`,
     );
   }
 }
@@ -206,9 +206,10 @@ interface Reader {
 function argumentReader(subject: string, schema: ZodSchema | JsonObject): Reader {
   const parameters = jsonSchemaOf(subject, schema);
   if (parameters["type"] !== "object") {
-    throw new InputError(
-      `Cannot make ${subject} as its parameters must be the schema of an object: the type is ` +
-        printable(JSON.stringify(parameters["type"] ?? null)),
+    throw cannot(
+      `make ${subject}`,
+      "its parameters must be the schema of an object",
+      `the type is ${printable(JSON.stringify(parameters["type"] ?? null))}`,
     );
   }
   if (!isZod(schema)) return { parameters, read: (input) => input };
@@ -239,9 +240,10 @@ function zodRefusal(
     // Recursive schemas recurse as deep as the arguments.
     if (isTooDeep(error)) return tooDeep(input);
     if (error instanceof z.core.$ZodAsyncError) {
-      throw new InputError(
-        `Cannot check the arguments of ${subject} as its zod schema must check them at once: ` +
-          reasonOf(error),
+      throw cannot(
+        `check the arguments of ${subject}`,
+        "its zod schema must check them at once",
+        reasonOf(error),
       );
     }
     // A custom refinement or transform threw on unexpected input.
@@ -317,9 +319,7 @@ function isZod(schema: ZodSchema | JsonObject): schema is z.ZodType {
 function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObject {
   if (!isZod(schema)) {
     if (isJsonObject(schema) && !("_def" in schema)) return schema;
-    throw new InputError(
-      `Cannot make ${subject} as a schema must be of zod 4, or a JSON Schema: it is neither`,
-    );
+    throw cannot(`make ${subject}`, "a schema must be of zod 4, or a JSON Schema", "it is neither");
   }
   try {
     const { $schema: _, ...json } = z.toJSONSchema(schema, {
@@ -340,9 +340,10 @@ function jsonSchemaOf(subject: string, schema: ZodSchema | JsonObject): JsonObje
     });
     return json as unknown as JsonObject;
   } catch (error) {
-    throw new InputError(
-      `Cannot make ${subject} as its zod schema must be one that JSON Schema can express: ` +
-        reasonOf(error),
+    throw cannot(
+      `make ${subject}`,
+      "its zod schema must be one that JSON Schema can express",
+      reasonOf(error),
     );
   }
 }
@@ -380,8 +381,6 @@ export function assertTools(tools: readonly Tool[]): void {
       : undefined;
     if (fault === undefined) continue;
     const which = typeof fields.name === "string" ? `, ${printable(fields.name, 80)},` : "";
-    throw new InputError(
-      `Cannot offer tools as each must have ${fault}: number ${place + 1}${which} has none`,
-    );
+    throw cannot("offer tools", `each must have ${fault}`, `number ${place + 1}${which} has none`);
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { printable } from "../base/json.ts";
 
 /**
@@ -110,7 +110,7 @@ export function faultIn(id: FaultId): FaultSetting {
   const number = colon === -1 ? undefined : id.slice(colon + 1);
   const fail = (rule: string): never => {
     const text = printable(id, 100);
-    throw new InputError(`Cannot use the perturbation as it ${rule}: ${text}`);
+    throw cannot("use the perturbation", `it ${rule}`, text);
   };
   if (kind === "flaky") {
     if (number !== undefined && !/^0\.[0-9]{0,5}[1-9]$/.test(number)) {

@@ -11,7 +11,7 @@ import { converse } from "./agent/conversation.ts";
 import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import type { Work } from "./executors/fixture.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
-import { InputError, reasonOf } from "../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../base/errors.ts";
 import { type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Usage } from "../tools/message.ts";
@@ -340,9 +340,10 @@ export async function runTrial(
 export function assertAgentStrategies(action: string, strategies: readonly string[]): void {
   const other = strategies.find((strategy) => strategy !== "baseline");
   if (other === undefined) return;
-  throw new InputError(
-    `Cannot run ${action} as an agent of your own has no loop that a strategy could change: ` +
-      `the strategy is ${printable(other)}`,
+  throw cannot(
+    `run ${action}`,
+    "an agent of your own has no loop that a strategy could change",
+    `the strategy is ${printable(other)}`,
   );
 }
 
@@ -354,9 +355,10 @@ export function assertAgentStrategies(action: string, strategies: readonly strin
 export function assertAgentTasks(action: string, tasks: readonly object[]): void {
   const probe = tasks.find((task) => !isGenerated(task));
   if (probe === undefined) return;
-  throw new InputError(
-    `Cannot run ${action} as an agent of your own works on generated tasks only: ` +
-      `there is ${JSON.stringify(probe)}`,
+  throw cannot(
+    `run ${action}`,
+    "an agent of your own works on generated tasks only",
+    `there is ${JSON.stringify(probe)}`,
   );
 }
 
@@ -367,9 +369,10 @@ export function assertAgentTasks(action: string, tasks: readonly object[]): void
  */
 export function assertAgentCalls(action: string, references: boolean): void {
   if (!references) return;
-  throw new InputError(
-    `Cannot run ${action} as an agent of your own makes its calls one by one, and none can refer to ` +
-      "others: references is true",
+  throw cannot(
+    `run ${action}`,
+    "an agent of your own makes its calls one by one, and none can refer to others",
+    "references is true",
   );
 }
 

@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { RecordedCall } from "../record.ts";
 import { checkIgnored } from "../values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { isMatcher, type OracleValue } from "./oracle.ts";
 import { Position } from "../../tools/schema/position.ts";
@@ -180,9 +180,10 @@ function checkTool(name: string, tools: readonly ToolSchema[]): void {
   if (tools.some((tool) => tool.name === name)) return;
   const [nearest] = tools.map((tool) => tool.name)
     .toSorted((one, other) => nameDistance(one, name) - nameDistance(other, name));
-  throw new InputError(
-    `Cannot expect a call of ${printable(name, LONGEST_NAME)} as it must be one of the tools: ` +
-      `there is no tool of this name, and the nearest is ${printable(nearest!, LONGEST_NAME)}`,
+  throw cannot(
+    `expect a call of ${printable(name, LONGEST_NAME)}`,
+    "it must be one of the tools",
+    `there is no tool of this name, and the nearest is ${printable(nearest!, LONGEST_NAME)}`,
   );
 }
 
@@ -194,11 +195,10 @@ function checkArguments(tool: string, all: Readonly<Record<string, OracleValue>>
     const { steps, value } = next;
     const state = whyNoJson(value);
     if (state !== undefined) {
-      throw new InputError(
-        `Cannot expect a call of ${
-          printable(tool, LONGEST_NAME)
-        } as its arguments must be values ` +
-          `of JSON or matchers: ${printable(pathText(steps))} is ${state}`,
+      throw cannot(
+        `expect a call of ${printable(tool, LONGEST_NAME)}`,
+        "its arguments must be values of JSON or matchers",
+        `${printable(pathText(steps))} is ${state}`,
       );
     }
     if (!isObject(value) || isMatcher(value) || seen.has(value)) continue;

@@ -14,7 +14,7 @@ import {
   nameDistance,
 } from "./expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import type { ToolSchema } from "../../tools/tool.ts";
 import { isUndecided } from "../values/differences.ts";
@@ -72,10 +72,10 @@ export function checkExpectedCalls(
   tools: readonly ToolSchema[],
 ): readonly CheckedCall[] {
   if (!Array.isArray(expected)) {
-    throw new InputError(
-      `Cannot expect calls as they must be a list: it is ${
-        expected === null ? "null" : `of type ${typeof expected}`
-      }`,
+    throw cannot(
+      "expect calls",
+      "they must be a list",
+      `it is ${expected === null ? "null" : `of type ${typeof expected}`}`,
     );
   }
   return expected.map((one) => new CheckedCall(one, tools));
@@ -143,10 +143,10 @@ export function compareTrajectory(
   mode: TrajectoryMode,
 ): TrajectoryComparison {
   if (!TRAJECTORY_MODES.includes(mode)) {
-    throw new InputError(
-      `Cannot compare calls as the mode must be one of ${TRAJECTORY_MODES.join(", ")}: it is ${
-        printable(String(mode), 100)
-      }`,
+    throw cannot(
+      "compare calls",
+      `the mode must be one of ${TRAJECTORY_MODES.join(", ")}`,
+      `it is ${printable(String(mode), 100)}`,
     );
   }
   const pair = mode === "exact" ? longestInOrder : maximumMatching;

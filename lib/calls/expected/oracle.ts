@@ -5,7 +5,7 @@
  */
 
 import { maximumMatching } from "../values/_bipartite_matching.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 
 /** Key that marks matchers: no JSON value can have it. */
@@ -85,9 +85,10 @@ class PredicateMatcher implements Matcher {
     const answer: unknown = this.#matches(value);
     if (typeof answer === "boolean") return answer;
     // A promise would count as `true` even if it resolved to `false`.
-    throw new InputError(
-      `Cannot match ${this.description} as its predicate must give true or false: it gave ` +
-        `${answer instanceof Promise ? "a promise" : typeof answer}`,
+    throw cannot(
+      `match ${this.description}`,
+      "its predicate must give true or false",
+      `it gave ${answer instanceof Promise ? "a promise" : typeof answer}`,
     );
   }
 
@@ -119,7 +120,7 @@ export function isMatcher(value: unknown): value is Matcher {
  */
 export function anyOf(...values: readonly OracleValue[]): Matcher {
   if (values.length === 0) {
-    throw new InputError("Cannot match any of several values as there must be at least one");
+    throw cannot("match any of several values", "there must be at least one");
   }
   return new PredicateMatcher(
     (given) => values.some((value) => meets(given, value)),
@@ -176,9 +177,10 @@ export function matching(
  */
 export function closeTo(value: number, tolerance: number): Matcher {
   if (!Number.isFinite(value) || !Number.isFinite(tolerance) || tolerance < 0) {
-    throw new InputError(
-      "Cannot match numbers close to a value as both must be finite and the tolerance 0 or more: " +
-        `the value is ${value}, the tolerance ${tolerance}`,
+    throw cannot(
+      "match numbers close to a value",
+      "both must be finite and the tolerance 0 or more",
+      `the value is ${value}, the tolerance ${tolerance}`,
     );
   }
   return new PredicateMatcher(
@@ -208,9 +210,7 @@ export function closeTo(value: number, tolerance: number): Matcher {
  */
 export function matchingText(pattern: string | RegExp): Matcher {
   if (pattern === "" || (pattern instanceof RegExp && pattern.source === "(?:)")) {
-    throw new InputError(
-      "Cannot match texts as the pattern must not be empty: every text would do",
-    );
+    throw cannot("match texts", "the pattern must not be empty", "every text would do");
   }
   if (typeof pattern === "string") {
     const description = `a text with ${JSON.stringify(pattern)}`;
@@ -220,10 +220,10 @@ export function matchingText(pattern: string | RegExp): Matcher {
     );
   }
   if (!(pattern instanceof RegExp)) {
-    throw new InputError(
-      `Cannot match texts as the pattern must be a text or a regular expression: it is ${
-        pattern === null ? "null" : `of type ${typeof pattern}`
-      }`,
+    throw cannot(
+      "match texts",
+      "the pattern must be a text or a regular expression",
+      `it is ${pattern === null ? "null" : `of type ${typeof pattern}`}`,
     );
   }
   const own = new RegExp(pattern);

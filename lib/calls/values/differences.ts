@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, reasonOf } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { matchMembers } from "./_match_members.ts";
 import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";
@@ -327,9 +327,10 @@ export function isUndecided(differences: readonly ValueDifference[]): boolean {
 
 function throwTooManyParts(place: Place): never {
   const path = printable(pathText(stepsTo(place)), LONGEST_PATH);
-  throw new InputError(
-    `Cannot compare values as they must not have more than ${MOST_COMPARED} parts that differ or ` +
-      `are objects: ${path} is one too many`,
+  throw cannot(
+    "compare values",
+    `they must not have more than ${MOST_COMPARED} parts that differ or are objects`,
+    `${path} is one too many`,
   );
 }
 

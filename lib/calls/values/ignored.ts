@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { isMatcher } from "../expected/oracle.ts";
 import { comparableText, isObject, itemsOf, visibleParts } from "./parts.ts";
@@ -34,12 +34,10 @@ const LONGEST_PATH = 300;
 export function checkIgnored(expected: unknown, paths: readonly ValuePath[]): void {
   const path = paths.find((path) => leadsIntoOpaqueMatcher(expected, path));
   if (path === undefined) return;
-  throw new InputError(
-    `Cannot ignore ${
-      printable(pathText(path), LONGEST_PATH)
-    } as a path must not end in a matcher: ` +
-      "it leads into one that gets the whole value, or to one item of a list in any order, where only " +
-      "[*] can be used",
+  throw cannot(
+    `ignore ${printable(pathText(path), LONGEST_PATH)}`,
+    "a path must not end in a matcher",
+    "it leads into one that gets the whole value, or to one item of a list in any order, where only [*] can be used",
   );
 }
 

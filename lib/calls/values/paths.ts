@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
 /** Matches every part: each item of a list, member of a set, entry of a map and key of an object. */
@@ -65,10 +65,11 @@ function unquoted(text: string | undefined): string | undefined {
 }
 
 function throwInvalidPath(written: unknown, state: string): never {
-  throw new InputError(
-    `Cannot use path ${printable(String(JSON.stringify(written)))} as it must be keys with dots ` +
-      `between them, and in brackets an index, * or a key in quotation marks, such as ` +
-      `items[0].id, items[*].id or ["a.b"]: ${state}`,
+  throw cannot(
+    `use path ${printable(String(JSON.stringify(written)))}`,
+    "it must be keys with dots between them, and in brackets an index, * or a key in quotation marks, " +
+      'such as items[0].id, items[*].id or ["a.b"]',
+    state,
   );
 }
 

@@ -7,7 +7,7 @@
 import type OpenAI from "openai";
 import type { APIError } from "openai";
 import { retryAfterOf } from "../../base/backoff.ts";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, reasonOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError } from "../model.ts";
 import { redact } from "../../base/redact.ts";
@@ -78,8 +78,10 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     // The part before an @ may be a password, and the part after a ? a key.
     const shown = printable(redact(baseURL.replace(/^.*@/s, `${MARK}@`).replace(/\?.*/s, "?")));
-    throw new InputError(
-      `Cannot ask ${model} as a base URL must start with http:// or https://: it is "${shown}"`,
+    throw cannot(
+      `ask ${model}`,
+      "a base URL must start with http:// or https://",
+      `it is "${shown}"`,
     );
   }
   const headers = new Headers();
@@ -89,12 +91,12 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   const key = options.apiKey?.trim() || environmentKey();
   if (key !== undefined) setHeader(new Headers(), "authorization", `Bearer ${key}`, "the API key");
   if (key === undefined && isOpenAI(url) && !headers.has("authorization")) {
-    throw new InputError(
-      `Cannot ask ${model} as OpenAI requires a key: ${
-        mayReadKey()
-          ? `${KEY_VARIABLE} is not set; set it, or in code pass apiKey`
-          : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or in code pass apiKey`
-      }`,
+    throw cannot(
+      `ask ${model}`,
+      "OpenAI requires a key",
+      mayReadKey()
+        ? `${KEY_VARIABLE} is not set; set it, or in code pass apiKey`
+        : `${KEY_VARIABLE} may not be read; add --allow-env=${KEY_VARIABLE}, or in code pass apiKey`,
     );
   }
   registerSecrets([...requestSecrets(headers, url), ...(key === undefined ? [] : [key])]);
@@ -109,7 +111,7 @@ function setHeader(headers: Headers, name: string, value: string, what: string) 
   try {
     headers.set(name, value);
   } catch {
-    throw new InputError(`Cannot send ${what} as HTTP does not allow some of its characters`);
+    throw cannot(`send ${what}`, "HTTP does not allow some of its characters");
   }
 }
 

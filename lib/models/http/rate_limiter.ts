@@ -5,7 +5,7 @@
  */
 
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
 /** Rate limits of a model of a server. */
@@ -348,9 +348,7 @@ export class RateLimiter {
 export function assertRates({ requestsPerMinute, tokensPerMinute }: RateLimits): void {
   for (const [name, limit] of Object.entries({ requestsPerMinute, tokensPerMinute })) {
     if (limit === undefined || (Number.isSafeInteger(limit) && limit >= 1)) continue;
-    throw new InputError(
-      `Cannot limit requests as ${name} must be a whole number from 1 on: it is ${limit}`,
-    );
+    throw cannot("limit requests", `${name} must be a whole number from 1 on`, `it is ${limit}`);
   }
 }
 

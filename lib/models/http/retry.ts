@@ -6,7 +6,7 @@
 import { backoffAfter } from "../../base/backoff.ts";
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
 import {
   InfrastructureError,
@@ -103,13 +103,13 @@ export function retrying<
 ): (request: Request) => Promise<Reply & Pick<ModelReply, "duration">> {
   const { retries = 3, requestTimeout = 600_000, backoff = 500 } = policy;
   if (!Number.isInteger(retries) || retries < 0) {
-    throw new InputError(`Cannot retry as retries must be a whole number from 0: it is ${retries}`);
+    throw cannot("retry", "retries must be a whole number from 0", `it is ${retries}`);
   }
   if (!(requestTimeout > 0)) {
-    throw new InputError(`Cannot retry as requestTimeout must be above 0: it is ${requestTimeout}`);
+    throw cannot("retry", "requestTimeout must be above 0", `it is ${requestTimeout}`);
   }
   if (!(backoff >= 0)) {
-    throw new InputError(`Cannot retry as backoff must be at least 0: it is ${backoff}`);
+    throw cannot("retry", "backoff must be at least 0", `it is ${backoff}`);
   }
   const limiter = policy.limiter ?? ownLimiter(policy);
   const clock = limiter?.clock ?? SYSTEM_CLOCK;

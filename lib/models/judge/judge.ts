@@ -8,7 +8,7 @@ import { abortable } from "@std/async/abortable";
 import { z } from "zod";
 import { Connections } from "../connect.ts";
 import { parseWith } from "../../base/input.ts";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../../base/errors.ts";
 import { type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
@@ -336,7 +336,9 @@ function checkOptions(options: LLMJudgeOptions): void {
     !["model", "prompt", "recordings"].includes(name)
   );
   if (lost === undefined) return;
-  throw new InputError(
-    `Cannot make a judge as ${lost} applies only to models given by name: the model is an object`,
+  throw cannot(
+    "make a judge",
+    `${lost} applies only to models given by name`,
+    "the model is an object",
   );
 }

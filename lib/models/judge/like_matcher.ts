@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, type JsonValue, printable } from "../../base/json.ts";
 import type { JudgeScore } from "./score.ts";
 import { MATCHER, type Matcher } from "../../calls/expected/oracle.ts";
@@ -77,17 +77,17 @@ export class LikeMatcher implements Matcher {
     }
     const known = this.#scores.get(valueKey(value));
     if (known === undefined) {
-      throw new InputError(
-        "Cannot match by a judge as it was asked about the values of another run: " +
-          "await askJudges(run, expected) for this one",
+      throw cannot(
+        "match by a judge",
+        "it was asked about the values of another run",
+        "await askJudges(run, expected) for this one",
       );
     }
     if (known.score === null) {
-      throw new InputError(
-        `Cannot match by judge ${
-          printable(this.question.judge.name, LONGEST_SHOWN)
-        } as it gave no ` +
-          `score: ${known.why ?? "it does not say why"}`,
+      throw cannot(
+        `match by judge ${printable(this.question.judge.name, LONGEST_SHOWN)}`,
+        "it gave no score",
+        `${known.why ?? "it does not say why"}`,
       );
     }
     return known.score >= this.question.atLeast;

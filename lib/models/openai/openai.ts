@@ -12,7 +12,7 @@
  */
 
 import { endpointOf, postTo } from "../http/endpoint.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { InfrastructureError, type Model } from "../model.ts";
 import { type Attempt, retrying } from "../http/retry.ts";
@@ -63,13 +63,15 @@ const FORMATS: Readonly<Record<WireApi, WireFormat>> = { chat: CHAT, responses: 
 export function openai(options: OpenAIOptions): Model {
   const { model, name = model, simulated = false, api = "chat" } = options;
   if (options.body?.["stream"]) {
-    throw new InputError(`Cannot ask ${model} as replies are read whole: body.stream is set`);
+    throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");
   }
   const format = formatOf(model, api);
   const unknown = format.unknown.find((option) => options[option] !== undefined);
   if (unknown !== undefined) {
-    throw new InputError(
-      `Cannot ask ${model} as ${api} has no ${unknown}: it is ${options[unknown]}; leave it out`,
+    throw cannot(
+      `ask ${model}`,
+      `${api} has no ${unknown}`,
+      `it is ${options[unknown]}; leave it out`,
     );
   }
   const defaultChoice = checkedChoice(model, options.toolChoice);
@@ -117,7 +119,5 @@ function formatOf(model: string, api: WireApi): WireFormat {
   // It may come from an unchecked file.
   if (Object.hasOwn(FORMATS, api)) return FORMATS[api];
   const names = Object.keys(FORMATS).join(" or ");
-  throw new InputError(
-    `Cannot ask ${model} as api must be ${names}: it is ${printable(String(api))}`,
-  );
+  throw cannot(`ask ${model}`, `api must be ${names}`, `it is ${printable(String(api))}`);
 }

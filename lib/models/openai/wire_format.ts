@@ -5,7 +5,7 @@
  */
 
 import type { EndpointOptions } from "../http/endpoint.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, printable } from "../../base/json.ts";
 import type { InfrastructureError, ModelReply, ModelRequest } from "../model.ts";
 import type { RetryPolicy } from "../http/retry.ts";
@@ -104,9 +104,9 @@ export function checkedChoice(model: string, choice: unknown): ToolChoice | unde
   ) return choice;
   const name = isJsonObject(choice) && Object.keys(choice).length === 1 ? choice["function"] : "";
   if (typeof name === "string" && name !== "") return { function: name };
-  throw new InputError(
-    `Cannot ask ${model} as toolChoice must be auto, none, required or {"function": NAME}: it is ${
-      printable(JSON.stringify(choice) ?? String(choice))
-    }`,
+  throw cannot(
+    `ask ${model}`,
+    'toolChoice must be auto, none, required or {"function": NAME}',
+    `it is ${printable(JSON.stringify(choice) ?? String(choice))}`,
   );
 }

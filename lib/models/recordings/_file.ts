@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
-import { fileReason, InputError } from "../../base/errors.ts";
+import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { formatJson } from "../../base/json_format.ts";
@@ -265,9 +265,7 @@ export function parseRecording(content: string, path: string): Recording {
   try {
     value = JSON.parse(content);
   } catch {
-    throw new InputError(
-      `Cannot use the recording ${path} as it must be JSON: it is none, or was cut short`,
-    );
+    throw cannot(`use the recording ${path}`, "it must be JSON", "it is none, or was cut short");
   }
   parseWith(HEAD, value, `the recording ${path}`);
   return parseWith(RECORDING, value, `the recording ${path}`);
@@ -277,15 +275,17 @@ function readIfExists(path: string): string | undefined {
   try {
     const { size } = Deno.statSync(path);
     if (size > LARGEST_FILE) {
-      throw new InputError(
-        `Cannot use the recording ${path} as it must have at most ${LARGEST_FILE} bytes: it has ${size}`,
+      throw cannot(
+        `use the recording ${path}`,
+        `it must have at most ${LARGEST_FILE} bytes`,
+        `it has ${size}`,
       );
     }
     return Deno.readTextFileSync(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     if (error instanceof InputError) throw error;
-    throw new InputError(`Cannot read the recording ${path}: ${fileReason(error)}`);
+    throw cannotFile(`read the recording ${path}`, error);
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
-import { fileReason, InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, cannotFile, fileReason, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
@@ -71,11 +71,10 @@ export function recordingsFromFlags(
     return folder === undefined ? [] : [{ folder, mode }];
   });
   if (given.length < 2) return given[0];
-  throw new InputError(
-    `Cannot use ${
-      given.map(({ mode }) => `--${mode}`).join(" and ")
-    } together as models are either ` +
-      "recorded or replayed: give one of them",
+  throw cannot(
+    `use ${given.map(({ mode }) => `--${mode}`).join(" and ")} together`,
+    "models are either recorded or replayed",
+    "give one of them",
   );
 }
 
@@ -90,15 +89,17 @@ export function assertRecordable(
   { agent, fresh }: { readonly agent: boolean; readonly fresh: boolean },
 ): void {
   if (agent) {
-    throw new InputError(
-      `Cannot ${mode === "record" ? "record" : "replay"} ${subject} as toolgate does not see ` +
-        `the requests of a custom agent: the mode is ${mode}`,
+    throw cannot(
+      `${mode === "record" ? "record" : "replay"} ${subject}`,
+      "toolgate does not see the requests of a custom agent",
+      `the mode is ${mode}`,
     );
   }
   if (fresh && mode !== "record") {
-    throw new InputError(
-      `Cannot replay ${subject} as recordings are of certain tasks and its seed is "fresh": ` +
-        "add --seed=NUMBER, the seed that was recorded",
+    throw cannot(
+      `replay ${subject}`,
+      'recordings are of certain tasks and its seed is "fresh"',
+      "add --seed=NUMBER, the seed that was recorded",
     );
   }
 }
@@ -227,9 +228,7 @@ export class Recordings {
       Deno.writeTextFileSync(file, "");
       Deno.removeSync(file);
     } catch (error) {
-      throw new InputError(
-        `Cannot record in ${this.folder} as a folder must be writable: ${fileReason(error)}`,
-      );
+      throw cannot(`record in ${this.folder}`, "a folder must be writable", fileReason(error));
     }
     this.#prepared = true;
   }
@@ -264,11 +263,12 @@ export class Recordings {
       const path = recordingPath(this.folder, id, model);
       const owner = owners.get(path) ?? subject;
       if (owner !== subject) {
-        throw new InputError(
-          `Cannot record ${subject} in ${this.folder} as ${owner} records the same trials there: give each ` +
-            `a folder of its own, or run one file or test at a time: both have ${
-              printable(id, 500)
-            }`,
+        throw cannot(
+          `record ${subject} in ${this.folder}`,
+          `${owner} records the same trials there`,
+          `give each a folder of its own, or run one file or test at a time: both have ${
+            printable(id, 500)
+          }`,
         );
       }
       owners.set(path, subject);
@@ -365,13 +365,13 @@ function assertFolder(folder: string): void {
     isEmpty = Deno.readDirSync(folder)[Symbol.iterator]().next().done === true;
   } catch (error) {
     const reason = error instanceof Deno.errors.NotADirectory ? "it is a file" : fileReason(error);
-    throw new InputError(
-      `Cannot replay from ${folder} as it must be a folder of recordings: ${reason}`,
-    );
+    throw cannot(`replay from ${folder}`, "it must be a folder of recordings", reason);
   }
   if (!isEmpty) return;
-  throw new InputError(
-    `Cannot replay from ${folder} as it must have recordings: it is empty; record some with --record`,
+  throw cannot(
+    `replay from ${folder}`,
+    "it must have recordings",
+    "it is empty; record some with --record",
   );
 }
 
@@ -387,9 +387,10 @@ function exists(path: string): boolean {
 function readTrialRecording(path: string, id: string) {
   const recording = readRecording(path);
   if (recording === undefined || recording.trial === redactRecord(id)) return recording;
-  throw new InputError(
-    `Cannot use the recording ${path} as it must be of the trial ${printable(id, 500)}: ` +
-      `it is of ${printable(recording.trial, 500)}`,
+  throw cannot(
+    `use the recording ${path}`,
+    `it must be of the trial ${printable(id, 500)}`,
+    `it is of ${printable(recording.trial, 500)}`,
   );
 }
 
@@ -449,6 +450,6 @@ async function writeWhole(path: string, text: string): Promise<void> {
     await Deno.rename(part, path);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
-    throw new InputError(`Cannot write the recording ${path}: ${fileReason(error)}`);
+    throw cannotFile(`write the recording ${path}`, error);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { sample, shuffle } from "@std/random";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
@@ -62,7 +62,7 @@ export function perturbTools<T extends ToolSchema>(
 
 function checkTools(method: DocumentMethod, tools: readonly ToolSchema[]): void {
   const refuse = (rule: string, state: string): never => {
-    throw new InputError(`Cannot perturb tools as ${rule}: ${printable(state)}`);
+    throw cannot("perturb tools", rule, printable(state));
   };
   if (!Object.hasOwn(METHODS, method)) {
     const known = Object.keys(METHODS).join(", ");
@@ -97,9 +97,10 @@ function stateOf(path: string, value: unknown): string {
 function* schemasOf(tool: ToolSchema, schema: JsonObject, path: string): Generator<Subschema> {
   for (const inner of subschemas(schema, path)) {
     if (inner.depth > MOST_DEPTH) {
-      throw new InputError(
-        `Cannot perturb tool ${printable(tool.name)} as its schemas must nest at most ` +
-          `${MOST_DEPTH} deep: they nest deeper`,
+      throw cannot(
+        `perturb tool ${printable(tool.name)}`,
+        `its schemas must nest at most ${MOST_DEPTH} deep`,
+        "they nest deeper",
       );
     }
     yield inner;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { type Change, type Perturbed, perturbed, type QueryMethod } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
@@ -87,15 +87,17 @@ export function perturbQuery(
 
 function checkQuery(method: QueryMethod, query: Query): void {
   if (!Object.hasOwn(METHODS, method)) {
-    throw new InputError(
-      `Cannot perturb a query as the method must be one of ${Object.keys(METHODS).join(", ")}: ` +
-        `it is ${printable(String(method))}`,
+    throw cannot(
+      "perturb a query",
+      `the method must be one of ${Object.keys(METHODS).join(", ")}`,
+      `it is ${printable(String(method))}`,
     );
   }
   if (typeof query?.text !== "string" || !Array.isArray(query.parameters)) {
-    throw new InputError(
-      "Cannot perturb a query as it must have text and parameters, a list: " +
-        `it is ${printable(describeValue(query))}; parseQuery() reads the form of files`,
+    throw cannot(
+      "perturb a query",
+      "it must have text and parameters, a list",
+      `it is ${printable(describeValue(query))}; parseQuery() reads the form of files`,
     );
   }
 }

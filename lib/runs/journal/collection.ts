@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot, InputError } from "../../base/errors.ts";
 import { canonicalJson, printable } from "../../base/json.ts";
 import { comparisonHash } from "../plan.ts";
 import { journalLines } from "./jsonl.ts";
@@ -115,12 +115,12 @@ function assertSameSubjects(groups: readonly (readonly Run[])[]): void {
       const lacking = [...others].find((subject) => !present.has(subject));
       if (lacking === undefined) continue;
       const [here, there] = [groups[place]![0]!, groups[other]![0]!];
-      throw new InputError(
-        `Cannot report on ${here.paths[0]} and ${
-          there.paths[0]
-        } together as all models and strategies ` +
-          `must be on all tasks: ${lacking} is in ${there.paths[0]} only; run it on the tasks of ` +
-          `${here.paths[0]} too, or report on each by itself`,
+      throw cannot(
+        `report on ${here.paths[0]} and ${there.paths[0]} together`,
+        "all models and strategies must be on all tasks",
+        `${lacking} is in ${there.paths[0]} only; run it on the tasks of ${
+          here.paths[0]
+        } too, or report on each by itself`,
       );
     }
   }
@@ -141,10 +141,12 @@ function assertSameTasks(one: Run, other: Run): void {
     { resolved: { ...otherPlan.resolved, models: [], strategies: [] } },
   );
   const advice = fields.includes("seed") ? "run them with the same --seed, or " : "";
-  throw new InputError(
-    `Cannot report on ${names} and ${otherNames} together as their tasks must be the same: ` +
-      `they differ in ${fields.join(", ") || "their hashes"}; ${advice}report on them with ` +
-      "--different-tasks",
+  throw cannot(
+    `report on ${names} and ${otherNames} together`,
+    "their tasks must be the same",
+    `they differ in ${
+      fields.join(", ") || "their hashes"
+    }; ${advice}report on them with --different-tasks`,
   );
 }
 
@@ -162,9 +164,10 @@ function assertSameNames(runs: readonly Run[]): void {
       const [key, options, path] = [`${kind} ${name}`, canonicalJson(entry), paths[0]!];
       const before = seen.get(key) ?? { path, options };
       if (before.options !== options) {
-        throw new InputError(
-          `Cannot report on ${before.path} and ${path} together as a name must stand for one ${kind}: ` +
-            `the options of ${printable(name)} differ`,
+        throw cannot(
+          `report on ${before.path} and ${path} together`,
+          `a name must stand for one ${kind}`,
+          `the options of ${printable(name)} differ`,
         );
       }
       seen.set(key, before);
@@ -179,9 +182,10 @@ function assertDistinct(runs: readonly Run[]): void {
     for (const id of ids) {
       const before = seen.get(id);
       if (before !== undefined) {
-        throw new InputError(
-          `Cannot report on ${before} and ${paths[0]} together as a trial must be in one of them ` +
-            `only: both have ${printable(id)}`,
+        throw cannot(
+          `report on ${before} and ${paths[0]} together`,
+          "a trial must be in one of them only",
+          `both have ${printable(id)}`,
         );
       }
       seen.set(id, paths[0]!);

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot, InputError } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../base/json.ts";
 import {
   type JournalEnd,
@@ -167,9 +167,10 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
   const places = fields(line).filter(([name, value]) =>
     !fields(clean).some(([other, kept]) => other === name && kept === value)
   ).map(([name]) => name);
-  throw new InputError(
-    `Cannot run ${plan.suite} as its plan must hold no key, which journals would store: ` +
-      `there is one in ${places.join(", ")}`,
+  throw cannot(
+    `run ${plan.suite}`,
+    "its plan must hold no key, which journals would store",
+    `there is one in ${places.join(", ")}`,
   );
 }
 

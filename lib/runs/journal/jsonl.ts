@@ -4,7 +4,7 @@
  * @module
  */
 
-import { fileReason, InputError } from "../../base/errors.ts";
+import { cannot, cannotFile, InputError } from "../../base/errors.ts";
 import { type JsonValue, parseJson } from "../../base/json.ts";
 import { makeFolder, unwritable, writeAll } from "../../base/output_file.ts";
 
@@ -128,7 +128,7 @@ function openFile(path: string): Deno.FsFile {
   try {
     return Deno.openSync(path);
   } catch (error) {
-    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+    throw cannotFile(`read ${path}`, error);
   }
 }
 
@@ -137,7 +137,7 @@ function fill(chunk: Uint8Array<ArrayBuffer>, file: Deno.FsFile, path: string): 
   try {
     return chunk.subarray(0, file.readSync(chunk) ?? 0);
   } catch (error) {
-    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+    throw cannotFile(`read ${path}`, error);
   }
 }
 
@@ -187,9 +187,10 @@ export class JournalWriter implements Disposable {
 
   /** The error for a journal that already exists: finished work is never overwritten. */
   static existing(path: string): InputError {
-    return new InputError(
-      `Cannot begin the journal ${path} as there is such a file already: ` +
-        "continue it with --resume, or name another one",
+    return cannot(
+      `begin the journal ${path}`,
+      "there is such a file already",
+      "continue it with --resume, or name another one",
     );
   }
 
@@ -204,7 +205,7 @@ export class JournalWriter implements Disposable {
       writer.#lock();
       if (writer.#file.statSync().size !== end.wholeBytes + end.tornBytes) {
         writer.#file.close();
-        throw new InputError(`Cannot continue ${path} as another run has just written to it`);
+        throw cannot(`continue ${path}`, "another run has just written to it");
       }
       writer.#file.truncateSync(end.wholeBytes);
       writer.#file.seekSync(0, Deno.SeekMode.End);
@@ -240,7 +241,7 @@ export class JournalWriter implements Disposable {
   #lock(): this {
     if (this.#file.tryLockSync(true)) return this;
     this.#file.close();
-    throw new InputError(`Cannot write the journal ${this.#path} as another run is writing to it`);
+    throw cannot(`write the journal ${this.#path}`, "another run is writing to it");
   }
 
   #write(text: string): void {

@@ -7,7 +7,7 @@ import defer * as paths from "node:path";
 import { z } from "zod";
 import { type CallQuestion, type CallSet, DIFFICULTIES } from "./question_set.ts";
 import { readJsonc, WITH_INPUT } from "../../base/input.ts";
-import { fileReason, InputError } from "../../base/errors.ts";
+import { cannot, cannotFile } from "../../base/errors.ts";
 import {
   assemble,
   type DomainDraft,
@@ -78,16 +78,16 @@ export function loadCallNavi(folder: string): CallSet {
   const questions = [...questionFiles!].flatMap(([domain, source]) => {
     if (!domains.has(domain)) {
       const file = paths.join(folder, "APIs", `${domain}.json`);
-      throw new InputError(
-        `Cannot use ${source} as its domain must have a file of functions: there is no ${file}`,
+      throw cannot(
+        `use ${source}`,
+        "its domain must have a file of functions",
+        `there is no ${file}`,
       );
     }
     return readQuestions(domain, source);
   });
   if (questions.length === 0) {
-    throw new InputError(
-      `Cannot use ${folder} as there must be questions: there is no .json file in Questions`,
-    );
+    throw cannot(`use ${folder}`, "there must be questions", "there is no .json file in Questions");
   }
   return assemble({ name: paths.basename(paths.resolve(folder)), domains, questions });
 }
@@ -107,6 +107,6 @@ function jsonFiles(folder: string): Map<string, string> {
     const files = names.filter((name) => name.endsWith(".json")).sort();
     return new Map(files.map((name) => [name.slice(0, -".json".length), paths.join(folder, name)]));
   } catch (error) {
-    throw new InputError(`Cannot read ${folder}: ${fileReason(error)}`);
+    throw cannotFile(`read ${folder}`, error);
   }
 }

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { ApiFunction, CallQuestion, CallSet, CallTruth } from "./question_set.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { isWithin } from "../../base/json_depth.ts";
@@ -120,9 +120,11 @@ function assertIds(questions: readonly QuestionDraft[]): void {
     const { question: { id }, source, path } = draft;
     const before = places.get(id);
     if (before !== undefined) {
-      throw new InputError(
-        `Cannot use ${source}:\n  at ${path}.id: must be another than those before: it is ` +
-          `${printable(JSON.stringify(id))}, as at ${before.path} of ${before.source}`,
+      throw cannot(
+        `use ${source}:\n  at ${path}.id: must be another than those before: it is ${
+          printable(JSON.stringify(id))
+        },`,
+        `at ${before.path} of ${before.source}`,
       );
     }
     places.set(id, draft);

@@ -6,7 +6,7 @@
 import type { CallSet } from "./question_set.ts";
 import { loadCallNavi } from "./_load_callnavi.ts";
 import { loadJsonc } from "./_load_jsonc.ts";
-import { fileReason, InputError } from "../../base/errors.ts";
+import { cannot, cannotFile } from "../../base/errors.ts";
 
 /**
  * Loads a call set: a folder in CallNavi's published layout, with `APIs/DOMAIN.json` and
@@ -50,8 +50,10 @@ import { fileReason, InputError } from "../../base/errors.ts";
 export function loadCallSet(path: string): CallSet {
   if (isFolder(path)) return loadCallNavi(path);
   if (/\.jsonc?$/.test(path)) return loadJsonc(path);
-  throw new InputError(
-    `Cannot load a call set from ${path} as it must be a folder, or a .json or .jsonc file: it is neither`,
+  throw cannot(
+    `load a call set from ${path}`,
+    "it must be a folder, or a .json or .jsonc file",
+    "it is neither",
   );
 }
 
@@ -59,6 +61,6 @@ function isFolder(path: string): boolean {
   try {
     return Deno.statSync(path).isDirectory;
   } catch (error) {
-    throw new InputError(`Cannot read ${path}: ${fileReason(error)}`);
+    throw cannotFile(`read ${path}`, error);
   }
 }

@@ -8,7 +8,7 @@ import { nearestCall } from "../../calls/expected/match_calls.ts";
 import type { RecordedCall } from "../../calls/record.ts";
 import type { CheckedCall } from "../../calls/expected/expected_call.ts";
 import { isLost } from "../../tools/fault.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { ValueDifference } from "../../calls/values/differences.ts";
 import { className, isObject } from "../../calls/values/parts.ts";
@@ -59,9 +59,10 @@ export function checkUse(
 ): void {
   if (!Array.isArray(record?.calls)) {
     const state = isObject(record) ? className(record) : String(record);
-    throw new InputError(
-      "Cannot assert anything as what it is asserted of must be a record with a list of calls: " +
-        `it is ${printable(state, LONGEST_NAME)}`,
+    throw cannot(
+      "assert anything",
+      "what it is asserted of must be a record with a list of calls",
+      `it is ${printable(state, LONGEST_NAME)}`,
     );
   }
   checkMessage(message);
@@ -74,9 +75,10 @@ export function checkUse(
  */
 export function checkMessage(message: string | undefined): void {
   if (message === undefined || typeof message === "string") return;
-  throw new InputError(
-    "Cannot assert anything as the message, the last argument, must be a text: " +
-      `it is ${valueText(message)}`,
+  throw cannot(
+    "assert anything",
+    "the message, the last argument, must be a text",
+    `it is ${valueText(message)}`,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { CallRecord } from "../../calls/record.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked } from "../../models/judge/score.ts";
 import { LikeMatcher, TOO_DEEP, valueKey } from "../../models/judge/like_matcher.ts";
@@ -126,9 +126,10 @@ function callsIn(expected: unknown): Call[] {
   return parts.flatMap((part) => {
     if (typeof part !== "object" || part === null || part instanceof RegExp) return [];
     if (isCall(part)) return [part];
-    throw new InputError(
-      "Cannot ask judges as the expectation must be a call, a list of calls, or an expected answer: " +
-        "a part of it names no tool",
+    throw cannot(
+      "ask judges",
+      "the expectation must be a call, a list of calls, or an expected answer",
+      "a part of it names no tool",
     );
   });
 }
@@ -239,9 +240,7 @@ function replace(
   depth = 0,
 ): OracleValue {
   if (depth > DEEPEST) {
-    throw new InputError(
-      `Cannot ask judges as the expectation must nest at most ${DEEPEST} levels deep`,
-    );
+    throw cannot("ask judges", `the expectation must nest at most ${DEEPEST} levels deep`);
   }
   const within = (one: OracleValue) => replace(one, by, depth + 1);
   if (expected instanceof LikeMatcher) return by(expected);

@@ -39,7 +39,7 @@ import {
 } from "./_messages.ts";
 import { type CallExpectation, CheckedCall } from "../../calls/expected/expected_call.ts";
 import { parseWith } from "../../base/input.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 
 /** The expected number of calls; each is a whole number from 0. */
@@ -445,9 +445,10 @@ function withLost(
 
 function refuseNone(expected: readonly CheckedCall[], assertion: string): void {
   if (expected.length > 0) return;
-  throw new InputError(
-    `Cannot use ${assertion} as at least one call must be expected: there are none, and it would ` +
-      `hold whatever was called (assertNoCalls asserts that nothing was)`,
+  throw cannot(
+    `use ${assertion}`,
+    "at least one call must be expected",
+    "there are none, and it would hold whatever was called (assertNoCalls asserts that nothing was)",
   );
 }
 

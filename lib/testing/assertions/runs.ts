@@ -8,7 +8,7 @@ import type { CallRecord } from "../../calls/record.ts";
 import { checkMessage, checkUse, countText, differenceLines, fail } from "./_messages.ts";
 import { checkIgnored, expectsNothing } from "../../calls/values/ignored.ts";
 import { parseWith } from "../../base/input.ts";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, reasonOf } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { isMatcher, type Matcher, matchingText, mayBeAbsent } from "../../calls/expected/oracle.ts";
 import { valueDifferences } from "../../calls/values/differences.ts";
@@ -138,9 +138,10 @@ export function assertState(
   const partial = match === "partial";
   const paths = ignore.map(parsePath);
   if (expectsNothing(expected, partial, paths)) {
-    throw new InputError(
-      "Cannot use assertState as something must be expected: match and ignore leave nothing " +
-        "to compare, so that any state would pass",
+    throw cannot(
+      "use assertState",
+      "something must be expected",
+      "match and ignore leave nothing to compare, so that any state would pass",
     );
   }
   checkIgnored(expected, paths);
@@ -212,9 +213,9 @@ function refuseUncounted(limits: RunBudget, amounts: Required<RunBudget>): void 
   ];
   const limit = uncounted.find((key) => limits[key] !== undefined);
   if (limit === undefined) return;
-  throw new InputError(
-    `Cannot limit ${limit} as the ${
-      limit === "replies" ? "replies" : "tokens"
-    } of the run must be counted: there are none, as with a custom agent, or a server that reports none`,
+  throw cannot(
+    `limit ${limit}`,
+    `the ${limit === "replies" ? "replies" : "tokens"} of the run must be counted`,
+    "there are none, as with a custom agent, or a server that reports none",
   );
 }

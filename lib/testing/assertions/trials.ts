@@ -6,7 +6,7 @@
 import { AssertionError } from "@std/assert/assertion-error";
 import type { Verdict } from "../../gate/decide.ts";
 import { parseWith } from "../../base/input.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "../../gate/policy.ts";
@@ -138,9 +138,10 @@ export function assertNoFailures(trial: Trial): void {
 export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
   const checked = parseWith(GATE_POLICY, policy, "the policy of assertSuccessRate");
   if (isUpgrade(checked) || checked.sequential) {
-    throw new InputError(
-      "Cannot use the policy of assertSuccessRate as finished trials are decided at a fixed size " +
-        "against a success rate: baseline and sequential belong to benchmarks",
+    throw cannot(
+      "use the policy of assertSuccessRate",
+      "finished trials are decided at a fixed size against a success rate",
+      "baseline and sequential belong to benchmarks",
     );
   }
   // Trials run by hand may share an id; each of them counts.

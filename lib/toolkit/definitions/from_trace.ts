@@ -5,7 +5,7 @@
  */
 
 import { Definition, type JsonType, type SymbolicCall, type TypedName } from "./definition.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import {
   isSymbol,
@@ -89,9 +89,7 @@ export function defineFrom(
   const bound = new Set<string>();
   for (const { result } of all) {
     if (bound.has(result)) {
-      throw new InputError(
-        `Cannot define ${name} as a name stands for one value: two calls name @${result}`,
-      );
+      throw cannot(`define ${name}`, "a name stands for one value", `two calls name @${result}`);
     }
     bound.add(result);
   }
@@ -111,10 +109,10 @@ function stepsOf(event: TraceEvent, parameters?: ReadonlyMap<string, string>): S
   if (isJsonObject(resultValue) && Object.hasOwn(resultValue, "error")) return [];
   const args = parseJson(argumentText);
   const fail = (rule: string): never => {
-    throw new InputError(
-      `Cannot define from a trace as each call must ${rule}: call ${call}, ${
-        printable(tool, 100)
-      }, does not`,
+    throw cannot(
+      "define from a trace",
+      `each call must ${rule}`,
+      `call ${call}, ${printable(tool, 100)}, does not`,
     );
   };
   if (!isJsonObject(args) || !isPlain(args)) {
@@ -156,10 +154,10 @@ function assertNoCopies(
     else if (needed.has(step)) {
       const source = seen.find((one) => literalsIn(step.arguments).some((it) => one.isIn(it)));
       if (source === undefined) continue;
-      throw new InputError(
-        `Cannot define ${name} as a definition follows names only: the arguments of ${
-          printable(step.tool, 100)
-        } for @${step.result} hold the value of @${
+      throw cannot(
+        `define ${name}`,
+        "a definition follows names only",
+        `the arguments of ${printable(step.tool, 100)} for @${step.result} hold the value of @${
           printable(source.name, 100)
         }, which was dereferenced before`,
       );

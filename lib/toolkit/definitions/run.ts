@@ -4,7 +4,7 @@
  */
 
 import { type Definition, isOfType, type TypedName } from "./definition.ts";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { errorOfResult, Symbols, valueOfResult } from "../../tools/references/symbol_table.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -78,10 +78,10 @@ export async function runDefinition(
   const named = new Map(tools.map((tool) => [tool.name, tool]));
   const missing = definition.calls.find(({ tool }) => !named.has(tool));
   if (missing !== undefined) {
-    throw new InputError(
-      `Cannot run ${definition.name} as all tools that it calls must be given: ${
-        printable(missing.tool)
-      } is not`,
+    throw cannot(
+      `run ${definition.name}`,
+      "all tools that it calls must be given",
+      `${printable(missing.tool)} is not`,
     );
   }
   for (const [index, { tool: name, arguments: args, result }] of definition.calls.entries()) {
@@ -122,7 +122,7 @@ function checkInputs({ name, inputs }: Definition, given: JsonObject): [string, 
   const typed = ({ name, type }: TypedName) => `@${name}: ${type}`;
   const fail = (state: string): never => {
     const list = inputs.length === 0 ? "nothing" : inputs.map(typed).join(", ");
-    throw new InputError(`Cannot run ${name} as it takes ${list}: ${state}`);
+    throw cannot(`run ${name}`, `it takes ${list}`, state);
   };
   if (!isJsonObject(given)) fail("the inputs are no object");
   const unknown = Object.keys(given).find((key) => !inputs.some(({ name }) => name === key));

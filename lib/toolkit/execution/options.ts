@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, printable } from "../../base/json.ts";
 import type { Model } from "../../models/model.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -143,10 +143,10 @@ function check(
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name)) {
       const state = `${printable(prefix + name, 100)} is none of them`;
-      throw new InputError(
-        `Cannot make a tool executor as the options are ${
-          Object.keys(rules).map((one) => prefix + one).join(", ")
-        }: ${state}`,
+      throw cannot(
+        "make a tool executor",
+        `the options are ${Object.keys(rules).map((one) => prefix + one).join(", ")}`,
+        state,
       );
     }
     const rule = rules[name]!;
@@ -160,5 +160,5 @@ function fail(rule: string, value: unknown): never {
   const state = typeof value === "object" && value !== null
     ? `of type ${Object.prototype.toString.call(value).slice(8, -1)}`
     : printable(String(value), 100);
-  throw new InputError(`Cannot make a tool executor as ${rule}: it is ${state}`);
+  throw cannot("make a tool executor", rule, `it is ${state}`);
 }

@@ -5,7 +5,7 @@
  */
 
 import { type ReadableHeaders, retryAfterOf } from "../../base/backoff.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 
@@ -70,9 +70,10 @@ export class ToolError extends Error {
   constructor(category: ToolErrorCategory, message: string, options: ToolErrorOptions = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     if (!isCategory(category)) {
-      throw new InputError(
-        `Cannot make a tool error as its category must be ${TOOL_ERRORS.join(", ")}: it is ` +
-          printable(String(category), 100),
+      throw cannot(
+        "make a tool error",
+        `its category must be ${TOOL_ERRORS.join(", ")}`,
+        `it is ${printable(String(category), 100)}`,
       );
     }
     const { retryAfter } = options;

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { endpointOf, type EndpointOptions, postTo } from "../../models/http/endpoint.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
@@ -63,7 +63,7 @@ export interface CompletionsOptions extends EndpointOptions, RetryPolicy {
 export function completionsScorer(options: CompletionsOptions): Scorer {
   const { model, name = model } = options;
   if (options.body?.["stream"]) {
-    throw new InputError(`Cannot ask ${model} as replies are read whole: body.stream is set`);
+    throw cannot(`ask ${model}`, "replies are read whole", "body.stream is set");
   }
   const endpoint = endpointOf(options);
   const { who, hide, quote } = endpoint;
@@ -90,9 +90,10 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
     name,
     async score(text, { signal } = {}) {
       if (!text.isWellFormed()) {
-        throw new InputError(
-          `Cannot score a text with ${model} as it must be well-formed Unicode: ` +
-            "it has a lone surrogate",
+        throw cannot(
+          `score a text with ${model}`,
+          "it must be well-formed Unicode",
+          "it has a lone surrogate",
         );
       }
       if (text === "") return [];

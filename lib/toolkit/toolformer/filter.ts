@@ -5,7 +5,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import type { Insertion } from "./insertions.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Loss, lossFrom, type LossWeights, type ScoredToken, type Scorer } from "./scorer.ts";
@@ -174,8 +174,10 @@ export async function filterInsertions(
     !(Number.isSafeInteger(position) && position >= 0 && position <= text.length)
   );
   if (outside !== undefined) {
-    throw new InputError(
-      `Cannot put a call into a text as its position must be from 0 to ${text.length}: it is ${outside.position}`,
+    throw cannot(
+      "put a call into a text",
+      `its position must be from 0 to ${text.length}`,
+      `it is ${outside.position}`,
     );
   }
   const settings = signal === undefined ? {} : { signal };
@@ -260,19 +262,17 @@ function lossRule(
   { criterion = "loss", ratio = 0.95, threshold = 1 }: FilterOptions,
 ): (loss: number, rival: number) => boolean {
   if (!FILTER_CRITERIA.includes(criterion)) {
-    throw new InputError(
-      `Cannot filter calls as the criterion must be ${
-        FILTER_CRITERIA.join(", ")
-      }: it is ${criterion}`,
+    throw cannot(
+      "filter calls",
+      `the criterion must be ${FILTER_CRITERIA.join(", ")}`,
+      `it is ${criterion}`,
     );
   }
   if (!(ratio > 0 && ratio <= 1)) {
-    throw new InputError(
-      `Cannot filter calls as ratio must be above 0 and at most 1: it is ${ratio}`,
-    );
+    throw cannot("filter calls", "ratio must be above 0 and at most 1", `it is ${ratio}`);
   }
   if (!(threshold >= 0)) {
-    throw new InputError(`Cannot filter calls as threshold must be 0 or more: it is ${threshold}`);
+    throw cannot("filter calls", "threshold must be 0 or more", `it is ${threshold}`);
   }
   const least = criterion === "difference" ? threshold : -Math.log(ratio);
   return (loss, rival) =>

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 
 /** A token of a text, with its probability given the text before it. */
 export interface ScoredToken {
@@ -80,10 +80,10 @@ export function lossFrom(
     if (end <= offset || logProbability === null) continue;
     const weight = weightOf(place++);
     if (!(weight >= 0 && weight < Infinity)) {
-      throw new InputError(
-        `Cannot weigh tokens as weights must be numbers from 0 on: that of token ${
-          place - 1
-        } is ${weight}`,
+      throw cannot(
+        "weigh tokens",
+        "weights must be numbers from 0 on",
+        `that of token ${place - 1} is ${weight}`,
       );
     }
     if (weight === 0) continue;

@@ -9,7 +9,7 @@ import defer * as draft7 from "ajv";
 import defer * as draft2020 from "ajv/2020";
 import type { Ajv2020 } from "ajv/2020";
 import defer * as formats from "ajv-formats";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, reasonOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { regExpOf } from "./position.ts";
 import type { Refusal, SchemaFault, ToolSchema } from "../tool.ts";
@@ -41,9 +41,10 @@ export function argumentCheck({ name, parameters }: ToolSchema): ArgumentCheck {
     const validate = CONFORMANCE.compile(parameters);
     return (given) => argumentRefusal(given, validate);
   } catch (error) {
-    throw new InputError(
-      `Cannot offer tool ${printable(name)} as its parameters must be a JSON Schema: ` +
-        reasonOf(error),
+    throw cannot(
+      `offer tool ${printable(name)}`,
+      "its parameters must be a JSON Schema",
+      reasonOf(error),
     );
   }
 }
@@ -170,9 +171,7 @@ function compileDetailed(schema: JsonObject): ValidateFunction {
   try {
     return DETAILS.compile(schema);
   } catch (error) {
-    throw new InputError(
-      `Cannot check a value as its schema must be a JSON Schema: ${reasonOf(error)}`,
-    );
+    throw cannot("check a value", "its schema must be a JSON Schema", reasonOf(error));
   }
 }
 

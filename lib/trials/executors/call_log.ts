@@ -4,7 +4,7 @@
  */
 
 import { type CallRecord, type RecordedCall, recordedCalls } from "../../calls/record.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import type { Usage } from "../../tools/message.ts";
 import { isOn } from "../../perturbations/methods.ts";
 import { perturbationsIn } from "../../perturbations/ids.ts";
@@ -121,9 +121,10 @@ export class CallLog implements CallRecord {
   end(answer: string | null, facts: RunFacts = {}): this {
     const { pending } = this.#toolbox;
     if (pending > 0) {
-      throw new InputError(
-        `Cannot end the recording as all calls must have come back: ${pending} ` +
-          (pending === 1 ? "is" : "are") + " still under way; await them",
+      throw cannot(
+        "end the recording",
+        "all calls must have come back",
+        `${pending} ${pending === 1 ? "is" : "are"} still under way; await them`,
       );
     }
     this.#durationMs = this.durationMs;
@@ -139,9 +140,10 @@ function assertNoQueryPerturbation(perturbation: string | undefined): void {
   const ids = perturbation === undefined ? [] : perturbationsIn(perturbation);
   const ofQuery = ids.find((id) => isOn(id, "query"));
   if (ofQuery === undefined) return;
-  throw new InputError(
-    `Cannot record calls under ${ofQuery} as that changes the question, which the agent is asked elsewhere: ` +
-      "perturb it by perturbQuery",
+  throw cannot(
+    `record calls under ${ofQuery}`,
+    "that changes the question, which the agent is asked elsewhere",
+    "perturb it by perturbQuery",
   );
 }
 

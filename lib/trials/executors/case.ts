@@ -7,7 +7,7 @@ import { behavioursIn } from "../../calls/behaviour.ts";
 import type { Behaviour } from "../../calls/failure_types.ts";
 import { type CallRecord, recordedCalls } from "../../calls/record.ts";
 import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, InputError, reasonOf } from "../../base/errors.ts";
 import {
   canonicalJson,
   type JsonObject,
@@ -247,9 +247,7 @@ export function assertCaseTools(
   tools: readonly Tool[],
 ): void {
   if (!Array.isArray(tools)) {
-    throw new InputError(
-      `Cannot offer tools as they must be a list: what makes them gave ${typeName(tools)}`,
-    );
+    throw cannot("offer tools", "they must be a list", `what makes them gave ${typeName(tools)}`);
   }
   assertTools(tools);
   const names = tools.map(({ name }) => name);
@@ -260,11 +258,12 @@ export function assertCaseTools(
   const absent = named.find(([, name]) => !names.includes(name));
   if (absent === undefined) return;
   const [option, name] = absent;
-  throw new InputError(
-    `Cannot use ${option} as it must name existing tools: there is no tool ` +
-      `${printable(name, 80)}, but ${
-        names.map((other) => printable(other, 80)).join(", ") || "none"
-      }`,
+  throw cannot(
+    `use ${option}`,
+    "it must name existing tools",
+    `there is no tool ${printable(name, 80)}, but ${
+      names.map((other) => printable(other, 80)).join(", ") || "none"
+    }`,
   );
 }
 
@@ -274,13 +273,14 @@ function makeForTrial<Value>(what: "state" | "tools", make: () => Value): Value 
   try {
     value = make();
   } catch (error) {
-    throw new InputError(`Cannot begin a trial as ${what} must not throw: ${errorText(error)}`);
+    throw cannot("begin a trial", `${what} must not throw`, errorText(error));
   }
   if (value instanceof Promise) {
     value.catch(() => {});
-    throw new InputError(
-      `Cannot begin a trial as ${what} must be made at once: it is a promise. What takes time is done ` +
-        "before the test is registered, or by the tools",
+    throw cannot(
+      "begin a trial",
+      `${what} must be made at once`,
+      "it is a promise. What takes time is done before the test is registered, or by the tools",
     );
   }
   return value;

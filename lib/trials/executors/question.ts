@@ -24,7 +24,7 @@ import {
 } from "../../tasks/questions/question_set.ts";
 import { isFault, isLost } from "../../tools/fault.ts";
 import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import {
   canonicalJson,
   isJsonObject,
@@ -100,10 +100,9 @@ export class QuestionExecutor extends Toolbox implements Fixture {
     const { perturbation = "none", ...others } = options;
     const question = set.questions.find(({ id }) => id === spec.question);
     if (question === undefined) {
-      throw new InputError(
-        `Cannot ask question ${printable(spec.question, 100)} as the set ${
-          printable(set.name, 100)
-        } has none of that id`,
+      throw cannot(
+        `ask question ${printable(spec.question, 100)}`,
+        `the set ${printable(set.name, 100)} has none of that id`,
       );
     }
     assertCallsMade(spec, perturbation);
@@ -316,11 +315,10 @@ function neededTools(question: CallQuestion, functions: readonly ApiFunction[]):
 export function assertCallsMade({ mode }: Pick<QuestionSpec, "mode">, perturbation: string): void {
   const fault = mode === "tools" ? undefined : perturbation.split("+").find(isFault);
   if (fault === undefined) return;
-  throw new InputError(
-    `Cannot ask a question under ${
-      printable(fault, 100)
-    } as faults are of calls, and in mode ${mode} ` +
-      "none are made: take mode tools",
+  throw cannot(
+    `ask a question under ${printable(fault, 100)}`,
+    `faults are of calls, and in mode ${mode} none are made`,
+    "take mode tools",
   );
 }
 

@@ -5,7 +5,7 @@
 
 import { createExecutor, type GeneratedTaskExecutorOptions } from "./generated.ts";
 import type { Fixture } from "./fixture.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { briefProbe, ProbeExecutor } from "./probes.ts";
 import { isGenerated, isProbe, isQuestion, type TaskSpec } from "./task_kind.ts";
@@ -25,9 +25,7 @@ export function openTask(spec: TaskSpec, options: GeneratedTaskExecutorOptions =
   if (isGenerated(spec)) return createExecutor(generateTask(spec), options);
   if (!isProbe(spec)) {
     const [kind, name] = isQuestion(spec) ? ["set", spec.set] : ["case", spec.case];
-    throw new InputError(
-      `Cannot open a task of the ${kind} ${printable(name, 100)} as it is not available`,
-    );
+    throw cannot(`open a task of the ${kind} ${printable(name, 100)}`, "it is not available");
   }
   const { perturbation = "none", ...others } = options;
   assertUnperturbed("run the trial", [spec], [perturbation]);
@@ -58,9 +56,10 @@ export function assertUnperturbed(
   const probe = tasks.find((task) => "case" in task && isProbe({ seed: 0, ...task }));
   const perturbation = perturbations.find((id) => id !== "none");
   if (probe === undefined || perturbation === undefined) return;
-  throw new InputError(
-    `Cannot ${action} as probes are never perturbed: there is ${JSON.stringify(probe)}, and the ` +
-      `perturbation ${printable(perturbation, 100)}`,
+  throw cannot(
+    action,
+    "probes are never perturbed",
+    `there is ${JSON.stringify(probe)}, and the perturbation ${printable(perturbation, 100)}`,
   );
 }
 

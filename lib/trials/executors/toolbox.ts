@@ -4,7 +4,7 @@
  */
 
 import { functionNotFound } from "../../calls/failure.ts";
-import { InputError, reasonOf } from "../../base/errors.ts";
+import { cannot, reasonOf } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -85,10 +85,10 @@ export class Toolbox extends Executor {
       tools.findIndex((tool) => tool.name === name) !== place
     );
     if (duplicate !== undefined) {
-      throw new InputError(
-        `Cannot offer tools as their names must be distinct: ${
-          printable(duplicate.name)
-        } is there twice`,
+      throw cannot(
+        "offer tools",
+        "their names must be distinct",
+        `${printable(duplicate.name)} is there twice`,
       );
     }
     this.#checks = new Map(tools.map((tool) => [tool.name, argumentCheck(tool)]));
@@ -163,7 +163,7 @@ export class Toolbox extends Executor {
  */
 export function givenValues(given: JsonObject): ReadonlyMap<string, JsonValue> {
   const fail = (state: string): never => {
-    throw new InputError(`Cannot use what is given as it must be a plain JSON object: ${state}`);
+    throw cannot("use what is given", "it must be a plain JSON object", state);
   };
   const values = isJsonObject(given) ? Object.entries(given) : [];
   const wrong = values.find(([, value]) => !isPlain(value));

@@ -4,7 +4,7 @@
  */
 
 import type { Loop } from "../agent/loop.ts";
-import { InputError } from "../../base/errors.ts";
+import { cannot, InputError } from "../../base/errors.ts";
 import { printable } from "../../base/json.ts";
 import { PROMPTS } from "../../models/prompts.ts";
 import { backward } from "./_backward.ts";
@@ -55,9 +55,10 @@ const BODIES: Readonly<Record<StrategyId, Body>> = {
  */
 export function assertReferring(action: string, id: string): void {
   if (!strategiesIn(id).includes("indirection")) return;
-  throw new InputError(
-    `Cannot ${action} as nested references and the names of indirection do not go together: ` +
-      `references is true, and the strategy is ${printable(id)}`,
+  throw cannot(
+    action,
+    "nested references and the names of indirection do not go together",
+    `references is true, and the strategy is ${printable(id)}`,
   );
 }
 
@@ -104,7 +105,7 @@ export function strategiesIn(id: string): StrategyId[] {
     ? "must have indirection before strategies that ask first, which would see the values"
     : undefined;
   if (fault === undefined) return ids as StrategyId[];
-  throw new InputError(`Cannot use the strategy as it ${fault}: it is ${printable(id, 200)}`);
+  throw cannot("use the strategy", `it ${fault}`, `it is ${printable(id, 200)}`);
 }
 
 /** The stages at which another model may be asked. */
