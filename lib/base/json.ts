@@ -17,6 +17,20 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** An object without its undefined properties: a property that may be undefined becomes optional. */
+export type Defined<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+
+/** Returns `fields` without the undefined ones, as optional properties must be absent, not undefined. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  const result: Partial<T> = {};
+  for (const key of Object.keys(fields) as (keyof T)[]) {
+    if (fields[key] !== undefined) result[key] = fields[key];
+  }
+  return result as unknown as Defined<T>;
+}
+
 /**
  * Returns the JSON text of `value` with the keys of every object sorted, so that equal values have equal
  * texts. Keys whose value is `undefined` are left out, as `JSON.stringify` does.

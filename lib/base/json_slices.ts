@@ -3,6 +3,8 @@
  * @module
  */
 
+import { defined } from "./json.ts";
+
 /** A member of an object or a list. */
 export interface JsonPart {
   /** The key; omitted in a list. */
@@ -36,7 +38,7 @@ export function jsonParts(json: string): JsonPart[] {
   let key: string | undefined;
   const close = (end: number) => {
     const part = json.slice(begin, end).trim();
-    if (part !== "") parts.push({ ...(key === undefined ? {} : { key }), json: part });
+    if (part !== "") parts.push({ ...defined({ key }), json: part });
     begin = end + 1;
     key = undefined;
   };

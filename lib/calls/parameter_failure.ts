@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { pointer, violationsOf } from "../tools/schema/violations.ts";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import {
   alignCalls,
   isList,
@@ -216,7 +216,7 @@ class View {
         const expected = expectedAt(this.#oracle?.arguments, path);
         this.#add(VIOLATION_TYPES[kind], path, {
           ...rest,
-          ...(expected === undefined ? {} : { expected }),
+          ...defined({ expected }),
         });
       }
     }
@@ -309,7 +309,7 @@ class View {
       parameter: cutPath(path),
       ...(given === undefined ? {} : { given: cutValue(given) }),
       ...(expected === undefined ? {} : { expected: cutValue(expected) }),
-      ...(similarity === undefined ? {} : { similarity }),
+      ...defined({ similarity }),
     });
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { FaultKind } from "../tools/fault.ts";
-import { isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
+import { defined, isJsonObject, type JsonValue, parseJson } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { callsOf, type TraceEvent } from "./trace.ts";
@@ -85,8 +85,7 @@ export function recordedCalls(
     return {
       ...{ call, step, tool, written, result },
       arguments: parseJson(written),
-      ...(error === undefined ? {} : { error }),
-      ...(event.fault === undefined ? {} : { fault: event.fault }),
+      ...defined({ error, fault: event.fault }),
       ...(isRefused ? { refused: true as const } : {}),
     };
   });

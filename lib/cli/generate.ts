@@ -12,7 +12,7 @@ import type { Fixture } from "../trials/executors/fixture.ts";
 import { type GraphSpec, LINKINGS, SURFACES } from "../tasks/generated/graph.ts";
 import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
-import { parseJson, printable } from "../base/json.ts";
+import { defined, parseJson, printable } from "../base/json.ts";
 import { ProbeExecutor } from "../trials/executors/probes.ts";
 import {
   isGenerated,
@@ -190,8 +190,7 @@ function specOf(options: Arguments): GraphSpec | ProbeSpec | QuestionSpec {
     disconnected: options.integer("disconnected") ?? 0,
     seed: options.integer("seed") ?? freshSeed(),
     inputs: [Number(range[1]), Number(range[2])],
-    ...(types === undefined ? {} : { types }),
-    ...(extraEdges === undefined ? {} : { extraEdges }),
+    ...defined({ types, extraEdges }),
     ...(linking === undefined ? {} : { linking: linking as typeof LINKINGS[number] }),
   };
 }

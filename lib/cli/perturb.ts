@@ -7,7 +7,7 @@ import { Connections } from "../models/connect.ts";
 import { isFault } from "../tools/fault.ts";
 import { readText } from "../base/input.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../base/json.ts";
+import { defined, isJsonObject, parseJson, printable } from "../base/json.ts";
 import { InfrastructureError, type Model } from "../models/model.ts";
 import {
   type Change,
@@ -216,7 +216,7 @@ async function perturbQueryFile(path: string, work: Work): Promise<Result> {
       const writer = await writerFor(method, value, model);
       return perturbQuery(method as QueryMethod, value, {
         seed,
-        ...(writer === undefined ? {} : { writer }),
+        ...defined({ writer }),
       });
     },
     show: (before, after) => [before.text, after.text],

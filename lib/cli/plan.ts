@@ -12,7 +12,7 @@ import {
 } from "../runs/forecast.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import { modelName } from "../models/entry.ts";
 import { pricesFor } from "../runs/plan.ts";
@@ -107,7 +107,7 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
   const table = options.text("prices");
   const suite = readJsonc(path, SUITE);
   const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
-  const plan = planSuiteFile({ ...suite, ...(prices === undefined ? {} : { prices }) }, path);
+  const plan = planSuiteFile({ ...suite, ...defined({ prices }) }, path);
   const usages = pastResults(options)?.usages;
   const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
   const gateForecast = forecast(plan);

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { Connections } from "../models/connect.ts";
 import { assertComparable, baselineOfGate, missingBaseline } from "../runs/baseline.ts";
 import { readJsonc } from "../base/input.ts";
@@ -124,7 +125,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
   }
   const plan = {
     ...planSuiteFile({ ...suite, seed }, path, { sharded: shard !== undefined }),
-    ...(connection.baseURL === undefined ? {} : { baseURL: connection.baseURL }),
+    ...defined({ baseURL: connection.baseURL }),
   };
   if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
   if (plan.skipped > 0) {
@@ -150,11 +151,7 @@ export async function run(arguments_: readonly string[]): Promise<number> {
     onTrial: (trial, resumed) => progress.count(trial, resumed),
     resume,
     retryInvalid: options.has("retry-invalid"),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(shard === undefined ? {} : { shard }),
-    ...(recordings === undefined ? {} : { recordings }),
-    ...(baseline === undefined ? {} : { baseline }),
-    ...(out === undefined ? {} : { journal: out }),
+    ...defined({ concurrency, shard, recordings, baseline, journal: out }),
   };
   using running = new Run(plan, runOptions);
   for (const notice of running.notices) console.error(notice);
@@ -255,7 +252,7 @@ async function replay(path: string, id: string, options: Arguments): Promise<num
     ...connection,
     sets: plan.callSets ?? [],
     limiters: new RateLimiters((line) => console.error(line)),
-    ...(baseURL === undefined ? {} : { baseURL }),
+    ...defined({ baseURL }),
   });
   using interrupt = new Interrupt();
   const { signal } = interrupt;

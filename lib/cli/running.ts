@@ -6,7 +6,7 @@
 import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { canonicalJson, printable } from "../base/json.ts";
+import { canonicalJson, defined, printable } from "../base/json.ts";
 import { APIS } from "../models/model.ts";
 import { type Plan, type PlanOptions, planSuite } from "../runs/plan.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
@@ -75,8 +75,7 @@ export function overrideSuite(suite: Suite, options: Arguments, path: string): S
   const usd = options.number("max-usd");
   const budget = {
     ...suite.budget,
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(usd === undefined ? {} : { usd }),
+    ...defined({ tokens, usd }),
   };
   const table = options.text("prices");
   const declared = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
@@ -88,8 +87,7 @@ export function overrideSuite(suite: Suite, options: Arguments, path: string): S
     ...(strategies.length === 0 ? {} : { strategies }),
     ...(perturbations.length === 0 ? {} : { perturbations }),
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...(prices === undefined ? {} : { prices }),
-    ...(seed === undefined ? {} : { seed }),
+    ...defined({ prices, seed }),
   }, `${path} with the options given`);
 }
 
@@ -180,7 +178,7 @@ export function planSuiteFile(
   return planSuite(suite, {
     source: path,
     ...options,
-    ...(source === undefined ? {} : { tasks: source }),
+    ...defined({ tasks: source }),
   });
 }
 
@@ -238,10 +236,7 @@ export function connectOptions(options: Arguments) {
   const requestsPerMinute = options.integer("requests-per-minute", 1);
   const tokensPerMinute = options.integer("tokens-per-minute", 1);
   return {
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...defined({ baseURL, retries, requestsPerMinute, tokensPerMinute }),
     ...(timeout === undefined ? {} : { requestTimeout: 1000 * timeout }),
   };
 }

@@ -15,7 +15,7 @@ import {
 import { isRemoving } from "../perturbations/ids.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import { exitCodeOf } from "../gate/decide_trials.ts";
 import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { cellName } from "../reports/metrics/metrics.ts";
@@ -148,10 +148,7 @@ function check(trials: readonly TrialSummary[], policy: GatePolicy, options: Arg
   const gates = options.integer("gates", 1);
   const seed = options.integer("draw-seed");
   try {
-    return selfCheck(cells, policy, {
-      ...(gates === undefined ? {} : { gates }),
-      ...(seed === undefined ? {} : { seed }),
-    });
+    return selfCheck(cells, policy, defined({ gates, seed }));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new InputError(reasonOf(error));
@@ -206,7 +203,7 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInp
     connect: (entry) => connections.model(entry),
     signal: interrupt.signal,
     onTrial: (trial, resumed) => progress.count(trial, resumed),
-    ...(concurrency === undefined ? {} : { concurrency }),
+    ...defined({ concurrency }),
     ...(out === undefined ? {} : { journal: userPath(out) }),
   });
   running.connect();
@@ -232,7 +229,7 @@ function withTwoArms(suite: Suite, path: string): Suite {
     ...others,
     // Each arm has as many trials of a graph as a model of the suite.
     repetitions: 2 * repetitions,
-    ...(graphs === undefined ? {} : { graphs }),
+    ...defined({ graphs }),
   };
 }
 

@@ -21,7 +21,7 @@ import {
   VERDICT_KINDS,
   withCeilings,
 } from "./decide.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
 import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
@@ -182,8 +182,7 @@ function decideVariant(
   }
   const decideOptions: DecideOptions = {
     unit,
-    ...(rule === undefined ? {} : { rule }),
-    ...(why === undefined ? {} : { stopped: why }),
+    ...defined({ rule, stopped: why }),
   };
   const verdict = isUpgrade(policy)
     ? decideUpgrade(
@@ -205,7 +204,7 @@ function decideVariant(
     verdict,
     checkCeilings(used, scores, policy, {
       anytime: rule !== undefined || why !== undefined,
-      ...(prices === undefined ? {} : { prices }),
+      ...defined({ prices }),
     }),
   );
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { canonicalJson } from "../base/json.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { type Unit, unitOf } from "./evidence.ts";
 import { isCheck } from "../perturbations/ids.ts";
 import { type BaselineChoice, type GatePolicy, isUpgrade } from "./policy.ts";
@@ -60,7 +60,7 @@ export function plannedDecisions(
         ? graph.map((trial) => trialKey({ ...trial, perturbation: "none" }, false))
         : [],
     }));
-    return [{ subject, graphs, ...(baseline === undefined ? {} : { baseline }) }];
+    return [{ subject, graphs, ...defined({ baseline }) }];
   });
 }
 

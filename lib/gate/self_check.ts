@@ -6,6 +6,7 @@
  * observed one.
  */
 
+import { defined } from "../base/json.ts";
 import { type Prng, shuffle } from "@std/random";
 import type { Pair, Unit } from "./evidence.ts";
 import { decide, type DecideOptions, decideUpgrade, type Verdict } from "./decide.ts";
@@ -166,7 +167,7 @@ function drawGates<T>(
   const blocks = rule === undefined
     ? Math.max(...cells.map((graphs) => graphs.length))
     : rule.largestSize / cells.length;
-  const options = { advise: false, ...(rule === undefined ? {} : { rule }) };
+  const options = { advise: false, ...defined({ rule }) };
   return (prng) => {
     const block = () => cells.map((graphs) => draw(prng, pick(prng, graphs)));
     return conclude(Array.from({ length: blocks }, block).flat(), options);

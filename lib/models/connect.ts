@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { OPENAI_URL } from "./http/endpoint.ts";
 import { formatOf, isTextFormat } from "./formats/registry.ts";
@@ -106,7 +107,7 @@ export class Connections implements AsyncDisposable {
       name,
       simulated: model.startsWith("sim:"),
       limiter: limiterAt(baseURL ?? OPENAI_URL),
-      ...(baseURL === undefined ? {} : { baseURL }),
+      ...defined({ baseURL }),
       ...(apiKeyVariable === undefined ? {} : { apiKey: readKey(apiKeyVariable, name) }),
     });
   }
@@ -123,10 +124,7 @@ export class Connections implements AsyncDisposable {
     return this.#server ??= import("../simulated/server.ts").then(({ startSimulatedServer }) => {
       const { latency, sets } = this.#options;
       try {
-        return startSimulatedServer({
-          ...(latency === undefined ? {} : { latency }),
-          ...(sets === undefined ? {} : { sets }),
-        });
+        return startSimulatedServer(defined({ latency, sets }));
       } catch (error) {
         this.#server = undefined;
         throw cannot(
@@ -159,7 +157,7 @@ function modelAt(
       ...options,
       ...address,
       api,
-      ...(toolChoice === undefined ? {} : { toolChoice }),
+      ...defined({ toolChoice }),
     });
   }
   const { stop } = formatOf(api);

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { randomIntegerBetween } from "@std/random";
 import { newOrder } from "./documents/perturb.ts";
 import type { MetamorphicCheck } from "./ids.ts";
@@ -48,7 +49,7 @@ function addUnrelated(task: Task, seed: number): Task {
       disconnected: UNRELATED,
       seed: forkSeed(seed, "unrelated"),
     },
-    ...{ types, inputs, linking, ...(surface === undefined ? {} : { surface }) },
+    ...{ types, inputs, linking, ...defined({ surface }) },
   });
   const { functions, tools, values } = renameTask(other, seed, namesOf(task));
   const added = functions.flatMap((fn, place) =>

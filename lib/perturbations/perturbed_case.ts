@@ -8,7 +8,7 @@ import { sample } from "@std/random";
 import { type FaultId, faultIn, type FaultInjector, isFault } from "../tools/fault.ts";
 import { type AimedFault, faultInjector } from "./inject_faults.ts";
 import { cannot } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import {
   type Change,
   type DocumentMethod,
@@ -184,7 +184,7 @@ export class CasePerturber {
   protected perturbQuery(id: QueryMethod): StepResult {
     const { value, changed, changes } = perturbQuery(id, this.query, {
       seed: this.seed,
-      ...(this.writer === undefined ? {} : { writer: this.writer }),
+      ...defined({ writer: this.writer }),
     });
     this.query = value;
     this.#removed ||= changed && isRemoving(id);

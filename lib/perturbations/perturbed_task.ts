@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { randomIntegerBetween, sample } from "@std/random";
 import type { FaultInjector } from "../tools/fault.ts";
 import type { Change, DocumentMethod, ReturnMethod } from "./methods.ts";
@@ -135,7 +136,7 @@ class TaskPerturber extends CasePerturber {
       changed: steps.every(({ changed }) => changed),
       steps,
       perturbReturn,
-      ...(injectFault === undefined ? {} : { injectFault }),
+      ...defined({ injectFault }),
     };
   }
 

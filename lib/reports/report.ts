@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { type Breakdown, breakDown, isGenerated } from "./metrics/_breakdown.ts";
 import { type Brittleness, measureBrittleness } from "./metrics/brittleness.ts";
 import { type CallSetMetrics, measureCallSets } from "./metrics/question_sets.ts";
@@ -105,7 +106,7 @@ export function makeReport(trials: readonly TrialSummary[], options: ReportOptio
     kind: "report",
     suite,
     seed: seed ?? null,
-    ...(references === undefined ? {} : { references }),
+    ...defined({ references }),
     planned: planned ?? null,
     trials: trials.length,
     ...(replayed === 0 ? {} : { replayed }),

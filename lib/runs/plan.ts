@@ -5,7 +5,7 @@
 
 import type { CallSet } from "../tasks/questions/question_set.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { canonicalJson } from "../base/json.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
 import { perturbationsIn } from "../perturbations/ids.ts";
@@ -186,9 +186,9 @@ export function planSuite(
     resolved,
     trials: listTrials(resolved),
     skipped: grids.reduce((sum, { skipped }) => sum + skipped, 0),
-    ...(gate === undefined ? {} : { gate }),
+    ...defined({ gate }),
     ...(rule === undefined || sharded ? {} : { rule }),
-    ...(suite.budget === undefined ? {} : { budget: suite.budget }),
+    ...defined({ budget: suite.budget }),
     ...prices,
     ...(tasks === undefined ? {} : { open: tasks.open }),
     ...(tasks?.sets === undefined ? {} : {

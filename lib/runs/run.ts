@@ -4,7 +4,7 @@
  */
 
 import { cannot, cannotFile } from "../base/errors.ts";
-import { canonicalJson } from "../base/json.ts";
+import { canonicalJson, defined } from "../base/json.ts";
 import { type JournalPlace, JournalWriter, tornNotice } from "./journal/jsonl.ts";
 import type { BaselineTrials } from "../gate/decide_trials.ts";
 import { LookAhead } from "./prefetch.ts";
@@ -146,8 +146,7 @@ export class Run implements Disposable {
     const torn = this.#resumed?.end.tornBytes ?? 0;
     this.notices = torn === 0 ? [] : [tornNotice(journal!, torn)];
     this.#ahead = new LookAhead(this.trials.length, (place) => this.#runAt(place), {
-      ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
-      ...(options.slowStart === undefined ? {} : { slowStart: options.slowStart }),
+      ...defined({ concurrency: options.concurrency, slowStart: options.slowStart }),
       // A run that may end early is useful only up to its first missing trial.
       inOrder: watched.rule !== undefined || watched.budget !== undefined,
     });
@@ -260,10 +259,7 @@ export class Run implements Disposable {
         references: this.#plan.resolved.references ?? false,
         strategy: strategyChoice(entry),
         ...(stageModels.size === 0 ? {} : { stageModels }),
-        ...(agent === undefined ? {} : { agent }),
-        ...(this.#plan.open === undefined ? {} : { open: this.#plan.open }),
-        ...(answerJudge === undefined ? {} : { judge: answerJudge }),
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ agent, open: this.#plan.open, judge: answerJudge, signal }),
       }));
     const result = await running.finally(() => {
       this.#inFlight--;
@@ -277,7 +273,7 @@ export class Run implements Disposable {
     const trial: Trial = {
       ...result,
       ...(recording?.replayed ? { replayed: true as const } : {}),
-      ...(ends === undefined ? {} : { ends }),
+      ...defined({ ends }),
     };
     try {
       // A trial in the journal must have its recording.
@@ -316,7 +312,7 @@ export class Run implements Disposable {
     if (entry === undefined || this.#answerJudge !== undefined) return this.#answerJudge;
     const { prompt, ...modelEntry } = entry;
     const model = this.#connect(modelEntry);
-    const llmJudge = judge({ model, ...(prompt === undefined ? {} : { prompt }) });
+    const llmJudge = judge({ model, ...defined({ prompt }) });
     this.#answerJudge = {
       ...{ name: model.name, simulated: model.simulated },
       score: (predicted, truth, options) => llmJudge.score(predicted, truth, options),

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { z } from "zod";
 import {
   CALL_FORMATS,
@@ -314,10 +315,7 @@ export function grid(sizes: Grid | ProbeSet): Cells {
             connected,
             disconnected,
             linking,
-            ...(types === undefined ? {} : { types }),
-            ...(inputs === undefined ? {} : { inputs }),
-            ...(extraEdges === undefined ? {} : { extraEdges }),
-            ...(surface === undefined ? {} : { surface }),
+            ...defined({ types, inputs, extraEdges, surface }),
           };
           const { seed: _, ...brief } = briefSpec({ ...cell, seed: 0 });
           cells.push(brief);

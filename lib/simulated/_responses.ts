@@ -7,7 +7,7 @@
  */
 
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { defined, isJsonObject, type JsonObject } from "../base/json.ts";
 import { faultOfItems, faultOfTools, sealFor } from "./_responses_rules.ts";
 import {
   isAssistant,
@@ -77,8 +77,7 @@ function toChat(request: ResponsesRequest): ChatRequest {
         ? { type: "function", function: { name: tool_choice.name } }
         : tool_choice,
     }),
-    ...(parallel_tool_calls === undefined ? {} : { parallel_tool_calls }),
-    ...(seed === undefined ? {} : { seed }),
+    ...defined({ parallel_tool_calls, seed }),
   };
 }
 

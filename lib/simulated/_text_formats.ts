@@ -6,7 +6,7 @@
 
 import type { TextFormat } from "../models/formats/format.ts";
 import { formatOf, TEXT_FORMATS } from "../models/formats/registry.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import { defined, isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import {
   type ChatCall,
   type ChatMessage,
@@ -72,7 +72,7 @@ export function readTextRequest(request: ChatRequest): TextRequest | undefined {
         ...fields,
         messages: [...opening, ...rest],
         tools,
-        ...(choice === undefined ? {} : { tool_choice: choice }),
+        ...defined({ tool_choice: choice }),
         ...(format.parallel ? {} : { parallel_tool_calls: false }),
       },
     };

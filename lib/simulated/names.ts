@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import {
   BREAKS,
   MISTAKES,
@@ -79,7 +80,7 @@ function create(
         rates,
         reactions,
         seed,
-        ...(memory === undefined ? {} : { memory }),
+        ...defined({ memory }),
       });
     }
     case "sim:truth": {

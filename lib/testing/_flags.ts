@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { parseArgs } from "@std/cli/parse-args";
 import { levenshteinDistance } from "@std/text/levenshtein-distance";
 import { cannot } from "../base/errors.ts";
@@ -102,14 +103,8 @@ export function parseFlags(arguments_: readonly string[]): Flags {
     concurrency: number("concurrency", 1),
     resume: parsed["resume"] === true,
     retryInvalid: parsed["retry-invalid"] === true,
-    budget: {
-      ...(tokens === undefined ? {} : { tokens }),
-      ...(usd === undefined ? {} : { usd }),
-    },
-    rates: {
-      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-    },
+    budget: defined({ tokens, usd }),
+    rates: defined({ requestsPerMinute, tokensPerMinute }),
     recordings: recordingsFromFlags(text),
     verdict: text("verdict"),
     report: text("report"),

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { assertRight, passes } from "./assertions/trials.ts";
 import {
@@ -125,17 +126,14 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Regis
     signal: interruption.signal,
     connect: (entry) => connectChoice(entry, choices, connections, agent),
     identify: (entry) => identityOfChoice(entry, choices),
-    ...(recordings === undefined ? {} : { recordings }),
+    ...defined({ recordings }),
     slowStart: true,
     resume: flags.resume,
     retryInvalid: flags.retryInvalid,
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(flags.shard === undefined ? {} : { shard: flags.shard }),
-    ...(only === undefined ? {} : { only }),
-    ...(baseline === undefined ? {} : { baseline }),
+    ...defined({ concurrency, shard: flags.shard, only, baseline }),
     // A replay runs one trial, which belongs to no run.
     ...(journal === undefined || only !== undefined ? {} : { journal }),
-    ...(agent === undefined ? {} : { agent }),
+    ...defined({ agent }),
   });
   recordings?.claim(run.trials, subject);
   run.connect();
@@ -243,12 +241,9 @@ function connectionsOf(
   return new Connections({
     sets: callSets,
     limiters: RATE_LIMITERS,
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...defined({ requestsPerMinute, tokensPerMinute }),
     ...rates,
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(requestTimeout === undefined ? {} : { requestTimeout }),
+    ...defined({ baseURL, retries, requestTimeout }),
   });
 }
 

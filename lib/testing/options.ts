@@ -8,7 +8,7 @@ import { type Connections, identityOf } from "../models/connect.ts";
 import type { Flags } from "./_flags.ts";
 import { parseWith } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { printable } from "../base/json.ts";
+import { defined, printable } from "../base/json.ts";
 import type { Model } from "../models/model.ts";
 import { type Plan, planSuite, type TaskSource } from "../runs/plan.ts";
 import type { GatePolicy } from "../gate/policy.ts";
@@ -304,16 +304,13 @@ export function planBenchmark(
     seed,
     tasks: grids,
     models: ([options.model].flat() as readonly ModelChoice[]).map(suiteModel),
-    ...(graphs === undefined ? {} : { graphs }),
+    ...defined({ graphs }),
     ...(strategies === undefined ? {} : { strategies: strategies.map(suiteStrategy) }),
-    ...(perturbations === undefined ? {} : { perturbations }),
-    ...(repetitions === undefined ? {} : { repetitions }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(references === undefined ? {} : { references }),
+    ...defined({ perturbations, repetitions, limits, references }),
     ...(judge === undefined ? {} : { judge: suiteJudge(judge) }),
-    ...(gate === undefined ? {} : { gate }),
+    ...defined({ gate }),
     ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...(prices === undefined ? {} : { prices }),
+    ...defined({ prices }),
   }, subject);
   const questions = source === undefined ? questionSource(suite.tasks, (path) => path) : undefined;
   const taskSource = source ?? questions;
@@ -323,7 +320,7 @@ export function planBenchmark(
   const plan = planSuite(suite, {
     source: subject,
     sharded: flags.shard !== undefined,
-    ...(taskSource === undefined ? {} : { tasks: taskSource }),
+    ...defined({ tasks: taskSource }),
   });
   if (options.agent !== undefined) assertAgentTasks(subject, plan.resolved.cells);
   if (seed === "fresh" && flags.only === undefined) {
@@ -379,7 +376,7 @@ export function identityOfChoice(
   const model = customModel(entry, choices);
   if (model === undefined) return identityOf(entry);
   const { name, simulated, api } = model;
-  return { name, simulated, ...(api === undefined ? {} : { api }) };
+  return { name, simulated, ...defined({ api }) };
 }
 
 /** A custom model is found by its name. */

@@ -6,7 +6,7 @@
 import { assertOptions, type BenchmarkOptions, type BenchmarkStrategy } from "./options.ts";
 import { variantName } from "../gate/variant.ts";
 import { cannot, InputError } from "../base/errors.ts";
-import { isJsonObject, printable } from "../base/json.ts";
+import { defined, isJsonObject, printable } from "../base/json.ts";
 import { isCase, isProbe } from "../trials/executors/task_kind.ts";
 import { registerBenchmark, type RegisteredPlan, withPlainErrors } from "./_register_plan.ts";
 import { openTask, type TaskOpener } from "../trials/executors/tasks.ts";
@@ -168,13 +168,12 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   const benchmark: BenchmarkOptions = {
     ...sharedOptions(options),
     ...(areIndependent(toolCase.tools) ? {} : { concurrency: 1 }),
-    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+    ...defined({ concurrency: options.concurrency }),
     model,
     tasks: [],
     seed,
     ...(sequential ? {} : { graphs: trials ?? 1 }),
-    ...(strategies === undefined ? {} : { strategies }),
-    ...(perturbations === undefined ? {} : { perturbations }),
+    ...defined({ strategies, perturbations }),
   };
   const registration: RegisteredPlan = {
     name,

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { cannot, reasonOf } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import { argumentCheck } from "./schema/validate.ts";
 import { redact } from "../base/redact.ts";
 import { FRESH, type Refusal, signalIn, type StoppableTool, type Tool } from "./tool.ts";
@@ -105,8 +105,7 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
   const { parameters, check, read } = argumentReader(subject, options.parameters);
   const schema = {
     ...{ name, description, parameters },
-    ...(strict === undefined ? {} : { strict }),
-    ...(examples === undefined ? {} : { examples }),
+    ...defined({ strict, examples }),
     ...(output === undefined ? {} : { returns: jsonSchemaOf(subject, output) }),
   };
   const refuse = argumentCheck(schema);
@@ -114,7 +113,7 @@ export function tool<Parameters extends ZodSchema | JsonObject>(
     const run = runner(options);
     const result: StoppableTool = {
       ...schema,
-      ...(check === undefined ? {} : { check }),
+      ...defined({ check }),
       execute: async (input, callOptions) => {
         // Callers without an executor get the same checks.
         const refusal = refuse(input) ?? check?.(input);

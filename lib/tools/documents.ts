@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { parseWith, WITH_INPUT } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue, printable } from "../base/json.ts";
 import {
   HOLDERS,
   MOST_DEPTH,
@@ -104,8 +104,7 @@ function toToolSchema(
     description: description ?? "",
     parameters: parameters ?? { type: "object", properties: {} },
     ...(typeof strict === "boolean" ? { strict } : {}),
-    ...(examples === undefined ? {} : { examples }),
-    ...(returns === undefined ? {} : { returns }),
+    ...defined({ examples, returns }),
   };
 }
 

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import { defined, type JsonObject, type JsonValue } from "../base/json.ts";
 
 /** A function as a model sees it. */
 export interface ToolSchema {
@@ -218,9 +218,7 @@ export function schemaOf(tool: ToolSchema): ToolSchema {
   const { name, description, parameters, strict, examples, returns } = tool;
   return {
     ...{ name, description, parameters },
-    ...(strict === undefined ? {} : { strict }),
-    ...(examples === undefined ? {} : { examples }),
-    ...(returns === undefined ? {} : { returns }),
+    ...defined({ strict, examples, returns }),
   };
 }
 
@@ -230,6 +228,6 @@ export function toOpenAITool(tool: ToolSchema): OpenAITool {
   const description = describeTool(tool);
   return {
     type: "function",
-    function: { name, description, ...(strict === undefined ? {} : { strict }), parameters },
+    function: { name, description, ...defined({ strict }), parameters },
   };
 }

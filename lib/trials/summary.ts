@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from "../base/json.ts";
 import type { Failure } from "../calls/failure.ts";
 import { FAILURE_TYPES, type FailureType } from "../calls/failure_types.ts";
 import type { Usage } from "../tools/message.ts";
@@ -54,18 +55,10 @@ export function summarize(trial: Trial): TrialSummary {
   return {
     ...{ v, kind, id, suite, index, block, model, strategy, perturbation, task, repetition },
     ...{ outcome, solved, grounded, calls, minimumCalls, behaviours, usage, startedAt, durationMs },
-    ...(changed === undefined ? {} : { changed }),
-    ...(stages === undefined ? {} : { stages }),
-    ...(judging === undefined ? {} : { judging }),
-    ...(work === undefined ? {} : { work }),
+    ...defined({ changed, stages, judging, work }),
     ...(hasViews(trial) ? { parameters: scoreOfViews(trial.events) } : {}),
     ...(recoveries.length === 0 ? {} : { recoveries }),
-    ...(parses === undefined ? {} : { parses }),
-    ...(dimensions === undefined ? {} : { dimensions }),
-    ...(answer === undefined ? {} : { scored: answer }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(replayed === undefined ? {} : { replayed }),
-    ...(ends === undefined ? {} : { ends }),
+    ...defined({ parses, dimensions, scored: answer, reason, replayed, ends }),
     failures: trial.failures.map(({ type, root }) => FAILURE_KINDS[`${root}`][type]),
   };
 }
@@ -83,8 +76,7 @@ function scoredAnswer(events: readonly TraceEvent[]): ScoredAnswer | undefined {
   const { scores, unrepaired, errors, judged, output } = event;
   return {
     ...{ scores, errors, output },
-    ...(unrepaired === undefined ? {} : { unrepaired }),
-    ...(judged === undefined ? {} : { judged }),
+    ...defined({ unrepaired, judged }),
   };
 }
 
@@ -104,13 +96,7 @@ export function asSummary(trial: Trial | TrialSummary): TrialSummary {
   > = trial;
   return {
     ...summarize(trial),
-    ...(work === undefined ? {} : { work }),
-    ...(parameters === undefined ? {} : { parameters }),
-    ...(recoveries === undefined ? {} : { recoveries }),
-    ...(parses === undefined ? {} : { parses }),
-    ...(dimensions === undefined ? {} : { dimensions }),
-    ...(scored === undefined ? {} : { scored }),
-    ...(replaced === undefined ? {} : { replaced }),
+    ...defined({ work, parameters, recoveries, parses, dimensions, scored, replaced }),
   };
 }
 

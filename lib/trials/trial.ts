@@ -12,7 +12,7 @@ import { GeneratedTaskExecutor } from "./executors/generated.ts";
 import type { Work } from "./executors/fixture.ts";
 import { FAILURE, type Failure } from "../calls/failure.ts";
 import { cannot, InputError, reasonOf } from "../base/errors.ts";
-import { type JsonValue, printable } from "../base/json.ts";
+import { defined, type JsonValue, printable } from "../base/json.ts";
 import type { JudgeScore } from "../models/judge/score.ts";
 import type { Usage } from "../tools/message.ts";
 import {
@@ -206,10 +206,12 @@ export async function runTrial(
   const started = performance.now();
   using fixture = open(planned.task, {
     perturbation: planned.perturbation,
-    ...(limits.calls === undefined ? {} : { callLimit: limits.calls }),
-    ...(limits.observation === undefined ? {} : { longestResult: limits.observation }),
-    ...(limits.parallel === undefined ? {} : { parallel: limits.parallel }),
-    ...(limits.depth === undefined ? {} : { depth: limits.depth }),
+    ...defined({
+      callLimit: limits.calls,
+      longestResult: limits.observation,
+      parallel: limits.parallel,
+      depth: limits.depth,
+    }),
     ...(references ? { references } : {}),
   });
   const session = new Session({
@@ -218,8 +220,7 @@ export async function runTrial(
     context: { trial: planned.id, repetition: planned.repetition },
     toolChoice: fixture.toolChoice,
     record: (event) => fixture.record(event),
-    ...(stageModels === undefined ? {} : { models: stageModels }),
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ models: stageModels, signal }),
   });
 
   const stop = (kind: StopEvent["reason"], message: string) => {
@@ -233,14 +234,14 @@ export async function runTrial(
         ...{ trial: planned.id, repetition: planned.repetition },
         ...{ request: 1, stage: "judge" },
       },
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
     });
     const { name: requested, simulated } = judge;
     judging = { model: { requested, served: served === "" ? [] : [served], simulated }, usage };
     return {
       score,
       ...(why === undefined ? {} : { why: printable(redact(why), 500) }),
-      ...(unfit === undefined ? {} : { unfit }),
+      ...defined({ unfit }),
     };
   };
   const run = async () => {
@@ -258,15 +259,14 @@ export async function runTrial(
         { role: "user", content: prompt },
       ],
       turns,
-      ...(present === undefined ? {} : { present }),
-      ...(unreadable === undefined ? {} : { unreadable }),
+      ...defined({ present, unreadable }),
     });
     if (ending.kind !== "answer") return stop(ending.kind, ending.message);
     const { text, rendered, unrepaired } = ending;
     const { usage, elapsed: durationMs } = session;
     return await fixture.answer(text, rendered, {
       ...{ messages, usage, durationMs },
-      ...(unrepaired === undefined ? {} : { unrepaired }),
+      ...defined({ unrepaired }),
       ...(options.judge === undefined ? {} : { judge: askJudge(options.judge) }),
     });
   };
@@ -289,8 +289,7 @@ export async function runTrial(
     served: session.served.join(SERVED_SEPARATOR),
     failures: failuresOf(fixture.events),
     ...(stages.length === 0 ? {} : { stages }),
-    ...(judging === undefined ? {} : { judging }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ judging, reason }),
     events: viewed ?? fixture.events,
   });
   return {
@@ -304,7 +303,7 @@ export async function runTrial(
       requested: model.name,
       served: redacted.served,
       simulated: model.simulated || stages.some((stage) => stage.model.simulated),
-      ...(model.api === undefined ? {} : { api: model.api }),
+      ...defined({ api: model.api }),
     },
     strategy: planned.strategy,
     perturbation: planned.perturbation,
@@ -316,18 +315,17 @@ export async function runTrial(
     grounded,
     calls: fixture.calls,
     minimumCalls: fixture.minimumCalls,
-    ...(fixture.needed === undefined ? {} : { needed: fixture.needed }),
+    ...defined({ needed: fixture.needed }),
     failures: redacted.failures,
     ...(viewed === undefined ? {} : { oracle: "truth" as const }),
     behaviours: fixture.behaviours(),
     usage: session.usage,
-    ...(redacted.stages === undefined ? {} : { stages: redacted.stages }),
-    ...(redacted.judging === undefined ? {} : { judging: redacted.judging }),
+    ...defined({ stages: redacted.stages, judging: redacted.judging }),
     startedAt,
     durationMs: Math.round(
       options.agent === undefined ? session.duration : performance.now() - started,
     ),
-    ...(redacted.reason === undefined ? {} : { reason: redacted.reason }),
+    ...defined({ reason: redacted.reason }),
     events: redacted.events,
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import { defined, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
 import { matchMembers } from "./_match_members.ts";
 import { isMatcher, type Matcher, matching, mayBeAbsent } from "../expected/oracle.ts";
 import type { Position } from "../../tools/schema/position.ts";
@@ -316,7 +316,7 @@ class Comparison {
       ? [NOTHING, valueText(place.actual)]
       : differingTexts(place.expected, place.actual);
     const path = printable(pathText(stepsTo(place)), LONGEST_PATH);
-    this.#found.push({ path, expected, actual, kind, ...(error === undefined ? {} : { error }) });
+    this.#found.push({ path, expected, actual, kind, ...defined({ error }) });
   }
 }
 

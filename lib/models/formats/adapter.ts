@@ -6,7 +6,7 @@
 
 import type { FormatId } from "./format.ts";
 import { formatOf } from "./registry.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ToolCall, ToolChoice } from "../../tools/tool.ts";
 import { type Parse, PARSES } from "../../calls/trace.ts";
@@ -85,7 +85,7 @@ function withCalls(
     // If it ran out of tokens, the reply may be incomplete.
     finish: calls.length > 0 && reply.finish !== "length" ? "calls" : reply.finish,
     repairs: [...reply.repairs, ...read.repairs, ...repairs],
-    ...(parsed === undefined ? {} : { parsed }),
+    ...defined({ parsed }),
     ...(parsed === undefined || parsed === "strict" ? {} : { written: reply.text }),
   };
 }

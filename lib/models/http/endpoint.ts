@@ -8,7 +8,7 @@ import type OpenAI from "openai";
 import type { APIError } from "openai";
 import { retryAfterOf } from "../../base/backoff.ts";
 import { cannot, reasonOf } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 import { InfrastructureError } from "../model.ts";
 import { redact } from "../../base/redact.ts";
 import { hideSecrets, MARK, registerSecrets, requestSecrets } from "../../base/secrets.ts";
@@ -281,7 +281,7 @@ function networkFault(
       {
         retryable: why === undefined && isRetryable(error.status, error.headers),
         rateLimited: error.status === 429 && why === undefined,
-        ...(retryAfter === undefined ? {} : { retryAfter }),
+        ...defined({ retryAfter }),
       },
     );
   }

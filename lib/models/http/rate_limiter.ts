@@ -6,7 +6,7 @@
 
 import { type Clock, SYSTEM_CLOCK } from "../../base/clock.ts";
 import { cannot } from "../../base/errors.ts";
-import { printable } from "../../base/json.ts";
+import { defined, printable } from "../../base/json.ts";
 
 /** Rate limits of a model of a server. */
 export interface RateLimits {
@@ -395,8 +395,7 @@ export class RateLimiters {
     if (known !== undefined) return known.limiter;
     const who = `${printable(model, 100)} at ${printable(host, 100)}`;
     const limiter = new RateLimiter({
-      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+      ...defined({ requestsPerMinute, tokensPerMinute }),
       onSlowed: (retryAfter) => {
         const wish = retryAfter === undefined ? "" : `, and asks to wait ${seconds(retryAfter)}`;
         this.#report(`${who} refuses requests as they are too many (429)${wish}: slowing down`);

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../../base/json.ts";
 import { backoffAfter } from "../../base/backoff.ts";
 import { SYSTEM_CLOCK } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
@@ -175,10 +176,7 @@ const PATIENCE = 90_000;
 
 function ownLimiter({ requestsPerMinute, tokensPerMinute }: RateLimits): RateLimiter | undefined {
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined;
-  return new RateLimiter({
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-  });
+  return new RateLimiter(defined({ requestsPerMinute, tokensPerMinute }));
 }
 
 /** Returns whether an error is a rate limit that asking less often helps against. */
@@ -230,6 +228,6 @@ function withAttempts(error: InfrastructureError, attempts: number): Infrastruct
     cause: error,
     retryable,
     rateLimited,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...defined({ retryAfter }),
   });
 }

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { Connections } from "../connect.ts";
 import { parseWith } from "../../base/input.ts";
 import { cannot, InputError, reasonOf } from "../../base/errors.ts";
-import { type JsonValue, printable } from "../../base/json.ts";
+import { defined, type JsonValue, printable } from "../../base/json.ts";
 import { type JudgeScore, notAsked, readScore } from "./score.ts";
 import { LikeMatcher } from "./like_matcher.ts";
 import { claimedCount, sumUsage, type Usage } from "../../tools/message.ts";
@@ -225,7 +225,7 @@ export class Judge implements AsyncDisposable {
         messages: [{ role: "user", content: fillPrompt(prompt, words) }],
         tools: [],
         context: context ?? { trial: "judge", repetition: 1, request: ++this.#requests },
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
       }, recording);
       const reply = await (signal === undefined ? replying : abortable(replying, signal));
       const score = replyScore(reply);

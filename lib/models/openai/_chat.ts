@@ -5,6 +5,7 @@
  * @module
  */
 
+import { defined } from "../../base/json.ts";
 import type OpenAI from "openai";
 import { z } from "zod";
 import type { Message } from "../../tools/message.ts";
@@ -41,11 +42,13 @@ function write(
         ? choice
         : { type: "function", function: { name: choice.function } },
     }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { top_p: topP }),
-    ...(maxCompletionTokens === undefined ? {} : { max_completion_tokens: maxCompletionTokens }),
-    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
-    ...(seed === undefined ? {} : { seed }),
+    ...defined({
+      temperature,
+      top_p: topP,
+      max_completion_tokens: maxCompletionTokens,
+      reasoning_effort: reasoningEffort,
+      seed,
+    }),
   };
 }
 

@@ -8,7 +8,7 @@
 
 import type OpenAI from "openai";
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { defined, isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { FinishReason, ModelReply } from "../model.ts";
 import { isWithin } from "../../base/json_depth.ts";
@@ -46,9 +46,7 @@ function write({ request, options, choice, who }: WireRequest): Body {
         ? choice
         : { type: "function", name: choice.function },
     }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { top_p: topP }),
-    ...(maxCompletionTokens === undefined ? {} : { max_output_tokens: maxCompletionTokens }),
+    ...defined({ temperature, top_p: topP, max_output_tokens: maxCompletionTokens }),
     ...writeReasoning(options),
   };
 }

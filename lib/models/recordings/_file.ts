@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, InputError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { defined, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { formatJson } from "../../base/json_format.ts";
 import type { Message } from "../../tools/message.ts";
@@ -114,7 +114,7 @@ function requestJson(request: RecordedRequest): JsonObject {
         : { ...message as unknown as JsonObject, content: splitLines(message.content) as JsonValue }
     ),
     ...(reply === undefined ? {} : { reply: replyJson(reply) }),
-    ...(redacted === undefined ? {} : { redacted }),
+    ...defined({ redacted }),
     ...(error === undefined
       ? {}
       : { error: { kind: error.kind, message: splitLines(error.message) as JsonValue } }),
@@ -313,7 +313,7 @@ export function messageOf({ text, calls, carried }: ModelReply): Message {
     role: "assistant",
     content: text,
     calls,
-    ...(carried === undefined ? {} : { carried }),
+    ...defined({ carried }),
   };
 }
 

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { parseWith } from "../../base/input.ts";
 import { cannot, cannotFile, fileReason, reasonOf } from "../../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import type { Model, ModelReply, ModelRequest } from "../model.ts";
 import type { ModelEntry } from "../entry.ts";
 import {
@@ -242,7 +242,7 @@ export class Recordings {
     const path = recordingPath(folder, id, model);
     const recording = new TrialRecording({
       ...{ trial: id, mode, folder, path },
-      ...(seconds === undefined ? {} : { seconds }),
+      ...defined({ seconds }),
       read: () => readTrialRecording(path, id),
       nearest: () => nearestTo(id, this.#known ??= recordingsIn(folder)),
       prepare: () => this.prepare(),

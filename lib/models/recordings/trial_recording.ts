@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../../base/json.ts";
 import defer * as hooks from "node:async_hooks";
 import { reasonOf } from "../../base/errors.ts";
 import { claimedCount, type Message } from "../../tools/message.ts";
@@ -144,7 +145,7 @@ export class TrialRecording {
     const hashed = this.#reader.read(request, source.options);
     const key = JSON.stringify([stage ?? null, number]);
     return this.#reply(request, source, {
-      ...{ request: number, ...(stage === undefined ? {} : { stage }), hashed, key },
+      ...{ request: number, ...defined({ stage }), hashed, key },
     });
   }
 
@@ -225,11 +226,7 @@ export class TrialRecording {
   }
 
   #settle(entry: Entry, { reply, redacted, error }: RecordedRequest): ModelReply {
-    entry.outcome = {
-      ...(reply === undefined ? {} : { reply }),
-      ...(redacted === undefined ? {} : { redacted }),
-      ...(error === undefined ? {} : { error }),
-    };
+    entry.outcome = defined({ reply, redacted, error });
     this.#entries.push(entry);
     if (error !== undefined) throw replayedError(error);
     return reply!;
@@ -240,7 +237,7 @@ export class TrialRecording {
     const { trial, folder, path, seconds, nearest } = this.#options;
     this.#fault = missError({
       ...{ trial, folder, path, file, hashed, request, seconds },
-      ...(stage === undefined ? {} : { stage }),
+      ...defined({ stage }),
       found: this.#recorded().byKey.get(`${key}${occurrence ?? 1}`),
       nearest: file === undefined ? nearest() : undefined,
     });
@@ -286,8 +283,7 @@ export class TrialRecording {
       served,
       duration: claimedCount(duration),
       repairs: [...repairs],
-      ...(parsed === undefined ? {} : { parsed }),
-      ...(written === undefined ? {} : { written }),
+      ...defined({ parsed, written }),
       ...(carried === undefined
         ? {}
         : { carried: { by: this.#reader.carrier(carried.by), items: carried.items } }),
@@ -340,8 +336,7 @@ function toRecording(
       hash,
       model: models.placeOf(model),
       ...(hashed.tools.value.length === 0 ? {} : { tools: tools.placeOf(hashed.tools) }),
-      ...(toolChoice === undefined ? {} : { toolChoice }),
-      ...(continues === undefined ? {} : { continues }),
+      ...defined({ toolChoice, continues }),
       messages: own.map((message) => storedMessage(message, replies)),
       ...outcome,
     });
@@ -351,7 +346,7 @@ function toRecording(
   }
   return {
     ...{ trial },
-    ...(seconds === undefined ? {} : { seconds }),
+    ...defined({ seconds }),
     ...{ models: models.values, tools: tools.values, requests },
   };
 }

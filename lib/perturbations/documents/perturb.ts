@@ -5,7 +5,13 @@
 
 import { sample, shuffle } from "@std/random";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue, printable } from "../../base/json.ts";
+import {
+  defined,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  printable,
+} from "../../base/json.ts";
 import { type DocumentMethod, type Perturbed, perturbed } from "../methods.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { MOST_DEPTH, type Subschema, subschemas } from "../../tools/schema/subschemas.ts";
@@ -231,8 +237,7 @@ function replaced(path: string, before: string | undefined, after: string | unde
   return {
     kind: "value",
     path,
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
+    ...defined({ before, after }),
   };
 }
 

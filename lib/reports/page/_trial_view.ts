@@ -10,7 +10,7 @@ import { callMarks } from "../figures/graph_drawing.ts";
 import type { Failure } from "../../calls/failure.ts";
 import type { FailureType } from "../../calls/failure_types.ts";
 import { isLost } from "../../tools/fault.ts";
-import { isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson, printable, printableLines } from "../../base/json.ts";
 import { describeArgument, describeCause, describeFailure, describeOutcome } from "../story.ts";
 import { parsesOf } from "../../calls/parse_counts.ts";
 import { type Recovery, recoveryOf } from "../../calls/recovery.ts";
@@ -313,7 +313,7 @@ function viewCall(event: CallEvent, task: Task | undefined): CallView {
     kind: "call",
     title: `call ${call}, step ${step}`,
     function: printable(name, 200),
-    ...(role === undefined ? {} : { role }),
+    ...defined({ role }),
     state: failure !== undefined
       ? "wrong"
       : isLost(event)

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { assertShallow, parseWith, WITH_INPUT } from "../../base/input.ts";
 import { cannot, InputError } from "../../base/errors.ts";
-import { isJsonObject, type JsonValue } from "../../base/json.ts";
+import { defined, isJsonObject, type JsonValue } from "../../base/json.ts";
 import {
   type JournalEnd,
   journalLines,
@@ -153,11 +153,13 @@ export function planLine(plan: Plan, shard: Shard = { index: 1, of: 1 }): PlanLi
     seed: plan.resolved.seed,
     shard,
     gate: plan.gate === undefined ? null : { ...plan.gate, ...plan.rule },
-    ...(plan.budget === undefined ? {} : { budget: plan.budget }),
-    ...(plan.prices === undefined ? {} : { prices: plan.prices }),
-    ...(plan.baseURL === undefined ? {} : { baseURL: plan.baseURL }),
-    ...(plan.places === undefined ? {} : { places: plan.places }),
-    ...(plan.ownCode === undefined ? {} : { ownCode: plan.ownCode }),
+    ...defined({
+      budget: plan.budget,
+      prices: plan.prices,
+      baseURL: plan.baseURL,
+      places: plan.places,
+      ownCode: plan.ownCode,
+    }),
     resolved: plan.resolved,
   };
   const clean = redactRecordValue(line);
@@ -255,10 +257,7 @@ export function planOfLine(line: PlanLine): Plan | undefined {
     resolved,
     trials,
     ...splitGate(gate),
-    ...(budget === undefined ? {} : { budget }),
-    ...(prices === undefined ? {} : { prices }),
-    ...(baseURL === undefined ? {} : { baseURL }),
-    ...(places === undefined ? {} : { places }),
+    ...defined({ budget, prices, baseURL, places }),
   };
 }
 

@@ -14,7 +14,7 @@ import {
   type Linking,
   type Role,
 } from "./graph.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { defined, type JsonObject } from "../../base/json.ts";
 import { fork, type Stream } from "../../base/random.ts";
 import { type OpenAITool, type ToolSchema, toOpenAITool } from "../../tools/tool.ts";
 import { Numbers, Vocabulary } from "./vocabulary.ts";
@@ -378,6 +378,6 @@ export function briefSpec(spec: GraphSpec): GraphSpec {
     ...(String(complete.inputs) === String(usual.inputs) ? {} : { inputs: complete.inputs }),
     ...(complete.extraEdges === usual.extraEdges ? {} : { extraEdges: complete.extraEdges }),
     ...(complete.linking === usual.linking ? {} : { linking: complete.linking }),
-    ...(complete.surface === undefined ? {} : { surface: complete.surface }),
+    ...defined({ surface: complete.surface }),
   };
 }

@@ -6,7 +6,7 @@
 
 import { Definition, type JsonType, type SymbolicCall, type TypedName } from "./definition.ts";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
+import { defined, isJsonObject, type JsonValue, parseJson, printable } from "../../base/json.ts";
 import {
   isSymbol,
   referencesIn,
@@ -81,7 +81,7 @@ export function defineFrom(
   const steps = trace.flatMap((step) => "kind" in step ? stepsOf(step, resultParameters) : [step]);
   const parts = {
     name,
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     inputs: Object.entries(inputs).map(([name, type]) => ({ name, type })),
     output,
   };

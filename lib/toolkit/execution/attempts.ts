@@ -6,7 +6,7 @@
 import { backoffAfter } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { inTime } from "../../base/deadline.ts";
-import { canonicalJson, isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { canonicalJson, defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { repairArguments } from "../../trials/strategies/argument_repair.ts";
 import { type Message, sumUsage, type Usage } from "../../tools/message.ts";
 import { type ModelReply, TimeLimitError } from "../../models/model.ts";
@@ -148,7 +148,7 @@ export class CallAttempts {
   #ended(id: string | undefined, { name }: WrittenCall, content: string) {
     const [attempts, usage] = [this.#attempts, this.#usage];
     const tool = name.slice(0, LONGEST_KEPT);
-    return { ...(id === undefined ? {} : { id }), tool, content, attempts, usage };
+    return { ...defined({ id }), tool, content, attempts, usage };
   }
 
   #failed(id: string | undefined, call: WrittenCall, error: ToolError): Execution {

@@ -6,7 +6,7 @@
 
 import { type ReadableHeaders, retryAfterOf } from "../../base/backoff.ts";
 import { cannot } from "../../base/errors.ts";
-import { isJsonObject, parseJson, printable } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson, printable } from "../../base/json.ts";
 import { errorOfResult } from "../../tools/references/symbol_table.ts";
 
 /**
@@ -132,7 +132,7 @@ export function toToolError(thrown: unknown, now: number = Date.now()): ToolErro
   const retryAfter = waits.find(isWait);
   return new ToolError(categoryIn(chain, words), message, {
     cause: thrown,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...defined({ retryAfter }),
   });
 }
 

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { endpointOf, type EndpointOptions, postTo } from "../../models/http/endpoint.ts";
 import { cannot } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { defined, type JsonObject } from "../../base/json.ts";
 import { InfrastructureError } from "../../models/model.ts";
 import { type Asked, type Attempt, retrying, type RetryPolicy } from "../../models/http/retry.ts";
 import type { ScoredToken, Scorer } from "./scorer.ts";
@@ -97,7 +97,7 @@ export function completionsScorer(options: CompletionsOptions): Scorer {
         );
       }
       if (text === "") return [];
-      const { tokens } = await ask({ text, ...(signal === undefined ? {} : { signal }) });
+      const { tokens } = await ask({ text, ...defined({ signal }) });
       return tokens;
     },
   };

@@ -7,7 +7,7 @@
 
 import { cannot } from "../../base/errors.ts";
 import type { Insertion } from "./insertions.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { defined, type JsonObject } from "../../base/json.ts";
 import { type Loss, lossFrom, type LossWeights, type ScoredToken, type Scorer } from "./scorer.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { createToolExecutor } from "../execution/executor.ts";
@@ -192,7 +192,7 @@ export async function filterInsertions(
         ...candidate,
         reason,
         message,
-        ...(losses === undefined ? {} : { losses }),
+        ...defined({ losses }),
       });
     const execution = await executor.execute({ name, arguments: given }, settings);
     signal?.throwIfAborted();

@@ -6,7 +6,7 @@
  */
 
 import { runLoop } from "../../trials/agent/loop.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { defined, isJsonObject, parseJson } from "../../base/json.ts";
 import type { Message } from "../../tools/message.ts";
 import type { ModelRequest } from "../../models/model.ts";
 import { scripted } from "../../models/scripted.ts";
@@ -106,9 +106,7 @@ export async function reconstructTrial(
       // The trial has passed its limits already: only those that shape the conversation matter.
       limits: {
         calls: Infinity,
-        ...(observation === undefined ? {} : { observation }),
-        ...(parallel === undefined ? {} : { parallel }),
-        ...(depth === undefined ? {} : { depth }),
+        ...defined({ observation, parallel, depth }),
       },
       open: (spec, given) => {
         const fixture = open(spec, given);
@@ -180,7 +178,7 @@ function repliesIn(
     if (event.kind === "reply") {
       const { text, stage, calls: count } = event;
       if (text.length >= LONGEST_KEPT) return { failure: "cut" };
-      const reply = { text, count, calls: [], ...(stage === undefined ? {} : { stage }) };
+      const reply = { text, count, calls: [], ...defined({ stage }) };
       replies.push(reply);
       // Calls in replies outside the loop are not carried out.
       if (stage === undefined) current = reply;

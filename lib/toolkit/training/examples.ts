@@ -4,7 +4,7 @@
  * @module
  */
 
-import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import { canonicalJson, defined, type JsonObject } from "../../base/json.ts";
 import { sha256 } from "../../base/hash.ts";
 import { tornNotice } from "../../runs/journal/jsonl.ts";
 import { readJournalFile, wholeTrial } from "../../runs/journal/journal.ts";
@@ -92,9 +92,7 @@ export async function trainingExample(
   const entry = models.find((entry) => modelName(entry) === model.requested);
   const result = await reconstructTrial(trial, {
     ...(strategy === undefined ? {} : { strategy: strategyChoice(strategy) }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(references === undefined ? {} : { references }),
-    ...(open === undefined ? {} : { open }),
+    ...defined({ limits, references, open }),
   });
   if ("failure" in result) return { skipped: result.failure satisfies ReconstructionFailure };
   return {

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { defined } from "../../base/json.ts";
 import { abortable } from "@std/async/abortable";
 import { claimedCount, type Message, type Usage } from "../../tools/message.ts";
 import {
@@ -218,9 +219,8 @@ export class Session {
         messages: [...messages],
         tools: this.#schemasOf(tools),
         ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
-        context: { ...context, request, ...(stage === undefined ? {} : { stage }) },
-        ...(timeLimit === undefined ? {} : { timeLimit }),
-        ...(signal === undefined ? {} : { signal }),
+        context: { ...context, request, ...defined({ stage }) },
+        ...defined({ timeLimit, signal }),
       });
       reply = await (signal === undefined ? replying : abortable(replying, signal));
     } catch (error) {
@@ -283,7 +283,7 @@ export class Session {
       ...usage,
       durationMs,
       ...(reply.repairs.length === 0 ? {} : { repairs: reply.repairs.slice(0, MOST_REPAIRS) }),
-      ...(reply.parsed === undefined ? {} : { parsed: reply.parsed }),
+      ...defined({ parsed: reply.parsed }),
       ...(reply.written === undefined ? {} : { written: reply.written.slice(0, LONGEST_KEPT) }),
     });
   }

@@ -10,6 +10,7 @@ import type { AnswerCheck, Fixture, Work } from "./fixture.ts";
 import { cannot, InputError, reasonOf } from "../../base/errors.ts";
 import {
   canonicalJson,
+  defined,
   type JsonObject,
   type JsonValue,
   printable,
@@ -192,7 +193,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       calls: recordedCalls(this.events, this.uncut),
       tools: this.#tools.map(schemaOf),
       answer,
-      ...(rendered === undefined ? {} : { rendered }),
+      ...defined({ rendered }),
       replies: this.events.filter(({ kind }) => kind === "reply").length,
       ...{ messages, usage, durationMs },
       state: this.#state,
@@ -216,7 +217,7 @@ export class CaseExecutor<State> extends Toolbox implements Fixture {
       return {
         kind: "assertion",
         message: assertionText(error),
-        ...(at === undefined ? {} : { at }),
+        ...defined({ at }),
       };
     }
   }

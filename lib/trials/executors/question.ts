@@ -27,6 +27,7 @@ import type { AnswerCheck, Fixture, Presented, Work } from "./fixture.ts";
 import { cannot } from "../../base/errors.ts";
 import {
   canonicalJson,
+  defined,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -169,7 +170,7 @@ export class QuestionExecutor extends Toolbox implements Fixture {
         this.#functions.map(({ name }) => name),
         this.#options,
       ),
-      ...(judged === undefined ? {} : { judged }),
+      ...defined({ judged }),
     });
     this.end(text, null, rendered);
     if (this.exhausted) return { outcome: "call_limit", grounded: false };
