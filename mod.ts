@@ -98,7 +98,8 @@ export type {
   ModelChoice,
   TaskChoice,
 } from "./lib/testing/options.ts";
-export { type SharedOptions, toolTest, type ToolTestOptions } from "./lib/testing/tool_test.ts";
+export { toolTest, type ToolTestOptions } from "./lib/testing/tool_test.ts";
+export type { RunSettings, SuiteSettings, ToolTestSettings } from "./lib/runs/option_types.ts";
 export {
   type OwnToolOptions,
   tool,

@@ -60,7 +60,8 @@ export class Arguments {
 
   /** Returns all values of an option that may be given several times. */
   list(name: string): readonly string[] {
-    return (this.#parsed[name] ?? []) as readonly string[];
+    const given = this.#parsed[name];
+    return Array.isArray(given) ? given : [];
   }
 
   /** Whether an option without a value was given. */

@@ -30,9 +30,10 @@ import { parseQuery } from "../perturbations/queries/file.ts";
 import { modelWriter } from "../perturbations/queries/model_writer.ts";
 import type { ToolSchema } from "../tools/tool.ts";
 import { parseToolDocuments } from "../tools/documents.ts";
-import { Arguments, userPath } from "./arguments.ts";
+import { type Arguments, userPath } from "./arguments.ts";
 import { differenceOf } from "./difference.ts";
-import { connectOptions } from "./running.ts";
+import { flagHelp } from "../runs/flags.ts";
+import { runArguments, runFlags } from "./running.ts";
 
 type Source = typeof PERTURBED[PerturbationMethod];
 
@@ -99,17 +100,16 @@ the query is searched for the arguments. Long lines are wrapped, with a note; --
 
 Options of the model:
 
-  --base-url U           the server (default OpenAI's)
-  --request-timeout S    seconds that a reply may take
-  --retries N            further attempts of a failed request
+${flagHelp("perturb")}
 
 Exit code 0; 3 when the model gave no reply.`;
 
-const VALUES = ["method", "seed", "writer", "base-url", "request-timeout", "retries"];
-
 /** Prints how the methods change a file. */
 export async function perturb(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("perturb", arguments_, { values: VALUES, switches: ["json"] });
+  const options = runArguments("perturb", arguments_, {
+    values: ["method", "seed", "writer"],
+    switches: ["json"],
+  });
   const methods = methodsOf(options);
   const [file, ...others] = options.operands;
   if (file === undefined) throw options.error("it takes one file: none is given");
@@ -118,7 +118,7 @@ export async function perturb(arguments_: readonly string[]): Promise<number> {
   }
   const path = userPath(file);
   const seed = options.integer("seed") ?? 1;
-  await using connections = new Connections(connectOptions(options));
+  await using connections = new Connections(runFlags("perturb", options));
   const model = writerOf(options, methods, connections);
   try {
     const result = await perturbFile(PERTURBED[methods[0]!], path, { methods, seed, model });

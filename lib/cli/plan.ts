@@ -31,7 +31,8 @@ import { SUITE } from "../runs/suite.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { percent, points } from "../base/numbers.ts";
 import { Arguments, userPath } from "./arguments.ts";
-import { planSuiteFile } from "./running.ts";
+import { fileRequest } from "./running.ts";
+import { planWithSets } from "../runs/session.ts";
 
 export const PLAN_HELP =
   `toolgate plan [SUITE.jsonc]: how many trials a gate needs, before money is spent
@@ -107,7 +108,7 @@ function outputOfSuite(file: string, options: Arguments): PlanOutput {
   const table = options.text("prices");
   const suite = readJsonc(path, SUITE);
   const prices = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
-  const plan = planSuiteFile({ ...suite, ...defined({ prices }) }, path);
+  const plan = planWithSets({ ...suite, ...defined({ prices }) }, fileRequest(path));
   const usages = pastResults(options)?.usages;
   const usage = usages === undefined ? estimateUsage(plan) : meanOf([...usages.values()]);
   const gateForecast = forecast(plan);

@@ -1,93 +1,122 @@
 /**
- * Options, plans and interrupts of the commands that run trials.
+ * What the commands that run trials share: suites changed by flags, interrupts, and the wait for trials.
  * @module
  */
 
-import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
 import { parseWith, readJsonc } from "../base/input.ts";
 import { InputError } from "../base/errors.ts";
 import { canonicalJson, defined, printable } from "../base/json.ts";
-import { APIS } from "../models/model.ts";
-import { type Plan, type PlanOptions, planSuite } from "../runs/plan.ts";
 import { PRICES, type Prices } from "../models/prices.ts";
-import { questionSource } from "../runs/question_tasks.ts";
-import {
-  assertRecordable,
-  Recordings,
-  recordingsFromFlags,
-} from "../models/recordings/recordings.ts";
+import { flagsAt, readFlags } from "../runs/flags.ts";
+import type { FlagsOf } from "../runs/options.ts";
 import type { Run } from "../runs/run.ts";
+import {
+  type Printer,
+  type RunRequest,
+  type Settings,
+  settingsOf,
+  suiteSettings,
+} from "../runs/session.ts";
 import { SUITE, type Suite } from "../runs/suite.ts";
-import { type ModelEntry, modelName, REASONING_EFFORTS, withApiPrices } from "../models/entry.ts";
+import { type ModelEntry, modelName, withApiPrices } from "../models/entry.ts";
 import { strategyName } from "../trials/strategies/entry.ts";
 import type { TrialSummary } from "../trials/summary.ts";
-import { type Arguments, userPath } from "./arguments.ts";
+import { Arguments, type OptionNames, userPath } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 
-/** Options of all commands that run trials. */
-export const RUN_VALUES: readonly string[] = [
-  "base-url",
-  "seed",
-  "out",
-  "concurrency",
-  "max-tokens",
-  "max-usd",
-  "prices",
-  "request-timeout",
-  "retries",
-  "requests-per-minute",
-  "tokens-per-minute",
-];
+/** The commands that ask models. */
+type Command = "run" | "selfcheck" | "perturb";
 
-/** Options of those commands that may be given several times. */
-export const RUN_LISTS: readonly string[] = [
-  "model",
-  "api",
-  "strategy",
-  "perturbation",
-  "reasoning-effort",
-];
+/** Parses the arguments of a command that runs trials: its flags in the table of options, and further ones. */
+export function runArguments(
+  command: Command,
+  arguments_: readonly string[],
+  { values = [], switches = [] }: OptionNames = {},
+): Arguments {
+  const flags = flagsAt(command);
+  const named = (isOne: (flag: typeof flags[number]) => boolean) =>
+    flags.filter(isOne).map(({ name }) => name);
+  return new Arguments(command, arguments_, {
+    values: [...named(({ value, several }) => value !== undefined && !several), ...values],
+    lists: named(({ several }) => several === true),
+    switches: [...named(({ value }) => value === undefined), ...switches],
+  });
+}
 
-/** Overrides a suite by flags; a model or strategy that names one of the suite keeps its options. */
-export function overrideSuite(suite: Suite, options: Arguments, path: string): Suite {
-  const names = options.list("model");
+/** Returns the flags given to a command that runs trials; paths of files are the user's. */
+export function runFlags<P extends Command>(place: P, options: Arguments): FlagsOf<P> {
+  const flags = readFlags(
+    place,
+    (name) => options.has(name) ? [""] : options.list(name),
+    (reason) => options.error(reason),
+  );
+  const paths = ["journal", "record", "replay", "auto", "prices"];
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, value]) =>
+      [name, paths.includes(name) ? userPath(value as string) : value] as const
+    ),
+  ) as FlagsOf<P>;
+}
+
+/** What a command prints on a run goes to stderr, as its tables go to stdout. */
+export const PRINTER: Printer = {
+  note: (line) => console.error(line),
+  warn: (line) => console.error(`Warning: ${line}`),
+};
+
+/** A suite file with the flags that change it. */
+export function suiteRequest(
+  path: string,
+  flags: FlagsOf<"run"> & FlagsOf<"selfcheck">,
+): RunRequest {
+  const suite = readJsonc(path, SUITE);
+  const { models: _, strategies: __, prices: ___, ...others } = flags;
+  const settings = settingsOf(suite, others);
+  return { ...fileRequest(path), suite: changedSuite(suite, flags, settings, path), settings };
+}
+
+/** What belongs to the file of a suite: paths of its call sets are relative to it. */
+export function fileRequest(path: string) {
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  return {
+    subject: path,
+    printer: PRINTER,
+    setPath: (set: string) => /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
+    baselinePath: userPath,
+  };
+}
+
+/** Changes a suite by flags; a model or strategy that names one of the suite keeps its options. */
+function changedSuite(
+  suite: Suite,
+  flags: FlagsOf<"run">,
+  settings: Settings,
+  path: string,
+): Suite {
+  const { models: names = [], strategies = [] } = flags;
   const entries = suite.models.map((entry): ModelEntry =>
     typeof entry === "string" ? { model: entry } : entry
   );
-  const baseURL = options.text("base-url");
   const chosen = names.length === 0
     ? entries
     : names.map((name) => entries.find((entry) => modelName(entry) === name) ?? { model: name });
-  const crossed = withEfforts(withApis(chosen, options), options);
-  const models = crossed.map(({ entry }) => {
-    const { baseURL: own, ...others } = entry;
-    return {
-      ...others,
-      // The flag's server is not part of the plan, so that a run can be resumed with another address.
-      ...(own === undefined || baseURL !== undefined ? {} : { baseURL: own }),
-    };
-  });
-  const strategies = options.list("strategy").map((name) =>
-    suite.strategies?.find((entry) => strategyName(entry) === name) ?? name
-  );
-  const perturbations = options.list("perturbation");
-  const tokens = options.integer("max-tokens", 1);
-  const usd = options.number("max-usd");
-  const budget = {
-    ...suite.budget,
-    ...defined({ tokens, usd }),
-  };
-  const table = options.text("prices");
-  const declared = table === undefined ? suite.prices : readJsonc(userPath(table), PRICES);
-  const prices = declared === undefined ? undefined : crossedPrices(declared, chosen, crossed);
-  const seed = options.integer("seed");
+  const crossed = withEfforts(withApis(chosen, flags), flags);
+  const models = crossed.map(({ entry: { baseURL, ...others } }) => ({
+    ...others,
+    // The flag's server is not part of the plan, so that a run can be resumed with another address.
+    ...(flags.baseURL === undefined ? defined({ baseURL }) : {}),
+  }));
+  const declared = flags.prices === undefined ? suite.prices : readJsonc(flags.prices, PRICES);
   return parseWith(SUITE, {
     ...suite,
+    ...suiteSettings(settings),
     models,
-    ...(strategies.length === 0 ? {} : { strategies }),
-    ...(perturbations.length === 0 ? {} : { perturbations }),
-    ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...defined({ prices, seed }),
+    ...(strategies.length === 0 ? {} : {
+      strategies: strategies.map((name) =>
+        suite.strategies?.find((entry) => strategyName(entry) === name) ?? name
+      ),
+    }),
+    ...(declared === undefined ? {} : { prices: crossedPrices(declared, chosen, crossed) }),
   }, `${path} with the options given`);
 }
 
@@ -99,12 +128,10 @@ interface Crossed {
 }
 
 /** Returns each model with each API, once; with several APIs, names of entries include the API. */
-function withApis(entries: readonly ModelEntry[], options: Arguments): Crossed[] {
-  const apis = options.list("api").map((api) => {
-    const known = APIS.find((one) => one === api);
-    if (known !== undefined) return known;
-    throw options.error(`--api must be one of ${APIS.join(", ")}: it is ${api}`);
-  });
+function withApis(
+  entries: readonly ModelEntry[],
+  { api: apis = [] }: FlagsOf<"run">,
+): Crossed[] {
   if (apis.length === 0) return entries.map((entry) => ({ entry, before: modelName(entry) }));
   const crossed = entries.flatMap((old) =>
     apis.map((api): Crossed => {
@@ -122,14 +149,10 @@ function withApis(entries: readonly ModelEntry[], options: Arguments): Crossed[]
 }
 
 /** Returns each model with each thinking budget; with several budgets, names include the budget. */
-function withEfforts(crossed: readonly Crossed[], options: Arguments): Crossed[] {
-  const efforts = options.list("reasoning-effort").map((effort) => {
-    const known = REASONING_EFFORTS.find((one) => one === effort);
-    if (known !== undefined) return known;
-    throw options.error(
-      `--reasoning-effort must be one of ${REASONING_EFFORTS.join(", ")}: it is ${effort}`,
-    );
-  });
+function withEfforts(
+  crossed: readonly Crossed[],
+  { reasoningEffort: efforts = [] }: FlagsOf<"run">,
+): Crossed[] {
   if (efforts.length === 0) return [...crossed];
   return crossed.flatMap(({ entry, before }) =>
     efforts.map((reasoningEffort): Crossed => {
@@ -151,93 +174,6 @@ function crossedPrices(
   return {
     ...Object.fromEntries(more.map(([now, before]) => [now, base[before]!])),
     ...prices,
-  };
-}
-
-/** At most this many warnings of call sets are shown. */
-const MOST_WARNINGS = 5;
-
-/** Plans a suite file; paths of its call sets are relative to the file. */
-export function planSuiteFile(
-  suite: Suite,
-  path: string,
-  options: Pick<PlanOptions, "sharded"> = {},
-): ReturnType<typeof planSuite> {
-  const folder = path.slice(0, path.lastIndexOf("/") + 1);
-  const source = questionSource(
-    suite.tasks,
-    (set) => /^([/\\]|[A-Za-z]:[/\\])/.test(set) ? set : folder + set,
-  );
-  const warnings = source?.warnings ?? [];
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) {
-    console.error(`Warning: ${printable(warning, 2_000)}`);
-  }
-  if (warnings.length > MOST_WARNINGS) {
-    console.error(`Warning: ${warnings.length - MOST_WARNINGS} more warnings of the call sets`);
-  }
-  return planSuite(suite, {
-    source: path,
-    ...options,
-    ...defined({ tasks: source }),
-  });
-}
-
-/** Prints what the gate can decide and what the run may cost, before anything is spent. */
-export function printForecast(plan: Plan): void {
-  const gateForecast = forecast(plan);
-  for (
-    const line of [
-      ...gateForecast?.lines ?? [],
-      ...forecastCost(plan, estimateUsage(plan), gateForecast),
-    ]
-  ) {
-    console.error(line);
-  }
-  for (const warning of planWarnings(plan, gateForecast)) console.error(`Warning: ${warning}`);
-}
-
-/**
- * Opens the recordings to record to or replay from, and prints a notice; `undefined` without such flags.
- *
- * @throws {InputError} If the suite cannot be recorded, as with a fresh seed.
- */
-export function openRecordings(
-  options: Arguments,
-  path: string,
-  seed: Suite["seed"],
-): Recordings | undefined {
-  const recordingOptions = recordingsFromFlags((flag) => {
-    const folder = options.text(flag);
-    return folder === undefined ? undefined : userPath(folder);
-  });
-  if (recordingOptions === undefined) return undefined;
-  assertRecordable(path, recordingOptions, { agent: false, fresh: seed === "fresh" });
-  const recordings = new Recordings(recordingOptions);
-  console.error(recordings.notice);
-  return recordings;
-}
-
-/** Returns the connection options of all models of a run. */
-export function connectOptions(options: Arguments) {
-  const baseURL = options.text("base-url");
-  if (baseURL !== undefined && /[?#@]/.test(baseURL)) {
-    throw options.error(
-      "--base-url must have no user name, password or query, as journals keep plans: it has one",
-    );
-  }
-  if (baseURL !== undefined && !/^https?:\/\/./.test(baseURL)) {
-    throw options.error(`--base-url must be an http or https URL: it is ${baseURL}`);
-  }
-  const retries = options.integer("retries");
-  const timeout = options.number("request-timeout");
-  if (timeout !== undefined && timeout <= 0) {
-    throw options.error(`--request-timeout must be above 0: it is ${timeout}`);
-  }
-  const requestsPerMinute = options.integer("requests-per-minute", 1);
-  const tokensPerMinute = options.integer("tokens-per-minute", 1);
-  return {
-    ...defined({ baseURL, retries, requestsPerMinute, tokensPerMinute }),
-    ...(timeout === undefined ? {} : { requestTimeout: 1000 * timeout }),
   };
 }
 

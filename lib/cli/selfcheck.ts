@@ -3,7 +3,6 @@
  * @module
  */
 
-import { Connections } from "../models/connect.ts";
 import {
   byGraph,
   byVariant,
@@ -13,7 +12,7 @@ import {
   variantOf,
 } from "../gate/variant.ts";
 import { isRemoving } from "../perturbations/ids.ts";
-import { parseWith, readJsonc } from "../base/input.ts";
+import { parseWith } from "../base/input.ts";
 import { InputError, reasonOf } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import { exitCodeOf } from "../gate/decide_trials.ts";
@@ -21,25 +20,23 @@ import { GATE_POLICY, type GatePolicy, isUpgrade } from "../gate/policy.ts";
 import { cellName } from "../reports/metrics/metrics.ts";
 import { renderChecks } from "../reports/terminal.ts";
 import { readResults } from "../runs/journal/results.ts";
-import { Run } from "../runs/run.ts";
 import { type Check, selfCheck } from "../gate/self_check.ts";
-import { SUITE, type Suite } from "../runs/suite.ts";
+import type { Suite } from "../runs/suite.ts";
 import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { unitNames } from "../gate/unit_names.ts";
 import { percent } from "../base/numbers.ts";
-import { Arguments, userPath } from "./arguments.ts";
+import { type Arguments, userPath } from "./arguments.ts";
 import { Progress } from "./progress.ts";
+import { finish, Interrupt, PRINTER, runArguments, runFlags, suiteRequest } from "./running.ts";
+import { flagList } from "../runs/flags.ts";
 import {
-  connectOptions,
-  finish,
-  Interrupt,
-  overrideSuite,
-  planSuiteFile,
+  planRun,
+  planWithSets,
   printForecast,
-  RUN_LISTS,
-  RUN_VALUES,
-} from "./running.ts";
+  type RunRequest,
+  RunSession,
+} from "../runs/session.ts";
 
 export const SELFCHECK_HELP = `toolgate selfcheck SUITE.jsonc | F.jsonl...: how often the gate errs
 
@@ -56,17 +53,16 @@ needs two or more trials of every graph ("repetitions": 2).
   --draw-seed N        seed of the draws (default 1)
   --json               prints the checks as JSON
 
-For a suite, also the options of run: --model, --api, --base-url, --strategy, --perturbation,
---reasoning-effort, --seed, --out, --concurrency, --max-tokens, --max-usd, --prices, --request-timeout,
---retries, --requests-per-minute, --tokens-per-minute.
+For a suite, also these options of run:
+
+${flagList("selfcheck")}
 
 Exit code 0 when no error rate is proved to be above the allowed one, 1 when one is, 3 when trials are missing.`;
 
 /** Prints the checks to stdout. */
 export async function selfcheck(arguments_: readonly string[]): Promise<number> {
-  const options = new Arguments("selfcheck", arguments_, {
-    values: [...RUN_VALUES, "gate", "margin", "confidence", "gates", "draw-seed"],
-    lists: RUN_LISTS,
+  const options = runArguments("selfcheck", arguments_, {
+    values: ["gate", "margin", "confidence", "gates", "draw-seed"],
     switches: ["sequential", "json"],
   });
   const [first] = options.operands;
@@ -179,34 +175,24 @@ function trialsOfJournals(options: Arguments): CheckInput {
 }
 
 async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInput> {
-  const path = userPath(file);
-  const suite = overrideSuite(readJsonc(path, SUITE), options, path);
-  const plan = planSuiteFile(withTwoArms(suite, path), path);
+  const request = suiteRequest(userPath(file), runFlags("selfcheck", options));
+  const { suite } = request;
+  const planned = planRun({ ...request, suite: withTwoArms(suite, request) });
+  const { plan } = planned;
   console.error(
     `Each ${
       unitNames(plan.trials.map(({ task }) => task)).one
     } is run ${plan.resolved.repetitions} times: ${plan.trials.length} trials`,
   );
-  if (suite.seed === "fresh") console.error(`Fresh seed ${plan.resolved.seed}`);
-  printForecast(plan);
+  printForecast(plan, PRINTER);
   const progress = new Progress(plan);
   const limiters = new RateLimiters((line) => progress.note(line));
-  await using connections = new Connections({
-    ...connectOptions(options),
-    sets: plan.callSets ?? [],
-    limiters,
-  });
+  await using session = new RunSession(planned, limiters);
   using interrupt = new Interrupt();
-  const out = options.text("out");
-  const concurrency = options.integer("concurrency", 1);
-  using running = new Run(plan, {
-    connect: (entry) => connections.model(entry),
+  using running = session.begin({
     signal: interrupt.signal,
     onTrial: (trial, resumed) => progress.count(trial, resumed),
-    ...defined({ concurrency }),
-    ...(out === undefined ? {} : { journal: userPath(out) }),
   });
-  running.connect();
   running.open();
   const { finished } = await finish(running, progress, interrupt.signal);
   limiters.tellWaiting();
@@ -219,11 +205,11 @@ async function trialsOfSuite(file: string, options: Arguments): Promise<CheckInp
 }
 
 /** Returns the suite without its gate and with twice its trials of each graph, for two arms. */
-function withTwoArms(suite: Suite, path: string): Suite {
+function withTwoArms(suite: Suite, request: RunRequest): Suite {
   const { gate, repetitions = 1, ...others } = suite;
   // A sequential gate plans its own size; here all trials of a gate of fixed size are run.
   const graphs = gate?.sequential
-    ? planSuiteFile(suite, path, { sharded: true }).resolved.graphs
+    ? planWithSets(suite, request, true).resolved.graphs
     : suite.graphs;
   return {
     ...others,

@@ -33,7 +33,7 @@ export interface QuestionSource extends TaskSource {
  */
 export function questionSource(
   tasks: Suite["tasks"],
-  locate: (path: string) => string,
+  locate: (path: string) => string = (path) => path,
 ): QuestionSource | undefined {
   const entries = tasks.flatMap((entry) => "set" in entry ? [entry] : []);
   if (entries.length === 0) return undefined;

@@ -23,7 +23,8 @@ import { withinRecording } from "../models/recordings/trial_recording.ts";
 import type { Recordings } from "../models/recordings/recordings.ts";
 import { differences, foreignTrial } from "./journal/results.ts";
 import type { Plan } from "./plan.ts";
-import { type Shard, shardOf, shardText } from "./shards.ts";
+import { shardOf } from "./_assign_shards.ts";
+import { type Shard, shardText } from "./shard_text.ts";
 import { type SkippedTrial, Stopping } from "./early_stopping.ts";
 import { type ModelEntry, modelName } from "../models/entry.ts";
 import {

@@ -21,11 +21,8 @@ import {
   type Surface,
   SURFACES,
 } from "../tasks/generated/graph.ts";
-import { FAULT_PATTERN, isFault } from "../tools/fault.ts";
-import { cannot, reasonOf } from "../base/errors.ts";
-import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
+import { cannot } from "../base/errors.ts";
 import { MODEL, type ModelEntry } from "../models/entry.ts";
-import { GATE_POLICY, type GatePolicy } from "../gate/policy.ts";
 import {
   type CaseSpec,
   type ProbeId,
@@ -33,8 +30,8 @@ import {
   type ProbeSpec,
   type QuestionSpec,
 } from "../trials/executors/task_kind.ts";
-import { BUDGET, type Budget, PRICES, type Prices } from "../models/prices.ts";
-import type { Limits } from "../trials/agent/session.ts";
+import { OPTIONS, optionSchemas } from "./options.ts";
+import type { SuiteSettings } from "./option_types.ts";
 import { STRATEGY, STRATEGY_ID, type StrategyEntry } from "../trials/strategies/entry.ts";
 import { briefSpec } from "../tasks/generated/task.ts";
 
@@ -117,59 +114,20 @@ export interface Cells {
 }
 
 /** A suite as written by users. */
-export interface Suite {
+export interface Suite extends SuiteSettings {
   /** The name, which is part of every record. */
   readonly name: string;
   /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
-  /** Graphs per cell; default 5. A sequential gate sets it itself. */
-  readonly graphs?: number;
   /** The sizes of generated tasks, probes, or call sets. */
   readonly tasks: readonly (Grid | ProbeSet | QuestionSet)[];
   /** The models. */
   readonly models: readonly (string | ModelEntry)[];
   /** The strategies, by id or with options; default `["baseline"]`. */
   readonly strategies?: readonly (string | StrategyEntry)[];
-  /**
-   * The perturbations, by id or several ids joined by `+`; default `none`. Faults of functions are among
-   * them, such as `timeout`, `timeout:3` or `flaky:0.35`.
-   */
-  readonly perturbations?: readonly string[];
-  /** Trials of each graph; default 1. */
-  readonly repetitions?: number;
-  /** The limits of each trial. */
-  readonly limits?: Limits;
-  /**
-   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field`; default
-   * `false`.
-   */
-  readonly references?: boolean;
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: string | JudgeEntry;
-  /** The gate for each model, strategy and perturbation. */
-  readonly gate?: GatePolicy;
-  /** The budget of the run: once it is spent, nothing more is started. */
-  readonly budget?: Budget;
-  /** The prices of models, required for budgets and limits in US dollars. */
-  readonly prices?: Prices;
 }
-
-const ANY_PERTURBATION = [...PERTURBATIONS.filter((id) => !isFault(id)), FAULT_PATTERN].join("|");
-
-/** The schema of perturbation ids. Errors are one sentence; editors get a pattern. */
-const PERTURBATION_ID = z.string().check((context) => {
-  try {
-    perturbationsIn(context.value);
-  } catch (error) {
-    const message = reasonOf(error).replace(/^Cannot use the perturbation as it /, "");
-    context.issues.push({ code: "custom", message, input: context.value });
-  }
-}).meta({
-  anyOf: [
-    { enum: ["none", ...PERTURBATIONS] },
-    { pattern: `^(${ANY_PERTURBATION})(\\+(${ANY_PERTURBATION}))*$` },
-  ],
-});
 
 const count = z.int().min(0);
 const nonEmpty = <T extends z.ZodType>(item: T) => z.array(item).min(1, "must not be empty");
@@ -229,42 +187,22 @@ const JUDGE = MODEL.safeExtend({
   ).exactOptional(),
 });
 
-/** The schema of limits. */
-const LIMITS = z.strictObject({
-  calls: z.int().min(1).exactOptional(),
-  steps: z.int().min(1).exactOptional(),
-  seconds: z.number().gt(0).exactOptional(),
-  tokens: z.int().min(1).exactOptional(),
-  observation: z.int().min(1).exactOptional(),
-  parallel: z.int().min(1).exactOptional(),
-  depth: z.int().min(1).exactOptional(),
-});
-
 const RULES = z.strictObject({
   $schema: z.string().exactOptional(),
   name: z.string().min(1).max(200),
-  seed: z.union([z.int().min(0), z.literal("fresh")], {
-    error: 'must be a whole number from 0 on, or "fresh"',
-  }),
-  graphs: z.int().min(1).exactOptional(),
   tasks: nonEmpty(z.union([GRID, PROBE_SET, QUESTION_SET])),
   models: nonEmpty(z.union([z.string().min(1), MODEL])),
   strategies: nonEmpty(z.union([STRATEGY_ID, STRATEGY])).exactOptional(),
-  perturbations: z.array(PERTURBATION_ID).exactOptional(),
-  repetitions: z.int().min(1).exactOptional(),
-  limits: LIMITS.exactOptional(),
-  references: z.boolean().exactOptional(),
   judge: z.union([z.string().min(1), JUDGE]).exactOptional(),
-  gate: GATE_POLICY.exactOptional(),
-  budget: BUDGET.exactOptional(),
-  prices: PRICES.exactOptional(),
+  ...optionSchemas("suite"),
+  seed: OPTIONS.seed.schema!,
 });
 
 /** The schema of suite files. */
-export const SUITE: z.ZodType<Suite> = RULES;
+export const SUITE = RULES as unknown as z.ZodType<Suite>;
 
 /** The schema of suites whose tasks no file can name. */
-export const CASE_SUITE: z.ZodType<Suite> = RULES.extend({ tasks: z.tuple([]) });
+export const CASE_SUITE = RULES.extend({ tasks: z.tuple([]) }) as unknown as z.ZodType<Suite>;
 
 /**
  * Crosses the sizes of `grid`. Combinations with `depth >= core` are skipped and counted. A set of probes

@@ -5,19 +5,22 @@
 
 import type { Flags } from "./_flags.ts";
 import { cannot } from "../base/errors.ts";
+import { defined } from "../base/json.ts";
 import { sha256 } from "../base/hash.ts";
 import { resolvePath } from "../base/output_file.ts";
 
 /** Replaces each folder, a path ending in "/", by a file in it that is named after the benchmark. */
 export function withFileNames(flags: Flags, name: string): Flags {
-  const { out, report, verdict } = flags;
-  const file = (path: string, extension: string) =>
-    path.endsWith("/") ? `${path}${fileName(name)}.${extension}` : path;
+  const { journal, report, verdict } = flags;
+  const file = (path: string | undefined, extension: string) =>
+    path?.endsWith("/") ? `${path}${fileName(name)}.${extension}` : path;
   return {
     ...flags,
-    ...(out === undefined ? {} : { out: file(out, "jsonl") }),
-    ...(report === undefined ? {} : { report: file(report, "html") }),
-    ...(verdict === undefined ? {} : { verdict: file(verdict, "json") }),
+    ...defined({
+      journal: file(journal, "jsonl"),
+      report: file(report, "html"),
+      verdict: file(verdict, "json"),
+    }),
   };
 }
 

@@ -6,38 +6,35 @@
 import { defined } from "../base/json.ts";
 import { AssertionError } from "@std/assert/assertion-error";
 import { assertRight, passes } from "./assertions/trials.ts";
+import type { Baseline } from "../runs/baseline.ts";
 import {
-  assertComparable,
-  type Baseline,
-  baselineOfGate,
-  missingBaseline,
-} from "../runs/baseline.ts";
-import {
-  assertFlags,
   type BenchmarkOptions,
   connectChoice,
   identityOfChoice,
   modelChoices,
   planBenchmark,
-  type PlanInputs,
-  recordingsOf,
+  printerOf,
+  type Registration,
 } from "./options.ts";
 import { compareStrategies } from "../gate/comparison.ts";
-import { Connections } from "../models/connect.ts";
 import { onInterruption, untilInterrupted } from "./_interruption.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
 import { type Flags, parseFlags } from "./_flags.ts";
-import { estimateUsage, forecast, forecastCost, planWarnings } from "../runs/forecast.ts";
-import { parseWith } from "../base/input.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { type DecidedVariant, decideTrials } from "../gate/decide_trials.ts";
 import { writeOutput } from "../base/output_file.ts";
 import type { Plan } from "../runs/plan.ts";
-import { type CompletePolicy, GATE_POLICY } from "../gate/policy.ts";
+import type { CompletePolicy } from "../gate/policy.ts";
 import { claimFile, shareFile, withFileNames } from "./_claimed_files.ts";
 import { openReport, writeReport } from "./_write_report.ts";
-import { Recordings } from "../models/recordings/recordings.ts";
-import { Run } from "../runs/run.ts";
+import type { Run } from "../runs/run.ts";
+import {
+  type PlannedRun,
+  printForecast,
+  RunSession,
+  type Settings,
+  settingsOf,
+} from "../runs/session.ts";
 import { shellQuote } from "../base/shell_quote.ts";
 import type { SkippedTrial } from "../runs/early_stopping.ts";
 import { isCase, type TaskSpec } from "../trials/executors/task_kind.ts";
@@ -46,8 +43,8 @@ import { RateLimiters } from "../models/http/rate_limiter.ts";
 import type { TrialSummary } from "../trials/summary.ts";
 import { parseTrialId, type PlannedTrial } from "../trials/trial_id.ts";
 
-/** The registration of a benchmark besides its options. */
-export interface RegisteredPlan extends Pick<PlanInputs, "name" | "subject" | "source"> {
+/** The registration of a benchmark, with the names of its tests. */
+export interface RegisteredPlan extends Registration {
   /** Returns the test name of a trial. */
   readonly titleOf: (planned: PlannedTrial) => string;
 }
@@ -74,70 +71,64 @@ function withoutFrames(error: unknown): never {
  */
 export function registerBenchmark(options: BenchmarkOptions, registration: RegisteredPlan): void {
   const { name, subject } = registration;
-  const flags = withFileNames(parseFlags(Deno.args), name);
-  const journal = flags.out ?? options.journal;
-  assertFlags(subject, flags, journal, options.gate !== undefined);
-  const gate = options.gate === undefined
-    ? undefined
-    : parseWith(GATE_POLICY, options.gate, `the gate of ${subject}`);
-  const baseline = baselineOfGate(gate);
-  for (const notice of baseline?.notices ?? []) console.error(`${name}: ${notice}`);
-  const missing = missingBaseline(gate, baseline);
-  if (missing !== undefined && journal === undefined) {
-    throw cannot(`run ${subject}`, missing);
+  const flags = withFileNames(parseFlags(Deno.args, subject), name);
+  const settings = settingsOf(options, flags);
+  assertFlags(subject, flags, settings);
+  const planned = planBenchmark(options, settings, registration);
+  if (planned.missing !== undefined && settings.journal === undefined) {
+    throw cannot(`run ${subject}`, planned.missing);
   }
-  const plan = planBenchmark(options, { ...registration, flags, journal, baseline });
-  registerPlan(plan, options, { ...registration, flags, journal, baseline });
+  registerPlan(planned, options, registration);
 }
 
-/** A registration with its files. */
-interface Registration extends RegisteredPlan {
-  readonly flags: Flags;
-  /** The file to which finished trials are appended. */
-  readonly journal: string | undefined;
-  /** The baseline of the gate. */
-  readonly baseline: Baseline | undefined;
+/** Refuses flags that would have no effect on tests, or lose paid results. */
+function assertFlags(subject: string, flags: Flags, { gate, journal }: Settings): void {
+  const { verdict, report, shard, only } = flags;
+  const isPart = shard !== undefined || only !== undefined;
+  const fault = verdict !== undefined && (gate === undefined || isPart)
+    ? "--verdict needs a gate that decides, over all trials"
+    : report !== undefined && only !== undefined
+    ? "--report needs more than the one trial of --only"
+    : shard !== undefined && gate !== undefined && journal === undefined
+    ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
+    : undefined;
+  if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
 }
 
-function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Registration): void {
-  const { name, subject, flags, baseline, journal, titleOf } = registration;
+function registerPlan(
+  planned: PlannedRun,
+  options: BenchmarkOptions,
+  registration: RegisteredPlan,
+): void {
+  const { name, titleOf } = registration;
+  const { plan, settings, baseline, missing } = planned;
+  const { journal, verdict, shard } = settings;
   const { agent } = options;
-  const missing = missingBaseline(plan.gate, baseline);
   const choices = modelChoices(options);
-  const concurrency = flags.concurrency ?? options.concurrency;
-  const connections = connectionsOf(options, plan, flags);
-  if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
-  const only = flags.only === undefined ? undefined : onlyTrials(plan, flags.only);
-  if (only !== undefined) claimReplay(only.length > 0, flags.only!);
+  const only = settings.only === undefined ? undefined : onlyTrials(plan, settings.only);
+  if (only !== undefined) claimReplay(only.length > 0, settings.only!);
   // A baseline is only read; several benchmarks may share it.
   if (baseline !== undefined) shareFile(baseline.file, "the baseline of a gate");
   if (journal !== undefined && only === undefined) claimFile(registration, journal, "trials");
-  if (flags.verdict !== undefined) {
-    claimFile(registration, flags.verdict, "verdicts");
+  if (verdict !== undefined) {
+    claimFile(registration, verdict, "verdicts");
     // An unwritable file must fail before anything is paid for; an old verdict is overwritten.
-    writeVerdicts(flags.verdict, reportProblem(name, "the run has not come to its end"));
+    writeVerdicts(verdict, reportProblem(name, "the run has not come to its end"));
   }
-  const report = only === undefined ? flags.report ?? options.report : undefined;
+  const report = only === undefined ? settings.report : undefined;
   if (report !== undefined) claimFile(registration, report, "report");
   const begin = report === undefined ? () => {} : openReport(report);
   const interruption = new AbortController();
-  const recordings = openRecordings(options, registration);
-  const run = new Run(plan, {
+  const session = new RunSession(planned, RATE_LIMITERS);
+  const { recordings } = session;
+  if (recordings !== undefined) printOnce(recordings.notice);
+  const run = session.begin({
     signal: interruption.signal,
-    connect: (entry) => connectChoice(entry, choices, connections, agent),
+    connect: (entry) => connectChoice(entry, choices, session.connections, agent),
     identify: (entry) => identityOfChoice(entry, choices),
-    ...defined({ recordings }),
     slowStart: true,
-    resume: flags.resume,
-    retryInvalid: flags.retryInvalid,
-    ...defined({ concurrency, shard: flags.shard, only, baseline }),
-    // A replay runs one trial, which belongs to no run.
-    ...(journal === undefined || only !== undefined ? {} : { journal }),
-    ...defined({ agent }),
+    ...defined({ only, agent }),
   });
-  recordings?.claim(run.trials, subject);
-  run.connect();
-  for (const notice of run.notices) console.error(notice);
   // A replay fails whenever its trial does, even with a gate.
   const state: RunState = {
     begin,
@@ -150,17 +141,16 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Regis
   const { signal } = interruption;
   registerCases(name, run, { strict, prices: plan.prices, titleOf, signal }, state);
   if (plan.gate !== undefined) {
-    const partial = flags.shard !== undefined || only !== undefined;
-    if (!partial) printForecast(name, plan);
-    const file = flags.verdict;
-    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, file, state, signal };
-    registerGate(name, { ...gate, sharded: flags.shard !== undefined });
+    const sharded = shard !== undefined;
+    const partial = sharded || only !== undefined;
+    if (!partial) printForecast(plan, printerOf(name));
+    const gate = { plan, policy: plan.gate, run, baseline, missing, partial, sharded };
+    registerGate(name, { ...gate, file: verdict, state, signal });
   }
   const writeTrials = async (trials: readonly Trial[], stopped: string | undefined) => {
     if (report === undefined || trials.length === 0) return;
     const { decision, origin } = state;
     const replay = (trial: Trial) => replayLine(origin, trial);
-    const { shard } = flags;
     await writeReport(report, plan, { trials, shard, decision, stopped, replay });
     console.log(`${name}: report: ${report}`);
   };
@@ -171,7 +161,7 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Regis
     run[Symbol.dispose]();
     if (!hasBegun && count === 0) return;
     // Of several benchmarks in a file, those already over were not interrupted.
-    const isOver = isWhole && (strict || flags.shard !== undefined || state.decision !== undefined);
+    const isOver = isWhole && (strict || shard !== undefined || state.decision !== undefined);
     if (isOver) return await writeTrials(trials, run.stopped);
     const planned = run.trials.length;
     const advice = only !== undefined || journal === undefined
@@ -187,7 +177,7 @@ function registerPlan(plan: Plan, options: BenchmarkOptions, registration: Regis
     const lines = recordings?.mode === "replay" ? recordings.doubts : recordings?.summary;
     for (const line of lines ?? []) console.error(`${name}: ${line}`);
     run[Symbol.dispose]();
-    await connections[Symbol.asyncDispose]();
+    await session[Symbol.asyncDispose]();
     stopListening();
   });
 }
@@ -217,34 +207,13 @@ async function finishedTrials(run: Run, { whole }: Pick<RunState, "whole">) {
 /** Shared by all benchmarks of a file, as a server's limits apply to all of them. */
 const RATE_LIMITERS = new RateLimiters((line) => console.error(line));
 
-/** Notices of recordings that were already printed: a test file may have many benchmarks. */
+/** Notices that were printed already. */
 const printedNotices = new Set<string>();
 
-function openRecordings(
-  options: BenchmarkOptions,
-  { flags, subject }: Registration,
-): Recordings | undefined {
-  const settings = recordingsOf(options, flags, subject);
-  if (settings === undefined) return undefined;
-  const recordings = new Recordings(settings);
-  if (!printedNotices.has(recordings.notice)) console.error(recordings.notice);
-  printedNotices.add(recordings.notice);
-  return recordings;
-}
-
-function connectionsOf(
-  options: BenchmarkOptions,
-  { callSets = [] }: Plan,
-  { rates }: Flags,
-): Connections {
-  const { baseURL, retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
-  return new Connections({
-    sets: callSets,
-    limiters: RATE_LIMITERS,
-    ...defined({ requestsPerMinute, tokensPerMinute }),
-    ...rates,
-    ...defined({ baseURL, retries, requestTimeout }),
-  });
+/** Prints a notice once for all benchmarks of a file. */
+function printOnce(notice: string): void {
+  if (!printedNotices.has(notice)) console.error(notice);
+  printedNotices.add(notice);
 }
 
 /** At most this many replay commands are printed by a benchmark with a gate. */
@@ -352,15 +321,6 @@ async function skip(
   if (strict) throw new AssertionError(`The trial was not run as ${reason}`);
   const name = `${by === "gate" ? "not needed" : "not run"}: ${reason}`;
   await context.step({ name, ignore: true, fn() {} });
-}
-
-/** Prints the gate's forecast and, with prices, the cost, before anything is spent. */
-function printForecast(name: string, plan: Plan): void {
-  const result = forecast(plan)!;
-  // An estimate opens tasks, which may run the user's code.
-  const cost = plan.prices === undefined ? [] : forecastCost(plan, estimateUsage(plan), result);
-  for (const line of [...result.lines, ...cost]) console.log(`${name}: ${line}`);
-  for (const warning of planWarnings(plan, result)) console.error(`${name}: warning: ${warning}`);
 }
 
 interface GateTest {

@@ -6,7 +6,7 @@
 import { assertWritable, writeOutput } from "../base/output_file.ts";
 import type { Plan } from "../runs/plan.ts";
 import type { GateReport } from "../gate/gate_report.ts";
-import type { Shard } from "../runs/shards.ts";
+import type { Shard } from "../runs/shard_text.ts";
 import type { Trial } from "../trials/trial.ts";
 
 /** A finished run. */

@@ -3,23 +3,22 @@
  * @module
  */
 
-import type { Baseline } from "../runs/baseline.ts";
+import { z } from "zod";
 import { type Connections, identityOf } from "../models/connect.ts";
-import type { Flags } from "./_flags.ts";
 import { parseWith } from "../base/input.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import { cannot } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import type { Model } from "../models/model.ts";
-import { type Plan, planSuite, type TaskSource } from "../runs/plan.ts";
-import type { GatePolicy } from "../gate/policy.ts";
-import type { Budget, Prices } from "../models/prices.ts";
+import type { TaskSource } from "../runs/plan.ts";
+import { optionSchemas } from "../runs/options.ts";
+import type { RunSettings } from "../runs/option_types.ts";
 import {
-  assertRecordable,
-  type RecordingOptions,
-  recordingOptions,
-} from "../models/recordings/recordings.ts";
-import { seedToResume } from "../runs/run.ts";
-import type { Limits } from "../trials/agent/session.ts";
+  type PlannedRun,
+  planRun,
+  type Printer,
+  type Settings,
+  suiteSettings,
+} from "../runs/session.ts";
 import {
   CASE_SUITE,
   type Cells,
@@ -30,7 +29,6 @@ import {
   SUITE,
   type Suite,
 } from "../runs/suite.ts";
-import { questionSource } from "../runs/question_tasks.ts";
 import { MODEL, type ModelEntry } from "../models/entry.ts";
 import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
 import {
@@ -42,57 +40,17 @@ import {
 import { valueText } from "../calls/values/text.ts";
 
 /** Options of `benchmark()`. */
-export interface BenchmarkOptions {
+export interface BenchmarkOptions extends RunSettings {
   /** One or several models: a name such as `sim:planner` or `gpt-5`, an entry with options, or a model. */
   readonly model: ModelChoice | readonly ModelChoice[];
   /** The sizes of generated tasks, probes, or call sets. */
   readonly tasks: TaskChoice | readonly TaskChoice[];
   /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
   readonly seed: number | "fresh";
-  /** Graphs per cell; default 5. A sequential gate sets it itself. */
-  readonly graphs?: number;
   /** The strategies of each model, by id or with options; default `baseline`. */
   readonly strategies?: readonly (string | BenchmarkStrategy)[];
-  /** Perturbations of what each model sees, such as `RD` or `RP_F+CF`; default `none`. */
-  readonly perturbations?: readonly string[];
-  /** Trials of each graph; default 1. */
-  readonly repetitions?: number;
-  /** The limits of each trial. */
-  readonly limits?: Limits;
-  /**
-   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field` for call 1 or
-   * `$call_id.field`; default `false`. Calls are then carried out in the order of their references.
-   */
-  readonly references?: boolean;
-  /**
-   * The gate: against a success rate, or against a baseline on the same graphs. With a gate only its own test
-   * can fail; without one each unsolved case fails.
-   */
-  readonly gate?: GatePolicy;
   /** A model that judges how similar answers and truth are, for call sets. */
   readonly judge?: ModelChoice | JudgeEntry;
-  /** The budget of the run: once it is spent, nothing more is started. */
-  readonly budget?: Budget;
-  /** The prices of models in US dollars per million tokens; required for budgets and limits in dollars. */
-  readonly prices?: Prices;
-  /** Trials that run at the same time; default 8. */
-  readonly concurrency?: number;
-  /** Further attempts of a failed request; default 3. */
-  readonly retries?: number;
-  /** Milliseconds that one attempt of a request may take; default 600,000. */
-  readonly requestTimeout?: number;
-  /** Requests to each model that may begin within any 60 seconds; default unlimited. */
-  readonly requestsPerMinute?: number;
-  /** Input and output tokens of each model within any 60 seconds; default unlimited. */
-  readonly tokensPerMinute?: number;
-  /** The server of models that name none; default OpenAI's. */
-  readonly baseURL?: string;
-  /** A file to which finished trials are appended. */
-  readonly journal?: string;
-  /** Where replies are recorded, or replayed from without a key or a network. */
-  readonly recordings?: RecordingOptions;
-  /** An HTML file for the report at the end of the run; its folder is created if needed. */
-  readonly report?: string;
   /**
    * Works on the tasks instead of the agent loop, with the strategy `baseline` only; `model` then is only its
    * name.
@@ -131,64 +89,19 @@ function suiteJudge(judge: ModelChoice | JudgeEntry): string | JudgeEntry {
   return typeof judge === "object" && "reply" in judge ? judge.name : judge;
 }
 
-const OPTION_NAMES: readonly (keyof BenchmarkOptions)[] = [
-  "model",
-  "tasks",
-  "seed",
-  "graphs",
-  "strategies",
-  "perturbations",
-  "repetitions",
-  "limits",
-  "references",
-  "judge",
-  "gate",
-  "budget",
-  "prices",
-  "concurrency",
-  "retries",
-  "requestTimeout",
-  "requestsPerMinute",
-  "tokensPerMinute",
-  "baseURL",
-  "journal",
-  "recordings",
-  "report",
-  "agent",
-];
-
-/** Refuses flags that would have no effect or lose paid results. Errors refer to the run as `subject`. */
-export function assertFlags(
-  subject: string,
-  flags: Flags,
-  journal: string | undefined,
-  gated: boolean,
-): void {
-  const fault = flags.resume && journal === undefined
-    ? "--resume needs --out=FILE"
-    : flags.retryInvalid && !flags.resume
-    ? "--retry-invalid needs --resume"
-    : flags.verdict !== undefined &&
-        (!gated || flags.shard !== undefined || flags.only !== undefined)
-    ? "--verdict needs a gate that decides, over all trials"
-    : flags.report !== undefined && flags.only !== undefined
-    ? "--report needs more than the one trial of --only"
-    : flags.shard !== undefined && gated && journal === undefined
-    ? "--shard needs --out=FILE, as its gate is decided over the journals of all shards"
-    : undefined;
-  if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
-}
-
 /** The names of options. */
 export interface OptionWords {
-  /** The names in use here. */
+  /** Where they are used. */
+  readonly place: "benchmark" | "toolTest";
+  /** The names in use there, besides those of the table of options. */
   readonly names: readonly string[];
-  /** The names used elsewhere, with the name here. */
+  /** The names used elsewhere, with the name there. */
   readonly elsewhere: ReadonlyMap<string, string>;
 }
 
-const OPTION_WORDS: OptionWords = {
-  names: OPTION_NAMES,
+const BENCHMARK_WORDS: OptionWords = {
+  place: "benchmark",
+  names: ["model", "tasks", "strategies", "judge", "agent"] satisfies (keyof BenchmarkOptions)[],
   elsewhere: new Map([
     ["models", "model, which takes one or a list"],
     ["strategy", "strategies, which takes a list"],
@@ -196,35 +109,37 @@ const OPTION_WORDS: OptionWords = {
   ]),
 };
 
-/** Checks option names and concurrency, which the schema of suites does not cover. */
+/**
+ * Checks the names of options, and the values of those that no suite has.
+ *
+ * @throws {InputError} If there is no such option, or its value cannot be used.
+ */
 export function assertOptions(
   subject: string,
-  options: { readonly concurrency?: number },
-  words: OptionWords = OPTION_WORDS,
+  options: object,
+  { place, names, elsewhere }: OptionWords = BENCHMARK_WORDS,
 ): void {
-  const { concurrency, ...others } = options;
-  const unknown = Object.keys(others).find((option) => !words.names.includes(option));
+  const schemas = optionSchemas(place);
+  const known = [...names, ...Object.keys(schemas)];
+  const unknown = Object.keys(options).find((option) => !known.includes(option));
   if (unknown !== undefined) {
     throw cannot(
       `use ${subject}`,
       `there is no option ${printable(unknown, 100)}`,
-      adviceOn(unknown, options, words),
+      adviceOn(unknown, { ...options }, known, elsewhere),
     );
   }
-  if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || concurrency < 1)) {
-    throw cannot(
-      `use ${subject}`,
-      "concurrency must be a whole number from 1 on",
-      `it is ${concurrency}`,
-    );
-  }
+  const ofSuites = optionSchemas("suite");
+  const own = Object.entries(schemas).filter(([name]) => !(name in ofSuites));
+  parseWith(z.object(Object.fromEntries(own)), defined(options), subject);
 }
 
 /** What to use in place of an unknown option. */
 function adviceOn(
   unknown: string,
   options: Readonly<Partial<Record<string, unknown>>>,
-  { names, elsewhere }: OptionWords,
+  names: readonly string[],
+  elsewhere: ReadonlyMap<string, string>,
 ): string {
   const name = elsewhere.get(unknown);
   if (name !== undefined) return `here it is called ${name}`;
@@ -238,109 +153,72 @@ function adviceOn(
   return `it belongs to the model, as in model: { model: ${modelText}, ${unknown}: ${value} }`;
 }
 
-/** The inputs of a plan besides the options. */
-export interface PlanInputs {
-  /** The benchmark's name, and how errors refer to it. */
+/** The registration of a benchmark besides its options. */
+export interface Registration {
+  /** The benchmark's name. */
   readonly name: string;
+  /** How errors refer to it. */
   readonly subject: string;
-  readonly flags: Flags;
-  /** The journal to continue, if any. */
-  readonly journal: string | undefined;
-  /** The baseline of a gate. */
-  readonly baseline: Baseline | undefined;
   /** The source of tasks that no option names. */
   readonly source?: TaskSource;
 }
 
-/** Makes the plan of a benchmark; prints a fresh seed and the number of skipped crossings. */
+/**
+ * Plans a benchmark; prints its seed and the number of skipped crossings.
+ *
+ * @throws {InputError} If an option or flag cannot be used.
+ */
 export function planBenchmark(
   options: BenchmarkOptions,
-  { name, subject, flags, journal, baseline, source }: PlanInputs,
-): Plan {
-  const { graphs, strategies, perturbations, repetitions, limits, judge, gate, prices } = options;
-  const { references } = options;
-  const budget = { ...options.budget, ...flags.budget };
-  if (options.agent !== undefined && Object.keys(limits ?? {}).some((name) => name !== "calls")) {
+  settings: Settings,
+  { name, subject, source }: Registration,
+): PlannedRun {
+  const { agent, strategies, judge } = options;
+  if (agent !== undefined) assertAgent(subject, options);
+  const tasks = [options.tasks].flat() as readonly TaskChoice[];
+  const suite = parseWith(source === undefined ? SUITE : CASE_SUITE, {
+    ...suiteSettings(settings),
+    name,
+    tasks: tasks.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]),
+    models: ([options.model].flat() as readonly ModelChoice[]).map(suiteModel),
+    ...defined({ strategies: strategies?.map(suiteStrategy), judge: judge && suiteJudge(judge) }),
+  }, subject);
+  const planned = planRun({
+    subject,
+    suite,
+    settings,
+    source,
+    agent: agent !== undefined,
+    ownCode: agent !== undefined || source !== undefined ||
+      modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice),
+    skipped: tasks.reduce((sum, one) => sum + ("cells" in one ? one.skipped : 0), 0),
+    printer: printerOf(name),
+  });
+  if (agent !== undefined) assertAgentTasks(subject, planned.plan.resolved.cells);
+  return planned;
+}
+
+/** Returns where a benchmark says what matters about its run. */
+export function printerOf(name: string): Printer {
+  return {
+    note: (line) => console.log(`${name}: ${line}`),
+    warn: (line) => console.error(`${name}: warning: ${line}`),
+    flagPrefix: "-- ",
+  };
+}
+
+/** Checks that an agent of the user's own can work under the options. */
+function assertAgent(subject: string, options: BenchmarkOptions): void {
+  const { limits = {}, strategies = [], references } = options;
+  if (Object.keys(limits).some((name) => name !== "calls")) {
     throw cannot(
       `limit ${subject}`,
       "an agent of your own can only be limited by calls",
       `limits are ${JSON.stringify(limits)}`,
     );
   }
-  if (options.agent !== undefined) {
-    assertAgentStrategies(subject, (strategies ?? []).map(strategyId));
-    assertAgentCalls(subject, references === true);
-  }
-  const resumed = flags.resume && journal !== undefined ? seedToResume(journal) : undefined;
-  if (options.seed === "fresh" && flags.shard !== undefined && flags.seed === undefined) {
-    throw cannot(
-      `shard ${subject}`,
-      'all shards need the same seed and it is "fresh"',
-      "add --seed=NUMBER",
-    );
-  }
-  // Only the same graphs can be compared or continued.
-  const knownSeed = resumed ?? baseline?.plan?.seed;
-  if (
-    flags.seed === undefined && options.seed === "fresh" && resumed === undefined && baseline?.plan
-  ) {
-    console.log(
-      `${name}: seed ${knownSeed} of the baseline, as only the same graphs can be compared`,
-    );
-  }
-  const seed = flags.seed ?? (options.seed === "fresh" ? knownSeed ?? "fresh" : options.seed);
-  const recordings = recordingsOf(options, flags, subject);
-  if (recordings !== undefined) {
-    const agent = options.agent !== undefined;
-    assertRecordable(subject, recordings, {
-      agent,
-      fresh: seed === "fresh" && flags.only === undefined,
-    });
-  }
-  const tasks = [options.tasks].flat() as readonly TaskChoice[];
-  const grids = tasks.flatMap((one): Suite["tasks"] => "cells" in one ? one.cells : [one]);
-  const suite = parseWith(source === undefined ? SUITE : CASE_SUITE, {
-    name,
-    seed,
-    tasks: grids,
-    models: ([options.model].flat() as readonly ModelChoice[]).map(suiteModel),
-    ...defined({ graphs }),
-    ...(strategies === undefined ? {} : { strategies: strategies.map(suiteStrategy) }),
-    ...defined({ perturbations, repetitions, limits, references }),
-    ...(judge === undefined ? {} : { judge: suiteJudge(judge) }),
-    ...defined({ gate }),
-    ...(Object.keys(budget).length === 0 ? {} : { budget }),
-    ...defined({ prices }),
-  }, subject);
-  const questions = source === undefined ? questionSource(suite.tasks, (path) => path) : undefined;
-  const taskSource = source ?? questions;
-  for (const warning of questions?.warnings ?? []) {
-    console.error(`${name}: warning: ${printable(warning, 2_000)}`);
-  }
-  const plan = planSuite(suite, {
-    source: subject,
-    sharded: flags.shard !== undefined,
-    ...defined({ tasks: taskSource }),
-  });
-  if (options.agent !== undefined) assertAgentTasks(subject, plan.resolved.cells);
-  if (seed === "fresh" && flags.only === undefined) {
-    const drawn = plan.resolved.seed;
-    console.log(`${name}: fresh seed ${drawn}; add  -- --seed=${drawn}  to repeat this run`);
-  }
-  const skipped = tasks.reduce(
-    (sum, one) => sum + ("cells" in one ? one.skipped : 0),
-    plan.skipped,
-  );
-  if (skipped > 0) {
-    console.log(`${name}: skipped ${skipped} impossible crossings (depth must be below core)`);
-  }
-  const { baseURL } = options;
-  // Journals store plans, and no secret may reach a journal.
-  const stored = baseURL === undefined || /[?#@]/.test(baseURL) ? {} : { baseURL };
-  const isDropped = baseURL !== undefined && !("baseURL" in stored);
-  const ownCode = options.agent !== undefined || source !== undefined || isDropped ||
-    modelChoices(options).some((choice) => typeof choice === "object" && "reply" in choice);
-  return { ...plan, ...stored, ...(ownCode ? { ownCode } : {}) };
+  assertAgentStrategies(subject, strategies.map(strategyId));
+  assertAgentCalls(subject, references === true);
 }
 
 /** The strategy of a suite, with models by name. */
@@ -352,20 +230,6 @@ function suiteStrategy(entry: string | BenchmarkStrategy): string | StrategyEntr
     [stage, suiteModel(choice)] as const
   );
   return { ...others, models: Object.fromEntries(entries) };
-}
-
-/**
- * The recordings of a benchmark; `undefined` without any.
- *
- * @throws {InputError} If the option cannot be used.
- */
-export function recordingsOf(
-  { recordings }: BenchmarkOptions,
-  flags: Flags,
-  subject: string,
-): RecordingOptions | undefined {
-  const own = recordingOptions(recordings, subject);
-  return flags.recordings ?? own;
 }
 
 /** The identity of an entry's model before it is connected. */

@@ -3,7 +3,14 @@
  * @module
  */
 
-import { assertOptions, type BenchmarkOptions, type BenchmarkStrategy } from "./options.ts";
+import {
+  assertOptions,
+  type BenchmarkOptions,
+  type BenchmarkStrategy,
+  type ModelChoice,
+} from "./options.ts";
+import { optionSchemas } from "../runs/options.ts";
+import type { ToolTestSettings } from "../runs/option_types.ts";
 import { variantName } from "../gate/variant.ts";
 import { cannot, InputError } from "../base/errors.ts";
 import { defined, isJsonObject, printable } from "../base/json.ts";
@@ -21,29 +28,11 @@ import { Toolbox } from "../trials/executors/toolbox.ts";
 import { isObject } from "../calls/values/parts.ts";
 import { valueText } from "../calls/values/text.ts";
 
-/** Benchmark options that `toolTest()` also accepts. */
-export type SharedOptions = Pick<
-  BenchmarkOptions,
-  | "model"
-  | "limits"
-  | "references"
-  | "gate"
-  | "budget"
-  | "prices"
-  | "concurrency"
-  | "retries"
-  | "requestTimeout"
-  | "requestsPerMinute"
-  | "tokensPerMinute"
-  | "baseURL"
-  | "journal"
-  | "recordings"
-  | "report"
->;
-
 /** Options of `toolTest()`. */
 export interface ToolTestOptions<State = undefined>
-  extends Omit<ToolCase<State>, "name">, SharedOptions {
+  extends Omit<ToolCase<State>, "name">, ToolTestSettings {
+  /** One or several models: a name such as `sim:planner` or `gpt-5`, an entry with options, or a model. */
+  readonly model: ModelChoice | readonly ModelChoice[];
   /** The number of trials; default 1. A sequential gate sets it itself. */
   readonly trials?: number;
   /** The seed of perturbations; default 1. `fresh` draws one at the start. */
@@ -70,27 +59,11 @@ const CASE_OPTIONS: Readonly<Record<keyof Omit<ToolCase, "name">, true>> = {
   toolChoice: true,
   assert: true,
 };
-const RUN_OPTIONS: Readonly<Record<Exclude<keyof ToolTestOptions, keyof ToolCase>, true>> = {
-  model: true,
-  trials: true,
-  seed: true,
-  strategy: true,
-  perturbation: true,
-  limits: true,
-  references: true,
-  gate: true,
-  budget: true,
-  prices: true,
-  concurrency: true,
-  retries: true,
-  requestTimeout: true,
-  requestsPerMinute: true,
-  tokensPerMinute: true,
-  baseURL: true,
-  journal: true,
-  recordings: true,
-  report: true,
-};
+/** The options of its run that the table of options does not have. */
+const RUN_OPTIONS = ["model", "trials", "strategy", "perturbation"] as const satisfies Exclude<
+  keyof ToolTestOptions,
+  keyof ToolCase | keyof ToolTestSettings
+>[];
 
 /**
  * Registers a test of the user's tools. The model gets the question and the tools, works with them until it
@@ -150,7 +123,8 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
     throw cannot(`use ${subject}`, "it must have options", `they are ${options}`);
   }
   assertOptions(subject, options, {
-    names: Object.keys({ ...CASE_OPTIONS, ...RUN_OPTIONS }),
+    place: "toolTest",
+    names: [...Object.keys(CASE_OPTIONS), ...RUN_OPTIONS],
     elsewhere: new Map(
       [...SUITE_NAMES].map(([word, option]) => [word, `${option}, which takes one or a list`]),
     ),
@@ -165,10 +139,14 @@ function register<State>(name: string, options: ToolTestOptions<State>): void {
   const isSeveral = [listOf(model), strategies, perturbations].some((list = []) => list.length > 1);
   const open: TaskOpener = (spec, settings) =>
     isCase(spec) ? new CaseExecutor(toolCase, spec, settings) : openTask(spec, settings);
+  const names = Object.keys(optionSchemas("toolTest"));
   const benchmark: BenchmarkOptions = {
-    ...sharedOptions(options),
     ...(areIndependent(toolCase.tools) ? {} : { concurrency: 1 }),
-    ...defined({ concurrency: options.concurrency }),
+    ...Object.fromEntries(
+      Object.entries(options).filter(([option, value]) =>
+        names.includes(option) && value !== undefined
+      ),
+    ),
     model,
     tasks: [],
     seed,
@@ -214,21 +192,6 @@ function withOptionNames(options: object, register: () => void): void {
     });
     throw new InputError(message);
   }
-}
-
-/** The options that benchmarks have as well. */
-function sharedOptions<State>(
-  options: ToolTestOptions<State>,
-): Omit<SharedOptions, "model" | "concurrency"> {
-  const { gate, limits, references, budget, prices } = options;
-  const { retries, requestTimeout, requestsPerMinute, tokensPerMinute } = options;
-  const { baseURL, journal, recordings, report } = options;
-  const shared = {
-    ...{ gate, limits, references, budget, prices },
-    ...{ retries, requestTimeout, requestsPerMinute, tokensPerMinute },
-    ...{ baseURL, journal, recordings, report },
-  };
-  return Object.fromEntries(Object.entries(shared).filter(([, value]) => value !== undefined));
 }
 
 /** Whether trials that run at the same time cannot interfere with each other. */

@@ -7,7 +7,7 @@ import { FAILURE_TYPES, type FailureType } from "../../lib/calls/failure_types.t
 import { InputError } from "../../lib/base/errors.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { shardOf } from "../../lib/runs/shards.ts";
+import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { OUTCOMES, type Trial } from "../../lib/trials/trial.ts";

@@ -3,8 +3,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { gunzipSync } from "node:zlib";
 import { Buffer } from "node:buffer";
-import { Arguments } from "../../lib/cli/arguments.ts";
-import { connectOptions, RUN_LISTS, RUN_VALUES } from "../../lib/cli/running.ts";
+import { runArguments, runFlags } from "../../lib/cli/running.ts";
 import { parseWith } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { planLine } from "../../lib/runs/journal/journal.ts";
@@ -417,9 +416,7 @@ Deno.test("Arguments() refuses keys on a command line, and does not repeat them"
     ]
   ) {
     const error = assertThrows(() => {
-      const options = new Arguments("run", arguments_, { values: RUN_VALUES, lists: RUN_LISTS });
-      connectOptions(options);
-      options.integer("max-tokens");
+      runFlags("run", runArguments("run", arguments_));
     }, InputError);
     assertHidden([[arguments_[0]!, error.message]]);
     assertStringIncludes(error.message, "Cannot run toolgate run: ");

@@ -314,7 +314,7 @@ function badInput(temporary: Folder): [line: readonly string[], message: RegExp]
     [["run", suite, ...out, "--retries", "many"], /--retries must be.*: it is many/],
     [
       ["run", suite, ...out, "--request-timeout", "0"],
-      /--request-timeout must be above 0: it is 0/,
+      /--request-timeout must be a number above 0: it is 0/,
     ],
     [["run", suite, ...out, "--shard", "4/3"], /Cannot use shard 4\/3 as it must be I\/N/],
     [["run", suite, ...out, "--shard", "half"], /Cannot use shard half as it must be I\/N/],

@@ -2,14 +2,14 @@
 // reports show must have the shapes that these models are made to give.
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { planSuiteFile } from "../../lib/cli/running.ts";
+import { planSuiteFile } from "../support/suites.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import type { Breakdown } from "../../lib/reports/metrics/_breakdown.ts";
 import { makeReport, type Report } from "../../lib/reports/report.ts";
 import { dimensionTables } from "../../lib/reports/tables/_dimensions.ts";
 import { Run } from "../../lib/runs/run.ts";
-import type { Shard } from "../../lib/runs/shards.ts";
+import type { Shard } from "../../lib/runs/shard_text.ts";
 import { SUITE } from "../../lib/runs/suite.ts";
 import { ROOT } from "../support/child.ts";
 import { tableOf } from "../support/documents.ts";

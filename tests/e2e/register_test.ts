@@ -503,15 +503,15 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
   },
   {
     options: `${good}, gate: { successRate: 0.5, margin: 0.5 }`,
-    message: /the gate of benchmark bad:\n {2}at margin: .* must be below successRate/,
+    message: /benchmark bad:\n {2}at gate\.margin: .* must be below successRate/,
   },
   {
     options: `${good}, gate: { successRate: 1.5 }`,
-    message: /the gate of benchmark bad:\n {2}at successRate: /,
+    message: /benchmark bad:\n {2}at gate\.successRate: /,
   },
   {
     options: `${good}, gate: { succesRate: 0.5 }`,
-    message: /the gate of benchmark bad:\n.*Unrecognized key: "succesRate"\n.*at successRate: give/,
+    message: /benchmark bad:\n.*Unrecognized key: "succesRate"\n.*at gate\.successRate: give/,
   },
   {
     options: `model: "gpt-5", tasks: { core: 3, depth: 2 }, seed: 1`,
@@ -568,7 +568,7 @@ const WRONG: readonly { options: string; message: RegExp }[] = [
     options: `model: "sim:planner", tasks: { case: "orakel" }, seed: 1`,
     message: /Cannot use benchmark bad:\n {2}at tasks\[0\]\.case: must be all, one of lying_calc/,
   },
-  { options: `${good}, concurrency: 0`, message: /concurrency must be .*: it is 0/ },
+  { options: `${good}, concurrency: 0`, message: /at concurrency: must be at least 1: it is 0/ },
 ];
 
 /** Flags that contradict the options or each other, and one file for two benchmarks. */

@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { report as reportInProcess } from "../../lib/cli/report.ts";
 import { comparisonHash, type Plan, planHash, planSuite } from "../../lib/runs/plan.ts";
-import { type Shard, shardOf } from "../../lib/runs/shards.ts";
+import { shardOf } from "../../lib/runs/_assign_shards.ts";
+import type { Shard } from "../../lib/runs/shard_text.ts";
 import { type PlanLine, planLine } from "../../lib/runs/journal/journal.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";

@@ -6,7 +6,7 @@ import { parse as parseJsonc } from "@std/jsonc";
 import type { z } from "zod";
 import { Connections } from "../../lib/models/connect.ts";
 import { readJsonc } from "../../lib/base/input.ts";
-import { planSuiteFile } from "../../lib/cli/running.ts";
+import { planSuiteFile } from "../support/suites.ts";
 import type { Plan } from "../../lib/runs/plan.ts";
 import { isQuestion } from "../../lib/trials/executors/task_kind.ts";
 import { Run } from "../../lib/runs/run.ts";
@@ -14,7 +14,8 @@ import { type SeededCell, SUITE, type Suite } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";
 import { countingServer, ROOT } from "../support/child.ts";
 import { generatedFrom } from "../support/generated.ts";
-import { type Schema, SCHEMA_PATH, schemaText, suiteSchema } from "../support/suite_schema.ts";
+import { optionFiles } from "../support/option_files.ts";
+import { type Schema, SCHEMA_PATH } from "../support/suite_schema.ts";
 
 const FOLDER = `${ROOT}/fixtures/suites`;
 const NAMES = [...Deno.readDirSync(FOLDER)]
@@ -41,11 +42,13 @@ const SCHEMA: Schema = JSON.parse(Deno.readTextFileSync(SCHEMA_PATH));
 // A format such as that of URLs is a note to editors, no rule.
 const validate = new Ajv({ validateFormats: false }).compile(SCHEMA);
 
-Deno.test("schema.json is what the rules and the doc comments of suites come to", async () => {
-  assert(
-    Deno.readTextFileSync(SCHEMA_PATH) === schemaText(await suiteSchema()),
-    "fixtures/suites/schema.json is not what lib/ says: run deno task schema, and read its diff",
-  );
+Deno.test("types, schema.json and the tables in docs/ are what the table of options comes to", async () => {
+  for (const [path, text] of await optionFiles()) {
+    assert(
+      Deno.readTextFileSync(path) === text,
+      `${path} is not what lib/ says: run deno task options, and read its diff`,
+    );
+  }
 });
 
 /** Every property of a schema, by its path. */

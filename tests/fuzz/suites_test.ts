@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse as parseJsonc } from "@std/jsonc";
 import { Ajv } from "ajv";
-import { planSuiteFile } from "../../lib/cli/running.ts";
+import { planSuiteFile } from "../support/suites.ts";
 import { readJsonc } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { canonicalJson, type JsonValue, parseJson } from "../../lib/base/json.ts";

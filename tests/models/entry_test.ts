@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { planSuiteFile } from "../../lib/cli/running.ts";
+import { planSuiteFile } from "../support/suites.ts";
 import { parseWith, readJsonc } from "../../lib/base/input.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { judge } from "../../lib/models/judge/judge.ts";

@@ -233,7 +233,7 @@ Deno.test("docs/commands.md lists every command with its options, and every flag
   let notice = "";
   console.error = (text: string) => notice = text;
   try {
-    parseFlags(["--unknown"]);
+    parseFlags(["--unknown"], "it");
   } finally {
     console.error = error;
   }

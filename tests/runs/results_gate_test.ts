@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { InputError } from "../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../lib/runs/plan.ts";
-import { shardOf } from "../../lib/runs/shards.ts";
+import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { planLine, readJournalFile, splitGate } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";

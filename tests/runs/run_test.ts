@@ -17,7 +17,7 @@ import { planLine } from "../../lib/runs/journal/journal.ts";
 import { readResults } from "../../lib/runs/journal/results.ts";
 import { Run, type RunOptions, seedToResume } from "../../lib/runs/run.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import { shardOf } from "../../lib/runs/shards.ts";
+import { shardOf } from "../../lib/runs/_assign_shards.ts";
 import { planOfJournal, trialToReplay } from "../../lib/runs/replay.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
 import { modelName } from "../../lib/models/entry.ts";

@@ -18,7 +18,7 @@ export async function suiteSchema(): Promise<Schema> {
   // Draft 7 is what editors know best. What suites hold is read as it is written.
   const rules = z.toJSONSchema(SUITE, { target: "draft-7", io: "input" });
   const sentences = new Sentences(await readDeclarations());
-  return sentences.addTo(rules, ["Suite"], "");
+  return sentences.addTo(rules, ["Suite"], "", sentences.of("Suite"));
 }
 
 /** A declaration, as far as `deno doc --json` is read here. */
@@ -69,6 +69,11 @@ class Sentences {
 
   constructor(declarations: ReadonlyMap<string, Declaration>) {
     this.#declarations = declarations;
+  }
+
+  /** The sentence of a type. */
+  of(type: string): string {
+    return textOf(this.#declarations.get(type)!)!;
   }
 
   /**
@@ -171,10 +176,3 @@ function plain(doc: string): string {
     )
     .replace(/([^\n])\n(?!\n) */g, "$1 ");
 }
-
-/** The schema as its file has it. */
-export function schemaText(schema: Schema): string {
-  return `${JSON.stringify(schema, null, 2)}\n`;
-}
-
-if (import.meta.main) Deno.writeTextFileSync(SCHEMA_PATH, schemaText(await suiteSchema()));

@@ -3,6 +3,9 @@
  */
 
 import type { Cell, Suite } from "../../lib/runs/suite.ts";
+import { fileRequest } from "../../lib/cli/running.ts";
+import type { Plan } from "../../lib/runs/plan.ts";
+import { planWithSets } from "../../lib/runs/session.ts";
 import { generatedFrom } from "./generated.ts";
 
 /** Two cells of three graphs, for two models. */
@@ -30,3 +33,8 @@ export const REPEATED: Suite = {
   models: ["a", { model: "b", temperature: 0 }],
   repetitions: 2,
 };
+
+/** Plans a suite as commands do: paths of its call sets are relative to its file. */
+export function planSuiteFile(suite: Suite, path: string): Plan {
+  return planWithSets(suite, fileRequest(path));
+}

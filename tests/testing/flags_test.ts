@@ -1,28 +1,17 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { type Flags, parseFlags } from "../../lib/testing/_flags.ts";
 import { InputError } from "../../lib/base/errors.ts";
+import { flagsAt } from "../../lib/runs/flags.ts";
+import { settingsOf } from "../../lib/runs/session.ts";
 
-const NONE: Flags = {
-  only: undefined,
-  shard: undefined,
-  seed: undefined,
-  out: undefined,
-  concurrency: undefined,
-  resume: false,
-  retryInvalid: false,
-  budget: {},
-  rates: {},
-  recordings: undefined,
-  verdict: undefined,
-  report: undefined,
-};
+const parse = (flags: readonly string[]): Flags => parseFlags(flags, "benchmark b");
 
 function faultOf(...flags: string[]): string {
-  return assertThrows(() => parseFlags(flags), InputError).message;
+  return assertThrows(() => parse(flags), InputError).message;
 }
 
 Deno.test("parseFlags() of nothing sets nothing", () => {
-  assertEquals(parseFlags([]), NONE);
+  assertEquals(parse([]), {});
 });
 
 Deno.test("parseFlags() reads every flag, its value behind = or as the next word", () => {
@@ -30,24 +19,24 @@ Deno.test("parseFlags() reads every flag, its value behind = or as the next word
     only: ["core=3 depth=2", { only: "core=3 depth=2" }],
     shard: ["2/5", { shard: { index: 2, of: 5 } }],
     seed: ["0", { seed: 0 }],
-    out: ["a.jsonl", { out: "a.jsonl" }],
+    out: ["a.jsonl", { journal: "a.jsonl" }],
     concurrency: ["8", { concurrency: 8 }],
-    "max-tokens": ["100000", { budget: { tokens: 100_000 } }],
-    "max-usd": ["2.5", { budget: { usd: 2.5 } }],
-    "requests-per-minute": ["60", { rates: { requestsPerMinute: 60 } }],
-    "tokens-per-minute": ["90000", { rates: { tokensPerMinute: 90_000 } }],
+    "max-tokens": ["100000", { maxTokens: 100_000 }],
+    "max-usd": ["2.5", { maxUsd: 2.5 }],
+    "requests-per-minute": ["60", { requestsPerMinute: 60 }],
+    "tokens-per-minute": ["90000", { tokensPerMinute: 90_000 }],
     verdict: ["v.json", { verdict: "v.json" }],
     report: ["r.html", { report: "r.html" }],
   } as const;
   for (const [name, [value, flags]] of Object.entries(values)) {
-    assertEquals(parseFlags([`--${name}=${value}`]), { ...NONE, ...flags } as Flags);
-    assertEquals(parseFlags([`--${name}`, value]), { ...NONE, ...flags } as Flags);
+    assertEquals(parse([`--${name}=${value}`]), flags as Flags);
+    assertEquals(parse([`--${name}`, value]), flags as Flags);
   }
-  assertEquals(parseFlags(["--resume", "--retry-invalid", "--max-usd=1", "--max-tokens=2"]), {
-    ...NONE,
+  assertEquals(parse(["--resume", "--retry-invalid", "--max-usd=1", "--max-tokens=2"]), {
     resume: true,
     retryInvalid: true,
-    budget: { usd: 1, tokens: 2 },
+    maxUsd: 1,
+    maxTokens: 2,
   });
 });
 
@@ -57,7 +46,7 @@ Deno.test("parseFlags() takes whole numbers in their range alone", () => {
     for (const value of [`${least - 1}`, "1.5", "1e3", "x", "9007199254740993", "0x10", " 1"]) {
       assertEquals(
         faultOf(`--${name}=${value}`),
-        `Cannot use --${name} as it must be a whole number from ${least} on: it is ${value}`,
+        `Cannot run benchmark b: --${name} must be a whole number from ${least} on: it is ${value}`,
       );
     }
   }
@@ -66,12 +55,12 @@ Deno.test("parseFlags() takes whole numbers in their range alone", () => {
 Deno.test("parseFlags() takes dollars above 0, in plain decimals", () => {
   const amounts = [["5", 5], ["0.05", 0.05], [".5", 0.5], ["10.00", 10]] as const;
   for (const [text, usd] of amounts) {
-    assertEquals(parseFlags([`--max-usd=${text}`]).budget, { usd });
+    assertEquals(parse([`--max-usd=${text}`]).maxUsd, usd);
   }
   for (const value of ["0", "0.00", "-1", "1e3", "$5", "5,00", "x", "Infinity"]) {
     assertEquals(
       faultOf(`--max-usd=${value}`),
-      `Cannot use --max-usd as it must be a number of US dollars above 0: it is ${value}`,
+      `Cannot run benchmark b: --max-usd must be a number above 0: it is ${value}`,
     );
   }
 });
@@ -91,7 +80,7 @@ Deno.test("parseFlags() refuses a flag whose value is missing", () => {
     ]
   ) {
     for (const flags of [[`--${name}`], [`--${name}=`]]) {
-      assertEquals(faultOf(...flags), `Cannot use --${name} as it needs a value: it has none`);
+      assertEquals(faultOf(...flags), `Cannot run benchmark b: --${name} needs a value`);
     }
   }
 });
@@ -105,7 +94,7 @@ Deno.test("parseFlags() refuses what is no shard", () => {
 
 Deno.test("parseFlags() leaves alone what may well be the user's own", () => {
   for (const flag of ["--speed=2", "--send", "--self", "--share=1", "--reporter=x", "--verbose"]) {
-    assertEquals(parseFlags([flag, "--seed=7"]).seed, 7, flag);
+    assertEquals(parse([flag, "--seed=7"]).seed, 7, flag);
   }
 });
 
@@ -120,7 +109,8 @@ Deno.test("parseFlags() takes a flag that differs by a letter or two for a slip"
     "--reports=r.html": ["reports", "report"],
   };
   for (const [flag, [written, meant]] of Object.entries(slips)) {
-    const message = `Cannot use --${written} as there is no such flag: did you mean --${meant}?`;
+    const message =
+      `Cannot run benchmark b: there is no flag --${written}: did you mean --${meant}?`;
     assertEquals(faultOf(flag), message);
     assertEquals(faultOf("--seed=1", flag), message);
   }
@@ -132,13 +122,11 @@ Deno.test("parseFlags() leaves alone what belongs to the user's own tests, and s
   const { error } = console;
   console.error = (words: string) => void told.push(words);
   try {
-    assertEquals(parseFlags([...own, "--seed=7"]), { ...NONE, seed: 7 });
+    assertEquals(parse([...own, "--seed=7"]), { seed: 7 });
   } finally {
     console.error = error;
   }
-  const ours = "--only, --shard, --seed, --out, --concurrency, --max-tokens, --max-usd, " +
-    "--requests-per-minute, --tokens-per-minute, --verdict, --report, --record, --replay, --auto, " +
-    "--resume, --retry-invalid";
+  const ours = flagsAt("deno test").map(({ name }) => `--${name}`).join(", ");
   assertEquals(
     told,
     ["update", "env"].map((name) =>
@@ -147,18 +135,26 @@ Deno.test("parseFlags() leaves alone what belongs to the user's own tests, and s
   );
 });
 
-Deno.test("parseFlags() takes one of the flags of recordings", () => {
+Deno.test("settingsOf() takes one of the flags of recordings, in place of the option", () => {
+  const recordings = { folder: "own", mode: "live" } as const;
   for (const mode of ["record", "replay", "auto"] as const) {
-    assertEquals(parseFlags([`--${mode}=kept`]).recordings, { folder: "kept", mode });
+    const settings = settingsOf({ recordings }, parse([`--${mode}=kept`]));
+    assertEquals(settings.recordings, { folder: "kept", mode });
   }
+  assertEquals(settingsOf({ recordings }, {}).recordings, recordings);
   assertThrows(
-    () => parseFlags(["--auto=kept", "--record=kept"]),
+    () => settingsOf({}, parse(["--auto=kept", "--record=kept"])),
     InputError,
     "Cannot use --record and --auto together",
   );
-  assertThrows(
-    () => parseFlags(["--replay"]),
-    InputError,
-    "Cannot use --replay as it needs a value",
-  );
+});
+
+Deno.test("settingsOf() adds limits of the budget to those of the option", () => {
+  const budget = { tokens: 5, usd: 1 };
+  assertEquals(settingsOf({ budget }, parse(["--max-tokens=9"])).budget, { tokens: 9, usd: 1 });
+  assertEquals(settingsOf({}, parse([])), {});
+});
+
+Deno.test("parseFlags() takes no flag twice, as one of the two would be lost", () => {
+  assertEquals(faultOf("--seed=1", "--seed=2"), "Cannot run benchmark b: --seed is given twice");
 });

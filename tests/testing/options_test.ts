@@ -8,7 +8,7 @@ import { HOSTILE } from "../support/records.ts";
 Deno.test("assertOptions() says where an option that there is not belongs", () => {
   const deep = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`);
   const table: [options: object, message: string][] = [
-    [{ modle: "m" }, "as there is no option modle: there are model, tasks, seed, "],
+    [{ modle: "m" }, "as there is no option modle: there are model, tasks, strategies, "],
     [{ name: "m" }, "as there is no option name: there are model, "],
     [{ constructor: 1 }, "as there is no option constructor: there are model, "],
     [{ perturbation: "RD" }, "here it is called perturbations, which takes a list"],
@@ -23,7 +23,9 @@ Deno.test("assertOptions() says where an option that there is not belongs", () =
       'it belongs to the model, as in model: { model: ..., toolChoice: "required" }',
     ],
     [{ model: HOSTILE, body: deep }, "it belongs to the model, as in model: { model: "],
-    [{ concurrency: 0 }, "as concurrency must be a whole number from 1 on: it is 0"],
+    [{ concurrency: 0 }, "at concurrency: must be at least 1: it is 0"],
+    [{ retries: 1.5 }, "at retries: "],
+    [{ report: 7 }, "at report: "],
   ];
   for (const [options, message] of table) {
     assertThrows(() => assertOptions("benchmark b", options), InputError, message);

@@ -790,7 +790,7 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
     { trials: 5, gate: { successRate: 0.8, sequential: true } },
     /as a sequential gate sets the number of trials itself, .*: it is 5/,
   ],
-  [{ concurrency: 0 }, /as concurrency must be a whole number from 1 on: it is 0/],
+  [{ concurrency: 0 }, /at concurrency: must be at least 1: it is 0/],
   [{ seed: "x" }, /adds:\n {2}at seed: must be a whole number from 0 on, or "fresh"/],
   [{ model: undefined }, /adds:\n {2}at model: expected string, received undefined/],
   [{ model: [] }, /adds:\n {2}at model: must not be empty/],
@@ -801,7 +801,7 @@ const WRONG: readonly [options: unknown, message: RegExp, name?: unknown][] = [
   [{ perturbation: "XX" }, /adds:\n {2}at perturbation: must be none, or some of .*: XX/],
   [{ perturbation: "RP_F", gate: { successRate: 0.8 } }, /under RP_F none can be/],
   [{ limits: { call: 3 } }, /adds:\n {2}at limits: Unrecognized key: "call"/],
-  [{ gate: { succesRate: 0.8 } }, /the gate of tool test adds:\n.*Unrecognized key: "succesRate"/],
+  [{ gate: { succesRate: 0.8 } }, /tool test adds:\n.*at gate: Unrecognized key: "succesRate"/],
   [{ gate: { baseline: "other" } }, /gate\.baseline must be one of its models, .* it is other/],
   [
     { budget: { usd: 1 } },

@@ -242,23 +242,17 @@ Deno.test("planBenchmark() refuses references of agents of one's own", () => {
     references: true,
     agent: () => Promise.resolve(""),
   };
-  const flags = {} as Parameters<typeof planBenchmark>[1]["flags"];
-  const inputs = {
-    name: "b",
-    subject: "benchmark b",
-    flags,
-    journal: undefined,
-    baseline: undefined,
-  };
+  const registration = { name: "b", subject: "benchmark b" };
   assertThrows(
-    () => planBenchmark(options, inputs),
+    () => planBenchmark(options, options, registration),
     InputError,
     "Cannot run benchmark b as an agent of your own makes its calls one by one, and none can refer to " +
       "others: references is true",
   );
   const { agent: _, ...others } = options;
   assertEquals(
-    planBenchmark({ ...others, model: "sim:planner" }, inputs).resolved.references,
+    planBenchmark({ ...others, model: "sim:planner" }, others, registration).plan.resolved
+      .references,
     true,
   );
 });

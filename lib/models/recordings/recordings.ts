@@ -33,7 +33,8 @@ export interface RecordingOptions {
   readonly mode: RecordingMode;
 }
 
-const OPTIONS = z.strictObject({
+/** Schema of these options. */
+export const RECORDINGS: z.ZodType<RecordingOptions> = z.strictObject({
   folder: z.string().min(1),
   mode: z.enum(RECORDING_MODES, {
     error: `must be one of ${RECORDING_MODES.join(", ")}`,
@@ -50,32 +51,8 @@ export function recordingOptions(
   subject: string,
 ): RecordingOptions | undefined {
   if (options === undefined) return undefined;
-  const checked = parseWith(OPTIONS, options, `the recordings of ${subject}`);
+  const checked = parseWith(RECORDINGS, options, `the recordings of ${subject}`);
   return checked.mode === "live" ? undefined : checked;
-}
-
-/** The flags that name the folder of recordings, one for each mode. */
-export const RECORDING_FLAGS = ["record", "replay", "auto"] as const;
-
-/**
- * Returns the recording options that flags give; `undefined` without any.
- *
- * @param folderOf Returns the value of a flag.
- * @throws {InputError} If there is more than one.
- */
-export function recordingsFromFlags(
-  folderOf: (flag: typeof RECORDING_FLAGS[number]) => string | undefined,
-): RecordingOptions | undefined {
-  const given = RECORDING_FLAGS.flatMap((mode): RecordingOptions[] => {
-    const folder = folderOf(mode);
-    return folder === undefined ? [] : [{ folder, mode }];
-  });
-  if (given.length < 2) return given[0];
-  throw cannot(
-    `use ${given.map(({ mode }) => `--${mode}`).join(" and ")} together`,
-    "models are either recorded or replayed",
-    "give one of them",
-  );
 }
 
 /**

@@ -28,7 +28,7 @@ import { redactRecordValue } from "../../base/redact.ts";
 import { sumUsage } from "../../tools/message.ts";
 import { BUDGET, type Budget, PRICES, type Prices } from "../../models/prices.ts";
 import { SEQUENTIAL_RULE, type SequentialRule } from "../../gate/sequential.ts";
-import { MOST_SHARDS, type Shard } from "../shards.ts";
+import { MOST_SHARDS, type Shard } from "../shard_text.ts";
 import { type Trial, TRIAL_LINE } from "../../trials/trial.ts";
 import { summarize, type TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";

@@ -15,7 +15,8 @@ import {
 import { type CompletePolicy, hypothesesOf, isUpgrade } from "../../gate/policy.ts";
 import type { Prices } from "../../models/prices.ts";
 import type { SequentialRule } from "../../gate/sequential.ts";
-import { assignShards, shardText } from "../shards.ts";
+import { assignShards } from "../_assign_shards.ts";
+import { shardText } from "../shard_text.ts";
 import type { TrialSummary } from "../../trials/summary.ts";
 import type { PlannedTrial } from "../../trials/trial_id.ts";
 

@@ -4,6 +4,7 @@
  */
 
 import { defined } from "../../base/json.ts";
+import { z } from "zod";
 import { abortable } from "@std/async/abortable";
 import { claimedCount, type Message, type Usage } from "../../tools/message.ts";
 import {
@@ -40,6 +41,17 @@ export interface Limits {
   readonly depth?: number;
 }
 
+/** Schema of limits. */
+export const LIMITS: z.ZodType<Limits> = z.strictObject({
+  calls: z.int().min(1).exactOptional(),
+  steps: z.int().min(1).exactOptional(),
+  seconds: z.number().gt(0).exactOptional(),
+  tokens: z.int().min(1).exactOptional(),
+  observation: z.int().min(1).exactOptional(),
+  parallel: z.int().min(1).exactOptional(),
+  depth: z.int().min(1).exactOptional(),
+});
+
 /** How the work on a task ended: with an answer, or by a limit. */
 export type Ending =
   | {
@@ -60,7 +72,7 @@ export interface Limited {
   readonly message: string;
 }
 
-const LIMITS: readonly unknown[] = [
+const LIMIT_KINDS: readonly unknown[] = [
   "call_limit",
   "step_limit",
   "time_limit",
@@ -99,7 +111,7 @@ export interface Question {
 
 /** Whether a limit was reached. A reply may have any further fields, so the kind must be a known limit. */
 export function isLimited(value: object): value is Limited {
-  return "kind" in value && LIMITS.includes(value.kind);
+  return "kind" in value && LIMIT_KINDS.includes(value.kind);
 }
 
 /** Asks models on behalf of one trial: counts, limits and records every reply. */

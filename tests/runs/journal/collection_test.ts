@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows }
 import { readCollection } from "../../../lib/runs/journal/collection.ts";
 import { InputError } from "../../../lib/base/errors.ts";
 import { type Plan, planSuite } from "../../../lib/runs/plan.ts";
-import { type Shard, shardOf } from "../../../lib/runs/shards.ts";
+import { shardOf } from "../../../lib/runs/_assign_shards.ts";
+import type { Shard } from "../../../lib/runs/shard_text.ts";
 import { makeReport } from "../../../lib/reports/report.ts";
 import { planLine } from "../../../lib/runs/journal/journal.ts";
 import type { Suite } from "../../../lib/runs/suite.ts";

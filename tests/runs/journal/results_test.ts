@@ -19,7 +19,8 @@ import {
 import { differences, readResults } from "../../../lib/runs/journal/results.ts";
 import { completePolicy } from "../../../lib/gate/policy.ts";
 import { type Plan, planHash, planSuite } from "../../../lib/runs/plan.ts";
-import { type Shard, shardOf } from "../../../lib/runs/shards.ts";
+import { shardOf } from "../../../lib/runs/_assign_shards.ts";
+import type { Shard } from "../../../lib/runs/shard_text.ts";
 import { SUITE as SUITE_RULES, type Suite } from "../../../lib/runs/suite.ts";
 import type { Trial } from "../../../lib/trials/trial.ts";
 import type { TrialSummary } from "../../../lib/trials/summary.ts";

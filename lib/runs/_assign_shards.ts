@@ -15,7 +15,7 @@ import {
   type TrialSetting,
   USUAL_CALLS,
 } from "./_usage_estimate.ts";
-import { cannot, InputError } from "../base/errors.ts";
+import { InputError } from "../base/errors.ts";
 import { sha256 } from "../base/hash.ts";
 import { faultsIn } from "../perturbations/ids.ts";
 import { countTrials, type Plan, type ResolvedSuite } from "./plan.ts";
@@ -24,34 +24,7 @@ import { strategiesIn } from "../trials/strategies/registry.ts";
 import { type StrategyEntry, strategyId } from "../trials/strategies/entry.ts";
 import type { Cell } from "./suite.ts";
 import type { PlannedTrial } from "../trials/trial_id.ts";
-
-/** The part of a plan that one machine runs. */
-export interface Shard {
-  /** From 1. */
-  readonly index: number;
-  readonly of: number;
-}
-
-/** The maximum number of shards. */
-export const MOST_SHARDS = 999_999;
-
-/**
- * Parses a shard such as `2/5`.
- *
- * @throws {InputError} If it is not a shard.
- */
-export function parseShard(text: string): Shard {
-  const [index, of] = (/^(\d+)\/(\d+)$/.exec(text)?.slice(1) ?? []).map(Number);
-  if (
-    index !== undefined && of !== undefined && index >= 1 && index <= of && of <= MOST_SHARDS
-  ) return { index, of };
-  throw cannot(`use shard ${text}`, "it must be I/N with 1 <= I <= N, such as 2/5");
-}
-
-/** A shard in words, for users who may not know shards. */
-export function shardText({ index, of }: Shard): string {
-  return of === 1 ? "the whole run" : `shard ${index}/${of}`;
-}
+import type { Shard } from "./shard_text.ts";
 
 /** The trials of one shard, in plan order. */
 export function shardOf(plan: Plan, { index, of }: Shard): readonly PlannedTrial[] {

@@ -1,0 +1,79 @@
+/**
+ * The types of options, written by `deno task options` from the table in `options.ts`.
+ * @module
+ */
+
+import type { GatePolicy } from "../gate/policy.ts";
+import type { Budget, Prices } from "../models/prices.ts";
+import type { RecordingOptions } from "../models/recordings/recordings.ts";
+import type { Limits } from "../trials/agent/session.ts";
+
+/** The options of runs; benchmarks take all of them. */
+export interface RunSettings {
+  /** The server of models that name none; default OpenAI's. */
+  readonly baseURL?: string;
+  /**
+   * Perturbations of what each model sees, by id or several ids joined by `+`; default `none`. Faults of
+   * functions are among them, such as `timeout`, `timeout:3` or `flaky:0.35`.
+   */
+  readonly perturbations?: readonly string[];
+  /** The seed of all tasks; `fresh` draws one at the start, for contamination-free runs. */
+  readonly seed?: number | "fresh";
+  /** Graphs per cell; default 5. A sequential gate sets it itself. */
+  readonly graphs?: number;
+  /** Trials of each graph; default 1. */
+  readonly repetitions?: number;
+  /** The limits of each trial. */
+  readonly limits?: Limits;
+  /**
+   * Whether arguments may refer to results of other calls of the same reply, such as `$1.field` for call 1
+   * or `$call_id.field`; default `false`. Calls are then carried out in the order of their references.
+   */
+  readonly references?: boolean;
+  /**
+   * The gate of each model, strategy and perturbation: against a success rate, or against a baseline on
+   * the same graphs. In a test file only the gate's own test can fail then; without it each unsolved case
+   * fails.
+   */
+  readonly gate?: GatePolicy;
+  /** A file to which finished trials are appended. */
+  readonly journal?: string;
+  /** Trials that run at the same time; default 8. */
+  readonly concurrency?: number;
+  /** Where replies are recorded, or replayed from without a key or a network. */
+  readonly recordings?: RecordingOptions;
+  /** The budget of the run: once it is spent, nothing more is started. */
+  readonly budget?: Budget;
+  /** The prices of models in US dollars per million tokens; required for budgets and limits in dollars. */
+  readonly prices?: Prices;
+  /** Milliseconds that one attempt of a request may take; default 600,000. */
+  readonly requestTimeout?: number;
+  /**
+   * Further attempts of a failed request; default 3. Attempts that a rate limit refuses while other
+   * requests are in flight do not count, as the run then slows down.
+   */
+  readonly retries?: number;
+  /** Requests to each model that may begin within any 60 seconds; default unlimited. */
+  readonly requestsPerMinute?: number;
+  /** Tokens that each model may read and write within any 60 seconds; default unlimited. */
+  readonly tokensPerMinute?: number;
+  /** An HTML file for the report at the end of the run; its folder is created if needed. */
+  readonly report?: string;
+}
+
+/** The options of runs that `toolTest()` takes. */
+export type ToolTestSettings = Omit<RunSettings, "perturbations" | "graphs" | "repetitions">;
+
+/** The options of runs that suite files have. */
+export type SuiteSettings = Omit<
+  RunSettings,
+  | "baseURL"
+  | "journal"
+  | "concurrency"
+  | "recordings"
+  | "requestTimeout"
+  | "retries"
+  | "requestsPerMinute"
+  | "tokensPerMinute"
+  | "report"
+>;

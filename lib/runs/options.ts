@@ -1,0 +1,381 @@
+/**
+ * The table of options: each option of runs, declared once with its schema, its flag and the places where it
+ * holds. The types in `option_types.ts`, the schema of suites, the flags of commands and of `deno test`,
+ * `--help` and the tables in `docs/` come from it; `deno task options` writes those that are files.
+ * @module
+ */
+
+import { z } from "zod";
+import { GATE_POLICY } from "../gate/policy.ts";
+import { reasonOf } from "../base/errors.ts";
+import { APIS } from "../models/model.ts";
+import { REASONING_EFFORTS } from "../models/entry.ts";
+import { BUDGET, PRICES } from "../models/prices.ts";
+import { RECORDINGS } from "../models/recordings/recordings.ts";
+import { FAULT_PATTERN, FAULTS, isFault } from "../tools/fault.ts";
+import { PERTURBATIONS, perturbationsIn } from "../perturbations/ids.ts";
+import { LIMITS } from "../trials/agent/session.ts";
+import { STRATEGIES } from "../trials/strategies/registry.ts";
+import type { RunSettings } from "./option_types.ts";
+import { parseShard } from "./shard_text.ts";
+
+/** A place where options hold: a function, suite files, a command, or `deno test` behind `--`. */
+export type Place = "benchmark" | "toolTest" | "suite" | FlagPlace;
+
+/** A command line that takes flags. */
+export type FlagPlace = "run" | "selfcheck" | "perturb" | "deno test";
+
+/** A flag of a command line. */
+export interface Flag {
+  /** The name; default: the option's, in kebab case. */
+  readonly name?: string;
+  /** What stands for its value in `--help`; omitted for a switch. */
+  readonly value?: string;
+  /** Whether it may be given several times; its value then is a list. */
+  readonly several?: true;
+  /** What it does; default: what the option sets. `--help` leaves backticks out. */
+  readonly help?: string;
+  /**
+   * Returns the value of its text, which is empty for a switch.
+   *
+   * @param refuse Throws the error of a text that breaks a rule, such as `must be a number above 0`.
+   */
+  readonly read: (text: string, refuse: Refuse) => unknown;
+}
+
+/** Throws the error of a text that breaks a rule; default state: the text. */
+type Refuse = (rule: string, state?: string) => never;
+
+/** One option. */
+export interface Option {
+  /** What it sets, its unit and its default: the doc comment of its type, and its sentence in `docs/`. */
+  readonly about?: string;
+  /** The type of its value in code, if that is no plain number, text or boolean. */
+  readonly type?: string;
+  /** Where it holds. */
+  readonly places: readonly Place[];
+  /** The schema of its value in code and suites; omitted if only command lines have it. */
+  readonly schema?: z.ZodType;
+  /** Its flag; omitted without one. */
+  readonly flag?: Flag;
+}
+
+/** Reads a text as it is. */
+const text = (given: string): string => given;
+
+/** Reads a switch: a flag without a value. */
+const given = (): true => true;
+
+/** Reads a whole number. */
+const wholeFrom = (least: number) => (given: string, refuse: Refuse): number => {
+  const value = Number(given);
+  if (/^\d+$/.test(given) && Number.isSafeInteger(value) && value >= least) return value;
+  return refuse(`must be a whole number from ${least} on`);
+};
+
+/** Reads a number above 0. */
+const above0 = (given: string, refuse: Refuse): number => {
+  const value = Number(given);
+  if (/^(\d+\.?\d*|\.\d+)$/.test(given) && value > 0) return value;
+  return refuse("must be a number above 0");
+};
+
+/** Reads seconds. */
+const milliseconds = (given: string, refuse: Refuse): number => 1000 * above0(given, refuse);
+
+/** Reads one of several words. */
+const oneOf =
+  <const Word extends string>(words: readonly Word[]) => (given: string, refuse: Refuse): Word =>
+    words.find((word) => word === given) ?? refuse(`must be one of ${words.join(", ")}`);
+
+/** Reads the address of a server. */
+function address(given: string, refuse: Refuse): string {
+  if (/[?#@]/.test(given)) {
+    return refuse("must have no user name, password or query, as journals keep plans", "has one");
+  }
+  return /^https?:\/\/./.test(given) ? given : refuse("must be an http or https URL");
+}
+
+const ANY_PERTURBATION = [...PERTURBATIONS.filter((id) => !isFault(id)), FAULT_PATTERN].join("|");
+
+/** The schema of perturbation ids. Errors are one sentence; editors get a pattern. */
+const PERTURBATION_ID = z.string().check((context) => {
+  try {
+    perturbationsIn(context.value);
+  } catch (error) {
+    const message = reasonOf(error).replace(/^Cannot use the perturbation as it /, "");
+    context.issues.push({ code: "custom", message, input: context.value });
+  }
+}).meta({
+  anyOf: [
+    { enum: ["none", ...PERTURBATIONS] },
+    { pattern: `^(${ANY_PERTURBATION})(\\+(${ANY_PERTURBATION}))*$` },
+  ],
+});
+
+const PERTURBATION_LIST: z.ZodType<readonly string[]> = z.array(PERTURBATION_ID);
+
+const quoted = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(", ");
+
+/** Where options hold that both functions have, that suites have as well, and whose flags commands have. */
+const TESTS = ["benchmark", "toolTest"] as const;
+const CODE = [...TESTS, "suite"] as const;
+const COMMANDS = ["run", "selfcheck"] as const;
+const RUNNERS = [...COMMANDS, "deno test"] as const;
+
+/** All options, in the order of `--help`. */
+export const OPTIONS = {
+  models: {
+    places: COMMANDS,
+    flag: {
+      ...{ name: "model", value: "M", several: true, read: text },
+      help: "this model in place of the suite's; may be given several times",
+    },
+  },
+  reasoningEffort: {
+    places: COMMANDS,
+    flag: {
+      ...{ value: "E", several: true, read: oneOf(REASONING_EFFORTS) },
+      help: `how much the models think: ${quoted(REASONING_EFFORTS)}; given several times, each ` +
+        'model is run with each, under the name "MODEL E"',
+    },
+  },
+  api: {
+    places: COMMANDS,
+    flag: {
+      ...{ value: "A", several: true, read: oneOf(APIS) },
+      help: `API or text format of the models: ${quoted(APIS)}; given several times, each model ` +
+        'is run in each, under the name "MODEL (A)" unless it is chat',
+    },
+  },
+  baseURL: {
+    about: "The server of models that name none; default OpenAI's.",
+    places: [...TESTS, ...COMMANDS, "perturb"],
+    schema: z.string(),
+    flag: { name: "base-url", value: "U", read: address },
+  },
+  strategies: {
+    places: COMMANDS,
+    flag: {
+      ...{ name: "strategy", value: "S", several: true, read: text },
+      help: "this strategy in place of the suite's, by its name in the suite or by its id: " +
+        `${quoted(STRATEGIES)}, or several joined by +; may be given several times`,
+    },
+  },
+  perturbations: {
+    about: "Perturbations of what each model sees, by id or several ids joined by `+`; default " +
+      "`none`. Faults of functions are among them, such as `timeout`, `timeout:3` or `flaky:0.35`.",
+    type: "readonly string[]",
+    places: ["benchmark", "suite", ...COMMANDS],
+    schema: PERTURBATION_LIST,
+    flag: {
+      ...{ name: "perturbation", value: "P", several: true, read: text },
+      help: "this perturbation in place of the suite's: `none`, one of " +
+        `${quoted(PERTURBATIONS.filter((id) => !isFault(id)))}, or a fault of a function: ` +
+        `${quoted(FAULTS)} (\`timeout:3\` hits three calls, \`flaky:0.35\` a share of 0.35 of ` +
+        "all calls); or several joined by +; may be given several times",
+    },
+  },
+  seed: {
+    about: "The seed of all tasks; `fresh` draws one at the start, for contamination-free runs.",
+    type: 'number | "fresh"',
+    places: [...CODE, ...RUNNERS],
+    schema: z.union([z.int().min(0), z.literal("fresh")], {
+      error: 'must be a whole number from 0 on, or "fresh"',
+    }),
+    flag: { value: "N", read: wholeFrom(0), help: "this seed in place of the one in the file" },
+  },
+  graphs: {
+    about: "Graphs per cell; default 5. A sequential gate sets it itself.",
+    places: ["benchmark", "suite"],
+    schema: z.int().min(1),
+  },
+  repetitions: {
+    about: "Trials of each graph; default 1.",
+    places: ["benchmark", "suite"],
+    schema: z.int().min(1),
+  },
+  limits: { about: "The limits of each trial.", type: "Limits", places: CODE, schema: LIMITS },
+  references: {
+    about: "Whether arguments may refer to results of other calls of the same reply, such as " +
+      "`$1.field` for call 1 or `$call_id.field`; default `false`. Calls are then carried out in " +
+      "the order of their references.",
+    places: CODE,
+    schema: z.boolean(),
+  },
+  gate: {
+    about:
+      "The gate of each model, strategy and perturbation: against a success rate, or against " +
+      "a baseline on the same graphs. In a test file only the gate's own test can fail then; " +
+      "without it each unsolved case fails.",
+    type: "GatePolicy",
+    places: CODE,
+    schema: GATE_POLICY,
+  },
+  journal: {
+    about: "A file to which finished trials are appended.",
+    places: [...TESTS, ...RUNNERS],
+    schema: z.string(),
+    flag: { name: "out", value: "F.jsonl", read: text },
+  },
+  resume: {
+    places: ["run", "deno test"],
+    flag: { read: given, help: "continues the journal: its trials are not run again" },
+  },
+  retryInvalid: {
+    places: ["run", "deno test"],
+    flag: { read: given, help: "with `--resume`: runs invalid trials again" },
+  },
+  concurrency: {
+    about: "Trials that run at the same time; default 8.",
+    places: [...TESTS, ...RUNNERS],
+    schema: z.int().min(1),
+    flag: { value: "N", read: wholeFrom(1) },
+  },
+  shard: {
+    places: ["run", "deno test"],
+    flag: { value: "I/N", read: parseShard, help: "only this part of the plan" },
+  },
+  only: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "ID", read: text },
+      help: "runs this one trial again and describes it; for `run` a journal may take the place " +
+        "of the suite",
+    },
+  },
+  recordings: {
+    about: "Where replies are recorded, or replayed from without a key or a network.",
+    type: "RecordingOptions",
+    places: TESTS,
+    schema: RECORDINGS,
+  },
+  record: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "D", read: text },
+      help: "records the replies of models in the folder D, one file for each trial",
+    },
+  },
+  replay: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "D", read: text },
+      help: "replays the recordings in D without any model: no key and no network is needed. A " +
+        "request that is not recorded ends the run, and the most similar one is shown; a run " +
+        "whose seed is fresh needs the `--seed` that was recorded",
+    },
+  },
+  auto: {
+    places: ["run", "deno test"],
+    flag: {
+      ...{ value: "D", read: text },
+      help: "replays the recordings in D, and calls models for the rest, which it records there",
+    },
+  },
+  budget: {
+    about: "The budget of the run: once it is spent, nothing more is started.",
+    type: "Budget",
+    places: CODE,
+    schema: BUDGET,
+  },
+  maxTokens: {
+    places: RUNNERS,
+    flag: {
+      ...{ value: "N", read: wholeFrom(1) },
+      help:
+        "starts no more trials once N tokens were read and written; a shard counts its own only",
+    },
+  },
+  maxUsd: {
+    places: RUNNERS,
+    flag: {
+      ...{ value: "X", read: above0 },
+      help: "starts no more trials once X US dollars were spent; a shard counts its own only",
+    },
+  },
+  prices: {
+    about:
+      "The prices of models in US dollars per million tokens; required for budgets and limits " +
+      "in dollars.",
+    type: "Prices",
+    places: [...CODE, ...COMMANDS],
+    schema: PRICES,
+    flag: {
+      ...{ value: "F.jsonc", read: text },
+      help:
+        'prices of models: `{ "MODEL": { "input": 1.25, "output": 10 } }` in dollars a million ' +
+        "tokens",
+    },
+  },
+  requestTimeout: {
+    about: "Milliseconds that one attempt of a request may take; default 600,000.",
+    places: [...TESTS, ...COMMANDS, "perturb"],
+    schema: z.number().gt(0),
+    flag: {
+      ...{ value: "S", read: milliseconds },
+      help: "seconds that one attempt of a request may take (default 600)",
+    },
+  },
+  retries: {
+    about: "Further attempts of a failed request; default 3. Attempts that a rate limit refuses " +
+      "while other requests are in flight do not count, as the run then slows down.",
+    places: [...TESTS, ...COMMANDS, "perturb"],
+    schema: z.int().min(0),
+    flag: { value: "N", read: wholeFrom(0) },
+  },
+  requestsPerMinute: {
+    about: "Requests to each model that may begin within any 60 seconds; default unlimited.",
+    places: [...TESTS, ...RUNNERS],
+    schema: z.int().min(1),
+    flag: { value: "N", read: wholeFrom(1) },
+  },
+  tokensPerMinute: {
+    about: "Tokens that each model may read and write within any 60 seconds; default unlimited.",
+    places: [...TESTS, ...RUNNERS],
+    schema: z.int().min(1),
+    flag: { value: "N", read: wholeFrom(1) },
+  },
+  verdict: {
+    places: ["deno test"],
+    flag: { value: "F", read: text, help: "writes the verdicts as JSON" },
+  },
+  report: {
+    about: "An HTML file for the report at the end of the run; its folder is created if needed.",
+    places: [...TESTS, "deno test"],
+    schema: z.string(),
+    flag: { value: "F", read: text },
+  },
+} as const satisfies
+  & Record<string, Option>
+  & {
+    readonly [Name in keyof RunSettings]-?: Option & {
+      readonly schema: z.ZodType<Exclude<RunSettings[Name], undefined>>;
+    };
+  };
+
+/** Returns the schemas of the options that code or suites may have in a place, by name. */
+export function optionSchemas(place: Place): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    Object.entries(OPTIONS as Record<string, Option>).flatMap(
+      ([name, { schema, places }]) =>
+        schema === undefined || !places.includes(place) ? [] : [[name, z.exactOptional(schema)]],
+    ),
+  );
+}
+
+type Table = typeof OPTIONS;
+
+/** Names of the options that hold in a place. */
+type NamesAt<P extends Place> = {
+  [Name in keyof Table]: P extends Table[Name]["places"][number] ? Name : never;
+}[keyof Table];
+
+/** The flags that were given on a command line. */
+export type FlagsOf<P extends FlagPlace> = {
+  readonly [Name in NamesAt<P>]?: FlagValue<Table[Name]>;
+};
+
+type FlagValue<Row> = Row extends { readonly flag: infer F extends Flag }
+  ? F extends { readonly several: true } ? readonly ReturnType<F["read"]>[] : ReturnType<F["read"]>
+  : never;

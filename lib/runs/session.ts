@@ -1,0 +1,254 @@
+/**
+ * Sessions: what the command line and `deno test` have in common before the first trial. They decide which
+ * seed, baseline, recordings and shard hold, make the plan, say what matters about it, and begin the run.
+ * @module
+ */
+
+import { assertComparable, type Baseline, baselineOfGate, missingBaseline } from "./baseline.ts";
+import { cannot, InputError } from "../base/errors.ts";
+import { defined, printable } from "../base/json.ts";
+import { estimateUsage, forecast, forecastCost, planWarnings } from "./forecast.ts";
+import { type FlagsOf, optionSchemas } from "./options.ts";
+import type { RunSettings, SuiteSettings } from "./option_types.ts";
+import { type Plan, planSuite, type TaskSource } from "./plan.ts";
+import { questionSource } from "./question_tasks.ts";
+import { Run, type RunOptions, seedToResume } from "./run.ts";
+import type { Suite } from "./suite.ts";
+import { Connections } from "../models/connect.ts";
+import type { RateLimiters } from "../models/http/rate_limiter.ts";
+import {
+  assertRecordable,
+  type RecordingOptions,
+  recordingOptions,
+  Recordings,
+} from "../models/recordings/recordings.ts";
+
+/** The options of a run, with the flags that replace or complete them. */
+export type Settings =
+  & RunSettings
+  & Pick<FlagsOf<"deno test">, "resume" | "retryInvalid" | "shard" | "only" | "verdict">;
+
+/**
+ * Returns the options with the flags in their place.
+ *
+ * @throws {InputError} If flags both record and replay.
+ */
+export function settingsOf(
+  options: RunSettings,
+  flags: Omit<FlagsOf<"run"> & FlagsOf<"deno test">, "models" | "strategies" | "prices">,
+): Settings {
+  const { maxTokens, maxUsd, record, replay, auto, ...others } = flags;
+  const budget = { ...options.budget, ...defined({ tokens: maxTokens, usd: maxUsd }) };
+  const folders = Object.entries(defined({ record, replay, auto }));
+  if (folders.length > 1) {
+    throw cannot(
+      `use ${folders.map(([mode]) => `--${mode}`).join(" and ")} together`,
+      "models are either recorded or replayed",
+      "give one of them",
+    );
+  }
+  const [recordings] = folders.map(([mode, folder]) => ({ mode, folder }) as RecordingOptions);
+  return {
+    ...options,
+    ...others,
+    ...(Object.keys(budget).length === 0 ? {} : { budget }),
+    ...defined({ recordings: recordings ?? options.recordings }),
+  };
+}
+
+/** Returns the settings that a suite has as well. */
+export function suiteSettings(settings: Settings): SuiteSettings {
+  const names = optionSchemas("suite");
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name, value]) =>
+      Object.hasOwn(names, name) && value !== undefined
+    ),
+  );
+}
+
+/** Where a front end says what matters about a run. */
+export interface Printer {
+  /** Says what holds, such as the seed that was drawn. */
+  readonly note: (line: string) => void;
+  /** Says what needs attention. */
+  readonly warn: (line: string) => void;
+  /** What stands before flags on this command line; default: nothing. */
+  readonly flagPrefix?: string;
+}
+
+/** What is to be run. */
+export interface RunRequest {
+  /** How errors refer to it: a benchmark, or the path of a suite. */
+  readonly subject: string;
+  readonly suite: Suite;
+  readonly settings: Settings;
+  readonly printer: Printer;
+  /** The source of tasks that no suite can name; default none. */
+  readonly source?: TaskSource | undefined;
+  /** Returns the place of a call set that the suite names; default: its path as it is. */
+  readonly setPath?: (path: string) => string;
+  /** Returns the place of a baseline that the suite names; default: its path as it is. */
+  readonly baselinePath?: (path: string) => string;
+  /** Whether an agent of the user's own works on the tasks; default false. */
+  readonly agent?: boolean;
+  /** Whether only the user's file has the models or tasks; default false. */
+  readonly ownCode?: boolean;
+  /** Impossible crossings that were left out before; default 0. */
+  readonly skipped?: number;
+}
+
+/** A plan with what belongs to it. */
+export interface PlannedRun {
+  readonly subject: string;
+  readonly plan: Plan;
+  readonly settings: Settings;
+  /** The baseline of the gate, if it comes from a file that exists. */
+  readonly baseline?: Baseline | undefined;
+  /** How to make the baseline file that is missing; omitted if none is. */
+  readonly missing?: string | undefined;
+}
+
+/**
+ * Plans a run: reads its baseline and decides its seed, and prints both before anything is spent.
+ *
+ * @throws {InputError} If settings exclude each other, or the plan cannot be run with them.
+ */
+export function planRun(request: RunRequest): PlannedRun {
+  const { subject, suite, settings, printer, agent = false } = request;
+  const { journal, resume, shard, only } = settings;
+  assertSettings(subject, settings);
+  const baseline = baselineOfGate(suite.gate, request.baselinePath);
+  for (const notice of baseline?.notices ?? []) printer.warn(notice);
+  const resumed = resume ? seedToResume(journal!) : undefined;
+  // Only the same graphs can be compared or continued.
+  const known = resumed ?? baseline?.plan?.seed;
+  const seed = suite.seed === "fresh" ? known ?? suite.seed : suite.seed;
+  if (suite.seed === "fresh" && resumed === undefined && known !== undefined) {
+    printer.note(`seed ${known} of the baseline, as only the same graphs can be compared`);
+  }
+  if (seed === "fresh" && shard !== undefined) {
+    throw new InputError(
+      `Cannot run ${subject}: all shards need the same seed and it is "fresh": add --seed=N`,
+    );
+  }
+  assertRecorded(subject, settings, { agent, fresh: seed === "fresh" && only === undefined });
+  const planned = planWithSets({ ...suite, seed }, request, shard !== undefined);
+  const { baseURL } = settings;
+  // Journals keep plans, and no secret may reach a journal.
+  const isKept = baseURL === undefined || !/[?#@]/.test(baseURL);
+  const ownCode = request.ownCode || !isKept ? { ownCode: true as const } : {};
+  const plan = { ...planned, ...(isKept ? defined({ baseURL }) : {}), ...ownCode };
+  if (baseline !== undefined) assertComparable(baseline, plan, plan.trials);
+  const skipped = plan.skipped + (request.skipped ?? 0);
+  if (skipped > 0) {
+    printer.note(`skipped ${skipped} impossible crossings (depth must be below core)`);
+  }
+  if (seed === "fresh" && only === undefined && plan.resolved.seed !== 0) {
+    const flag = `${printer.flagPrefix ?? ""}--seed=${plan.resolved.seed}`;
+    printer.note(`fresh seed ${plan.resolved.seed}; add  ${flag}  to repeat this run`);
+  }
+  return { subject, plan, settings, baseline, missing: missingBaseline(suite.gate, baseline) };
+}
+
+/**
+ * Plans a suite with its call sets, and prints warnings of these.
+ *
+ * @throws {InputError} If it cannot be planned.
+ */
+export function planWithSets(
+  suite: Suite,
+  { subject, printer, source, setPath }: Omit<RunRequest, "suite" | "settings">,
+  sharded = false,
+): ReturnType<typeof planSuite> {
+  const sets = source === undefined ? questionSource(suite.tasks, setPath) : undefined;
+  const warnings = sets?.warnings ?? [];
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) printer.warn(printable(warning, 2_000));
+  if (warnings.length > MOST_WARNINGS) {
+    printer.warn(`${warnings.length - MOST_WARNINGS} more warnings of the call sets`);
+  }
+  return planSuite(suite, { source: subject, sharded, ...defined({ tasks: source ?? sets }) });
+}
+
+/** At most this many warnings of call sets are shown. */
+const MOST_WARNINGS = 5;
+
+/** Refuses settings that would have no effect. */
+function assertSettings(subject: string, { journal, resume, retryInvalid }: Settings): void {
+  const fault = resume && journal === undefined
+    ? "--resume needs --out=FILE"
+    : retryInvalid && !resume
+    ? "--retry-invalid needs --resume"
+    : undefined;
+  if (fault !== undefined) throw new InputError(`Cannot run ${subject}: ${fault}`);
+}
+
+/** Checks the recordings before anything is planned. */
+function assertRecorded(
+  subject: string,
+  { recordings }: Settings,
+  kind: { readonly agent: boolean; readonly fresh: boolean },
+): void {
+  const checked = recordingOptions(recordings, subject);
+  if (checked !== undefined) assertRecordable(subject, checked, kind);
+}
+
+/** Prints what the gate can decide and what the run may cost, before anything is spent. */
+export function printForecast(plan: Plan, { note, warn }: Printer): void {
+  const gateForecast = forecast(plan);
+  for (const line of gateForecast?.lines ?? []) note(line);
+  if (plan.prices !== undefined) {
+    // An estimate opens tasks, which may run the user's code.
+    for (const line of forecastCost(plan, estimateUsage(plan), gateForecast)) note(line);
+  }
+  for (const warning of planWarnings(plan, gateForecast)) warn(warning);
+}
+
+/** The connections, the recordings and the trials of a planned run. */
+export class RunSession implements AsyncDisposable {
+  /** The models of the run. */
+  readonly connections: Connections;
+  /** The recordings; `undefined` if nothing is recorded or replayed. */
+  readonly recordings: Recordings | undefined;
+  readonly #planned: PlannedRun;
+
+  /** Opens the recordings; no model is connected yet. */
+  constructor(planned: PlannedRun, limiters: RateLimiters) {
+    const { plan, settings, subject } = planned;
+    const { retries, requestTimeout, requestsPerMinute, tokensPerMinute } = settings;
+    this.#planned = planned;
+    this.connections = new Connections({
+      sets: plan.callSets ?? [],
+      limiters,
+      ...defined({ retries, requestTimeout, requestsPerMinute, tokensPerMinute }),
+      ...defined({ baseURL: settings.baseURL }),
+    });
+    const options = recordingOptions(settings.recordings, subject);
+    this.recordings = options === undefined ? undefined : new Recordings(options);
+  }
+
+  /**
+   * Begins the run and connects its models. Nothing is asked before a trial is requested.
+   *
+   * @throws {InputError} If a journal is in the way or of another plan, or a model cannot be connected.
+   */
+  begin(options: Partial<RunOptions>): Run {
+    const { plan, settings, baseline, subject } = this.#planned;
+    const { journal, concurrency, shard, resume, retryInvalid } = settings;
+    const { recordings } = this;
+    const run = new Run(plan, {
+      connect: (entry) => this.connections.model(entry),
+      ...defined({ concurrency, shard, resume, retryInvalid, recordings, baseline }),
+      // One trial alone belongs to no run.
+      ...(options.only === undefined ? defined({ journal }) : {}),
+      ...options,
+    });
+    recordings?.claim(run.trials, subject);
+    run.connect();
+    for (const notice of run.notices) console.error(notice);
+    return run;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.connections[Symbol.asyncDispose]();
+  }
+}

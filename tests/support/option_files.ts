@@ -1,0 +1,133 @@
+/**
+ * What the table of options is written to: types, the JSON schema of suite files, and tables in docs/.
+ */
+
+import { z } from "zod";
+import { type FlagPlace, type Option, OPTIONS } from "../../lib/runs/options.ts";
+import { flagsAt } from "../../lib/runs/flags.ts";
+import { deno, ROOT } from "./child.ts";
+import { SCHEMA_PATH, suiteSchema } from "./suite_schema.ts";
+
+const TABLE = Object.entries(OPTIONS as Record<string, Option>);
+
+/** Where the types of an option's value stand, besides those of the language. */
+const TYPES: Readonly<Record<string, string>> = {
+  GatePolicy: "../gate/policy.ts",
+  Budget: "../models/prices.ts",
+  Prices: "../models/prices.ts",
+  RecordingOptions: "../models/recordings/recordings.ts",
+  Limits: "../trials/agent/session.ts",
+};
+
+const TYPES_PATH = `${ROOT}/lib/runs/option_types.ts`;
+
+/** The types of options in code and suites, with their doc comments. */
+function typesFile(): string {
+  const rows = TABLE.filter(([, { schema }]) => schema !== undefined);
+  const byFile = Map.groupBy(
+    Object.entries(TYPES).filter(([type]) => rows.some(([, row]) => row.type === type)),
+    ([, file]) => file,
+  );
+  const imports = [...byFile].map(([file, types]) =>
+    `import type { ${types.map(([type]) => type).join(", ")} } from "${file}";`
+  );
+  const fields = rows.map(([name, { about, type, schema }]) =>
+    `${comment(about!)}\n  readonly ${name}?: ${type ?? plainType(schema!)};`
+  );
+  const place = (type: string, at: "toolTest" | "suite", words: string) => {
+    const others = rows.filter(([, { places }]) => !places.includes(at)).map(([name]) =>
+      `"${name}"`
+    );
+    return `/** ${words} */\nexport type ${type} = Omit<RunSettings, ${others.join(" | ")}>;\n`;
+  };
+  return [
+    "/**\n * The types of options, written by `deno task options` from the table in `options.ts`.\n * @module\n */\n",
+    ...imports,
+    `\n/** The options of runs; benchmarks take all of them. */\nexport interface RunSettings {\n${
+      fields.join("\n")
+    }\n}\n`,
+    place("ToolTestSettings", "toolTest", "The options of runs that `toolTest()` takes."),
+    place("SuiteSettings", "suite", "The options of runs that suite files have."),
+  ].join("\n");
+}
+
+/** The type of a number, a text or a boolean. */
+function plainType(schema: z.ZodType): string {
+  const { type } = z.toJSONSchema(schema);
+  return type === "integer" ? "number" : `${type}`;
+}
+
+/** A doc comment. */
+function comment(text: string): string {
+  if (text.length <= 100) return `  /** ${text} */`;
+  const lines = ["  /**", "   *"];
+  for (const word of text.split(" ")) {
+    if (lines.at(-1)!.length + word.length > 106) lines.push("   *");
+    lines[lines.length - 1] += ` ${word}`;
+  }
+  return [...lines, "   */"].join("\n");
+}
+
+/** The table of the flags of a command line. */
+function flagTable(place: FlagPlace): string {
+  const join = place === "deno test" ? "=" : " ";
+  const rows = flagsAt(place).map(({ name, value, help }) =>
+    `| \`--${name}${value === undefined ? "" : `${join}${value}`}\` | ${help} |`
+  );
+  return ["| flag | what it does |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** The table of the options of `benchmark()` that the table of options has. */
+function optionTable(): string {
+  const rows = TABLE.filter(([, { schema }]) => schema !== undefined).map(([name, { about }]) =>
+    `| \`${name}\` | ${about} |`
+  );
+  return ["| option | what it sets |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** The tables in docs/, by file and the name between their marks. */
+const TABLES: readonly (readonly [file: string, mark: string, table: string])[] = [
+  ["docs/commands.md", "flags of deno test", flagTable("deno test")],
+  ["docs/commands.md", "flags of run", flagTable("run")],
+  ["docs/benchmarks.md", "options", optionTable()],
+];
+
+/** The text of each file that comes from the table of options, by its path. */
+export async function optionFiles(): Promise<Map<string, string>> {
+  const files = new Map([
+    [TYPES_PATH, typesFile()],
+    [SCHEMA_PATH, JSON.stringify(await suiteSchema(), null, 2)],
+  ]);
+  for (const [file, mark, table] of TABLES) {
+    const path = `${ROOT}/${file}`;
+    const text = files.get(path) ?? Deno.readTextFileSync(path);
+    const [start, end] = [`<!-- ${mark}: deno task options -->`, `<!-- end of ${mark} -->`];
+    const [before, after] = [text.indexOf(start), text.indexOf(end)];
+    if (before < 0 || after < before) {
+      throw new Error(`Cannot find the marks of ${mark} in ${file}`);
+    }
+    files.set(path, `${text.slice(0, before)}${start}\n\n${table}\n\n${text.slice(after)}`);
+  }
+  return await formatted(files);
+}
+
+/** Returns the texts as `deno fmt` would have them. */
+async function formatted(files: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const paths = [...files.keys()];
+    const temporary = paths.map((path, place) => `${folder}/${place}${/\.\w+$/.exec(path)![0]}`);
+    temporary.forEach((path, place) => Deno.writeTextFileSync(path, files.get(paths[place]!)!));
+    const { code, all } = await deno(["fmt", "--no-config", "--line-width=100", ...temporary]);
+    if (code !== 0) throw new Error(`Cannot format what the table of options comes to: ${all}`);
+    return new Map(paths.map((path, place) => [path, Deno.readTextFileSync(temporary[place]!)]));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) {
+  // The schema has its sentences from the doc comments of the types.
+  Deno.writeTextFileSync(TYPES_PATH, typesFile());
+  for (const [path, text] of await optionFiles()) Deno.writeTextFileSync(path, text);
+}
