@@ -4,8 +4,8 @@
  */
 
 import { readBaseline } from "../runs/baseline.ts";
-import { parseWith, readJsonc } from "../base/input.ts";
-import { type CompletePolicy, completePolicy, GATE_POLICY, isUpgrade } from "../gate/policy.ts";
+import { readJsonc } from "../base/input.ts";
+import { type CompletePolicy, isUpgrade, readPolicy } from "../gate/policy.ts";
 import { PRICES } from "../models/prices.ts";
 import { gateToMarkdown } from "../reports/markdown.ts";
 import { renderGate } from "../reports/terminal.ts";
@@ -93,7 +93,7 @@ function policyOptions(options: Arguments) {
     coverage: options.number("coverage"),
   };
   const set = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-  if (values.successRate !== undefined) parseWith(GATE_POLICY, set, OPTIONS_SOURCE);
+  if (values.successRate !== undefined) readPolicy(set, OPTIONS_SOURCE);
   return set;
 }
 
@@ -130,8 +130,7 @@ function policyOf(options: Arguments, { gate: declared, rule }: Results): Comple
     );
   }
   const base = declared === undefined ? {} : withoutOtherKind(declared, successRate, baseline);
-  const policy = parseWith(GATE_POLICY, { ...base, ...overrides }, OPTIONS_SOURCE);
-  return completePolicy(policy);
+  return readPolicy({ ...base, ...overrides }, OPTIONS_SOURCE);
 }
 
 /** Returns the gate of the plan, without settings of the other kind of gate. */

@@ -10,13 +10,13 @@ import {
   planWarnings,
   sequentialChances,
 } from "../runs/forecast.ts";
-import { parseWith, readJsonc } from "../base/input.ts";
+import { readJsonc } from "../base/input.ts";
 import { cannot, reasonOf } from "../base/errors.ts";
 import { defined, printable } from "../base/json.ts";
 import type { Usage } from "../tools/message.ts";
 import { modelName } from "../models/entry.ts";
 import { pricesFor } from "../runs/plan.ts";
-import { completePolicy, GATE_POLICY } from "../gate/policy.ts";
+import { readPolicy } from "../gate/policy.ts";
 import { costOf, PRICES } from "../models/prices.ts";
 import { readResults, type Results } from "../runs/journal/results.ts";
 import { sequentialRule } from "../gate/sequential.ts";
@@ -155,12 +155,8 @@ function outputOfNumbers(options: Arguments): PlanOutput {
     power: options.number("power") ?? 0.95,
   };
   const source = "the plan with the options given";
-  const policy = completePolicy(
-    parseWith(GATE_POLICY, { ...design, successRate: rate, sequential: true }, source),
-  );
-  const paired = completePolicy(
-    parseWith(GATE_POLICY, { ...design, baseline: "it", discordance, sequential: true }, source),
-  );
+  const policy = readPolicy({ ...design, successRate: rate, sequential: true }, source);
+  const paired = readPolicy({ ...design, baseline: "it", discordance, sequential: true }, source);
   const graphs = options.integer("graphs", 1);
   if (graphs !== undefined) return outputOfEffects(graphs, rate, discordance, design);
   const block = options.integer("block", 1) ?? 1;

@@ -15,13 +15,11 @@ import {
   sum,
   type Unit,
 } from "./evidence.ts";
-import { parseWith } from "../base/input.ts";
 import {
   type CompletePolicy,
-  completePolicy,
-  GATE_POLICY,
   hypothesesOf,
   type RatePolicy,
+  readPolicy,
   type UpgradePolicy,
 } from "./policy.ts";
 import { Bets, type Sample, sequentialBounds, type SequentialRule } from "./sequential.ts";
@@ -115,8 +113,7 @@ export function decide(
   policy: RatePolicy,
   options: DecideOptions = {},
 ): Verdict {
-  const checked = parseWith(GATE_POLICY, policy, "the policy of decide()") as RatePolicy;
-  return conclude(units, RATES, completePolicy(checked), options);
+  return conclude(units, RATES, readPolicy(policy, "the policy of decide()"), options);
 }
 
 /**
@@ -152,8 +149,7 @@ export function decideUpgrade(
   policy: UpgradePolicy,
   options: DecideOptions = {},
 ): Verdict {
-  const checked = parseWith(GATE_POLICY, policy, "the policy of decideUpgrade()");
-  return conclude(pairs, DIFFERENCES, completePolicy(checked), options);
+  return conclude(pairs, DIFFERENCES, readPolicy(policy, "the policy of decideUpgrade()"), options);
 }
 
 function conclude<T>(

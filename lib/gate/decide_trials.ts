@@ -24,7 +24,7 @@ import {
 import { defined, printable } from "../base/json.ts";
 import { isRemoving } from "../perturbations/ids.ts";
 import type { ParameterFailureType } from "../calls/failure_types.ts";
-import { type CompletePolicy, completePolicy, type GatePolicy, isUpgrade } from "./policy.ts";
+import { type CompletePolicy, isUpgrade } from "./policy.ts";
 import type { Prices } from "../models/prices.ts";
 import { scoringKey } from "../trials/executors/question.ts";
 import { isQuestion } from "../trials/executors/task_kind.ts";
@@ -78,10 +78,9 @@ export interface DecideTrialsOptions {
 export function decideTrials(
   trials: readonly TrialSummary[],
   planned: readonly PlannedTrial[],
-  gate: GatePolicy,
+  policy: CompletePolicy,
   options: DecideTrialsOptions = {},
 ): DecidedVariant[] {
-  const policy = completePolicy(gate);
   const scores = new FinishedTrials(comparesWithin(policy, options.baseline), options.baseline);
   for (const trial of trials) scores.add(asSummary(trial));
   const unit = unitNames(planned.map(({ task }) => task));

@@ -8,7 +8,7 @@ import { variantName } from "./variant.ts";
 import type { Verdict } from "./decide.ts";
 import { printable } from "../base/json.ts";
 import { type DecidedVariant, exitCodeOf, worstKind } from "./decide_trials.ts";
-import { type CompletePolicy, completePolicy, type GatePolicy } from "./policy.ts";
+import type { CompletePolicy } from "./policy.ts";
 import { describeVerdict, verdictNumbers } from "./verdict_text.ts";
 
 /** The report of a gate, as `gate --json` prints it. */
@@ -46,7 +46,7 @@ export type ReportedVerdict = Omit<DecidedVariant, "verdict" | "unit"> & Verdict
 export function reportVerdicts(
   suite: string,
   variants: readonly DecidedVariant[],
-  policy: GatePolicy,
+  policy: CompletePolicy,
   comparisons: readonly Comparison[] = [],
 ): GateReport {
   const kind = worstKind(variants.map(({ verdict }) => verdict));
@@ -55,7 +55,7 @@ export function reportVerdicts(
     suite,
     verdict: kind,
     exitCode: exitCodeOf(kind),
-    gate: completePolicy(policy),
+    gate: policy,
     verdicts: variants.map(({ verdict, unit, ...subject }) => ({
       ...subject,
       ...verdict,

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { parseWith } from "../base/input.ts";
 import {
   type Behaviour,
   BEHAVIOURS,
@@ -194,6 +195,8 @@ export function isUpgrade<T extends GatePolicy | CompletePolicy>(
 
 /** Fills in the defaults of a policy; its values must be checked already. */
 export function completePolicy(policy: RatePolicy): CompleteRatePolicy;
+/** Fills in the defaults of an upgrade policy. */
+export function completePolicy(policy: UpgradePolicy): CompleteUpgradePolicy;
 /** Fills in the defaults of a policy of either kind. */
 export function completePolicy(policy: GatePolicy): CompletePolicy;
 export function completePolicy(policy: GatePolicy): CompletePolicy {
@@ -211,6 +214,15 @@ export function completePolicy(policy: GatePolicy): CompletePolicy {
   const { baseline } = policy;
   const choice = typeof baseline === "string" ? { model: baseline } : baseline;
   return { ...defaults, discordance: 0.2, ...policy, baseline: choice };
+}
+
+/**
+ * Checks a policy from outside and fills in its defaults; inside there are only complete ones.
+ *
+ * @throws {InputError} If it is not usable; the message names `source`, path and rule.
+ */
+export function readPolicy(policy: unknown, source: string): CompletePolicy {
+  return completePolicy(parseWith(GATE_POLICY, policy, source));
 }
 
 /**

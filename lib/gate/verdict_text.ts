@@ -5,14 +5,7 @@
 
 import type { Evidence } from "./evidence.ts";
 import type { CeilingCheck, Verdict } from "./decide.ts";
-import {
-  type Ceilings,
-  type CompletePolicy,
-  completePolicy,
-  type GatePolicy,
-  hypothesesOf,
-  isUpgrade,
-} from "./policy.ts";
+import { type Ceilings, type CompletePolicy, hypothesesOf, isUpgrade } from "./policy.ts";
 import { GRAPHS, type UnitNames } from "./unit_names.ts";
 import { percent, points, probability } from "../base/numbers.ts";
 
@@ -30,31 +23,31 @@ export interface VerdictNames {
  * @example Usage
  * ```ts
  * import { decide } from "./decide.ts";
+ * import { completePolicy } from "./policy.ts";
  * import { describeVerdict } from "./verdict_text.ts";
  * import { assertStringIncludes } from "@std/assert";
  *
- * const policy = { successRate: 0.9 };
+ * const policy = completePolicy({ successRate: 0.9 });
  * assertStringIncludes(describeVerdict(decide([], policy), policy), "INVALID");
  * ```
  */
 export function describeVerdict(
   verdict: Verdict,
-  policy: GatePolicy,
+  policy: CompletePolicy,
   { baseline = "the baseline", unit = GRAPHS }: VerdictNames = {},
 ): string {
   if (verdict.kind === "invalid") {
     return `INVALID: ${verdict.reason}.`;
   }
-  const complete = completePolicy(policy);
-  const words = isUpgrade(complete)
-    ? upgradeWords(complete.margin, baseline, unit)
-    : rateWords(complete.successRate, complete.margin);
+  const words = isUpgrade(policy)
+    ? upgradeWords(policy.margin, baseline, unit)
+    : rateWords(policy.successRate, policy.margin);
   const stoppedText = verdict.stopped === undefined
     ? ""
     : ` Not all of the plan was run: ${verdict.stopped}.`;
   if (verdict.kind === "undecided") {
     return `UNDECIDED: these trials cannot tell whether ${words.question}. ` +
-      describeMore(verdict, complete, unit) + stoppedText;
+      describeMore(verdict, policy, unit) + stoppedText;
   }
   const exceeded = verdict.ceilings?.filter((check) => check.exceeded) ?? [];
   if (exceeded.length > 0) {
@@ -63,7 +56,7 @@ export function describeVerdict(
       : ` Without that it would ${verdict.otherwise === "pass" ? "pass" : "be undecided"}.`;
     return `FAIL: ${exceeded.map(describeExceeded).join("; ")}.${otherwise}${stoppedText}`;
   }
-  const { pass, fail } = hypothesesOf(complete);
+  const { pass, fail } = hypothesesOf(policy);
   const { evidence } = verdict;
   const observed = evidence.of === "rate" ? evidence.rate : evidence.difference;
   const often = evidence.method === "tango" ? "in about" : "in at most";
@@ -72,9 +65,9 @@ export function describeVerdict(
       ? ` It is also proved that ${words.fail}, but by less than the margin.`
       : "";
     return `PASS: ${words.pass}. If that were not so, the gate would pass ${often} ` +
-      `${percent(1 - complete.confidence)} of runs.${less}${stoppedText}`;
+      `${percent(1 - policy.confidence)} of runs.${less}${stoppedText}`;
   }
-  const error = evidence.method === "sequential" ? complete.power : complete.confidence;
+  const error = evidence.method === "sequential" ? policy.power : policy.confidence;
   const within = observed >= pass
     ? " The observed value is within the margin, but this is not proved."
     : "";
@@ -181,27 +174,27 @@ function describeCeiling({ ceiling, limit, seen, lower, exceeded }: CeilingCheck
  * @example Usage
  * ```ts
  * import { decide } from "./decide.ts";
+ * import { completePolicy } from "./policy.ts";
  * import { verdictNumbers } from "./verdict_text.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const units = new Array(100).fill({ solved: 1, valid: 1, trials: 1 });
- * const policy = { successRate: 0.9 };
+ * const policy = completePolicy({ successRate: 0.9 });
  * const [first] = verdictNumbers(decide(units, policy), policy);
  * assertEquals(first, "solved: 100 of 100 valid trials (100.0%), 100 graphs");
  * ```
  */
 export function verdictNumbers(
   verdict: Verdict,
-  policy: GatePolicy,
+  policy: CompletePolicy,
   unit: UnitNames = GRAPHS,
 ): string[] {
   const { evidence } = verdict;
   if (evidence === undefined) return [];
-  const complete = completePolicy(policy);
   const { unknown, method } = evidence;
   return [
     ...(evidence.of === "rate" ? rateNumbers(evidence, unit) : differenceNumbers(evidence, unit)),
-    boundsText(evidence, complete, unit),
+    boundsText(evidence, policy, unit),
     ...(unknown === 0
       ? []
       : [`invalid or missing trials, which count as the worst case of each bound: ${unknown}`]),

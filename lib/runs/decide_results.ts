@@ -8,7 +8,7 @@ import { compareStrategies } from "../gate/comparison.ts";
 import { printable } from "../base/json.ts";
 import { decideTrials } from "../gate/decide_trials.ts";
 import { pricesFor } from "./plan.ts";
-import type { GatePolicy } from "../gate/policy.ts";
+import type { CompletePolicy } from "../gate/policy.ts";
 import type { Prices } from "../models/prices.ts";
 import type { Results } from "./journal/results.ts";
 import { type GateReport, reportProblem, reportVerdicts } from "../gate/gate_report.ts";
@@ -35,7 +35,7 @@ export function undecidableReason({ problem, trials }: Results): string | undefi
  */
 export function decideResults(
   results: Results,
-  policy: GatePolicy,
+  policy: CompletePolicy,
   { baseline, prices }: DecisionOptions = {},
 ): GateReport {
   const { suite, trials, planned, plan, rule, stopped } = results;

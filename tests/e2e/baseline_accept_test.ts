@@ -1,5 +1,6 @@
 // What is kept of results when they are accepted, and that it is read back as it was.
 
+import { completePolicy } from "../../lib/gate/policy.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { acceptResults, baselineText, readBaseline } from "../../lib/runs/baseline.ts";
 import type { ScoredTrial } from "../../lib/gate/variant.ts";
@@ -89,13 +90,13 @@ Deno.test("readBaseline() reads back what acceptResults() keeps of results, what
 
 Deno.test("readBaseline() of an accepted file gives the verdicts that its journal gives", () => {
   using folder = new Folder();
-  const gate = {
+  const gate = completePolicy({
     baseline: { file: "any", model: "b" },
     margin: 0.7,
     discordance: 1,
     coverage: 0.1,
     atMost: { failureShifts: { incorrect_value: 0 } },
-  };
+  });
   const kinds = new Set<string>();
   fc.assert(
     fc.property(ENDINGS, ENDINGS, (before, after) => {

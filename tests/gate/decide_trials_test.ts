@@ -1,3 +1,4 @@
+import { completePolicy } from "../../lib/gate/policy.ts";
 import {
   assert,
   assertEquals,
@@ -27,7 +28,7 @@ import {
   type TrialTraits,
 } from "../support/records.ts";
 
-const POLICY = { successRate: 0.8 };
+const POLICY = completePolicy({ successRate: 0.8 });
 
 Deno.test("decideTrials() gives one verdict a model, strategy and perturbation, in plan order", () => {
   const good = { model: "good" };
@@ -148,7 +149,7 @@ Deno.test("decideTrials() of no plan gives no verdict, and the worst of none is 
   assertEquals(worstKind([]), "invalid");
 });
 
-const UPGRADE = { baseline: "old" };
+const UPGRADE = completePolicy({ baseline: "old" });
 
 /** A candidate that solved so many of a hundred graphs, and a baseline. */
 function upgrade(solved: number, before: number, traits: TrialTraits = {}): Trial[] {
@@ -176,7 +177,7 @@ Deno.test("decideTrials() decides each candidate against the baseline, which is 
 Deno.test("decideTrials() counts invalid and missing trials of the baseline as the worst case too", () => {
   const trials = upgrade(95, 90);
   const planned = planOf(trials);
-  const policy = { ...UPGRADE, coverage: 0.9 };
+  const policy = completePolicy({ ...UPGRADE, coverage: 0.9 });
   const [cut] = decideTrials(trials.slice(0, -8), planned, policy);
   const invalid = trials.slice(-8).map((trial): Trial => ({
     ...trial,
@@ -193,7 +194,7 @@ Deno.test("decideTrials() compares with results from a file, and says which", ()
   const trials = manyRecords(95, 100, { model: "new" });
   const baseline = { file: "b.json", trials: manyRecords(90, 100, { model: "old" }) };
   const gate = { baseline: { file: "b.json" } };
-  const [judged] = decideTrials(trials, planOf(trials), gate, { baseline });
+  const [judged] = decideTrials(trials, planOf(trials), completePolicy(gate), { baseline });
   assertEquals(judged!.baseline, "old (b.json)");
   assertEquals(
     judged!.verdict,
@@ -201,7 +202,7 @@ Deno.test("decideTrials() compares with results from a file, and says which", ()
   );
   // A model may be compared with itself, as it was.
   const before = { file: "b.json", trials: manyRecords(50, 100, { model: "new" }) };
-  const [itself] = decideTrials(trials, planOf(trials), gate, { baseline: before });
+  const [itself] = decideTrials(trials, planOf(trials), completePolicy(gate), { baseline: before });
   assertEquals([itself!.baseline, itself!.verdict.kind], ["new (b.json)", "pass"]);
 });
 
@@ -223,7 +224,7 @@ Deno.test("decideTrials() finds a candidate invalid whose baseline has no trials
   );
   const gate = { baseline: { file: "b.json", model: HOSTILE } };
   const own = manyRecords(9, 10);
-  const { verdict } = decideTrials(own, planOf(own), gate, {
+  const { verdict } = decideTrials(own, planOf(own), completePolicy(gate), {
     baseline: { file: "b.json", trials: own },
   })[0]!;
   assert(verdict.kind === "invalid");
@@ -365,7 +366,7 @@ Deno.test("decideTrials() fails a subject for a ceiling that it proves to exceed
 });
 
 Deno.test("decideTrials() weighs ceilings on the graphs of the verdict alone, by bounds that hold at any look", () => {
-  const gate = { ...SEQUENTIAL, atMost: { failures: { incorrect_value: 0.5 } } };
+  const gate = completePolicy({ ...SEQUENTIAL, atMost: { failures: { incorrect_value: 0.5 } } });
   const plan = planned(gate, { models: ["new"] });
   const wrong = { failures: [failureOf("incorrect_value")] };
   const graphs = verdictOf(plan, plan.trials.map((trial) => finish(trial))).evidence!.graphs;
@@ -386,10 +387,10 @@ Deno.test("decideTrials() weighs ceilings on the graphs of the verdict alone, by
 
 Deno.test("decideTrials() of trials that are all invalid is invalid, whatever the ceilings", () => {
   const trials = manyRecords(0, 10, { outcome: "invalid" });
-  const gate = {
+  const gate = completePolicy({
     ...POLICY,
     atMost: { failures: { incorrect_value: 0 }, behaviours: { silent: 0 }, tokens: 1 },
-  };
+  });
   assertEquals(decideTrials(trials, planOf(trials), gate)[0]!.verdict, {
     kind: "invalid",
     reason: "none of 10 planned trials is valid; most often (10 of 10) as unknown",
@@ -433,7 +434,7 @@ Deno.test("decideTrials() says what spoiled trials where too few are valid, of t
 
 Deno.test("decideTrials() needs prices for a ceiling of cost", () => {
   const trials = manyRecords(100, 100);
-  const gate = { ...POLICY, atMost: { usd: 0.01 } };
+  const gate = completePolicy({ ...POLICY, atMost: { usd: 0.01 } });
   assertThrows(() => decideTrials(trials, planOf(trials), gate), InputError, "the cost of model m");
   const prices = { m: { input: 1_000, output: 10_000 } };
   const { verdict } = decideTrials(trials, planOf(trials), gate, { prices })[0]!;

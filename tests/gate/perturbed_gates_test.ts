@@ -5,7 +5,7 @@ import { planWarnings } from "../../lib/runs/forecast.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import type { GatePolicy } from "../../lib/gate/policy.ts";
+import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
 import { SUITE, type Suite } from "../../lib/runs/suite.ts";
 import type { Trial } from "../../lib/trials/trial.ts";
@@ -20,7 +20,7 @@ const SMALL: Suite = {
   tasks: [{ core: 3, depth: 2 }],
   models: ["m"],
 };
-const POLICY = { successRate: 0.8 };
+const POLICY = completePolicy({ successRate: 0.8 });
 
 function planned(changes: Partial<Suite>) {
   return planSuite({ ...SMALL, ...changes });
@@ -143,7 +143,7 @@ function checked(flipped: number, trials: number, check = "rename"): Trial[] {
 
 function ceilingsOf(trials: readonly TrialSummary[], limit: number) {
   const policy = { successRate: 0.1, atMost: { flips: limit } };
-  return decideTrials(trials, planOf(trials as readonly Trial[]), policy)
+  return decideTrials(trials, planOf(trials as readonly Trial[]), completePolicy(policy))
     .map(({ perturbation, verdict }) =>
       [
         perturbation,
@@ -178,7 +178,7 @@ Deno.test("flips count both ways, trial by trial, and not what infrastructure sp
     ...pair(5, "invalid", "solved"),
   ];
   const policy = { successRate: 0.1, coverage: 0.1, atMost: { flips: 1 } };
-  const check = decideTrials(trials, planOf(trials), policy)[1]!.verdict;
+  const check = decideTrials(trials, planOf(trials), completePolicy(policy))[1]!.verdict;
   assertEquals(check.kind !== "invalid" && check.ceilings?.[0]?.seen, 2 / 4);
 });
 
@@ -202,7 +202,10 @@ Deno.test("a gate bounds parameter failures by trials that have any", () => {
       texts: { compared: 0, similar: 0 },
     },
   }));
-  const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.2 } } };
+  const policy = completePolicy({
+    ...POLICY,
+    atMost: { parameterFailures: { task_deviation: 0.2 } },
+  });
   const [judged] = decideTrials(trials, planOf(trials as Trial[]), policy);
   assertEquals(judged!.verdict.kind, "fail");
   const [ceiling] = judged!.verdict.kind === "fail" ? judged!.verdict.ceilings ?? [] : [];
@@ -210,7 +213,10 @@ Deno.test("a gate bounds parameter failures by trials that have any", () => {
 });
 
 Deno.test("parameter failures that are not known are not kept within their ceiling", () => {
-  const policy = { ...POLICY, atMost: { parameterFailures: { task_deviation: 1 } } };
+  const policy = completePolicy({
+    ...POLICY,
+    atMost: { parameterFailures: { task_deviation: 1 } },
+  });
   const trials = manyRecords(100, 100);
   const verdictOf = (own: readonly TrialSummary[]) =>
     decideTrials(own, planOf(trials), policy)[0]!.verdict;
@@ -250,7 +256,10 @@ Deno.test("parameter failures that are not known are not kept within their ceili
       parameters: { oracle: 1, failures: [{ type: "task_deviation", parameter: "/x" }] },
     }],
   }));
-  const strict = { ...POLICY, atMost: { parameterFailures: { task_deviation: 0.5 } } };
+  const strict = completePolicy({
+    ...POLICY,
+    atMost: { parameterFailures: { task_deviation: 0.5 } },
+  });
   assertEquals(decideTrials(whole, planOf(whole), strict)[0]!.verdict.kind, "fail");
 });
 
@@ -258,7 +267,7 @@ Deno.test("a gate cannot be asked of what cannot be solved, nor compare with it"
   const removed = manyRecords(0, 60, { perturbation: "RP_F" });
   const usual = manyRecords(60, 60);
   const verdicts = (own: readonly Trial[], policy: GatePolicy) =>
-    decideTrials(own, planOf(own), policy).map(({ perturbation, verdict }) => [
+    decideTrials(own, planOf(own), completePolicy(policy)).map(({ perturbation, verdict }) => [
       perturbation,
       verdict.kind === "invalid" ? verdict.reason : verdict.kind,
     ]);
@@ -273,7 +282,7 @@ Deno.test("flips of which none can be seen are not kept within their ceiling", (
     ...manyRecords(0, 50).map((trial): Trial => ({ ...trial, outcome: "invalid", solved: false })),
     ...manyRecords(50, 50, { perturbation: "rename" }),
   ];
-  const policy = { ...POLICY, atMost: { flips: 0.1 } };
+  const policy = completePolicy({ ...POLICY, atMost: { flips: 0.1 } });
   const check = decideTrials(trials, planOf(trials), policy)[1]!.verdict;
   assertEquals(
     check.kind === "invalid" && check.reason.split(",")[0],

@@ -4,7 +4,7 @@ import { forecast, planWarnings } from "../../lib/runs/forecast.ts";
 import { decideTrials } from "../../lib/gate/decide_trials.ts";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { planSuite } from "../../lib/runs/plan.ts";
-import type { GatePolicy } from "../../lib/gate/policy.ts";
+import { completePolicy, type GatePolicy } from "../../lib/gate/policy.ts";
 import { questionSource } from "../../lib/runs/question_tasks.ts";
 import { Stopping } from "../../lib/runs/early_stopping.ts";
 import type { Suite } from "../../lib/runs/suite.ts";
@@ -52,12 +52,15 @@ function trialsOfCase(solved: number, all: number) {
 
 Deno.test("verdicts over a case speak of its trials, and those over questions of questions", () => {
   const told = (trials: ReturnType<typeof trialsOfCase>, policy: GatePolicy) => {
-    const [verdict] =
-      reportVerdicts("s", decideTrials(trials, planOf(trials), policy), policy).verdicts;
+    const [verdict] = reportVerdicts(
+      "s",
+      decideTrials(trials, planOf(trials), completePolicy(policy)),
+      completePolicy(policy),
+    ).verdicts;
     assertEquals("unit" in verdict!, false, "words are no part of the report");
     return [verdict!.text, ...verdict!.numbers].join("\n");
   };
-  const policy = { successRate: 0.7, margin: 0.3 };
+  const policy = completePolicy({ successRate: 0.7, margin: 0.3 });
   const ofCase = told(trialsOfCase(19, 20), policy);
   assertStringIncludes(ofCase, "solved: 19 of 20 valid trials (95.0%), 20 trials of one case");
   const asked = trialsOfCase(9, 20).map((trial, index) => ({
@@ -77,7 +80,7 @@ Deno.test("verdicts over a case speak of its trials, and those over questions of
 
 Deno.test("verdicts over two models name what these share", () => {
   const pairs = once(80, 20).map((candidate) => ({ candidate, baseline: candidate }));
-  const policy = { baseline: "b", margin: 0.1 };
+  const policy = completePolicy({ baseline: "b", margin: 0.1 });
   const unit = unitNames([PROBE]);
   const verdict = decideUpgrade(pairs, policy);
   assertStringIncludes(

@@ -19,12 +19,15 @@ import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts"
 import { percent, points } from "../../lib/base/numbers.ts";
 import { once, pairsOf } from "../support/records.ts";
 
-const RATE = { successRate: 0.9 };
-const UPGRADE = { baseline: "old" };
+const RATE = completePolicy({ successRate: 0.9 });
+const UPGRADE = completePolicy({ baseline: "old" });
 const BUDGET = "the budget of 9 tokens was reached (10 were spent)";
 
 /** The words and the numbers of an absolute gate over graphs that were run once. */
-function told(units: readonly [solved: number, failed: number, unknown?: number], policy = RATE) {
+function told(
+  units: readonly [solved: number, failed: number, unknown?: number],
+  policy: RatePolicy = RATE,
+) {
   return wordsOf(decide(once(...units), policy), policy);
 }
 
@@ -34,13 +37,16 @@ function compared(counts: Parameters<typeof pairsOf>[0], policy: UpgradePolicy =
 }
 
 function wordsOf(verdict: Verdict, policy: RatePolicy | UpgradePolicy) {
-  return { text: describeVerdict(verdict, policy), numbers: verdictNumbers(verdict, policy) };
+  return {
+    text: describeVerdict(verdict, completePolicy(policy)),
+    numbers: verdictNumbers(verdict, completePolicy(policy)),
+  };
 }
 
 /** An absolute gate with the stakes and sizes of its plan. */
 function sequential(traits: Partial<RatePolicy> = {}) {
-  const policy = { ...RATE, sequential: true, ...traits };
-  return { policy, rule: sequentialRule(completePolicy(policy), 1) };
+  const policy = completePolicy({ ...RATE, sequential: true, ...traits });
+  return { policy, rule: sequentialRule(policy, 1) };
 }
 
 const EVIDENCE: Evidence = {
@@ -71,7 +77,7 @@ Deno.test("describeVerdict() of a pass says what is proved, and how often that i
 });
 
 Deno.test("describeVerdict() of a fail says so, and leaves out a margin of 0", () => {
-  const policy = { successRate: 0.9, margin: 0, confidence: 0.99 };
+  const policy = completePolicy({ successRate: 0.9, margin: 0, confidence: 0.99 });
   assertEquals(
     told([80, 20], policy).text,
     "FAIL: the true success rate is below 90.0%. " +
@@ -94,7 +100,7 @@ Deno.test("describeVerdict() of an undecided gate says how many more trials woul
       "set sequential: true, which stops when it is sure.",
   );
   assertStringIncludes(
-    told([45, 5], { ...RATE, margin: 0 } as RatePolicy).text,
+    told([45, 5], { ...RATE, margin: 0 }).text,
     "If it went on like this, not even a million trials would decide.",
   );
 });
@@ -255,7 +261,7 @@ Deno.test("describeVerdict() and verdictNumbers() claim no more of a ceiling tha
 });
 
 Deno.test("describeVerdict() never rounds a confidence or a wanted rate up to 100%", () => {
-  const policy = { successRate: 0.9996, margin: 0, confidence: 0.9999 };
+  const policy = completePolicy({ successRate: 0.9996, margin: 0, confidence: 0.9999 });
   for (const counts of [[90, 10], [100_000, 0]] as const) {
     const { text } = told([...counts], policy);
     assertMatch(text, /99\.96%\. If .* in at most 0\.01% of runs/);
@@ -360,7 +366,10 @@ Deno.test("verdictNumbers() of a sequential gate tell both confidences, and when
   assertEquals(verdictNumbers(open, policy).length, 2);
   const even = sequential();
   assertStringIncludes(
-    verdictNumbers(decide(once(400, 0), even.policy, { rule: even.rule }), even.policy)[1]!,
+    verdictNumbers(
+      decide(once(400, 0), even.policy, { rule: even.rule }),
+      completePolicy(even.policy),
+    )[1]!,
     "each with 95.0% confidence",
   );
 });
@@ -382,7 +391,7 @@ Deno.test("verdictNumbers() round bounds outward, so that none looks better than
     }) as Evidence;
     const lines = verdictNumbers(
       { kind: "undecided", evidence, moreTrials: null },
-      of === "rate" ? RATE : UPGRADE,
+      completePolicy(of === "rate" ? RATE : UPGRADE),
     );
     return /at least (.*?), at most (.*?), /.exec(lines.find((line) => line.startsWith("true"))!)!
       .slice(1);

@@ -1,3 +1,4 @@
+import { completePolicy } from "../../lib/gate/policy.ts";
 import {
   assert,
   assertEquals,
@@ -111,7 +112,7 @@ const STEERING_ALL = new RegExp(`${STEERING.source}|\\n`, "g");
 
 Deno.test("renderMarkdown() lets no hostile name become markup, wherever it stands", () => {
   for (const name of NAMES) {
-    const gate = { successRate: 0.8 };
+    const gate = completePolicy({ successRate: 0.8 });
     const trials = named([name, name + name]);
     const markdown = renderMarkdown(makeReport(trials, {
       suite: name,
@@ -171,7 +172,7 @@ Deno.test("renderMarkdown() begins with the suite, where it comes from, and what
 
 Deno.test("renderMarkdown() has the verdicts before the tables", () => {
   const trials = manyRecords(95, 100);
-  const gate = { successRate: 0.8 };
+  const gate = completePolicy({ successRate: 0.8 });
   const gates = [reportVerdicts("s", decideTrials(trials, planOf(trials), gate), gate)];
   const markdown = renderMarkdown(makeReport(trials, { suite: "s", gates }));
   assert(markdown.indexOf("**PASS**") > 0);
@@ -225,7 +226,7 @@ Deno.test("renderMarkdown() has the note of every table, before it", () => {
 
 Deno.test("gateToMarkdown() has the verdicts, and strategies beneath them, as text", () => {
   const trials = NAMES.flatMap((model) => crossed({ both: 9, gained: 1 }, { model }));
-  const policy = { successRate: 0.8 };
+  const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
   const markdown = gateToMarkdown(
     reportVerdicts("s", judged, policy, compareStrategies(trials)),

@@ -1,3 +1,4 @@
+import { completePolicy } from "../../lib/gate/policy.ts";
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import { reportVerdicts } from "../../lib/gate/gate_report.ts";
 import { compareStrategies } from "../../lib/gate/comparison.ts";
@@ -73,7 +74,7 @@ Deno.test("makeReport() is JSON and nothing else, whatever the trials, and reads
           const changed = unchanged && perturbation !== "none" ? { changed: false } as const : {};
           return record({ ...one, ...changed, index, id: `${index}` });
         });
-        const gate = { successRate: 0.8 };
+        const gate = completePolicy({ successRate: 0.8 });
         const report = makeReport(trials, {
           suite: HOSTILE,
           gates: trials.length === 0
@@ -218,10 +219,10 @@ Deno.test("missingTrialsNote() says why trials are not there", () => {
         decideTrials(
           manyRecords(solved, count, { model: `m${place}` }),
           planOf(manyRecords(solved, count, { model: `m${place}` })),
-          { successRate: 0.8 },
+          completePolicy({ successRate: 0.8 }),
         )
       ),
-      { successRate: 0.8 },
+      completePolicy({ successRate: 0.8 }),
     );
   const decided = verdicts([[95, 100], [5, 100]]);
   assertEquals(decided.verdicts.map(({ kind }) => kind), ["pass", "fail"]);
@@ -244,7 +245,7 @@ Deno.test("missingTrialsNote() says why trials are not there", () => {
     missingTrialsNote({ ...lack, stopped: "the budget was spent", decision: decided }),
     "3 of 12 planned trials were not run: the budget was spent. All figures are of the other trials.",
   );
-  for (const decision of [open, reportVerdicts("s", [], { successRate: 0.8 })]) {
+  for (const decision of [open, reportVerdicts("s", [], completePolicy({ successRate: 0.8 }))]) {
     assertEquals(missingTrialsNote({ ...lack, decision }), missingTrialsNote(lack));
   }
 });

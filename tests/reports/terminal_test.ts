@@ -1,3 +1,4 @@
+import { completePolicy } from "../../lib/gate/policy.ts";
 import {
   assert,
   assertEquals,
@@ -250,7 +251,7 @@ Deno.test("renderReport() has strategies against the baseline once, at the repor
 
 Deno.test("renderGate() has tables, verdicts, and beneath them strategies, each once", () => {
   const trials = [...crossed({ both: 60, gained: 5 }), ...crossed({ lost: 1 }, { model: HOSTILE })];
-  const policy = { successRate: 0.8 };
+  const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
   const text = renderGate(
     trials,
@@ -294,7 +295,7 @@ function ofModels(count: number, traits: TrialTraits = {}): Trial[] {
 
 /** The three that are printed: of a run, of a gate, and of a report. */
 function printed(trials: readonly Trial[]): string[] {
-  const policy = { successRate: 0.8 };
+  const policy = completePolicy({ successRate: 0.8 });
   const judged = decideTrials(trials, planOf(trials), policy);
   return [
     renderTables(trials),

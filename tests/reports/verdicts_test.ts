@@ -13,16 +13,16 @@ import type { Trial } from "../../lib/trials/trial.ts";
 import { describeVerdict, verdictNumbers } from "../../lib/gate/verdict_text.ts";
 import { HOSTILE, manyRecords, planOf, records, STEERING } from "../support/records.ts";
 
-const POLICY = { successRate: 0.8 };
+const POLICY = completePolicy({ successRate: 0.8 });
 
 /** The verdicts over trials of which all were planned. */
 function judgedOf(trials: readonly Trial[], policy: GatePolicy = POLICY): DecidedVariant[] {
-  return decideTrials(trials, planOf(trials), policy);
+  return decideTrials(trials, planOf(trials), completePolicy(policy));
 }
 
 /** Verdicts as a view shows them. */
 function renderVerdicts(judged: readonly DecidedVariant[], policy: GatePolicy): string {
-  return views.renderVerdicts(reportVerdicts("s", judged, policy));
+  return views.renderVerdicts(reportVerdicts("s", judged, completePolicy(policy)));
 }
 
 /** Verdicts as they are read back from JSON. */
@@ -31,7 +31,7 @@ function verdictsToJson(
   judged: readonly DecidedVariant[],
   policy: GatePolicy,
 ): JsonObject {
-  return JSON.parse(JSON.stringify(reportVerdicts(suite, judged, policy)));
+  return JSON.parse(JSON.stringify(reportVerdicts(suite, judged, completePolicy(policy))));
 }
 
 function verdictsToMarkdown(
@@ -39,7 +39,7 @@ function verdictsToMarkdown(
   judged: readonly DecidedVariant[],
   policy: GatePolicy,
 ): string {
-  return views.verdictsToMarkdown(reportVerdicts(suite, judged, policy));
+  return views.verdictsToMarkdown(reportVerdicts(suite, judged, completePolicy(policy)));
 }
 
 Deno.test("renderVerdicts() has one paragraph a subject, and its numbers under it", () => {
@@ -79,11 +79,11 @@ Deno.test("renderVerdicts() lets no escape sequence of a model's name through", 
 
 Deno.test("renderVerdicts() lets no escape sequence of a baseline's name through, or of its file's", () => {
   const trials = ["m", HOSTILE].flatMap((model) => manyRecords(90, 100, { model }));
-  const policy = { baseline: HOSTILE };
+  const policy = completePolicy({ baseline: HOSTILE });
   const text = renderVerdicts(judgedOf(trials, policy), policy);
   assertStringIncludes(text, "below that of evil\\u001b[2J");
   assertNotMatch(text, STEERING);
-  const gate = { baseline: { file: HOSTILE } };
+  const gate = completePolicy({ baseline: { file: HOSTILE } });
   const baseline = { file: HOSTILE, trials: manyRecords(90, 100) };
   const judged = decideTrials(manyRecords(90, 100), planOf(manyRecords(90, 100)), gate, {
     baseline,
@@ -128,7 +128,7 @@ Deno.test("verdictsToJson() has the worst kind, its exit code, the whole policy 
 });
 
 Deno.test("verdictsToJson() names the baseline, and the reason of an invalid verdict", () => {
-  const policy = { baseline: "old" };
+  const policy = completePolicy({ baseline: "old" });
   const trials = [...manyRecords(9, 10), ...records(["invalid"], { model: "old", seed: 99 })];
   const [verdict] = verdictsToJson(
     "s",
@@ -152,7 +152,7 @@ Deno.test("verdictsToJson() is JSON and nothing else, whatever the verdict", () 
     candidate: { solved: 1, valid: 1, trials: 1 },
     baseline: { solved: 0, valid: 0, trials: 1 },
   };
-  const policy = { baseline: "old", coverage: 0.1 };
+  const policy = completePolicy({ baseline: "old", coverage: 0.1 });
   const verdict = decideUpgrade([never, never], policy);
   const subject = { model: "m", strategy: "baseline", perturbation: "none", simulated: false };
   const json = verdictsToJson("s", [{ ...subject, verdict }], policy);

@@ -1,3 +1,4 @@
+import { completePolicy } from "../../lib/gate/policy.ts";
 import {
   assert,
   assertEquals,
@@ -717,7 +718,7 @@ Deno.test("runTrial() tells of a model that changes within a trial", async () =>
   const spec = { core: 3, depth: 2, connected: 0, disconnected: 0, seed: 7 };
   const trial = await runTrial(spec, model);
   const planned = [{ ...trial, model: "m" }];
-  const [judged] = decideTrials([trial], planned, { successRate: 0.5 });
+  const [judged] = decideTrials([trial], planned, completePolicy({ successRate: 0.5 }));
   assert(judged!.verdict.kind === "invalid");
   assertStringIncludes(judged!.verdict.reason, "m-1, m-2");
 });

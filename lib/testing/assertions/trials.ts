@@ -5,11 +5,10 @@
 
 import { AssertionError } from "@std/assert/assertion-error";
 import type { Verdict } from "../../gate/decide.ts";
-import { parseWith } from "../../base/input.ts";
 import { cannot } from "../../base/errors.ts";
 import { decideTrials } from "../../gate/decide_trials.ts";
 import { isRemoving } from "../../perturbations/ids.ts";
-import { GATE_POLICY, type GatePolicy, isUpgrade, type RatePolicy } from "../../gate/policy.ts";
+import { type CompletePolicy, isUpgrade, type RatePolicy, readPolicy } from "../../gate/policy.ts";
 import {
   describeFailure,
   describeInvalid,
@@ -136,7 +135,7 @@ export function assertNoFailures(trial: Trial): void {
  * ```
  */
 export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy): Verdict {
-  const checked = parseWith(GATE_POLICY, policy, "the policy of assertSuccessRate");
+  const checked = readPolicy(policy, "the policy of assertSuccessRate");
   if (isUpgrade(checked) || checked.sequential) {
     throw cannot(
       "use the policy of assertSuccessRate",
@@ -166,6 +165,6 @@ export function assertSuccessRate(trials: readonly Trial[], policy: RatePolicy):
 }
 
 /** Whether a verdict lets a test pass. */
-export function passes({ kind }: Verdict, { undecided }: GatePolicy): boolean {
+export function passes({ kind }: Verdict, { undecided }: CompletePolicy): boolean {
   return kind === "pass" || (kind === "undecided" && undecided === "pass");
 }

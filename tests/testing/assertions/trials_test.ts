@@ -1,3 +1,4 @@
+import { completePolicy } from "../../../lib/gate/policy.ts";
 import { assertEquals, AssertionError, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   assertNoFailures,
@@ -142,7 +143,7 @@ Deno.test("passes() lets pass pass, undecided where the policy says so, and noth
   ];
   assertEquals(verdicts.map(({ kind }) => kind), ["pass", "undecided", "fail", "invalid"]);
   const under = (policy: { undecided?: "pass" | "fail" }) =>
-    verdicts.map((verdict) => passes(verdict, { successRate: 0.8, ...policy }));
+    verdicts.map((verdict) => passes(verdict, completePolicy({ successRate: 0.8, ...policy })));
   assertEquals(under({}), [true, false, false, false]);
   assertEquals(under({ undecided: "fail" }), [true, false, false, false]);
   assertEquals(under({ undecided: "pass" }), [true, true, false, false]);
