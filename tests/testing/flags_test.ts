@@ -1,4 +1,5 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { runArguments, runFlags } from "../../lib/cli/running.ts";
 import { type Flags, parseFlags } from "../../lib/testing/_flags.ts";
 import { InputError } from "../../lib/base/errors.ts";
 import { flagsAt } from "../../lib/runs/flags.ts";
@@ -157,4 +158,30 @@ Deno.test("settingsOf() adds limits of the budget to those of the option", () =>
 
 Deno.test("parseFlags() takes no flag twice, as one of the two would be lost", () => {
   assertEquals(faultOf("--seed=1", "--seed=2"), "Cannot run benchmark b: --seed is given twice");
+});
+
+Deno.test("commands and tests read flags alike, and say the same of wrong ones", () => {
+  const shared = flagsAt("deno test").filter(({ name }) =>
+    flagsAt("run").some((flag) => flag.name === name)
+  );
+  assert(shared.length > 12);
+  for (const { name, value } of shared) {
+    const texts = value === undefined ? [`--${name}`] : ["7", "2/5", "0", "-1", "1.5", "x", ""]
+      .map((text) => `--${name}=${text}`);
+    for (const text of texts) {
+      const [ofTest, ofRun] = [
+        () => parse([text]),
+        () => runFlags("run", runArguments("run", [text])),
+      ].map((read) => {
+        try {
+          // Commands resolve paths of files.
+          return Object.keys(read());
+        } catch (error) {
+          const { message } = error as InputError;
+          return message.replace(/^Cannot run [\w ]+: | \(see toolgate run --help\)$/g, "");
+        }
+      });
+      assertEquals(ofTest, ofRun, text);
+    }
+  }
 });
