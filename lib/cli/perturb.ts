@@ -13,6 +13,7 @@ import {
   type Change,
   type DocumentMethod,
   EFFECTS,
+  IDLE_REASONS,
   isMethod,
   PERTURBATION_METHODS,
   type PerturbationMethod,
@@ -36,25 +37,6 @@ import { flagHelp } from "../runs/flags.ts";
 import { runArguments, runFlags } from "./running.ts";
 
 type Source = typeof PERTURBED[PerturbationMethod];
-
-/** Why a method found nothing to change. */
-const IDLE_REASONS: Readonly<Record<PerturbationMethod, string>> = {
-  RD: "no required parameter of the document has a description",
-  RE: "the document has no usage examples",
-  WD: "the document has no parameter with a description",
-  WT: "no parameter of the document has a type that could be another one",
-  SD: "the document has no two parameters with different descriptions",
-  CO: "no tool of the document has two parameters or more",
-  RP_F: "the query holds no value of a parameter",
-  RP_L: "the query holds no value of a parameter",
-  CP: "the query holds no value of a parameter that the writer can say in another way",
-  AN: "the query holds no value of a parameter for which the writer has a similar one",
-  FK: "the return has no key",
-  AP: "the return has no key with the word id that has a text or a number",
-  CK: "all keys of the return are in camelCase",
-  UK: "all keys of the return are in snake_case",
-  CF: "the return is empty",
-};
 
 const SOURCES: Readonly<Record<Source, string>> = {
   document: "a tool document",

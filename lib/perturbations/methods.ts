@@ -131,3 +131,22 @@ export function unchanged<T>(value: T): Perturbed<T> {
 export function perturbed<T>(before: T, value: T, changes: readonly Change[]): Perturbed<T> {
   return changes.length === 0 ? unchanged(before) : { value, changed: true, changes };
 }
+
+/** Why a method found nothing to change. */
+export const IDLE_REASONS: Readonly<Record<PerturbationMethod, string>> = {
+  RD: "no required parameter of the document has a description",
+  RE: "the document has no usage examples",
+  WD: "the document has no parameter with a description",
+  WT: "no parameter of the document has a type that could be another one",
+  SD: "the document has no two parameters with different descriptions",
+  CO: "no tool of the document has two parameters or more",
+  RP_F: "the query holds no value of a parameter",
+  RP_L: "the query holds no value of a parameter",
+  CP: "the query holds no value of a parameter that the writer can say in another way",
+  AN: "the query holds no value of a parameter for which the writer has a similar one",
+  FK: "the return has no key",
+  AP: "the return has no key with the word id that has a text or a number",
+  CK: "all keys of the return are in camelCase",
+  UK: "all keys of the return are in snake_case",
+  CF: "the return is empty",
+};

@@ -8,7 +8,7 @@ import { briefFault, FAULT_EFFECTS, type FaultId, faultIn, isFault } from "../to
 import { EFFECTS, isMethod, type PerturbationMethod, PERTURBED } from "../perturbations/methods.ts";
 import { type MetamorphicCheck, type PerturbationId, PERTURBATIONS } from "../perturbations/ids.ts";
 import type { ProbeId } from "../trials/executors/task_kind.ts";
-import type { StrategyId } from "../trials/strategies/registry.ts";
+import { STRATEGIES, strategyWords } from "../trials/strategies/registry.ts";
 import { percent } from "../base/numbers.ts";
 
 /** The purpose of each probe. */
@@ -25,22 +25,6 @@ export const PROBE_WORDS: Readonly<Record<ProbeId, string>> = {
   forced_choice:
     "does the model stop when every reply must call a tool that cannot help? The right answer is the one " +
     "to the question; calling until a limit is a forced loop",
-};
-
-const STRATEGY_WORDS: Readonly<Record<StrategyId, string>> = {
-  baseline:
-    "a strategy: the plain agent loop; every other strategy is compared with it on the same tasks",
-  restate: "a strategy: each result also lists all values known so far",
-  indirection:
-    "a strategy: the model names each result and passes names such as @sum, which are replaced by " +
-    "values before a function is called",
-  plan_then_call: "a strategy: the model writes a plan before it can call anything",
-  route_then_fill: "a strategy: the model first picks functions, and only these are then available",
-  backward:
-    "a strategy: the model names the last call first, then step by step the calls that it needs",
-  repair:
-    "a strategy: a call that does not fit its schema goes back with its errors, and is executed " +
-    "once it is repaired",
 };
 
 const BEHAVIOUR_WORDS: Readonly<Record<Behaviour | "ungrounded", string>> = {
@@ -129,7 +113,7 @@ export const WORDS: readonly Entry[] = [
   ["behaviour", "a habit seen in a trial; its cause is not known"],
   ...entriesOf(BEHAVIOUR_WORDS),
   ["strategy", "a way to let a model work on the same task"],
-  ...entriesOf(STRATEGY_WORDS),
+  ...STRATEGIES.map((id): Entry => [id, `a strategy: ${strategyWords(id)}`]),
   [
     "stage",
     "a request of a strategy to a model, in the agent loop or in addition to it; each stage may use another " +

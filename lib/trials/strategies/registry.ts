@@ -18,6 +18,8 @@ import { baseline, type Strategy, type StrategySettings } from "./_stage.ts";
 /** A strategy and its stages, at each of which another model may be asked. */
 interface Body {
   readonly run: Strategy<never>;
+  /** What it does, for the glossary of reports. */
+  readonly words: string;
   /** The stage of requests outside the loop. */
   readonly aside?: string;
   /** The stage of the loop's requests. */
@@ -39,14 +41,39 @@ export const STRATEGIES = [
 export type StrategyId = typeof STRATEGIES[number];
 
 const BODIES: Readonly<Record<StrategyId, Body>> = {
-  baseline: { run: baseline },
-  restate: { run: restate },
-  indirection: { run: indirection },
-  plan_then_call: { run: planThenCall, aside: "plan", loop: "call" },
-  route_then_fill: { run: routeThenFill, aside: "route", loop: "fill" },
-  backward: { run: backward, aside: "infer", loop: "call" },
-  repair: { run: repair, aside: "repair" },
+  baseline: {
+    run: baseline,
+    words: "the plain agent loop; every other strategy is compared with it on the same tasks",
+  },
+  restate: { run: restate, words: "each result also lists all values known so far" },
+  indirection: {
+    run: indirection,
+    words: "the model names each result and passes names such as @sum, which are replaced by " +
+      "values before a function is called",
+  },
+  plan_then_call: {
+    ...{ run: planThenCall, aside: "plan", loop: "call" },
+    words: "the model writes a plan before it can call anything",
+  },
+  route_then_fill: {
+    ...{ run: routeThenFill, aside: "route", loop: "fill" },
+    words: "the model first picks functions, and only these are then available",
+  },
+  backward: {
+    ...{ run: backward, aside: "infer", loop: "call" },
+    words: "the model names the last call first, then step by step the calls that it needs",
+  },
+  repair: {
+    ...{ run: repair, aside: "repair" },
+    words: "a call that does not fit its schema goes back with its errors, and is executed once " +
+      "it is repaired",
+  },
 };
+
+/** Describes what a strategy does. */
+export function strategyWords(id: StrategyId): string {
+  return BODIES[id].words;
+}
 
 /**
  * Refuses `indirection` with nested references, as both have names for values.
